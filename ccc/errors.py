@@ -1,0 +1,73 @@
+"""Source positions, and diagnostics that show them.
+
+Every message a user sees prints as ``file:line:column: severity: text``, followed by the source
+line and a caret under the column.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A position in a text: ``line`` and ``column`` count from 1; 0 means unknown."""
+
+    file: str = "<text>"
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        parts = [self.file] + [str(number) for number in (self.line, self.column) if number]
+        return ":".join(parts)
+
+
+class CccError(Exception):
+    """A diagnostic about the user's input.
+
+    Args:
+        message: what is wrong, and what to do about it.
+        span: where; None when no place in a file is at fault.
+        source_line: the text of the line at ``span``, shown with a caret.
+    """
+
+    def __init__(self, message: str, span: Span | None = None, source_line: str | None = None):
+        super().__init__(message)
+        self.message = message
+        self.span = span
+        self.source_line = source_line
+
+    def __str__(self) -> str:
+        return render("error", self.message, self.span, self.source_line)
+
+
+def render(
+    severity: str, message: str, span: Span | None = None, source_line: str | None = None
+) -> str:
+    """Format one diagnostic, with the source line and a caret where they are known.
+
+    >>> print(render("error", "no such clause", Span("k.cu", 3, 13), "#pragma ccc fro"))
+    k.cu:3:13: error: no such clause
+        #pragma ccc fro
+                    ^
+    """
+    head = f"{span}: {severity}: {message}" if span else f"ccc: {severity}: {message}"
+    if source_line is None:
+        return head
+    text = source_line.rstrip("\n").expandtabs(1)
+    lines = [head, f"    {text}"]
+    if span and span.column:
+        lines.append(" " * (3 + span.column) + "^")
+    return "\n".join(lines)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A hint that names the known word most like ``word``, or the empty string.
+
+    >>> nearest("fro", ["for", "if"])
+    '; did you mean "for"?'
+    """
+    matches = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    return f'; did you mean "{matches[0]}"?' if matches else ""

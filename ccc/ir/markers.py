@@ -1,0 +1,67 @@
+"""Markers: how an annotation travels from CUDA source through nvcc into PTX.
+
+The annotated source carries ``asm volatile("// ccc.then 3 kernel.cu:7:5 prob=0.125");`` as the
+first statement of the annotated loop's body or of the branch's arm. nvcc copies the text, a PTX
+comment, to the place where that statement ended up. Inlining, templates and unrolling copy it.
+The marker alone says all that the passes need, so marked PTX can be transformed without its source.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from ccc.errors import Span
+
+MARKER_PREFIX = "// ccc."
+KINDS = ("for", "then", "else")
+
+_MARKER = re.compile(r"//\s*ccc\.(\w+)\s+(\d+)\s+(\S+):(\d+):(\d+)((?:\s+\w+=\S+)*)\s*$")
+_UNSAFE = re.compile(rb"[^A-Za-z0-9_./+-]")
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """One marker: ``kind`` is one of :data:`KINDS`; ``identifier`` numbers the annotation.
+
+    The two arms of one ``ccc if`` share an identifier. ``span`` is where the pragma stands.
+    """
+
+    kind: str
+    identifier: int
+    span: Span
+    clauses: dict[str, str] = field(default_factory=dict, hash=False)
+
+    def text(self) -> str:
+        """The PTX comment that stands for this marker."""
+        at = f"{_quote(self.span.file)}:{self.span.line}:{self.span.column}"
+        words = [f"{MARKER_PREFIX}{self.kind}", str(self.identifier), at]
+        words += [f"{name}={_quote(value)}" for name, value in self.clauses.items()]
+        return " ".join(words)
+
+    def assembly(self) -> str:
+        """The CUDA statement that puts this marker into the PTX."""
+        return f'asm volatile("{self.text()}");'
+
+
+def parse_marker(comment: str) -> Marker | None:
+    """Read a PTX comment line; None when it is not a marker.
+
+    >>> parse_marker("// ccc.for 3 a.cu:7:1").span.line
+    7
+    """
+    match = _MARKER.match(comment.strip())
+    if match is None or match[1] not in KINDS:
+        return None
+    span = Span(_unquote(match[3]), int(match[4]), int(match[5]))
+    pairs = (word.split("=", 1) for word in match[6].split())
+    return Marker(match[1], int(match[2]), span, {name: _unquote(value) for name, value in pairs})
+
+
+def _quote(text: str) -> str:
+    """Replace every byte that an asm string, or this syntax, could mistake by ``=XX``."""
+    return _UNSAFE.sub(lambda m: b"=%02X" % m[0][0], text.encode()).decode()
+
+
+def _unquote(text: str) -> str:
+    return re.sub(rb"=([0-9A-F]{2})", lambda m: bytes([int(m[1], 16)]), text.encode()).decode()
