@@ -1,0 +1,1 @@
+"""Grammars for Lark: PTX and the annotation language."""

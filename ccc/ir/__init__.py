@@ -1,0 +1,1 @@
+"""The intermediate representation: PTX itself, as objects."""

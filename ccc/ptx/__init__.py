@@ -1,0 +1,1 @@
+"""The PTX language as data: types, special registers and the opcode table."""

@@ -1,0 +1,500 @@
+"""IR nodes: PTX as objects, one class a construct.
+
+Operands are immutable values, compared by content; instructions and blocks are mutable and compared
+by identity, since analyses speak of *this* instruction. Names are unique in a function: the parser
+resolves nested ``{...}`` scopes, so one name is one register, one label or one variable.
+A guarded instruction defines its destination only where the guard holds: it reads it, too.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from ccc.errors import Span
+from ccc.ir.markers import Marker
+from ccc.ptx.opcodes import Effect, Opcode, Unit, effects_of, find_opcode
+from ccc.ptx.types import SPECIAL_REGISTERS, STATE_SPACES, TYPES, SpecialRegister, parse_integer
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """A virtual register; ``type`` is a key of :data:`ccc.ptx.types.TYPES`."""
+
+    name: str
+    type: str
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def bits(self) -> int:
+        """Width in bits; 1 for a predicate."""
+        return TYPES[self.type].bits
+
+
+CARRY = Register("%CC.CF", "pred")
+"""The condition code that ``add.cc`` and its like write and ``addc`` reads (PTX ISA 9.7.2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """A special register such as ``%tid.x``."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def register(self) -> SpecialRegister:
+        """Its type and what it varies with."""
+        return SPECIAL_REGISTERS[self.name]
+
+
+@dataclass(frozen=True, slots=True)
+class Immediate:
+    """A literal, kept as written: ``7``, ``-1``, ``0x1FU``, ``0f3F800000``."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def integer(self) -> int | None:
+        """Its value if it is an integer literal."""
+        return parse_integer(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A variable, parameter, function or label, with a byte offset."""
+
+    name: str
+    offset: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.name}+{self.offset}" if self.offset else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """``[base+offset]``; the offset is in bytes."""
+
+    base: Register | Symbol | Immediate
+    offset: int = 0
+
+    def __str__(self) -> str:
+        return f"[{self.base}+{self.offset}]" if self.offset else f"[{self.base}]"
+
+
+@dataclass(frozen=True, slots=True)
+class TupleAddress:
+    """``[texture, {x, y}]`` and other addresses of several parts."""
+
+    parts: tuple[Operand, ...]
+
+    def __str__(self) -> str:
+        return f"[{', '.join(map(str, self.parts))}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """``{a, b}``: several scalars as one operand."""
+
+    elements: tuple[Operand, ...]
+
+    def __str__(self) -> str:
+        return "{" + ", ".join(map(str, self.elements)) + "}"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """``p|q``: two destinations."""
+
+    first: Operand
+    second: Operand
+
+    def __str__(self) -> str:
+        return f"{self.first}|{self.second}"
+
+
+@dataclass(frozen=True, slots=True)
+class Negated:
+    """``!p``: a predicate operand, inverted."""
+
+    operand: Operand
+
+    def __str__(self) -> str:
+        return f"!{self.operand}"
+
+
+@dataclass(frozen=True, slots=True)
+class Discard:
+    """``_``: a destination that nobody reads."""
+
+    def __str__(self) -> str:
+        return "_"
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """``(a, b)`` in a call."""
+
+    elements: tuple[Operand, ...]
+
+    def __str__(self) -> str:
+        return f"({', '.join(map(str, self.elements))})"
+
+
+Operand: TypeAlias = (
+    Register | Special | Immediate | Symbol | Address | TupleAddress | Vector | Pair | Negated
+    | Discard | Arguments
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """``@p`` or ``@!p`` before an instruction."""
+
+    register: Register
+    negated: bool = False
+
+    def __str__(self) -> str:
+        return f"@{'!' if self.negated else ''}{self.register}"
+
+    def inverted(self) -> Guard:
+        """The opposite condition."""
+        return Guard(self.register, not self.negated)
+
+
+@functools.lru_cache(maxsize=4096)
+def _decode(opcode: str) -> tuple[str, tuple[str, ...], Opcode | None, Effect]:
+    """Split ``ld.global.u32`` and look its row up; the same few spellings come again and again."""
+    name, *rest = opcode.split(".")
+    modifiers = tuple(word for part in rest for word in part.split("::")[:1])
+    row = find_opcode(name, modifiers)
+    return name, modifiers, row, effects_of(row, modifiers) if row else Effect.OPAQUE
+
+
+@dataclass(slots=True, eq=False)
+class Instruction:
+    """One instruction. ``opcode`` is the whole spelling: ``ld.global.u32``.
+
+    ``location`` is the (file index, line) of the ``.loc`` directive that governs it, if any.
+    """
+
+    opcode: str
+    operands: tuple[Operand, ...] = ()
+    guard: Guard | None = None
+    span: Span = field(default_factory=Span)
+    location: tuple[int, int] | None = None
+
+    def __str__(self) -> str:
+        guard = f"{self.guard} " if self.guard else ""
+        operands = ", ".join(map(str, self.operands))
+        return f"{guard}{self.opcode} {operands};" if operands else f"{guard}{self.opcode};"
+
+    @property
+    def name(self) -> str:
+        """The opcode without modifiers: ``ld``."""
+        return _decode(self.opcode)[0]
+
+    @property
+    def modifiers(self) -> tuple[str, ...]:
+        """The modifiers in order: ``("global", "u32")``; of ``shared::cta`` the first word."""
+        return _decode(self.opcode)[1]
+
+    @property
+    def row(self) -> Opcode | None:
+        """The opcode table's row; None where the table does not know the opcode."""
+        return _decode(self.opcode)[2]
+
+    @property
+    def effects(self) -> Effect:
+        """What it may do; OPAQUE where the table does not know the opcode."""
+        return _decode(self.opcode)[3]
+
+    @property
+    def unit(self) -> Unit:
+        """The pipe that runs it."""
+        return self.row.unit if self.row else Unit.NOTHING
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The type modifiers in order: ``("s64", "s32")`` of ``cvt.s64.s32``."""
+        return tuple(word for word in self.modifiers if word in TYPES)
+
+    @property
+    def space(self) -> str:
+        """The state space of a memory access; ``generic`` where none is named."""
+        return next((word for word in self.modifiers if word in STATE_SPACES), "generic")
+
+    @property
+    def is_terminator(self) -> bool:
+        """Whether control never, or not always, goes on to the next instruction."""
+        return bool(self.effects & (Effect.BRANCH | Effect.RETURN | Effect.EXIT))
+
+    def roles(self) -> Iterator[tuple[Operand, str]]:
+        """Each operand with its role; of a call, ``def`` for results and ``use`` otherwise."""
+        if self.row is None:
+            yield from ((operand, "use") for operand in self.operands)
+        elif self.name == "call":
+            returns = len(self.operands) > 1 and isinstance(self.operands[0], Arguments)
+            for index, operand in enumerate(self.operands):
+                yield operand, "def" if returns and index == 0 else "use"
+        else:
+            yield from zip(self.operands, self.row.roles, strict=False)
+
+    def defined(self) -> tuple[Register, ...]:
+        """The registers it writes, CC.CF included."""
+        found = [r for operand, role in self.roles() if role == "def" for r in registers(operand)]
+        if self.effects & Effect.SETS_CARRY:
+            found.append(CARRY)
+        return tuple(found)
+
+    def used(self) -> tuple[Register, ...]:
+        """The registers it reads: operands, guard, CC.CF, and its destinations if it is guarded."""
+        found = [r for operand, role in self.roles() if role != "def" for r in registers(operand)]
+        if self.effects & Effect.READS_CARRY:
+            found.append(CARRY)
+        if self.guard:
+            found += [self.guard.register, *self.defined()]
+        return tuple(found)
+
+    def specials(self) -> Iterator[Special]:
+        """The special registers it reads."""
+        for operand in self.operands:
+            yield from (leaf for leaf in leaves(operand) if isinstance(leaf, Special))
+
+    def symbols(self) -> Iterator[Symbol]:
+        """The variables, parameters, functions and labels it names."""
+        for operand in self.operands:
+            yield from (leaf for leaf in leaves(operand) if isinstance(leaf, Symbol))
+
+
+def leaves(operand: Operand) -> Iterator[Operand]:
+    """The parts of an operand that have no parts."""
+    if isinstance(operand, Address):
+        yield operand.base
+    elif isinstance(operand, TupleAddress):
+        for part in operand.parts:
+            yield from leaves(part)
+    elif isinstance(operand, (Vector, Arguments)):
+        for part in operand.elements:
+            yield from leaves(part)
+    elif isinstance(operand, Pair):
+        yield from leaves(operand.first)
+        yield from leaves(operand.second)
+    elif isinstance(operand, Negated):
+        yield from leaves(operand.operand)
+    else:
+        yield operand
+
+
+def registers(operand: Operand) -> Iterator[Register]:
+    """The virtual registers in an operand."""
+    return (leaf for leaf in leaves(operand) if isinstance(leaf, Register))
+
+
+def map_leaves(operand: Operand, change: Callable[[Operand], Operand]) -> Operand:
+    """The same operand with every leaf replaced by ``change(leaf)``."""
+    match operand:
+        case Address(base, offset):
+            base = change(base)
+            assert isinstance(base, (Register, Symbol, Immediate))
+            return Address(base, offset)
+        case TupleAddress(parts):
+            return TupleAddress(tuple(map_leaves(part, change) for part in parts))
+        case Vector(elements):
+            return Vector(tuple(map_leaves(part, change) for part in elements))
+        case Arguments(elements):
+            return Arguments(tuple(map_leaves(part, change) for part in elements))
+        case Pair(first, second):
+            return Pair(map_leaves(first, change), map_leaves(second, change))
+        case Negated(inner):
+            return Negated(map_leaves(inner, change))
+        case _:
+            return change(operand)
+
+
+@dataclass(slots=True, eq=False)
+class Directive:
+    """A line inside a function that is no instruction: ``.loc``, ``.pragma``, a comment, ..."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(slots=True, eq=False)
+class MarkerNote:
+    """The place where a marker stands."""
+
+    marker: Marker
+
+    def __str__(self) -> str:
+        return self.marker.text()
+
+
+Statement: TypeAlias = Instruction | Directive | MarkerNote
+
+
+@dataclass(slots=True, eq=False)
+class Block:
+    """A basic block: control enters at the top and leaves at the bottom.
+
+    Only the last instruction is a terminator. A block without an unguarded terminator falls through
+    to the next one in its function. ``named`` says that the label stood in the source.
+    """
+
+    label: str
+    statements: list[Statement] = field(default_factory=list)
+    named: bool = True
+
+    def __repr__(self) -> str:
+        return f"Block({self.label})"
+
+    @property
+    def instructions(self) -> Iterator[Instruction]:
+        """Its instructions, without directives and markers."""
+        return (s for s in self.statements if isinstance(s, Instruction))
+
+    @property
+    def markers(self) -> Iterator[Marker]:
+        """Its markers, in order."""
+        return (s.marker for s in self.statements if isinstance(s, MarkerNote))
+
+    @property
+    def terminator(self) -> Instruction | None:
+        """Its last instruction, if that transfers control."""
+        last = next((s for s in reversed(self.statements) if isinstance(s, Instruction)), None)
+        return last if last is not None and last.is_terminator else None
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable or parameter (PTX ISA section 5.4).
+
+    ``bytes`` is the whole size, None for an array of unknown size (``extern .shared x[]``).
+    ``initializer`` is kept as written.
+    """
+
+    name: str
+    space: str
+    type: str
+    bytes: int | None
+    alignment: int
+    text: str
+    initializer: str | None = None
+    qualifiers: tuple[str, ...] = ()
+
+
+class RegisterFile:
+    """The registers a function declares, and a source of fresh ones."""
+
+    def __init__(self) -> None:
+        self.ranges: dict[str, tuple[str, int]] = {}
+        self.singles: dict[str, Register] = {}
+
+    def declare(self, name: str, type_name: str, count: int | None = None) -> None:
+        """Declare one register, or the range ``name0 .. name(count-1)``."""
+        if count is None:
+            self.singles[name] = Register(name, type_name)
+        else:
+            self.ranges[name] = (type_name, count)
+
+    def find(self, name: str) -> Register | None:
+        """The register of that name, if it is declared."""
+        if name in self.singles:
+            return self.singles[name]
+        prefix = name.rstrip("0123456789")
+        number = name[len(prefix) :]
+        if number and prefix in self.ranges and int(number) < self.ranges[prefix][1]:
+            return Register(name, self.ranges[prefix][0])
+        return None
+
+    def fresh(self, type_name: str, prefix: str = "%ccc_") -> Register:
+        """A new register; fresh ones of a type share one declared range."""
+        key = f"{prefix}{type_name}_"
+        count = self.ranges.get(key, (type_name, 0))[1]
+        self.ranges[key] = (type_name, count + 1)
+        return Register(f"{key}{count}", type_name)
+
+
+@dataclass(slots=True, eq=False)
+class Function:
+    """A kernel (``entry``) or device function (``func``) with its body.
+
+    ``header`` is its text up to the opening brace. ``limits`` holds the performance directives,
+    such as ``{"maxntid": (256, 1, 1)}``. ``targets`` are the ``.branchtargets`` tables.
+    """
+
+    name: str
+    kind: str
+    header: str
+    parameters: list[Variable]
+    results: list[Variable] = field(default_factory=list)
+    limits: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    registers: RegisterFile = field(default_factory=RegisterFile)
+    variables: list[Variable] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)
+    targets: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    span: Span = field(default_factory=Span)
+
+    @property
+    def instructions(self) -> Iterator[Instruction]:
+        """All instructions, in order."""
+        return (instruction for block in self.blocks for instruction in block.instructions)
+
+    def block(self, label: str) -> Block:
+        """The block of that label."""
+        return next(block for block in self.blocks if block.label == label)
+
+    def fresh_label(self, hint: str) -> str:
+        """A label that the function does not have yet."""
+        taken = {block.label for block in self.blocks} | set(self.targets)
+        number = 0
+        while (label := f"$ccc_{hint}_{number}") in taken:
+            number += 1
+        return label
+
+
+@dataclass(slots=True)
+class FunctionText:
+    """A function of a module, as text until somebody asks for its IR."""
+
+    name: str
+    kind: str
+    text: str
+    span: Span
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether an annotation reached it."""
+        return "// ccc." in self.text
+
+
+@dataclass(slots=True)
+class Module:
+    """A PTX file: text, with its functions cut out so that they can be replaced one by one.
+
+    ``pieces`` in order give back the whole file, byte for byte.
+    """
+
+    pieces: list[str | FunctionText]
+    file: str = "<ptx>"
+
+    @property
+    def functions(self) -> Iterator[FunctionText]:
+        """Its functions with bodies, in order."""
+        return (piece for piece in self.pieces if isinstance(piece, FunctionText))
+
+    @property
+    def text(self) -> str:
+        """The whole file."""
+        return "".join(p if isinstance(p, str) else p.text for p in self.pieces)

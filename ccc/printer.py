@@ -1,0 +1,52 @@
+"""IR to PTX text."""
+
+from __future__ import annotations
+
+from ccc.ir.nodes import Block, Function, FunctionText, Instruction, Symbol
+
+
+def print_function(function: Function) -> str:
+    """The text of a function, from its first word to its closing brace.
+
+    Labels that no branch names and that did not stand in the source are left out.
+    """
+    lines = [function.header.rstrip(), "{"]
+    lines += [f"\t.reg .{r.type} \t{r.name};" for r in function.registers.singles.values()]
+    lines += [
+        f"\t.reg .{type_name} \t{prefix}<{count}>;"
+        for prefix, (type_name, count) in function.registers.ranges.items()
+    ]
+    lines += [f"\t{variable.text};" for variable in function.variables]
+    referenced = _referenced_labels(function)
+    for block in function.blocks:
+        if block.named or block.label in referenced:
+            lines += ["", f"{block.label}:"]
+        lines += _statements(block, function)
+    return "\n".join([*lines, "", "}"])
+
+
+def replace(piece: FunctionText, function: Function) -> None:
+    """Put the printed IR in the place of a function's text."""
+    piece.text = print_function(function)
+
+
+def _statements(block: Block, function: Function) -> list[str]:
+    lines = []
+    for statement in block.statements:
+        if isinstance(statement, Instruction) and statement.name == "brx":
+            table = statement.operands[1]
+            assert isinstance(table, Symbol)
+            targets = ", ".join(function.targets[table.name])
+            lines.append(f"\t{table.name}: .branchtargets {targets};")
+        lines.append(f"\t{statement}")
+    return lines
+
+
+def _referenced_labels(function: Function) -> set[str]:
+    found = {
+        symbol.name
+        for instruction in function.instructions
+        if instruction.is_terminator
+        for symbol in instruction.symbols()
+    }
+    return found.union(*function.targets.values())

@@ -1,0 +1,99 @@
+"""PTX scalar types, state spaces and special registers (PTX ISA sections 5 and 10)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarType:
+    """A fundamental type: ``kind`` is b, u, s, f or p (predicate); ``bits`` its width."""
+
+    name: str
+    kind: str
+    bits: int
+
+    @property
+    def bytes(self) -> int:
+        """Bytes in memory; a predicate has none."""
+        return self.bits // 8
+
+
+TYPES: dict[str, ScalarType] = {
+    f"{kind}{bits}": ScalarType(f"{kind}{bits}", kind, bits)
+    for kind, widths in {
+        "b": (8, 16, 32, 64, 128),
+        "u": (8, 16, 32, 64),
+        "s": (8, 16, 32, 64),
+        "f": (16, 32, 64),
+    }.items()
+    for bits in widths
+}
+TYPES["pred"] = ScalarType("pred", "p", 1)
+# Packed and alternate formats live in plain registers; only their width matters outside arithmetic.
+for _name, _bits in {
+    "f16x2": 32, "bf16": 16, "bf16x2": 32, "tf32": 32, "u16x2": 32, "s16x2": 32, "f32x2": 64,
+    "e4m3x2": 16, "e5m2x2": 16,
+}.items():  # fmt: skip
+    TYPES[_name] = ScalarType(_name, "x", _bits)
+
+STATE_SPACES = ("global", "shared", "local", "param", "const")
+
+LANE, WARP, BLOCK, GRID, TIME = "lane", "warp", "block", "grid", "time"
+
+
+@dataclass(frozen=True, slots=True)
+class SpecialRegister:
+    """A read-only register: its type, and what it varies with (PTX ISA section 10).
+
+    ``varies`` is LANE, WARP, BLOCK, GRID (the same for the whole launch) or TIME.
+    """
+
+    name: str
+    type: str
+    varies: str
+
+
+SPECIAL_REGISTERS: dict[str, SpecialRegister] = {}
+
+
+def _special(varies: str, type_name: str, *names: str) -> None:
+    for name in names:
+        SPECIAL_REGISTERS[name] = SpecialRegister(name, type_name, varies)
+
+
+def _dimensions(*names: str) -> tuple[str, ...]:
+    return tuple(f"{name}.{axis}" for name in names for axis in "xyz")
+
+
+_special(LANE, "u32", *_dimensions("%tid"), "%laneid")
+_special(LANE, "u32", *(f"%lanemask_{relation}" for relation in ("eq", "le", "lt", "ge", "gt")))
+_special(WARP, "u32", "%warpid", "%nwarpid", "%smid", "%nsmid")
+_special(BLOCK, "u32", *_dimensions("%ctaid", "%clusterid", "%cluster_ctaid"), "%cluster_ctarank")
+_special(
+    GRID, "u32", *_dimensions("%ntid", "%nctaid", "%nclusterid", "%cluster_nctaid"),
+    "%cluster_nctarank", "%total_smem_size", "%dynamic_smem_size", "%aggr_smem_size",
+    *(f"%envreg{number}" for number in range(32)),
+)  # fmt: skip
+_special(GRID, "u64", "%gridid", "%current_graph_exec")
+_special(TIME, "u32", "%clock", "%clock_hi", "%globaltimer_lo", "%globaltimer_hi")
+_special(TIME, "u32", *(f"%pm{number}" for number in range(8)))
+_special(TIME, "u64", "%clock64", "%globaltimer", *(f"%pm{number}_64" for number in range(8)))
+
+_INTEGER = re.compile(r"-?(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U?$")
+
+
+def parse_integer(text: str) -> int | None:
+    """The value of a PTX integer literal (PTX ISA section 4.5.1); None for anything else.
+
+    >>> [parse_integer(t) for t in ("0x1FU", "-7", "010", "0f3F800000")]
+    [31, -7, 8, None]
+    """
+    if not _INTEGER.match(text):
+        return None
+    digits = text.rstrip("U")
+    sign, digits = (-1, digits[1:]) if digits.startswith("-") else (1, digits)
+    if len(digits) > 1 and digits[0] == "0" and digits.isdigit():
+        return sign * int(digits, 8)
+    return sign * int(digits, 0)

@@ -1,0 +1,166 @@
+"""Imports go downward only: ``ROWS`` is the module map of docs/design.md, checked on every file."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "ccc"
+
+# From the bottom up. A name stands for that module and for everything inside it. A module may
+# import its own package and anything in a row below its own, never a neighbour in the same row.
+ROWS: tuple[tuple[str, ...], ...] = (
+    ("ccc.errors", "ccc.grammars"),
+    ("ccc.ptx",),
+    ("ccc.ir",),
+    ("ccc.parse", "ccc.printer", "ccc.cost", "ccc.analysis"),
+    ("ccc.pipeline", "ccc.emulator"),
+    ("ccc.passes",),
+    ("ccc.compiler",),
+    ("ccc.source", "ccc.gpu", "ccc.graphs", "ccc.graph"),
+    ("ccc.nvcc",),
+    ("ccc.compare",),
+    ("ccc.cli",),
+    ("ccc", "ccc.__main__"),
+)
+
+# What the rows alone would allow, and the design does not.
+FORBIDDEN: dict[str, tuple[str, ...]] = {
+    "ccc.pipeline": ("ccc.parse",),
+    "ccc.passes": ("ccc.parse", "ccc.emulator"),
+}
+
+# Packages with one door each.
+DOORS: dict[str, tuple[str, ...]] = {
+    "networkx": ("ccc.analysis", "ccc.graph"),
+    "cupy": ("ccc.gpu",),
+    "cupyx": ("ccc.gpu",),
+    "cupy_backends": ("ccc.gpu",),
+    "tree_sitter": ("ccc.source",),
+    "tree_sitter_cuda": ("ccc.source",),
+    "pycparser": ("ccc.source",),
+    "passes": (),
+    "grammars": (),
+}
+
+
+def inside(module: str, package: str) -> bool:
+    """Whether ``module`` is ``package`` or lies in it; the bare ``ccc`` is only itself."""
+    return module == package or (package != "ccc" and module.startswith(package + "."))
+
+
+def row_of(module: str) -> tuple[int, str] | None:
+    """The row that ``module`` stands in and the entry that puts it there."""
+    for height, row in enumerate(ROWS):
+        for entry in row:
+            if inside(module, entry):
+                return height, entry
+    return None
+
+
+def files() -> dict[str, Path]:
+    """Every module of the package, passes and grammars (symbolic links) included."""
+    found = {}
+    for folder, _, names in os.walk(PACKAGE, followlinks=True):
+        for name in names:
+            if name.endswith(".py"):
+                path = Path(folder, name)
+                parts = path.relative_to(ROOT).with_suffix("").parts
+                found[".".join(part for part in parts if part != "__init__")] = path
+    return found
+
+
+def imports(module: str, source: str, is_package: bool) -> Iterator[tuple[int, str]]:
+    """The line and the full name of everything ``source`` imports, wherever in it that stands."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parts = module.split(".")
+                keep = len(parts) - node.level + is_package
+                base = ".".join([*parts[:keep], *([base] if base else [])])
+            for alias in node.names:
+                yield node.lineno, f"{base}.{alias.name}"
+
+
+def wrong(module: str, source: str, is_package: bool = False) -> list[str]:
+    """What is wrong with the imports of one file; empty when nothing is."""
+    place = row_of(module)
+    if place is None:
+        return [
+            f"{module} is not in the module map: give it a row in ROWS in {Path(__file__).name}"
+        ]
+    height, entry = place
+    complaints = []
+    for line, name in imports(module, source, is_package):
+        at = f"{module}, line {line}, imports {name}"
+        for package, doors in DOORS.items():
+            if inside(name, package) and not any(inside(module, door) for door in doors):
+                complaints.append(f"{at}: only {' and '.join(doors) or 'nobody'} may")
+        if name != "ccc" and not name.startswith("ccc."):
+            continue
+        target = row_of(name) or row_of("ccc")  # a name that ccc/__init__.py defines
+        assert target is not None
+        if target[1] == entry:
+            if entry == "ccc.passes" and module != entry and not inside(name, module):
+                complaints.append(f"{at}: passes do not import one another")
+        elif target[0] >= height:
+            complaints.append(f"{at}: {target[1]} does not stand below {entry}")
+        elif any(inside(name, banned) for banned in FORBIDDEN.get(entry, ())):
+            complaints.append(f"{at}: {entry} may not")
+    return complaints
+
+
+@pytest.mark.parametrize("module", sorted(files()))
+def test_imports_go_downward(module: str) -> None:
+    path = files()[module]
+    complaints = wrong(module, path.read_text(encoding="utf-8"), path.name == "__init__.py")
+    assert not complaints, "\n".join(complaints)
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "complaint"),
+    [
+        ("ccc.ir.nodes", "from ccc.analysis.cfg import Cfg", "does not stand below"),
+        ("ccc.parse", "import ccc.printer", "does not stand below"),
+        ("ccc.ptx.types", "def f():\n    from ccc import compiler", "line 2"),
+        ("ccc.analysis.cfg", "from .. import cli", "ccc.cli does not stand below"),
+        ("ccc.compiler", "from ccc import compile", "ccc does not stand below"),
+        ("ccc.passes.a", "from ccc.passes.b import B", "one another"),
+        ("ccc.passes.a", "from ccc.passes import PIPELINE", "one another"),
+        ("ccc.passes.a", "from ccc.parse import parse", "ccc.passes may not"),
+        ("ccc.passes.a", "import networkx as nx", "only ccc.analysis and ccc.graph may"),
+        ("ccc.graphs", "import networkx", "only ccc.analysis and ccc.graph may"),
+        ("ccc.compare", "import cupy.cuda", "only ccc.gpu may"),
+        ("ccc.cli", "import passes", "nobody may"),
+        ("ccc.novelty", "", "give it a row in ROWS"),
+    ],
+)
+def test_a_wrong_import_is_reported(module: str, source: str, complaint: str) -> None:
+    assert complaint in "\n".join(wrong(module, source))
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "is_package"),
+    [
+        ("ccc.passes", "from ccc.passes.a import A\nfrom . import b", True),
+        ("ccc.passes.a", "from ccc.ir import edit\nfrom ccc.analysis.regions import Path", False),
+        (
+            "ccc.emulator.simt",
+            "from ccc.emulator import memory\nfrom ccc.parse import parse",
+            False,
+        ),
+        ("ccc.analysis.dominators", "import networkx as nx", False),
+        ("ccc.gpu", "import cupy as cp", False),
+        ("ccc", "from ccc.compiler import compile", True),
+    ],
+)
+def test_a_right_import_is_not(module: str, source: str, is_package: bool) -> None:
+    assert wrong(module, source, is_package) == []
