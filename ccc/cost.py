@@ -1,4 +1,4 @@
-"""What a kernel costs on a multiprocessor: its registers and memory, and how many warps then fit."""
+"""What a kernel takes of a multiprocessor: registers and memory, and how many warps then fit."""
 
 from __future__ import annotations
 
@@ -16,39 +16,45 @@ KB = 1024
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one multiprocessor holds; sizes of shared memory are in bytes."""
+    """What one multiprocessor holds.
+
+    Args:
+        threads: resident at once.
+        blocks: resident at once.
+        shared_kb: shared memory, KB.
+        shared_kb_block: the most that one block may use, static and dynamic, KB.
+        shared_kb_reserved: what the system takes of it in each block, KB.
+        shared_step: a block's shared memory is rounded up to a multiple of this, bytes.
+    """
 
     threads: int
     blocks: int
-    shared: int
-    shared_per_block: int
-    shared_reserved: int
-    shared_granularity: int
-
-
-def _row(threads: int, blocks: int, shared: int, block: int, reserved: int, step: int) -> Limits:
-    return Limits(threads, blocks, shared * KB, block * KB, reserved * KB, step)
+    shared_kb: int
+    shared_kb_block: int
+    shared_kb_reserved: int
+    shared_step: int
 
 
 # CUDA C++ Programming Guide, "Compute Capabilities": the tables of technical specifications. The
 # last column, and how registers are handed out, are in the toolkit's cuda_occupancy.h.
 LIMITS: dict[int, Limits] = {
-    # sm: threads, blocks, shared KB, shared KB a block, reserved KB a block, step in bytes
-    70: _row(2048, 32, 96, 96, 0, 256),
-    72: _row(2048, 32, 96, 96, 0, 256),
-    75: _row(1024, 16, 64, 64, 0, 256),
-    80: _row(2048, 32, 164, 163, 1, 128),
-    86: _row(1536, 16, 100, 99, 1, 128),
-    87: _row(1536, 16, 164, 163, 1, 128),
-    88: _row(1536, 16, 100, 99, 1, 128),
-    89: _row(1536, 24, 100, 99, 1, 128),
-    90: _row(2048, 32, 228, 227, 1, 128),
-    100: _row(2048, 32, 228, 227, 1, 128),
-    103: _row(2048, 32, 228, 227, 1, 128),
-    110: _row(1536, 24, 228, 227, 1, 128),
-    120: _row(1536, 24, 100, 99, 1, 128),
-    121: _row(1536, 24, 100, 99, 1, 128),
+    # sm: threads, blocks; KB of shared memory, for one block, reserved in a block; step in bytes
+    70: Limits(2048, 32, 96, 96, 0, 256),
+    72: Limits(2048, 32, 96, 96, 0, 256),
+    75: Limits(1024, 16, 64, 64, 0, 256),
+    80: Limits(2048, 32, 164, 163, 1, 128),
+    86: Limits(1536, 16, 100, 99, 1, 128),
+    87: Limits(1536, 16, 164, 163, 1, 128),
+    88: Limits(1536, 16, 100, 99, 1, 128),
+    89: Limits(1536, 24, 100, 99, 1, 128),
+    90: Limits(2048, 32, 228, 227, 1, 128),
+    100: Limits(2048, 32, 228, 227, 1, 128),
+    103: Limits(2048, 32, 228, 227, 1, 128),
+    110: Limits(1536, 24, 228, 227, 1, 128),
+    120: Limits(1536, 24, 100, 99, 1, 128),
+    121: Limits(1536, 24, 100, 99, 1, 128),
 }
+"""What a multiprocessor of each architecture holds."""
 
 # The same from sm_70 to sm_121.
 REGISTERS = 64 * KB
@@ -144,10 +150,10 @@ def _by_registers(registers: int, warps: int) -> int:
 
 def _by_shared(room: Limits, shared_bytes: int) -> int:
     """How many blocks find shared memory."""
-    if shared_bytes > room.shared_per_block:
+    if shared_bytes > room.shared_kb_block * KB:
         return 0
-    allocated = _round_up(shared_bytes + room.shared_reserved, room.shared_granularity)
-    return room.shared // allocated if allocated else room.blocks
+    taken = _round_up(shared_bytes + room.shared_kb_reserved * KB, room.shared_step)
+    return room.shared_kb * KB // taken if taken else room.blocks
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import gzip
 import re
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 import scipy.io
@@ -130,6 +132,7 @@ def from_edges(
 def rmat(
     scale: int,
     edge_factor: int = 16,
+    *,
     a: float = 0.45,
     b: float = 0.25,
     c: float = 0.15,
@@ -159,26 +162,26 @@ def rmat(
             "an R-MAT graph needs edge_factor >= 0 and probabilities that sum to at most 1,"
             f" not edge_factor={edge_factor}, a={a}, b={b}, c={c}"
         )
-    rng = _generator(seed)
+    rng, cuts = _generator(seed), (a, a + b, a + b + c)
     vertices, edges = 1 << scale, edge_factor << scale
     sources, targets = np.empty(edges, np.int32), np.empty(edges, np.int32)
     chunk = 1 << 18  # stays in the cache from one level to the next: three times as fast
     for start in range(0, edges, chunk):
         part = slice(start, min(start + chunk, edges))
-        sources[part], targets[part] = _quadrants(rng, part.stop - start, scale, a, b, c)
+        sources[part], targets[part] = _quadrants(rng, part.stop - start, scale, cuts)
     names = rng.permutation(vertices).astype(np.int32)
     return from_edges(vertices, names[sources], names[targets], distinct=True)
 
 
 def _quadrants(
-    rng: np.random.Generator, edges: int, scale: int, a: float, b: float, c: float
+    rng: np.random.Generator, edges: int, scale: int, cuts: tuple[float, float, float]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Descend ``scale`` times into a random quadrant, for many edges at once."""
     source, target = np.zeros(edges, np.int32), np.zeros(edges, np.int32)
     for _ in range(scale):
         draw = rng.random(edges, np.float32)
-        below = draw >= a + b
-        right = (draw >= a) ^ below ^ (draw >= a + b + c)
+        right, below, both = (draw >= cut for cut in cuts)
+        right ^= below ^ both  # the second quadrant and the last
         source += source
         source += below
         target += target
@@ -232,6 +235,8 @@ def read_graph(path: str | Path) -> Graph:
     if reader is None:
         known = ", ".join(READERS)
         raise CccError(f"unknown suffix; graphs are read from {known} files", Span(str(path)))
+    if not path.is_file():
+        raise CccError("there is no such file", Span(str(path)))
     with _blamed_on(path):
         return reader(path)
 
@@ -256,8 +261,7 @@ def _blamed_on(path: Path) -> Iterator[None]:
 
 def _read_matrix_market(path: Path) -> Graph:
     try:
-        with _open(path) as file:
-            matrix = scipy.io.mmread(file)
+        matrix = scipy.io.mmread(str(path))
     except (ValueError, OverflowError, TypeError) as error:
         raise _matrix_market_error(path, str(error)) from error
     if isinstance(matrix, np.ndarray):
@@ -272,13 +276,14 @@ def _matrix_market_error(path: Path, text: str) -> CccError:
     """The reader's own message, with the line that it begins with as a position."""
     found = re.match(r"Line (\d+): (.*)", text, re.DOTALL)
     if not found:
-        return CccError(f"not a Matrix Market file: {text}")
+        return CccError(f"cannot be read as Matrix Market: {text}")
     return CccError(found[2], Span(str(path), int(found[1])))
 
 
 def _read_edge_list(path: Path) -> Graph:
     try:
-        with _open(path) as file:
+        with _open(path) as file, warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # a file without edges is no surprise
             pairs = np.loadtxt(file, np.int64, comments=["#", "%"], usecols=(0, 1), ndmin=2)
     except UnicodeDecodeError:
         raise
@@ -307,9 +312,10 @@ def _edge_list_error(path: Path) -> CccError | None:
 
 def _read_npz(path: Path) -> Graph:
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            if isinstance(arrays, np.ndarray):
-                raise CccError("one plain array; a graph is two, indptr and indices")
+        arrays = np.load(path, allow_pickle=False)
+        if isinstance(arrays, np.ndarray):
+            raise CccError("one plain array; a graph is two, indptr and indices")
+        with arrays:
             missing = [name for name in ("indptr", "indices") if name not in arrays]
             if missing:
                 raise CccError(f"no array {' and no array '.join(missing)} in it")
@@ -318,11 +324,10 @@ def _read_npz(path: Path) -> Graph:
         raise CccError("not an .npz file, or a damaged one; fetch it again") from error
 
 
-@contextlib.contextmanager
-def _open(path: Path) -> Iterator[Iterator[str]]:
-    opener: Callable[..., Iterator[str]] = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8") as file:  # type: ignore[attr-defined]
-        yield file
+def _open(path: Path) -> TextIO:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8")
+    return path.open(encoding="utf-8")
 
 
 READERS: dict[str, Callable[[Path], Graph]] = {

@@ -124,6 +124,11 @@ def _read(start: str, text: str) -> tuple[Tree[Any], list[str]]:
     return shape.tree, shape.fill(_DIGITS.findall(text))
 
 
+def _index(leaf: Any) -> int:
+    """Which of the statement's leaves a token in a shape's tree stands for."""
+    return int(leaf)
+
+
 def parse_module(text: str, file: str = "<ptx>") -> Module:
     """Cut a PTX file into its functions and the text around them.
 
@@ -215,7 +220,7 @@ def _read_header(function: Function, tree: Tree[Any], leaves: list[str]) -> None
             found = [_variable(part, leaves, default_space="param") for part in child.children]
             (function.parameters if named else function.results).extend(found)
         elif child.data == "limit":
-            word, *values = (leaves[int(token)] for token in child.children)
+            word, *values = (leaves[_index(token)] for token in child.children)
             numbers = [parse_integer(value) for value in values]
             function.limits[word.lstrip(".")] = tuple(n for n in numbers if n is not None)
 
@@ -229,10 +234,10 @@ def _variable(tree: Tree[Any], leaves: list[str], default_space: str = "global")
     initializer = None
     for child in tree.children:
         if isinstance(child, Token):
-            name = leaves[int(child)]
+            name = leaves[_index(child)]
         elif child.data == "qualifier":
-            word = leaves[int(child.children[0])].lstrip(".")
-            value = leaves[int(child.children[1])] if len(child.children) > 1 else None
+            word = leaves[_index(child.children[0])].lstrip(".")
+            value = leaves[_index(child.children[1])] if len(child.children) > 1 else None
             qualifiers.append(word)
             if word == "align" and value:
                 alignment = parse_integer(value)
@@ -243,7 +248,7 @@ def _variable(tree: Tree[Any], leaves: list[str], default_space: str = "global")
             elif word in ("v2", "v4"):
                 lanes = int(word[1:])
         elif child.data == "dimension":
-            size = parse_integer(leaves[int(child.children[0])]) if child.children else None
+            size = parse_integer(leaves[_index(child.children[0])]) if child.children else None
             sized = sized and size is not None
             count *= size or 0
         else:
@@ -258,7 +263,7 @@ def _variable(tree: Tree[Any], leaves: list[str], default_space: str = "global")
 def _flat(tree: Tree[Any] | Token, leaves: list[str]) -> str:
     """An initializer as one comma-separated list of its values."""
     if isinstance(tree, Token):
-        return leaves[int(tree)]
+        return leaves[_index(tree)]
     if tree.data == "value":
         return " ".join(_flat(child, leaves) for child in tree.children)
     return ", ".join(_flat(child, leaves) for child in tree.children)
@@ -384,7 +389,7 @@ class _BodyParser:
                 self.block.statements.append(Directive(f"{name}: {following}"))
                 return
             tree, leaves = _read("statement", _COMMENT.sub(" ", following[:-1]))
-            labels = tuple(leaves[int(token)] for token in tree.children)
+            labels = tuple(leaves[_index(token)] for token in tree.children)
             self.function.targets[name] = labels
             return
         unique = self.unique(name)
@@ -418,27 +423,24 @@ class _BodyParser:
             self.declare_variable(tree.children[0], leaves, text)
 
     def declare_registers(self, tree: Tree[Any], leaves: list[str]) -> None:
-        words = [leaves[int(c)].lstrip(".") for c in tree.children if isinstance(c, Token)]
+        words = [leaves[_index(c)].lstrip(".") for c in tree.children if isinstance(c, Token)]
         type_name = words[-1]
         for child in tree.children:
             if isinstance(child, Token):
                 continue
-            name = leaves[int(child.children[0])]
-            count = int(leaves[int(child.children[1])]) if len(child.children) > 1 else None
-            if count is None:
-                unique = self.unique(name)
-            else:
-                unique = self.unique(name + "<>")[:-2] if f"{name}<>" not in self.taken else None
-                unique = unique or self.unique_range(name)
+            name = leaves[_index(child.children[0])]
+            count = int(leaves[_index(child.children[1])]) if len(child.children) > 1 else None
+            unique = self.unique(name) if count is None else self.unique_range(name)
             self.scopes[-1][name if count is None else f"{name}<>"] = unique
             self.function.registers.declare(unique, type_name, count)
 
     def unique_range(self, name: str) -> str:
-        number = 1
-        while f"{name}s{number}_<>" in self.taken:
-            number += 1
-        self.taken.add(f"{name}s{number}_<>")
-        return f"{name}s{number}_"
+        """``name`` as the prefix of a range, changed if an earlier scope already used it."""
+        candidate, number = name, 1
+        while f"{candidate}<>" in self.taken:
+            candidate, number = f"{name}s{number}_", number + 1
+        self.taken.add(f"{candidate}<>")
+        return candidate
 
     def declare_variable(self, tree: Tree[Any], leaves: list[str], text: str) -> None:
         found = _variable(tree, leaves)
@@ -454,9 +456,9 @@ class _BodyParser:
         guard = None
         if isinstance(children[0], Tree) and children[0].data == "guard":
             tokens = children.pop(0).children
-            register = self.register(leaves[int(tokens[-1])], position)
+            register = self.register(leaves[_index(tokens[-1])], position)
             guard = Guard(register, negated=len(tokens) > 1)
-        opcode = leaves[int(children[0])]
+        opcode = leaves[_index(children[0])]
         build = _OperandBuilder(leaves, self.lookup)
         operands = tuple(build(child) for child in children[1:])
         instruction = Instruction(opcode, operands, guard, self.span(position), self.location)
@@ -522,12 +524,12 @@ class _OperandBuilder:
         children = tree.children
         match tree.data:
             case "name":
-                return self.name(self.leaves[int(children[0])])
+                return self.name(self.leaves[_index(children[0])])
             case "literal":
-                return Immediate(self.leaves[int(children[0])].replace(" ", ""))
+                return Immediate(self.leaves[_index(children[0])].replace(" ", ""))
             case "offset_name":
-                found = self.name(self.leaves[int(children[0])])
-                offset = parse_integer(self.leaves[int(children[1])].replace(" ", "")) or 0
+                found = self.name(self.leaves[_index(children[0])])
+                offset = parse_integer(self.leaves[_index(children[1])].replace(" ", "")) or 0
                 return self.with_offset(found, offset)
             case "address":
                 inner = self(children[0])

@@ -1,0 +1,8 @@
+"""The transformations, named as the paper names them, in the order in which they run."""
+
+from __future__ import annotations
+
+from ccc.passes.context_collection import ContextCollection
+from ccc.pipeline import Pass
+
+PIPELINE: tuple[type[Pass], ...] = (ContextCollection,)

@@ -1,0 +1,1 @@
+"""What can be said of a function without running it. Graphs are networkx DiGraphs over labels."""

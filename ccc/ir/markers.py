@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from ccc.errors import Span
 
 MARKER_PREFIX = "// ccc."
-KINDS = ("for", "then", "else")
+KINDS = ("loop", "for", "then", "else")
+"""``loop`` stands before an annotated loop, ``for`` first in its body; ``then`` and ``else`` first
+in the arms of an annotated branch."""
 
 _MARKER = re.compile(r"//\s*ccc\.(\w+)\s+(\d+)\s+(\S+):(\d+):(\d+)((?:\s+\w+=\S+)*)\s*$")
 _UNSAFE = re.compile(rb"[^A-Za-z0-9_./+-]")

@@ -304,9 +304,9 @@ def map_leaves(operand: Operand, change: Callable[[Operand], Operand]) -> Operan
     """The same operand with every leaf replaced by ``change(leaf)``."""
     match operand:
         case Address(base, offset):
-            base = change(base)
-            assert isinstance(base, (Register, Symbol, Immediate))
-            return Address(base, offset)
+            changed = change(base)
+            assert isinstance(changed, (Register, Symbol, Immediate))
+            return Address(changed, offset)
         case TupleAddress(parts):
             return TupleAddress(tuple(map_leaves(part, change) for part in parts))
         case Vector(elements):
@@ -445,6 +445,7 @@ class Function:
     blocks: list[Block] = field(default_factory=list)
     targets: dict[str, tuple[str, ...]] = field(default_factory=dict)
     span: Span = field(default_factory=Span)
+    reserved: set[str] = field(default_factory=set)
 
     @property
     def instructions(self) -> Iterator[Instruction]:
@@ -456,11 +457,12 @@ class Function:
         return next(block for block in self.blocks if block.label == label)
 
     def fresh_label(self, hint: str) -> str:
-        """A label that the function does not have yet."""
-        taken = {block.label for block in self.blocks} | set(self.targets)
+        """A label that the function does not have, nor was given before."""
+        taken = {block.label for block in self.blocks} | set(self.targets) | self.reserved
         number = 0
         while (label := f"$ccc_{hint}_{number}") in taken:
             number += 1
+        self.reserved.add(label)
         return label
 
 

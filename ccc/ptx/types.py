@@ -97,3 +97,9 @@ def parse_integer(text: str) -> int | None:
     if len(digits) > 1 and digits[0] == "0" and digits.isdigit():
         return sign * int(digits, 8)
     return sign * int(digits, 0)
+
+
+WARP_SIZE = 32
+MAX_BLOCK_THREADS = 1024
+DEFAULT_SHARED_BYTES = 48 * 1024
+"""Static shared memory ends here on every target (PTX ISA, .shared; CUDA C++ Programming Guide)."""

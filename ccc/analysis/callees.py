@@ -1,0 +1,55 @@
+"""What the functions that a kernel calls may do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ccc.ir.nodes import Arguments, Function, Instruction, Symbol
+from ccc.ptx.opcodes import Effect
+from ccc.ptx.types import BLOCK, GRID
+
+
+def callee(call: Instruction) -> str:
+    """The name of the function that a ``call`` enters; empty if a register names it."""
+    operands = [operand for operand in call.operands if not isinstance(operand, Arguments)]
+    return operands[0].name if operands and isinstance(operands[0], Symbol) else ""
+
+
+class Callees:
+    """Looks into called functions; ``load`` gives the IR of one, None if the file lacks it."""
+
+    def __init__(self, load: Callable[[str], Function | None]):
+        self._load = load
+        self._waits: dict[str, bool] = {}
+        self._knows_lane: dict[str, bool] = {}
+
+    def waits(self, instruction: Instruction) -> bool:
+        """Whether it is a call that may come to a barrier or a warp-collective, or end the thread.
+
+        A function that cannot be looked into may do so.
+        """
+        waiting = Effect.BARRIER | Effect.COLLECTIVE | Effect.EXIT
+        return self._any(instruction, lambda i: bool(i.effects & waiting), self._waits)
+
+    def knows_its_lane(self, instruction: Instruction) -> bool:
+        """Whether it is a call whose outcome may depend on which lane makes it."""
+        return self._any(
+            instruction,
+            lambda i: any(s.register.varies not in (BLOCK, GRID) for s in i.specials()),
+            self._knows_lane,
+        )
+
+    def _any(
+        self, call: Instruction, holds: Callable[[Instruction], bool], known: dict[str, bool]
+    ) -> bool:
+        if not call.effects & Effect.CALL:
+            return False
+        name = callee(call)
+        if name not in known:
+            known[name] = False  # what recursion finds on its way round
+            function = self._load(name)
+            known[name] = function is None or any(
+                i.row is None or holds(i) or self._any(i, holds, known)
+                for i in function.instructions
+            )
+        return known[name]

@@ -1,0 +1,57 @@
+"""The control-flow graph."""
+
+from __future__ import annotations
+
+import networkx as nx
+
+from ccc.ir.nodes import Block, Function, Instruction, Symbol
+from ccc.ptx.opcodes import Effect
+
+EXIT = "<exit>"
+"""The node that every way out of the function leads to."""
+
+
+def control_flow_graph(function: Function) -> nx.DiGraph[str]:
+    """The blocks that control can reach, by label, with edges to the blocks that may follow.
+
+    The node :data:`EXIT` is always there.
+    """
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    following = {
+        block.label: successors(function, block, next_label)
+        for block, next_label in zip(function.blocks, _next_labels(function), strict=True)
+    }
+    worklist = [function.blocks[0].label]
+    graph.add_node(worklist[0])
+    while worklist:
+        label = worklist.pop()
+        for target in following[label]:
+            if target not in graph and target != EXIT:
+                worklist.append(target)
+            graph.add_edge(label, target)
+    graph.add_node(EXIT)
+    return graph
+
+
+def _next_labels(function: Function) -> list[str]:
+    return [block.label for block in function.blocks[1:]] + [EXIT]
+
+
+def successors(function: Function, block: Block, next_label: str) -> list[str]:
+    """The labels that may follow ``block``, the fall-through to ``next_label`` last."""
+    found: list[str] = []
+    for instruction in block.instructions:
+        if instruction.is_terminator:
+            found += branch_targets(function, instruction)
+            if instruction.guard is None:
+                return found
+    return [*found, next_label]
+
+
+def branch_targets(function: Function, instruction: Instruction) -> list[str]:
+    """Where a terminator may go when it is executed and its guard holds."""
+    if not instruction.effects & Effect.BRANCH:
+        return [EXIT]
+    target = instruction.operands[-1]
+    assert isinstance(target, Symbol)
+    return list(function.targets.get(target.name, (target.name,)))

@@ -1,0 +1,56 @@
+"""One solver for all data-flow problems."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import networkx as nx
+
+Fact = TypeVar("Fact")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem(Generic[Fact]):
+    """A data-flow problem over the labels of a control-flow graph.
+
+    ``transfer(label, fact)`` carries a fact through a block, along the direction; ``merge`` joins
+    the facts of several neighbours. Facts only grow, from ``initial`` (``boundary`` at the start).
+    """
+
+    forward: bool
+    boundary: Fact
+    initial: Fact
+    merge: Callable[[Fact, Fact], Fact]
+    transfer: Callable[[str, Fact], Fact]
+
+
+def solve(
+    graph: nx.DiGraph[str], starts: set[str], problem: Problem[Fact]
+) -> tuple[dict[str, Fact], dict[str, Fact]]:
+    """The least fixed point: each label's fact before and after its transfer.
+
+    "Before" is at the block's top for a forward problem, at its bottom for a backward one.
+    """
+    order = list(nx.dfs_postorder_nodes(graph, next(iter(graph))))
+    if problem.forward:
+        order.reverse()
+    sources = graph.predecessors if problem.forward else graph.successors
+    targets = graph.successors if problem.forward else graph.predecessors
+    before = {label: problem.boundary if label in starts else problem.initial for label in order}
+    after: dict[str, Fact] = {}
+    pending = dict.fromkeys(order)
+    while pending:
+        label = next(iter(pending))
+        del pending[label]
+        fact = before[label]
+        for source in sources(label):
+            if source in after:
+                fact = problem.merge(fact, after[source])
+        before[label] = fact
+        result = problem.transfer(label, fact)
+        if label not in after or result != after[label]:
+            after[label] = result
+            pending.update(dict.fromkeys(t for t in targets(label) if t in before))
+    return before, after

@@ -1,0 +1,86 @@
+"""The analyses of one function, computed when asked for."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import networkx as nx
+
+from ccc.analysis.callees import Callees
+from ccc.analysis.cfg import control_flow_graph
+from ccc.analysis.defuse import ReachingDefinitions
+from ccc.analysis.divergence import Divergence
+from ccc.analysis.dominators import (
+    Dominators,
+    Loop,
+    dominators,
+    natural_loops,
+    post_dominators,
+)
+from ccc.analysis.liveness import Liveness
+from ccc.analysis.memory import local_addresses
+from ccc.ir.nodes import Block, Function, Register
+
+
+class Facts:
+    """Analyses of ``function``. Whoever changes the function makes a new object.
+
+    ``callees`` knows the functions that it may call.
+    """
+
+    def __init__(self, function: Function, callees: Callees | None = None):
+        self.function = function
+        self.callees = callees or Callees(lambda _name: None)
+
+    @cached_property
+    def blocks(self) -> dict[str, Block]:
+        """The blocks by label."""
+        return {block.label: block for block in self.function.blocks}
+
+    @cached_property
+    def graph(self) -> nx.DiGraph[str]:
+        """The control-flow graph."""
+        return control_flow_graph(self.function)
+
+    @cached_property
+    def entry(self) -> str:
+        """The label of the first block."""
+        return self.function.blocks[0].label
+
+    @cached_property
+    def dominators(self) -> Dominators:
+        """The dominator tree."""
+        return dominators(self.graph, self.entry)
+
+    @cached_property
+    def post_dominators(self) -> Dominators:
+        """The post-dominator tree."""
+        return post_dominators(self.graph)
+
+    @cached_property
+    def loops(self) -> list[Loop]:
+        """The natural loops, inner before outer."""
+        return natural_loops(self.graph, self.dominators)
+
+    @cached_property
+    def liveness(self) -> Liveness:
+        """Live registers."""
+        return Liveness(self.function, self.graph)
+
+    @cached_property
+    def reaching(self) -> ReachingDefinitions:
+        """Reaching definitions."""
+        return ReachingDefinitions(self.function, self.graph)
+
+    @cached_property
+    def divergence(self) -> Divergence:
+        """Which registers differ between lanes."""
+        return Divergence(
+            self.function, self.graph, self.post_dominators, self.loops, self.reaching,
+            self.liveness,
+        )  # fmt: skip
+
+    @cached_property
+    def local_addresses(self) -> frozenset[Register]:
+        """Registers that may hold an address of local memory."""
+        return local_addresses(self.function)

@@ -1,0 +1,81 @@
+"""The two commands: ``cccc``, the compiler, and ``ccc``, the toolbox."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from ccc.errors import CccError, render
+from ccc.version import VERSION
+
+TOOLS = {
+    "compare": "run a kernel as it was and transformed, and compare",
+    "graph": "draw a kernel's control flow",
+}
+
+
+def cccc(arguments: Sequence[str] | None = None) -> int:
+    """Entry point of ``cccc``: nvcc with one more pass; see ``cccc --ccc-help``."""
+    from ccc import driver  # noqa: PLC0415 - the toolbox does without it
+
+    given = sys.argv[1:] if arguments is None else arguments
+    return _guarded(lambda: driver.main(given), {driver.UsageError: 2})
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point of ``ccc``: the toolbox."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+
+    def work() -> int:
+        args = _parser(given).parse_args(given)
+        return int(args.run(args))
+
+    return _guarded(work)
+
+
+def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="ccc", description=__doc__)
+    parser.add_argument("--version", action="version", version=f"ccc {VERSION}")
+    tools = parser.add_subparsers(title="tools", metavar="TOOL", required=True)
+    for name, purpose in TOOLS.items():
+        tool = tools.add_parser(name, help=purpose, description=purpose)
+        if name in given:  # only the tool that is asked for is loaded
+            module = importlib.import_module(f"ccc.{name}")
+            module.add_arguments(tool)
+            tool.set_defaults(run=module.run)
+    return parser
+
+
+def _guarded(work: Callable[[], int], codes: dict[type[CccError], int] | None = None) -> int:
+    """Run a command; what a user can cause ends in one message and an exit status."""
+    _open_standard_files()
+    try:
+        code = work()
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code
+    except CccError as error:
+        print(error, file=sys.stderr)
+        return (codes or {}).get(type(error), 1)
+    except BrokenPipeError:
+        # Nobody reads any more: keep the interpreter from complaining when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + 13
+    except OSError as error:
+        name = f"{error.filename}: " if error.filename else ""
+        print(render("error", f"{name}{error.strerror}"), file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _open_standard_files() -> None:
+    """Fill closed standard descriptors: gcc, started by nvcc, fails where it finds one closed."""
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # takes the lowest free number

@@ -1,0 +1,177 @@
+"""Changing IR: fall-through made explicit and implicit again, copies, substitution, new code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+
+from ccc.errors import Span
+from ccc.ir.nodes import (
+    Block,
+    Directive,
+    Function,
+    Guard,
+    Immediate,
+    Instruction,
+    Operand,
+    Register,
+    Special,
+    Symbol,
+    map_leaves,
+)
+
+
+def jump(label: str) -> Instruction:
+    """An unconditional branch."""
+    return Instruction("bra", (Symbol(label),))
+
+
+def make_explicit(function: Function) -> None:
+    """End every block that falls through with a jump, so that blocks may stand in any order.
+
+    A block then ends with a guarded branch and a jump, or with one terminator.
+    """
+    for block, following in zip(function.blocks, function.blocks[1:], strict=False):
+        last = block.terminator
+        if last is None or last.guard is not None:
+            block.statements.append(jump(following.label))
+
+
+def remove_jumps_to_next(function: Function) -> None:
+    """Undo :func:`make_explicit` where the target stands right behind."""
+    for block, following in zip(function.blocks, function.blocks[1:], strict=False):
+        last = block.statements[-1] if block.statements else None
+        if isinstance(last, Instruction) and str(last) == str(jump(following.label)):
+            block.statements.pop()
+
+
+def keep_blocks(function: Function, labels: Collection[str]) -> None:
+    """Drop the blocks whose labels are not among ``labels``."""
+    function.blocks = [block for block in function.blocks if block.label in labels]
+
+
+def retarget(function: Function, block: Block, old: str, new: str) -> None:
+    """Send every branch of ``block`` to ``old`` to ``new`` instead.
+
+    A ``brx.idx`` gets a table of its own, since others may use the old one.
+    """
+    for instruction in block.instructions:
+        if not instruction.is_terminator or not instruction.operands:
+            continue
+        target = instruction.operands[-1]
+        assert isinstance(target, Symbol)
+        if target.name == old:
+            instruction.operands = (*instruction.operands[:-1], Symbol(new))
+        elif old in function.targets.get(target.name, ()):
+            table = function.fresh_label("targets")
+            labels = function.targets[target.name]
+            function.targets[table] = tuple(new if label == old else label for label in labels)
+            instruction.operands = (*instruction.operands[:-1], Symbol(table))
+
+
+def substitute(
+    instruction: Instruction,
+    registers: Mapping[Register, Register],
+    specials: Mapping[Special, Register],
+) -> Instruction:
+    """A copy with registers, and special registers, replaced."""
+
+    def change(leaf: Operand) -> Operand:
+        if isinstance(leaf, Register):
+            return registers.get(leaf, leaf)
+        if isinstance(leaf, Special):
+            return specials.get(leaf, leaf)
+        return leaf
+
+    operands = tuple(map_leaves(operand, change) for operand in instruction.operands)
+    guard = instruction.guard
+    if guard is not None:
+        guard = Guard(registers.get(guard.register, guard.register), guard.negated)
+    return Instruction(instruction.opcode, operands, guard, instruction.span, instruction.location)
+
+
+@dataclass
+class Copy:
+    """How to copy blocks: new names for labels and registers, and what to leave out.
+
+    ``labels`` must name a target for every label that the blocks branch to. ``keep`` tells which
+    instructions are wanted; ``skips`` gives, for a block whose branch is not, where to go on.
+    """
+
+    labels: Mapping[str, str]
+    registers: Mapping[Register, Register] = field(default_factory=dict)
+    specials: Mapping[Special, Register] = field(default_factory=dict)
+    keep: Callable[[Instruction], bool] = lambda _instruction: True
+    skips: Mapping[str, str] = field(default_factory=dict)
+
+    def blocks(self, function: Function, labels: Collection[str]) -> list[Block]:
+        """Copies of the function's blocks with these labels, in the function's order."""
+        originals = [block for block in function.blocks if block.label in labels]
+        return [self._block(function, block) for block in originals]
+
+    def _block(self, function: Function, block: Block) -> Block:
+        copy = Block(self.labels[block.label], named=False)
+        for statement in block.statements:
+            if isinstance(statement, Directive):
+                copy.statements.append(Directive(statement.text))
+            elif isinstance(statement, Instruction):
+                if statement.is_terminator:
+                    if block.label not in self.skips:
+                        copy.statements.append(self._branch(function, statement))
+                elif self.keep(statement):
+                    copy.statements.append(substitute(statement, self.registers, self.specials))
+        if block.label in self.skips:
+            copy.statements.append(jump(self.skips[block.label]))
+        return copy
+
+    def _branch(self, function: Function, branch: Instruction) -> Instruction:
+        copy = substitute(branch, self.registers, self.specials)
+        # Tasks from different iterations meet in the copy: what was uniform need not be any more.
+        copy.opcode = copy.opcode.replace(".uni", "")
+        target = copy.operands[-1]
+        assert isinstance(target, Symbol)
+        name = self.labels.get(target.name)
+        if name is None:
+            name = function.fresh_label("targets")
+            old = function.targets[target.name]
+            function.targets[name] = tuple(self.labels[label] for label in old)
+        copy.operands = (*copy.operands[:-1], Symbol(name))
+        return copy
+
+
+class Emitter:
+    """Appends new instructions to a block."""
+
+    def __init__(self, function: Function, block: Block, span: Span):
+        self.function = function
+        self.block = block
+        self.span = span
+
+    def emit(self, opcode: str, *operands: Operand | int | str, guard: Guard | None = None) -> None:
+        """Append one instruction; an int is a literal, a string a symbol or label."""
+        converted = tuple(_operand(operand) for operand in operands)
+        self.block.statements.append(Instruction(opcode, converted, guard, self.span))
+
+    def define(self, opcode: str, type_name: str, *operands: Operand | int | str) -> Register:
+        """Append an instruction that defines a fresh register of ``type_name``; return that."""
+        register = self.function.registers.fresh(type_name)
+        self.emit(opcode, register, *operands)
+        return register
+
+    def branch(self, register: Register, then: str, otherwise: str, negated: bool = False) -> None:
+        """End the block: to ``then`` if the predicate holds (or not, if negated)."""
+        self.emit("bra", then, guard=Guard(register, negated))
+        self.emit("bra", otherwise)
+
+
+def _operand(operand: Operand | int | str) -> Operand:
+    if isinstance(operand, int):
+        return Immediate(str(operand))
+    return Symbol(operand) if isinstance(operand, str) else operand
+
+
+def add_block(function: Function, hint: str) -> Block:
+    """A new empty block at the end of the function."""
+    block = Block(function.fresh_label(hint), named=False)
+    function.blocks.append(block)
+    return block

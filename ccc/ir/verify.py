@@ -1,0 +1,64 @@
+"""The invariants of the IR, checked after every pass.
+
+1. Labels and branch tables have different names; every branch names a label or a table of labels.
+2. Only the last instructions of a block transfer control: guarded ones, then at most one that is
+   not.
+3. Every register that an instruction names is declared, with that type.
+4. Every instruction has as many operands as its row in the opcode table allows.
+5. The last block does not fall off the end of the function.
+"""
+
+from __future__ import annotations
+
+from ccc.errors import CccError
+from ccc.ir.nodes import CARRY, Block, Function, Instruction, Symbol
+from ccc.ptx.opcodes import Effect
+
+
+class InvalidIR(CccError):
+    """A pass, or the parser, broke an invariant; a defect of ccc, not of the user's code."""
+
+
+def verify(function: Function) -> None:
+    """Check the invariants.
+
+    Raises:
+        InvalidIR: naming the first one that does not hold.
+    """
+    labels = [block.label for block in function.blocks]
+    if len(set(labels) | set(function.targets)) != len(labels) + len(function.targets):
+        raise InvalidIR(f"{function.name}: a label is defined twice")
+    for block in function.blocks:
+        _check_terminators(block)
+        for instruction in block.instructions:
+            _check_instruction(function, instruction, set(labels))
+    last = function.blocks[-1].terminator
+    if last is None or last.guard is not None:
+        raise InvalidIR(f"{function.name}: control falls off the end of the function")
+
+
+def _check_terminators(block: Block) -> None:
+    ended = guarded = False
+    for instruction in block.instructions:
+        if ended or (guarded and not instruction.is_terminator):
+            raise InvalidIR(
+                f"an instruction follows a branch in block {block.label}: {instruction}",
+                instruction.span,
+            )
+        guarded = instruction.is_terminator
+        ended = guarded and instruction.guard is None
+
+
+def _check_instruction(function: Function, instruction: Instruction, labels: set[str]) -> None:
+    row = instruction.row
+    if row is not None and not row.accepts(len(instruction.operands)):
+        raise InvalidIR(f"wrong number of operands: {instruction}", instruction.span)
+    for register in (*instruction.defined(), *instruction.used()):
+        if register != CARRY and function.registers.find(register.name) != register:
+            raise InvalidIR(f"{register} is not declared: {instruction}", instruction.span)
+    if instruction.effects & Effect.BRANCH:
+        target = instruction.operands[-1]
+        assert isinstance(target, Symbol)
+        missing = set(function.targets.get(target.name, (target.name,))) - labels
+        if missing:
+            raise InvalidIR(f"there is no label {min(missing)}: {instruction}", instruction.span)

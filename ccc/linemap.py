@@ -1,0 +1,93 @@
+"""Where the bytes of a preprocessed text came from.
+
+A preprocessor leaves line markers, ``# 12 "kernel.cu" 2``. They cut the text into chunks; each
+chunk knows its file, its first line there and whether it belongs to a system header.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, replace
+
+_LINE_MARKER = re.compile(
+    rb'^[ \t]*#(?:[ \t]*line)?[ \t]+(\d+)(?:[ \t]+"((?:[^"\\\n]|\\.)*)")?([ \t\d]*)\r?$',
+    re.MULTILINE,
+)
+_FIRST_HEADER = "cuda_runtime.h"  # nvcc includes it into everything
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """The bytes from ``start`` to ``end``, which begin at ``line`` of ``file``."""
+
+    start: int
+    end: int
+    file: str
+    line: int
+    system: bool
+
+
+class LineMap:
+    """The chunks of one text."""
+
+    def __init__(self, code: bytes, filename: str):
+        self.code = code
+        self.chunks = _without_toolkit(_chunks(code, filename))
+        self._starts = [chunk.start for chunk in self.chunks]
+        self.preprocessed = len(self.chunks) > 1
+
+    def chunk(self, offset: int) -> Chunk:
+        """The chunk that holds the byte at ``offset``."""
+        return self.chunks[bisect_right(self._starts, offset) - 1]
+
+    def line(self, offset: int) -> tuple[str, int]:
+        """The file and line that the byte at ``offset`` came from."""
+        chunk = self.chunk(offset)
+        return chunk.file, chunk.line + self.code.count(b"\n", chunk.start, offset)
+
+    def user_ranges(self, offsets: list[int]) -> list[tuple[int, int]]:
+        """The byte ranges of the user's own files.
+
+        A file that holds one of ``offsets`` counts as the user's, whatever its marker says.
+        """
+        wanted = {self.chunk(offset).file for offset in offsets}
+        return [
+            (chunk.start, chunk.end)
+            for chunk in self.chunks
+            if chunk.start < chunk.end and (not chunk.system or chunk.file in wanted)
+        ]
+
+
+def _chunks(code: bytes, filename: str) -> list[Chunk]:
+    chunks: list[Chunk] = []
+    names: dict[bytes, str] = {}
+    start, file, line, system = 0, filename, 1, False
+    for match in _LINE_MARKER.finditer(code):
+        chunks.append(Chunk(start, match.start(), file, line, system))
+        start, line = min(match.end() + 1, len(code)), int(match[1])
+        name = file
+        if match[2] is not None:
+            name = names.get(match[2]) or names.setdefault(match[2], _name(match[2]))
+        flags = match[3].split()
+        # A macro of a system header, used in a user's file, is marked 3 as well: whose file it
+        # is can be told only where the file is entered (1), returned to (2) or first named.
+        if name != file or b"1" in flags or b"2" in flags:
+            system = b"3" in flags
+        file = name
+    chunks.append(Chunk(start, len(code), file, line, system))
+    return chunks
+
+
+def _without_toolkit(chunks: list[Chunk]) -> list[Chunk]:
+    """Mark the toolkit's headers as system headers, which nvcc's ``-I`` hides."""
+    files = {chunk.file for chunk in chunks}
+    folders = {posixpath.dirname(f) for f in files if posixpath.basename(f) == _FIRST_HEADER}
+    prefixes = tuple(folder + "/" for folder in folders if folder)
+    hidden = {file for file in files if file.startswith(prefixes)}
+    return [replace(c, system=True) if not c.system and c.file in hidden else c for c in chunks]
+
+
+def _name(quoted: bytes) -> str:
+    return re.sub(rb"\\(.)", rb"\1", quoted).decode(errors="surrogateescape")

@@ -1,0 +1,318 @@
+"""Run two versions of a sample's kernels on one device: what it takes, and what differs."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import functools
+import math
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from ccc import cost, emulator, gpu
+from ccc.errors import CccError
+from ccc.sample import Sample
+
+EMULATED_BLOCKS = 16
+"""How many blocks the emulated device is said to run at once: few, so that loops stride far."""
+
+EMULATED_ARCH = "sm_90"
+
+COUNTERS = (
+    "instructions",
+    "thread_instructions",
+    "warp_execution_efficiency",
+    "global_load_transactions",
+    "global_store_transactions",
+    "shared_bank_conflicts",
+    "branches",
+    "divergent_branches",
+)
+
+
+class Device(Protocol):
+    """What runs modules: ``ccc.gpu.Device`` or ``Emulator``."""
+
+    kind: str
+    arch: str
+    warmups: int
+
+    def describe(self) -> dict[str, Any]:
+        """The device, for a record."""
+
+    def load(self, ptx: str) -> Any:
+        """A module: ``get_function``, ``resources`` and ``resident_blocks``."""
+
+    def put(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Fresh copies of arrays, where kernels find them."""
+
+    def get(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The arrays as NumPy's."""
+
+
+def choose_device(
+    kind: str | None, arch: str | None, schedule: str | int, ptxas: str | Path
+) -> Device:
+    """The device asked for; when none was, a GPU where there is one, else the emulator.
+
+    Args:
+        kind: ``"gpu"``, ``"emulator"`` or None.
+        arch: what the emulator's figures are for, ``EMULATED_ARCH`` where None; a GPU has its own.
+        schedule: of the emulator: ``"lockstep"`` or a seed.
+        ptxas: the assembler.
+
+    Raises:
+        CccError: a GPU was asked for, and there is none.
+    """
+    if kind == "gpu" or (kind is None and gpu.available()):
+        return gpu.Device(ptxas)
+    return Emulator(arch or EMULATED_ARCH, schedule, ptxas)
+
+
+class Emulator:
+    """``ccc.emulator`` as a device.
+
+    Args:
+        arch: what ptxas assembles for when it tells registers and shared memory.
+        schedule: ``"lockstep"`` or a seed.
+        ptxas: the assembler.
+    """
+
+    kind = "emulator"
+    warmups = 0
+
+    def __init__(self, arch: str, schedule: str | int, ptxas: str | Path):
+        self.arch = arch
+        self._schedule = schedule
+        self._ptxas = ptxas
+
+    def describe(self) -> dict[str, Any]:
+        """The schedule and the architecture."""
+        return {"arch": self.arch, "schedule": self._schedule, "blocks": EMULATED_BLOCKS}
+
+    def load(self, ptx: str) -> EmulatedModule:
+        """Parse PTX text, and ask ptxas what its kernels need."""
+        resources = cost.resources(ptx, self.arch, self._ptxas)
+        return EmulatedModule(emulator.Module(ptx), resources, self._schedule)
+
+    def put(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Copies."""
+        return copy.deepcopy(dict(values))
+
+    def get(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The same."""
+        return dict(values)
+
+
+@dataclass
+class EmulatedModule:
+    """A module of the emulator, with what ``gpu.Module`` has besides."""
+
+    module: Any
+    needs: dict[str, cost.Resources]
+    schedule: str | int
+
+    def get_function(self, name: str) -> Callable[..., Any]:
+        """The kernel of that name; each launch returns its ``Counters``."""
+        return functools.partial(self.module.get_function(name), schedule=self.schedule)
+
+    def resources(self, name: str) -> cost.Resources:
+        """What ptxas says that a kernel needs."""
+        return self.needs[name]
+
+    def resident_blocks(self, *_: Any) -> int:
+        """How many blocks to launch."""
+        return EMULATED_BLOCKS
+
+
+@dataclass
+class Recorder:
+    """The module that a sample's ``run`` gets: it passes launches on and keeps what they return."""
+
+    module: Any
+    launches: list[Launch] = field(default_factory=list)
+
+    def get_function(self, name: str) -> Callable[..., None]:
+        """The kernel of that (mangled) name, called as ``cupy.RawKernel`` is."""
+        function = self.module.get_function(name)
+
+        def launch(
+            grid: tuple[int, ...],
+            block: tuple[int, ...],
+            args: tuple[Any, ...],
+            shared_mem: int = 0,
+        ) -> None:
+            for place, value in enumerate(args):
+                if isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
+                    raise CccError(
+                        f"argument {place} of {name} is a plain {type(value).__name__}, whose size"
+                        " in the kernel is unknown; pass np.int32(..), np.float32(..) or the like"
+                    )
+            measured = function(grid, block, args, shared_mem=shared_mem)
+            self.launches.append(Launch(name, math.prod(block), shared_mem, measured))
+
+        return launch
+
+    def resident_blocks(self, name: str, block: int | tuple[int, ...], shared_mem: int = 0) -> int:
+        """How many blocks the device runs at once: a grid for kernels that stride over the rest."""
+        return int(self.module.resident_blocks(name, block, shared_mem))
+
+
+@dataclass
+class Launch:
+    """One launch: what was measured is ``Counters``, or has ``milliseconds``."""
+
+    kernel: str
+    threads: int
+    shared_mem: int
+    measured: Any
+
+
+@dataclass
+class Figures:
+    """What was measured of one kernel in one version, over all its launches in a run.
+
+    Args:
+        kernel: its (mangled) name.
+        version: ``"original"`` or ``"ccc"``.
+        launches: how many a run has.
+        block: threads of the largest block.
+        shared: shared memory of a block, static and dynamic, bytes.
+        resources: what ptxas or the driver says.
+        occupancy: from these.
+        milliseconds: of each timed run; empty on the emulator.
+        counters: of one run; empty on a GPU.
+    """
+
+    kernel: str
+    version: str
+    launches: int
+    block: int
+    shared: int
+    resources: cost.Resources
+    occupancy: cost.Occupancy
+    milliseconds: list[float] = field(default_factory=list)
+    counters: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass
+class Result:
+    """A comparison: the figures, the names of the outputs compared, and what differs."""
+
+    figures: list[Figures]
+    outputs: list[str]
+    differences: list[str]
+
+    @property
+    def equal(self) -> bool:
+        """Whether nothing differs."""
+        return not self.differences
+
+
+def measure(
+    sample: Sample,
+    device: Device,
+    modules: dict[str, Any],
+    inputs: dict[str, Any],
+    *,
+    repeat: int,
+    step: Callable[[str], contextlib.AbstractContextManager[None]],
+) -> Result:
+    """Run the versions in turn, and compare the outputs of every run with those of the first.
+
+    Args:
+        sample: what is run.
+        device: where.
+        modules: by version; the first is the original.
+        inputs: NumPy arrays and scalars; not changed.
+        repeat: how often each version is run; on a GPU once more, to warm up.
+        step: is told what goes on, and holds while it does.
+    """
+    runs: dict[str, list[list[Launch]]] = {version: [] for version in modules}
+    expected: dict[str, Any] | None = None
+    found: dict[str, None] = {}  # a set that keeps its order
+    for _ in range(device.warmups + repeat):
+        for version, module in modules.items():
+            recorder = Recorder(module)
+            with step(f"running {version}"):
+                outputs = device.get(sample.run(recorder, device.put(inputs)))
+            runs[version].append(recorder.launches)
+            complaints = [] if expected is None else differences(version, expected, outputs)
+            if expected is None or complaints:
+                expected = outputs if expected is None else expected
+                with step(f"checking {version}"):
+                    reason = sample.check(inputs, outputs)
+                complaints += [f"{version} is wrong: {reason}"] if reason else []
+            found.update(dict.fromkeys(complaints))
+    figures = [
+        one
+        for version, module in modules.items()
+        for one in _figures(version, module, device, runs[version][device.warmups :])
+    ]
+    return Result(figures, list(expected or {}), list(found))
+
+
+def _figures(
+    version: str, module: Any, device: Device, runs: list[list[Launch]]
+) -> Iterator[Figures]:
+    """The figures of each kernel that was launched, in the order of their first launches."""
+    for kernel in dict.fromkeys(launch.kernel for launch in runs[-1]):
+        mine = [[launch for launch in run if launch.kernel == kernel] for run in runs]
+        last = mine[-1]
+        resources = module.resources(kernel)
+        block = max(launch.threads for launch in last)
+        shared = resources.shared + max(launch.shared_mem for launch in last)
+        figures = Figures(
+            kernel,
+            version,
+            launches=len(last),
+            block=block,
+            shared=shared,
+            resources=resources,
+            occupancy=cost.occupancy(device.arch, resources.registers, shared, block),
+        )
+        if device.kind == "gpu":
+            figures.milliseconds = [sum(one.measured.milliseconds for one in run) for run in mine]
+        else:
+            total = functools.reduce(operator.add, (launch.measured for launch in last))
+            figures.counters = {name: getattr(total, name) for name in COUNTERS}
+        yield figures
+
+
+def differences(version: str, expected: dict[str, Any], outputs: dict[str, Any]) -> list[str]:
+    """What differs, bit for bit, between the outputs of the original and of another version.
+
+    Returns:
+        A sentence for each output that differs, with the first place and both values.
+    """
+    names = list(dict.fromkeys([*expected, *outputs]))
+    complaints = []
+    for name in names:
+        if name not in expected or name not in outputs:
+            owner = "original" if name in expected else version
+            complaints.append(f"{name}: only {owner} has it")
+        elif text := _difference(version, np.asarray(expected[name]), np.asarray(outputs[name])):
+            complaints.append(f"{name}{text}")
+    return complaints
+
+
+def _difference(version: str, one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> str | None:
+    if one.dtype.hasobject or other.dtype.hasobject:
+        raise CccError("outputs must be arrays of numbers, not of Python objects")
+    if (one.dtype, one.shape) != (other.dtype, other.shape):
+        return f": original is {one.dtype}{one.shape}, {version} is {other.dtype}{other.shape}"
+    if not one.size or not one.dtype.itemsize:
+        return None
+    bits = [np.ascontiguousarray(a).reshape(-1, 1).view(np.uint8) for a in (one, other)]
+    places = np.flatnonzero((bits[0] != bits[1]).any(axis=1))
+    if not places.size:
+        return None
+    first = tuple(int(i) for i in np.unravel_index(places[0], one.shape))
+    where = f"[{', '.join(map(str, first))}]" if first else ""
+    count = f" ({places.size} of {one.size} differ)" if one.size > 1 else ""
+    return f"{where}: original {one[first]!s}, {version} {other[first]!s}{count}"

@@ -1,0 +1,137 @@
+"""Running nvcc with our pass inside, and compiling one source from Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ccc import toolchain
+from ccc.errors import CccError
+from ccc.shim import Pass, Report, Settings
+from ccc.version import VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one nvcc command came to; ``stderr`` is nvcc's own, where it was captured.
+
+    ``diagnostics`` and ``errors`` are rendered; what several device passes say alike is there once.
+    """
+
+    code: int
+    report: Report
+    diagnostics: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    printed: str = ""
+    stderr: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """PTX of one source: transformed, and ``original``, as plain nvcc makes it.
+
+    ``diagnostics`` are rendered lines: paths left as they were, and nvcc's own warnings.
+    """
+
+    ptx: str
+    original: str
+    report: Report
+    diagnostics: list[str]
+
+
+def run(
+    arguments: Sequence[str],
+    settings: Settings,
+    *,
+    passes: Sequence[Pass] = (),
+    capture: bool = False,
+) -> Outcome:
+    """Run one nvcc command with our shims inside; ``passes`` went before it.
+
+    Raises:
+        CccError: no usable nvcc was found.
+    """
+    nvcc = toolchain.hook(toolchain.find())
+    with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
+        told = replace(settings, folder=folder)
+        done = subprocess.run(
+            [str(nvcc), *arguments],
+            env={**os.environ, **told.environment()},
+            stderr=subprocess.PIPE if capture else None,
+            check=False,
+        )
+        passes = [*passes, *Pass.load(folder)]
+    code = done.returncode if done.returncode >= 0 else 128 - done.returncode
+    stderr = (done.stderr or b"").decode(errors="replace")
+    return merge(passes, code, stderr)
+
+
+def compile(  # noqa: A001 - the name that users see, as ccc.compile
+    source: str | Path, arch: str = "sm_90", options: Sequence[str] = ()
+) -> Compiled:
+    """Compile annotated CUDA to PTX, with and without our pass.
+
+    Args:
+        source: a path, or CUDA text, which holds a newline.
+        arch: the architecture, as nvcc's ``-arch`` takes it.
+        options: further options for nvcc.
+
+    Raises:
+        CccError: no nvcc, an error in the source, or an annotation that is wrong.
+    """
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - the commands need none
+
+    with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
+        path = str(source)
+        shown = path
+        if "\n" in path:
+            path, shown = str(Path(folder, "source.cu")), "source.cu"
+            Path(path).write_text(str(source), encoding="utf-8")
+
+        def ptx(name: str, settings: Settings) -> tuple[str, Outcome]:
+            output = Path(folder, name)
+            command = ["-ptx", f"-arch={arch}", *options, path, "-o", str(output)]
+            outcome = run(command, settings, capture=True)
+            if outcome.code:
+                raise CccError(_failure(outcome).replace(path, shown))
+            return output.read_text(encoding="utf-8").replace(path, shown), outcome
+
+        with ThreadPoolExecutor() as pool:
+            transformed = pool.submit(ptx, "transformed.ptx", Settings())
+            plain = pool.submit(ptx, "original.ptx", Settings(off=True))
+            text, outcome = transformed.result()
+            original, _ = plain.result()
+    said = [*outcome.diagnostics, *outcome.stderr.splitlines()]
+    report = json.loads(json.dumps(outcome.report).replace(json.dumps(path)[1:-1], shown))
+    return Compiled(text, original, report, [line.replace(path, shown) for line in said])
+
+
+def _failure(outcome: Outcome) -> str:
+    said = [*outcome.errors, outcome.stderr.strip()]
+    return "nvcc failed:\n" + "\n".join(filter(None, said))
+
+
+def merge(passes: Sequence[Pass], code: int, stderr: str = "") -> Outcome:
+    """One outcome of several device passes, in their order."""
+    kernels = [
+        {**kernel, "source": one.unit[0], "arch": one.unit[1]}
+        for one in passes
+        for kernel in one.report.get("kernels", ())
+    ]
+    return Outcome(
+        code,
+        {"version": VERSION, "kernels": kernels},
+        _once(line for one in passes for line in one.diagnostics),
+        _once(one.error for one in passes if one.error),
+        "".join(one.printed for one in passes),
+        stderr,
+    )
+
+
+def _once(lines: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(lines))

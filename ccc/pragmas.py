@@ -1,0 +1,277 @@
+"""The annotation language: the text of one pragma -> directive and clauses.
+
+``if prob(1.0/8)`` becomes ``Pragma("if", {"prob": "0.125"})``. Shapes come from
+``grammars/pragma.lark``; the C expressions inside clauses are read by pycparser.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+from lark import Lark, Token, Tree
+from lark.exceptions import UnexpectedInput, UnexpectedToken
+from pycparser import c_ast, c_parser
+
+from ccc.errors import nearest
+
+Number = int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """What the language knows of a directive.
+
+    ``place`` says what it stands before; ``supported`` whether this version acts on it.
+    """
+
+    place: str
+    clauses: tuple[str, ...] = ()
+    supported: bool = False
+
+
+DIRECTIVES = {
+    "for": Directive("a for, while or do loop", ("reduction",), supported=True),
+    "if": Directive("an if statement", ("prob", "priority"), supported=True),
+    "for variable": Directive("an inner loop", ("reduction",)),
+    "while": Directive("a loop", ("reduction",)),
+    "switch": Directive("a switch statement", ("prob", "priority")),
+    "recursion": Directive("a __device__ function"),
+    "grid_stride": Directive("a kernel"),
+}
+
+FOR_VARIANTS = ("for const", "for variable")
+REDUCTIONS = ("+", "*", "-", "&", "|", "^", "&&", "||", "min", "max")
+
+
+@dataclass(frozen=True, slots=True)
+class Pragma:
+    """One pragma, read and checked; clause values are text, their constants folded."""
+
+    directive: str
+    clauses: dict[str, str]
+
+
+class PragmaError(Exception):
+    """What is wrong with a pragma, and at which offset of its text."""
+
+    def __init__(self, message: str, offset: int):
+        super().__init__(message)
+        self.message = message
+        self.offset = offset
+
+
+def parse(text: str) -> Pragma:
+    """Read what follows ``#pragma ccc``.
+
+    Raises:
+        PragmaError: an unknown or misplaced word, or an argument that cannot be used.
+    """
+    directive, *clauses = _tree(text).children
+    assert isinstance(directive, Tree)
+    name = _directive_name(directive)
+    allowed = DIRECTIVES[name].clauses
+    values: dict[str, str] = {}
+    for clause in clauses:
+        assert isinstance(clause, Tree)
+        word, argument = _clause_parts(clause, text)
+        _check_clause(word, name, allowed)
+        if word in values:
+            raise PragmaError(f'clause "{word}" is given twice', _offset(word))
+        values[str(word)] = CLAUSES[word](argument)
+    return Pragma(name, values)
+
+
+@lru_cache(maxsize=1)
+def _grammar() -> Lark:
+    text = resources.files("ccc.grammars").joinpath("pragma.lark").read_text()
+    return Lark(text, parser="lalr", maybe_placeholders=False, propagate_positions=True)
+
+
+def _tree(text: str) -> Tree[Token]:
+    try:
+        return _grammar().parse(text)
+    except UnexpectedToken as error:
+        if error.token.type != "$END":
+            raise PragmaError(
+                f'"{error.token}" is not expected here', _offset(error.token)
+            ) from None
+        missing = "a closing parenthesis" if text.strip() else "the directive"
+        raise PragmaError(f"{missing} is missing", len(text)) from None
+    except UnexpectedInput as error:
+        at = error.pos_in_stream or 0
+        raise PragmaError(f'"{text[at]}" is not expected here', at) from None
+
+
+def _directive_name(tree: Tree[Token]) -> str:
+    if tree.data != "other":
+        return "for variable" if tree.data == "for_variable" else "for"
+    word = tree.children[0]
+    assert isinstance(word, Token)
+    if word not in DIRECTIVES:
+        hint = nearest(word, DIRECTIVES)
+        raise PragmaError(f'unknown directive "{word}"{hint}', _offset(word))
+    return str(word)
+
+
+@dataclass(frozen=True, slots=True)
+class _Argument:
+    """The text between a clause's parentheses (None without them), and where it begins."""
+
+    clause: str
+    text: str | None
+    offset: int
+
+    def error(self, message: str) -> PragmaError:
+        """A complaint about this argument, at its first word."""
+        text = self.text or ""
+        return PragmaError(message, self.offset + len(text) - len(text.lstrip()))
+
+
+def _clause_parts(clause: Tree[Token], text: str) -> tuple[Token, _Argument]:
+    tokens = [child for child in clause.children if isinstance(child, Token)]
+    word = tokens[0]
+    if len(tokens) == 1:
+        return word, _Argument(word, None, _offset(word))
+    begin = _offset(tokens[1]) + 1
+    return word, _Argument(word, text[begin : _offset(tokens[-1])], begin)
+
+
+def _check_clause(word: Token, directive: str, allowed: tuple[str, ...]) -> None:
+    if word in allowed:
+        return
+    if word not in CLAUSES:
+        variants = [name.split()[1] for name in FOR_VARIANTS] if directive == "for" else []
+        hint = nearest(word, [*(allowed or CLAUSES), *variants])
+        raise PragmaError(f'unknown clause "{word}"{hint}', _offset(word))
+    homes = " and ".join(f'"ccc {name}"' for name, d in DIRECTIVES.items() if word in d.clauses)
+    raise PragmaError(
+        f'clause "{word}" does not belong to "ccc {directive}"; it belongs to {homes}',
+        _offset(word),
+    )
+
+
+def _offset(token: Token) -> int:
+    return token.start_pos or 0
+
+
+def _probability(argument: _Argument) -> str:
+    value = _constant(argument)
+    if not 0 <= value <= 1:
+        raise argument.error(f"a probability lies between 0 and 1; this is {value:g}")
+    return repr(float(value))
+
+
+def _priority(argument: _Argument) -> str:
+    value = _constant(argument)
+    if not isinstance(value, int):
+        raise argument.error(f"a priority is a whole number; this is {value:g}")
+    return str(value)
+
+
+def _reduction(argument: _Argument) -> str:
+    sign, colon, names = (argument.text or "").partition(":")
+    sign = sign.strip()
+    if not colon:
+        raise argument.error("a reduction is written reduction(op: variable, ...)")
+    if sign not in REDUCTIONS:
+        known = " ".join(REDUCTIONS)
+        raise argument.error(f'unknown reduction "{sign}"; the operations are {known}')
+    listed = _expression(f"f({names})", argument).args
+    variables = listed.exprs if listed else []
+    if not variables or not all(isinstance(node, c_ast.ID) for node in variables):
+        raise argument.error("a reduction names variables: reduction(op: variable, ...)")
+    return f"{sign}:{','.join(node.name for node in variables)}"
+
+
+CLAUSES: dict[str, Callable[[_Argument], str]] = {
+    "prob": _probability,
+    "priority": _priority,
+    "reduction": _reduction,
+}
+
+
+def _constant(argument: _Argument) -> Number:
+    if not (argument.text or "").strip():
+        raise argument.error(f'clause "{argument.clause}" needs a value: {argument.clause}(...)')
+    node = _expression(f"({argument.text})", argument)
+    try:
+        return _fold(node)
+    except (ArithmeticError, ValueError) as error:
+        raise argument.error(f'"{(argument.text or "").strip()}" has no value: {error}') from None
+
+
+def _expression(text: str, argument: _Argument) -> Any:
+    try:
+        unit = c_parser.CParser().parse(f"int v = {text};")
+    except c_parser.ParseError:
+        raise argument.error(f'"{(argument.text or "").strip()}" is not a C expression') from None
+    return unit.ext[0].init
+
+
+_BINARY: dict[str, Callable[[Any, Any], Number]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+}
+_UNARY: dict[str, Callable[[Any], Number]] = {
+    "+": operator.pos,
+    "-": operator.neg,
+    "~": operator.invert,
+}
+
+
+def _fold(node: Any) -> Number:
+    """The value of a constant C expression; ValueError where it is none."""
+    if isinstance(node, c_ast.Constant):
+        return _literal(node.value)
+    if isinstance(node, c_ast.UnaryOp) and node.op in _UNARY:
+        return _apply(_UNARY[node.op], _fold(node.expr))
+    if isinstance(node, c_ast.BinaryOp):
+        left, right = _fold(node.left), _fold(node.right)
+        if node.op == "/":
+            return _divide(left, right)
+        if node.op in _BINARY:
+            return _apply(_BINARY[node.op], left, right)
+    if isinstance(node, c_ast.ID):
+        raise ValueError(
+            f'"{node.name}" is no constant here; macros are not expanded inside #pragma, '
+            "so write the number, or use _Pragma inside a macro"
+        )
+    raise ValueError("only numbers, + - * /, shifts and bit operations are folded")
+
+
+def _apply(operation: Callable[..., Number], *values: Number) -> Number:
+    try:
+        return operation(*values)
+    except TypeError:
+        raise ValueError("bit operations need whole numbers") from None
+
+
+def _divide(left: Number, right: Number) -> Number:
+    """C's division; one that would silently lose its fraction is refused."""
+    if isinstance(left, int) and isinstance(right, int):
+        if left % right:
+            raise ValueError(f"{left}/{right} is a division of integers; write {left}.0/{right}")
+        return left // right
+    return left / right
+
+
+def _literal(text: str) -> Number:
+    digits = text.replace("'", "").lower()
+    if digits.startswith("0x"):
+        return float.fromhex(digits) if "p" in digits else int(digits.rstrip("ul"), 16)
+    if any(mark in digits for mark in ".e"):
+        return float(digits.rstrip("fl"))
+    digits = digits.rstrip("ul")
+    octal = digits.startswith("0") and digits.isdigit() and len(digits) > 1
+    return int(digits, 8 if octal else 0)

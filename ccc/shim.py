@@ -1,0 +1,290 @@
+"""What nvcc starts in place of ``cicc`` and ``cudafe++``.
+
+``cicc`` gets the preprocessed device code: it is marked, compiled by the real ``cicc``, and the
+PTX transformed. An annotation none of whose paths was transformed is compiled again without its
+markers, so that its code is as nvcc makes it. ``cudafe++`` gets the same text for the host, where
+our pragmas would only cause warnings.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ccc import source
+from ccc.errors import CccError, render
+
+_VARIABLE = "CCC_SETTINGS"
+Report = dict[str, Any]
+
+LTO_REFUSED = (
+    "link-time optimisation stores code that ccc does not see; "
+    "leave out -dlto (-lto, code=lto_*), or give --ccc-off"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the command line asks of the shims; travels in one environment variable.
+
+    ``folder`` is where each device pass leaves its :class:`Pass`; without it a pass speaks on
+    stderr itself.
+    """
+
+    off: bool = False
+    strict: bool = False
+    max_block: int | None = None
+    discipline: str | None = None
+    print_after: tuple[str, ...] = ()
+    folder: str | None = None
+
+    def environment(self) -> dict[str, str]:
+        """The variable that carries these settings."""
+        return {_VARIABLE: json.dumps(asdict(self))}
+
+    @staticmethod
+    def received() -> Settings:
+        """The settings of the surrounding command, or the default ones."""
+        values = json.loads(os.environ.get(_VARIABLE, "{}"))
+        values["print_after"] = tuple(values.get("print_after", ()))
+        return Settings(**values)
+
+    def transform_options(self) -> dict[str, Any]:
+        """The options of ``ccc.compiler.transform``; its own defaults stand for unset ones.
+
+        Not ``strict``: it would stop at the first path, and the user wants to see them all.
+        """
+        options: dict[str, Any] = {"print_after": self.print_after}
+        if self.max_block is not None:
+            options["max_block"] = self.max_block
+        if self.discipline is not None:
+            options["discipline"] = self.discipline
+        return options
+
+
+@dataclass(slots=True)
+class Pass:
+    """What one device pass has to say; ``unit`` names its source and architecture."""
+
+    unit: tuple[str, str] = ("", "")
+    report: Report = field(default_factory=dict)
+    diagnostics: list[str] = field(default_factory=list)
+    printed: str = ""
+    error: str | None = None
+
+    def save(self, folder: str) -> None:
+        """Leave this for the command that started nvcc."""
+        handle, _ = tempfile.mkstemp(suffix=".json", dir=folder)
+        with os.fdopen(handle, "w") as file:
+            json.dump(asdict(self), file)
+
+    @staticmethod
+    def load(folder: str) -> list[Pass]:
+        """All passes left in a folder, by source and architecture, whatever ran first."""
+        passes = [Pass(**json.loads(path.read_text())) for path in Path(folder).glob("*.json")]
+        for one in passes:
+            one.unit = (one.unit[0], one.unit[1])
+        return sorted(passes, key=lambda one: one.unit)
+
+
+class ToolError(Exception):
+    """The real tool failed, and said why."""
+
+    def __init__(self, code: int):
+        super().__init__(code)
+        self.code = code
+
+
+def main() -> int:
+    """Run as NAME TOOL ARGUMENTS...: ``name`` is what nvcc asked for, ``tool`` the real one."""
+    name, tool, *arguments = sys.argv[1:]
+    settings = Settings.received()
+    try:
+        if name == "cicc" and not settings.off and "--emit-optix-ir" not in arguments:
+            return _device(tool, arguments, settings)
+        return _plain(tool, arguments)
+    except ToolError as error:
+        return error.code
+    except KeyboardInterrupt:
+        return 130
+
+
+def _plain(tool: str, arguments: Sequence[str]) -> int:
+    """Run the tool on its input without our pragmas."""
+    _call(tool, arguments, source.strip(_read(_input(arguments))))
+    return 0
+
+
+def _device(tool: str, arguments: Sequence[str], settings: Settings) -> int:
+    done = Pass((_value(arguments, "--orig_src_path_name"), _value(arguments, "-arch")))
+    try:
+        if "-olto" in arguments or "-lto" in arguments:
+            raise CccError(LTO_REFUSED)
+        _compile(tool, arguments, settings, done)
+    except CccError as error:
+        done.error = str(error)
+    except OSError as error:
+        done.error = render("error", f"{error.filename}: {error.strerror}")
+    if settings.folder:
+        done.save(settings.folder)
+    else:
+        print(*done.diagnostics, *filter(None, [done.error]), sep="\n", file=sys.stderr)
+        print(done.printed, end="")
+    return 1 if done.error else 0
+
+
+def _compile(tool: str, arguments: Sequence[str], settings: Settings, done: Pass) -> None:
+    """CUDA -> transformed PTX, written to where cicc was told to write."""
+    text, name = _read(_input(arguments)), _value(arguments, "--orig_src_file_name")
+    output = _value(arguments, "-o")
+    left: set[int] = set()
+    while True:
+        marked = source.mark(text, name, without=left)
+        if not left:
+            _warn(marked.warnings, settings, done)
+        ptx = _ptx(tool, arguments, marked.text, quiet=bool(left))
+        if marked.annotations:
+            ptx = _transform(ptx, output, settings, done)
+        refused = _refused(marked.annotations, done.report)
+        _check_strict(settings, done)
+        if not refused:
+            break
+        left |= refused
+    write(output, ptx)
+
+
+def transform_file(done: Pass, settings: Settings) -> str:
+    """Transform the PTX file that ``done.unit`` names; what there is to say is added to ``done``.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    name = done.unit[0]
+    try:
+        ptx = _transform(_read(name), name, settings, done)
+        _check_strict(settings, done)
+    except CccError as error:
+        done.error = str(error)
+        return ""
+    return ptx
+
+
+def _check_strict(settings: Settings, done: Pass) -> None:
+    if settings.strict and done.diagnostics:
+        raise CccError("not every annotation could be followed, which --ccc-strict demands")
+
+
+def _warn(warnings: Sequence[CccError], settings: Settings, done: Pass) -> None:
+    severity = "error" if settings.strict else "warning"
+    done.diagnostics += [render(severity, w.message, w.span, w.source_line) for w in warnings]
+
+
+def _transform(ptx: str, output: str, settings: Settings, done: Pass) -> str:
+    """Transform, and add what was said to ``done``."""
+    from ccc.compiler import transform  # noqa: PLC0415 - a pass that fails earlier needs none of it
+
+    result = transform(ptx, filename=output, **settings.transform_options())
+    done.report = _merged(done.report, result.report)
+    for line in result.diagnostics:
+        said = line.replace(": warning: ", ": error: ", 1) if settings.strict else line
+        if said not in done.diagnostics:
+            done.diagnostics.append(said)
+    done.printed = result.printed
+    return result.ptx
+
+
+def _refused(annotations: Sequence[source.Annotation], report: Report) -> set[int]:
+    """The annotations that no copy of their code could be transformed for."""
+    paths = [path for kernel in report.get("kernels", ()) for path in kernel["paths"]]
+    applied = {_place(path) for path in paths if path["applied"]}
+    refused = {_place(path) for path in paths} - applied
+    left = {a.id for a in annotations if (a.span.file, a.span.line, a.span.column) in refused}
+    for loop in reversed(annotations):  # inner loops first
+        held = [a.id for a in annotations if a.loop == loop.id]
+        if loop.directive == "for" and left.issuperset(held):
+            left.add(loop.id)
+    return left
+
+
+def _merged(old: Report, new: Report) -> Report:
+    """The new report, with the paths that were refused before and are not tried any more."""
+    kernels = {kernel["name"]: kernel for kernel in new["kernels"]}
+    for kernel in old.get("kernels", ()):
+        paths = kernels.setdefault(kernel["name"], {**kernel, "paths": []})["paths"]
+        known = {_place(path) for path in paths}
+        paths += [p for p in kernel["paths"] if not p["applied"] and _place(p) not in known]
+        paths.sort(key=_place)
+    return {**new, "kernels": list(kernels.values())}
+
+
+def _place(path: Report) -> tuple[str, int, int]:
+    return path["file"], path["line"], path["column"]
+
+
+def _ptx(tool: str, arguments: Sequence[str], text: str, *, quiet: bool) -> str:
+    """What cicc makes of ``text``."""
+    with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
+        output = Path(folder, "output.ptx")
+        command = list(arguments)
+        command[command.index("-o") + 1] = str(output)
+        _call(tool, command, text, quiet=quiet)
+        return _read(str(output))
+
+
+def _call(tool: str, arguments: Sequence[str], text: str, *, quiet: bool = False) -> None:
+    """Run a tool on ``text`` in place of its input; files kept with ``--keep`` are not touched.
+
+    Raises:
+        ToolError: the tool failed.
+    """
+    given = _input(arguments)
+    with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
+        changed = Path(folder, Path(given).name)
+        _write_text(changed, text)
+        command = [tool, *(str(changed) if word == given else word for word in arguments)]
+        run = subprocess.run(command, stderr=subprocess.PIPE if quiet else None, check=False)
+    if run.returncode:
+        sys.stderr.write((run.stderr or b"").decode(errors="replace"))
+        raise ToolError(run.returncode if run.returncode > 0 else 128 - run.returncode)
+
+
+def _input(arguments: Sequence[str]) -> str:
+    return next(word for word in reversed(arguments) if word.endswith(".ii"))
+
+
+def _value(arguments: Sequence[str], option: str) -> str:
+    return arguments[arguments.index(option) + 1] if option in arguments else ""
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
+        return file.read()
+
+
+def write(path: str, text: str) -> None:
+    """Write a file so that it is whole or not there; ``-`` is standard output."""
+    if path == "-":
+        sys.stdout.write(text)
+        return
+    target = Path(path)
+    if target.exists() and not target.is_file():  # a device or a pipe
+        _write_text(target, text)
+        return
+    beside = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        _write_text(beside, text)
+        beside.replace(target)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _write_text(path: Path, text: str) -> None:
+    with open(path, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+        file.write(text)

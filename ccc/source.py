@@ -1,0 +1,423 @@
+"""Annotations -> markers: the one door to tree-sitter.
+
+    #pragma ccc if prob(1.0/8)
+    if (hit) shade(ray);
+
+becomes, line by line,
+
+    <blank>
+    if (hit){ asm volatile("// ccc.then 2 k.cu:7:5 prob=0.125"); shade(ray); }
+
+Works on preprocessed text, where macros are expanded, and on a plain source file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ccc.errors import CccError, Span
+from ccc.ir.markers import Marker
+from ccc.linemap import LineMap
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser, Tree
+
+    from ccc.pragmas import Directive, Pragma
+
+_REST = rb"(?:\\\r?\n|[^\n])*"
+_PRAGMA = re.compile(rb"^([ \t]*)(#[ \t]*pragma[ \t]+ccc(?!\w))(" + _REST + rb")$", re.MULTILINE)
+_UNROLL = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+unroll\b" + _REST + rb"$", re.MULTILINE)
+_ANY_PRAGMA = re.compile(rb"^[ \t]*#[ \t]*pragma\b" + _REST + rb"$", re.MULTILINE)
+_SPACE = re.compile(rb"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_STATEMENT_WORD = re.compile(rb"(?:\w+\s*:\s*|\[\[[^\]]*\]\]\s*)*(?:for|while|do|if|switch)\b")
+_NOT_AT_RUN_TIME = re.compile(rb"if\s*(constexpr\b|!?\s*consteval\b)")
+_COMMENT = re.compile(rb"//.*|/\*.*?(?:\*/|$)", re.DOTALL)
+
+_LOOPS = ("for_statement", "for_range_loop", "while_statement", "do_statement")
+_WRAPPERS = ("labeled_statement", "attributed_statement")
+_STATEMENTS = (*_LOOPS, *_WRAPPERS, "if_statement", "switch_statement")
+_LOOP_DIRECTIVES = ("for", "for variable", "while")
+_NO_CODE = ("comment", "raw_string_literal", "raw_string_content")
+_REPARSED = 1 << 18  # bytes read again when the file around a statement cannot be understood
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """One pragma that was turned into markers.
+
+    ``loop`` is the ``id`` of the innermost ``ccc for`` around a ``ccc if``.
+    """
+
+    id: int
+    directive: str
+    span: Span
+    clauses: dict[str, str]
+    loop: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """Marked text, what was marked, and warnings (to be raised or rendered)."""
+
+    text: str
+    annotations: list[Annotation] = field(default_factory=list)
+    warnings: list[CccError] = field(default_factory=list)
+
+
+class SourceError(CccError):
+    """All that is wrong with the annotations of one text."""
+
+    def __init__(self, errors: list[CccError]):
+        first = errors[0]
+        super().__init__(first.message, first.span, first.source_line)
+        self.errors = errors
+
+    def __str__(self) -> str:
+        return "\n".join(CccError.__str__(error) for error in self.errors)
+
+
+def mark(text: str, filename: str, *, without: Collection[int] = ()) -> Marked:
+    """Put markers where the annotations of ``text`` say; lines stay where they are.
+
+    Args:
+        text: preprocessed or plain CUDA.
+        filename: the file's name, where no line marker tells.
+        without: annotations, by ``id``, to be left out.
+
+    Raises:
+        SourceError: unknown words, and annotations that stand in a wrong place.
+    """
+    code = text.encode(errors="surrogateescape")
+    if not _PRAGMA.search(code):
+        return Marked(text)
+    marking = _Marking(code, filename)
+    marking.read()
+    if marking.errors:
+        raise SourceError(marking.errors)
+    annotations, edits = marking.write(without)
+    marked = _apply(code, edits).decode(errors="surrogateescape")
+    return Marked(marked, annotations, marking.warnings)
+
+
+def strip(text: str) -> str:
+    """The text without our pragmas; lines stay where they are.
+
+    >>> strip("#pragma ccc if\\nif (x) y();\\n")
+    '\\nif (x) y();\\n'
+    """
+    code = text.encode(errors="surrogateescape")
+    return _PRAGMA.sub(lambda m: _newlines(m[0]), code).decode(errors="surrogateescape")
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    start: int
+    end: int
+    text: bytes
+
+
+@dataclass(slots=True)
+class _Placed:
+    """A pragma that was read, with the statement it stands before."""
+
+    id: int
+    match: re.Match[bytes]
+    pragma: Pragma
+    known: Directive
+    at: int  # where the statement begins
+    statement: Node | None
+
+    @property
+    def name(self) -> str:
+        return self.pragma.directive
+
+    @property
+    def body(self) -> tuple[int, int]:
+        """The bytes of a loop's body; none of anything else."""
+        if self.statement is None or self.statement.type not in _LOOPS:
+            return 0, 0
+        body = _body(self.statement, "body")
+        return (_head_end(self.statement, body), body.end_byte) if body else (0, 0)
+
+    def inside(self, loop: _Placed) -> bool:
+        """Whether this stands in the body of ``loop``."""
+        start, end = loop.body
+        return start <= self.at < end
+
+
+class _Marking:
+    """The work on one text: ``read`` finds what is annotated, ``write`` makes the edits."""
+
+    def __init__(self, code: bytes, filename: str):
+        self.code = code
+        self.lines = LineMap(code, filename)
+        pragmas = list(_PRAGMA.finditer(code))
+        self.ranges = self.lines.user_ranges([match.start(2) for match in pragmas])
+        self.blank = _blanked(code, self.ranges)
+        self.tree = _parse(self.blank, self.ranges)
+        self.pragmas = [match for match in pragmas if not self._in_comment(match)]
+        self.unrolls = [m.end() for r in self.ranges for m in _UNROLL.finditer(code, *r)]
+        self.placed: list[_Placed] = []
+        self.errors: list[CccError] = []
+        self.warnings: list[CccError] = []
+
+    def read(self) -> None:
+        """Read every pragma and find its statement; fills ``errors`` and ``warnings``."""
+        for number, match in enumerate(self.pragmas, 1):
+            self._place(number, match)
+        if self.errors:  # a pragma that cannot be read would make others look misplaced
+            return
+        for placed in self.placed:
+            if error := self._misplaced(placed):
+                self.errors.append(self._complaint(placed.match, error))
+            elif warning := self._idle(placed):
+                self.warnings.append(self._complaint(placed.match, warning))
+
+    def write(self, without: Collection[int]) -> tuple[list[Annotation], list[_Edit]]:
+        """The annotations to be marked, and the edits that mark them."""
+        edits = [_Edit(m.start(2), m.end(), _newlines(m[0])) for m in self.pragmas]
+        annotations = []
+        for placed in self.placed:
+            if placed.id not in without and self._active(placed):
+                annotation = self._annotation(placed)
+                annotations.append(annotation)
+                edits += self._marks(placed, annotation)
+        return annotations, edits
+
+    def _in_comment(self, match: re.Match[bytes]) -> bool:
+        node = self.tree.root_node.descendant_for_byte_range(match.start(2), match.start(2) + 1)
+        return node is not None and node.type in _NO_CODE
+
+    def _place(self, number: int, match: re.Match[bytes]) -> None:
+        from ccc.pragmas import DIRECTIVES, PragmaError, parse  # noqa: PLC0415 - loads Lark
+
+        text = _COMMENT.sub(b"", match[3]).decode(errors="replace")
+        try:
+            pragma = parse(text)
+        except PragmaError as error:
+            self.errors.append(self._complaint(match, error.message, text[: error.offset]))
+            return
+        at = _end(_SPACE, self.blank, match.end())
+        known, statement = DIRECTIVES[pragma.directive], self._statement(at)
+        self.placed.append(_Placed(number, match, pragma, known, at, statement))
+
+    def _statement(self, at: int) -> Node | None:
+        """The outermost statement that begins at ``at``."""
+        found = _statement_at(self.tree.root_node, at)
+        if (found and not found.has_error) or not _STATEMENT_WORD.match(self.blank, at):
+            return found
+        # Something near by confused the parser: read from the statement on, by itself.
+        window = [
+            (max(start, at), min(end, at + _REPARSED))
+            for start, end in self.ranges
+            if end > at and start < at + _REPARSED
+        ]
+        alone = _statement_at(_parse(self.blank, window).root_node, at)
+        return alone if alone and not (found and alone.has_error) else found
+
+    def _misplaced(self, placed: _Placed) -> str | None:
+        """What is wrong with the place of a pragma, and what to do about it."""
+        name, statement = placed.name, placed.statement
+        if name not in ("for", "if"):
+            return None
+        part, types = ("body", _LOOPS) if name == "for" else ("consequence", ("if_statement",))
+        if statement is None or statement.type not in types or _body(statement, part) is None:
+            what = self.blank[placed.at : placed.at + 40].decode(errors="replace").split("\n")[0]
+            found = f'before "{what.strip()}"' if what.strip() else "at the end"
+            return (
+                f'"ccc {name}" stands {found}, but speaks of {placed.known.place}; '
+                "put it on the line before that statement"
+            )
+        if any(p.name == name and p.at == placed.at for p in self.placed if p.id < placed.id):
+            return f'"ccc {name}" is given twice for one statement; remove one of them'
+        if name == "for":
+            return None
+        if constexpr := _NOT_AT_RUN_TIME.match(self.blank, statement.start_byte):
+            word = constexpr[1].decode()
+            return f'"if {word}" is no branch at run time; remove the annotation'
+        if not any(placed.inside(loop) for loop in self.placed if loop.name in _LOOP_DIRECTIVES):
+            return (
+                '"ccc if" must stand inside a loop marked "#pragma ccc for"; '
+                "mark the loop whose iterations are independent"
+            )
+        return None
+
+    def _idle(self, placed: _Placed) -> str | None:
+        """Why a pragma in its right place has no effect."""
+        if not placed.known.supported:
+            return (
+                f'"ccc {placed.name}" is not supported by this version; '
+                "the code is left as nvcc makes it"
+            )
+        if placed.name == "for" and not self._active(placed):
+            return (
+                'no "#pragma ccc if" stands inside this loop, so that there is nothing to collect; '
+                "the code is left as nvcc makes it"
+            )
+        return None
+
+    def _active(self, placed: _Placed) -> bool:
+        """Whether a pragma is marked: paths in an annotated loop, and loops that hold paths."""
+        if placed.name == "if":
+            return any(placed.inside(loop) for loop in self.placed if loop.name == "for")
+        paths = (path for path in self.placed if path.name == "if")
+        return placed.name == "for" and any(path.inside(placed) for path in paths)
+
+    def _annotation(self, placed: _Placed) -> Annotation:
+        loops = [loop for loop in self.placed if loop.name == "for" and placed.inside(loop)]
+        inner = max(loops, key=lambda loop: loop.at).id if loops else None
+        span = self._position(placed.match)[0]
+        return Annotation(placed.id, placed.name, span, placed.pragma.clauses, inner)
+
+    def _marks(self, placed: _Placed, annotation: Annotation) -> list[_Edit]:
+        """The edits that mark one statement."""
+
+        def marker(kind: str) -> bytes:
+            made = Marker(kind, annotation.id, annotation.span, annotation.clauses)
+            return made.assembly().encode(errors="surrogateescape")
+
+        statement = placed.statement
+        assert statement is not None
+        if placed.name == "for":
+            return _wrap(statement, "body", marker("for")) + self._keep_rolled(placed)
+        edits = _wrap(statement, "consequence", marker("then"))
+        otherwise = statement.child_by_field_name("alternative")
+        return edits + (_wrap(otherwise, "", marker("else")) if otherwise else [])
+
+    def _keep_rolled(self, placed: _Placed) -> list[_Edit]:
+        """Unrolled, one annotated loop would be many; but a user's own pragma stands."""
+        if any(_end(_SPACE, self.blank, end) == placed.at for end in self.unrolls):
+            return []
+        at = placed.match.start(2)
+        return [_Edit(at, at, b"#pragma unroll 1")]
+
+    def _position(self, match: re.Match[bytes], before: str | None = None) -> tuple[Span, str]:
+        """Where a pragma stands, or its word after ``before``; and that line of the source."""
+        file, line = self.lines.line(match.start(2))
+        source = _original_line(file, line) if self.lines.preprocessed else None
+        if source is None:
+            source = self.code[match.start() : match.end()].decode(errors="replace").split("\n")[0]
+        column = _column(source, (match[2] + match[3]).decode(errors="replace"), before)
+        return Span(file, line, column), source
+
+    def _complaint(
+        self, match: re.Match[bytes], message: str, before: str | None = None
+    ) -> CccError:
+        return CccError(message, *self._position(match, before))
+
+
+def _parser() -> Parser:
+    import tree_sitter  # noqa: PLC0415 - only texts with annotations pay for it
+    import tree_sitter_cuda  # noqa: PLC0415
+
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_cuda.language()))
+
+
+def _parse(code: bytes, ranges: list[tuple[int, int]]) -> Tree:
+    """Parse only ``ranges`` of the code; offsets stay those of the whole."""
+    from tree_sitter import Range  # noqa: PLC0415
+
+    parser = _parser()
+    # Rows are not used, so that the offset serves as the column of row 0.
+    parser.included_ranges = [Range((0, start), (0, end), start, end) for start, end in ranges]
+    return parser.parse(code)
+
+
+def _statement_at(root: Node, at: int) -> Node | None:
+    node = root.descendant_for_byte_range(at, at + 1)
+    found = None
+    while node is not None and node.start_byte == at:
+        if node.type in _STATEMENTS:
+            found = node
+        node = node.parent
+    while found is not None and found.type in _WRAPPERS:
+        found = found.named_children[-1]
+    return found
+
+
+def _body(statement: Node, name: str) -> Node | None:
+    """A loop's body, an if's arm, or (without a name) what follows an ``else``."""
+    if name:
+        return statement.child_by_field_name(name)
+    return next((n for n in reversed(statement.named_children) if n.type != "comment"), None)
+
+
+def _head_end(statement: Node, body: Node) -> int:
+    """Where the text before a body ends: after ``)``, ``do`` or ``else``."""
+    condition = statement.child_by_field_name("condition")
+    if statement.type in ("if_statement", "while_statement") and condition is not None:
+        return condition.end_byte
+    heads = [n for n in statement.children if n.type in (")", "do", "else")]
+    return max(n.end_byte for n in heads if n.end_byte <= body.start_byte)
+
+
+def _wrap(statement: Node, name: str, marker: bytes) -> list[_Edit]:
+    """Make ``marker`` the first statement of a body, with braces where it has none."""
+    body = _body(statement, name)
+    assert body is not None
+    if body.type == "compound_statement":
+        at = body.start_byte + 1
+        return [_Edit(at, at, b" " + marker)]
+    # Right behind the head: a pragma on its own line may stand before the body.
+    start, end = _head_end(statement, body), body.end_byte
+    return [_Edit(start, start, b" { " + marker + b" "), _Edit(end, end, b" }")]
+
+
+def _apply(code: bytes, edits: list[_Edit]) -> bytes:
+    parts, at = [], 0
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
+        parts += [code[at : edit.start], edit.text]
+        at = edit.end
+    return b"".join([*parts, code[at:]])
+
+
+def _blanked(code: bytes, ranges: list[tuple[int, int]]) -> bytes:
+    """The code with spaces, as many, for whatever is not the user's and for pragmas."""
+    parts, at = [], 0
+    for start, end in ranges:
+        own = _ANY_PRAGMA.sub(lambda m: re.sub(rb"[^\r\n]", b" ", m[0]), code[start:end])
+        parts += [b" " * (start - at), own]
+        at = end
+    return b"".join([*parts, b" " * (len(code) - at)])
+
+
+def _newlines(text: bytes) -> bytes:
+    return b"\n" * text.count(b"\n")
+
+
+def _end(pattern: re.Pattern[bytes], code: bytes, at: int) -> int:
+    match = pattern.match(code, at)
+    return match.end() if match else at
+
+
+def _original_line(file: str, line: int) -> str | None:
+    """The line as the user wrote it: a preprocessor moves a pragma to the first column."""
+    try:
+        lines = Path(file).read_text(errors="replace").split("\n")
+    except OSError:
+        return None
+    return lines[line - 1] if 0 < line <= len(lines) else None
+
+
+def _column(source: str, pragma: str, before: str | None) -> int:
+    """The column, from 1, of a pragma in its source line, or of the word after ``before``.
+
+    Spaces differ between the two, so that the other characters are counted. A pragma that came
+    out of a macro is not in the line: then it is the line's first word.
+    """
+    places = [place for place, letter in enumerate(source) if not letter.isspace()]
+    squeezed = "".join(source.split())
+    wanted = "".join(pragma.split())
+    words = wanted[wanted.index("ccc") :]
+    found = squeezed.find(words)
+    if found < 0:
+        return places[0] + 1 if places else 1
+    if before is None:
+        found = max(squeezed.rfind("#", 0, found), squeezed.rfind("_Pragma", 0, found), 0)
+    else:
+        found += len("ccc") + len("".join(before.split()))
+    return places[min(found, len(places) - 1)] + 1

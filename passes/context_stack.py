@@ -1,0 +1,123 @@
+"""The context stack: where a warp keeps the tasks that wait (no pass; the collector uses it).
+
+One stack a path and warp, in shared memory: for each 32-bit context word an array with one entry a
+task, so that the lanes of a warp touch neighbouring words and no two of them the same bank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ccc.ir.edit import Emitter
+from ccc.ir.nodes import Address, Function, Register, Variable, Vector
+from ccc.ptx.types import MAX_BLOCK_THREADS, WARP_SIZE
+
+STACK_NAME = "ccc_context_stack"
+ENTRIES = {"queue": 2 * WARP_SIZE, "merge": WARP_SIZE}
+"""Entries a stack needs: ``queue`` pushes up to 32 tasks onto up to 31; ``merge`` holds 31."""
+
+
+def words(register: Register) -> int:
+    """The 32-bit words that a register takes on the stack."""
+    return max(1, register.bits // 32)
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """One path's stack: byte ``offset`` in the warp's share, ``entries`` tasks of ``context``."""
+
+    context: tuple[Register, ...]
+    entries: int
+    offset: int
+
+    @property
+    def bytes(self) -> int:
+        """Its size for one warp."""
+        return sum(map(words, self.context)) * self.entries * 4
+
+    def store(self, emit: Emitter, address: Register, values: Iterable[Register]) -> None:
+        """Write a task to the entry at ``address``."""
+        offset = self.offset
+        for value in values:
+            for word in _split(emit, value):
+                emit.emit("st.shared.b32", Address(address, offset), word)
+                offset += 4 * self.entries
+
+    def load(self, emit: Emitter, address: Register, targets: Iterable[Register]) -> None:
+        """Read the task of the entry at ``address`` into ``targets``."""
+        offset = self.offset
+        for target in targets:
+            parts = []
+            for _ in range(words(target)):
+                parts.append(emit.define("ld.shared.b32", "b32", Address(address, offset)))
+                offset += 4 * self.entries
+            _join(emit, target, parts)
+
+
+def _split(emit: Emitter, value: Register) -> list[Register]:
+    """The 32-bit words of a register."""
+    if value.bits == 1:
+        return [emit.define("selp.b32", "b32", 1, 0, value)]
+    if value.bits == 16:
+        word = emit.function.registers.fresh("b32")
+        emit.emit("mov.b32", word, Vector((value, value)))
+        return [word]
+    if value.bits == 32:
+        return [value]
+    if value.bits == 64:
+        parts = [emit.function.registers.fresh("b32") for _ in range(2)]
+        emit.emit("mov.b64", Vector(tuple(parts)), value)
+        return parts
+    halves = [emit.function.registers.fresh("b64") for _ in range(2)]
+    emit.emit("mov.b128", Vector(tuple(halves)), value)
+    return [word for half in halves for word in _split(emit, half)]
+
+
+def _join(emit: Emitter, target: Register, parts: list[Register]) -> None:
+    """Put 32-bit words back into a register."""
+    if target.bits == 1:
+        emit.emit("setp.ne.b32", target, parts[0], 0)
+    elif target.bits == 16:
+        unused = emit.function.registers.fresh("b16")
+        emit.emit("mov.b32", Vector((target, unused)), parts[0])
+    elif target.bits == 32:
+        emit.emit("mov.b32", target, parts[0])
+    elif target.bits == 64:
+        emit.emit("mov.b64", target, Vector(tuple(parts)))
+    else:
+        halves = [emit.function.registers.fresh("b64") for _ in range(2)]
+        _join(emit, halves[0], parts[:2])
+        _join(emit, halves[1], parts[2:])
+        emit.emit("mov.b128", target, Vector(tuple(halves)))
+
+
+def entry_address(emit: Emitter, base: Register, index: Register) -> Register:
+    """The address of the entry with this index in the warp's share at ``base``."""
+    scaled = emit.define("shl.b32", "b32", index, 2)
+    return emit.define("add.s32", "b32", base, scaled)
+
+
+def known_block_size(function: Function, promised: int | None) -> int:
+    """The most threads a block of this kernel can have, as far as that is known."""
+    known = [_product(function.limits[k]) for k in ("reqntid", "maxntid") if k in function.limits]
+    known += [promised] if promised else []
+    return min([*known, MAX_BLOCK_THREADS])
+
+
+def _product(sizes: tuple[int, ...]) -> int:
+    product = 1
+    for size in sizes:
+        product *= size
+    return product
+
+
+def declare_stack(function: Function, total: int) -> None:
+    """Reserve ``total`` bytes; loops that follow one another share them."""
+    text = f".shared .align 16 .b8 {STACK_NAME}[{total}]"
+    variable = Variable(STACK_NAME, "shared", "b8", total, 16, text)
+    old = next((v for v in function.variables if v.name == STACK_NAME), None)
+    if old is None:
+        function.variables.append(variable)
+    elif old.bytes is not None and old.bytes < total:
+        function.variables[function.variables.index(old)] = variable

@@ -1,0 +1,13 @@
+// run: grid=2 block=64 args=s32:512 u32[512]~0:100 u32[512]=0
+__device__ __noinline__ unsigned meet(unsigned a) { __syncthreads(); return a + 1; }
+extern "C" __global__ void k(int n, const unsigned *x, unsigned *y) {
+
+#pragma ccc for
+    for (int i = threadIdx.x + blockIdx.x * blockDim.x; i < n; i += blockDim.x * gridDim.x) {
+#pragma ccc if
+        if (x[i] < 200) {
+            y[i] = meet(x[i]);
+        }
+    }
+
+}

@@ -1,0 +1,10 @@
+// run: grid=2 block=64 args=s32:500 u32[500]~0:100 u32[500]=0
+extern "C" __global__ void k(int n, const unsigned *x, unsigned *y) {
+#pragma ccc for
+    for (int i = threadIdx.x + blockIdx.x * blockDim.x; i < n; i += blockDim.x * gridDim.x) {
+        for (unsigned j = 0; j < x[i]; ++j) {
+#pragma ccc if
+            if (x[(i + j) % n] < 40) y[i] = y[i] * 3 + j;
+        }
+    }
+}

@@ -1,0 +1,15 @@
+// run: grid=2 block=64 args=s32:900 u32[900]~0:100 u32[900]=0
+// A loop with two ways out, each with its own value afterwards.
+extern "C" __global__ void k(int n, const unsigned *x, unsigned *y) {
+    int i = threadIdx.x + blockIdx.x * blockDim.x;
+    int step = blockDim.x * gridDim.x, seen = 0;
+#pragma ccc for
+    while (true) {
+        if (i >= n) break;
+        if (x[i] == 42) { seen = i + 1; break; }
+#pragma ccc if
+        if (x[i] < 30) y[i] = x[i] * 3 + 2;
+        i += step;
+    }
+    if (seen) atomicAdd(&y[0], seen); else atomicAdd(&y[1], 1);
+}
