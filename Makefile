@@ -6,6 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 TOOLKIT := "cuda-toolkit[nvcc,cudart,cccl]==13.0.*"
+NVRTC := "cuda-toolkit[nvrtc,cudart,cccl]==13.0.*"
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -53,11 +54,12 @@ $(VENV)/dev.stamp: pyproject.toml $(VENV)/pyvenv.cfg
 	$(PIP) install -e '.[dev]'
 	@touch $@ $(VENV)/base.stamp
 
-# CuPy where there is a GPU. Without it everything runs on the emulator, so a failure only says so.
+# Where there is a GPU: CuPy, and the run-time compiler that CuPy's own array functions need.
+# Without them everything runs on the emulator, so a failure only says so.
 $(VENV)/gpu.stamp: pyproject.toml $(VENV)/pyvenv.cfg
 	@if nvidia-smi -L >/dev/null 2>&1; then \
-	    echo "installing CuPy for the GPU found"; \
-	    $(PIP) install -e '.[gpu]' || \
+	    echo "a GPU is here: installing CuPy in $(VENV) (about 160 MB)"; \
+	    $(PIP) install -e '.[gpu]' $(NVRTC) || \
 	        echo "CuPy could not be installed: the emulator is used ('rm $@' tries again)" >&2; \
 	fi
 	@touch $@

@@ -74,6 +74,11 @@ def _discipline(command: Command, value: str) -> Command:
 
 
 def _print_after(command: Command, value: str) -> Command:
+    from ccc.passes import PIPELINE  # noqa: PLC0415 - seldom asked for
+
+    known = [str(kind.name) for kind in PIPELINE]
+    if value not in known:
+        raise UsageError(f'no pass is called "{value}"{nearest(value, known)}')
     names = (*command.settings.print_after, value)
     return _set(print_after=names)(command, value)
 

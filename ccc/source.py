@@ -6,7 +6,7 @@
 becomes, line by line,
 
     <blank>
-    if (hit){ asm volatile("// ccc.then 2 k.cu:7:5 prob=0.125"); shade(ray); }
+    if (hit) { asm volatile("// ccc.then 2 k.cu:7:5 prob=0.125"); shade(ray); }
 
 Works on preprocessed text, where macros are expanded, and on a plain source file.
 """
@@ -160,7 +160,7 @@ class _Marking:
         self.blank = _blanked(code, self.ranges)
         self.tree = _parse(self.blank, self.ranges)
         self.pragmas = [match for match in pragmas if not self._in_comment(match)]
-        self.unrolls = [m.end() for r in self.ranges for m in _UNROLL.finditer(code, *r)]
+        self.unrolls = [m for r in self.ranges for m in _UNROLL.finditer(code, *r)]
         self.placed: list[_Placed] = []
         self.errors: list[CccError] = []
         self.warnings: list[CccError] = []
@@ -283,17 +283,25 @@ class _Marking:
         statement = placed.statement
         assert statement is not None
         if placed.name == "for":
-            return _wrap(statement, "body", marker("for")) + self._keep_rolled(placed)
+            return _wrap(statement, "body", marker("for")) + self._before(placed, marker("loop"))
         edits = _wrap(statement, "consequence", marker("then"))
         otherwise = statement.child_by_field_name("alternative")
         return edits + (_wrap(otherwise, "", marker("else")) if otherwise else [])
 
-    def _keep_rolled(self, placed: _Placed) -> list[_Edit]:
-        """Unrolled, one annotated loop would be many; but a user's own pragma stands."""
-        if any(_end(_SPACE, self.blank, end) == placed.at for end in self.unrolls):
-            return []
+    def _before(self, placed: _Placed, marker: bytes) -> list[_Edit]:
+        """Braces around an annotated loop, with its ``loop`` marker first in them.
+
+        Unrolled, one annotated loop would be many, so that it gets an unroll pragma; a user's own
+        one stands, but must move inside the braces to remain right before the loop.
+        """
+        assert placed.statement is not None
+        own = [m for m in self.unrolls if _end(_SPACE, self.blank, m.end()) == placed.at]
+        words = [b" ".join(m[0].split()[1:]) for m in own] or [b"unroll 1"]
+        head = b"{ " + marker + b"".join(b' _Pragma("%s")' % word for word in words)
         at = placed.match.start(2)
-        return [_Edit(at, at, b"#pragma unroll 1")]
+        edits = [_Edit(m.start(), m.end(), _newlines(m[0])) for m in own]
+        end = placed.statement.end_byte
+        return [*edits, _Edit(at, at, head), _Edit(end, end, b" }")]
 
     def _position(self, match: re.Match[bytes], before: str | None = None) -> tuple[Span, str]:
         """Where a pragma stands, or its word after ``before``; and that line of the source."""

@@ -32,14 +32,17 @@ After, with the queue discipline:
             @%pending st.shared.b32 [...], %context;
             add.s32 %top, %top, popc(%tasks);
             bar.warp.sync %members;
-            // fewer tasks than members? then go to CHECK
+            // fewer than %enough tasks? then go to CHECK
             ld.shared.b32 %context, [...];
             bar.warp.sync %members;
     RUN:    <path, on registers of its own>
     CHECK:  vote.sync.any.pred %any, %live, %members;
-            @%live bra LOOP;             // %any: the others wait at COLLECT
-            // no iteration left: run what is saved at RUN, then leave
+            @%any ...                    // live lanes go to LOOP, the others wait at COLLECT
+            mov.b32 %enough, 1;          // no iteration left: run what is saved, partly filled
+            // tasks left? then go to COLLECT
     AFTER:
+
+%enough is the number of members, so that the same code serves the full and the last rounds.
 
 The rule of the paper, ``merge``, lets lanes with a task of their own keep it and idle lanes pop; it
 needs half the stack. ``queue`` runs warps that are full of equally old tasks and wins where few
@@ -61,14 +64,14 @@ from ccc.ir.edit import (
     remove_jumps_to_next,
     retarget,
 )
-from ccc.ir.nodes import Block, Function, Register, Special, Symbol
+from ccc.ir.nodes import Block, Function, Instruction, Register, Special, Symbol
 from ccc.passes.context_stack import (
     ENTRIES,
     STACK_NAME,
     Stack,
-    declare_stack,
     entry_address,
     known_block_size,
+    reserve_stack,
     words,
 )
 from ccc.pipeline import Kernel, PathRecord
@@ -95,6 +98,8 @@ class ContextCollection:
     def run(self, kernel: Kernel) -> None:
         """Collect what can be collected, outer loops first."""
         _refuse_nested(kernel)
+        bases: list[Instruction] = []
+        share = 0
         while True:
             _refresh(kernel)
             chosen = [r for r in kernel.records if r.path.reason is None and not r.applied]
@@ -105,8 +110,13 @@ class ContextCollection:
             mine = [r for r in chosen if r.path.loop is loop]
             plan = _plan_stacks(kernel, mine, self.discipline)
             if plan:
-                _Collector(kernel, loop, plan).run()
+                bases.append(_Collector(kernel, loop, plan).run())
+                share = max(share, _share(plan))
                 kernel.changed()
+        if bases:
+            block = known_block_size(kernel.function, kernel.max_block)
+            reserve_stack(kernel.function, share, -(-block // WARP_SIZE), bases)
+            _promise_block_size(kernel.function, block, kernel.max_block)
         for record in kernel.records:
             record.reason = record.reason or record.path.reason
 
@@ -162,7 +172,7 @@ def _plan_stacks(kernel: Kernel, records: list[PathRecord], discipline: str) -> 
     block = known_block_size(function, kernel.max_block)
     warps = -(-block // WARP_SIZE)
     used = kernel.static_shared_bytes + sum(
-        v.bytes or 0 for v in function.variables if v.space == "shared" and v.name != STACK_NAME
+        v.bytes or 0 for v in function.variables if v.space == "shared"
     )
     room = (kernel.shared_limit - used) // warps
     entry_bytes = sum(_words(record.path) for record in records) * 4
@@ -178,10 +188,12 @@ def _plan_stacks(kernel: Kernel, records: list[PathRecord], discipline: str) -> 
         else:
             fits = (kernel.shared_limit - used) // (offset + needed) * WARP_SIZE
             record.reason = _no_room(record.path, block, used + offset * warps, fits)
-    if plans:
-        declare_stack(function, max(offset, 4) * warps)
-        _promise_block_size(function, block, kernel.max_block)
     return plans
+
+
+def _share(plans: list[_Plan]) -> int:
+    """The bytes of one warp; something even for tasks without a context, to have an address."""
+    return max(sum(plan.stack.bytes for plan in plans), 4)
 
 
 def _words(path: Path) -> int:
@@ -232,6 +244,7 @@ class _Collector:
         fresh = self.function.registers.fresh
         self.members = fresh("b32")
         self.full = fresh("b32")
+        self.enough = fresh("b32")
         self.rank = fresh("b32")
         self.below = fresh("b32")
         self.base = fresh("b32")
@@ -248,16 +261,19 @@ class _Collector:
         self.run_blocks = [add_block(self.function, "run") for _ in plans]
         self.check = add_block(self.function, "check")
 
-    def run(self) -> None:
-        """Do it."""
-        self._count_members()
-        self._redirect_paths()
-        self._redirect_iterations()
+    def run(self) -> Instruction:
+        """Do it; returns the instruction that computes the base of the warp's stack."""
+        # Copies first, while the blocks still lead where they led.
+        onward = [self._owner_goes_on(plan) for plan in self.plans]
         for number in range(len(self.plans)):
-            self._emit_collect(number)
             self._emit_run(number)
+            self._emit_collect(number)
+        self._count_members()
+        self._redirect_paths(onward)
+        self._redirect_iterations()
         self._emit_check()
         self._finish()
+        return self.base_instruction
 
     def emitter(self, block: Block) -> Emitter:
         """An emitter for new code of this loop."""
@@ -286,6 +302,7 @@ class _Collector:
         emit = self.emitter(self.enter)
         self._gather(emit)
         emit.emit("popc.b32", self.full, self.members)
+        emit.emit("mov.b32", self.enough, self.full)
         emit.emit("mov.u32", self.below, Special("%lanemask_lt"))
         emit.emit("and.b32", self.rank, self.members, self.below)
         emit.emit("popc.b32", self.rank, self.rank)
@@ -335,12 +352,12 @@ class _Collector:
         thread = emit.define("mad.lo.s32", "b32", row, width, x)
         warp = emit.define("shr.u32", "b32", thread, 5)
         stack = emit.define("mov.u32", "b32", STACK_NAME)
-        share = max(sum(plan.stack.bytes for plan in self.plans), 4)
-        emit.emit("mad.lo.s32", self.base, warp, share, stack)
+        emit.emit("mad.lo.s32", self.base, warp, _share(self.plans), stack)
+        self.base_instruction = next(reversed(list(emit.block.instructions)))
 
     # -- the loop's body ------------------------------------------------------------------------
 
-    def _redirect_paths(self) -> None:
+    def _redirect_paths(self, onward: list[str]) -> None:
         """Lanes that come to a path take a snapshot and go on."""
         for number, plan in enumerate(self.plans):
             block, emit = self.block("snapshot")
@@ -353,7 +370,7 @@ class _Collector:
             entry = plan.path.entry
             for source in list(self.facts.graph.predecessors(entry)):
                 retarget(self.function, self.facts.blocks[source], entry, block.label)
-            emit.emit("bra", self._owner_goes_on(plan))
+            emit.emit("bra", onward[number])
 
     def _owner_goes_on(self, plan: _Plan) -> str:
         """Where the lane that gave its task away continues its iteration."""
@@ -416,64 +433,93 @@ class _Collector:
             self._emit_merge(number, emit, tasks)
 
     def _emit_queue(self, number: int, emit: Emitter, tasks: Register) -> None:
-        """Everyone pushes; a full warp of tasks is popped and run."""
-        top, plan = self.top[number], self.plans[number]
+        """Everyone pushes; when enough tasks are there, all lanes pop and run them."""
+        top = self.top[number]
         pushed, emit_pushed = self.block("pushed")
         self._push(number, emit, tasks, pushed.label)
         count = emit_pushed.define("popc.b32", "b32", tasks)
         emit_pushed.emit("add.s32", top, top, count)
-        emit_pushed.emit("mov.pred", self.pending[number], 0)
-        emit_pushed.emit("bar.warp.sync", self.members)
-        few = emit_pushed.define("setp.lt.u32", "pred", top, self.full)
+        few = self._end_round(number, emit_pushed, top)
         pop, emit_pop = self.block("pop")
         emit_pushed.branch(few, self._after(number), pop.label)
-        emit_pop.emit("sub.s32", top, top, self.full)
-        index = emit_pop.define("add.s32", "b32", top, self.rank)
-        plan.stack.load(emit_pop, entry_address(emit_pop, self.base, index), plan.values)
-        emit_pop.emit("bar.warp.sync", self.members)
-        emit_pop.emit("bra", self.run_blocks[number].label)
+        taken = emit_pop.define("min.u32", "b32", top, self.full)
+        emit_pop.emit("sub.s32", top, top, taken)
+        self._pop(number, emit_pop, self.rank, taken)
 
     def _push(self, number: int, emit: Emitter, tasks: Register, after: str) -> None:
         """Lanes with a task write it above the top, in the order of their lanes."""
         plan = self.plans[number]
         push, emit_push = self.block("push")
         emit.branch(self.pending[number], push.label, after)
-        lower = emit_push.define("and.b32", "b32", tasks, self.below)
-        place = emit_push.define("popc.b32", "b32", lower)
+        place = self._place(emit_push, tasks)
         index = emit_push.define("add.s32", "b32", self.top[number], place)
         plan.stack.store(emit_push, entry_address(emit_push, self.base, index), plan.values)
         emit_push.emit("bra", after)
 
+    def _place(self, emit: Emitter, lanes: Register) -> Register:
+        """How many of ``lanes`` come before this one."""
+        lower = emit.define("and.b32", "b32", lanes, self.below)
+        return emit.define("popc.b32", "b32", lower)
+
+    def _end_round(self, number: int, emit: Emitter, tasks: Register) -> Register:
+        """All pushes are done and seen; are there too few tasks to run the path?"""
+        emit.emit("mov.pred", self.pending[number], 0)
+        emit.emit("bar.warp.sync", self.members)
+        return emit.define("setp.lt.u32", "pred", tasks, self.enough)
+
+    def _pop(self, number: int, emit: Emitter, place: Register, taken: Register) -> None:
+        """The lanes whose place is below ``taken`` pop a task; the others go on without."""
+        plan = self.plans[number]
+        take, emit_take = self.block("take")
+        popped, emit_popped = self.block("popped")
+        has = emit.define("setp.lt.u32", "pred", place, taken)
+        emit.branch(has, take.label, popped.label)
+        index = emit_take.define("add.s32", "b32", self.top[number], place)
+        plan.stack.load(emit_take, entry_address(emit_take, self.base, index), plan.values)
+        emit_take.emit("bra", popped.label)
+        emit_popped.emit("bar.warp.sync", self.members)
+        emit_popped.branch(has, self.run_blocks[number].label, self._after(number))
+
     def _emit_merge(self, number: int, emit: Emitter, tasks: Register) -> None:
         """Idle lanes pop if that fills the warp; otherwise the lanes with a task push."""
-        top, plan = self.top[number], self.plans[number]
+        top = self.top[number]
         count = emit.define("popc.b32", "b32", tasks)
         total = emit.define("add.s32", "b32", top, count)
-        few = emit.define("setp.lt.u32", "pred", total, self.full)
+        few = emit.define("setp.lt.u32", "pred", total, self.enough)
         save, emit_save = self.block("save")
         fill, emit_fill = self.block("fill")
         emit.branch(few, save.label, fill.label)
-        pushed, emit_pushed = self.block("pushed")
-        self._push(number, emit_save, tasks, pushed.label)
-        emit_pushed.emit("mov.b32", top, total)
-        self._end_round(number, emit_pushed, self._after(number))
-        emit_fill.emit("sub.s32", top, total, self.full)
-        pop, emit_pop = self.block("pop")
-        filled, emit_filled = self.block("filled")
-        emit_fill.branch(self.pending[number], filled.label, pop.label)
-        idle = emit_pop.define("not.b32", "b32", tasks)
-        emit_pop.emit("and.b32", idle, idle, self.members)
-        emit_pop.emit("and.b32", idle, idle, self.below)
-        place = emit_pop.define("popc.b32", "b32", idle)
-        index = emit_pop.define("add.s32", "b32", top, place)
-        plan.stack.load(emit_pop, entry_address(emit_pop, self.base, index), plan.values)
-        emit_pop.emit("bra", filled.label)
-        self._end_round(number, emit_filled, self.run_blocks[number].label)
+        saved, emit_saved = self.block("saved")
+        self._push(number, emit_save, tasks, saved.label)
+        emit_saved.emit("mov.b32", top, total)
+        emit_saved.emit("mov.pred", self.pending[number], 0)
+        emit_saved.emit("bar.warp.sync", self.members)
+        emit_saved.emit("bra", self._after(number))
+        self._fill(number, emit_fill, tasks, count)
 
-    def _end_round(self, number: int, emit: Emitter, target: str) -> None:
+    def _fill(self, number: int, emit: Emitter, tasks: Register, count: Register) -> None:
+        """Lanes with a task keep it; idle ones pop, as long as there is something."""
+        top, plan = self.top[number], self.plans[number]
+        idle_count = emit.define("sub.s32", "b32", self.full, count)
+        taken = emit.define("min.u32", "b32", top, idle_count)
+        emit.emit("sub.s32", top, top, taken)
+        others = emit.define("not.b32", "b32", tasks)
+        emit.emit("and.b32", others, others, self.members)
+        place = self._place(emit, others)
+        near = emit.define("setp.lt.u32", "pred", place, taken)
+        mine = emit.define("mov.pred", "pred", self.pending[number])
+        pops = emit.define("not.pred", "pred", mine)
+        emit.emit("and.pred", pops, pops, near)
         emit.emit("mov.pred", self.pending[number], 0)
-        emit.emit("bar.warp.sync", self.members)
-        emit.emit("bra", target)
+        take, emit_take = self.block("take")
+        filled, emit_filled = self.block("filled")
+        emit.branch(pops, take.label, filled.label)
+        index = emit_take.define("add.s32", "b32", top, place)
+        plan.stack.load(emit_take, entry_address(emit_take, self.base, index), plan.values)
+        emit_take.emit("bra", filled.label)
+        emit_filled.emit("bar.warp.sync", self.members)
+        has = emit_filled.define("or.pred", "pred", mine, pops)
+        emit_filled.branch(has, self.run_blocks[number].label, self._after(number))
 
     def _after(self, number: int) -> str:
         """Where all members go when this path has had its turn."""
@@ -516,31 +562,21 @@ class _Collector:
         return list(found)
 
     def _emit_check(self) -> None:
-        """Go round again, run what is left, or leave."""
+        """Go round again; without iterations left, until the stacks are empty."""
         emit = self.emitter(self.check)
         some = emit.define("vote.sync.any.pred", "pred", self.live, self.members)
         again, emit_again = self.block("again")
         drain, emit_drain = self.block("drain")
         emit.branch(some, again.label, drain.label)
         emit_again.branch(self.live, self.loop.loop.header, self.collect[0].label)
-        for number in range(len(self.plans)):
-            emit_drain = self._emit_drain(number, emit_drain)
-        self._emit_exits(emit_drain)
-
-    def _emit_drain(self, number: int, emit: Emitter) -> Emitter:
-        """Run the tasks that never filled a warp."""
-        top, plan = self.top[number], self.plans[number]
-        done, emit_done = self.block("drained")
-        rest, emit_rest = self.block("leftovers")
-        empty = emit.define("setp.eq.b32", "pred", top, 0)
-        emit.branch(empty, done.label, rest.label)
-        has = emit_rest.define("setp.lt.u32", "pred", self.rank, top)
-        emit_rest.emit("mov.b32", top, 0)
-        take, emit_take = self.block("take")
-        emit_rest.branch(has, take.label, self._after(number))
-        plan.stack.load(emit_take, entry_address(emit_take, self.base, self.rank), plan.values)
-        emit_take.emit("bra", self.run_blocks[number].label)
-        return emit_done
+        emit_drain.emit("mov.b32", self.enough, 1)
+        waiting = emit_drain.define("mov.b32", "b32", self.top[0])
+        for top in self.top[1:]:
+            emit_drain.emit("or.b32", waiting, waiting, top)
+        left = emit_drain.define("setp.ne.b32", "pred", waiting, 0)
+        done, emit_done = self.block("done")
+        emit_drain.branch(left, self.collect[0].label, done.label)
+        self._emit_exits(emit_done)
 
     def _emit_exits(self, emit: Emitter) -> None:
         """Every lane leaves by the exit that it had chosen, and sees what others wrote for it."""

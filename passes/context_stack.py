@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ccc.ir.edit import Emitter
-from ccc.ir.nodes import Address, Function, Register, Variable, Vector
+from ccc.ir.nodes import Address, Function, Immediate, Instruction, Register, Variable, Vector
 from ccc.ptx.types import MAX_BLOCK_THREADS, WARP_SIZE
 
 STACK_NAME = "ccc_context_stack"
@@ -112,12 +112,15 @@ def _product(sizes: tuple[int, ...]) -> int:
     return product
 
 
-def declare_stack(function: Function, total: int) -> None:
-    """Reserve ``total`` bytes; loops that follow one another share them."""
+def reserve_stack(function: Function, share: int, warps: int, users: list[Instruction]) -> None:
+    """Declare ``share`` bytes for each warp, and tell the instructions that compute its base.
+
+    Loops that follow one another use the same memory. The share must be the same for all of them,
+    since one warp may still be in the first loop while another is in the second.
+    """
+    for instruction in users:
+        base, warp, _, stack = instruction.operands
+        instruction.operands = (base, warp, Immediate(str(share)), stack)
+    total = share * warps
     text = f".shared .align 16 .b8 {STACK_NAME}[{total}]"
-    variable = Variable(STACK_NAME, "shared", "b8", total, 16, text)
-    old = next((v for v in function.variables if v.name == STACK_NAME), None)
-    if old is None:
-        function.variables.append(variable)
-    elif old.bytes is not None and old.bytes < total:
-        function.variables[function.variables.index(old)] = variable
+    function.variables.append(Variable(STACK_NAME, "shared", "b8", total, 16, text))

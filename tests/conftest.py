@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import functools
-import importlib
 
 import pytest
+
+from ccc import gpu
+from ccc.errors import CccError
 
 
 @functools.cache
 def no_gpu() -> str | None:
     """Why the tests marked ``gpu`` cannot run here; None when they can."""
     try:
-        cupy = importlib.import_module("cupy")
-    except ImportError as error:
-        return f"CuPy is not installed ({error})"
-    try:
-        count = int(cupy.cuda.runtime.getDeviceCount())
-    except Exception as error:  # CuPy has no common class for a missing or an unfit driver
-        return f"CuPy finds no CUDA device ({error})"
-    return None if count else "CuPy finds no CUDA device"
+        gpu.Device()
+    except CccError as error:
+        return error.message
+    return None
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -60,10 +60,10 @@ def _enters_elsewhere(facts: Facts, guard: str, towards: str, target: str) -> bo
 
 def _reason(facts: Facts, obstacles: set[str]) -> str:
     branches = [facts.blocks[label].terminator for label in sorted(obstacles)]
-    at = next((str(branch.span) for branch in branches if branch), "")
+    at = next((f" (PTX line {b.span.line}: {b})" for b in branches if b), "")
     return (
-        f"{at}: some lanes may pass by the annotated loop here and wait at a barrier, or go round "
-        "an outer loop, while the others are in it"
+        "some lanes may pass by the annotated loop and wait at a barrier, or go round an outer loop, "
+        f"while the others are in it{at}"
     )
 
 
@@ -75,9 +75,18 @@ def _obstacles(facts: Facts, target: str, loop: Loop) -> set[str]:
         for label in facts.divergence.divergent_branches
         if label not in loop.blocks
         and label != target
-        and nx.has_path(graph, label, target)
+        and _meets_before_joining(facts, label, target)
         and any(_strays(facts, label, successor, target) for successor in graph.successors(label))
     }
+
+
+def _meets_before_joining(facts: Facts, branch: str, target: str) -> bool:
+    """Whether ``target`` lies between a branch and the point where all its ways have joined."""
+    join = facts.post_dominators.immediate(branch) or EXIT
+    if join == target:
+        return False
+    apart: nx.DiGraph[str] = nx.restricted_view(facts.graph, [join], [])
+    return nx.has_path(apart, branch, target)
 
 
 def _strays(facts: Facts, branch: str, successor: str, target: str) -> bool:
@@ -128,8 +137,10 @@ def _reachable_before(graph: nx.DiGraph[str], start: str, goals: set[str]) -> se
 
 
 def _waits(facts: Facts, label: str) -> bool:
+    """Whether lanes may wait here for others: also in another annotated loop, once collected."""
     waits = Effect.BARRIER | Effect.COLLECTIVE
-    return any(
+    block = facts.blocks[label]
+    return any(marker.kind == "for" for marker in block.markers) or any(
         instruction.effects & waits or facts.callees.waits(instruction)
-        for instruction in facts.blocks[label].instructions
+        for instruction in block.instructions
     )

@@ -8,7 +8,7 @@ here, and the reason if it cannot be collected; passes never look at markers the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ccc.analysis.callees import callee
 from ccc.analysis.cfg import EXIT
@@ -63,7 +63,6 @@ class Path:
     task: Slice | None = None
     owner: Slice | None = None
     reason: str | None = None
-    notes: dict[str, object] = field(default_factory=dict)
 
     @property
     def region(self) -> frozenset[str]:
@@ -126,7 +125,7 @@ def _examine(path: Path, facts: Facts, loops: list[AnnotatedLoop]) -> None:
         raise Refused("nothing leads to this branch")
     unknown = next((i for i in facts.function.instructions if i.row is None), None)
     if unknown is not None:
-        raise Refused(f"{unknown.span}: the opcode {unknown.opcode} is not known to ccc")
+        raise Refused(f"the opcode {unknown.opcode} is not known to ccc{_at(unknown)}")
     if not is_reducible(facts.graph, facts.dominators):
         raise Refused("the kernel jumps into the middle of a loop")
     path.loop = _loop_of(path, facts, loops)
@@ -135,6 +134,10 @@ def _examine(path: Path, facts: Facts, loops: list[AnnotatedLoop]) -> None:
     _check_instructions(path, facts)
     _choose_continuation(path, facts)
     _find_context(path, facts)
+
+
+def _at(instruction: Instruction) -> str:
+    return f" (PTX line {instruction.span.line}: {instruction})"
 
 
 def _loop_of(path: Path, facts: Facts, loops: list[AnnotatedLoop]) -> AnnotatedLoop:
@@ -171,15 +174,13 @@ def _check_loop(annotated: AnnotatedLoop, facts: Facts) -> None:
 def _check_collective(instruction: Instruction, facts: Facts) -> None:
     effects = instruction.effects
     if effects & Effect.BARRIER:
-        raise Refused(f"{instruction.span}: there is a barrier in the annotated loop")
+        raise Refused(f"there is a barrier in the annotated loop{_at(instruction)}")
     if effects & Effect.COLLECTIVE:
-        raise Refused(
-            f"{instruction.span}: the annotated loop holds a warp-collective, {instruction.opcode}"
-        )
+        raise Refused(f"there is a warp-collective in the annotated loop{_at(instruction)}")
     if facts.callees.waits(instruction):
         raise Refused(
-            f"{instruction.span}: the annotated loop calls {callee(instruction)}, which is not known "
-            "to be free of barriers and warp-collectives"
+            f"the annotated loop calls {callee(instruction)}, which is not known to be free of "
+            f"barriers and warp-collectives{_at(instruction)}"
         )
 
 
@@ -196,6 +197,8 @@ def _find_blocks(path: Path, facts: Facts) -> None:
         raise Refused(
             "no branch is left here: nvcc found its condition to be the same in every iteration"
         )
+    if not _is_divergent(path, facts):
+        raise Refused("all lanes of a warp take the branch together, so there is nothing to fill")
     targets = {
         target
         for label in path.blocks
@@ -211,11 +214,18 @@ def _find_blocks(path: Path, facts: Facts) -> None:
         raise Refused("the path never comes back to the loop")
     path.join = next(iter(targets)) if len(targets) == 1 else None
     path.rest = frozenset(_reachable(facts, targets, loop)) - path.blocks
-    for label in path.region:
-        if label != path.entry and any(
-            marker.kind in ("then", "else") for marker in facts.blocks[label].markers
-        ):
-            path.notes["holds_paths"] = True
+
+
+def _is_divergent(path: Path, facts: Facts) -> bool:
+    """Whether some branch of the same iteration may part the lanes on their way to the path."""
+    assert path.loop is not None
+    loop = path.loop.loop
+    return any(
+        label in facts.divergence.divergent_branches
+        and not facts.post_dominators.dominates(path.entry, label)
+        and (label == loop.header or path.entry in _reachable(facts, {label}, loop))
+        for label in loop.blocks - path.blocks
+    )
 
 
 def _reachable(facts: Facts, starts: set[str], loop: Loop) -> set[str]:
@@ -234,13 +244,13 @@ def _check_instructions(path: Path, facts: Facts) -> None:
     for instruction in _instructions(path.blocks, facts):
         effects = instruction.effects
         if effects & (Effect.EXIT | Effect.RETURN):
-            raise Refused(f"{instruction.span}: the path ends the thread")
+            raise Refused(f"the path ends the thread{_at(instruction)}")
         if instruction.name in ("alloca", "stacksave", "stackrestore"):
-            raise Refused(f"{instruction.span}: the path allocates on the thread's stack")
+            raise Refused(f"the path allocates on the thread's stack{_at(instruction)}")
         if facts.callees.knows_its_lane(instruction):
             raise Refused(
-                f"{instruction.span}: the path calls {callee(instruction)}, which reads a register "
-                "such as %tid.x; declare it __forceinline__"
+                f"the path calls {callee(instruction)}, which reads a register such as %tid.x; "
+                "declare it __forceinline__"
             )
     _check_local_memory(path, facts)
 
@@ -264,16 +274,16 @@ def _check_local_memory(path: Path, facts: Facts) -> None:
         if i.space == "generic" and i.effects & (Effect.READ | Effect.WRITE)
     ]
     if generic and local_escapes(facts.function):
-        raise Refused(f"{generic[0].span}: this access may go to the thread's local memory")
+        raise Refused(f"the path may access the thread's local memory{_at(generic[0])}")
     if inside and conflict(inside, outside):
         raise Refused(
-            f"{inside[0].span}: the path shares local memory (an array of the thread's own) with "
-            "code outside it"
+            "the path shares local memory (an array of the thread's own) with code outside it"
+            f"{_at(inside[0])}"
         )
     for instruction in _instructions(path.blocks, facts):
         stores = instruction.name in ("st", "red", "atom")
         if stores and any(operand in tainted for operand in instruction.operands[1:]):
-            raise Refused(f"{instruction.span}: the path takes the address of local memory")
+            raise Refused(f"the path stores an address of local memory{_at(instruction)}")
 
 
 def _choose_continuation(path: Path, facts: Facts) -> None:
@@ -318,15 +328,15 @@ def _check_owner(path: Path, facts: Facts) -> None:
         culprit = in_path[0]
     if culprit is not None:
         raise Refused(
-            f"{culprit.span}: the next iteration, or the code after the loop, needs a value that "
-            "the path computes"
+            "the next iteration, or the code after the loop, needs a value that the path computes"
+            f"{_at(culprit)}"
         )
     in_rest = [i for i in _instructions(path.rest, facts) if i in needed]
     culprit = next((i for i in in_rest if i.effects & blocked), None)
     if culprit is not None:
         raise Refused(
-            f"{culprit.span}: the next iteration needs this value, which is read after the path "
-            "and may depend on what the path writes"
+            "the next iteration needs a value that is read after the path and may depend on what "
+            f"the path writes{_at(culprit)}"
         )
 
 

@@ -192,7 +192,9 @@ class _SegmentWriter:
         end = self.segment.end
         if isinstance(end, Fork):
             guard = end.guard
-            return self.read(Negated(guard.register) if guard.negated else guard.register, "pred")[0]
+            return self.read(Negated(guard.register) if guard.negated else guard.register, "pred")[
+                0
+            ]
         if isinstance(end, Table):
             return self.read(end.index, "u32")[0]
         return "None"
@@ -520,9 +522,7 @@ class _SegmentWriter:
             return False
         return not self.find_symbol(self.segment.code, place.base.name).in_frame
 
-    def parameter(
-        self, access: Access, target: Operand | None, place: Address, guard: str
-    ) -> None:
+    def parameter(self, access: Access, target: Operand | None, place: Address, guard: str) -> None:
         """A kernel parameter: the same for every lane."""
         assert isinstance(place.base, Symbol)
         if target is None:
@@ -551,9 +551,7 @@ class _SegmentWriter:
             raise self.refuse(f"the callee takes {len(formals)} arguments")
         self.copy_frames(formals, actuals, into_callee=True)
 
-    def copy_frames(
-        self, formals: list[str], actuals: tuple[str, ...], into_callee: bool
-    ) -> None:
+    def copy_frames(self, formals: list[str], actuals: tuple[str, ...], into_callee: bool) -> None:
         """Copy the arguments of a call into the callee's frame, or its results out of it."""
         end = self.segment.end if into_callee else self.segment.arrived
         callee = end.callee  # type: ignore[union-attr]

@@ -86,14 +86,14 @@ def check(inputs: dict[str, np.ndarray], outputs: dict[str, np.ndarray]) -> None
 def reference(indptr: np.ndarray, indices: np.ndarray, levels: np.ndarray) -> np.ndarray:
     """The levels of every vertex, from the sources that ``levels`` names."""
     levels = levels.copy()
-    frontier = np.flatnonzero(levels == 0)
+    degrees = np.diff(indptr)
     depth = 0
-    while frontier.size:
-        starts, degrees = indptr[frontier], np.diff(indptr)[frontier]
+    while (frontier := np.flatnonzero(levels == depth)).size:
         # The edges of all frontier vertices, one after another.
-        first = np.repeat(starts - np.concatenate(([0], np.cumsum(degrees)[:-1])), degrees)
-        neighbours = np.unique(indices[first + np.arange(first.size)])
-        frontier = neighbours[levels[neighbours] == -1]
+        counts = degrees[frontier]
+        ends = np.cumsum(counts)
+        edges = np.arange(ends[-1]) + np.repeat(indptr[frontier] - (ends - counts), counts)
+        neighbours = indices[edges]
         depth += 1
-        levels[frontier] = depth
+        levels[neighbours[levels[neighbours] == -1]] = depth
     return levels

@@ -1,0 +1,288 @@
+"""Loads, stores and atomics of many lanes at once, with their checks and their costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ccc.emulator import atomics, traffic
+from ccc.emulator.errors import EmulatorError
+from ccc.emulator.forms import DTYPES, Array, Form
+from ccc.emulator.groups import Group
+from ccc.emulator.spaces import LOCAL, PARAM, SHARED, WINDOW_BITS, Arena, Local, Shared, Uniform
+from ccc.ir.nodes import Instruction
+
+Space = Arena | Shared | Local | Uniform
+
+_VECTORS = {"v2": 2, "v4": 4, "v8": 8}
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where a variable is: an address in its space, or in the frame of the running function."""
+
+    space: str
+    address: int
+    in_frame: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Access:
+    """What an instruction does to memory: ``count`` elements of ``size`` bytes and a PTX type.
+
+    ``slot`` is its place in the counters; ``values`` the number of operands that it takes.
+    """
+
+    instruction: Instruction
+    slot: int
+    method: str
+    space: str
+    type: str
+    count: int
+    values: int
+    operation: str = ""
+
+    @classmethod
+    def of(cls, instruction: Instruction, slot: int) -> Access:
+        """Read an ``ld``, ``st``, ``atom`` or ``red``.
+
+        Raises:
+            EmulatorError: its type or operation is not emulated.
+        """
+        form = Form(instruction)
+        method = {"ld": "load", "ldu": "load", "st": "store", "red": "reduce"}.get(
+            instruction.name, "atomic"
+        )
+        if form.type not in DTYPES:
+            form.refuse(f"accesses {form.type}")
+        words = [word for word in instruction.modifiers if word in _VECTORS]
+        access = cls(
+            instruction, slot, method, instruction.space, form.type,
+            _VECTORS[words[0]] if words else 1, 1,
+        )  # fmt: skip
+        if method in ("atomic", "reduce"):
+            access.operation = atomics.operation_name(form)
+            access.values = 2 if access.operation == "cas" else 1
+            if words:
+                form.refuse("has several elements")
+        return access
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of one element."""
+        return DTYPES[self.type]
+
+    @property
+    def size(self) -> int:
+        """Bytes of one element."""
+        return self.dtype.itemsize
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that one lane touches; its addresses are multiples of it."""
+        return self.size * self.count
+
+
+@dataclass(slots=True)
+class Costs:
+    """Per instruction slot: sectors loaded and stored, bank conflicts."""
+
+    loads: list[int]
+    stores: list[int]
+    conflicts: list[int]
+
+
+class Memory:
+    """All state spaces of one wave of blocks.
+
+    Args:
+        spaces: by state space; ``global`` serves ``const``, too.
+        costs: where to count.
+        frame_bytes: the size of one function's frame in local memory.
+        name_thread: the block and thread index of a lane, for messages.
+        shuffle: a permutation of n lanes, for atomics in random order; None for lane order.
+    """
+
+    def __init__(
+        self,
+        spaces: dict[str, Space],
+        costs: Costs,
+        frame_bytes: int,
+        name_thread: Callable[[int], tuple[Any, Any]],
+        shuffle: Callable[[int], Array] | None = None,
+    ):
+        self.spaces = spaces
+        self.costs = costs
+        self.frame_bytes = frame_bytes
+        self.name_thread = name_thread
+        self.shuffle = shuffle
+        self.windows: dict[int, tuple[Space, str]] = {
+            SHARED >> WINDOW_BITS: (spaces["shared"], "shared"),
+            LOCAL >> WINDOW_BITS: (spaces["local"], "local"),
+            PARAM >> WINDOW_BITS: (spaces["param"], "param"),
+        }
+
+    # What the generated code calls ---------------------------------------------------------------
+
+    def load(self, access: Access, group: Group, address: Array) -> Any:
+        """The elements at each lane's address: an array, or a tuple of ``count`` arrays."""
+        found = self._over(access, group, address, (), self._load)
+        return found[0] if access.count == 1 else tuple(found)
+
+    def store(self, access: Access, group: Group, address: Array, *values: Array) -> None:
+        """Write each lane's elements; of several lanes at one address, one wins."""
+        self._over(access, group, address, values, self._store)
+
+    def atomic(self, access: Access, group: Group, address: Array, *values: Array) -> Array:
+        """Apply an atomic operation lane after lane; returns what each lane found."""
+        values = tuple(np.broadcast_to(value, group.n) for value in values)
+        return self._over(access, group, address, values, self._atomic)[0]
+
+    def reduce(self, access: Access, group: Group, address: Array, *values: Array) -> None:
+        """An atomic operation without a result."""
+        values = tuple(np.broadcast_to(value, group.n) for value in values)
+        self._over(access, group, address, values, self._atomic)
+
+    def parameter(self, dtype: np.dtype[Any], offset: int) -> Any:
+        """One scalar of the kernel's parameters."""
+        data: Array = self.spaces["param"].data
+        return data[offset : offset + dtype.itemsize].view(dtype)[0]
+
+    def copy_local(self, group: Group, source: int, target: int, size: int) -> None:
+        """Copy bytes of each lane's local memory; the places are relative to its frame."""
+        local = self.spaces["local"]
+        assert isinstance(local, Local)
+        base = group.depth * self.frame_bytes
+        local.grow(base + max(source, target) + size)
+        local.copy(group.lanes, base + source, base + target, size)
+
+    # Spaces --------------------------------------------------------------------------------------
+
+    def _over(
+        self, access: Access, group: Group, address: Array, values: tuple[Array, ...],
+        act: Callable[..., list[Array]],
+    ) -> list[Array]:  # fmt: skip
+        """Do something in the space of an access; generic addresses may need several."""
+        if access.space != "generic":
+            name = "global" if access.space == "const" else access.space
+            return act(self.spaces[name], access.space, access, group, address, values)
+        tags = address >> np.uint64(WINDOW_BITS)
+        if (tags == tags[0]).all():
+            space, name = self._window(tags[0])
+            return act(space, name, access, group, self._inside(name, address), values)
+        result = [np.zeros(group.n, access.dtype) for _ in range(access.count)]
+        for tag in np.unique(tags):
+            here = tags == tag
+            part = group.only(here)
+            assert part is not None
+            space, name = self._window(tag)
+            mine = tuple(np.broadcast_to(value, group.n)[here] for value in values)
+            inside = self._inside(name, address[here])
+            for whole, piece in zip(
+                result, act(space, name, access, part, inside, mine), strict=False
+            ):
+                whole[here] = piece
+        return result
+
+    def _window(self, tag: Any) -> tuple[Space, str]:
+        return self.windows.get(int(tag), (self.spaces["global"], "global"))
+
+    @staticmethod
+    def _inside(name: str, address: Array) -> Array:
+        return address if name == "global" else address & np.uint64((1 << WINDOW_BITS) - 1)
+
+    def _locate(
+        self, space: Space, name: str, access: Access, group: Group, address: Array
+    ) -> Array:
+        """The element indices of an access in its space's data; checks bounds and alignment."""
+        unaligned = int(np.bitwise_or.reduce(address)) & (access.bytes - 1)
+        if unaligned:
+            bad = (address & np.uint64(access.bytes - 1)) != 0
+            self._fault(f"misaligned {name} access", access, group, address, bad)
+        place, bad = space.locate(group, address, access.bytes)
+        if bad is not None:
+            self._fault(f"out-of-bounds {name} access", access, group, address, bad)
+        return place
+
+    def _fault(self, what: str, access: Access, group: Group, address: Array, bad: Array) -> None:
+        first = int(np.argmax(bad))
+        block, thread = self.name_thread(int(group.lanes[first]))
+        message = f"{what} of {access.bytes} bytes by {access.instruction.opcode}"
+        raise EmulatorError(
+            message, access.instruction.span,
+            block=block, thread=thread, address=int(address[first]),
+        )  # fmt: skip
+
+    # Actions -------------------------------------------------------------------------------------
+
+    def _load(
+        self, space: Space, name: str, access: Access, group: Group, address: Array, _: Any
+    ) -> list[Array]:
+        place = self._locate(space, name, access, group, address)
+        self._count(self.costs.loads, name, access, group, place, address)
+        place = place >> (access.size.bit_length() - 1)
+        cells = space.view(access.dtype)
+        found = [cells.take(place)] + [cells.take(place + k) for k in range(1, access.count)]
+        self._check_written(space, name, access, group, address, place)
+        return found
+
+    def _store(
+        self, space: Space, name: str, access: Access, group: Group, address: Array,
+        values: tuple[Array, ...],
+    ) -> list[Array]:  # fmt: skip
+        place = self._locate(space, name, access, group, address)
+        self._count(self.costs.stores, name, access, group, place, address)
+        place = place >> (access.size.bit_length() - 1)
+        cells = space.view(access.dtype)
+        for k, value in enumerate(values):
+            cells[place + k if k else place] = value
+        self._mark_written(space, access, place)
+        return []
+
+    def _atomic(
+        self, space: Space, name: str, access: Access, group: Group, address: Array,
+        values: tuple[Array, ...],
+    ) -> list[Array]:  # fmt: skip
+        place = self._locate(space, name, access, group, address)
+        self._count(self.costs.stores, name, access, group, place, address)
+        place = place >> (access.size.bit_length() - 1)
+        self._check_written(space, name, access, group, address, place)
+        cells = space.view(access.dtype)
+        if self.shuffle is None or group.n == 1:
+            return [atomics.apply(access.operation, cells, place, values)]
+        order = self.shuffle(group.n)
+        mixed = tuple(value[order] for value in values)
+        old = np.empty(group.n, access.dtype)
+        old[order] = atomics.apply(access.operation, cells, place[order], mixed)
+        return [old]
+
+    def _check_written(
+        self, space: Space, name: str, access: Access, group: Group, address: Array, place: Array
+    ) -> None:
+        """Every element must have been written, at least in part (padding is copied, too)."""
+        if not isinstance(space, (Shared, Local)):
+            return
+        flags = space.written_view(access.size)
+        for k in range(access.count):
+            seen = flags.take(place + k)
+            if not seen.all():
+                self._fault(f"uninitialised {name} memory read", access, group, address, seen == 0)
+
+    @staticmethod
+    def _mark_written(space: Space, access: Access, place: Array) -> None:
+        if isinstance(space, (Shared, Local)):
+            flags = space.written_view(access.size)
+            for k in range(access.count):
+                flags[place + k] = flags.dtype.type((1 << 8 * access.size) - 1)
+
+    def _count(
+        self, sectors: list[int], name: str, access: Access, group: Group, place: Array,
+        address: Array,
+    ) -> None:  # fmt: skip
+        if name == "global":
+            sectors[access.slot] += traffic.sectors(group, place)
+        elif name == "shared":
+            self.costs.conflicts[access.slot] += traffic.conflicts(group, address, access.bytes)

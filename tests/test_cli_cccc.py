@@ -1,0 +1,307 @@
+"""The command ``cccc``, and the toolbox ``ccc`` around its tools."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ccc import cli, driver, nvcc, toolchain
+from ccc.errors import CccError
+from ccc.shim import Settings
+from ccc.version import VERSION
+
+KERNEL = """\
+#include <cstdio>
+#define HALVE(v) _Pragma("ccc if") if (v & 1) v /= 2;
+__global__ void {name}(float *x, int n) {
+    #pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float v = x[i];
+        #pragma ccc if
+        if (v > 0.f) {
+            for (int j = 0; j < 100; j++) v = v * v + 3.f;
+            x[i] = v;
+        }
+    }
+}
+"""
+MAIN = "int main() { k<<<1, 32>>>(nullptr, 0); return 0; }\n"
+REFUSED = KERNEL.replace("x[i] = v;", "x[i] = v; __syncthreads();")
+
+
+# What can be told without nvcc.
+
+
+def test_our_options_are_taken_out() -> None:
+    command = driver.parse(
+        [
+            "--ccc-strict",
+            "k.cu",
+            "--ccc-report=r.json",
+            "-O3",
+            "--ccc-max-block=256",
+            "--ccc-discipline=merge",
+            "--ccc-print-after=context-collection",
+        ]
+    )
+    assert command.arguments == ["k.cu", "-O3"]
+    assert command.report == "r.json"
+    assert command.settings == Settings(
+        strict=True, max_block=256, discipline="merge", print_after=("context-collection",)
+    )
+
+
+@pytest.mark.parametrize(
+    ("option", "expected"),
+    [
+        ("--ccc-strct", 'unknown option "--ccc-strct"; did you mean "--ccc-strict"?'),
+        ("--ccc-report", "--ccc-report needs a value: --ccc-report=FILE"),
+        ("--ccc-off=1", "--ccc-off takes no value"),
+        ("--ccc-max-block=2k", "a block holds 1 to 1024 threads"),
+        ("--ccc-discipline=merg", 'did you mean "merge"?'),
+        ("--ccc-print-after=collection", 'did you mean "context-collection"?'),
+        ("-dlto", "leave out -dlto"),
+        ("-gencode=arch=compute_90,code=lto_90", "link-time"),
+    ],
+)
+def test_wrong_options(option: str, expected: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.cccc([option, "k.cu"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("ccc: error: ")
+    assert expected in said
+
+
+def test_link_time_optimisation_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NVCC_APPEND_FLAGS", "-O2 -arch lto_90")
+    assert cli.cccc(["k.cu"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "phase"),
+    [
+        (["k.cu", "-o", "k.ptx"], ["-ptx"]),
+        (["k.cu", "--output-file=a/k.cubin"], ["-cubin"]),
+        (["k.cu", "-c", "-o", "k.ptx"], []),
+        (["k.cu", "--fatbin", "-o", "k.cubin"], []),
+        (["k.cu", "-o", "k.o"], []),
+        (["k.cu"], []),
+    ],
+)
+def test_the_phase_that_a_name_asks_for(arguments: list[str], phase: list[str]) -> None:
+    assert driver.with_phase(arguments) == [*phase, *arguments]
+
+
+def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.cccc(["--ccc-version"]) == 0
+    assert capsys.readouterr().out == f"ccc {VERSION}\n"
+    assert cli.cccc(["--ccc-help"]) == 0
+    said = capsys.readouterr().out
+    assert all(name in said for name in driver.OPTIONS)
+    with pytest.raises(SystemExit, match="0"):
+        cli.main(["--version"])
+    assert capsys.readouterr().out == f"ccc {VERSION}\n"
+
+
+def test_cccc_in_place_of_nvcc(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(toolchain.RESOLVING, "1")
+    assert cli.cccc(["k.cu"]) == 1
+    assert "set CCC_NVCC" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (CccError("it is so"), 1, "ccc: error: it is so\n"),
+        (KeyboardInterrupt(), 130, ""),
+        (FileNotFoundError(2, "No such file", "k.cu"), 1, "ccc: error: k.cu: No such file\n"),
+    ],
+)
+def test_failures_end_in_one_message(
+    error: BaseException,
+    code: int,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def run(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(nvcc, "run", run)
+    assert cli.cccc(["k.cu"]) == code
+    assert capsys.readouterr().err == said
+
+
+def test_a_reader_that_goes_away() -> None:
+    code = (
+        "import sys\nfrom ccc import cli, driver\n"
+        "driver.usage = lambda: 'x' * 10**6\nsys.exit(cli.cccc(['--ccc-help']))"
+    )
+    command = f'{sys.executable} -c "$CODE" | head -c 1; exit ${{PIPESTATUS[0]}}'
+    done = subprocess.run(
+        ["bash", "-c", command], env={**os.environ, "CODE": code}, capture_output=True, check=False
+    )
+    assert done.returncode == 141
+    assert done.stderr == b""
+
+
+# With nvcc.
+
+
+class Project:
+    """A folder with ``k.cu``, and cccc to run in it."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.write("k.cu", KERNEL.replace("{name}", "k") + MAIN)
+
+    def write(self, name: str, text: str) -> None:
+        path = self.folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+
+    def __call__(self, *arguments: str, code: int = 0) -> str:
+        """Run cccc in a process of its own; returns what it said."""
+        command = [sys.executable, "-c", "import sys; from ccc.cli import cccc; sys.exit(cccc())"]
+        done = subprocess.run(
+            [*command, *arguments],
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        said = done.stdout + done.stderr
+        assert done.returncode == code, said
+        return said
+
+    def read(self, name: str) -> str:
+        return (self.folder / name).read_text()
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def project(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    try:
+        toolchain.find()
+    except CccError as error:
+        pytest.skip(error.message)
+    monkeypatch.setenv("CCC_CACHE_DIR", str(cache))
+    return Project(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["-arch=sm_90", "-cubin", "-o", "k.out"],
+        ["-arch=sm_90", "-o", "k.out"],
+        ["-arch=sm_90", "-dc", "-lineinfo", "-o", "k.out"],
+        ["-arch=sm_90", "-rdc=true", "-std=c++20", "-o", "k.out"],
+        ["-arch=sm_90", "-shared", "-Xcompiler", "-fPIC,-Wall,-Werror", "-o", "k.out"],
+    ],
+    ids=["cubin", "executable", "dc", "rdc", "shared"],
+)
+def test_nvcc_command_lines(project: Project, arguments: list[str]) -> None:
+    assert project("k.cu", *arguments) == ""
+    assert (project.folder / "k.out").stat().st_size > 0
+
+
+def test_ptx_and_report(project: Project) -> None:
+    assert project("k.cu", "-arch=sm_90", "-o", "k.ptx", "--ccc-report=r.json") == ""
+    assert project("k.cu", "-arch=sm_90", "-o", "off.ptx", "--ccc-off") == ""
+    assert project.read("k.ptx") != project.read("off.ptx")
+    report = json.loads(project.read("r.json"))
+    (kernel,) = report["kernels"]
+    assert report["version"] == VERSION
+    assert kernel["arch"] == "compute_90"
+    assert [(p["line"], p["column"], p["applied"]) for p in kernel["paths"]] == [(7, 9, True)]
+    assert sorted(path.name for path in project.folder.iterdir()) == [
+        "k.cu",
+        "k.ptx",
+        "off.ptx",
+        "r.json",
+    ]
+
+
+def test_several_architectures_at_once(project: Project) -> None:
+    both = ["-gencode", "arch=compute_80,code=sm_80", "-gencode", "arch=compute_90,code=sm_90"]
+    project("k.cu", *both, "--threads", "2", "-c", "--ccc-report=r.json", "-MD", "-MF", "k.d")
+    archs = [kernel["arch"] for kernel in json.loads(project.read("r.json"))["kernels"]]
+    assert archs == ["compute_80", "compute_90"]
+    assert "ccc" not in project.read("k.d").replace(str(project.folder), "")
+
+
+def test_two_files_and_spaces(project: Project) -> None:
+    project.write("a b/l m.cu", KERNEL.replace("{name}", "other"))
+    assert project("k.cu", "a b/l m.cu", "-arch=sm_90", "-o", "a b/program") == ""
+    assert (project.folder / "a b" / "program").exists()
+
+
+def test_kept_files_are_nvccs(project: Project) -> None:
+    project("k.cu", "-arch=sm_90", "-cubin", "--keep")
+    assert "#pragma ccc if" in project.read("k.cpp1.ii")
+    assert "asm volatile" not in project.read("k.cpp1.ii").split('"k.cu" 2')[-1]
+
+
+def test_a_refused_path_is_a_warning(project: Project) -> None:
+    project.write("k.cu", REFUSED.replace("{name}", "k"))
+    said = project("k.cu", "-arch=sm_90", "-o", "k.ptx")
+    assert said.startswith("k.cu:7:9: warning: path left as it was: ")
+    assert len(said.splitlines()) == 1
+    project("k.cu", "-arch=sm_90", "-o", "off.ptx", "--ccc-off")
+    assert project.read("k.ptx") == project.read("off.ptx")
+
+
+def test_a_refused_path_is_an_error_under_strict(project: Project) -> None:
+    project.write("k.cu", REFUSED.replace("{name}", "k"))
+    said = project("k.cu", "-arch=sm_90", "-o", "k.ptx", "--ccc-strict", code=1)
+    assert said.startswith("k.cu:7:9: error: path left as it was: ")
+    assert not (project.folder / "k.ptx").exists()
+
+
+def test_a_wrong_annotation_is_told_once(project: Project) -> None:
+    project.write("k.cu", "__global__ void k() {\n  #pragma ccc fro\n}\n")
+    both = ["-gencode", "arch=compute_80,code=sm_80", "-gencode", "arch=compute_90,code=sm_90"]
+    said = project("k.cu", *both, "--threads", "2", "-c", code=255)
+    assert said == (
+        'k.cu:2:15: error: unknown directive "fro"; did you mean "for"?\n'
+        "      #pragma ccc fro\n"
+        "                  ^\n"
+    )
+    assert not (project.folder / "k.o").exists()
+
+
+def test_marked_ptx(project: Project) -> None:
+    from ccc.source import mark
+
+    marked = mark(project.read("k.cu"), "k.cu").text
+    project.write("m.cu", marked)
+    project("m.cu", "-arch=sm_90", "-o", "m.ptx")
+    assert "// ccc.then" in project.read("m.ptx")
+    project("m.ptx", "-o", "out.ptx", "--ccc-report=r.json")
+    project("k.cu", "-arch=sm_90", "-o", "k.ptx")
+    assert json.loads(project.read("r.json"))["kernels"][0]["paths"][0]["applied"]
+    assert project.read("out.ptx") == project.read("k.ptx")
+    project("m.ptx", "-arch=sm_90", "-o", "m.cubin")
+    assert (project.folder / "m.cubin").exists()
+    said = project("m.ptx", "-ptx", code=2)
+    assert "-o with the name of the result" in said
+
+
+def test_closed_standard_input(project: Project) -> None:
+    code = "import sys; from ccc.cli import cccc; sys.exit(cccc(sys.argv[1:]))"
+    command = f'{sys.executable} -c "$CODE" k.cu -arch=sm_90 -o k.ptx <&-'
+    subprocess.run(
+        ["bash", "-c", command], cwd=project.folder, env={**os.environ, "CODE": code}, check=True
+    )
+    assert (project.folder / "k.ptx").exists()

@@ -1,0 +1,321 @@
+"""Finding a toolkit, hooking it, the shims, and compiling from Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ccc import compiler, nvcc, shim, toolchain
+from ccc.errors import CccError, Span, render
+from ccc.ir.markers import parse_marker
+
+PROFILE = """
+TOP              = $(_HERE_)/..
+CICC_PATH        = $(TOP)/nvvm/bin
+PATH            += $(CICC_PATH):$(_HERE_):
+LIBRARIES        =+ $(_SPACE_) "-L$(TOP)/$(_TARGET_DIR_)/lib$(_TARGET_SIZE_)"
+"""
+SAYS = "#!/bin/sh\nprintf '#$ _HERE_=%s\\n#$ CICC_PATH=%s\\n' '{bin}' '{bin}/../nvvm/bin' >&2\n"
+
+SOURCE = """\
+__global__ void k(float *x, int n) {
+    #pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float v = x[i];
+        #pragma ccc if prob(1.0/8)
+        if (v > 0.f) {
+            for (int j = 0; j < 100; j++) v = v * v + 3.f;
+            x[i] = v;
+        }
+    }
+}
+"""
+
+
+def executable(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The bin folder of a toolkit, the only one there is; its nvcc only says where it lives."""
+    for name in ("CCC_NVCC", "CUDA_HOME", "CUDA_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("CCC_CACHE_DIR", str(tmp_path / "cache dir"))
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "site")])
+    monkeypatch.setenv("PATH", f"{tmp_path / 'path'}:/usr/bin:/bin")
+    folder = tmp_path / "tool kit" / "bin"
+    executable(folder / "nvcc", SAYS.format(bin=folder))
+    executable(folder / "ptxas", "")
+    (folder / "nvcc.profile").write_text(PROFILE)
+    return folder
+
+
+def test_no_toolkit(fake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(CccError, match=r"pip install .cuda-toolkit\[nvcc,cudart,cccl\]==13\.0"):
+        toolchain.find()
+    assert toolchain.find(str(fake / "nvcc")).bin == fake
+
+
+@pytest.mark.parametrize("variable", ["CCC_NVCC", "CUDA_HOME", "CUDA_PATH"])
+def test_a_toolkit_named_by_a_variable(
+    fake: Path, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = fake / "nvcc" if variable == "CCC_NVCC" else fake.parent
+    monkeypatch.setenv(variable, str(named))
+    assert toolchain.find().nvcc == fake / "nvcc"
+
+
+def test_a_wrapper_on_the_path(fake: Path, tmp_path: Path) -> None:
+    executable(tmp_path / "path" / "nvcc", f"#!/bin/sh\nexec '{fake}/nvcc' \"$@\"\n")
+    assert toolchain.find().bin == fake
+
+
+def test_wheels(fake: Path, tmp_path: Path) -> None:
+    wheel = tmp_path / "site" / "nvidia" / "cu13" / "bin"
+    executable(wheel / "nvcc", (fake / "nvcc").read_text())
+    assert toolchain.find().bin == fake
+
+
+def test_what_was_asked_for_must_work(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_HOME", str(fake.parent))
+    for wrong in ("/no/such/nvcc", "/bin/true"):
+        monkeypatch.setenv("CCC_NVCC", wrong)
+        with pytest.raises(CccError, match=f"{wrong} is no usable nvcc"):
+            toolchain.find()
+
+
+def test_the_hook(fake: Path) -> None:
+    toolkit = toolchain.find(str(fake / "nvcc"))
+    with ThreadPoolExecutor() as pool:
+        (hooked,) = set(pool.map(lambda _: toolchain.hook(toolkit), range(8)))
+    home = hooked.parent.parent
+    assert hooked.resolve() == fake / "nvcc"
+    assert [path.name for path in home.parent.iterdir()] == [home.name]
+    profile = (home / "bin" / "nvcc.profile").read_text()
+    assert f"TOP              = {fake}/..\n" in profile
+    assert f"CICC_PATH = {home / 'shims'}\n" in profile
+    assert f'"-L{fake.parent / "lib"}"' in profile  # the wheels have no lib64
+    assert os.access(home / "shims" / "cicc", os.X_OK)
+    (fake.parent / "lib64").mkdir()
+    assert toolchain.hook(toolkit) != hooked
+
+
+def test_a_cache_that_cannot_be_written(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CCC_CACHE_DIR", "/dev/null/cache")
+    with pytest.raises(CccError, match="CCC_CACHE_DIR"):
+        toolchain.hook(toolchain.find(str(fake / "nvcc")))
+
+
+# The shims, with a cicc that copies its input and a pass that follows what the test says.
+
+CICC = '#!/bin/sh\nfor last; do :; done\necho run >>"$LOG"\nexec cp "$1" "$last"\n'
+TWO_PATHS = """\
+#pragma ccc for
+for (;;) {
+#pragma ccc if
+if (a) b();
+#pragma ccc if
+if (c) d();
+}
+"""
+
+
+class Shim:
+    """Runs the cicc shim in this process; ``refuse`` holds the lines of paths to be left."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch):
+        self.refuse: set[int] = set()
+        self.folder = folder
+        self.monkeypatch = monkeypatch
+        self.output = folder / "k.ptx"
+        monkeypatch.setenv("LOG", str(folder / "log"))
+        monkeypatch.setattr(compiler, "transform", self.transform)
+
+    def transform(self, ptx: str, **_: Any) -> compiler.Transformed:
+        done = compiler.Transformed("transformed\n" + ptx, {"version": "1", "kernels": []})
+        paths = []
+        for text in ptx.split('"'):
+            marker = parse_marker(text)
+            if marker and marker.kind == "then":
+                span = marker.span
+                kept = span.line in self.refuse
+                place = {"file": span.file, "line": span.line, "column": span.column}
+                paths.append({**place, "directive": "if", "applied": not kept})
+                if kept:
+                    done.diagnostics.append(render("warning", "path left as it was", span))
+        done.report["kernels"].append({"name": "k", "paths": paths})
+        return done
+
+    def __call__(self, text: str, *more: str, tool: str = CICC, **settings: Any) -> int:
+        real = executable(self.folder / "real" / "cicc", tool)
+        given = self.folder / "k.cpp1.ii"
+        given.write_text(text)
+        arguments = ["--orig_src_file_name", "k.cu", "-arch", "compute_90", *more]
+        command = ["cicc", str(real), str(given), *arguments, "-o", str(self.output)]
+        told = shim.Settings(folder=str(self.folder), **settings)
+        self.monkeypatch.setattr(sys, "argv", ["shim", *command])
+        for name, value in told.environment().items():
+            self.monkeypatch.setenv(name, value)
+        code = shim.main()
+        assert given.read_text() == text
+        return code
+
+    @property
+    def said(self) -> shim.Pass:
+        (one,) = shim.Pass.load(str(self.folder))
+        return one
+
+    @property
+    def runs(self) -> int:
+        return (self.folder / "log").read_text().count("run")
+
+
+@pytest.fixture
+def cicc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shim:
+    return Shim(tmp_path, monkeypatch)
+
+
+def test_the_shim_marks_and_transforms(cicc: Shim) -> None:
+    assert cicc(TWO_PATHS) == 0
+    assert cicc.output.read_text().startswith("transformed\n{ asm volatile")
+    assert cicc.said.unit == ("", "compute_90")
+    assert [path["line"] for path in cicc.said.report["kernels"][0]["paths"]] == [3, 5]
+    assert cicc.runs == 1
+
+
+def test_a_refused_path_is_compiled_without_its_marker(cicc: Shim) -> None:
+    cicc.refuse = {3}
+    assert cicc(TWO_PATHS) == 0
+    text = cicc.output.read_text()
+    assert "ccc.for 1" in text
+    assert "ccc.then 3" in text
+    assert "ccc.then 2" not in text
+    applied = {p["line"]: p["applied"] for p in cicc.said.report["kernels"][0]["paths"]}
+    assert applied == {3: False, 5: True}
+    assert cicc.said.diagnostics == ["k.cu:3:1: warning: path left as it was"]
+    assert cicc.runs == 2
+
+
+def test_code_all_of_whose_paths_are_refused_is_nvccs(cicc: Shim) -> None:
+    cicc.refuse = {3, 5}
+    assert cicc(TWO_PATHS) == 0
+    assert cicc.output.read_text() == shim.source.strip(TWO_PATHS)
+    assert len(cicc.said.report["kernels"][0]["paths"]) == 2
+
+
+def test_a_refused_path_fails_under_strict(cicc: Shim) -> None:
+    cicc.refuse = {3, 5}
+    assert cicc(TWO_PATHS, strict=True) == 1
+    assert not cicc.output.exists()
+    assert [text.split(": ", 1)[1] for text in cicc.said.diagnostics] == [
+        "error: path left as it was"
+    ] * 2
+    assert "--ccc-strict" in (cicc.said.error or "")
+
+
+def test_a_wrong_annotation_fails(cicc: Shim, capfd: pytest.CaptureFixture[str]) -> None:
+    assert cicc("#pragma ccc fro\n") == 1
+    assert "unknown directive" in (cicc.said.error or "")
+    assert not cicc.output.exists()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_ptx_that_cannot_be_read_fails(cicc: Shim, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise CccError("not PTX", Span("k.ptx", 3))
+
+    monkeypatch.setattr(compiler, "transform", broken)
+    assert cicc(TWO_PATHS) == 1
+    assert cicc.said.error == "k.ptx:3: error: not PTX"
+    assert sorted(p.name for p in cicc.folder.glob("*.ptx*")) == []
+
+
+def test_the_exit_status_of_the_tool(cicc: Shim) -> None:
+    assert cicc(TWO_PATHS, tool="#!/bin/sh\nexit 7\n") == 7
+    assert not shim.Pass.load(str(cicc.folder))
+
+
+def test_off_only_removes_the_pragmas(cicc: Shim) -> None:
+    assert cicc(TWO_PATHS, off=True) == 0
+    assert cicc.output.read_text() == shim.source.strip(TWO_PATHS)
+
+
+def test_link_time_optimisation_is_refused(cicc: Shim) -> None:
+    assert cicc(TWO_PATHS, "-olto", "k.ltoir") == 1
+    assert "link-time" in (cicc.said.error or "")
+
+
+def test_reports_are_merged_in_one_order(tmp_path: Path) -> None:
+    for arch in ("compute_90", "compute_80"):
+        kernels = [{"name": "k", "paths": []}]
+        one = shim.Pass(("/a.cu", arch), {"version": "1", "kernels": kernels}, ["same"])
+        one.save(str(tmp_path))
+    merged = nvcc.merge(shim.Pass.load(str(tmp_path)), 0)
+    assert [kernel["arch"] for kernel in merged.report["kernels"]] == ["compute_80", "compute_90"]
+    assert merged.diagnostics == ["same"]
+
+
+def test_settings_travel(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = shim.Settings(strict=True, max_block=256, print_after=("a", "b"), folder="/x y")
+    for name, value in told.environment().items():
+        monkeypatch.setenv(name, value)
+    assert shim.Settings.received() == told
+
+
+# With the real nvcc.
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def real(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CCC_CACHE_DIR", str(cache))
+    try:
+        toolchain.find()
+    except CccError as error:
+        pytest.skip(error.message)
+
+
+@pytest.mark.usefixtures("real")
+def test_compile_from_text() -> None:
+    compiled = nvcc.compile(SOURCE)
+    assert ".target sm_90" in compiled.ptx
+    assert "ccc" not in compiled.original
+    (kernel,) = compiled.report["kernels"]
+    (path,) = kernel["paths"]
+    assert (path["file"], path["line"], path["column"]) == ("source.cu", 5, 9)
+    assert path["applied"], path["reason"]
+    assert compiled.ptx != compiled.original
+    assert compiled.diagnostics == []
+    json.dumps(compiled.report)
+
+
+@pytest.mark.usefixtures("real")
+def test_compile_from_a_file_with_a_space_in_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "a k.cu"
+    path.write_text(SOURCE)
+    compiled = nvcc.compile(path, "sm_80", ["-lineinfo"])
+    assert ".target sm_80" in compiled.ptx
+    assert compiled.report["kernels"][0]["paths"][0]["file"] == str(path)
+
+
+@pytest.mark.usefixtures("real")
+def test_what_nvcc_says_is_raised() -> None:
+    with pytest.raises(CccError, match=r"source\.cu\(1\): error: .*not_declared"):
+        nvcc.compile("__global__ void k() { not_declared(); }\n")
+    with pytest.raises(CccError, match=r"source\.cu:2:13: error: unknown directive"):
+        nvcc.compile("__global__ void k() {\n#pragma ccc fro\n}\n")

@@ -1,0 +1,357 @@
+"""Annotations -> markers."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ccc.errors import Span
+from ccc.ir.markers import Marker, parse_marker
+from ccc.source import Marked, SourceError, mark, strip
+
+
+def loop(body: str) -> str:
+    """A kernel whose annotated loop holds ``body``, from its line 4 on."""
+    return (
+        "__global__ void k(int *x, int n) {\n#pragma ccc for\nfor (int i = 0; i < n; i++) {\n"
+        f"{body}\n}}\n}}\n"
+    )
+
+
+def markers(marked: Marked) -> list[Marker]:
+    found = (parse_marker(text) for text in re.findall(r'asm volatile\("([^"]*)"\);', marked.text))
+    return [marker for marker in found if marker]
+
+
+def kinds(body: str) -> list[str]:
+    return [marker.kind for marker in markers(mark(loop(body), "k.cu"))]
+
+
+def line(body: str, number: int) -> str:
+    """One line of ``loop(body)``, marked, with ``@kind`` for each marker."""
+    text = mark(loop(body), "k.cu").text.split("\n")[number - 1]
+    text = re.sub(r'asm volatile\("// ccc\.(\w+)[^"]*"\);', r"@\1", text)
+    return " ".join(text.split())
+
+
+def complaint(text: str) -> str:
+    with pytest.raises(SourceError) as caught:
+        mark(text, "k.cu")
+    return str(caught.value)
+
+
+def test_a_loop_and_its_path() -> None:
+    marked = mark(loop("#pragma ccc if prob(1.0/8)\nif (x[i]) { x[i]++; }"), "k.cu")
+    assert [a.directive for a in marked.annotations] == ["for", "if"]
+    assert [a.loop for a in marked.annotations] == [None, 1]
+    assert markers(marked) == [
+        Marker("loop", 1, Span("k.cu", 2, 1)),
+        Marker("for", 1, Span("k.cu", 2, 1)),
+        Marker("then", 2, Span("k.cu", 4, 1), {"prob": "0.125"}),
+    ]
+    assert '_Pragma("unroll 1")\nfor (int i' in marked.text
+    assert "#pragma ccc" not in marked.text
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("if (a) b();", "if (a) { @then b(); }"),
+        ("if (a) ;", "if (a) { @then ; }"),
+        ("if (a) { b(); }", "if (a) { @then b(); }"),
+        ("if (a) b(); else c();", "if (a) { @then b(); } else { @else c(); }"),
+        ("if (a) {} else {}", "if (a) { @then} else { @else}"),
+        ("if (a) b(); else if (c) d();", "if (a) { @then b(); } else { @else if (c) d(); }"),
+        ("if (a) if (b) c(); else d();", "if (a) { @then if (b) c(); else d(); }"),
+        ("if (int q = f(); q > 1) g();", "if (int q = f(); q > 1) { @then g(); }"),
+        ("if (a) int q = 3;", "if (a) { @then int q = 3; }"),
+        ("if (a) [[likely]] b();", "if (a) { @then [[likely]] b(); }"),
+        ("if (f(1, (2))) /* c */ b();", "if (f(1, (2))) { @then /* c */ b(); }"),
+        ("here: if (a) b();", "here: if (a) { @then b(); }"),
+    ],
+)
+def test_arms(statement: str, expected: str) -> None:
+    assert line(f"#pragma ccc if\n{statement}", 5) == expected
+
+
+def test_the_inner_of_two_dangling_ifs() -> None:
+    assert line("if (a)\n#pragma ccc if\nif (b) c(); else d();", 6) == (
+        "if (b) { @then c(); } else { @else d(); }"
+    )
+
+
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        ("for (int i = 0; i < (n); i++)", "for (int i = 0; i < (n); i++) { @for"),
+        ("for (int v : list)", "for (int v : list) { @for"),
+        ("while (n--)", "while (n--) { @for"),
+    ],
+)
+def test_a_pragma_between_a_loop_and_its_body(head: str, expected: str) -> None:
+    text = f"void f() {{\n#pragma ccc for\n{head}\n#pragma ccc if\nif (a) b();\n}}\n"
+    lines = re.sub(r"asm[^;]*ccc\.(\w+)[^;]*;", r"@\1", mark(text, "k.cu").text).split("\n")
+    assert [" ".join(x.split()) for x in lines[2:5]] == [expected, "", "if (a) { @then b(); } } }"]
+
+
+def test_a_do_loop() -> None:
+    text = "void f() {\n#pragma ccc for\ndo\n#pragma ccc if\nif (a) b();\nwhile (c);\n}\n"
+    marked = mark(text, "k.cu").text.split("\n")
+    assert marked[2].startswith("do { asm")
+    assert marked[4].endswith("b(); } }")
+    assert marked[5] == "while (c); }"
+
+
+@pytest.mark.parametrize("order", ["ccc for\n#pragma unroll 4", "unroll 4\n#pragma ccc for"])
+def test_a_users_own_unroll_pragma_stands(order: str) -> None:
+    text = f"void f() {{\n#pragma {order}\nfor (;;) {{\n#pragma ccc if\nif (a) b();\n}}\n}}\n"
+    marked = mark(text, "k.cu").text
+    assert "#pragma" not in marked
+    assert re.findall(r"_Pragma[^\n]*\n+for", marked) in (
+        ['_Pragma("unroll 4")\n\nfor'], ['_Pragma("unroll 4")\nfor']
+    )
+
+
+def test_an_unroll_pragma_of_an_arm_stays_with_its_loop() -> None:
+    body = "#pragma ccc if\nif (a)\n#pragma unroll\nfor (;;) b();"
+    assert line(body, 5) == "if (a) { @then"
+    assert line(body, 6) == "#pragma unroll"
+
+
+def test_templates_and_lambdas() -> None:
+    text = (
+        "template <class T, int N> __global__ void k(T *x) {\n#pragma ccc for\nwhile (next<N>(x)) {"
+        "\nauto f = [&](int i) {\n#pragma ccc if\nif (x[i] < T(0)) x[i] = 0;\n};\nf(1);\n}\n}\n"
+    )
+    assert [m.kind for m in markers(mark(text, "k.cu"))] == ["loop", "for", "then"]
+
+
+PREPROCESSED = """\
+# 1 "k.cu"
+# 1 "<built-in>"
+# 1 "k.cu"
+# 1 "/opt/cuda/include/cuda_runtime.h" 1
+int if_ = ) { for;
+# 1 "/usr/include/stdio.h" 1 3 4
+} ) if (
+# 2 "/opt/cuda/include/cuda_runtime.h" 2
+{ {
+# 2 "k.cu" 2
+
+__attribute__((global)) void k(int *x, int n) {
+#pragma ccc for
+ for (int i = 0; i < n; i++) {
+
+# 6 "k.cu"
+#pragma ccc if
+# 6 "k.cu"
+ if (x !=
+# 6 "k.cu" 3 4
+ __null
+# 6 "k.cu"
+ ) x[i]++;
+#pragma ccc if prob(.5)
+ if (x[0]) x[i]++;
+ }
+}
+"""
+
+
+def test_preprocessed_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("k.cu").write_text(
+        "#include <x>\n\n__global__ void k(int *x, int n) {\n   #pragma ccc for // all\n"
+        "for (...) {\n  MACRO\n\t#  pragma ccc  if prob(.5)\n"
+    )
+    # The macro's pragma is at the place of its use.
+    marked = mark(PREPROCESSED, "ignored")
+    assert [str(a.span) for a in marked.annotations] == ["k.cu:4:4", "k.cu:6:3", "k.cu:7:2"]
+    assert marked.text.count("\n") == PREPROCESSED.count("\n")
+    assert ") { asm volatile(" in marked.text
+
+
+def test_broken_code_elsewhere_does_not_matter() -> None:
+    text = loop("#pragma ccc if\nif (a) b();")
+    for broken in ("@@ ( { [ ;\n", "int f( {{{ <<< ;\n", "} } )\n"):
+        assert [m.kind for m in markers(mark(broken + text, "k.cu"))] == ["loop", "for", "then"]
+        assert [m.kind for m in markers(mark(text + broken, "k.cu"))] == ["loop", "for", "then"]
+
+
+def test_what_looks_like_a_pragma_and_is_none() -> None:
+    for text in (
+        "/*\n#pragma ccc fro\n*/\n",
+        'auto s = R"(\n#pragma ccc fro\n)";\n',
+        "#pragma cccfor\n",
+    ):
+        assert not mark(text, "k.cu").annotations
+
+
+def test_continued_and_commented_pragmas() -> None:
+    body = "#pragma ccc if \\\n  prob(.5) /* half */\nif (a) b();"
+    marked = mark(loop(body), "k.cu")
+    assert marked.annotations[1].clauses == {"prob": "0.5"}
+    assert marked.text.count("\n") == loop(body).count("\n")
+
+
+@pytest.mark.parametrize(
+    ("pragma", "expected"),
+    [
+        ("fro", '4:13: error: unknown directive "fro"; did you mean "for"?'),
+        ("if prb(.5)", '4:16: error: unknown clause "prb"; did you mean "prob"?'),
+        ("if prob(.5) prob(.5)", '4:25: error: clause "prob" is given twice'),
+        ("if reduction(+: s)", 'clause "reduction" does not belong to "ccc if"'),
+        ("for prob(.5)", 'it belongs to "ccc if" and "ccc switch"'),
+        ("if prob(1.5)", "4:21: error: a probability lies between 0 and 1; this is 1.5"),
+        ("if prob(-0.1)", "this is -0.1"),
+        ("if prob(1/8)", "write 1.0/8"),
+        ("if prob(N)", "macros are not expanded"),
+        ("if prob(f(1))", "only numbers"),
+        ("if prob(1.0/0)", "division by zero"),
+        ("if prob()", "needs a value: prob(...)"),
+        ("if prob(.5", "4:22: error: a closing parenthesis is missing"),
+        ("if prob(1;2)", "is not a C expression"),
+        ("if priority(1.5)", "a priority is a whole number"),
+        ("for reduction(%: a)", 'unknown reduction "%"'),
+        ("for reduction(+: a*2)", "a reduction names variables"),
+        ("", "the directive is missing"),
+        ("7", '"7" is not expected here'),
+    ],
+)
+def test_wrong_words(pragma: str, expected: str) -> None:
+    said = complaint(loop(f"#pragma ccc {pragma}\nif (a) b();"))
+    assert said.startswith("k.cu:4:")
+    assert expected in said
+    assert said.split("\n")[1] == f"    #pragma ccc {pragma}".rstrip() + " " * (not pragma)
+
+
+def test_the_caret_is_under_the_word() -> None:
+    lines = complaint(loop("\t#pragma   ccc if  prb( .5 )\nif (a) b();")).split("\n")
+    assert lines[1].index("prb") == lines[2].index("^")
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("#pragma ccc if\nx[i]++;", '"ccc if" stands before "x[i]++;"'),
+        ("#pragma ccc for\nif (a) b();", '"ccc for" stands before "if (a) b();"'),
+        ("#pragma ccc if\nif constexpr (A) b();", '"if constexpr" is no branch at run time'),
+        ("if (a) b();\n#pragma ccc if\nelse c();", 'stands before "else c();"'),
+        ("#pragma ccc if\n#pragma ccc if\nif (a) b();", "is given twice for one statement"),
+        ("b();\n#pragma ccc if", 'stands before "}"'),
+    ],
+)
+def test_wrong_places(body: str, expected: str) -> None:
+    assert expected in complaint(loop(body))
+
+
+def test_a_path_outside_of_any_loop() -> None:
+    said = complaint("void f() {\n  #pragma ccc if\n  if (a) b();\n}\n")
+    assert said.startswith('k.cu:2:3: error: "ccc if" must stand inside a loop')
+
+
+def test_all_errors_are_told_at_once() -> None:
+    said = complaint(loop("#pragma ccc iff\nif (a) b();\n#pragma ccc if prop(1)\nif (a) b();"))
+    assert [text for text in said.split("\n") if text.startswith("k.cu")] == [
+        'k.cu:4:13: error: unknown directive "iff"; did you mean "if"?',
+        'k.cu:6:16: error: unknown clause "prop"; did you mean "prob"?',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("directive", "statement"),
+    [("for variable", "for (;;) b();"), ("while", "while (a) b();"), ("switch", "switch (a) {}")],
+)
+def test_directives_to_come(directive: str, statement: str) -> None:
+    text = loop(f"#pragma ccc if\nif (a) b();\n#pragma ccc {directive}\n{statement}")
+    marked = mark(text, "k.cu")
+    (warning,) = marked.warnings
+    assert f'"ccc {directive}" is not supported by this version' in warning.message
+    assert str(warning.span) == "k.cu:6:1"
+    assert len(marked.annotations) == 2
+
+
+def test_paths_of_a_loop_that_is_not_supported_yet() -> None:
+    marked = mark(
+        "void f() {\n#pragma ccc while\nwhile (a)\n#pragma ccc if\nif (b) c();\n}", "k.cu"
+    )
+    assert len(marked.warnings) == 1
+    assert not marked.annotations
+    assert "asm" not in marked.text
+
+
+def test_a_loop_without_paths_is_left_alone() -> None:
+    marked = mark(loop("x[i]++;"), "k.cu")
+    assert "nothing to collect" in marked.warnings[0].message
+    assert marked.text == strip(loop("x[i]++;"))
+
+
+def test_leaving_annotations_out() -> None:
+    text = loop("#pragma ccc if\nif (a) b();\n#pragma ccc if\nif (c) d();")
+    marked = mark(text, "k.cu", without={2})
+    assert [a.id for a in marked.annotations] == [1, 3]
+    assert [m.identifier for m in markers(marked)] == [1, 1, 3]
+    assert mark(text, "k.cu", without={1, 2, 3}).text == strip(text)
+
+
+def test_text_without_annotations_costs_nothing() -> None:
+    code = (
+        "import sys; from ccc.source import mark; text = 'int ccc; // #pragma ccc\\n'\n"
+        "assert mark(text, 'k.cu').text is text\n"
+        "assert not {'lark', 'pycparser', 'tree_sitter'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_strip_keeps_lines_and_other_bytes() -> None:
+    text = "  #pragma ccc for\r\n# pragma\tccc if \\\n prob(1)\n#pragma unroll\n\udcff\n"
+    assert strip(text) == "\n\n\n#pragma unroll\n\udcff\n"
+
+
+names = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1)
+
+
+@given(
+    st.sampled_from(["for", "then", "else"]),
+    st.integers(0, 10**6),
+    st.builds(Span, names, st.integers(0, 10**6), st.integers(0, 10**4)),
+    st.dictionaries(st.sampled_from(["prob", "priority", "reduction"]), names),
+)
+def test_markers_are_read_as_they_were_written(
+    kind: str, identifier: int, span: Span, clauses: dict[str, str]
+) -> None:
+    marker = Marker(kind, identifier, span, clauses)
+    assert parse_marker(marker.text()) == marker
+    assert '"' not in marker.text()
+
+
+def block(statements: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return statements | st.lists(statements, max_size=2).map(lambda s: "{\n" + "".join(s) + "}\n")
+
+
+def branches(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    pragma = st.sampled_from(["", "\n#pragma ccc if\n", "\n  #pragma ccc if prob(0.25)\n"])
+    plain = st.builds("{}if (p(a, b)) {}".format, pragma, block(inner))
+    full = st.builds("{}if (p) {{ {} }} else {}".format, pragma, inner, block(inner))
+    return plain | full | st.builds("for (;;) {}".format, block(inner))
+
+
+statements = st.recursive(st.sampled_from(["f(x);\n", ";\n", "g<1>(2), h();\n"]), branches)
+
+
+@given(statements)
+def test_marking_adds_only_markers_and_braces(body: str) -> None:
+    text = loop(body)
+    marked = mark(text, "k.cu")
+    assert marked.text.count("\n") == text.count("\n")
+    wanted = text.count("#pragma ccc if")
+    assert [m.kind for m in markers(marked)].count("then") == wanted
+    pragmas = {n for n, row in enumerate(text.split("\n"), 1) if "ccc if" in row}
+    assert {m.span.line for m in markers(marked) if m.kind == "then"} == pragmas
+    plain = re.sub(r'asm volatile\("[^"]*"\);|_Pragma\("unroll 1"\)|[{}\s]', "", marked.text)
+    assert plain == re.sub(r"[{}\s]", "", strip(text))
