@@ -163,9 +163,8 @@ def _time(one: Figures, base: Figures) -> str:
 def _instructions(one: Figures, base: Figures) -> str:
     if not one.counters:
         return "-"
-    count = one.counters["instructions"]
-    fewer = base.counters["instructions"] / count if count and one is not base else None
-    return f"{count:,}" + (f"\n{fewer:.2f}x fewer" if fewer else "")
+    count, before = one.counters["instructions"], base.counters["instructions"]
+    return f"{count:,}" + ("" if one is base else f"\n{_percent(count / before)} as many")
 
 
 def _percent(fraction: float | None) -> str:

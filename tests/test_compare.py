@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import itertools
 import json
+import shutil
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
-from ccc import compare, cost, measure
+from ccc import cli, compare, cost, measure
 from ccc.errors import CccError
 from ccc.sample import Sample
 
@@ -176,7 +177,7 @@ def test_equal(ccc_compare: Any, folder: Path, capsys: pytest.CaptureFixture[str
     out, err = capsys.readouterr()
     assert "equal: yes" in out
     assert "200" in out  # instructions of two launches
-    assert "1.00x fewer" in out
+    assert "100.0 % as many" in out
     assert "50.0 %" in out
     assert "80 B" in out  # 16 static and 64 dynamic
     assert "kernel.cu:7:9: ccc if: applied (queue, shared, 8 bytes a thread, saves v, %r6)" in out
@@ -383,6 +384,14 @@ def test_bfs_reads_graphs(tmp_path: Path) -> None:
         outputs = sample.run(module, sample.inputs(0, 0, path))
     assert outputs["levels"].tolist() == [0, 1, 1, 2, -1]
     assert outputs["frontiers"].tolist() == [1, 2, 1, 0]
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
+def test_bfs_through_the_whole_compiler(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["compare", str(BFS), "--device", "emulator", "--size", "7"]) == 0
+    out = capsys.readouterr().out
+    assert "equal: yes" in out
+    assert "kernel.cu:15:9: ccc if: applied" in out
 
 
 def test_bfs_finds_a_wrong_level() -> None:

@@ -72,9 +72,7 @@ def _raw(array: Array) -> Array:
     return array.reshape(-1).view(np.uint8)
 
 
-def pack_parameters(
-    kernel: Function, arguments: tuple[Any, ...], address_of: Any
-) -> bytes:
+def pack_parameters(kernel: Function, arguments: tuple[Any, ...], address_of: Any) -> bytes:
     """The parameter buffer of a launch.
 
     Args:

@@ -73,7 +73,7 @@ def apply(name: str, cells: Array, place: Array, values: tuple[Array, ...]) -> A
     return result
 
 
-def _step(name: str, old: Array, values: tuple[Array, ...]) -> Array:
+def _step(name: str, old: Array, values: tuple[Array, ...]) -> Any:
     """What one lane leaves behind, for lanes at different addresses."""
     value = values[0]
     match name:
@@ -89,8 +89,7 @@ def _step(name: str, old: Array, values: tuple[Array, ...]) -> Array:
             wraps = (old == 0) | (old > value)
             return np.where(wraps, value, old - old.dtype.type(1))
         case _:
-            result: Array = _ASSOCIATIVE[name](old, value)
-            return result
+            return _ASSOCIATIVE[name](old, value)
 
 
 class _Runs:
@@ -107,7 +106,8 @@ class _Runs:
     @property
     def base(self) -> Array:
         """What is in memory, per run."""
-        return self.cells[self.at[self.starts]]
+        found: Array = self.cells[self.at[self.starts]]
+        return found
 
     @property
     def rank(self) -> Array:
@@ -120,7 +120,7 @@ class _Runs:
 
     def round(self, name: str) -> Array:
         """All addresses differ."""
-        old = self.cells[self.at]
+        old: Array = self.cells[self.at]
         self.cells[self.at] = _step(name, old, self.values)
         return old
 

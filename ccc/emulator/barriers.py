@@ -42,7 +42,9 @@ class Barriers:
     def announce(self, group: Group, number: Any, count: Any) -> None:
         """Lanes have come and do not wait; of a warp that is here, all 32 count."""
         first = np.concatenate([[True], group.rank[1:] != group.rank[:-1]])
-        np.add.at(self.announced, (group.blocks[first], np.broadcast_to(number, group.n)[first]), 32)
+        np.add.at(
+            self.announced, (group.blocks[first], np.broadcast_to(number, group.n)[first]), 32
+        )
         self.expected[group.blocks, number] = 0 if count is None else count
 
     def leave(self, group: Group) -> None:

@@ -8,46 +8,29 @@ inside it never touch the state. It returns what its last branch decides on, if 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-import numpy as np
-
-from ccc.emulator.errors import EmulatorError
-from ccc.emulator.forms import DTYPES, Array, Form, Operation
-from ccc.emulator.memory import Access, Location
-from ccc.emulator.program import BUILT_IN, Code, Fork, Program, Segment, Table
+from ccc.emulator.forms import Array, Form, Operation
+from ccc.emulator.memory import Access
+from ccc.emulator.operands import FindSymbol, Names, Writer
+from ccc.emulator.program import BUILT_IN, Fork, Program, Table
 from ccc.emulator.semantics import ACCESSES, operation_of
-from ccc.emulator.special import PER_LANE
 from ccc.ir.nodes import (
     CARRY,
     Address,
-    Arguments,
-    Discard,
-    Immediate,
     Instruction,
     Negated,
     Operand,
     Pair,
     Register,
-    Special,
     Symbol,
     Vector,
 )
 from ccc.ptx.opcodes import Effect
-from ccc.ptx.types import TIME, TYPES
+from ccc.ptx.types import TYPES
 
 RunSegment: TypeAlias = Callable[[Any, Any, list[Array]], Any]
-FindSymbol: TypeAlias = Callable[[Code, str], Location]
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A Python variable of the generated code: raw bits, one scalar for all lanes if ``uniform``."""
-
-    name: str
-    bits: int
-    uniform: bool = False
 
 
 @dataclass(slots=True)
@@ -70,7 +53,7 @@ def compile_program(program: Program, find_symbol: FindSymbol) -> Compiled:
     Raises:
         EmulatorError: an instruction is not emulated.
     """
-    names = _Names()
+    names = Names()
     slots: list[Instruction] = []
     segment_slots = []
     sources = []
@@ -88,74 +71,15 @@ def compile_program(program: Program, find_symbol: FindSymbol) -> Compiled:
     return Compiled(run, waits, slots, segment_slots)
 
 
-def _full(group: Any, value: Any) -> Array:
-    """One scalar for all lanes, as an array."""
-    return np.full(group.n, value)
+def _parts(target: Operand) -> list[Operand]:
+    """The destinations in an operand."""
+    if isinstance(target, Pair):
+        return [target.first, target.second]
+    return list(target.elements) if isinstance(target, Vector) else [target]
 
 
-def _overlay(group: Any, old: Any, where: Array, new: Any) -> Array:
-    """``old`` with ``new`` in the lanes of ``where``."""
-    result = np.array(np.broadcast_to(old, group.n))
-    result[where] = new
-    return result
-
-
-class _Names:
-    """The global names of the generated code."""
-
-    def __init__(self) -> None:
-        self.namespace: dict[str, Any] = {"np": np, "full": _full, "overlay": _overlay}
-        self.known: dict[tuple[type, Any], str] = {}
-        self.count = 0
-
-    def of(self, thing: Any, prefix: str = "f") -> str:
-        """A name for an object."""
-        self.count += 1
-        name = f"{prefix}{self.count}_"
-        self.namespace[name] = thing
-        return name
-
-    def constant(self, value: int, bits: int) -> str:
-        """A name for an unsigned scalar."""
-        dtype = DTYPES[f"b{bits}"].type
-        value &= (1 << bits) - 1
-        if (dtype, value) not in self.known:
-            self.known[dtype, value] = self.of(dtype(value), "k")
-        return self.known[dtype, value]
-
-    def dtype(self, type_name: str) -> str:
-        """A name for the dtype of a PTX type."""
-        name = f"d_{type_name}"
-        self.namespace[name] = DTYPES[type_name]
-        return name
-
-
-def literal_bits(text: str, bits: int) -> int | None:
-    """The bits of a PTX literal in a register of that width (PTX ISA section 4.5)."""
-    integer = Immediate(text).integer
-    if integer is not None:
-        return integer & ((1 << bits) - 1)
-    sign, digits = (text[0] == "-", text[1:]) if text[:1] == "-" else (False, text)
-    if digits[:2] in ("0f", "0F", "0d", "0D"):
-        width = 32 if digits[1] in "fF" else 64
-        value = int(digits[2:], 16)
-        return value ^ (1 << width - 1) if sign else value
-    return None
-
-
-@dataclass(slots=True)
-class _SegmentWriter:
-    program: Program
-    segment: Segment
-    names: _Names
-    find_symbol: FindSymbol
-    first_slot: int
-    lines: list[str] = field(default_factory=list)
-    current: dict[Register, Value] = field(default_factory=dict)
-    views: dict[tuple[str, str], str] = field(default_factory=dict)
-    written: set[Register] = field(default_factory=set)
-    indent: str = "    "
-    fresh_count: int = 0
+class _SegmentWriter(Writer):
+    """Writes the functions of one segment."""
 
     # The functions ---------------------------------------------------------------------------
 
@@ -199,159 +123,6 @@ class _SegmentWriter:
             return self.read(end.index, "u32")[0]
         return "None"
 
-    # Text ------------------------------------------------------------------------------------
-
-    def emit(self, line: str) -> None:
-        self.lines.append(self.indent + line)
-
-    def fresh(self) -> str:
-        self.fresh_count += 1
-        return f"v{self.fresh_count}"
-
-    def let(self, expression: str) -> str:
-        name = self.fresh()
-        self.emit(f"{name} = {expression}")
-        return name
-
-    # Operands --------------------------------------------------------------------------------
-
-    def place(self, register: Register) -> int:
-        return self.program.registers[id(self.segment.code), register]
-
-    def value(self, register: Register) -> Value:
-        """The register's current value, gathered when it is first needed."""
-        if register not in self.current:
-            name = self.let(f"R[{self.place(register)}][i]")
-            self.current[register] = Value(name, register.bits)
-        return self.current[register]
-
-    def read(self, operand: Operand, type_name: str) -> tuple[str, bool]:
-        """An expression for an operand viewed as a type, and whether it is uniform."""
-        match operand:
-            case Register():
-                value = self.value(operand)
-                return self.typed(value, type_name), value.uniform
-            case Negated(inner):
-                name, uniform = self.read(inner, type_name)
-                return f"~{name}", uniform
-            case Immediate(text):
-                return self.literal(text, type_name), True
-            case Special():
-                value = self.special(operand)
-                return self.typed(value, type_name), value.uniform
-            case Symbol("WARP_SZ"):
-                return self.literal("32", type_name), True
-            case Symbol(name, offset):
-                value = self.symbol_address(name, offset)
-                return self.typed(value, type_name), True
-        raise self.refuse(f"the operand {operand} is not understood here")
-
-    def refuse(self, why: str) -> EmulatorError:
-        return EmulatorError(why, self.segment.instructions[-1].span)
-
-    def literal(self, text: str, type_name: str) -> str:
-        if type_name == "pred":
-            return f"np.bool_({bool(Immediate(text).integer)})"
-        bits = literal_bits(text, TYPES[type_name].bits)
-        if bits is None:
-            raise self.refuse(f"{text} is no literal of type {type_name}")
-        name = self.names.constant(bits, TYPES[type_name].bits)
-        return self.typed(Value(name, TYPES[type_name].bits, True), type_name)
-
-    def special(self, operand: Special) -> Value:
-        register = operand.register
-        bits = TYPES[register.type].bits
-        if register.varies == TIME:
-            return Value(self.let(f"m.time({operand.name!r}, np.uint{bits})"), bits, True)
-        if operand.name in PER_LANE:
-            return Value(self.let(f"m.specials[{operand.name!r}][i]"), bits)
-        return Value(self.let(f"m.specials[{operand.name!r}]"), bits, True)
-
-    def typed(self, value: Value, type_name: str) -> str:
-        """A value's variable, viewed as (or cut down to) a type."""
-        key = (value.name, type_name)
-        if key not in self.views:
-            self.views[key] = self.view(value, type_name)
-        return self.views[key]
-
-    def view(self, value: Value, type_name: str) -> str:
-        wanted = TYPES[type_name]
-        if wanted.bits > 64:
-            raise self.refuse(f"operands of {wanted.bits} bits are not emulated")
-        name = value.name
-        if wanted.bits == value.bits == 1:
-            return name
-        if wanted.bits > value.bits:
-            raise self.refuse(f"an operand of {value.bits} bits is too narrow for {type_name}")
-        if wanted.bits < value.bits:
-            name = self.hoist(f"{name}.astype({self.names.dtype(f'b{wanted.bits}')})")
-        if DTYPES[type_name].kind == "u":
-            return name
-        return self.hoist(f"{name}.view({self.names.dtype(type_name)})")
-
-    def hoist(self, expression: str) -> str:
-        """A variable that stays valid outside the indented part, since views are remembered."""
-        return self.let(expression)
-
-    def symbol_address(self, name: str, offset: int) -> Value:
-        """The address of a variable in its own space, 64 bits wide."""
-        location = self.find_symbol(self.segment.code, name)
-        if location.in_frame:
-            return Value(self.let(f"m.frame_address(g, {location.address + offset})"), 64, True)
-        return Value(self.names.constant(location.address + offset, 64), 64, True)
-
-    def address(self, operand: Operand) -> str:
-        """The addresses of a memory operand, one uint64 a lane."""
-        assert isinstance(operand, Address)
-        offset = operand.offset
-        if isinstance(operand.base, Register):
-            value = self.value(operand.base)
-            name = value.name
-            if offset:
-                name = self.let(f"{name} + {self.names.constant(offset, value.bits)}")
-            if value.bits < 64:
-                name = self.let(f"{name}.astype(np.uint64)")
-            return self.let(f"full(g, {name})") if value.uniform else name
-        if isinstance(operand.base, Symbol):
-            name = self.symbol_address(operand.base.name, operand.base.offset + offset).name
-        else:
-            name = self.names.constant((operand.base.integer or 0) + offset, 64)
-        return self.let(f"full(g, {name})")
-
-    # Results ---------------------------------------------------------------------------------
-
-    def write(self, operand: Operand, type_name: str, name: str, uniform: bool, guard: str) -> None:
-        """Make ``name``, of that type, a register's value where the guard holds."""
-        if isinstance(operand, Discard):
-            return
-        if not isinstance(operand, Register):
-            raise self.refuse(f"the destination {operand} is not understood here")
-        name = self.as_bits(name, type_name, operand)
-        if guard:
-            old = self.value(operand)
-            name = self.let(f"np.where({guard}, {name}, {old.name})")
-            uniform = False
-        self.define(operand, name, uniform)
-
-    def define(self, register: Register, name: str, uniform: bool) -> None:
-        self.current[register] = Value(name, register.bits, uniform)
-        self.written.add(register)
-
-    def as_bits(self, name: str, type_name: str, register: Register) -> str:
-        """The raw bits that a result of a type leaves in a register (PTX ISA section 9.4.1)."""
-        result = TYPES[type_name]
-        if result.bits > register.bits:
-            raise self.refuse(f"{register} is too narrow for a result of type {type_name}")
-        unsigned = f"np.uint{register.bits}"
-        if result.bits == register.bits:
-            is_raw = result.kind == "p" or DTYPES[type_name].kind == "u"
-            return name if is_raw else self.let(f"{name}.view({unsigned})")
-        if result.kind == "s":
-            return self.let(f"{name}.astype(np.int{register.bits}).view({unsigned})")
-        if result.kind == "f":
-            name = self.let(f"{name}.view(np.uint{result.bits})")
-        return self.let(f"{name}.astype({unsigned})")
-
     # Instructions ----------------------------------------------------------------------------
 
     def instruction(self, instruction: Instruction, slot: int) -> None:
@@ -366,6 +137,8 @@ class _SegmentWriter:
             self.emit(f"m.guarded[{slot}] += np.count_nonzero({guard})")
         if instruction.effects & Effect.CALL:
             self.call(instruction, guard)
+        elif instruction.name in ("trap", "brkpt"):
+            self.fail(f"{instruction.name} was reached", instruction, guard)
         elif instruction.name == "mov" and self.moves_parts(instruction):
             self.move_parts(instruction, guard)
         elif instruction.name in ACCESSES:
@@ -379,54 +152,48 @@ class _SegmentWriter:
         if operation is None:
             return
         if not operation.results:
-            self.effect(operation, instruction, guard)
+            self.effect(operation, guard)
             return
         sources, uniform = self.sources(operation, instruction.operands[1:])
         uniform = uniform and not operation.group
-        names = [self.fresh() for _ in operation.results]
         function = self.names.of(operation.compute)
         if operation.group and guard:
-            self.guarded_group(operation, instruction, names, sources, guard, function)
-            return
-        arguments = ", ".join((["g"] if operation.group else []) + [s for s, _ in sources])
-        self.emit(f"{', '.join(names)} = {function}({arguments})")
+            names = self.guarded_group(operation, function, sources, guard)
+        else:
+            arguments = ", ".join((["g"] if operation.group else []) + [s for s, _ in sources])
+            names = [self.fresh() for _ in operation.results]
+            self.emit(f"{', '.join(names)} = {function}({arguments})")
         if operation.may_alias and not uniform:
             self.emit(f"{names[0]} = {names[0]}.copy()")
-        self.results(operation, instruction.operands[0], names, uniform, guard)
+        targets = _parts(instruction.operands[0])
+        if "out" in operation.carry:
+            targets.append(CARRY)
+        for target, type_name, name in zip(targets, operation.results, names, strict=False):
+            self.write(target, type_name, name, uniform, guard)
 
     def sources(
         self, operation: Operation, operands: tuple[Operand, ...]
     ) -> tuple[list[tuple[str, bool]], bool]:
+        """The operands' expressions, each with its being uniform; and whether all of them are."""
         pairs = zip(operands, operation.sources, strict=False)
         found = [self.read(operand, type_name) for operand, type_name in pairs]
         if "in" in operation.carry:
             found.append(self.read(CARRY, "pred"))
         return found, all(uniform for _, uniform in found)
 
-    def results(
-        self, operation: Operation, target: Operand, names: list[str], uniform: bool, guard: str
-    ) -> None:
-        targets = [target.first, target.second] if isinstance(target, Pair) else [target]
-        if "out" in operation.carry:
-            targets.append(CARRY)
-        for place, type_name, name in zip(targets, operation.results, names, strict=False):
-            self.write(place, type_name, name, uniform, guard)
-
     def guarded_group(
-        self, operation: Operation, instruction: Instruction, names: list[str],
-        sources: list[tuple[str, bool]], guard: str, function: str,
-    ) -> None:  # fmt: skip
+        self, operation: Operation, function: str, sources: list[tuple[str, bool]], guard: str
+    ) -> list[str]:
         """A guarded operation on the group of lanes: only the lanes of the guard take part."""
         picked = [name if uniform else f"{name}[{guard}]" for name, uniform in sources]
         sub = self.let(f"g.only({guard})")
-        zero = ", ".join(f"np.zeros(g.n, {self.names.dtype(t)})" for t in operation.results)
-        self.emit(f"{', '.join(names)} = {zero}")
-        self.emit(f"if {sub} is not None:")
+        names = [self.let(f"np.zeros(g.n, {self.names.dtype(t)})") for t in operation.results]
         targets = ", ".join(f"{name}[{guard}]" for name in names)
-        self.emit(f"    {targets} = {function}({', '.join([sub, *picked])})")
-        self.results(operation, instruction.operands[0], names, False, guard)
+        call = f"{function}({', '.join([sub, *picked])})"
+        self.emit(f"if {sub} is not None: {targets} = {call}")
+        return names
 
-    def effect(self, operation: Operation, instruction: Instruction, guard: str) -> None:
+    def effect(self, operation: Operation, guard: str) -> None:
         """An operation without a result, called for the lanes that execute it."""
         function = self.names.of(operation.compute)
         group = self.let(f"g.only({guard})") if guard else "g"
@@ -504,7 +271,7 @@ class _SegmentWriter:
 
     def loaded(self, access: Access, target: Operand, call: str, group: str, guard: str) -> None:
         """Take what a load or atomic returns into its registers."""
-        targets = target.elements if isinstance(target, Vector) else (target,)
+        targets = _parts(target)
         names = [self.fresh() for _ in targets]
         if not guard:
             self.emit(f"{', '.join(names)} = {call}")
@@ -529,7 +296,7 @@ class _SegmentWriter:
             raise self.refuse("a kernel's parameters cannot be stored to")
         offset = self.find_symbol(self.segment.code, place.base.name).address
         offset += place.base.offset + place.offset
-        targets = target.elements if isinstance(target, Vector) else (target,)
+        targets = _parts(target)
         dtype = self.names.dtype(access.type)
         for index, element in enumerate(targets):
             at = offset + index * access.size
@@ -542,14 +309,19 @@ class _SegmentWriter:
         end = self.segment.end
         symbols = [operand for operand in instruction.operands if isinstance(operand, Symbol)]
         if symbols and symbols[0].name in BUILT_IN:
-            fail = self.names.of(instruction, "n")
-            self.emit(f"if {f'{guard}.any()' if guard else 'True'}: m.fail_assertion({fail}, g)")
+            self.fail("assertion failed", instruction, guard)
             return
         actuals = end.arguments  # type: ignore[union-attr]
         formals = [v.name for v in end.callee.function.parameters]  # type: ignore[union-attr]
         if len(actuals) != len(formals):
             raise self.refuse(f"the callee takes {len(formals)} arguments")
         self.copy_frames(formals, actuals, into_callee=True)
+
+    def fail(self, message: str, instruction: Instruction, guard: str) -> None:
+        """Raise, if a lane executes it."""
+        group = self.let(f"g.only({guard})") if guard else "g"
+        what = self.names.of(instruction, "n")
+        self.emit(f"if {group} is not None: m.fault({message!r}, {what}, {group})")
 
     def copy_frames(self, formals: list[str], actuals: tuple[str, ...], into_callee: bool) -> None:
         """Copy the arguments of a call into the callee's frame, or its results out of it."""
@@ -562,6 +334,3 @@ class _SegmentWriter:
             source, target = (outer, inner) if into_callee else (inner, outer)
             size = variables[formal].bytes or 0
             self.emit(f"m.memory.copy_local(g, {source}, {target}, {size})")
-
-
-__all__ = ["Arguments", "Compiled", "compile_program"]

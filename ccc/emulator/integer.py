@@ -188,9 +188,7 @@ def mul24(form: Form) -> Operation:
 @emulates("sad")
 def sad(form: Form) -> Operation:
     """c + |a - b|."""
-    return same(
-        lambda a, b, c: c + (np.maximum(a, b) - np.minimum(a, b)), form.type, 3
-    )
+    return same(lambda a, b, c: c + (np.maximum(a, b) - np.minimum(a, b)), form.type, 3)
 
 
 def absolute(form: Form) -> Operation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -95,6 +95,17 @@ class Costs:
     conflicts: list[int]
 
 
+@dataclass(slots=True)
+class Touch:
+    """An access on its way: the lanes of a group go to addresses of one space."""
+
+    space: Space
+    name: str
+    access: Access
+    group: Group
+    address: Array
+
+
 class Memory:
     """All state spaces of one wave of blocks.
 
@@ -129,22 +140,22 @@ class Memory:
 
     def load(self, access: Access, group: Group, address: Array) -> Any:
         """The elements at each lane's address: an array, or a tuple of ``count`` arrays."""
-        found = self._over(access, group, address, (), self._load)
+        found = self._over(self._load, access, group, address)
         return found[0] if access.count == 1 else tuple(found)
 
     def store(self, access: Access, group: Group, address: Array, *values: Array) -> None:
         """Write each lane's elements; of several lanes at one address, one wins."""
-        self._over(access, group, address, values, self._store)
+        self._over(self._store, access, group, address, *values)
 
     def atomic(self, access: Access, group: Group, address: Array, *values: Array) -> Array:
         """Apply an atomic operation lane after lane; returns what each lane found."""
         values = tuple(np.broadcast_to(value, group.n) for value in values)
-        return self._over(access, group, address, values, self._atomic)[0]
+        return self._over(self._atomic, access, group, address, *values)[0]
 
     def reduce(self, access: Access, group: Group, address: Array, *values: Array) -> None:
         """An atomic operation without a result."""
         values = tuple(np.broadcast_to(value, group.n) for value in values)
-        self._over(access, group, address, values, self._atomic)
+        self._over(self._atomic, access, group, address, *values)
 
     def parameter(self, dtype: np.dtype[Any], offset: int) -> Any:
         """One scalar of the kernel's parameters."""
@@ -162,127 +173,110 @@ class Memory:
     # Spaces --------------------------------------------------------------------------------------
 
     def _over(
-        self, access: Access, group: Group, address: Array, values: tuple[Array, ...],
-        act: Callable[..., list[Array]],
-    ) -> list[Array]:  # fmt: skip
+        self,
+        act: Callable[[Touch, tuple[Array, ...]], list[Array]],
+        access: Access,
+        group: Group,
+        address: Array,
+        *values: Array,
+    ) -> list[Array]:
         """Do something in the space of an access; generic addresses may need several."""
         if access.space != "generic":
             name = "global" if access.space == "const" else access.space
-            return act(self.spaces[name], access.space, access, group, address, values)
+            return act(Touch(self.spaces[name], name, access, group, address), values)
         tags = address >> np.uint64(WINDOW_BITS)
         if (tags == tags[0]).all():
-            space, name = self._window(tags[0])
-            return act(space, name, access, group, self._inside(name, address), values)
+            return act(self._generic(tags[0], access, group, address), values)
         result = [np.zeros(group.n, access.dtype) for _ in range(access.count)]
         for tag in np.unique(tags):
             here = tags == tag
             part = group.only(here)
             assert part is not None
-            space, name = self._window(tag)
             mine = tuple(np.broadcast_to(value, group.n)[here] for value in values)
-            inside = self._inside(name, address[here])
-            for whole, piece in zip(
-                result, act(space, name, access, part, inside, mine), strict=False
-            ):
+            pieces = act(self._generic(tag, access, part, address[here]), mine)
+            for whole, piece in zip(result, pieces, strict=False):
                 whole[here] = piece
         return result
 
-    def _window(self, tag: Any) -> tuple[Space, str]:
-        return self.windows.get(int(tag), (self.spaces["global"], "global"))
+    def _generic(self, tag: Any, access: Access, group: Group, address: Array) -> Touch:
+        """An access through generic addresses that all lie in one window."""
+        found = self.windows.get(int(tag))
+        if found is None:
+            return Touch(self.spaces["global"], "global", access, group, address)
+        inside = address & np.uint64((1 << WINDOW_BITS) - 1)
+        return Touch(found[0], found[1], access, group, inside)
 
-    @staticmethod
-    def _inside(name: str, address: Array) -> Array:
-        return address if name == "global" else address & np.uint64((1 << WINDOW_BITS) - 1)
-
-    def _locate(
-        self, space: Space, name: str, access: Access, group: Group, address: Array
-    ) -> Array:
-        """The element indices of an access in its space's data; checks bounds and alignment."""
-        unaligned = int(np.bitwise_or.reduce(address)) & (access.bytes - 1)
-        if unaligned:
-            bad = (address & np.uint64(access.bytes - 1)) != 0
-            self._fault(f"misaligned {name} access", access, group, address, bad)
-        place, bad = space.locate(group, address, access.bytes)
+    def _locate(self, touch: Touch) -> Array:
+        """The indices of the first elements in the space's data; checks bounds and alignment."""
+        access, address = touch.access, touch.address
+        if int(np.bitwise_or.reduce(address)) & (access.bytes - 1):
+            self._fault("misaligned", touch, (address & np.uint64(access.bytes - 1)) != 0)
+        place, bad = touch.space.locate(touch.group, address, access.bytes)
         if bad is not None:
-            self._fault(f"out-of-bounds {name} access", access, group, address, bad)
-        return place
+            self._fault("out-of-bounds", touch, bad)
+        if touch.name == "global":
+            sectors = self.costs.loads if access.method == "load" else self.costs.stores
+            sectors[access.slot] += traffic.sectors(touch.group, place)
+        elif touch.name == "shared":
+            self.costs.conflicts[access.slot] += traffic.conflicts(
+                touch.group, address, access.bytes
+            )
+        element: Array = place >> (access.size.bit_length() - 1)
+        return element
 
-    def _fault(self, what: str, access: Access, group: Group, address: Array, bad: Array) -> None:
+    def _fault(self, what: str, touch: Touch, bad: Array) -> NoReturn:
+        access = touch.access
         first = int(np.argmax(bad))
-        block, thread = self.name_thread(int(group.lanes[first]))
-        message = f"{what} of {access.bytes} bytes by {access.instruction.opcode}"
+        block, thread = self.name_thread(int(touch.group.lanes[first]))
         raise EmulatorError(
-            message, access.instruction.span,
-            block=block, thread=thread, address=int(address[first]),
-        )  # fmt: skip
+            f"{what} {touch.name} access of {access.bytes} bytes by {access.instruction.opcode}",
+            access.instruction.span,
+            block=block,
+            thread=thread,
+            address=int(touch.address[first]),
+        )
 
     # Actions -------------------------------------------------------------------------------------
 
-    def _load(
-        self, space: Space, name: str, access: Access, group: Group, address: Array, _: Any
-    ) -> list[Array]:
-        place = self._locate(space, name, access, group, address)
-        self._count(self.costs.loads, name, access, group, place, address)
-        place = place >> (access.size.bit_length() - 1)
-        cells = space.view(access.dtype)
-        found = [cells.take(place)] + [cells.take(place + k) for k in range(1, access.count)]
-        self._check_written(space, name, access, group, address, place)
-        return found
+    def _load(self, touch: Touch, _: tuple[Array, ...]) -> list[Array]:
+        place = self._locate(touch)
+        self._check_written(touch, place)
+        cells = touch.space.view(touch.access.dtype)
+        return [cells.take(place + k if k else place) for k in range(touch.access.count)]
 
-    def _store(
-        self, space: Space, name: str, access: Access, group: Group, address: Array,
-        values: tuple[Array, ...],
-    ) -> list[Array]:  # fmt: skip
-        place = self._locate(space, name, access, group, address)
-        self._count(self.costs.stores, name, access, group, place, address)
-        place = place >> (access.size.bit_length() - 1)
-        cells = space.view(access.dtype)
+    def _store(self, touch: Touch, values: tuple[Array, ...]) -> list[Array]:
+        place = self._locate(touch)
+        cells = touch.space.view(touch.access.dtype)
         for k, value in enumerate(values):
             cells[place + k if k else place] = value
-        self._mark_written(space, access, place)
+        self._mark_written(touch, place)
         return []
 
-    def _atomic(
-        self, space: Space, name: str, access: Access, group: Group, address: Array,
-        values: tuple[Array, ...],
-    ) -> list[Array]:  # fmt: skip
-        place = self._locate(space, name, access, group, address)
-        self._count(self.costs.stores, name, access, group, place, address)
-        place = place >> (access.size.bit_length() - 1)
-        self._check_written(space, name, access, group, address, place)
-        cells = space.view(access.dtype)
-        if self.shuffle is None or group.n == 1:
+    def _atomic(self, touch: Touch, values: tuple[Array, ...]) -> list[Array]:
+        place = self._locate(touch)
+        self._check_written(touch, place)
+        access, n = touch.access, touch.group.n
+        cells = touch.space.view(access.dtype)
+        if self.shuffle is None or n == 1:
             return [atomics.apply(access.operation, cells, place, values)]
-        order = self.shuffle(group.n)
+        order = self.shuffle(n)
         mixed = tuple(value[order] for value in values)
-        old = np.empty(group.n, access.dtype)
+        old = np.empty(n, access.dtype)
         old[order] = atomics.apply(access.operation, cells, place[order], mixed)
         return [old]
 
-    def _check_written(
-        self, space: Space, name: str, access: Access, group: Group, address: Array, place: Array
-    ) -> None:
+    def _check_written(self, touch: Touch, place: Array) -> None:
         """Every element must have been written, at least in part (padding is copied, too)."""
-        if not isinstance(space, (Shared, Local)):
-            return
-        flags = space.written_view(access.size)
-        for k in range(access.count):
-            seen = flags.take(place + k)
-            if not seen.all():
-                self._fault(f"uninitialised {name} memory read", access, group, address, seen == 0)
+        if isinstance(touch.space, (Shared, Local)):
+            flags = touch.space.written_view(touch.access.size)
+            for k in range(touch.access.count):
+                seen = flags.take(place + k)
+                if not seen.all():
+                    self._fault("uninitialised", touch, seen == 0)
 
     @staticmethod
-    def _mark_written(space: Space, access: Access, place: Array) -> None:
-        if isinstance(space, (Shared, Local)):
-            flags = space.written_view(access.size)
-            for k in range(access.count):
-                flags[place + k] = flags.dtype.type((1 << 8 * access.size) - 1)
-
-    def _count(
-        self, sectors: list[int], name: str, access: Access, group: Group, place: Array,
-        address: Array,
-    ) -> None:  # fmt: skip
-        if name == "global":
-            sectors[access.slot] += traffic.sectors(group, place)
-        elif name == "shared":
-            self.costs.conflicts[access.slot] += traffic.conflicts(group, address, access.bytes)
+    def _mark_written(touch: Touch, place: Array) -> None:
+        if isinstance(touch.space, (Shared, Local)):
+            flags = touch.space.written_view(touch.access.size)
+            for k in range(touch.access.count):
+                flags[place + k] = flags.dtype.type((1 << 8 * touch.access.size) - 1)

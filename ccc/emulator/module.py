@@ -13,7 +13,7 @@ from ccc.emulator.codegen import Compiled, compile_program
 from ccc.emulator.counters import Counters
 from ccc.emulator.errors import EmulatorError, Index3
 from ccc.emulator.geometry import Geometry
-from ccc.emulator.memory import Memory
+from ccc.emulator.memory import Memory, Space
 from ccc.emulator.program import Program, build_program
 from ccc.emulator.schedule import Lockstep, Schedule, Shuffled
 from ccc.emulator.simt import Tally, Wave
@@ -214,7 +214,7 @@ class _Launch:
     def _memory(self, geometry: Geometry, shared_bytes: int, shuffle: Any) -> Memory:
         frame = self.program.frame_bytes
         limit = frame * (self.program.max_depth + 1)
-        spaces = {
+        spaces: dict[str, Space] = {
             "global": self.arena,
             "shared": Shared(geometry.count, shared_bytes),
             "local": Local(geometry.lanes, frame, limit),

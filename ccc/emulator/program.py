@@ -163,7 +163,7 @@ def build_program(kernel: Function, find: FindFunction, cut_after_waits: bool) -
     def code_of(function: Function) -> Code:
         if function.name not in codes:
             code = codes[function.name] = Code(function)
-            _Cutter(code, lambda call: callee(call), cut_after_waits).run()
+            _Cutter(code, callee, cut_after_waits).run()
         return codes[function.name]
 
     def callee(call: Instruction) -> Code:

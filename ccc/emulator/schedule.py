@@ -72,10 +72,10 @@ class Lockstep:
         group = self._lanes_at(wave, code, warps)
         _check_limit(wave, limit, code, group)
         following = wave.run_or_wait(code, group)
-        if following is not None and group.n == 32 * len(warps) and not wave.released:
-            if wave.segment_of(code).waits is None:
-                self._push(following, warps)
-                return
+        is_whole = group.n == 32 * len(warps) and wave.segment_of(code).waits is None
+        if following is not None and is_whole:
+            self._push(following, warps)
+            return
         self._queue(wave, warps)
         while wave.released:
             freed, lanes = wave.released.pop()

@@ -99,10 +99,6 @@ class Wave:
         high = name.endswith("_hi")
         return dtype(self.tally.steps >> 32 if high else self.tally.steps & 0xFFFFFFFF)
 
-    def fail_assertion(self, instruction: Instruction, group: Group) -> NoReturn:
-        """``__assertfail`` was called."""
-        self.fault("assertion failed", instruction, group)
-
     # Steps ---------------------------------------------------------------------------------------
 
     def depth_of(self, code: int) -> int:
@@ -163,7 +159,7 @@ class Wave:
         if not np.ndim(decision):
             return self._move(group, taken if decision else other)
         count = int(np.count_nonzero(decision))
-        if count == 0 or count == group.n:
+        if count in (0, group.n):
             return self._move(group, taken if count else other)
         codes = np.where(decision, np.int32(taken), np.int32(other))
         self.pc[group.index] = codes

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-
-from ccc.emulator.codegen import literal_bits
 from ccc.emulator.errors import EmulatorError
 from ccc.emulator.memory import Location
+from ccc.emulator.operands import literal_bits
 from ccc.emulator.program import Code, Program
 from ccc.ir.nodes import Variable
 from ccc.ptx.types import TYPES
@@ -16,7 +15,7 @@ from ccc.ptx.types import TYPES
 STATIC_SHARED_LIMIT = 48 * 1024
 SHARED_LIMIT = 227 * 1024
 
-_SYMBOL = re.compile(r"(generic\s*\(\s*)?([\w$%.]+)\s*\)?\s*(?:\+\s*(\d+))?$")
+_SYMBOL = re.compile(r"(?:generic\s+)?([\w$%.]+)\s*(?:\+?\s*(\d+))?$")
 
 
 def initial_bytes(variable: Variable, address_of: Callable[[str], int]) -> bytes:
@@ -45,7 +44,7 @@ def _value(word: str, width: int, address_of: Callable[[str], int]) -> int:
     match = _SYMBOL.match(word)
     if match is None:
         raise EmulatorError(f"the initialiser {word} is not emulated")
-    return address_of(match[2]) + int(match[3] or 0)
+    return address_of(match[1]) + int(match[2] or 0)
 
 
 class Names:
@@ -60,9 +59,7 @@ class Names:
         EmulatorError: static shared memory does not fit.
     """
 
-    def __init__(
-        self, program: Program, variables: Iterable[Variable], addresses: dict[str, int]
-    ):
+    def __init__(self, program: Program, variables: Iterable[Variable], addresses: dict[str, int]):
         self.locations: dict[tuple[int, str], Location] = {}
         self.shared_bytes = 0
         self.modules = {name: Location("global", at) for name, at in addresses.items()}
@@ -135,5 +132,3 @@ def parameter_offsets(parameters: list[Variable]) -> dict[str, int]:
         offsets[parameter.name] = at
         at += parameter.bytes or 0
     return offsets
-
-

@@ -10,7 +10,7 @@ import numpy as np
 from ccc.errors import CccError
 from ccc.graphs import read_graph, rmat
 
-SIZES = {"gpu": 20, "emulator": 10}
+SIZES = {"gpu": 20, "emulator": 16}
 BLOCK = 256
 
 

@@ -5,7 +5,7 @@ extern "C" __global__ void k(int n, const unsigned *x, unsigned *y) {
     for (int i = threadIdx.x + blockIdx.x * blockDim.x; i < n; i += blockDim.x * gridDim.x) {
 #pragma ccc if
         if (x[i] < 40) {
-            y[i] = __reduce_or_sync(__activemask(), 1);
+            y[i] = __reduce_or_sync(0xffffffffu, 1);
         }
     }
 

@@ -5,7 +5,7 @@ extern "C" __global__ void k(int n, const unsigned *x, unsigned *y) {
     for (int i = threadIdx.x + blockIdx.x * blockDim.x; i < n; i += blockDim.x * gridDim.x) {
 #pragma ccc if
         if (x[i] < 40) {
-            y[i] = __shfl_xor_sync(__activemask(), x[i], 0);
+            y[i] = __shfl_xor_sync(0xffffffffu, x[i], 0);
         }
     }
 

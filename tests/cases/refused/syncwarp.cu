@@ -5,7 +5,7 @@ extern "C" __global__ void k(int n, const unsigned *x, unsigned *y) {
     for (int i = threadIdx.x + blockIdx.x * blockDim.x; i < n; i += blockDim.x * gridDim.x) {
 #pragma ccc if
         if (x[i] < 40) {
-            y[i] = 1; __syncwarp(__activemask());
+            y[i] = 1; __syncwarp(0xffffffffu);
         }
     }
 

@@ -1,0 +1,109 @@
+"""Golden files: one file is a transformation, its expected outcome, and a run that compares both.
+
+    // ccc: context-collection{discipline=merge}
+    // run: grid=2 block=64 args=s32:900 u32[900]~0:100 u32[900]=0
+    <marked PTX>
+    // %%% after %%%
+    <expected PTX>
+    // %%% says %%%
+    // k.cu:6:1: warning: ...
+
+Make one from annotated CUDA, which needs nvcc:
+
+    python tests/goldens.py tests/cases/if_else.cu tests/golden/context-collection/
+    pytest --bless tests/test_golden.py
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ccc import toolchain
+from ccc.compiler import Transformed, transform
+from ccc.equivalence import Launch
+from ccc.source import mark
+
+AFTER = "// %%% after %%%\n"
+SAYS = "// %%% says %%%\n"
+
+
+@dataclass
+class Golden:
+    """One golden file, read."""
+
+    path: Path
+    head: list[str]
+    before: str
+    after: str
+    says: list[str]
+    options: dict[str, str] = field(default_factory=dict)
+
+    @staticmethod
+    def read(path: Path) -> Golden:
+        text, _, rest = path.read_text().partition(AFTER)
+        after, _, says = rest.partition(SAYS)
+        head = [line for line in text.splitlines() if line.startswith(("// ccc:", "// run:"))]
+        before = "".join(
+            line for line in text.splitlines(keepends=True) if line.rstrip("\n") not in head
+        )
+        options = re.search(r"\{(.*)\}", head[0])
+        pairs = [word.split("=") for word in options[1].split()] if options else []
+        said = [line.removeprefix("// ") for line in says.splitlines()]
+        return Golden(path, head, before, after, said, {key: value for key, value in pairs})
+
+    @property
+    def launch(self) -> Launch:
+        line = next(line for line in self.head if line.startswith("// run:"))
+        return Launch.parse(line)
+
+    @property
+    def target(self) -> str:
+        """The architecture that the PTX is for."""
+        found = re.search(r"^\.target (\w+)", self.before, re.M)
+        assert found is not None
+        return found[1]
+
+    def transform(self) -> Transformed:
+        return transform(
+            self.before,
+            filename=self.path.name,
+            discipline=self.options.get("discipline", "auto"),
+            max_block=int(self.options["max_block"]) if "max_block" in self.options else None,
+        )
+
+    def write(self, result: Transformed) -> None:
+        said = [f"// {line}" for text in result.diagnostics for line in text.splitlines()]
+        text = "\n".join(self.head) + "\n" + self.before + AFTER + result.ptx
+        if said:
+            text = text.rstrip("\n") + "\n" + SAYS + "\n".join(said)
+        self.path.write_text(text.rstrip("\n") + "\n")
+
+
+def marked_ptx(source: Path, arch: str = "sm_90") -> str:
+    """PTX of annotated CUDA with its markers, before any pass."""
+    with tempfile.TemporaryDirectory() as folder:
+        marked = Path(folder, source.name)
+        marked.write_text(mark(source.read_text(), source.name).text)
+        output = Path(folder, "k.ptx")
+        nvcc = toolchain.find().nvcc
+        subprocess.run([nvcc, "-ptx", f"-arch={arch}", marked, "-o", output], check=True)
+        return output.read_text()
+
+
+def main() -> None:
+    """Write golden files without their outcome; ``pytest --bless`` adds that."""
+    *sources, folder = sys.argv[1:]
+    for source in map(Path, sources):
+        run = source.read_text().splitlines()[0]
+        body = marked_ptx(source)
+        target = Path(folder, f"{source.stem}.ptx")
+        target.write_text(f"// ccc: context-collection{{}}\n{run}\n{body.strip()}\n{AFTER}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""Every golden file: the text, the assembler, and the same memory in every schedule."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from goldens import Golden
+
+from ccc import toolchain
+from ccc.emulator import Module
+from ccc.equivalence import difference, run
+from ccc.errors import CccError
+
+HERE = Path(__file__).parent
+COLLECTED = sorted((HERE / "golden").glob("*/*.ptx"))
+REFUSED = sorted((HERE / "errors").glob("*.ptx"))
+SCHEDULES = range(20)
+
+
+def name(path: Path) -> str:
+    return f"{path.parent.name}/{path.stem}"
+
+
+@pytest.mark.parametrize("path", [*COLLECTED, *REFUSED], ids=name)
+def test_text(path: Path, bless: bool) -> None:
+    golden = Golden.read(path)
+    result = golden.transform()
+    if bless:
+        golden.write(result)
+        return
+    says = [line for text in result.diagnostics for line in text.splitlines()]
+    assert (result.ptx.rstrip("\n"), says) == (golden.after.rstrip("\n"), golden.says)
+
+
+@pytest.mark.parametrize("path", REFUSED, ids=name)
+def test_refused_code_is_left_as_it_was(path: Path) -> None:
+    golden = Golden.read(path)
+    assert golden.says
+    if "nested" not in path.stem:
+        assert golden.after.rstrip("\n") == golden.before.rstrip("\n")
+
+
+@pytest.mark.parametrize("path", COLLECTED, ids=name)
+def test_something_was_collected(path: Path) -> None:
+    kernels = Golden.read(path).transform().report["kernels"]
+    assert any(record["applied"] for kernel in kernels for record in kernel["paths"])
+
+
+@pytest.mark.parametrize("path", [*COLLECTED, *REFUSED], ids=name)
+def test_both_halves_assemble(path: Path, tmp_path: Path) -> None:
+    golden = Golden.read(path)
+    try:
+        ptxas = toolchain.find().bin / "ptxas"
+    except CccError as error:
+        pytest.skip(error.message)
+    for number, text in enumerate((golden.before, golden.after)):
+        source = tmp_path / f"{number}.ptx"
+        source.write_text(text)
+        command = [ptxas, f"-arch={golden.target}", source, "-o", tmp_path / "k.cubin"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("path", COLLECTED, ids=name)
+def test_memory_is_the_same(path: Path) -> None:
+    golden = Golden.read(path)
+    expected, _ = run(Module(golden.before), "k", golden.launch)
+    after = Module(golden.after)
+    for schedule in ("lockstep", *SCHEDULES):
+        found, _ = run(after, "k", golden.launch, schedule=schedule)
+        assert difference(expected, found) is None, f"schedule {schedule}"
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("path", COLLECTED, ids=name)
+def test_memory_is_the_same_on_the_gpu(path: Path) -> None:
+    from ccc.gpu import run_launch
+
+    golden = Golden.read(path)
+    for seed in range(3):
+        expected = run_launch(golden.before, "k", golden.launch, seed)
+        found = run_launch(golden.after, "k", golden.launch, seed)
+        assert difference(expected, found) is None
