@@ -1,0 +1,35 @@
+"""ccc removes warp divergence from CUDA kernels by Collaborative Context Collection.
+
+    ccc.compile("kernel.cu").ptx       # annotated CUDA to PTX, through nvcc
+    ccc.transform(ptx).ptx             # marked PTX to PTX
+
+What a user imports is loaded when it is first asked for, so that the tools start quickly.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from ccc.errors import CccError
+from ccc.version import VERSION as __version__
+
+if TYPE_CHECKING:
+    from ccc.compiler import Transformed, transform
+    from ccc.nvcc import Compiled, compile  # noqa: A004 - the design's name
+
+_HOMES = {
+    "compile": "ccc.nvcc",
+    "Compiled": "ccc.nvcc",
+    "transform": "ccc.compiler",
+    "Transformed": "ccc.compiler",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'ccc' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+__all__ = ["CccError", "Compiled", "Transformed", "__version__", "compile", "transform"]

@@ -13,7 +13,7 @@ from ccc.version import VERSION
 
 TOOLS = {
     "compare": "run a kernel as it was and transformed, and compare",
-    "graph": "draw a kernel's control flow",
+    "graph": "draw the def-use graph of an annotated path",
 }
 
 

@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import datetime
 import functools
-import importlib.metadata
 import json
 import os
 import platform
@@ -28,6 +27,7 @@ from ccc import nvcc, toolchain
 from ccc.errors import CccError, Span
 from ccc.measure import EMULATED_ARCH, Device, Figures, Result, choose_device, measure
 from ccc.sample import Sample
+from ccc.version import VERSION
 
 SETTINGS = ("sample", "graph", "size", "seed", "device", "schedule", "repeat")
 """The arguments that a record keeps."""
@@ -195,7 +195,7 @@ def _record(
     """Everything that ``--json`` writes."""
     return {
         "version": 1,
-        "ccc": importlib.metadata.version("ccc"),
+        "ccc": VERSION,
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "command": shlex.join(sys.argv),
         "settings": {name: settings[name] for name in SETTINGS},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from ccc.ir.nodes import Function, FunctionText, Module
 from ccc.ir.verify import verify
 from ccc.parse import parse_function, parse_module, parse_variables
 from ccc.passes import PIPELINE
-from ccc.pipeline import Kernel, PathRecord
+from ccc.pipeline import Kernel, PathRecord, make_pass
 from ccc.printer import print_function
 from ccc.version import VERSION
 
@@ -73,7 +73,7 @@ def transform(
     return result
 
 
-def _loader(module: Module):  # type: ignore[no-untyped-def]
+def _loader(module: Module) -> Callable[[str], Function | None]:
     texts = {piece.name: piece for piece in module.functions}
     known: dict[str, Function | None] = {}
 
@@ -101,7 +101,7 @@ def _run_passes(
     kernel: Kernel, discipline: str, print_after: Sequence[str], result: Transformed
 ) -> bool:
     for kind in PIPELINE:
-        one = kind(discipline=discipline) if kind.name == "context-collection" else kind()
+        one = make_pass(kind, {"discipline": discipline})
         one.run(kernel)
         verify(kernel.function)
         if one.name in print_after:

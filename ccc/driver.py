@@ -90,6 +90,9 @@ OPTIONS = {
     ),
     "--ccc-strict": _Option("fail where an annotation cannot be followed", _set(strict=True)),
     "--ccc-off": _Option("plain nvcc: ignore the annotations", _set(off=True)),
+    "--ccc-mark-only": _Option(
+        "leave the markers in the PTX and transform nothing", _set(mark_only=True)
+    ),
     "--ccc-max-block": _Option("no block has more than N threads", _max_block, "N"),
     "--ccc-discipline": _Option("when saved tasks run", _discipline, "|".join(DISCIPLINES)),
     "--ccc-print-after": _Option("print the PTX after a pass", _print_after, "PASS"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, cast
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.regions import Path
@@ -41,12 +43,18 @@ class Kernel:
         self.facts = Facts(self.function, self.facts.callees)
 
 
-class Pass(Protocol):
-    """A transformation of one kernel. A frozen dataclass whose fields are its options."""
+class Pass(ABC):
+    """A transformation of one kernel: a frozen dataclass whose fields are its options."""
 
-    @property
-    def name(self) -> str:
-        """As the command line and the goldens spell it."""
+    name: ClassVar[str]
+    """As the command line and the goldens spell it."""
 
+    @abstractmethod
     def run(self, kernel: Kernel) -> None:
         """Change ``kernel`` and its records."""
+
+
+def make_pass(kind: type[Pass], options: Mapping[str, Any]) -> Pass:
+    """The pass with those of the options that it has."""
+    names = {option.name for option in fields(cast("Any", kind))}
+    return kind(**{name: value for name, value in options.items() if name in names})

@@ -39,6 +39,7 @@ class Settings:
     """
 
     off: bool = False
+    mark_only: bool = False
     strict: bool = False
     max_block: int | None = None
     discipline: str | None = None
@@ -150,6 +151,8 @@ def _compile(tool: str, arguments: Sequence[str], settings: Settings, done: Pass
         if not left:
             _warn(marked.warnings, settings, done)
         ptx = _ptx(tool, arguments, marked.text, quiet=bool(left))
+        if settings.mark_only:
+            break
         if marked.annotations:
             ptx = _transform(ptx, output, settings, done)
         refused = _refused(marked.annotations, done.report)

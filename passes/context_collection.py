@@ -52,6 +52,7 @@ lanes take the path.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ccc.analysis.regions import AnnotatedLoop, Path, find_paths
 from ccc.ir.edit import (
@@ -74,7 +75,7 @@ from ccc.passes.context_stack import (
     reserve_stack,
     words,
 )
-from ccc.pipeline import Kernel, PathRecord
+from ccc.pipeline import Kernel, Pass, PathRecord
 from ccc.ptx.types import MAX_BLOCK_THREADS, WARP_SIZE
 
 NESTED = (
@@ -84,7 +85,7 @@ ALL_LANES = -1
 
 
 @dataclass(frozen=True)
-class ContextCollection:
+class ContextCollection(Pass):
     """Collect the tasks of annotated paths.
 
     ``discipline`` is ``queue``, ``merge``, or ``auto``: ``queue`` where its stack fits, else
@@ -93,7 +94,7 @@ class ContextCollection:
 
     discipline: str = "auto"
 
-    name = "context-collection"
+    name: ClassVar[str] = "context-collection"
 
     def run(self, kernel: Kernel) -> None:
         """Collect what can be collected, outer loops first."""
@@ -205,8 +206,9 @@ def _words(path: Path) -> int:
 def _no_room(path: Path, block: int, used: int, fits: int) -> str:
     hint = f"; declare the kernel __launch_bounds__({fits}) if its blocks are no larger"
     return (
-        f"its context of {4 * _words(path)} bytes a task does not fit into shared memory for blocks "
-        f"of {block} threads beside the {used} bytes in use" + (hint if 0 < fits < block else "")
+        f"its context of {4 * _words(path)} bytes a task does not fit into shared memory for "
+        f"blocks of {block} threads beside the {used} bytes in use"
+        + (hint if 0 < fits < block else "")
     )
 
 

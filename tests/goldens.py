@@ -52,9 +52,9 @@ class Golden:
             line for line in text.splitlines(keepends=True) if line.rstrip("\n") not in head
         )
         options = re.search(r"\{(.*)\}", head[0])
-        pairs = [word.split("=") for word in options[1].split()] if options else []
+        pairs = [word.partition("=")[::2] for word in options[1].split()] if options else []
         said = [line.removeprefix("// ") for line in says.splitlines()]
-        return Golden(path, head, before, after, said, {key: value for key, value in pairs})
+        return Golden(path, head, before, after, said, dict(pairs))
 
     @property
     def launch(self) -> Launch:

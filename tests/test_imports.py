@@ -19,7 +19,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("ccc.ptx",),
     ("ccc.ir",),
     ("ccc.parse", "ccc.printer", "ccc.cost", "ccc.analysis"),
-    ("ccc.pipeline", "ccc.emulator"),
+    ("ccc.pipeline", "ccc.emulator", "ccc.equivalence"),
     ("ccc.passes",),
     ("ccc.compiler",),
     ("ccc.linemap", "ccc.pragmas", "ccc.toolchain", "ccc.graphs", "ccc.sample"),

@@ -114,7 +114,8 @@ def test_a_users_own_unroll_pragma_stands(order: str) -> None:
     marked = mark(text, "k.cu").text
     assert "#pragma" not in marked
     assert re.findall(r"_Pragma[^\n]*\n+for", marked) in (
-        ['_Pragma("unroll 4")\n\nfor'], ['_Pragma("unroll 4")\nfor']
+        ['_Pragma("unroll 4")\n\nfor'],
+        ['_Pragma("unroll 4")\nfor'],
     )
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from typing import cast
+
 import networkx as nx
 
 from ccc.ir.nodes import Block, Function, Instruction, Symbol
@@ -55,3 +58,12 @@ def branch_targets(function: Function, instruction: Instruction) -> list[str]:
     target = instruction.operands[-1]
     assert isinstance(target, Symbol)
     return list(function.targets.get(target.name, (target.name,)))
+
+
+def without(
+    graph: nx.DiGraph[str],
+    labels: Collection[str] = (),
+    edges: Collection[tuple[str, str]] = (),
+) -> nx.DiGraph[str]:
+    """A view of the graph that lacks some blocks and edges."""
+    return cast("nx.DiGraph[str]", nx.restricted_view(graph, labels, edges))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import networkx as nx
 
-from ccc.analysis.cfg import EXIT
+from ccc.analysis.cfg import EXIT, without
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.ptx.opcodes import Effect
@@ -53,7 +53,7 @@ def gathering_points(facts: Facts, loop: Loop) -> Gathering | str:
 
 def _enters_elsewhere(facts: Facts, guard: str, towards: str, target: str) -> bool:
     """Whether lanes that the guard does not count could come to ``target`` all the same."""
-    beyond: nx.DiGraph[str] = nx.restricted_view(facts.graph, [guard], [])
+    beyond = without(facts.graph, [guard])
     others = set(facts.graph.successors(guard)) - {towards, guard}
     return any(nx.has_path(beyond, other, target) for other in others)
 
@@ -85,7 +85,7 @@ def _meets_before_joining(facts: Facts, branch: str, target: str) -> bool:
     join = facts.post_dominators.immediate(branch) or EXIT
     if join == target:
         return False
-    apart: nx.DiGraph[str] = nx.restricted_view(facts.graph, [join], [])
+    apart = without(facts.graph, [join])
     return nx.has_path(apart, branch, target)
 
 
@@ -98,7 +98,13 @@ def _strays(facts: Facts, branch: str, successor: str, target: str) -> bool:
     around = next(
         (loop for loop in facts.loops if branch in loop.blocks and target in loop.blocks), None
     )
-    inner = facts.graph if around is None else _without_entry(facts.graph, around.header)
+    inner = (
+        facts.graph
+        if around is None
+        else without(
+            facts.graph, edges=[(s, around.header) for s in facts.graph.predecessors(around.header)]
+        )
+    )
     goals = {target}
     if around is not None and not nx.has_path(inner, branch, target):
         goals = set(around.latches)
@@ -113,13 +119,6 @@ def _strays(facts: Facts, branch: str, successor: str, target: str) -> bool:
     lost = reached - arriving
     away = lost.union(*(nx.descendants(facts.graph, label) for label in lost))
     return target in away or any(_waits(facts, label) for label in away - {EXIT})
-
-
-def _without_entry(graph: nx.DiGraph[str], label: str) -> nx.DiGraph[str]:
-    view: nx.DiGraph[str] = nx.restricted_view(
-        graph, [], [(source, label) for source in graph.predecessors(label)]
-    )
-    return view
 
 
 def _reachable_before(graph: nx.DiGraph[str], start: str, goals: set[str]) -> set[str]:

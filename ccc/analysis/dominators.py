@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, cast
 
 import networkx as nx
 
@@ -13,7 +14,7 @@ class Dominators:
     """The dominator tree of a graph from ``root``: a dominates b if every way to b leads over a."""
 
     def __init__(self, graph: nx.DiGraph[str], root: str):
-        parents: dict[str, str] = dict(nx.immediate_dominators(graph, root))  # type: ignore[arg-type]
+        parents: dict[str, str] = dict(nx.immediate_dominators(graph, root))
         parents.pop(root, None)
         self.root = root
         self.parents: dict[str, str] = parents
@@ -46,9 +47,15 @@ def post_dominators(graph: nx.DiGraph[str]) -> Dominators:
     a post-dominator.
     """
     reverse = graph.reverse(copy=True)
-    for label in set(graph) - nx.descendants(reverse, EXIT) - {EXIT}:
-        reverse.add_edge(EXIT, label)
+    connect(reverse, EXIT)
     return Dominators(reverse, EXIT)
+
+
+def connect(reverse: nx.DiGraph[str], end: str) -> None:
+    """Make every node of a reversed graph reachable from ``end``, for loops without a way out."""
+    reached = {end, *nx.descendants(cast("Any", reverse), end)}
+    for label in set(reverse) - reached:
+        reverse.add_edge(end, label)
 
 
 @dataclass(frozen=True, slots=True)

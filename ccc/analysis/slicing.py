@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import networkx as nx
 
 from ccc.analysis.defuse import ReachingDefinitions
-from ccc.analysis.dominators import Dominators
+from ccc.analysis.dominators import Dominators, connect
 from ccc.ir.nodes import Block, Instruction, Register
 
 _END = "<end>"
@@ -95,8 +95,7 @@ class _Marker:
         reverse = self.flow.reverse(copy=True)
         if _END not in reverse:
             reverse.add_node(_END)
-        for label in set(reverse) - nx.descendants(reverse, _END) - {_END}:
-            reverse.add_edge(_END, label)
+        connect(reverse, _END)
         self.post = Dominators(reverse, _END)
         self.home = {i: label for label, block in self.blocks.items() for i in block.instructions}
         self.uses = {label: reaching.of_uses(label) for label in self.blocks}

@@ -112,7 +112,8 @@ class _Runs:
     @property
     def rank(self) -> Array:
         """Each lane's place in its run."""
-        return np.arange(len(self.at)) - np.repeat(self.starts, self.lengths)
+        found: Array = np.arange(len(self.at)) - np.repeat(self.starts, self.lengths)
+        return found
 
     def leave(self, per_run: Array) -> None:
         """Store what each run leaves behind."""

@@ -17,9 +17,9 @@ _NONE = -1
 class Barriers:
     """The barriers of all blocks of a wave.
 
-    A barrier without a thread count is complete when every thread that has not ended waits at it;
-    one with a count, when so many have come. There a warp counts 32 threads, ended ones included,
-    and ``bar.arrive`` counts without waiting.
+    A barrier without a thread count is complete when every thread that has not ended waits at it.
+    With a count, it is complete when that many have come, in whole warps: a warp has come when all
+    its threads that have not ended are there, and counts as 32.
     """
 
     def __init__(self, geometry: Geometry):
@@ -40,11 +40,11 @@ class Barriers:
         self.expected[group.blocks, number] = 0 if count is None else count
 
     def announce(self, group: Group, number: Any, count: Any) -> None:
-        """Lanes have come and do not wait; of a warp that is here, all 32 count."""
+        """Warps have come and do not wait."""
         first = np.concatenate([[True], group.rank[1:] != group.rank[:-1]])
-        np.add.at(
-            self.announced, (group.blocks[first], np.broadcast_to(number, group.n)[first]), 32
-        )
+        blocks = group.blocks[first]
+        numbers = np.broadcast_to(number, group.n)[first] if np.ndim(number) else number
+        np.add.at(self.announced, (blocks, numbers), 1)
         self.expected[group.blocks, number] = 0 if count is None else count
 
     def leave(self, group: Group) -> None:
@@ -56,27 +56,27 @@ class Barriers:
         for number in np.unique(self.number[blocks]):
             if number == _NONE:
                 continue
-            waits = self.number[blocks] == number
-            counts = waits.sum(axis=1)
+            here = self.number[blocks] == number
+            alive = self.alive[blocks]
             target = self.expected[blocks, number]
-            done = np.where(
-                target == 0,
-                counts == self.alive[blocks].sum(axis=1),
-                self._come(waits, blocks) + self.announced[blocks, number] >= target,
-            )
-            done &= counts > 0
-            if done.any():
-                finished = blocks[done]
-                row, lane = waits[done].nonzero()
-                lanes = finished[row] * self.number.shape[1] + lane
+            everyone = (here == alive).all(axis=1)
+            wanted = -(-target // 32) - self.announced[blocks, number]
+            come = _first_warps(here, alive, wanted)
+            enough = come.any(axis=2).sum(axis=1) == wanted
+            leaving = np.where((target == 0)[:, None], here, come.reshape(here.shape))
+            leaving &= np.where(target == 0, everyone, enough)[:, None]
+            if leaving.any():
+                row, lane = leaving.nonzero()
+                lanes = blocks[row] * self.number.shape[1] + lane
                 self.number.reshape(-1)[lanes] = _NONE
-                self.announced[finished, number] = 0
+                self.announced[blocks[row], number] = 0
                 yield lanes
 
-    def _come(self, waits: Array, blocks: Array) -> Array:
-        """Threads that have come, where a warp's ended threads come with the others."""
-        shape = (len(blocks), -1, 32)
-        here = waits.reshape(shape)
-        with_ended = here | (~self.alive[blocks].reshape(shape) & here.any(axis=2, keepdims=True))
-        come: Array = with_ended.sum(axis=(1, 2))
-        return come
+
+def _first_warps(here: Array, alive: Array, wanted: Array) -> Array:
+    """The lanes (blocks, warps, 32) of the first so many warps that are at a barrier as a whole."""
+    lanes = here.reshape(len(here), -1, 32)
+    whole = (lanes == alive.reshape(lanes.shape)).all(axis=2) & lanes.any(axis=2)
+    first = whole & (np.cumsum(whole, axis=1) <= wanted[:, None])
+    found: Array = lanes & first[:, :, None]
+    return found

@@ -98,17 +98,18 @@ class _SegmentWriter(Writer):
         return "\n".join(self.lines)
 
     def wait_function(self) -> str:
-        """What the instruction that waits is told: a member mask, or a barrier's id and count."""
+        """What an instruction that waits is told: a member mask, or a barrier's id and count."""
         self.lines = [f"def w{self.segment.number}(g, m, R):", "    i = g.index"]
         instruction = self.segment.instructions[0]
-        if self.segment.waits == "warp":
-            self.emit(f"return {self.read(instruction.operands[-1], 'u32')[0]}")
-            return "\n".join(self.lines)
         operands = list(instruction.operands)
+        if not instruction.effects & Effect.BARRIER:
+            self.emit(f"return {self.read(operands[-1], 'u32')[0]}")
+            return "\n".join(self.lines)
         if "red" in instruction.modifiers:
             operands = operands[1:-1]
+        number = self.read(operands[0], "u32")[0]
         count = self.read(operands[1], "u32")[0] if len(operands) > 1 else "None"
-        self.emit(f"return {self.read(operands[0], 'u32')[0]}, {count}")
+        self.emit(f"return {number}, {count}")
         return "\n".join(self.lines)
 
     def decision(self) -> str:

@@ -137,11 +137,14 @@ BUILT_IN = ("__assertfail",)
 
 
 def waits_for(instruction: Instruction) -> str | None:
-    """Whom an instruction waits for: its ``"warp"``, its ``"block"`` or nobody."""
+    """Whom an instruction waits for: its ``"warp"``, its ``"block"`` or nobody.
+
+    A warp comes to a barrier as one, so an arrival waits for the rest of the warp.
+    """
     if not instruction.effects & Effect.COLLECTIVE:
         return None
     if instruction.effects & Effect.BARRIER:
-        return "block"
+        return "warp" if "arrive" in instruction.modifiers else "block"
     is_warp_barrier = instruction.name == "bar" and "warp" in instruction.modifiers
     return "warp" if is_warp_barrier or "sync" in instruction.modifiers else None
 

@@ -172,9 +172,9 @@ class Shuffled:
     def _some(self, lanes: Array) -> Array:
         """All of the lanes, half of the warps, or half of the lanes."""
         kind = self.random.random()
-        if kind < 0.5:
+        if kind < 0.4:
             return lanes
-        if kind < 0.75:
+        if kind < 0.6:
             warps = lanes >> 5
             chosen = self.random.random(int(warps[-1]) + 1) < 0.5
             some = lanes[chosen[warps]]

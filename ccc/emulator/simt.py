@@ -25,6 +25,7 @@ from ccc.ir.nodes import Instruction, Register
 WAITING = np.iinfo(np.int32).max - 1
 DONE = np.iinfo(np.int32).max
 
+_ALL_LANES = np.uint32(0xFFFFFFFF)
 _JUNK = 0xA5
 """What a register that nobody wrote holds, in every byte."""
 
@@ -205,22 +206,24 @@ class Wave:
     def run_or_wait(self, code: int, group: Group) -> int | None:
         """Run the lanes that are at a code, or as many of them as need not wait."""
         segment = self.segment_of(code)
-        if segment.waits == "warp":
-            ready = self._meet(code, group)
-            return self.execute(code, ready) if ready else None
+        if segment.waits is None:
+            return self.execute(code, group)
+        waits = self.compiled.waits[segment.number]
+        assert waits is not None
+        told = waits(group, self, self.frame(group.depth))
         if segment.waits == "block":
-            self._arrive(code, segment, group)
+            self._enter_barrier(code, segment.instructions[0], group, *told)
             return None
-        return self.execute(code, group)
+        if isinstance(told, tuple):
+            return self._pass_barrier(code, segment.instructions[0], group, *told)
+        ready = self._meet(code, group, told)
+        return self.execute(code, ready) if ready else None
 
-    def _meet(self, code: int, group: Group) -> Group | None:
+    def _meet(self, code: int, group: Group, masks: Any) -> Group | None:
         """Park the lanes whose member mask is not complete; returns the others."""
         if self.parked:
             self.parked -= int(np.count_nonzero(self.pc[group.index] == WAITING))
-        number = code % len(self.program.segments)
-        waits = self.compiled.waits[number]
-        assert waits is not None
-        masks = np.broadcast_to(waits(group, self, self.frame(group.depth)), group.n)
+        masks = np.broadcast_to(masks, group.n)
         outside = (masks >> (group.lanes & 31).astype(np.uint32) & np.uint32(1)) == 0
         if outside.any():
             first = self.segment_of(code).instructions[0]
@@ -241,23 +244,32 @@ class Wave:
         self.pc[lanes] = self.waits_at[lanes]
         self.parked -= len(lanes)
 
-    def _arrive(self, code: int, segment: Segment, group: Group) -> None:
-        """Lanes come to a barrier."""
-        waits = self.compiled.waits[segment.number]
-        assert waits is not None
-        number, count = waits(group, self, self.frame(group.depth))
-        barrier = segment.instructions[0]
+    def _enter_barrier(
+        self, code: int, barrier: Instruction, group: Group, number: Any, count: Any
+    ) -> None:
+        """Lanes come to a barrier and wait there."""
+        self._check_barrier(barrier, group, number)
+        self.barriers.enter(group, number, count)
+        self.pc[group.index] = WAITING
+        self.waits_at[group.index] = code
+        self.parked += group.n
+        self._release(np.unique(group.blocks))
+
+    def _pass_barrier(
+        self, code: int, barrier: Instruction, group: Group, number: Any, count: Any
+    ) -> int | None:
+        """Warps come to a barrier and go on."""
+        self._check_barrier(barrier, group, number)
+        ready = self._meet(code, group, _ALL_LANES)
+        if ready is None:
+            return None
+        self.barriers.announce(ready, number, count)
+        self._release(np.unique(ready.blocks))
+        return self.execute(code, ready)
+
+    def _check_barrier(self, barrier: Instruction, group: Group, number: Any) -> None:
         if np.any(number > 15):
             self.fault("a barrier's number is above 15", barrier, group)
-        if "arrive" in barrier.modifiers:
-            self.barriers.announce(group, number, count)
-            self.execute(code, group)
-        else:
-            self.barriers.enter(group, number, count)
-            self.pc[group.index] = WAITING
-            self.waits_at[group.index] = code
-            self.parked += group.n
-        self._release(np.unique(group.blocks))
 
     def _release(self, blocks: Array) -> None:
         """Let go the lanes of barriers that are complete now."""

@@ -1,0 +1,442 @@
+"""Divergence, reconvergence, waiting and the order of lanes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from emulating import ptx, run
+
+from ccc.emulator import EmulatorError
+
+HEAD = 3  # ld.param, mov and mul.wide that every kernel of ``ptx`` begins with
+
+DIAMOND = """
+setp.lt.u32 %q1, %r0, 8;
+@%q1 bra SMALL;
+mov.u32 %r1, 1;
+bra JOIN;
+SMALL:
+mov.u32 %r1, 2;
+JOIN:
+add.u64 %x1, %p0, %x0;
+st.global.u32 [%x1], %r1;
+"""
+
+
+def test_an_if_splits_the_warp_and_the_join_unites_it() -> None:
+    out = np.zeros(32, np.int32)
+    counts = run(ptx(DIAMOND), out)
+    assert out.tolist() == [2] * 8 + [1] * 24
+    assert counts.instructions == HEAD + 2 + 2 + 1 + 3
+    assert counts.thread_instructions == 32 * (HEAD + 2 + 3) + 24 * 2 + 8
+    assert (counts.branches, counts.divergent_branches) == (2, 1)
+    assert counts.global_store_transactions == 4
+
+
+def test_an_if_that_a_whole_warp_takes_does_not_split() -> None:
+    out = np.zeros(32, np.int32)
+    counts = run(ptx(DIAMOND.replace("%r0, 8", "%r0, 32")), out)
+    assert counts.divergent_branches == 0
+    assert counts.warp_execution_efficiency == 1.0
+    assert counts.instructions == HEAD + 2 + 1 + 3
+
+
+LOOP = """
+mov.u32 %r1, 0;
+LOOP:
+setp.ge.u32 %q1, %r1, %r0;
+@%q1 bra END;
+add.u32 %r1, %r1, 1;
+bra LOOP;
+END:
+add.u64 %x1, %p0, %x0;
+st.global.u32 [%x1], %r1;
+"""
+
+
+def test_lanes_that_leave_a_loop_wait_for_the_others() -> None:
+    out = np.zeros(32, np.int32)
+    counts = run(ptx(LOOP), out)
+    assert out.tolist() == list(range(32))
+    assert counts.instructions == HEAD + 1 + 32 * 2 + 31 * 2 + 3
+    body = sum(range(32))
+    assert counts.thread_instructions == 32 * (HEAD + 4) + 2 * (body + 32) + 2 * body
+    assert counts.divergent_branches == 31
+
+
+def test_warps_do_not_wait_for_one_another() -> None:
+    """The efficiency of a warp whose lanes agree is 1, whatever other warps do."""
+    out = np.zeros(128, np.int32)
+    counts = run(ptx(LOOP.replace("%r1, %r0", "%r1, %r2").replace(
+        "mov.u32 %r1, 0;", "mov.u32 %r1, 0; shr.u32 %r2, %r0, 5;")), out, threads=128)  # fmt: skip
+    assert out.tolist() == [i // 32 for i in range(128)]
+    assert counts.warp_execution_efficiency == 1.0
+
+
+def test_predicated_off_lanes_are_not_active() -> None:
+    out = np.zeros(32, np.int32)
+    counts = run(
+        ptx("setp.lt.u32 %q1, %r0, 4; add.u64 %x1, %p0, %x0; @%q1 st.global.u32 [%x1], 9;"), out
+    )
+    assert out.tolist() == [9] * 4 + [0] * 28
+    assert counts.instructions == HEAD + 4
+    assert counts.thread_instructions == 32 * (HEAD + 3) + 4
+    assert counts.global_store_transactions == 1
+
+
+def test_a_block_of_100_threads() -> None:
+    out = np.zeros(100, np.int32)
+    text = """
+    activemask.b32 %r1; popc.b32 %r1, %r1;
+    add.u64 %x1, %p0, %x0; st.global.u32 [%x1], %r1;
+    """
+    counts = run(ptx(text), out, threads=100)
+    assert out.tolist() == [32] * 96 + [4] * 4
+    assert counts.thread_instructions == 100 * (HEAD + 5)
+    assert counts.instructions == 4 * (HEAD + 5)
+
+
+def test_threads_that_return_early_are_no_members() -> None:
+    out = np.zeros(32, np.uint32)
+    text = """
+    setp.ge.u32 %q1, %r0, 20;
+    @%q1 exit;
+    setp.ne.u32 %q2, %r0, 3;
+    vote.sync.ballot.b32 %r1, %q2, 0xffffffff;
+    add.u64 %x1, %p0, %x0; st.global.u32 [%x1], %r1;
+    """
+    for schedule in ("lockstep", 1, 2, 3):
+        run(ptx(text), out, schedule=schedule)
+        assert out.tolist() == [0xFFFF7] * 20 + [0] * 12
+
+
+def test_a_branch_table() -> None:
+    out = np.zeros(32, np.int32)
+    text = """
+    and.b32 %r1, %r0, 3;
+    TABLE: .branchtargets A, B, C, A;
+    brx.idx %r1, TABLE;
+    A: mov.u32 %r2, 10; bra J;
+    B: mov.u32 %r2, 20; bra J;
+    C: mov.u32 %r2, 30;
+    J: add.u64 %x1, %p0, %x0; st.global.u32 [%x1], %r2;
+    """
+    counts = run(ptx(text), out)
+    assert out.tolist() == [10, 20, 30, 10] * 8
+    assert counts.divergent_branches == 1
+    with pytest.raises(EmulatorError, match=r"brx\.idx beyond its table"):
+        run(ptx(text.replace("%r0, 3", "%r0, 7")), out)
+
+
+def test_shuffles() -> None:
+    cases = {
+        "up.b32 %r1|%q1, %r0, 2, 0": [max(i - 2, i if i < 2 else 0) for i in range(32)],
+        "down.b32 %r1|%q1, %r0, 3, 0x1f": [i + 3 if i + 3 < 32 else i for i in range(32)],
+        "bfly.b32 %r1|%q1, %r0, 5, 0x1f": [i ^ 5 for i in range(32)],
+        "idx.b32 %r1|%q1, %r0, 7, 0x1f": [7] * 32,
+        "idx.b32 %r1|%q1, %r0, 3, 0x181f": [i & 24 | 3 for i in range(32)],
+        "down.b32 %r1|%q1, %r0, 2, 0x181f": [i + 2 if i % 8 < 6 else i for i in range(32)],
+    }
+    for text, expected in cases.items():
+        out = np.zeros(32, np.int32)
+        body = f"shfl.sync.{text}, 0xffffffff; add.u64 %x1, %p0, %x0; st.global.u32 [%x1], %r1;"
+        run(ptx(body), out)
+        assert out.tolist() == expected, text
+
+
+def test_votes_matches_and_reductions() -> None:
+    store = "add.u64 %x1, %p0, %x0; st.global.u32 [%x1], %r9;"
+    begin = "shr.u32 %r1, %r0, 3; setp.eq.u32 %q1, %r1, 0;"
+    full = "0xffffffff"
+    cases = {
+        f"vote.sync.ballot.b32 %r9, %q1, {full};": [0xFF] * 32,
+        f"vote.sync.any.pred %q2, %q1, {full}; selp.u32 %r9, 1, 0, %q2;": [1] * 32,
+        f"vote.sync.all.pred %q2, %q1, {full}; selp.u32 %r9, 1, 0, %q2;": [0] * 32,
+        f"vote.sync.uni.pred %q2, !%q1, {full}; selp.u32 %r9, 1, 0, %q2;": [0] * 32,
+        f"match.any.sync.b32 %r9, %r1, {full};": [0xFF << (i & 24) for i in range(32)],
+        f"match.all.sync.b32 %r9|%q2, %r1, {full};": [0] * 32,
+        f"redux.sync.add.u32 %r9, %r0, {full};": [sum(range(32))] * 32,
+        f"redux.sync.max.s32 %r9, %r0, {full};": [31] * 32,
+        f"redux.sync.xor.b32 %r9, %r1, {full};": [0] * 32,
+        f"elect.sync %r9|%q2, {full};": [0] * 32,
+        "activemask.b32 %r9;": [0xFFFFFFFF] * 32,
+        "mov.u32 %r9, %lanemask_lt;": [(1 << i) - 1 for i in range(32)],
+        "mov.u32 %r9, %lanemask_ge;": [0xFFFFFFFF << i & 0xFFFFFFFF for i in range(32)],
+    }
+    for text, expected in cases.items():
+        out = np.zeros(32, np.uint32)
+        run(ptx(begin + text + store), out)
+        assert out.tolist() == expected, text
+
+
+def test_members_of_different_masks_meet_apart() -> None:
+    """Even lanes and odd lanes vote at the same instruction, each among themselves."""
+    text = """
+    and.b32 %r1, %r0, 1;
+    setp.eq.u32 %q1, %r1, 0;
+    selp.b32 %r2, 0x55555555, 0xaaaaaaaa, %q1;
+    setp.lt.u32 %q2, %r0, 4;
+    vote.sync.ballot.b32 %r3, %q2, %r2;
+    redux.sync.add.u32 %r4, %r0, %r2;
+    match.any.sync.b32 %r6, %r1, %r2;
+    shfl.sync.bfly.b32 %r5, %r0, 2, 31, %r2;
+    add.u32 %r3, %r3, %r4; add.u32 %r3, %r3, %r5; add.u32 %r3, %r3, %r6;
+    add.u64 %x1, %p0, %x0; st.global.u32 [%x1], %r3;
+    """
+    sums = sum(range(0, 32, 2)), sum(range(1, 32, 2))
+    expected = [
+        ((5 << (i & 1)) + sums[i & 1] + (i ^ 2) + (0x55555555 << (i & 1))) & 0xFFFFFFFF
+        for i in range(32)
+    ]
+    for schedule in ("lockstep", *range(10)):
+        out = np.zeros(32, np.uint32)
+        run(ptx(text), out, schedule=schedule)
+        assert out.tolist() == expected
+
+
+def test_lanes_wait_for_members_on_another_path() -> None:
+    """Both arms meet at one shuffle behind the join, whatever comes first."""
+    text = """
+    setp.lt.u32 %q1, %r0, 16;
+    @%q1 bra LEFT;
+    mul.lo.u32 %r1, %r0, 3;
+    bra JOIN;
+    LEFT: mul.lo.u32 %r1, %r0, 5;
+    JOIN:
+    shfl.sync.bfly.b32 %r2, %r1, 16, 31, 0xffffffff;
+    add.u64 %x1, %p0, %x0; st.global.u32 [%x1], %r2;
+    """
+    expected = [(i ^ 16) * (5 if i >= 16 else 3) for i in range(32)]
+    for schedule in ("lockstep", *range(10)):
+        out = np.zeros(32, np.int32)
+        run(ptx(text), out, schedule=schedule)
+        assert out.tolist() == expected
+
+
+REDUCE = """
+.shared .align 4 .b8 box[512];
+mov.u32 %r1, box;
+shl.b32 %r2, %r0, 2;
+add.u32 %r3, %r1, %r2;
+st.shared.u32 [%r3], %r0;
+bar.sync 0;
+sub.u32 %r4, 127, %r0;
+shl.b32 %r4, %r4, 2;
+add.u32 %r4, %r1, %r4;
+ld.shared.u32 %r5, [%r4];
+add.u64 %x1, %p0, %x0;
+st.global.u32 [%x1], %r5;
+"""
+
+
+def test_a_barrier_orders_warps_under_every_schedule() -> None:
+    for schedule in ("lockstep", *range(20)):
+        out = np.zeros(128, np.int32)
+        run(ptx(REDUCE), out, threads=128, schedule=schedule)
+        assert out.tolist() == list(range(127, -1, -1))
+
+
+def test_a_missing_barrier_is_seen_by_some_schedule() -> None:
+    module = ptx(REDUCE.replace("bar.sync 0;", ""))
+    failures = 0
+    for seed in range(20):
+        try:
+            run(module, np.zeros(128, np.int32), threads=128, schedule=seed)
+        except EmulatorError:
+            failures += 1
+    assert failures > 10
+
+
+EXCHANGE = """
+.shared .align 4 .b8 box[128];
+mov.u32 %r1, box;
+shl.b32 %r2, %r0, 2;
+add.u32 %r3, %r1, %r2;
+xor.b32 %r4, %r2, 4;
+add.u32 %r4, %r1, %r4;
+st.shared.u32 [%r3], %r0;
+bar.warp.sync 0xffffffff;
+mov.u32 %r6, 0;
+mov.u32 %r7, 0;
+LOOP:
+ld.shared.u32 %r5, [%r4];
+bar.warp.sync 0xffffffff;
+add.u32 %r5, %r5, 1;
+st.shared.u32 [%r3], %r5;
+bar.warp.sync 0xffffffff;
+add.u32 %r6, %r6, 1;
+setp.lt.u32 %q1, %r6, 4;
+@%q1 bra LOOP;
+add.u64 %x1, %p0, %x0;
+st.global.u32 [%x1], %r5;
+"""
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_each_missing_warp_barrier_is_seen_by_some_schedule(number: int) -> None:
+    expected = np.zeros(32, np.int32)
+    run(ptx(EXCHANGE), expected)
+    assert expected.tolist() == [i + 4 for i in range(32)]
+    barrier = "bar.warp.sync 0xffffffff;"
+    parts = EXCHANGE.split(barrier)
+    broken = barrier.join(parts[: number + 1]) + barrier.join(parts[number + 1 :])
+    whole, faulty = ptx(EXCHANGE), ptx(broken)
+    different = 0
+    for seed in range(20):
+        out = np.zeros(32, np.int32)
+        run(whole, out, schedule=seed)
+        assert out.tolist() == expected.tolist()
+        try:
+            run(faulty, out, schedule=seed)
+        except EmulatorError:
+            different += 1
+        else:
+            different += out.tolist() != expected.tolist()
+    assert different > 2
+
+
+def test_activemask_is_no_promise() -> None:
+    """Under a random order, not all lanes of a converged warp need to be there."""
+    text = """
+    setp.lt.u32 %q1, %r0, 16;
+    @%q1 bra NEXT;
+    mov.u32 %r1, 0;
+    NEXT: activemask.b32 %r2;
+    add.u64 %x1, %p0, %x0; st.global.u32 [%x1], %r2;
+    """
+    out = np.zeros(32, np.uint32)
+    run(ptx(text), out)
+    assert set(out.tolist()) == {0xFFFFFFFF}
+    seen = set()
+    for seed in range(10):
+        run(ptx(text), out, schedule=seed)
+        seen |= set(out.tolist())
+    assert len(seen) > 3
+
+
+def test_block_reductions() -> None:
+    text = """
+    setp.lt.u32 %q1, %r0, 70;
+    bar.red.popc.u32 %r1, 0, %q1;
+    bar.red.and.pred %q2, 1, %q1;
+    bar.red.or.pred %q3, 0, 128, !%q1;
+    selp.u32 %r2, 1000, 0, %q2;
+    selp.u32 %r3, 2000, 0, %q3;
+    add.u32 %r1, %r1, %r2; add.u32 %r1, %r1, %r3;
+    add.u64 %x1, %p0, %x0; st.global.u32 [%x1], %r1;
+    """
+    for schedule in ("lockstep", 0, 1):
+        out = np.zeros(100, np.int32)
+        run(ptx(text), out, threads=100, schedule=schedule)
+        assert set(out.tolist()) == {2070}
+
+
+def test_producers_and_consumers_at_a_barrier() -> None:
+    text = """
+    .shared .align 4 .b8 box[128];
+    mov.u32 %r1, box;
+    and.b32 %r2, %r0, 31;
+    shl.b32 %r3, %r2, 2;
+    add.u32 %r3, %r1, %r3;
+    setp.ge.u32 %q1, %r0, 32;
+    @%q1 bra CONSUMER;
+    st.shared.u32 [%r3], %r2;
+    bar.arrive 1, 64;
+    bra END;
+    CONSUMER:
+    bar.sync 1, 64;
+    ld.shared.u32 %r4, [%r3];
+    add.u64 %x1, %p0, %x0; st.global.u32 [%x1], %r4;
+    END:
+    """
+    for schedule in ("lockstep", *range(10)):
+        out = np.zeros(64, np.int32)
+        run(ptx(text), out, threads=64, schedule=schedule)
+        assert out.tolist() == [0] * 32 + list(range(32))
+
+
+@pytest.mark.parametrize("schedule", ["lockstep", 5])
+def test_a_deadlock_is_reported(schedule: str | int) -> None:
+    text = """
+    setp.lt.u32 %q1, %r0, 16;
+    @%q1 bra A;
+    bar.warp.sync 0xffffffff;
+    bra END;
+    A: vote.sync.any.pred %q2, %q1, 0xffffffff;
+    END:
+    """
+    with pytest.raises(EmulatorError, match=r"deadlock: .* waits for lanes that never come") as e:
+        run(ptx(text), np.zeros(1, np.int32), schedule=schedule)
+    assert e.value.span is not None
+    assert e.value.span.line > 0
+    assert e.value.thread is not None
+
+
+def test_a_divergent_barrier_is_reported() -> None:
+    text = """
+    setp.lt.u32 %q1, %r0, 16;
+    @%q1 bra A;
+    bar.sync 0;
+    bra END;
+    A: bar.sync 0;
+    END:
+    """
+    with pytest.raises(EmulatorError, match="lanes of one warp wait at different barriers"):
+        run(ptx(text), np.zeros(1, np.int32))
+    run(ptx(text.replace("bar.sync", "barrier.sync")), np.zeros(1, np.int32))
+
+
+def test_a_lane_outside_its_mask_is_reported() -> None:
+    with pytest.raises(EmulatorError, match="does not name the lane itself"):
+        run(ptx("bar.warp.sync 0xffff;"), np.zeros(1, np.int32))
+
+
+@pytest.mark.parametrize("schedule", ["lockstep", 5])
+def test_an_endless_loop_is_reported(schedule: str | int) -> None:
+    module = ptx("LOOP: bra LOOP;")
+    module.step_limit = 1000
+    with pytest.raises(EmulatorError, match="more than 1000 steps"):
+        run(module, np.zeros(1, np.int32), schedule=schedule)
+
+
+def test_a_trap_is_reported_with_its_thread() -> None:
+    text = "setp.eq.u32 %q1, %r0, 5; @%q1 trap;"
+    with pytest.raises(EmulatorError, match=r"trap was reached, thread \(5, 0, 0\)") as error:
+        run(ptx(text), np.zeros(1, np.int32))
+    assert (error.value.block, error.value.thread) == ((0, 0, 0), (5, 0, 0))
+    run(ptx(text.replace("5", "50")), np.zeros(1, np.int32))
+
+
+@pytest.mark.parametrize(
+    "instruction",
+    ["frobnicate.b32 %r1, %r2;", "tex.1d.v4.f32.s32 {%r1, %r1, %r1, %r1}, [%x1, {%r2}];",
+     "redux.sync.add.f64 %x1, %x2, 0xffffffff;", "mov.b128 %x1, %x2;"],
+)  # fmt: skip
+def test_what_is_not_emulated_is_refused_before_anything_runs(instruction: str) -> None:
+    out = np.zeros(32, np.int32)
+    text = "add.u64 %x1, %p0, %x0; st.global.u32 [%x1], 1; bra END;" + instruction + "END:"
+    text = text.replace("bra END;", "setp.eq.u32 %q1, %r0, 99; @!%q1 bra END;")
+    with pytest.raises(EmulatorError, match=instruction.split(" ", maxsplit=1)[0]) as error:
+        run(ptx(text), out)
+    assert not out.any()
+    assert error.value.span is not None
+
+
+def test_spinning_on_another_warp() -> None:
+    """Warps go on in turn, so one may wait for what another does."""
+    text = """
+    add.u64 %x1, %p0, 4;
+    setp.ge.u32 %q1, %r0, 32;
+    @%q1 bra WRITER;
+    SPIN: ld.volatile.global.u32 %r1, [%p0];
+    setp.eq.u32 %q2, %r1, 0;
+    @%q2 bra SPIN;
+    st.global.u32 [%x1], %r1;
+    bra END;
+    WRITER: st.global.u32 [%p0], 7;
+    END:
+    """
+    for schedule in ("lockstep", 0, 1):
+        out = np.zeros(2, np.int32)
+        run(ptx(text), out, threads=64, schedule=schedule)
+        assert out.tolist() == [7, 7]
