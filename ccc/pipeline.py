@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, cast
 
@@ -37,6 +37,8 @@ class Kernel:
     static_shared_bytes: int = 0
     shared_limit: int = DEFAULT_SHARED_BYTES
     max_block: int | None = None
+    refinements: list[Callable[[Path, Facts], None]] = field(default_factory=list)
+    """What passes have decided about paths; to be said again whenever the paths are found anew."""
 
     def changed(self) -> None:
         """Forget what was computed of the function, because a pass has changed it."""

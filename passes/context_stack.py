@@ -37,7 +37,7 @@ class Stack:
         return sum(map(words, self.context)) * self.entries * 4
 
     def store(self, emit: Emitter, address: Register, values: Iterable[Register]) -> None:
-        """Write a task to the entry at ``address``."""
+        """Write a task to the entry at ``address`` (of its first word, without the offset)."""
         offset = self.offset
         for value in values:
             for word in _split(emit, value):
@@ -90,12 +90,6 @@ def _join(emit: Emitter, target: Register, parts: list[Register]) -> None:
         _join(emit, halves[0], parts[:2])
         _join(emit, halves[1], parts[2:])
         emit.emit("mov.b128", target, Vector(tuple(halves)))
-
-
-def entry_address(emit: Emitter, base: Register, index: Register) -> Register:
-    """The address of the entry with this index in the warp's share at ``base``."""
-    scaled = emit.define("shl.b32", "b32", index, 2)
-    return emit.define("add.s32", "b32", base, scaled)
 
 
 def known_block_size(function: Function, promised: int | None) -> int:

@@ -110,6 +110,34 @@ def test_threads_that_return_early_are_no_members() -> None:
         assert out.tolist() == [0xFFFF7] * 20 + [0] * 12
 
 
+def test_a_guarded_exit_is_issued_by_every_warp() -> None:
+    counts = run(ptx("setp.ge.u32 %q1, %r0, 40; @%q1 exit;"), np.zeros(1, np.int32), threads=64)
+    assert counts.instructions == 2 * (HEAD + 3)
+    assert counts.thread_instructions == 64 * (HEAD + 1) + 24 + 40
+
+
+def test_guarded_calls_and_waits() -> None:
+    module = ptx(
+        """
+        .param .b32 in; .param .b32 back;
+        setp.lt.u32 %q1, %r0, 8;
+        mov.u32 %r1, 5;
+        st.param.b32 [in], %r0;
+        @%q1 call (back), triple, (in);
+        @%q1 ld.param.b32 %r1, [back];
+        @%q1 shfl.sync.bfly.b32 %r1, %r1, 1, 31, 0xff;
+        add.u64 %x1, %p0, %x0; st.global.u32 [%x1], %r1;
+        """,
+        module=""".func (.param .b32 back) triple(.param .b32 in) {
+        .reg .b32 %a; ld.param.b32 %a, [in]; mul.lo.u32 %a, %a, 3; st.param.b32 [back], %a; ret; }
+        """,
+    )
+    for schedule in ("lockstep", 1, 2):
+        out = np.zeros(32, np.int32)
+        run(module, out, schedule=schedule)
+        assert out.tolist() == [3 * (i ^ 1) for i in range(8)] + [5] * 24
+
+
 def test_a_branch_table() -> None:
     out = np.zeros(32, np.int32)
     text = """

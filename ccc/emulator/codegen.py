@@ -127,7 +127,7 @@ class _SegmentWriter(Writer):
     # Instructions ----------------------------------------------------------------------------
 
     def instruction(self, instruction: Instruction, slot: int) -> None:
-        if instruction.is_terminator:
+        if instruction.is_terminator and not is_set_apart(instruction):
             return
         guard = ""
         if instruction.guard:
@@ -136,8 +136,10 @@ class _SegmentWriter(Writer):
             name, uniform = self.read(Negated(register) if negated else register, "pred")
             guard = self.let(f"full(g, {name})" if uniform else name)
             self.emit(f"m.guarded[{slot}] += np.count_nonzero({guard})")
+        if is_set_apart(instruction):
+            return
         if instruction.effects & Effect.CALL:
-            self.call(instruction, guard)
+            self.call(instruction)
         elif instruction.name in ("trap", "brkpt"):
             self.fail(f"{instruction.name} was reached", instruction, guard)
         elif instruction.name == "mov" and self.moves_parts(instruction):
@@ -306,11 +308,11 @@ class _SegmentWriter(Writer):
 
     # Calls -----------------------------------------------------------------------------------
 
-    def call(self, instruction: Instruction, guard: str) -> None:
+    def call(self, instruction: Instruction) -> None:
         end = self.segment.end
         symbols = [operand for operand in instruction.operands if isinstance(operand, Symbol)]
         if symbols and symbols[0].name in BUILT_IN:
-            self.fail("assertion failed", instruction, guard)
+            self.fail("assertion failed", instruction, "")
             return
         actuals = end.arguments  # type: ignore[union-attr]
         formals = [v.name for v in end.callee.function.parameters]  # type: ignore[union-attr]

@@ -70,6 +70,10 @@ def finished(form: Form, compute: Compute, count: int) -> Operation:
         return same(compute, name, count)
     if name == "bf16" and (sat or ftz):
         form.refuse("has modifiers that bf16 has not")
+    if not (ftz or sat or relu):
+        if name == "bf16":
+            return same(compute, name, count)
+        return same(lambda *sources: canonical(compute(*sources), name), name, count)
 
     def whole(*sources: Any) -> Any:
         if ftz:

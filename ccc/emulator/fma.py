@@ -11,15 +11,17 @@ import numpy as np
 from ccc.emulator.rounding import make_odd, narrow, two_sum
 
 _SPLIT = np.float64(2**27 + 1)
-_HALFWAY = np.int64(0x10000000)
-_LOW_BITS = np.int64(0x1FFFFFFF)
+_HALFWAY = np.uint64(0x10000000)
+_LOW_BITS = np.uint64(0x1FFFFFFF)
+_ONE = np.uint64(1)
+_SMALL = (np.float64(2.0**-126).view(np.uint64) << _ONE) - _ONE
 
 
 def fma_narrow(a: Any, b: Any, c: Any, type_name: str, mode: str) -> Any:
     """a * b + c of exact doubles that came from a narrower type; the product is exact."""
     product = a * b
     total = product + c
-    if type_name == "f32" and mode == "rn" and not np.any(_in_doubt(total)):
+    if type_name == "f32" and mode == "rn" and not _in_doubt(total):
         return total.astype(np.float32)
     total, error = two_sum(product, c)
     result = narrow(make_odd(total, error), type_name, mode)
@@ -30,10 +32,12 @@ def fma_narrow(a: Any, b: Any, c: Any, type_name: str, mode: str) -> Any:
     return np.where(cancels, -np.abs(result), result)
 
 
-def _in_doubt(total: Any) -> Any:
-    """Where rounding the rounded sum again might go wrong: halfway cases and subnormal results."""
-    halfway = total.view(np.int64) & _LOW_BITS == _HALFWAY
-    return halfway | ((np.abs(total) < 2.0**-126) & (total != 0))
+def _in_doubt(total: Any) -> bool:
+    """Whether rounding the sums again may go wrong: halfway cases and subnormal results."""
+    bits = total.view(np.uint64)
+    halfway = (bits & _LOW_BITS) == _HALFWAY
+    tiny = (bits << _ONE) - _ONE < _SMALL  # zero wraps around, and is not among them
+    return bool((halfway | tiny).any())
 
 
 def fma_double(a: Any, b: Any, c: Any) -> Any:

@@ -110,7 +110,7 @@ class Memory:
     """All state spaces of one wave of blocks.
 
     Args:
-        spaces: by state space; ``global`` serves ``const``, too.
+        spaces: by state space.
         costs: where to count.
         frame_bytes: the size of one function's frame in local memory.
         name_thread: the block and thread index of a lane, for messages.
@@ -182,8 +182,8 @@ class Memory:
     ) -> list[Array]:
         """Do something in the space of an access; generic addresses may need several."""
         if access.space != "generic":
-            name = "global" if access.space == "const" else access.space
-            return act(Touch(self.spaces[name], name, access, group, address), values)
+            space = self.spaces[access.space]
+            return act(Touch(space, access.space, access, group, address), values)
         tags = address >> np.uint64(WINDOW_BITS)
         if (tags == tags[0]).all():
             return act(self._generic(tags[0], access, group, address), values)

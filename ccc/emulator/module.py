@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from ccc.emulator.arguments import Buffers, pack_parameters
 from ccc.emulator.codegen import Compiled, compile_program
 from ccc.emulator.counters import Counters
 from ccc.emulator.errors import EmulatorError, Index3
+from ccc.emulator.forms import Array
 from ccc.emulator.geometry import Geometry
 from ccc.emulator.memory import Memory, Space
 from ccc.emulator.program import Program, build_program
@@ -21,7 +24,7 @@ from ccc.emulator.spaces import Arena, Local, Shared, Uniform
 from ccc.emulator.special import special_registers
 from ccc.emulator.tally import counters_of
 from ccc.emulator.variables import SHARED_LIMIT, Names, initial_bytes
-from ccc.errors import nearest
+from ccc.errors import CccError, nearest
 from ccc.ir.nodes import Function
 from ccc.parse import parse_function, parse_module, parse_variables
 
@@ -49,10 +52,12 @@ class Module:
     def __init__(self, ptx: str, file: str = "<ptx>", *, step_limit: int = STEP_LIMIT):
         self.module = parse_module(ptx, file)
         self.step_limit = step_limit
+        self.lines = ptx.splitlines()
         self.files = {int(number): name for number, name in _FILE.findall(ptx)}
         self.pieces = {piece.name: piece for piece in self.module.functions}
         self.variables = parse_variables(self.module)
         self._functions: dict[str, Function] = {}
+        self._kernels: dict[str, Kernel] = {}
         self._place_variables()
 
     def _place_variables(self) -> None:
@@ -67,6 +72,27 @@ class Module:
         if name not in self.addresses:
             raise EmulatorError(f"an initialiser names {name}, which has no address here")
         return self.addresses[name]
+
+    def get_global(self, name: str) -> Array:
+        """The bytes of a ``.global`` or ``.const`` variable; writing to them changes it.
+
+        Raises:
+            EmulatorError: there is no such variable.
+        """
+        if name not in self.addresses:
+            raise EmulatorError(f"there is no variable {name}{nearest(name, self.addresses)}")
+        return self.arena.bytes_of(list(self.addresses).index(name))
+
+    @contextmanager
+    def showing_lines(self) -> Iterator[None]:
+        """Errors raised inside show the PTX line that they are about."""
+        try:
+            yield
+        except CccError as error:
+            span = error.span
+            if span and error.source_line is None and 0 < span.line <= len(self.lines):
+                error.source_line = self.lines[span.line - 1]
+            raise
 
     def function_ir(self, name: str) -> Function | None:
         """The IR of a function; None where it has no body here."""
@@ -86,7 +112,7 @@ class Module:
         ]
         if len(fitting) != 1:
             raise EmulatorError(f"there is no kernel {name}{nearest(name, kernels)}")
-        return Kernel(self, fitting[0])
+        return self._kernels.setdefault(fitting[0], Kernel(self, fitting[0]))
 
 
 class Kernel:
@@ -119,7 +145,8 @@ class Kernel:
         Raises:
             EmulatorError: the kernel is at fault, or needs what is not emulated.
         """
-        program, names, compiled = self._code(schedule != "lockstep")
+        with self.module.showing_lines():
+            program, names, compiled = self._code(schedule != "lockstep")
         grid3, block3 = _three(grid), _three(block)
         shared_bytes = self._check_sizes(grid3, block3, names, shared_mem)
         launch = _Launch(self.module, program, compiled, tuple(args), names)
@@ -131,7 +158,7 @@ class Kernel:
         elif schedule != "lockstep":
             raise EmulatorError(f'the schedule is "lockstep" or an integer, not {schedule!r}')
         try:
-            with np.errstate(all="ignore"):
+            with np.errstate(all="ignore"), self.module.showing_lines():
                 for wave in launch.waves(grid3, block3, shared_bytes, shared_mem, shuffle):
                     schedules.run(wave, self.module.step_limit)
         finally:
@@ -148,11 +175,21 @@ class Kernel:
             self._compiled[cut_after_waits] = program, names, compile_program(program, names.find)
         return self._compiled[cut_after_waits]
 
+    def _limits(self) -> dict[str, tuple[int, ...]]:
+        kernel = self.module.function_ir(self.name)
+        return kernel.limits if kernel else {}
+
     def _check_sizes(self, grid: Index3, block: Index3, names: Names, dynamic: int) -> int:
         """Bytes of shared memory of a block."""
         threads = block[0] * block[1] * block[2]
         if not 0 < threads <= 1024 or min(grid) < 1:
             raise EmulatorError(f"a grid of {grid} blocks of {block} threads cannot be launched")
+        limits = self._limits()
+        required, allowed = limits.get("reqntid"), limits.get("maxntid")
+        if (required and _three(required) != block) or (allowed and threads > math.prod(allowed)):
+            raise EmulatorError(
+                f"{self.name} was compiled for blocks of {required or allowed}, not {block}"
+            )
         total = names.dynamic_start + dynamic if dynamic else names.shared_bytes
         if total > SHARED_LIMIT:
             raise EmulatorError(f"{total} bytes of shared memory: a block has {SHARED_LIMIT}")
@@ -216,6 +253,7 @@ class _Launch:
         limit = frame * (self.program.max_depth + 1)
         spaces: dict[str, Space] = {
             "global": self.arena,
+            "const": self.arena,
             "shared": Shared(geometry.count, shared_bytes),
             "local": Local(geometry.lanes, frame, limit),
             "param": Uniform(self.parameters),

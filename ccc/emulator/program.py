@@ -71,7 +71,8 @@ class Segment:
 
     ``waits`` says that the first instruction waits for other lanes: ``"warp"`` or ``"block"``.
     ``live_in`` and ``live_out`` are registers that carry a value in and out. ``arrived`` is the
-    call that a return leads here from.
+    call that a return leads here from. ``uncounted`` is an instruction that was issued, under its
+    guard, at the end of the segment before.
     """
 
     code: Code
@@ -79,6 +80,7 @@ class Segment:
     end: End = field(default_factory=Exit)
     waits: str | None = None
     arrived: Call | None = None
+    uncounted: Instruction | None = None
     number: int = -1
     live_in: frozenset[Register] = frozenset()
     live_out: frozenset[Register] = frozenset()
@@ -147,6 +149,12 @@ def waits_for(instruction: Instruction) -> str | None:
         return "warp" if "arrive" in instruction.modifiers else "block"
     is_warp_barrier = instruction.name == "bar" and "warp" in instruction.modifiers
     return "warp" if is_warp_barrier or "sync" in instruction.modifiers else None
+
+
+def is_set_apart(instruction: Instruction) -> bool:
+    """Whether it is a guarded call, exit or wait, done in a segment of its own."""
+    leaves = instruction.effects & (Effect.CALL | Effect.RETURN | Effect.EXIT)
+    return instruction.guard is not None and bool(leaves or waits_for(instruction))
 
 
 def build_program(kernel: Function, find: FindFunction, cut_after_waits: bool) -> Program:
@@ -269,12 +277,17 @@ class _Cutter:
             self.at.instructions.append(instruction)
 
     def apart(self, instruction: Instruction, waits: str | None) -> None:
-        """A guarded call, exit or wait stands in a segment that only some lanes enter."""
+        """A guarded call, exit or wait is done in a segment that only some lanes enter.
+
+        Where it stood, it is issued, and counted.
+        """
         assert instruction.guard is not None
         alone, after = self.new(), self.new()
+        self.at.instructions.append(instruction)
         self.at.end = Fork(instruction.guard, alone, after)
         self.start(alone)
-        self.special(dataclasses.replace(instruction, guard=None), waits)
+        alone.uncounted = dataclasses.replace(instruction, guard=None)
+        self.special(alone.uncounted, waits)
         if not instruction.effects & (Effect.RETURN | Effect.EXIT):
             self.at.end = Jump(after)
         self.start(after)

@@ -27,8 +27,10 @@ def counters_of(
             continue
         for slot in compiled.segment_slots[segment.number]:
             instruction = compiled.slots[slot]
+            if instruction is segment.uncounted:
+                continue
             counts = lines.setdefault(_line(instruction, files), Counters())
-            predicated = instruction.guard and not instruction.is_terminator
+            predicated = instruction.guard and instruction.name not in ("bra", "brx")
             counts.instructions += warps
             counts.thread_instructions += (
                 tally.guarded[slot] if predicated else tally.lanes[segment.number]

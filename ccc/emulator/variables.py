@@ -101,8 +101,13 @@ class Names:
                 location = Location("shared", self._place(variable))
             elif variable.name in code.frame:
                 continue
-            else:
+            elif variable.name in addresses:
                 location = Location("global", addresses[variable.name])
+            else:
+                raise EmulatorError(
+                    f"the .{variable.space} variable {variable.name} in a function is not emulated",
+                    code.function.span,
+                )
             self.locations[id(code), variable.name] = location
         for name, offset in code.frame.items():
             self.locations[id(code), name] = Location("local", offset, in_frame=True)

@@ -1,0 +1,455 @@
+"""Rewriting one annotated loop for :mod:`ccc.passes.context_collection`, which shows the result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ccc.analysis.regions import AnnotatedLoop, Path
+from ccc.ir.edit import (
+    Copy,
+    Emitter,
+    add_block,
+    jump,
+    keep_blocks,
+    make_explicit,
+    remove_jumps_to_next,
+    retarget,
+)
+from ccc.ir.nodes import Block, Instruction, Register, Special, Symbol
+from ccc.passes.context_stack import STACK_NAME, Stack
+from ccc.pipeline import Kernel, PathRecord
+from ccc.ptx.types import WARP_SIZE
+
+ALL_LANES = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How one path is collected."""
+
+    record: PathRecord
+    discipline: str
+    stack: Stack
+    snapshot: dict[Register, Register]
+    specials: dict[Special, Register]
+
+    @property
+    def path(self) -> Path:
+        """The path."""
+        return self.record.path
+
+    @property
+    def values(self) -> list[Register]:
+        """The snapshot registers, in the stack's order."""
+        return [*self.snapshot.values(), *self.specials.values()]
+
+
+def share_of(plans: Sequence[Plan]) -> int:
+    """The bytes of one warp; something even for tasks without a context, to have an address."""
+    return max(sum(plan.stack.bytes for plan in plans), 4)
+
+
+def _bytes(emit: Emitter, lanes: Register) -> Register:
+    """Four bytes for each lane in a mask: the size of one context word of so many tasks."""
+    return emit.define("shl.b32", "b32", emit.define("popc.b32", "b32", lanes), 2)
+
+
+class Collector:
+    """Rewrites one annotated loop."""
+
+    def __init__(self, kernel: Kernel, loop: AnnotatedLoop, plans: list[Plan]):
+        self.kernel = kernel
+        self.function = kernel.function
+        self.facts = kernel.facts
+        self.loop = loop
+        self.plans = plans
+        self.span = loop.marker.span
+        fresh = self.function.registers.fresh
+        self.members = fresh("b32")
+        self.below = fresh("b32")
+        self.rank = fresh("b32")
+        self.full = fresh("b32")
+        self.base = fresh("b32")
+        self.limit = fresh("b32")
+        self.live = fresh("pred")
+        self.exit_number = fresh("b32")
+        self.pending = [fresh("pred") for _ in plans]
+        self.top = [fresh("b32") for _ in plans]
+        make_explicit(self.function)
+        self.edges_in = self._edges_in()
+        self.exits = loop.loop.exits(self.facts.graph)
+        self.targets = sorted({target for _, target in self.exits})
+        self.enter = add_block(self.function, "enter")
+        self.collect = [add_block(self.function, "collect") for _ in plans]
+        self.pop = [add_block(self.function, "pop") for _ in plans]
+        self.run_blocks = [add_block(self.function, "run") for _ in plans]
+        self.again = add_block(self.function, "again")
+        self.check = add_block(self.function, "check")
+
+    def run(self) -> Instruction:
+        """Do it; returns the instruction that computes the base of the warp's stack."""
+        # Copies first, while the blocks still lead where they led.
+        onward = [self._owner_goes_on(plan) for plan in self.plans]
+        for number in range(len(self.plans)):
+            self._emit_run(number)
+            self._emit_collect(number)
+        self._count_members()
+        self._redirect_paths(onward)
+        self._redirect_iterations()
+        self._emit_again()
+        self._emit_check()
+        self._finish()
+        return self.base_instruction
+
+    def emitter(self, block: Block) -> Emitter:
+        """An emitter for new code of this loop."""
+        return Emitter(self.function, block, self.span)
+
+    def block(self, hint: str) -> tuple[Block, Emitter]:
+        """A new block and an emitter for it."""
+        block = add_block(self.function, hint)
+        return block, self.emitter(block)
+
+    def _edges_in(self) -> list[Block]:
+        loop = self.loop.loop
+        sources = self.facts.graph.predecessors(loop.header)
+        return [self.facts.blocks[s] for s in sources if s not in loop.blocks]
+
+    # -- before the loop ------------------------------------------------------------------------
+
+    def _count_members(self) -> None:
+        """Find the member lanes, each one's rank among them, and the warp's share of the stack."""
+        header = self.loop.loop.header
+        for source in self.edges_in:
+            retarget(self.function, source, header, self.enter.label)
+        if header == self.facts.entry:
+            start = Block(self.function.fresh_label("start"), [jump(self.enter.label)], False)
+            self.function.blocks.insert(0, start)
+        emit = self.emitter(self.enter)
+        self._gather(emit)
+        emit.emit("mov.u32", self.below, Special("%lanemask_lt"))
+        emit.emit(
+            "mov.b32",
+            self.rank,
+            _bytes(emit, emit.define("and.b32", "b32", self.members, self.below)),
+        )
+        emit.emit("mov.b32", self.full, _bytes(emit, self.members))
+        self._find_base(emit)
+        emit.emit("add.s32", self.limit, self.base, self.full)
+        emit.emit("mov.pred", self.live, ALL_LANES)
+        for pending, top in zip(self.pending, self.top, strict=True):
+            emit.emit("mov.pred", pending, 0)
+            emit.emit("mov.b32", top, self.base)
+        emit.emit("bra", header)
+
+    def _gather(self, emit: Emitter) -> None:
+        assert self.loop.gathering is not None
+        mask: Register | int = ALL_LANES
+        for label, successor in self.loop.gathering.guards:
+            mask = self._count_at(self.facts.blocks[label], successor, mask)
+        if isinstance(mask, Register):
+            emit.emit("mov.b32", self.members, mask)
+            return
+        everyone = emit.define("mov.pred", "pred", ALL_LANES)
+        emit.emit("vote.sync.ballot.b32", self.members, everyone, ALL_LANES)
+
+    def _count_at(self, block: Block, successor: str, mask: Register | int) -> Register:
+        """Count, at the end of ``block``, the lanes that go on to ``successor``."""
+        branch = next(i for i in block.instructions if i.is_terminator)
+        position = block.statements.index(branch)
+        assert branch.guard is not None
+        target = branch.operands[-1]
+        taken = isinstance(target, Symbol) and target.name == successor
+        before, behind = block.statements[:position], block.statements[position:]
+        block.statements[:] = before
+        emit = self.emitter(block)
+        goes = branch.guard.register
+        if taken == branch.guard.negated:
+            goes = emit.define("not.pred", "pred", goes)
+        counted = emit.define("vote.sync.ballot.b32", "b32", goes, mask)
+        block.statements += behind
+        return counted
+
+    def _find_base(self, emit: Emitter) -> None:
+        """Warps are numbered by linear thread index: ``%warpid`` may change (PTX ISA 10)."""
+        rows = emit.define("mov.u32", "b32", Special("%tid.z"))
+        height = emit.define("mov.u32", "b32", Special("%ntid.y"))
+        y = emit.define("mov.u32", "b32", Special("%tid.y"))
+        row = emit.define("mad.lo.s32", "b32", rows, height, y)
+        width = emit.define("mov.u32", "b32", Special("%ntid.x"))
+        x = emit.define("mov.u32", "b32", Special("%tid.x"))
+        thread = emit.define("mad.lo.s32", "b32", row, width, x)
+        warp = emit.define("shr.u32", "b32", thread, 5)
+        stack = emit.define("mov.u32", "b32", STACK_NAME)
+        emit.emit("mad.lo.s32", self.base, warp, share_of(self.plans), stack)
+        self.base_instruction = next(reversed(list(emit.block.instructions)))
+
+    # -- the loop's body ------------------------------------------------------------------------
+
+    def _redirect_paths(self, onward: list[str]) -> None:
+        """Lanes that come to a path take a snapshot and go on."""
+        for number, plan in enumerate(self.plans):
+            block, emit = self.block("snapshot")
+            for register, copy in plan.snapshot.items():
+                opcode = "mov.pred" if register.type == "pred" else f"mov.b{register.bits}"
+                emit.emit(opcode, copy, register)
+            for special, copy in plan.specials.items():
+                emit.emit(f"mov.{special.register.type}", copy, special)
+            emit.emit("mov.pred", self.pending[number], ALL_LANES)
+            entry = plan.path.entry
+            for source in list(self.facts.graph.predecessors(entry)):
+                retarget(self.function, self.facts.blocks[source], entry, block.label)
+            emit.emit("bra", onward[number])
+
+    def _owner_goes_on(self, plan: Plan) -> str:
+        """Where the lane that gave its task away continues its iteration."""
+        path = plan.path
+        if path.owner is None:
+            assert path.join is not None
+            return path.join
+        needed = path.owner.instructions
+        labels = self._fresh_labels(path.region, "owner")
+        sinks = {s: s for label in path.region for s in self.facts.graph.successors(label)}
+        copy = Copy(
+            {**sinks, **labels},
+            keep=needed.__contains__,
+            skips=_skips(path.owner.skips, labels, sinks),
+        )
+        self.function.blocks += copy.blocks(self.function, path.region)
+        return labels[path.entry]
+
+    def _fresh_labels(self, labels: frozenset[str], hint: str) -> dict[str, str]:
+        order = [block.label for block in self.function.blocks if block.label in labels]
+        return {label: self.function.fresh_label(hint) for label in order}
+
+    def _redirect_iterations(self) -> None:
+        """What ended an iteration, or the loop, now leads to the collection point."""
+        loop = self.loop.loop
+        header, collect = loop.header, self.collect[0].label
+        stubs = {target: self._leave(number) for number, target in enumerate(self.targets)}
+        generated = {self.enter.label, self.again.label, self.check.label}
+        inside = [b for b in self.function.blocks if self._belongs_to_body(b, generated)]
+        for block in inside:
+            retarget(self.function, block, header, collect)
+            for target, stub in stubs.items():
+                retarget(self.function, block, target, stub)
+
+    def _belongs_to_body(self, block: Block, generated: set[str]) -> bool:
+        if block.label in self.loop.loop.blocks:
+            return True
+        original = block.label in self.facts.graph
+        return not original and block.label not in generated
+
+    def _leave(self, number: int) -> str:
+        """A lane without a next iteration stays, and remembers where it wanted to go."""
+        block, emit = self.block("leave")
+        emit.emit("mov.pred", self.live, 0)
+        if len(self.targets) > 1:
+            emit.emit("mov.b32", self.exit_number, number)
+        emit.emit("bra", self.collect[0].label)
+        return block.label
+
+    # -- the collection point -------------------------------------------------------------------
+
+    def _emit_collect(self, number: int) -> None:
+        """Count the tasks of this round; without any, look whether there will be more."""
+        plan = self.plans[number]
+        emit = self.emitter(self.collect[number])
+        pending = self.pending[number]
+        tasks = emit.define("vote.sync.ballot.b32", "b32", pending, self.members)
+        none = emit.define("setp.eq.b32", "pred", tasks, 0)
+        some, emit_some = self.block("some")
+        last = number + 1 == len(self.plans)
+        emit.branch(none, self.check.label if last else self._after(number), some.label)
+        if plan.discipline == "queue":
+            self._emit_queue(number, emit_some, tasks)
+        else:
+            self._emit_merge(number, emit_some, tasks)
+        self._emit_pop(number)
+
+    def _after(self, number: int) -> str:
+        """Where all members go when this path has had its turn."""
+        last = number + 1 == len(self.plans)
+        return self.again.label if last else self.collect[number + 1].label
+
+    def _emit_queue(self, number: int, emit: Emitter, tasks: Register) -> None:
+        """Everyone pushes; as soon as a full warp of tasks is there, all lanes pop."""
+        top = self.top[number]
+        pushed, emit_pushed = self.block("pushed")
+        self._push(number, emit, tasks, pushed.label)
+        emit_pushed.emit("add.s32", top, top, _bytes(emit_pushed, tasks))
+        emit_pushed.emit("mov.pred", self.pending[number], 0)
+        few = emit_pushed.define("setp.lt.u32", "pred", top, self.limit)
+        emit_pushed.branch(few, self._after(number), self.pop[number].label)
+
+    def _push(self, number: int, emit: Emitter, tasks: Register, after: str) -> None:
+        """Lanes with a task write it above the top, in the order of their lanes."""
+        plan = self.plans[number]
+        push, emit_push = self.block("push")
+        emit.branch(self.pending[number], push.label, after)
+        place = self._place(emit_push, tasks)
+        address = emit_push.define("add.s32", "b32", self.top[number], place)
+        plan.stack.store(emit_push, address, plan.values)
+        emit_push.emit("bra", after)
+
+    def _place(self, emit: Emitter, lanes: Register) -> Register:
+        """The offset that this lane has among ``lanes``, in bytes."""
+        return _bytes(emit, emit.define("and.b32", "b32", lanes, self.below))
+
+    def _emit_pop(self, number: int) -> None:
+        """As many lanes as there are tasks, at most all, pop one each and run it.
+
+        The barriers keep the loads behind the stores of earlier rounds, and before later ones.
+        """
+        emit = self.emitter(self.pop[number])
+        top, plan = self.top[number], self.plans[number]
+        saved = emit.define("sub.s32", "b32", top, self.base)
+        taken = emit.define("min.u32", "b32", saved, self.full)
+        emit.emit("sub.s32", top, top, taken)
+        has = emit.define("setp.lt.u32", "pred", self.rank, taken)
+        emit.emit("bar.warp.sync", self.members)
+        self._load(plan, emit, has, top, self.rank)
+        self._run(number, has)
+
+    def _load(
+        self, plan: Plan, emit: Emitter, has: Register, top: Register, place: Register
+    ) -> None:
+        """Lanes that ``has`` holds for read the task at ``place`` above the top."""
+        take, emit_take = self.block("take")
+        self.taken, _ = self.block("taken")
+        emit.branch(has, take.label, self.taken.label)
+        address = emit_take.define("add.s32", "b32", top, place)
+        plan.stack.load(emit_take, address, plan.values)
+        emit_take.emit("bra", self.taken.label)
+
+    def _run(self, number: int, has: Register) -> None:
+        """Go to the path with the lanes that have a task now."""
+        emit = self.emitter(self.taken)
+        emit.emit("bar.warp.sync", self.members)
+        emit.branch(has, self.run_blocks[number].label, self._after(number))
+
+    def _emit_merge(self, number: int, emit: Emitter, tasks: Register) -> None:
+        """Idle lanes pop if that fills the warp; otherwise the lanes with a task push."""
+        top = self.top[number]
+        total = emit.define("add.s32", "b32", top, _bytes(emit, tasks))
+        few = emit.define("setp.lt.u32", "pred", total, self.limit)
+        save, emit_save = self.block("save")
+        fill, emit_fill = self.block("fill")
+        emit.branch(few, save.label, fill.label)
+        saved, emit_saved = self.block("saved")
+        self._push(number, emit_save, tasks, saved.label)
+        emit_saved.emit("mov.b32", top, total)
+        emit_saved.emit("mov.pred", self.pending[number], 0)
+        emit_saved.emit("bra", self._after(number))
+        self._fill(number, emit_fill, tasks, total)
+
+    def _fill(self, number: int, emit: Emitter, tasks: Register, total: Register) -> None:
+        """Lanes with a task keep it, all others pop one: there are enough for that."""
+        top, plan = self.top[number], self.plans[number]
+        emit.emit("sub.s32", top, total, self.full)
+        others = emit.define("not.b32", "b32", tasks)
+        emit.emit("and.b32", others, others, self.members)
+        place = self._place(emit, others)
+        pops = emit.define("not.pred", "pred", self.pending[number])
+        emit.emit("mov.pred", self.pending[number], 0)
+        emit.emit("bar.warp.sync", self.members)
+        self._load(plan, emit, pops, top, place)
+        everyone = self.emitter(self.taken)
+        everyone.emit("bar.warp.sync", self.members)
+        everyone.emit("bra", self.run_blocks[number].label)
+
+    def _emit_run(self, number: int) -> None:
+        """The path, on registers of its own."""
+        plan = self.plans[number]
+        path = plan.path
+        emit = self.emitter(self.run_blocks[number])
+        registers = dict(plan.snapshot)
+        for register in self._defined(path):
+            if register not in registers:
+                registers[register] = self.function.registers.fresh(register.type)
+                if register in self.facts.liveness.live_in(path.entry):
+                    opcode = "mov.pred" if register.type == "pred" else f"mov.b{register.bits}"
+                    emit.emit(opcode, registers[register], register)
+        labels = self._fresh_labels(path.region, "task")
+        sinks = {
+            target: self._after(number)
+            for label in path.region
+            for target in self.facts.graph.successors(label)
+        }
+        copy = Copy({**sinks, **labels}, registers, plan.specials)
+        if path.task is not None:
+            copy.keep = path.task.instructions.__contains__
+            copy.skips = _skips(path.task.skips, labels, sinks)
+        emit.emit("bra", labels[path.entry])
+        self.function.blocks += copy.blocks(self.function, path.region)
+
+    def _defined(self, path: Path) -> list[Register]:
+        needed = path.task.instructions if path.task else None
+        found: dict[Register, None] = {}
+        for block in self.function.blocks:
+            if block.label in path.region:
+                for instruction in block.instructions:
+                    if needed is None or instruction in needed:
+                        found.update(dict.fromkeys(instruction.defined()))
+        return list(found)
+
+    def _emit_again(self) -> None:
+        """Lanes with an iteration run it; the others wait for them at the collection point."""
+        emit = self.emitter(self.again)
+        emit.branch(self.live, self.loop.loop.header, self.collect[0].label)
+
+    def _emit_check(self) -> None:
+        """In a round without tasks: is any lane alive? If none is, run what is saved, and leave."""
+        emit = self.emitter(self.check)
+        some = emit.define("vote.sync.any.pred", "pred", self.live, self.members)
+        drain, emit_drain = self.block("drain")
+        emit.branch(some, self.again.label, drain.label)
+        for number, top in enumerate(self.top):
+            left = emit_drain.define("setp.ne.b32", "pred", top, self.base)
+            following, emit_following = self.block("drained")
+            emit_drain.branch(left, self.pop[number].label, following.label)
+            emit_drain = emit_following
+        self._emit_exits(emit_drain)
+
+    def _emit_exits(self, emit: Emitter) -> None:
+        """Every lane leaves by the exit that it had chosen, and sees what others wrote for it."""
+        emit.emit("bar.warp.sync", self.members)
+        for number, target in enumerate(self.targets[:-1]):
+            chosen = emit.define("setp.eq.b32", "pred", self.exit_number, number)
+            following, emit_following = self.block("exit")
+            emit.branch(chosen, target, following.label)
+            emit = emit_following
+        emit.emit("bra", self.targets[-1])
+
+    def _finish(self) -> None:
+        """Drop the paths' old blocks and write down what was done."""
+        remove_jumps_to_next(self.function)
+        self.kernel.changed()
+        keep_blocks(self.function, set(self.kernel.facts.graph))
+        self.kernel.changed()
+        for plan in self.plans:
+            _record(plan)
+
+
+def _skips(
+    skips: dict[str, tuple[str, bool]], labels: dict[str, str], sinks: dict[str, str]
+) -> dict[str, str]:
+    """Where blocks of a copy go on whose branch is not needed."""
+    return {
+        label: sinks[target] if is_sink else labels[target]
+        for label, (target, is_sink) in skips.items()
+    }
+
+
+def _record(plan: Plan) -> None:
+    record = plan.record
+    record.applied = True
+    record.details = {
+        "context": [{"register": r.name, "type": r.type} for r in plan.path.context]
+        + [{"register": s.name, "type": s.register.type} for s in plan.path.specials],
+        "continuation": plan.path.continuation,
+        "discipline": plan.discipline,
+        "placement": "shared",
+        "shared_bytes_per_thread": plan.stack.bytes // WARP_SIZE,
+    }
