@@ -23,7 +23,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from ccc import nvcc, toolchain
+from ccc import nvcc, png, toolchain
 from ccc.errors import CccError, Span
 from ccc.measure import EMULATED_ARCH, Device, Figures, Result, choose_device, measure
 from ccc.sample import Sample
@@ -42,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--size", type=int, help="of the problem, as the sample understands it")
     add("--seed", type=int, default=0, help="of the problem (default: 0)")
     add("--json", type=Path, metavar="FILE", help="write every figure to this file")
+    add("--png", type=Path, metavar="FILE", help="write the picture that the original drew")
     add("--arch", metavar="sm_XX", help=f"default: the GPU's own, or {EMULATED_ARCH}")
     add(
         "--schedule",
@@ -76,11 +77,14 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         CccError: the sample, the kernel or the device cannot be used.
     """
-    if args.json and not args.json.parent.is_dir():
-        raise CccError("there is no such folder", Span(str(args.json.parent)))
+    for path in (args.json, args.png):
+        if path and not path.parent.is_dir():
+            raise CccError("there is no such folder", Span(str(path.parent)))
     step = functools.partial(_step, Console(stderr=True))
     ptxas = toolchain.find().bin / "ptxas"
     sample = Sample(args.sample)
+    if args.png and not sample.draws:
+        raise CccError("this sample draws no picture", Span(str(args.sample)))
     device = choose_device(args.device, args.arch, args.schedule, ptxas)
     size = sample.sizes[device.kind] if args.size is None else args.size
     with step("compiling"):
@@ -95,7 +99,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         settings = {**vars(args), "size": size, "device": device.kind, "repeat": repeat}
         record = _record(settings, device, result, compiled.report)
-        _write(args.json, json.dumps(record, indent=2, default=str) + "\n")
+        _write(args.json, (json.dumps(record, indent=2, default=str) + "\n").encode())
+    if args.png:
+        _write(args.png, png.encode(sample.picture(result.outputs)))
     return 0 if result.equal else 1
 
 
@@ -207,18 +213,18 @@ def _record(
             **device.describe(),
         },
         "equal": result.equal,
-        "outputs": result.outputs,
+        "outputs": list(result.outputs),
         "differences": result.differences,
         "kernels": [asdict(figures) for figures in result.figures],
         "report": dict(report),
     }
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, data: bytes) -> None:
     """Write beside, then rename: whoever reads finds the old file or the whole new one."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        beside.write_text(text, encoding="utf-8")
+        beside.write_bytes(data)
         beside.replace(path)
     except OSError as error:
         raise CccError(f"cannot write the file: {error.strerror}", Span(str(path))) from error

@@ -10,6 +10,7 @@ from ccc.analysis.callees import Callees
 from ccc.analysis.facts import Facts
 from ccc.analysis.regions import find_paths
 from ccc.errors import CccError, render
+from ccc.ir.markers import DIRECTIVES
 from ccc.ir.nodes import Function, FunctionText, Module
 from ccc.ir.verify import verify
 from ccc.parse import parse_function, parse_module, parse_variables
@@ -119,7 +120,7 @@ def _describe(kernel: Kernel, strict: bool, result: Transformed) -> None:
                 "file": marker.span.file,
                 "line": marker.span.line,
                 "column": marker.span.column,
-                "directive": "if",
+                "directive": DIRECTIVES.get(marker.kind, marker.kind),
                 "arm": marker.kind,
                 "applied": record.applied,
                 "reason": record.reason,

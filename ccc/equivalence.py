@@ -58,7 +58,7 @@ class Launch:
 
 def _sizes(text: str) -> tuple[int, int, int]:
     numbers = [int(number) for number in text.strip("()").split(",")]
-    x, y, z = (numbers + [1, 1])[:3]
+    x, y, z = [*numbers, 1, 1][:3]
     return x, y, z
 
 

@@ -18,7 +18,8 @@ import networkx as nx
 from ccc import nvcc
 from ccc.analysis.defuse import def_use_graph
 from ccc.analysis.facts import Facts
-from ccc.analysis.regions import Path, find_paths
+from ccc.analysis.paths import Path
+from ccc.analysis.regions import find_paths
 from ccc.errors import CccError
 from ccc.parse import parse_function, parse_module
 from ccc.ptx.types import LANE, SPECIAL_REGISTERS
@@ -100,10 +101,11 @@ def dot(facts: Facts, path: Path) -> str:
     lane_made = _reached_from_lanes(graph)
     context = {register.name for register in path.context}
     context |= {special.name for special in path.specials}
+    title = f"{path.marker.span} ({path.marker.kind}): context in double borders"
     lines = [
         "digraph def_use {",
         "  rankdir=TB; node [shape=ellipse, fontname=monospace];",
-        f"  label={_quoted(f'{path.marker.span} ({path.marker.kind}): context in double borders')};",
+        f"  label={_quoted(title)};",
     ]
     # Names of their own for the nodes: Graphviz takes "%r1" for one of its anonymous objects.
     nodes = {name: f"n{number}" for number, name in enumerate(graph)}

@@ -202,10 +202,10 @@ class Figures:
 
 @dataclass
 class Result:
-    """A comparison: the figures, the names of the outputs compared, and what differs."""
+    """A comparison: the figures, the outputs of the original's first run, and what differs."""
 
     figures: list[Figures]
-    outputs: list[str]
+    outputs: dict[str, Any]
     differences: list[str]
 
     @property
@@ -254,7 +254,7 @@ def measure(
         for version, module in modules.items()
         for one in _figures(version, module, device, runs[version][device.warmups :])
     ]
-    return Result(figures, list(expected or {}), list(found))
+    return Result(figures, expected or {}, list(found))
 
 
 def _figures(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, cast
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.regions import Path
+from ccc.analysis.paths import Path
 from ccc.ir.nodes import Function
 from ccc.ptx.types import DEFAULT_SHARED_BYTES
 

@@ -37,9 +37,9 @@ class Directive:
 DIRECTIVES = {
     "for": Directive("a for, while or do loop", ("reduction",), supported=True),
     "if": Directive("an if statement", ("prob", "priority"), supported=True),
-    "for variable": Directive("an inner loop", ("reduction",)),
-    "while": Directive("a loop", ("reduction",)),
-    "switch": Directive("a switch statement", ("prob", "priority")),
+    "for variable": Directive("an inner loop", ("prob", "priority"), supported=True),
+    "while": Directive("a loop", ("prob", "priority"), supported=True),
+    "switch": Directive("a switch statement", ("prob", "priority"), supported=True),
     "recursion": Directive("a __device__ function"),
     "grid_stride": Directive("a kernel"),
 }

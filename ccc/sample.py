@@ -7,6 +7,7 @@ A sample is a folder with ``kernel.cu`` and ``sample.py``, which defines
   args, shared_mem=0)``, where ``module.resident_blocks(name, block)`` tells a grid that fills the
   device. The arrays are NumPy's or CuPy's; they are fresh copies each time;
 - ``check(inputs, outputs)``, on NumPy's arrays: raises when the outputs are wrong;
+- perhaps ``picture(outputs)``: (height, width, 3), uint8, what ``ccc compare --png`` writes;
 - perhaps ``SIZES = {"gpu": .., "emulator": ..}``, the sizes taken where none is asked for.
 """
 
@@ -20,6 +21,9 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ccc.errors import CccError, Span
 
@@ -82,6 +86,16 @@ class Sample:
         except CccError as error:
             return f"{error.message} ({error.span})" if error.span else error.message
         return None
+
+    @property
+    def draws(self) -> bool:
+        """Whether there is a picture to be had."""
+        return hasattr(self._module, "picture")
+
+    def picture(self, outputs: dict[str, Any]) -> NDArray[np.uint8]:
+        """The outputs as a picture, (height, width, 3); only where the sample ``draws``."""
+        with self._blamed("picture"):
+            return np.asarray(self._module.picture(outputs))
 
     def _dictionary(self, name: str, value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):

@@ -209,8 +209,10 @@ def _refused(annotations: Sequence[source.Annotation], report: Report) -> set[in
     applied = {_place(path) for path in paths if path["applied"]}
     refused = {_place(path) for path in paths} - applied
     left = {a.id for a in annotations if (a.span.file, a.span.line, a.span.column) in refused}
+    paths_here = [a.id for a in annotations if a.directive != "for"]
     for loop in reversed(annotations):  # inner loops first
-        held = [a.id for a in annotations if a.loop == loop.id]
+        # A loop that holds none lexically serves the paths of inlined functions.
+        held = [a.id for a in annotations if a.loop == loop.id] or paths_here
         if loop.directive == "for" and left.issuperset(held):
             left.add(loop.id)
     return left

@@ -40,7 +40,14 @@ _COMMENT = re.compile(rb"//.*|/\*.*?(?:\*/|$)", re.DOTALL)
 _LOOPS = ("for_statement", "for_range_loop", "while_statement", "do_statement")
 _WRAPPERS = ("labeled_statement", "attributed_statement")
 _STATEMENTS = (*_LOOPS, *_WRAPPERS, "if_statement", "switch_statement")
-_LOOP_DIRECTIVES = ("for", "for variable", "while")
+_PATHS = {
+    "if": ("consequence", ("if_statement",)),
+    "switch": ("body", ("switch_statement",)),
+    "while": ("body", _LOOPS),
+    "for variable": ("body", _LOOPS),
+}
+_PLACES = {"for": ("body", _LOOPS), **_PATHS}
+_IN_LOOPS = {"for": "for", "while": "while", "for variable": "variable"}
 _NO_CODE = ("comment", "raw_string_literal", "raw_string_content")
 _REPARSED = 1 << 18  # bytes read again when the file around a statement cannot be understood
 
@@ -222,9 +229,9 @@ class _Marking:
     def _misplaced(self, placed: _Placed) -> str | None:
         """What is wrong with the place of a pragma, and what to do about it."""
         name, statement = placed.name, placed.statement
-        if name not in ("for", "if"):
+        if name not in _PLACES:
             return None
-        part, types = ("body", _LOOPS) if name == "for" else ("consequence", ("if_statement",))
+        part, types = _PLACES[name]
         if statement is None or statement.type not in types or _body(statement, part) is None:
             what = self.blank[placed.at : placed.at + 40].decode(errors="replace").split("\n")[0]
             found = f'before "{what.strip()}"' if what.strip() else "at the end"
@@ -239,12 +246,15 @@ class _Marking:
         if constexpr := _NOT_AT_RUN_TIME.match(self.blank, statement.start_byte):
             word = constexpr[1].decode()
             return f'"if {word}" is no branch at run time; remove the annotation'
-        if not any(placed.inside(loop) for loop in self.placed if loop.name in _LOOP_DIRECTIVES):
+        if not self._in_loop(placed) and _in_kernel(statement, self.blank):
             return (
-                '"ccc if" must stand inside a loop marked "#pragma ccc for"; '
+                f'"ccc {name}" must stand inside a loop marked "#pragma ccc for"; '
                 "mark the loop whose iterations are independent"
             )
         return None
+
+    def _in_loop(self, placed: _Placed) -> bool:
+        return any(placed.inside(loop) for loop in self.placed if loop.name == "for")
 
     def _idle(self, placed: _Placed) -> str | None:
         """Why a pragma in its right place has no effect."""
@@ -255,17 +265,22 @@ class _Marking:
             )
         if placed.name == "for" and not self._active(placed):
             return (
-                'no "#pragma ccc if" stands inside this loop, so that there is nothing to collect; '
+                "no annotated path stands inside this loop, so that there is nothing to collect; "
                 "the code is left as nvcc makes it"
             )
         return None
 
     def _active(self, placed: _Placed) -> bool:
-        """Whether a pragma is marked: paths in an annotated loop, and loops that hold paths."""
-        if placed.name == "if":
-            return any(placed.inside(loop) for loop in self.placed if loop.name == "for")
-        paths = (path for path in self.placed if path.name == "if")
-        return placed.name == "for" and any(path.inside(placed) for path in paths)
+        """Whether a pragma is marked: paths, and loops that hold paths.
+
+        A path in a device function may be inlined into any annotated loop of the file.
+        """
+        if placed.name in _PATHS:
+            return True
+        paths = [path for path in self.placed if path.name in _PATHS]
+        return placed.name == "for" and any(
+            path.inside(placed) or not self._in_loop(path) for path in paths
+        )
 
     def _annotation(self, placed: _Placed) -> Annotation:
         loops = [loop for loop in self.placed if loop.name == "for" and placed.inside(loop)]
@@ -282,8 +297,11 @@ class _Marking:
 
         statement = placed.statement
         assert statement is not None
-        if placed.name == "for":
-            return _wrap(statement, "body", marker("for")) + self._before(placed, marker("loop"))
+        if placed.name in _IN_LOOPS:
+            inside = marker(_IN_LOOPS[placed.name])
+            return _wrap(statement, "body", inside) + self._before(placed, marker("loop"))
+        if placed.name == "switch":
+            return _cases(statement, marker("case"))
         edits = _wrap(statement, "consequence", marker("then"))
         otherwise = statement.child_by_field_name("alternative")
         return edits + (_wrap(otherwise, "", marker("else")) if otherwise else [])
@@ -373,6 +391,29 @@ def _wrap(statement: Node, name: str, marker: bytes) -> list[_Edit]:
     # Right behind the head: a pragma on its own line may stand before the body.
     start, end = _head_end(statement, body), body.end_byte
     return [_Edit(start, start, b" { " + marker + b" "), _Edit(end, end, b" }")]
+
+
+def _cases(statement: Node, marker: bytes) -> list[_Edit]:
+    """Put ``marker`` first in every case that has statements of its own."""
+    body = _body(statement, "body")
+    assert body is not None
+    edits = []
+    for case in body.named_children:
+        colon = next((c for c in case.children if c.type == ":"), None)
+        if case.type == "case_statement" and colon is not None and case.children[-1] != colon:
+            edits.append(_Edit(colon.end_byte, colon.end_byte, b" " + marker))
+    return edits
+
+
+def _in_kernel(statement: Node, code: bytes) -> bool:
+    """Whether a statement stands in a ``__global__`` function itself."""
+    node: Node | None = statement
+    while node is not None and node.type != "function_definition":
+        node = node.parent
+    if node is None:
+        return False
+    body = node.child_by_field_name("body")
+    return b"__global__" in code[node.start_byte : body.start_byte if body else node.end_byte]
 
 
 def _apply(code: bytes, edits: list[_Edit]) -> bytes:

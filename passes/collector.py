@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ccc.analysis.regions import AnnotatedLoop, Path
+from ccc.analysis.paths import AnnotatedLoop, Path
 from ccc.ir.edit import (
     Copy,
     Emitter,
@@ -50,6 +50,10 @@ def share_of(plans: Sequence[Plan]) -> int:
     return max(sum(plan.stack.bytes for plan in plans), 4)
 
 
+def _move(register: Register) -> str:
+    return "mov.pred" if register.type == "pred" else f"mov.b{register.bits}"
+
+
 def _bytes(emit: Emitter, lanes: Register) -> Register:
     """Four bytes for each lane in a mask: the size of one context word of so many tasks."""
     return emit.define("shl.b32", "b32", emit.define("popc.b32", "b32", lanes), 2)
@@ -73,6 +77,7 @@ class Collector:
         self.base = fresh("b32")
         self.limit = fresh("b32")
         self.live = fresh("pred")
+        self.draining = fresh("pred")
         self.exit_number = fresh("b32")
         self.pending = [fresh("pred") for _ in plans]
         self.top = [fresh("b32") for _ in plans]
@@ -90,7 +95,7 @@ class Collector:
     def run(self) -> Instruction:
         """Do it; returns the instruction that computes the base of the warp's stack."""
         # Copies first, while the blocks still lead where they led.
-        onward = [self._owner_goes_on(plan) for plan in self.plans]
+        onward = [self._owner_goes_on(plan) for plan in self.plans if plan.path.parent is None]
         for number in range(len(self.plans)):
             self._emit_run(number)
             self._emit_collect(number)
@@ -138,6 +143,8 @@ class Collector:
         self._find_base(emit)
         emit.emit("add.s32", self.limit, self.base, self.full)
         emit.emit("mov.pred", self.live, ALL_LANES)
+        if len(self.plans) > 1:
+            emit.emit("mov.pred", self.draining, 0)
         for pending, top in zip(self.pending, self.top, strict=True):
             emit.emit("mov.pred", pending, 0)
             emit.emit("mov.b32", top, self.base)
@@ -189,18 +196,31 @@ class Collector:
 
     def _redirect_paths(self, onward: list[str]) -> None:
         """Lanes that come to a path take a snapshot and go on."""
-        for number, plan in enumerate(self.plans):
-            block, emit = self.block("snapshot")
-            for register, copy in plan.snapshot.items():
-                opcode = "mov.pred" if register.type == "pred" else f"mov.b{register.bits}"
-                emit.emit(opcode, copy, register)
-            for special, copy in plan.specials.items():
-                emit.emit(f"mov.{special.register.type}", copy, special)
-            emit.emit("mov.pred", self.pending[number], ALL_LANES)
-            entry = plan.path.entry
-            for source in list(self.facts.graph.predecessors(entry)):
-                retarget(self.function, self.facts.blocks[source], entry, block.label)
-            emit.emit("bra", onward[number])
+        outer = [number for number, plan in enumerate(self.plans) if plan.path.parent is None]
+        for number, target in zip(outer, onward, strict=True):
+            path = self.plans[number].path
+            snapshot = self._snapshot(number, {}, {}, target)
+            for source in list(self.facts.graph.predecessors(path.entry)):
+                if source not in path.blocks:
+                    retarget(self.function, self.facts.blocks[source], path.entry, snapshot)
+
+    def _snapshot(
+        self,
+        number: int,
+        registers: Mapping[Register, Register],
+        specials: Mapping[Special, Register],
+        onward: str,
+    ) -> str:
+        """A block that copies a task's context, from registers that may have other names here."""
+        plan = self.plans[number]
+        block, emit = self.block("snapshot")
+        for register, copy in plan.snapshot.items():
+            emit.emit(_move(register), copy, registers.get(register, register))
+        for special, copy in plan.specials.items():
+            emit.emit(f"mov.{special.register.type}", copy, specials.get(special, special))
+        emit.emit("mov.pred", self.pending[number], ALL_LANES)
+        emit.emit("bra", onward)
+        return block.label
 
     def _owner_goes_on(self, plan: Plan) -> str:
         """Where the lane that gave its task away continues its iteration."""
@@ -260,13 +280,36 @@ class Collector:
         tasks = emit.define("vote.sync.ballot.b32", "b32", pending, self.members)
         none = emit.define("setp.eq.b32", "pred", tasks, 0)
         some, emit_some = self.block("some")
-        last = number + 1 == len(self.plans)
-        emit.branch(none, self.check.label if last else self._after(number), some.label)
+        emit.branch(none, self._without_tasks(number), some.label)
+        if plan.path.repeats:
+            emit_some = self._stay(number, emit_some, tasks)
         if plan.discipline == "queue":
             self._emit_queue(number, emit_some, tasks)
         else:
             self._emit_merge(number, emit_some, tasks)
         self._emit_pop(number)
+
+    def _without_tasks(self, number: int) -> str:
+        """Where to go from a round without tasks: at the end, to what is left on the stack."""
+        onward = self.check.label if number + 1 == len(self.plans) else self._after(number)
+        if len(self.plans) == 1:
+            return onward
+        idle, emit_idle = self.block("idle")
+        rest, emit_rest = self.block("rest")
+        emit_idle.branch(self.draining, rest.label, onward)
+        left = emit_rest.define("setp.ne.b32", "pred", self.top[number], self.base)
+        emit_rest.branch(left, self.pop[number].label, onward)
+        return idle.label
+
+    def _stay(self, number: int, emit: Emitter, tasks: Register) -> Emitter:
+        """While every lane's task goes round, there is nothing to save or to fetch."""
+        stay, emit_stay = self.block("stay")
+        gather, emit_gather = self.block("gather")
+        full = emit.define("setp.eq.b32", "pred", tasks, self.members)
+        emit.branch(full, stay.label, gather.label)
+        emit_stay.emit("mov.pred", self.pending[number], 0)
+        emit_stay.emit("bra", self.run_blocks[number].label)
+        return emit_gather
 
     def _after(self, number: int) -> str:
         """Where all members go when this path has had its turn."""
@@ -327,7 +370,7 @@ class Collector:
         """Go to the path with the lanes that have a task now."""
         emit = self.emitter(self.taken)
         emit.emit("bar.warp.sync", self.members)
-        emit.branch(has, self.run_blocks[number].label, self._after(number))
+        emit.branch(has, self.run_blocks[number].label, self._landing(number))
 
     def _emit_merge(self, number: int, emit: Emitter, tasks: Register) -> None:
         """Idle lanes pop if that fills the warp; otherwise the lanes with a task push."""
@@ -342,22 +385,26 @@ class Collector:
         emit_saved.emit("mov.b32", top, total)
         emit_saved.emit("mov.pred", self.pending[number], 0)
         emit_saved.emit("bra", self._after(number))
-        self._fill(number, emit_fill, tasks, total)
+        self._fill(number, emit_fill, tasks)
 
-    def _fill(self, number: int, emit: Emitter, tasks: Register, total: Register) -> None:
-        """Lanes with a task keep it, all others pop one: there are enough for that."""
-        top, plan = self.top[number], self.plans[number]
-        emit.emit("sub.s32", top, total, self.full)
+    def _fill(self, number: int, emit: Emitter, tasks: Register) -> None:
+        """Lanes with a task keep it, the others pop one as long as there is one."""
+        top, plan, pending = self.top[number], self.plans[number], self.pending[number]
+        saved = emit.define("sub.s32", "b32", top, self.base)
+        idle = emit.define("sub.s32", "b32", self.full, _bytes(emit, tasks))
+        taken = emit.define("min.u32", "b32", saved, idle)
+        emit.emit("sub.s32", top, top, taken)
         others = emit.define("not.b32", "b32", tasks)
         emit.emit("and.b32", others, others, self.members)
         place = self._place(emit, others)
-        pops = emit.define("not.pred", "pred", self.pending[number])
-        emit.emit("mov.pred", self.pending[number], 0)
+        pops = emit.define("setp.lt.u32", "pred", place, taken)
+        keeps = emit.define("not.pred", "pred", pending)
+        emit.emit("and.pred", pops, pops, keeps)
+        has = emit.define("or.pred", "pred", pops, pending)
+        emit.emit("mov.pred", pending, 0)
         emit.emit("bar.warp.sync", self.members)
         self._load(plan, emit, pops, top, place)
-        everyone = self.emitter(self.taken)
-        everyone.emit("bar.warp.sync", self.members)
-        everyone.emit("bra", self.run_blocks[number].label)
+        self._run(number, has)
 
     def _emit_run(self, number: int) -> None:
         """The path, on registers of its own."""
@@ -369,20 +416,54 @@ class Collector:
             if register not in registers:
                 registers[register] = self.function.registers.fresh(register.type)
                 if register in self.facts.liveness.live_in(path.entry):
-                    opcode = "mov.pred" if register.type == "pred" else f"mov.b{register.bits}"
-                    emit.emit(opcode, registers[register], register)
-        labels = self._fresh_labels(path.region, "task")
+                    emit.emit(_move(register), registers[register], register)
+        inner = [n for n, other in enumerate(self.plans) if other.path.parent is path]
+        within = frozenset().union(*(self.plans[n].path.blocks for n in inner))
+        labels = self._fresh_labels(path.region - within, "task")
         sinks = {
-            target: self._after(number)
+            target: self._landing(number)
             for label in path.region
             for target in self.facts.graph.successors(label)
         }
         copy = Copy({**sinks, **labels}, registers, plan.specials)
+        for n in inner:
+            entry = self.plans[n].path.entry
+            copy.labels = {**copy.labels, entry: self.function.fresh_label("inner")}
         if path.task is not None:
             copy.keep = path.task.instructions.__contains__
-            copy.skips = _skips(path.task.skips, labels, sinks)
+            copy.skips = _skips(path.task.skips, copy.labels, sinks)
         emit.emit("bra", labels[path.entry])
-        self.function.blocks += copy.blocks(self.function, path.region)
+        self.function.blocks += copy.blocks(self.function, path.region - within)
+        for n in inner:
+            self._enter_inner(n, number, copy)
+        if path.repeats:
+            self._repeat(number, labels[path.entry])
+
+    def _enter_inner(self, number: int, outer: int, copy: Copy) -> None:
+        """In the task of an outer path: lanes that come to an inner one take a snapshot."""
+        path = self.plans[number].path
+        onward = self._landing(outer)
+        if not path.continuation and path.join is not None:
+            onward = copy.labels.get(path.join, onward)
+        snapshot = self._snapshot(number, copy.registers, copy.specials, onward)
+        self.function.blocks.append(Block(copy.labels[path.entry], [jump(snapshot)], named=False))
+
+    def _repeat(self, number: int, head: str) -> None:
+        """A task that goes round is a task again; its context is where the path left it."""
+        block, emit = self.block("repeat")
+        emit.emit("mov.pred", self.pending[number], ALL_LANES)
+        emit.emit("bra", self.collect[number].label)
+        path = self.plans[number].path
+        start = self.run_blocks[number]
+        for other in self.function.blocks:
+            if other is not start and other.label not in path.blocks:
+                retarget(self.function, other, head, block.label)
+
+    def _landing(self, number: int) -> str:
+        """Where a lane goes when its task is done, or it had none."""
+        if self.plans[number].path.repeats:
+            return self.collect[number].label
+        return self._after(number)
 
     def _defined(self, path: Path) -> list[Register]:
         needed = path.task.instructions if path.task else None
@@ -405,12 +486,20 @@ class Collector:
         some = emit.define("vote.sync.any.pred", "pred", self.live, self.members)
         drain, emit_drain = self.block("drain")
         emit.branch(some, self.again.label, drain.label)
-        for number, top in enumerate(self.top):
-            left = emit_drain.define("setp.ne.b32", "pred", top, self.base)
-            following, emit_following = self.block("drained")
-            emit_drain.branch(left, self.pop[number].label, following.label)
-            emit_drain = emit_following
-        self._emit_exits(emit_drain)
+        if any(plan.path.repeats for plan in self.plans):  # from now on any task is enough
+            emit_drain.emit("add.s32", self.limit, self.base, 4)
+        done, emit_done = self.block("done")
+        if len(self.plans) == 1:
+            left = emit_drain.define("setp.ne.b32", "pred", self.top[0], self.base)
+            emit_drain.branch(left, self.pop[0].label, done.label)
+        else:
+            emit_drain.emit("mov.pred", self.draining, ALL_LANES)
+            highest = emit_drain.define("max.u32", "b32", *self.top[:2])
+            for top in self.top[2:]:
+                emit_drain.emit("max.u32", highest, highest, top)
+            left = emit_drain.define("setp.ne.b32", "pred", highest, self.base)
+            emit_drain.branch(left, self.collect[0].label, done.label)
+        self._emit_exits(emit_done)
 
     def _emit_exits(self, emit: Emitter) -> None:
         """Every lane leaves by the exit that it had chosen, and sees what others wrote for it."""
@@ -433,7 +522,7 @@ class Collector:
 
 
 def _skips(
-    skips: dict[str, tuple[str, bool]], labels: dict[str, str], sinks: dict[str, str]
+    skips: Mapping[str, tuple[str, bool]], labels: Mapping[str, str], sinks: Mapping[str, str]
 ) -> dict[str, str]:
     """Where blocks of a copy go on whose branch is not needed."""
     return {

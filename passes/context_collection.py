@@ -53,7 +53,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ccc.analysis.regions import AnnotatedLoop, Path, find_paths
+from ccc.analysis.paths import AnnotatedLoop, Path
+from ccc.analysis.regions import find_paths
 from ccc.ir.nodes import Function, Instruction
 from ccc.passes.collector import Collector, Plan, share_of
 from ccc.passes.context_stack import ENTRIES, Stack, known_block_size, reserve_stack, words
@@ -61,7 +62,8 @@ from ccc.pipeline import Kernel, Pass, PathRecord
 from ccc.ptx.types import MAX_BLOCK_THREADS, WARP_SIZE
 
 NESTED = (
-    "it lies inside another path that is collected; nested paths are not collected in this version"
+    'its annotated loop lies inside a path of another one; annotate that loop "ccc for variable" '
+    'or "ccc while" to have its iterations collected'
 )
 
 
@@ -79,47 +81,48 @@ class ContextCollection(Pass):
 
     def run(self, kernel: Kernel) -> None:
         """Collect what can be collected, outer loops first."""
-        _refuse_nested(kernel)
+        _refuse_nested_loops(kernel)
         bases: list[Instruction] = []
         share = 0
-        while True:
-            _refresh(kernel)
-            chosen = [r for r in kernel.records if r.path.reason is None and not r.applied]
-            chosen = [r for r in chosen if r.reason is None]
-            if not chosen:
-                break
+        while chosen := _collectable(kernel):
             loop = _outermost(chosen)
-            mine = [r for r in chosen if r.path.loop is loop]
-            plan = _plan_stacks(kernel, mine, self.discipline)
-            if plan:
-                bases.append(Collector(kernel, loop, plan).run())
-                share = max(share, share_of(plan))
-                kernel.changed()
+            mine = [record for record in chosen if record.path.loop is loop]
+            mine.sort(key=lambda record: record.path.depth)
+            plans = _plan_stacks(kernel, mine, self.discipline)
+            if len(plans) < len(mine):
+                continue  # without the others, inner paths look different
+            bases.append(Collector(kernel, loop, plans).run())
+            share = max(share, share_of(plans))
+            kernel.changed()
         if bases:
             block = known_block_size(kernel.function, kernel.max_block)
             reserve_stack(kernel.function, share, -(-block // WARP_SIZE), bases)
             _promise_block_size(kernel.function, block, kernel.max_block)
-        for record in kernel.records:
-            record.reason = record.reason or record.path.reason
 
 
-def _refuse_nested(kernel: Kernel) -> None:
+def _refuse_nested_loops(kernel: Kernel) -> None:
     for inner in kernel.records:
         for outer in kernel.records:
-            collectable = outer.path.reason is None and inner is not outer
-            if collectable and inner.path.entry in outer.path.blocks:
+            inside = inner.path.entry in outer.path.blocks and inner.path.loop != outer.path.loop
+            if inside and outer.path.reason is None:
                 inner.reason = NESTED
 
 
-def _refresh(kernel: Kernel) -> None:
-    """Look at the paths again, after another loop was changed."""
-    found = {(p.marker.identifier, p.marker.kind, p.entry): p for p in find_paths(kernel.facts)}
+def _collectable(kernel: Kernel) -> list[PathRecord]:
+    """The paths that are still to be collected, looked at again now that others were."""
+    excluded = {record.path.key for record in kernel.records if record.reason}
+    found = {path.key: path for path in find_paths(kernel.facts, excluded)}
+    chosen = []
     for record in kernel.records:
-        key = (record.path.marker.identifier, record.path.marker.kind, record.path.entry)
-        if not record.applied and record.reason is None and key in found:
-            record.path = found[key]
+        if record.applied or record.reason:
+            continue
+        record.path = found.get(record.path.key, record.path)
+        record.reason = record.path.reason
+        if record.reason is None:
             for refine in kernel.refinements:
                 refine(record.path, kernel.facts)
+            chosen.append(record)
+    return chosen
 
 
 def _outermost(records: list[PathRecord]) -> AnnotatedLoop:
@@ -130,7 +133,8 @@ def _outermost(records: list[PathRecord]) -> AnnotatedLoop:
 def _plan_stacks(kernel: Kernel, records: list[PathRecord], discipline: str) -> list[Plan]:
     """Give each path its room on the stack; what does not fit is refused, with what to do.
 
-    All paths of a loop follow one discipline: ``auto`` takes ``queue`` if that has room for all.
+    All paths of a loop follow one discipline, except those that repeat: their tasks come back again
+    and again, so that lanes should keep theirs. ``auto`` takes ``queue`` if that has room for all.
     """
     function = kernel.function
     block = known_block_size(function, kernel.max_block)
@@ -139,13 +143,13 @@ def _plan_stacks(kernel: Kernel, records: list[PathRecord], discipline: str) -> 
         v.bytes or 0 for v in function.variables if v.space == "shared"
     )
     room = (kernel.shared_limit - used) // warps
-    entry_bytes = sum(_words(record.path) for record in records) * 4
     if discipline == "auto":
-        discipline = "queue" if entry_bytes * ENTRIES["queue"] <= room else "merge"
+        total = sum(_stack_bytes(record.path, "queue") for record in records)
+        discipline = "queue" if total <= room else "merge"
     plans: list[Plan] = []
     offset = 0
     for record in records:
-        needed = _words(record.path) * ENTRIES[discipline] * 4
+        needed = _stack_bytes(record.path, discipline)
         if offset + needed <= room:
             plans.append(_make_plan(function, record, discipline, offset))
             offset += needed
@@ -153,6 +157,14 @@ def _plan_stacks(kernel: Kernel, records: list[PathRecord], discipline: str) -> 
             fits = (kernel.shared_limit - used) // (offset + needed) * WARP_SIZE
             record.reason = _no_room(record.path, block, used + offset * warps, fits)
     return plans
+
+
+def _discipline_of(path: Path, discipline: str) -> str:
+    return "merge" if path.repeats else discipline
+
+
+def _stack_bytes(path: Path, discipline: str) -> int:
+    return _words(path) * ENTRIES[_discipline_of(path, discipline)] * 4
 
 
 def _words(path: Path) -> int:
@@ -183,6 +195,7 @@ def _make_plan(function: Function, record: PathRecord, discipline: str, offset: 
     snapshot = {register: fresh(register.type) for register in path.context}
     specials = {special: fresh(_plain(special.register.type)) for special in path.specials}
     context = (*snapshot.values(), *specials.values())
+    discipline = _discipline_of(path, discipline)
     stack = Stack(tuple(context), ENTRIES[discipline], offset)
     return Plan(record, discipline, stack, snapshot, specials)
 

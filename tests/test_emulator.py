@@ -116,7 +116,8 @@ def test_mathematics() -> None:
       int i = threadIdx.x;
       out[8 * i] = exp(x[i]); out[8 * i + 1] = log(fabs(x[i])); out[8 * i + 2] = sin(x[i]);
       out[8 * i + 3] = pow(fabs(x[i]), 1.25); out[8 * i + 4] = erfinv(sin(x[i]) * 0.99);
-      out[8 * i + 5] = sqrt(fabs(x[i])); out[8 * i + 6] = x[i] / 3; out[8 * i + 7] = fmod(x[i], 2.0);
+      out[8 * i + 5] = sqrt(fabs(x[i])); out[8 * i + 6] = x[i] / 3;
+      out[8 * i + 7] = fmod(x[i], 2.0);
       single[6 * i] = expf(y[i]); single[6 * i + 1] = logf(fabsf(y[i]));
       single[6 * i + 2] = sinf(y[i] * 1e5f); single[6 * i + 3] = powf(fabsf(y[i]), 1.25f);
       single[6 * i + 4] = erff(y[i]); single[6 * i + 5] = cosf(y[i]) / 3;

@@ -22,7 +22,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("ccc.pipeline", "ccc.emulator", "ccc.equivalence"),
     ("ccc.passes",),
     ("ccc.compiler",),
-    ("ccc.linemap", "ccc.pragmas", "ccc.toolchain", "ccc.graphs", "ccc.sample"),
+    ("ccc.linemap", "ccc.pragmas", "ccc.toolchain", "ccc.graphs", "ccc.sample", "ccc.png"),
     ("ccc.source", "ccc.gpu"),
     ("ccc.shim", "ccc.measure"),
     ("ccc.nvcc",),

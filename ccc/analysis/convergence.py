@@ -62,8 +62,8 @@ def _reason(facts: Facts, obstacles: set[str]) -> str:
     branches = [facts.blocks[label].terminator for label in sorted(obstacles)]
     at = next((f" (PTX line {b.span.line}: {b})" for b in branches if b), "")
     return (
-        "some lanes may pass by the annotated loop and wait at a barrier, or go round an outer loop, "
-        f"while the others are in it{at}"
+        "some lanes may pass by the annotated loop and wait at a barrier, or go round an outer "
+        f"loop, while the others are in it{at}"
     )
 
 

@@ -51,15 +51,18 @@ class Divergence:
         """Grow the set of divergent branches until it says of itself what it is."""
         while True:
             added = self._added_at_tops()
-            problem = Problem(
-                True, 0, 0, or_, lambda label, f: self._transfer(label, f | added.get(label, 0))
-            )
-            before, _ = solve(self._graph, set(), problem)
+            before, _ = solve(self._graph, set(), self._problem(added))
             self._top = {label: fact | added.get(label, 0) for label, fact in before.items()}
             found = {label for label in self._blocks if self._is_branch_divergent(label)}
             if found <= self.divergent_branches:
                 return
             self.divergent_branches |= found
+
+    def _problem(self, added: dict[str, int]) -> Problem[int]:
+        def transfer(label: str, fact: int) -> int:
+            return self._transfer(label, fact | added.get(label, 0))
+
+        return Problem(True, 0, 0, or_, transfer)
 
     def _bit(self, register: Register) -> int:
         return self._bits.setdefault(register, 1 << len(self._bits))

@@ -77,10 +77,9 @@ def natural_loops(graph: nx.DiGraph[str], tree: Dominators) -> list[Loop]:
     bodies: dict[str, set[str]] = {}
     latches: dict[str, set[str]] = {}
     for source, header in graph.edges:
-        if source in tree.parents or source == tree.root:
-            if tree.dominates(header, source):
-                latches.setdefault(header, set()).add(source)
-                bodies.setdefault(header, {header}).update(_body(graph, header, source))
+        if tree.dominates(header, source):
+            latches.setdefault(header, set()).add(source)
+            bodies.setdefault(header, {header}).update(_body(graph, header, source))
     loops = [Loop(h, frozenset(bodies[h]), frozenset(latches[h])) for h in bodies]
     return sorted(loops, key=lambda loop: (len(loop.blocks), loop.header))
 

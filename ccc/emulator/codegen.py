@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from ccc.emulator.forms import Array, Form, Operation
 from ccc.emulator.memory import Access
 from ccc.emulator.operands import FindSymbol, Names, Writer
-from ccc.emulator.program import BUILT_IN, Fork, Program, Table
+from ccc.emulator.program import BUILT_IN, Fork, Program, Table, is_set_apart
 from ccc.emulator.semantics import ACCESSES, operation_of
 from ccc.ir.nodes import (
     CARRY,
@@ -144,7 +144,7 @@ class _SegmentWriter(Writer):
             self.fail(f"{instruction.name} was reached", instruction, guard)
         elif instruction.name == "mov" and self.moves_parts(instruction):
             self.move_parts(instruction, guard)
-        elif instruction.name in ACCESSES:
+        elif instruction.row and instruction.row.name in ACCESSES:
             self.access(instruction, slot, guard)
         else:
             self.operation(instruction, guard)

@@ -30,15 +30,41 @@ NOTHING: dict[str, str] = {
     "applypriority": "there is no cache",
 }
 
+_ASYNCHRONOUS = (
+    "cp.async cp.async.commit_group cp.async.wait_all cp.async.wait_group cp.async.bulk "
+    "cp.reduce.async.bulk cp.async.bulk.prefetch cp.async.bulk.tensor cp.reduce.async.bulk.tensor "
+    "cp.async.bulk.prefetch.tensor cp.async.bulk.commit_group cp.async.bulk.wait_group st.async "
+    "st.bulk red.async cp.async.mbarrier.arrive mbarrier.init mbarrier.inval mbarrier.expect_tx "
+    "mbarrier.complete_tx mbarrier.arrive mbarrier.arrive_drop mbarrier.arrive.expect_tx "
+    "mbarrier.arrive_drop.expect_tx mbarrier.test_wait mbarrier.try_wait mbarrier.pending_count "
+    "tensormap.replace tensormap.cp_fenceproxy"
+)
+_CLUSTER = (
+    "mapa getctarank barrier.cluster clusterlaunchcontrol.try_cancel "
+    "clusterlaunchcontrol.query_cancel multimem.ld_reduce multimem.st multimem.red"
+)
+_MATRIX = "wmma.load wmma.store wmma.mma mma ldmatrix stmatrix movmatrix"
+_VIDEO = (
+    "vadd vsub vabsdiff vmin vmax vshl vshr vmad vset vadd2 vsub2 vavrg2 vabsdiff2 vmin2 vmax2 "
+    "vadd4 vsub4 vavrg4 vabsdiff4 vmin4 vmax4 vset2 vset4"
+)
+
 NOT_EMULATED: dict[str, str] = {
-    "discard": "it leaves memory undefined",
-    "createpolicy": "there is no cache, so it has no cache policies",
-    "mapa": "a cluster is one block",
-    "getctarank": "a cluster is one block",
-    "cp": "asynchronous copies are not modelled",
-    **dict.fromkeys(("tex", "tld4", "txq"), "there are no textures"),
-    **dict.fromkeys(("suq", "suld", "sust", "sured"), "there are no surfaces"),
-    **dict.fromkeys(("stacksave", "stackrestore", "alloca"), "frames have a fixed size"),
+    row: reason
+    for rows, reason in {
+        _ASYNCHRONOUS: "asynchronous copies and their barriers are not modelled",
+        _CLUSTER: "a cluster is one block of one device",
+        _MATRIX: "matrix units are not modelled",
+        _VIDEO: "video instructions are not modelled",
+        "tex tld4 txq istypep": "there are no textures",
+        "suq suld sust sured": "there are no surfaces",
+        "stacksave stackrestore alloca": "frames have a fixed size",
+        "createpolicy": "there is no cache, so it has no policies",
+        "discard": "it leaves memory undefined",
+        "griddepcontrol": "one grid runs at a time",
+        "setmaxnreg": "registers are not counted",
+    }.items()
+    for row in rows.split()
 }
 
 

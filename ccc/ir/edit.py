@@ -37,6 +37,22 @@ def make_explicit(function: Function) -> None:
             block.statements.append(jump(following.label))
 
 
+def falls_off_the_end(function: Function) -> bool:
+    """Whether control may run past the last block.
+
+    An empty one that nothing leads to is allowed there: it is a label for debuggers.
+    """
+    last = function.blocks[-1]
+    if last.terminator is not None:
+        return last.terminator.guard is not None
+    if last.statements or len(function.blocks) == 1:
+        return True
+    before = function.blocks[-2].terminator
+    named = [s.name for i in function.instructions if i.is_terminator for s in i.symbols()]
+    named += [label for labels in function.targets.values() for label in labels]
+    return before is None or before.guard is not None or last.label in named
+
+
 def remove_jumps_to_next(function: Function) -> None:
     """Undo :func:`make_explicit` where the target stands right behind."""
     for block, following in zip(function.blocks, function.blocks[1:], strict=False):

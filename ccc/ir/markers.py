@@ -14,9 +14,11 @@ from dataclasses import dataclass, field
 from ccc.errors import Span
 
 MARKER_PREFIX = "// ccc."
-KINDS = ("loop", "for", "then", "else")
-"""``loop`` stands before an annotated loop, ``for`` first in its body; ``then`` and ``else`` first
-in the arms of an annotated branch."""
+KINDS = ("loop", "for", "while", "variable", "then", "else", "case")
+"""``loop`` stands before an annotated loop; ``for``, ``while`` and ``variable`` first in the body
+of one, ``then`` and ``else`` in the arms of an annotated branch, ``case`` in those of a switch."""
+DIRECTIVES = {"then": "if", "else": "if", "case": "switch", "variable": "for variable"}
+"""The directive that makes a marker, where it has another name."""
 
 _MARKER = re.compile(r"//\s*ccc\.(\w+)\s+(\d+)\s+(\S+):(\d+):(\d+)((?:\s+\w+=\S+)*)\s*$")
 _UNSAFE = re.compile(rb"[^A-Za-z0-9_./+-]")

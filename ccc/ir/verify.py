@@ -5,12 +5,13 @@
    not.
 3. Every register that an instruction names is declared, with that type.
 4. Every instruction has as many operands as its row in the opcode table allows.
-5. The last block does not fall off the end of the function.
+5. Control does not run past the last block.
 """
 
 from __future__ import annotations
 
 from ccc.errors import CccError
+from ccc.ir.edit import falls_off_the_end
 from ccc.ir.nodes import CARRY, Block, Function, Instruction, Symbol
 from ccc.ptx.opcodes import Effect
 
@@ -32,8 +33,7 @@ def verify(function: Function) -> None:
         _check_terminators(block)
         for instruction in block.instructions:
             _check_instruction(function, instruction, set(labels))
-    last = function.blocks[-1].terminator
-    if last is None or last.guard is not None:
+    if falls_off_the_end(function):
         raise InvalidIR(f"{function.name}: control falls off the end of the function")
 
 

@@ -4,13 +4,15 @@ One row an instruction, under the sections of the PTX ISA manual. ``form`` is wr
 writes it, with optional operands in braces; ``roles`` says for each operand whether it is defined
 (``def``), read (``use``), an address that is read through or written through (``addr``), a branch
 target (``label``) or a part of a call (``call``: results, callee and arguments); ``?`` marks an
-operand that may be missing. The parser checks operand counts against it; def-use and liveness read the roles, divergence and the passes the
-effects, the cost model the unit, and the emulator has one function a row. An opcode that is not
-here is never guessed at: the function that holds it is left alone.
+operand that may be missing. The parser checks operand counts against it; def-use and liveness read
+the roles, divergence and the passes the effects, the cost model the unit, and the emulator has one
+function a row. An opcode that is not here is never guessed at: the function that holds it is left
+alone.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum, Flag, auto
 
@@ -51,6 +53,10 @@ class Unit(Enum):
 NONE, READ, WRITE = Effect.NONE, Effect.READ, Effect.WRITE
 ATOMIC = READ | WRITE
 PINNED = ATOMIC | Effect.OPAQUE
+MEETING = Effect.BARRIER | Effect.COLLECTIVE | Effect.FENCE
+ASYNC = PINNED | Effect.BARRIER | Effect.FENCE
+"""Begins, counts or awaits asynchronous work. That belongs to the thread that began it, so another
+lane cannot take it over: to whoever moves work between lanes it is like a barrier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,24 +78,38 @@ class Opcode:
 
 OPCODES: dict[str, Opcode] = {}
 
+_VARIANTS: dict[str, list[tuple[frozenset[str], Opcode]]] = {}
+"""For the first word of a row's name, its other words and the row; those with most words first."""
+
 _CARRY_WRITERS = frozenset({"add", "sub", "mad", "addc", "subc", "madc"})
 
 
 def op(
     names: str, form: str, roles: str, effects: Effect = NONE, unit: Unit = Unit.ALU, doc: str = ""
 ) -> None:
-    """Add one row for each of the ``names``; they share everything else."""
+    """Add one row for each of the ``names``; they share everything else.
+
+    A dotted name, such as ``bar.red``, is the row of those instructions only that have its words
+    among their modifiers. ``doc`` is the section's anchor; if it ends with "-", the name follows.
+    """
     operands = tuple(roles.split())
     required = sum(not role.endswith("?") for role in operands)
     operands = tuple(role.rstrip("?") for role in operands)
     for name in names.split():
-        anchor = f"{MANUAL}#{doc or 'integer-arithmetic-instructions-' + name}"
-        OPCODES[name] = Opcode(name, form, operands, required, effects, unit, anchor)
+        anchor = doc or "integer-arithmetic-instructions-"
+        anchor += re.sub(r"\W|_", "-", name) if anchor.endswith("-") else ""
+        row = Opcode(name, form, operands, required, effects, unit, f"{MANUAL}#{anchor}")
+        OPCODES[name] = row
+        first, *words = name.split(".")
+        variants = _VARIANTS.setdefault(first, [])
+        variants.append((frozenset(words), row))
+        variants.sort(key=lambda variant: -len(variant[0]))
 
 
 # 9.7.1 Integer arithmetic (the floating-point instructions of the same name share the row)
-op("add sub mul min max", "d, a, b{, c}", "def use use use?", unit=Unit.FMA)
-op("mad fma", "d, a, b, c", "def use use use", unit=Unit.FMA)
+op("add sub mul", "d, a, b", "def use use", unit=Unit.FMA)
+op("min max", "d, a, b{, c}", "def use use use?", unit=Unit.FMA)
+op("mad", "d, a, b, c", "def use use use", unit=Unit.FMA)
 op("mul24", "d, a, b", "def use use", unit=Unit.FMA)
 op("mad24 sad", "d, a, b, c", "def use use use", unit=Unit.FMA)
 op("div rem", "d, a, b", "def use use", unit=Unit.SFU)
@@ -97,90 +117,163 @@ op("abs neg", "d, a", "def use")
 op("popc clz bfind brev", "d, a", "def use", unit=Unit.SFU)
 op("fns", "d, mask, base, offset", "def use use use", unit=Unit.SFU)
 op("bfe", "d, a, b, c", "def use use use")
-op("bfi", "d, a, b, c, e", "def use use use use")
+op("bfi", "f, a, b, c, d", "def use use use use")
 op("bmsk szext", "d, a, b", "def use use")
 op("dp4a dp2a", "d, a, b, c", "def use use use", unit=Unit.FMA)
 # 9.7.2 Extended precision: CC.CF travels between neighbouring instructions
 _EXTENDED = "extended-precision-arithmetic-instructions-"
-op("addc subc", "d, a, b", "def use use", Effect.READS_CARRY, doc=_EXTENDED + "addc")
-op("madc", "d, a, b, c", "def use use use", Effect.READS_CARRY, Unit.FMA, _EXTENDED + "madc")
+op("addc subc", "d, a, b", "def use use", Effect.READS_CARRY, doc=_EXTENDED)
+op("madc", "d, a, b, c", "def use use use", Effect.READS_CARRY, Unit.FMA, _EXTENDED)
 # 9.7.3 Floating point
 _FLOAT = "floating-point-instructions-"
-op("testp", "p, a", "def use", doc=_FLOAT + "testp")
-op("copysign", "d, a, b", "def use use", doc=_FLOAT + "copysign")
-op("rcp sqrt rsqrt sin cos lg2 ex2 tanh", "d, a", "def use", unit=Unit.SFU, doc=_FLOAT + "rcp")
+op("testp", "p, a", "def use", doc=_FLOAT)
+op("copysign", "d, a, b", "def use use", doc=_FLOAT)
+op("fma", "d, a, b, c", "def use use use", unit=Unit.FMA, doc=_FLOAT)
+op("rcp sqrt rsqrt sin cos lg2 ex2 tanh", "d, a", "def use", unit=Unit.SFU, doc=_FLOAT)
 # 9.7.6 Comparison and selection
 _COMPARE = "comparison-and-selection-instructions-"
-op("set", "d, a, b{, c}", "def use use use?", doc=_COMPARE + "set")
-op("setp", "p|q, a, b{, c}", "def use use use?", doc=_COMPARE + "setp")
-op("selp slct", "d, a, b, c", "def use use use", doc=_COMPARE + "selp")
+op("set", "d, a, b{, c}", "def use use use?", doc=_COMPARE)
+op("setp", "p|q, a, b{, c}", "def use use use?", doc=_COMPARE)
+op("selp slct", "d, a, b, c", "def use use use", doc=_COMPARE)
 # 9.7.8 Logic and shift
 _LOGIC = "logic-and-shift-instructions-"
-op("and or xor", "d, a, b", "def use use", doc=_LOGIC + "and")
-op("not cnot", "d, a", "def use", doc=_LOGIC + "not")
-op("lop3", "d|p, a, b, c, lut{, q}", "def use use use use use?", doc=_LOGIC + "lop3")
-op("shf", "d, a, b, c", "def use use use", doc=_LOGIC + "shf")
-op("shl shr", "d, a, b", "def use use", doc=_LOGIC + "shl")
+op("and or xor", "d, a, b", "def use use", doc=_LOGIC)
+op("not cnot", "d, a", "def use", doc=_LOGIC)
+op("lop3", "d|p, a, b, c, lut{, q}", "def use use use use use?", doc=_LOGIC)
+op("shf", "d, a, b, c", "def use use use", doc=_LOGIC)
+op("shl shr", "d, a, b", "def use use", doc=_LOGIC)
 # 9.7.9 Data movement and conversion
 _MOVE = "data-movement-and-conversion-instructions-"
-op("mov", "d, a", "def use", doc=_MOVE + "mov")
-op("prmt", "d, a, b, c", "def use use use", doc=_MOVE + "prmt")
-op("cvt cvta", "d, a{, b}{, c}", "def use use? use?", doc=_MOVE + "cvt")
-op("isspacep", "p, a", "def use", doc=_MOVE + "isspacep")
-op("ld ldu", "d, [a]{, policy}", "def addr use?", READ, Unit.LSU, _MOVE + "ld")
-op("st", "[a], b{, policy}", "addr use use?", WRITE, Unit.LSU, _MOVE + "st")
-op("prefetch prefetchu discard applypriority", "[a]{, size}", "addr use?", NONE, Unit.LSU,
-   _MOVE + "prefetch")  # fmt: skip
-op("createpolicy", "d, a{, b}{, c}", "def use use? use?", doc=_MOVE + "createpolicy")
+op("mov", "d, a", "def use", doc=_MOVE)
+op("prmt", "d, a, b, c", "def use use use", doc=_MOVE)
+op("cvt", "d, a{, b}{, c}", "def use use? use?", doc=_MOVE)
+op("cvta", "d, a", "def use", doc=_MOVE)
+op("isspacep", "p, a", "def use", doc=_MOVE)
+op("ld ldu", "d, [a]{, policy}", "def addr use?", READ, Unit.LSU, _MOVE)
+op("st", "[a], b{, policy}", "addr use use?", WRITE, Unit.LSU, _MOVE)
+op("st.bulk", "[a], size, value", "addr use use", WRITE, Unit.LSU, _MOVE)
+_MULTIMEM = _MOVE + "multimem-ld-reduce-multimem-st-multimem-red"
+op("multimem.ld_reduce", "d, [a]", "def addr", READ, Unit.LSU, _MULTIMEM)
+op("multimem.st multimem.red", "[a], b", "addr use", ATOMIC, Unit.LSU, _MULTIMEM)
+op("prefetch prefetchu", "[a]", "addr", NONE, Unit.LSU, _MOVE + "prefetch-prefetchu")
+op("applypriority", "[a], size", "addr use", NONE, Unit.LSU, _MOVE)
+op("discard", "[a], size", "addr use", WRITE, Unit.LSU, _MOVE)
+op("createpolicy", "d, a{, b}{, c}", "def use use? use?", doc=_MOVE)
 op("shfl", "d|p, a, b, c{, mask}", "def use use use use?", Effect.COLLECTIVE, Unit.LSU,
    _MOVE + "shfl-sync")  # fmt: skip
-op("mapa getctarank", "d, a{, b}", "def use use?", doc=_MOVE + "mapa")
-op("cp", "[d], [a]{, b}{, c}{, e}{, f}", "addr addr use? use? use? use?", PINNED, Unit.LSU,
-   _MOVE + "cp-async")  # fmt: skip
+op("mapa", "d, a, b", "def use use", doc=_MOVE)
+op("getctarank", "d, a", "def use", doc=_MOVE)
+op("tensormap.replace", "[a]{, index}, b", "addr use use?", PINNED, Unit.LSU, _MOVE)
+op("cp.async", "[d], [a], size{, b}{, c}", "addr addr use use? use?", ASYNC, Unit.LSU, _MOVE)
+op("cp.async.commit_group cp.async.wait_all", "", "", ASYNC, Unit.LSU,
+   _MOVE + "cp-async-commit-group")  # fmt: skip
+op("cp.async.wait_group", "n", "use", ASYNC, Unit.LSU,
+   _MOVE + "cp-async-wait-group-cp-async-wait-all")  # fmt: skip
+op("cp.async.bulk", "[d], [a], size{, [mbar]}{, b}{, c}", "addr addr use use? use? use?", ASYNC,
+   Unit.LSU, _MOVE)  # fmt: skip
+op("cp.reduce.async.bulk", "[d], [a], size{, b}{, c}", "addr addr use use? use?", ASYNC, Unit.LSU,
+   _MOVE)  # fmt: skip
+op("cp.async.bulk.prefetch", "[a], size{, policy}", "addr use use?", ASYNC, Unit.LSU, _MOVE)
+op("cp.async.bulk.tensor cp.reduce.async.bulk.tensor", "[d], [a]{, b}{, c}{, e}{, f}",
+   "addr addr use? use? use? use?", ASYNC, Unit.LSU, _MOVE)  # fmt: skip
+op("cp.async.bulk.prefetch.tensor", "[a]{, b}{, c}", "addr use? use?", ASYNC, Unit.LSU, _MOVE)
+op("cp.async.bulk.commit_group", "", "", ASYNC, Unit.LSU, _MOVE)
+op("cp.async.bulk.wait_group", "n", "use", ASYNC, Unit.LSU, _MOVE)
+op("st.async", "[a], b, [mbar]", "addr use addr", ASYNC, Unit.LSU, _MOVE)
 # 9.7.10, 9.7.11 Texture and surface
-op("tex tld4", "d, [t, c]{, e}{, f}", "def addr use? use?", READ, Unit.TEX,
-   doc="texture-instructions-tex")  # fmt: skip
-op("txq suq", "d, [a]", "def addr", READ, Unit.TEX, "texture-instructions-txq")
-op("suld", "d, [a, b]", "def addr", READ, Unit.TEX, "surface-instructions-suld")
-op("sust sured", "[a, b], c", "addr use", WRITE, Unit.TEX, "surface-instructions-sust")
+_TEXTURE, _SURFACE = "texture-instructions-", "surface-instructions-"
+op("tex", "d|p, [t, c]{, b}{, e}{, f}{, g}", "def addr use? use? use? use?", READ, Unit.TEX,
+   _TEXTURE)  # fmt: skip
+op("tld4", "d|p, [t, c]{, e}{, f}", "def addr use? use?", READ, Unit.TEX, _TEXTURE)
+op("txq", "d, [a]{, lod}", "def addr use?", READ, Unit.TEX, _TEXTURE)
+op("istypep", "p, a", "def use", READ, Unit.TEX, _TEXTURE)
+op("suq", "d, [a]", "def addr", READ, Unit.TEX, _SURFACE)
+op("suld", "d, [a, b]", "def addr", READ, Unit.TEX, _SURFACE)
+op("sust", "[a, b], c", "addr use", WRITE, Unit.TEX, _SURFACE)
+op("sured", "[a, b], c", "addr use", ATOMIC, Unit.TEX, _SURFACE)
 # 9.7.12 Control flow
 _CONTROL = "control-flow-instructions-"
-op("bra", "target", "label", Effect.BRANCH, Unit.BRANCH, _CONTROL + "bra")
+op("bra", "target", "label", Effect.BRANCH, Unit.BRANCH, _CONTROL)
 op("brx", "index, targets", "use label", Effect.BRANCH, Unit.BRANCH, _CONTROL + "brx-idx")
 op("call", "{(ret),} f{, (a)}{, proto}", "call call? call? call?", Effect.CALL | PINNED,
-   Unit.BRANCH, _CONTROL + "call")  # fmt: skip
-op("ret", "", "", Effect.RETURN, Unit.BRANCH, _CONTROL + "ret")
-op("exit", "", "", Effect.EXIT, Unit.BRANCH, _CONTROL + "exit")
+   Unit.BRANCH, _CONTROL)  # fmt: skip
+op("ret", "", "", Effect.RETURN, Unit.BRANCH, _CONTROL)
+op("exit", "", "", Effect.EXIT, Unit.BRANCH, _CONTROL)
 # 9.7.13 Parallel synchronization and communication
 _SYNC = "parallel-synchronization-and-communication-instructions-"
-op("bar barrier", "a{, b}{, c}{, e}", "use use? use? use?",
-   Effect.BARRIER | Effect.COLLECTIVE | Effect.FENCE, Unit.BRANCH, _SYNC + "bar")  # fmt: skip
-op("bar.red barrier.red", "d, a{, b}{, p}", "def use use? use?",
-   Effect.BARRIER | Effect.COLLECTIVE | Effect.FENCE, Unit.BRANCH, _SYNC + "bar")  # fmt: skip
-op("membar fence", "{[a]}{, size}", "addr? use?", Effect.FENCE, Unit.LSU, _SYNC + "membar")
-op("atom", "d, [a], b{, c}{, policy}", "def addr use use? use?", ATOMIC, Unit.LSU, _SYNC + "atom")
-op("red", "[a], b{, policy}", "addr use use?", ATOMIC, Unit.LSU, _SYNC + "red")
+op("bar barrier", "a{, b}", "use use?", MEETING, Unit.BRANCH, _SYNC + "bar-barrier")
+op("bar.red barrier.red", "d, a{, b}, p", "def use use use?", MEETING, Unit.BRANCH,
+   _SYNC + "bar-barrier")  # fmt: skip
+op("barrier.cluster", "", "", MEETING, Unit.BRANCH, _SYNC)
+op("membar fence", "{[a]}{, size}", "addr? use?", Effect.FENCE, Unit.LSU, _SYNC + "membar-fence")
+op("atom", "d, [a], b{, c}{, policy}", "def addr use use? use?", ATOMIC, Unit.LSU, _SYNC)
+op("red", "[a], b{, policy}", "addr use use?", ATOMIC, Unit.LSU, _SYNC)
+op("red.async", "[a], b, [mbar]", "addr use addr", ASYNC, Unit.LSU, _SYNC)
 op("vote", "d, p{, mask}", "def use use?", Effect.COLLECTIVE, doc=_SYNC + "vote-sync")
 op("match", "d|p, a, mask", "def use use", Effect.COLLECTIVE, doc=_SYNC + "match-sync")
-op("activemask", "d", "def", Effect.COLLECTIVE, doc=_SYNC + "activemask")
+op("activemask", "d", "def", Effect.COLLECTIVE, doc=_SYNC)
 op("redux", "d, a, mask", "def use use", Effect.COLLECTIVE, doc=_SYNC + "redux-sync")
 op("elect", "d|p, mask", "def use", Effect.COLLECTIVE, doc=_SYNC + "elect-sync")
-# 9.7.19 Stack manipulation, 9.7.20 miscellaneous
+op("griddepcontrol", "", "", MEETING, Unit.BRANCH, _SYNC)
+op("mbarrier.init", "[a], count", "addr use", ASYNC, Unit.LSU, _SYNC)
+op("mbarrier.inval", "[a]", "addr", ASYNC, Unit.LSU, _SYNC)
+op("mbarrier.expect_tx mbarrier.complete_tx", "[a], count", "addr use", ASYNC, Unit.LSU, _SYNC)
+op("mbarrier.arrive mbarrier.arrive_drop", "state, [a]{, count}", "def addr use?", ASYNC, Unit.LSU,
+   _SYNC)  # fmt: skip
+op("mbarrier.arrive.expect_tx mbarrier.arrive_drop.expect_tx", "state, [a], count",
+   "def addr use", ASYNC, Unit.LSU, _SYNC + "mbarrier-arrive")  # fmt: skip
+op("cp.async.mbarrier.arrive", "[a]", "addr", ASYNC, Unit.LSU, _SYNC)
+op("mbarrier.test_wait mbarrier.try_wait", "p, [a], b{, time}", "def addr use use?", ASYNC,
+   Unit.LSU, _SYNC + "mbarrier-test-wait-mbarrier-try-wait")  # fmt: skip
+op("mbarrier.pending_count", "d, state", "def use", doc=_SYNC)
+op("tensormap.cp_fenceproxy", "[d], [a], size", "addr addr use", ASYNC | Effect.COLLECTIVE,
+   Unit.LSU, _SYNC)  # fmt: skip
+op("clusterlaunchcontrol.try_cancel", "[a], [mbar]", "addr addr", ASYNC, Unit.LSU, _SYNC)
+op("clusterlaunchcontrol.query_cancel", "d, response", "def use", doc=_SYNC)
+# 9.7.14 Warp-level matrices
+_MATRIX = "warp-level-matrix-"
+op("wmma.load", "d, [a]{, stride}", "def addr use?", READ | Effect.COLLECTIVE, Unit.LSU,
+   _MATRIX + "load-instruction-wmma-load")  # fmt: skip
+op("wmma.store", "[a], d{, stride}", "addr use use?", WRITE | Effect.COLLECTIVE, Unit.LSU,
+   _MATRIX + "store-instruction-wmma-store")  # fmt: skip
+op("wmma.mma", "d, a, b, c", "def use use use", Effect.COLLECTIVE, Unit.FMA,
+   _MATRIX + "instructions-wmma-mma")  # fmt: skip
+op("mma", "d, a, b, c{, e}{, f}", "def use use use use? use?", Effect.COLLECTIVE, Unit.FMA,
+   _MATRIX + "instructions-")  # fmt: skip
+op("ldmatrix", "r, [a]", "def addr", READ | Effect.COLLECTIVE, Unit.LSU,
+   _MATRIX + "load-instruction-")  # fmt: skip
+op("stmatrix", "[a], r", "addr use", WRITE | Effect.COLLECTIVE, Unit.LSU,
+   _MATRIX + "store-instruction-")  # fmt: skip
+op("movmatrix", "d, a", "def use", Effect.COLLECTIVE, Unit.LSU, _MATRIX + "transpose-instruction-")
+# 9.7.17 Stack manipulation
+_STACK = "stack-manipulation-instructions-"
+op("stacksave", "d", "def", Effect.OPAQUE, doc=_STACK)
+op("stackrestore", "a", "use", Effect.OPAQUE, doc=_STACK)
+op("alloca", "d, size{, align}", "def use use?", Effect.OPAQUE, doc=_STACK)
+# 9.7.18 Video
+_SCALAR, _SIMD = "scalar-video-instructions-", "simd-video-instructions-"
+op("vadd vsub vabsdiff vmin vmax", "d, a, b{, c}", "def use use use?",
+   doc=_SCALAR + "vadd-vsub-vabsdiff-vmin-vmax")  # fmt: skip
+op("vshl vshr", "d, a, b{, c}", "def use use use?", doc=_SCALAR + "vshl-vshr")
+op("vmad", "d, a, b, c", "def use use use", doc=_SCALAR)
+op("vset", "d, a, b{, c}", "def use use use?", doc=_SCALAR)
+op("vadd2 vsub2 vavrg2 vabsdiff2 vmin2 vmax2", "d, a, b, c", "def use use use",
+   doc=_SIMD + "vadd2-vsub2-vavrg2-vabsdiff2-vmin2-vmax2")  # fmt: skip
+op("vadd4 vsub4 vavrg4 vabsdiff4 vmin4 vmax4", "d, a, b, c", "def use use use",
+   doc=_SIMD + "vadd4-vsub4-vavrg4-vabsdiff4-vmin4-vmax4")  # fmt: skip
+op("vset2 vset4", "d, a, b, c", "def use use use", doc=_SIMD)
+# 9.7.19 Miscellaneous
 _MISC = "miscellaneous-instructions-"
-op("nanosleep", "t", "use", Effect.OPAQUE, doc=_MISC + "nanosleep")
-op("trap brkpt", "", "", PINNED, Unit.BRANCH, _MISC + "trap")
-op("pmevent", "a", "use", Effect.OPAQUE, doc=_MISC + "pmevent")
-op("stacksave", "d", "def", Effect.OPAQUE, doc="stack-manipulation-instructions-stacksave")
-op("stackrestore", "a", "use", Effect.OPAQUE, doc="stack-manipulation-instructions-stackrestore")
-op("alloca", "d, size{, align}", "def use use?", Effect.OPAQUE,
-   doc="stack-manipulation-instructions-alloca")  # fmt: skip
+op("nanosleep", "t", "use", Effect.OPAQUE, doc=_MISC)
+op("trap brkpt", "", "", PINNED, Unit.BRANCH, _MISC)
+op("pmevent", "a", "use", Effect.OPAQUE, doc=_MISC)
+op("setmaxnreg", "n", "use", Effect.COLLECTIVE | Effect.OPAQUE, doc=_MISC)
 
 
 def find_opcode(name: str, modifiers: tuple[str, ...]) -> Opcode | None:
     """The row for an instruction; None for an opcode that the table does not know."""
-    if name in ("bar", "barrier") and "red" in modifiers:
-        return OPCODES[f"{name}.red"]
-    return OPCODES.get(name)
+    words = set(modifiers)
+    return next((row for needed, row in _VARIANTS.get(name, ()) if needed <= words), None)
 
 
 def effects_of(row: Opcode, modifiers: tuple[str, ...]) -> Effect:

@@ -74,8 +74,10 @@ _special(BLOCK, "u32", *_dimensions("%ctaid", "%clusterid", "%cluster_ctaid"), "
 _special(
     GRID, "u32", *_dimensions("%ntid", "%nctaid", "%nclusterid", "%cluster_nctaid"),
     "%cluster_nctarank", "%total_smem_size", "%dynamic_smem_size", "%aggr_smem_size",
+    *(f"%reserved_smem_offset_{part}" for part in ("begin", "end", "cap", "0", "1")),
     *(f"%envreg{number}" for number in range(32)),
 )  # fmt: skip
+_special(GRID, "pred", "%is_explicit_cluster")
 _special(GRID, "u64", "%gridid", "%current_graph_exec")
 _special(TIME, "u32", "%clock", "%clock_hi", "%globaltimer_lo", "%globaltimer_hi")
 _special(TIME, "u32", *(f"%pm{number}" for number in range(8)))

@@ -1,0 +1,124 @@
+"""What a task takes along, and what its owner keeps doing.
+
+The *context* is what describes a task to another lane. Where the rest of the iteration needs what
+the path makes, that rest is the task's *continuation*.
+"""
+
+from __future__ import annotations
+
+from ccc.analysis.facts import Facts
+from ccc.analysis.memory import conflict, touches_local
+from ccc.analysis.paths import Path, Refused, at, instructions_of
+from ccc.analysis.slicing import Region, slice_region
+from ccc.ir.nodes import CARRY, Instruction, Register
+from ccc.ptx.opcodes import Effect
+from ccc.ptx.types import BLOCK, GRID
+
+CHEAP_SLICE = 8
+"""Most instructions of a path that its owner may run again for the sake of its next iteration."""
+
+
+def choose_continuation(path: Path, facts: Facts) -> None:
+    """Decide whether the rest of the iteration must run with the task.
+
+    Raises:
+        Refused: it must, and cannot.
+    """
+    defined = {r for i in instructions_of(path.blocks, facts) for r in i.defined()}
+    live = defined & facts.liveness.live_in(path.join) if path.join else defined
+    clash = conflict(instructions_of(path.blocks, facts), instructions_of(path.rest, facts))
+    path.continuation = bool(live) or clash or path.join is None
+    if not path.continuation:
+        return
+    tainted = facts.local_addresses
+    if any(touches_local(i, tainted) for i in instructions_of(path.rest, facts)):
+        raise Refused(
+            "the rest of the iteration would have to run with the path, but uses local memory"
+        )
+    region = Region(path.region, facts.graph)
+    path.task = slice_region(
+        region, facts.blocks, facts.reaching,
+        [i for i in instructions_of(path.region, facts) if _has_side_effect(i)],
+        lambda _sink: frozenset(), decide_sinks=False,
+    )  # fmt: skip
+    if path.parent is None:  # a lane in another path's task has no next iteration to think of
+        path.owner = slice_region(
+            region, facts.blocks, facts.reaching, [], facts.liveness.live_in, decide_sinks=True
+        )
+        _check_owner(path, facts)
+
+
+def _has_side_effect(instruction: Instruction) -> bool:
+    side = Effect.WRITE | Effect.FENCE | Effect.OPAQUE | Effect.CALL
+    # The parts of a call sequence belong to the call; results that nobody needs do no harm.
+    return bool(instruction.effects & side) or "param" in instruction.modifiers
+
+
+def _check_owner(path: Path, facts: Facts) -> None:
+    """The lane that gives a task away must get its next iteration's values by itself, cheaply."""
+    assert path.owner is not None
+    needed = path.owner.instructions
+    blocked = Effect.READ | Effect.WRITE | Effect.CALL | Effect.OPAQUE | Effect.FENCE
+    in_path = [i for i in instructions_of(path.blocks, facts) if i in needed]
+    culprit = next((i for i in in_path if i.effects & blocked or i.is_terminator), None)
+    if culprit is None and len(in_path) > CHEAP_SLICE:
+        culprit = in_path[0]
+    if culprit is not None:
+        raise Refused(
+            "the next iteration, or the code after the loop, needs a value that the path computes"
+            f"{at(culprit)}"
+        )
+    in_rest = [i for i in instructions_of(path.rest, facts) if i in needed]
+    culprit = next((i for i in in_rest if i.effects & blocked), None)
+    if culprit is not None:
+        raise Refused(
+            "the next iteration needs a value that is read after the path and may depend on what "
+            f"the path writes{at(culprit)}"
+        )
+
+
+def find_context(path: Path, facts: Facts) -> None:
+    """The registers and special registers that describe the task to another lane.
+
+    Raises:
+        Refused: something cannot be saved.
+    """
+    assert path.loop is not None
+    loop = path.loop.loop
+    needed = path.task.instructions if path.task else None
+    body = [i for i in instructions_of(path.region, facts) if needed is None or i in needed]
+    divergent = facts.divergence.divergent_at(path.entry)
+    context = []
+    for register in sorted(_exposed(path, facts, set(body)), key=lambda r: _natural(r.name)):
+        definitions = facts.reaching.at_top(path.entry, register)
+        varies = any(definition.label in loop.blocks for definition in definitions)
+        if varies or register in divergent:
+            if register == CARRY:
+                raise Refused("the path reads a carry flag that was set before it")
+            context.append(register)
+    path.context = tuple(context)
+    found = {s for i in body for s in i.specials() if s.register.varies not in (BLOCK, GRID)}
+    path.specials = tuple(sorted(found, key=lambda special: special.name))
+
+
+def _exposed(path: Path, facts: Facts, body: set[Instruction]) -> set[Register]:
+    """The registers that the task may read before it writes them: liveness in its region alone."""
+    live: dict[str, set[Register]] = {label: set() for label in path.region}
+    changed = True
+    while changed:
+        changed = False
+        for label in path.region:
+            followers = [live[s] for s in facts.graph.successors(label) if s in path.region]
+            found: set[Register] = set().union(*followers)
+            for instruction in reversed([i for i in facts.blocks[label].instructions if i in body]):
+                if instruction.guard is None:
+                    found.difference_update(instruction.defined())
+                found.update(instruction.used())
+            if found != live[label]:
+                live[label], changed = found, True
+    return live[path.entry]
+
+
+def _natural(name: str) -> tuple[str, int]:
+    prefix = name.rstrip("0123456789")
+    return prefix, int(name[len(prefix) :] or 0)

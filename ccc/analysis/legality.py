@@ -1,0 +1,92 @@
+"""Whether the rules allow a loop and a path to be collected."""
+
+from __future__ import annotations
+
+from ccc.analysis.callees import callee
+from ccc.analysis.convergence import gathering_points
+from ccc.analysis.facts import Facts
+from ccc.analysis.memory import conflict, local_escapes, touches_local
+from ccc.analysis.paths import AnnotatedLoop, Path, Refused, at, instructions_of
+from ccc.ir.nodes import Instruction
+from ccc.ptx.opcodes import Effect
+
+
+def check_loop(annotated: AnnotatedLoop, facts: Facts) -> None:
+    """What must hold for the loop, whatever its paths; found once for all of them.
+
+    Raises:
+        Refused: with the reason.
+    """
+    if annotated.gathering is None and annotated.reason is None:
+        try:
+            for instruction in instructions_of(annotated.loop.blocks, facts):
+                _check_collective(instruction, facts)
+            if not annotated.loop.exits(facts.graph):
+                raise Refused("the annotated loop never ends")
+            outcome = gathering_points(facts, annotated.loop)
+            if isinstance(outcome, str):
+                raise Refused(outcome)
+            annotated.gathering = outcome
+        except Refused as refusal:
+            annotated.reason = str(refusal)
+    if annotated.reason is not None:
+        raise Refused(annotated.reason)
+
+
+def _check_collective(instruction: Instruction, facts: Facts) -> None:
+    effects = instruction.effects
+    if effects & Effect.BARRIER:
+        raise Refused(f"there is a barrier in the annotated loop{at(instruction)}")
+    if effects & Effect.COLLECTIVE:
+        raise Refused(f"there is a warp-collective in the annotated loop{at(instruction)}")
+    if facts.callees.waits(instruction):
+        raise Refused(
+            f"the annotated loop calls {callee(instruction)}, which is not known to be free of "
+            f"barriers and warp-collectives{at(instruction)}"
+        )
+
+
+def check_instructions(path: Path, facts: Facts) -> None:
+    for instruction in instructions_of(path.blocks, facts):
+        effects = instruction.effects
+        if effects & (Effect.EXIT | Effect.RETURN):
+            raise Refused(f"the path ends the thread{at(instruction)}")
+        if instruction.name in ("alloca", "stacksave", "stackrestore"):
+            raise Refused(f"the path allocates on the thread's stack{at(instruction)}")
+        if facts.callees.knows_its_lane(instruction):
+            raise Refused(
+                f"the path calls {callee(instruction)}, which reads a register such as %tid.x; "
+                "declare it __forceinline__"
+            )
+    _check_local_memory(path, facts)
+
+
+def _check_local_memory(path: Path, facts: Facts) -> None:
+    """Local memory stays with its thread, so a task must not share it with what is no task.
+
+    Scratch memory that only the path uses is harmless: the lane that runs the task lends its own.
+    """
+    tainted = facts.local_addresses
+    if not tainted and not any(v.space == "local" for v in facts.function.variables):
+        return
+    inside: list[Instruction] = []
+    outside: list[Instruction] = []
+    for block in facts.function.blocks:
+        group = inside if block.label in path.blocks else outside
+        group += [i for i in block.instructions if touches_local(i, tainted)]
+    generic = [
+        i
+        for i in instructions_of(path.blocks, facts)
+        if i.space == "generic" and i.effects & (Effect.READ | Effect.WRITE)
+    ]
+    if generic and local_escapes(facts.function):
+        raise Refused(f"the path may access the thread's local memory{at(generic[0])}")
+    if inside and conflict(inside, outside):
+        raise Refused(
+            "the path shares local memory (an array of the thread's own) with code outside it"
+            f"{at(inside[0])}"
+        )
+    for instruction in instructions_of(path.blocks, facts):
+        stores = instruction.name in ("st", "red", "atom")
+        if stores and any(operand in tainted for operand in instruction.operands[1:]):
+            raise Refused(f"the path stores an address of local memory{at(instruction)}")

@@ -1,0 +1,86 @@
+"""What is known of annotated loops and of the paths in them.
+
+A *path* is a part of an annotated loop's iteration that only some lanes run: an arm of a branch, a
+case of a switch, or an inner loop whose trip count differs from lane to lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from ccc.analysis.convergence import Gathering
+from ccc.analysis.dominators import Loop
+from ccc.analysis.facts import Facts
+from ccc.analysis.slicing import Slice
+from ccc.ir.markers import Marker
+from ccc.ir.nodes import Instruction, Register, Special
+
+
+class Refused(Exception):
+    """Why a path cannot be collected; the message completes "left as it was: ..."."""
+
+
+@dataclass
+class AnnotatedLoop:
+    """A loop whose iterations the user declared independent."""
+
+    marker: Marker
+    loop: Loop
+    gathering: Gathering | None = None
+    reason: str | None = None
+
+
+@dataclass
+class Path:
+    """One path of an annotated loop.
+
+    ``blocks`` are the path's own, ``rest`` the blocks of the same iteration after it. A path that
+    ``repeats`` is a loop: a task comes back to the collection point after each of its iterations.
+    A path inside another that can be collected has that as ``parent``; then ``rest`` ends where the
+    parent's task ends. ``context`` lists the registers, ``specials`` the special registers, that
+    the task takes along. With a ``continuation`` the rest of the iteration runs with the task:
+    ``task`` says which instructions of ``blocks`` and ``rest`` that needs, ``owner`` which the lane
+    that gave the task away still runs for its own next iteration. ``reason`` is None if the path
+    can be collected.
+    """
+
+    marker: Marker
+    entry: str
+    repeats: bool = False
+    loop: AnnotatedLoop | None = None
+    parent: Path | None = None
+    blocks: frozenset[str] = frozenset()
+    rest: frozenset[str] = frozenset()
+    join: str | None = None
+    context: tuple[Register, ...] = ()
+    specials: tuple[Special, ...] = ()
+    continuation: bool = False
+    task: Slice | None = None
+    owner: Slice | None = None
+    reason: str | None = None
+
+    @property
+    def region(self) -> frozenset[str]:
+        """The blocks that the task runs."""
+        return self.blocks | self.rest if self.continuation else self.blocks
+
+    @property
+    def key(self) -> tuple[int, str, str]:
+        """What identifies it in its function, also after other paths were collected."""
+        return self.marker.identifier, self.marker.kind, self.entry
+
+    @property
+    def depth(self) -> int:
+        """How many paths it lies in."""
+        return self.parent.depth + 1 if self.parent else 0
+
+
+def instructions_of(labels: Iterable[str], facts: Facts) -> Iterator[Instruction]:
+    """The instructions of some blocks, in a fixed order."""
+    return (i for label in sorted(labels) for i in facts.blocks[label].instructions)
+
+
+def at(instruction: Instruction) -> str:
+    """Where a reason points to, in the PTX that was looked at."""
+    return f" (PTX line {instruction.span.line}: {instruction})"

@@ -1,0 +1,173 @@
+"""Random expressions without undefined behaviour: what each type can be made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from random import Random
+
+from ccc.fuzz.tree import TYPES, Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A template and the types of its parts; ``names`` are the variables it uses itself."""
+
+    type: str
+    text: str
+    parts: str = ""
+    weight: int = 2
+    names: tuple[str, ...] = ()
+
+
+FORMS = [
+    *(Form("u", f"($0 {o} $1)", "uu", 4) for o in ("+", "-", "*", "&", "|", "^")),
+    Form("u", "($0 << ($1 & 31))", "uu"),
+    Form("u", "($0 >> ($1 & 31))", "uu"),
+    Form("u", "($0 % ($1 | 1))", "uu"),
+    Form("u", "($0 / ($1 | 3))", "uu", 1),
+    Form("u", "min($0, $1)", "uu"),
+    Form("u", "max($0, $1)", "uu"),
+    Form("u", "(unsigned)__popc($0)", "u"),
+    Form("u", "(unsigned)__clz($0)", "u", 1),
+    Form("u", "__brev($0)", "u", 1),
+    Form("u", "__umulhi($0, $1)", "uu", 1),
+    Form("u", "__funnelshift_l($0, $1, $2)", "uuu", 1),
+    Form("u", "__byte_perm($0, $1, $2)", "uuu", 1),
+    Form("u", "($0 ? $1 : $2)", "buu", 4),
+    Form("u", "a[$0 & 255]", "u", 12),
+    Form("u", "((const uint4 *)a)[$0 & 63].z", "u", 1),
+    Form("u", "((const unsigned char *)a)[$0 & 1023]", "u", 1),
+    Form("u", "(unsigned)$0", "l"),
+    Form("u", "(unsigned)$0", "h"),
+    Form("u", "(unsigned)$0", "i"),
+    Form("u", "(unsigned)$0", "b", 1),
+    Form("u", "(unsigned)fminf(fabsf($0), 1000.0f)", "f"),
+    Form("u", "(unsigned)fmin(fabs($0), 1000.0)", "d", 1),
+    Form("u", "__float_as_uint($0)", "f", 1),
+    Form("u", "threadIdx.x", "", 1),
+    Form("u", "threadIdx.y", "", 1),
+    Form("u", "blockIdx.x", "", 1),
+    Form("u", "f_mix($0, $1)", "uu", 1),
+    Form("u", "f_fold($0, $1)", "uu", 1),
+    Form("u", "f_pick($0, $1)", "uu", 1),
+    Form("u", "f_carry($0, $1)", "uu", 1),
+    Form("u", "f_lane()", "", 1),
+    Form("u", "f_below()", "", 1),
+    *(Form("i", f"(int)((unsigned)$0 {o} (unsigned)$1)", "ii") for o in ("+", "-", "*")),
+    Form("i", "(int)$0", "u", 4),
+    Form("i", "($0 >> ($1 & 31))", "ii"),
+    Form("i", "($0 / (($1 & 15) + 2))", "ii", 1),
+    Form("i", "min($0, $1)", "ii"),
+    Form("i", "(int)fminf(fmaxf($0, -9.0f), 9.0f)", "f", 1),
+    *(Form("l", f"($0 {o} $1)", "ll", 3) for o in ("+", "-", "*", "^")),
+    Form("l", "((unsigned long long)$0 << 32 | $1)", "uu", 4),
+    Form("l", "((unsigned long long)$0 * $1)", "uu", 3),
+    Form("l", "($0 >> ($1 & 63))", "lu"),
+    Form("l", "($0 % ($1 | 1))", "ll", 1),
+    Form("l", "($0 ? $1 : $2)", "bll"),
+    Form("l", "__umul64hi($0, $1)", "ll", 1),
+    Form(
+        "l",
+        "(unsigned long long)((((unsigned __int128)$0 << 64 | $1) + "
+        "((unsigned __int128)$1 << 64 | $2)) >> 64)",
+        "lll",
+        1,
+    ),
+    Form("h", "(unsigned short)$0", "u", 4),
+    Form("h", "(unsigned short)($0 + $1)", "hh"),
+    Form("h", "(unsigned short)((unsigned)$0 * $1)", "hh"),
+    *(Form("b", f"($0 {o} $1)", "uu", 3) for o in ("<", ">=", "==", "!=")),
+    Form("b", "($0 < $1)", "ii", 2),
+    Form("b", "($0 > $1)", "ll", 2),
+    Form("b", "($0 < $1)", "ff", 3),
+    Form("b", "($0 >= $1)", "dd", 1),
+    Form("b", "($0 != $1)", "hh", 1),
+    Form("b", "($0 && $1)", "bb", 3),
+    Form("b", "($0 || $1)", "bb", 3),
+    Form("b", "!$0", "b", 2),
+    Form("b", "($0 & 1)", "u", 3),
+    Form("f", "b[$0 & 255]", "u", 12),
+    *(Form("f", f"($0 {o} $1)", "ff", 4) for o in ("+", "-", "*")),
+    Form("f", "($0 / (fabsf($1) + 1.5f))", "ff"),
+    Form("f", "sqrtf(fabsf($0))", "f"),
+    Form("f", "fminf($0, $1)", "ff"),
+    Form("f", "fmaf($0, $1, $2)", "fff"),
+    Form("f", "($0 ? $1 : $2)", "bff"),
+    Form("f", "(float)($0 & 4095)", "u"),
+    Form("f", "(float)$0", "d", 1),
+    Form("f", "__expf(fminf($0, 3.0f))", "f", 1),
+    Form("f", "f_root($0, $1)", "fu", 1),
+    Form("d", "(double)$0", "f", 4),
+    *(Form("d", f"($0 {o} $1)", "dd", 3) for o in ("+", "-", "*")),
+    Form("d", "sqrt(fabs($0))", "d", 1),
+    Form("d", "(double)$0", "u", 1),
+]
+
+LITERALS = {
+    "u": ("0u", "1u", "3u", "17u", "255u", "2654435761u", "0x80000001u"),
+    "i": ("0", "1", "-1", "7", "-100"),
+    "l": ("1ull", "0x123456789abcdefull", "4294967296ull"),
+    "h": ("(unsigned short)5", "(unsigned short)40000"),
+    "b": ("true", "false"),
+    "f": ("0.5f", "1.0f", "-1.25f", "3.0f"),
+    "d": ("0.25", "2.0", "-1.5"),
+}
+"""The first and shortest is what shrinking puts in the place of an expression."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What an expression may use: variables by type, and forms of the surroundings."""
+
+    variables: tuple[tuple[str, str], ...] = ()
+    forms: tuple[Form, ...] = ()
+    banned: frozenset[str] = frozenset()
+    """Texts that forms must not hold, such as functions that make a path uncollectable."""
+    by_type: dict[str, list[Form]] = field(default_factory=dict)
+
+    def choices(self, kind: str) -> list[Form]:
+        """The forms of a type, each as often as it weighs."""
+        if kind not in self.by_type:
+            self.by_type[kind] = [
+                form
+                for form in (*FORMS, *self.forms)
+                if form.type == kind and not any(word in form.text for word in self.banned)
+                for _ in range(form.weight)
+            ]
+        return self.by_type[kind]
+
+    def of_type(self, kind: str) -> list[str]:
+        """The variables of a type."""
+        return [name for name, type_ in self.variables if type_ == kind]
+
+    def declare(self, name: str, kind: str) -> Scope:
+        """With one more variable."""
+        return Scope((*self.variables, (name, kind)), self.forms, self.banned, self.by_type)
+
+    def extend(self, *forms: Form) -> Scope:
+        """With more forms."""
+        return Scope(self.variables, (*self.forms, *forms), self.banned)
+
+
+def expression(random: Random, scope: Scope, kind: str, depth: int) -> Expr:
+    """A random expression of a type, at most ``depth`` operations deep."""
+    own = scope.of_type(kind)
+    if own and random.random() < (0.35 if depth > 0 else 0.8):
+        name = own[random.randrange(len(own))]
+        return Expr(kind, name, names=(name,))
+    if depth <= 0:
+        return leaf(random, scope, kind)
+    forms = scope.choices(kind)
+    form = forms[random.randrange(len(forms))]
+    parts = tuple(expression(random, scope, part, depth - 1) for part in form.parts)
+    return Expr(kind, form.text, parts, form.names)
+
+
+def leaf(random: Random, scope: Scope, kind: str) -> Expr:
+    """A variable of another type, converted, or a literal."""
+    if kind != "b" and scope.variables and random.random() < 0.6:
+        name, other = scope.variables[random.randrange(len(scope.variables))]
+        if not (other in "fd" and kind in "uilh"):  # converting those may overflow
+            return Expr(kind, f"({TYPES[kind]}){name}", names=(name,))
+    texts = LITERALS[kind]
+    return Expr(kind, texts[random.randrange(len(texts))])

@@ -1,0 +1,97 @@
+"""Cuckoo hashing: tables built by a loop and by a recursive function; see ``kernel.cu``.
+
+D. A. Alcantara et al.: Real-Time Parallel Hashing on the GPU, 2009, with the whole table in global
+memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccc.errors import CccError
+
+SIZES = {"gpu": 100_000_000, "emulator": 12_000}
+BLOCK = 256
+LOAD = 0.9
+EMPTY = np.uint64(0xFFFFFFFF_FFFFFFFF)
+FORMS = ("loop", "recursive")
+
+
+def inputs(size: int, seed: int) -> dict[str, Any]:
+    """Pairs of distinct keys and random values, and an empty table that they fill to ``LOAD``.
+
+    Args:
+        size: how many pairs.
+        seed: what they are drawn from.
+
+    Returns:
+        ``pairs`` (size,) and ``table`` (size / LOAD,), uint64, the key in the upper half;
+        ``values`` (size,), uint32, and ``lost`` (1,), int32, all 0.
+    """
+    # A random start and steps of an odd size: distinct numbers, which the mixing keeps distinct.
+    start, step = np.random.default_rng(seed).integers(0, 2**32, 2, np.uint32)
+    keys = _mixed(np.arange(size + 1, dtype=np.uint32) * (step | np.uint32(1)) + start)
+    keys = keys[keys != np.uint32(0xFFFFFFFF)][:size]  # that key marks an empty slot
+    values = _mixed(keys) >> np.uint32(1)  # 31 bits: none is the mark of a missing key
+    return {
+        "pairs": keys.astype(np.uint64) << np.uint64(32) | values,
+        "table": np.full(int(size / LOAD) + 1, EMPTY),
+        "values": np.zeros(size, np.uint32),
+        "lost": np.zeros(1, np.int32),
+    }
+
+
+def _mixed(numbers: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """A one-to-one function of 32-bit numbers that look random."""
+    for factor in (0x7FEB352D, 0x846CA68B):
+        numbers = (numbers ^ numbers >> np.uint32(16)) * np.uint32(factor)
+    return numbers ^ numbers >> np.uint32(15)
+
+
+def run(module: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    """Build a table with each form, and look up every key in it.
+
+    Which of its slots a pair ends in depends on the order of the insertions, so that the tables
+    themselves are no outputs.
+
+    Returns:
+        For both forms: ``values_..`` (pairs,), uint32, what was found for each key, 0xFFFFFFFF
+        where nothing was; ``lost_..`` (1,), int32, the pairs that found no slot; ``stored_..``, the
+        slots in use.
+    """
+    outputs: dict[str, Any] = {}
+    for form in FORMS:
+        table, values, lost = (inputs[name].copy() for name in ("table", "values", "lost"))
+        pairs = inputs["pairs"]
+        sizes = np.int32(pairs.size), np.uint32(table.size)
+        _launch(module, f"insert_{form}", pairs.size, (*sizes, pairs, table, lost))
+        _launch(module, "retrieve", pairs.size, (*sizes, pairs, table, values))
+        outputs[f"values_{form}"] = values
+        outputs[f"lost_{form}"] = lost
+        outputs[f"stored_{form}"] = np.int64(int((table != EMPTY).sum()))
+    return outputs
+
+
+def _launch(module: Any, name: str, count: int, arguments: tuple[Any, ...]) -> None:
+    """As many blocks as the device holds at once, or fewer where there is less to do."""
+    blocks = min(module.resident_blocks(name, BLOCK), -(-count // BLOCK))
+    module.get_function(name)((blocks,), (BLOCK,), arguments)
+
+
+def check(inputs: dict[str, NDArray[Any]], outputs: dict[str, NDArray[Any]]) -> None:
+    """Every key was found with its value, and the table holds nothing else.
+
+    Raises:
+        CccError: a pair is lost or wrong, or a slot is in use that should not be.
+    """
+    pairs = inputs["pairs"]
+    for form in FORMS:
+        if lost := int(outputs[f"lost_{form}"][0]):
+            raise CccError(f"{form}: {lost} pairs found no slot; take another --seed")
+        if (wrong := np.flatnonzero(outputs[f"values_{form}"] != pairs.astype(np.uint32))).size:
+            raise CccError(f"{form}: pair {wrong[0]} is not in any of its slots ({wrong.size} are not)")
+        if (stored := int(outputs[f"stored_{form}"])) != pairs.size:
+            raise CccError(f"{form}: the table holds {stored} pairs instead of {pairs.size}")

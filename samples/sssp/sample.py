@@ -1,0 +1,100 @@
+"""Single-source shortest paths, two kernel launches a round; see ``kernel.cu``.
+
+P. Harish, P. J. Narayanan: Accelerating Large Graph Algorithms on the GPU Using CUDA, 2007. As in
+that paper, weights are random integers from 1 to 10.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccc.errors import CccError
+from ccc.graphs import read_graph, rmat
+
+SIZES = {"gpu": 20, "emulator": 13}
+BLOCK = 256
+HEAVIEST = 10
+UNREACHED = np.iinfo(np.int32).max
+
+
+def inputs(size: int, seed: int, graph: str | Path | None = None) -> dict[str, Any]:
+    """A graph with weights, and costs that know the source only.
+
+    Args:
+        size: log2 of the number of vertices of the R-MAT graph that is made without ``graph``.
+        seed: what that graph and the weights are drawn from.
+        graph: a file that ``ccc.graphs.read_graph`` reads, taken instead.
+
+    Returns:
+        ``indptr`` (vertices + 1,), ``indices`` and ``weights`` (edges,), ``costs`` (vertices,): 0
+        at the source, the vertex of largest out-degree, ``UNREACHED`` elsewhere; ``changed`` (1,).
+        All int32. ``mask`` (vertices / 32,), uint32: the bit of the source.
+    """
+    csr = rmat(size, seed=seed) if graph is None else read_graph(graph)
+    if csr.edges > np.iinfo(np.int32).max:
+        raise CccError(f"the kernel counts edges in 32 bits, and the graph has {csr.edges}")
+    source = csr.largest()
+    costs = np.full(csr.vertices, UNREACHED, np.int32)
+    costs[source] = 0
+    mask = np.zeros(-(-csr.vertices // 32), np.uint32)
+    mask[source // 32] = 1 << source % 32
+    return {
+        "indptr": csr.indptr.astype(np.int32),
+        "indices": csr.indices,
+        "weights": np.random.default_rng(seed).integers(1, HEAVIEST + 1, csr.edges, np.int32),
+        "costs": costs,
+        "mask": mask,
+        "changed": np.zeros(1, np.int32),
+    }
+
+
+def run(module: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    """Repeat both kernels until no cost falls.
+
+    Returns:
+        ``costs`` (vertices,), int32; ``rounds``, how often the two kernels ran. Both are the same
+        in every order: costs are integers, and the least offer counts.
+    """
+    relax, settle = module.get_function("relax"), module.get_function("settle")
+    costs, offers, mask = (inputs[name].copy() for name in ("costs", "costs", "mask"))
+    changed = inputs["changed"].copy()
+    graph = [inputs[name] for name in ("indptr", "indices", "weights")]
+    vertices, needed = np.int32(costs.size), -(-costs.size // BLOCK)
+    blocks = {name: min(module.resident_blocks(name, BLOCK), needed) for name in ("relax", "settle")}
+    rounds, again = 0, True
+    while again:
+        changed.fill(0)
+        relax((blocks["relax"],), (BLOCK,), (vertices, mask, *graph, costs, offers))
+        mask.fill(0)
+        settle((blocks["settle"],), (BLOCK,), (vertices, offers, costs, mask, changed))
+        rounds, again = rounds + 1, bool(int(changed[0]))
+    return {"costs": costs, "rounds": np.int32(rounds)}
+
+
+def check(inputs: dict[str, NDArray[Any]], outputs: dict[str, NDArray[Any]]) -> None:
+    """Prove the costs right without searching again.
+
+    They are when the source costs nothing, no edge offers less than its end costs, and every other
+    vertex that was reached has an edge that offers just what it costs: weights are positive, so
+    that such edges lead back to the source.
+
+    Raises:
+        CccError: one of these does not hold somewhere.
+    """
+    costs = outputs["costs"].astype(np.int64)
+    ends = inputs["indices"]
+    sources = np.repeat(np.arange(costs.size), np.diff(inputs["indptr"]))
+    offers = np.where(costs[sources] == UNREACHED, UNREACHED, costs[sources] + inputs["weights"])
+    if (lower := np.flatnonzero(offers < costs[ends])).size:
+        edge = lower[0]
+        raise CccError(f"costs[{ends[edge]}] is {costs[ends[edge]]}, but an edge offers {offers[edge]}")
+    reached = inputs["costs"] == 0
+    reached[ends[(offers == costs[ends]) & (offers != UNREACHED)]] = True
+    if (costs[inputs["costs"] == 0] != 0).any():
+        raise CccError("the source does not cost 0")
+    if (lost := np.flatnonzero((costs != UNREACHED) & ~reached)).size:
+        raise CccError(f"costs[{lost[0]}] is {costs[lost[0]]}, and no edge offers that")

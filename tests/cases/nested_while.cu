@@ -1,0 +1,14 @@
+// run: grid=2 block=64 args=s32:300 u32[301]~0:12 u32[300]=0 u32[16]=0
+// As in a breadth-first search: some lanes have a list to walk, and the lists differ in length.
+extern "C" __global__ void k(int n, const unsigned *x, unsigned *y, unsigned *z) {
+#pragma ccc for
+    for (int i = threadIdx.x + blockIdx.x * blockDim.x; i < n; i += blockDim.x * gridDim.x) {
+        unsigned count = x[i];
+#pragma ccc if
+        if (count % 3 != 1) {
+#pragma ccc for variable
+            for (unsigned j = 0; j < count; ++j) atomicAdd(&z[(i + j) % 16], count + j);
+            y[i] = count;
+        }
+    }
+}
