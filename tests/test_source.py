@@ -207,7 +207,7 @@ def test_continued_and_commented_pragmas() -> None:
         ("if prb(.5)", '4:16: error: unknown clause "prb"; did you mean "prob"?'),
         ("if prob(.5) prob(.5)", '4:25: error: clause "prob" is given twice'),
         ("if reduction(+: s)", 'clause "reduction" does not belong to "ccc if"'),
-        ("for prob(.5)", 'it belongs to "ccc if" and "ccc switch"'),
+        ("for prob(.5)", 'it belongs to "ccc if" and "ccc for variable"'),
         ("if prob(1.5)", "4:21: error: a probability lies between 0 and 1; this is 1.5"),
         ("if prob(-0.1)", "this is -0.1"),
         ("if prob(1/8)", "write 1.0/8"),
@@ -252,7 +252,7 @@ def test_wrong_places(body: str, expected: str) -> None:
 
 
 def test_a_path_outside_of_any_loop() -> None:
-    said = complaint("void f() {\n  #pragma ccc if\n  if (a) b();\n}\n")
+    said = complaint("__global__ void f() {\n  #pragma ccc if\n  if (a) b();\n}\n")
     assert said.startswith('k.cu:2:3: error: "ccc if" must stand inside a loop')
 
 
@@ -264,26 +264,36 @@ def test_all_errors_are_told_at_once() -> None:
     ]
 
 
+def test_a_path_of_a_device_function_may_be_inlined_into_a_loop() -> None:
+    function = "__device__ void f() {\n#pragma ccc if\nif (a) b();\n}\n"
+    marked = mark(function + loop("f();"), "k.cu")
+    assert [m.kind for m in markers(marked)] == ["then", "loop", "for"]
+    assert marked.warnings == []
+
+
 @pytest.mark.parametrize(
-    ("directive", "statement"),
-    [("for variable", "for (;;) b();"), ("while", "while (a) b();"), ("switch", "switch (a) {}")],
+    ("directive", "statement", "expected"),
+    [
+        ("for variable", "for (;;) b();", ["loop", "variable"]),
+        ("while", "while (a) b();", ["loop", "while"]),
+        ("while", "do b(); while (a);", ["loop", "while"]),
+        (
+            "switch",
+            "switch (a) { case 1: b(); case 2: case 3: { c(); } break; default: d(); }",
+            ["case", "case", "case"],
+        ),
+    ],
 )
-def test_directives_to_come(directive: str, statement: str) -> None:
-    text = loop(f"#pragma ccc if\nif (a) b();\n#pragma ccc {directive}\n{statement}")
-    marked = mark(text, "k.cu")
-    (warning,) = marked.warnings
-    assert f'"ccc {directive}" is not supported by this version' in warning.message
-    assert str(warning.span) == "k.cu:6:1"
-    assert len(marked.annotations) == 2
+def test_other_paths(directive: str, statement: str, expected: list[str]) -> None:
+    marked = mark(loop(f"#pragma ccc {directive}\n{statement}"), "k.cu")
+    assert [m.kind for m in markers(marked)] == ["loop", "for", *expected]
+    assert marked.warnings == []
 
 
-def test_paths_of_a_loop_that_is_not_supported_yet() -> None:
-    marked = mark(
-        "void f() {\n#pragma ccc while\nwhile (a)\n#pragma ccc if\nif (b) c();\n}", "k.cu"
-    )
-    assert len(marked.warnings) == 1
-    assert not marked.annotations
-    assert "asm" not in marked.text
+@pytest.mark.parametrize("directive", ["recursion", "grid_stride"])
+def test_directives_to_come(directive: str) -> None:
+    (warning,) = mark(f"#pragma ccc {directive}\n__global__ void f() {{}}\n", "k.cu").warnings
+    assert f'"ccc {directive}" is not supported by this version' in str(warning)
 
 
 def test_a_loop_without_paths_is_left_alone() -> None:

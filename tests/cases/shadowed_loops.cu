@@ -1,4 +1,4 @@
-// run: grid=2 block=64 args=s32:20 u32[2560]~0:100 u32[2560]=0
+// run: grid=2 block=64 args=s32:10 u32[1280]~0:100 u32[1280]=0
 // The annotated loop is the inner one of two.
 extern "C" __global__ void k(int n, const unsigned *x, unsigned *y) {
     int t = threadIdx.x + blockIdx.x * blockDim.x;

@@ -1,4 +1,4 @@
-// run: grid=2 block=64 args=s32:40 u32[128]~0:1000000 u32[5120]=0
+// run: grid=2 block=64 args=s32:16 u32[128]~0:1000000 u32[2048]=0
 // The counter is the same in every lane, but not in every iteration: it is context.
 extern "C" __global__ void k(int n, const unsigned *x, unsigned *y) {
     unsigned t = threadIdx.x + blockIdx.x * blockDim.x;

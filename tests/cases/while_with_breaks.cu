@@ -1,4 +1,4 @@
-// run: grid=2 block=96 args=s32:400 u32[400]~0:1000 u32[400]=0 u32[400]=0
+// run: grid=2 block=96 args=s32:250 u32[250]~0:1000 u32[250]=0 u32[250]=0
 // A loop with several ways out, and stores of its own.
 extern "C" __global__ void k(int n, const unsigned *x, unsigned *y, unsigned *z) {
     if (threadIdx.x % 7 == 3) return;
