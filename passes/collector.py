@@ -76,6 +76,7 @@ class Collector:
         self.full = fresh("b32")
         self.base = fresh("b32")
         self.limit = fresh("b32")
+        self.enough = fresh("b32")
         self.live = fresh("pred")
         self.draining = fresh("pred")
         self.exit_number = fresh("b32")
@@ -142,6 +143,8 @@ class Collector:
         emit.emit("mov.b32", self.full, _bytes(emit, self.members))
         self._find_base(emit)
         emit.emit("add.s32", self.limit, self.base, self.full)
+        if any(plan.path.repeats for plan in self.plans):
+            emit.emit("mov.b32", self.enough, self.full)
         emit.emit("mov.pred", self.live, ALL_LANES)
         if len(self.plans) > 1:
             emit.emit("mov.pred", self.draining, 0)
@@ -302,13 +305,17 @@ class Collector:
         return idle.label
 
     def _stay(self, number: int, emit: Emitter, tasks: Register) -> Emitter:
-        """While every lane's task goes round, there is nothing to save or to fetch."""
+        """While every lane's task goes round, there is nothing to save or to fetch.
+
+        In the end, when nothing is left to fetch, that holds for any number of lanes.
+        """
         stay, emit_stay = self.block("stay")
         gather, emit_gather = self.block("gather")
-        full = emit.define("setp.eq.b32", "pred", tasks, self.members)
-        emit.branch(full, stay.label, gather.label)
+        mine = emit.define("mov.pred", "pred", self.pending[number])
+        enough = emit.define("setp.ge.u32", "pred", _bytes(emit, tasks), self.enough)
+        emit.branch(enough, stay.label, gather.label)
         emit_stay.emit("mov.pred", self.pending[number], 0)
-        emit_stay.emit("bra", self.run_blocks[number].label)
+        emit_stay.branch(mine, self.run_blocks[number].label, self._landing(number))
         return emit_gather
 
     def _after(self, number: int) -> str:
@@ -488,6 +495,7 @@ class Collector:
         emit.branch(some, self.again.label, drain.label)
         if any(plan.path.repeats for plan in self.plans):  # from now on any task is enough
             emit_drain.emit("add.s32", self.limit, self.base, 4)
+            emit_drain.emit("mov.b32", self.enough, 4)
         done, emit_done = self.block("done")
         if len(self.plans) == 1:
             left = emit_drain.define("setp.ne.b32", "pred", self.top[0], self.base)

@@ -14,11 +14,12 @@ from typing import Any, TypeAlias
 from ccc.emulator.forms import Array, Form, Operation
 from ccc.emulator.memory import Access
 from ccc.emulator.operands import FindSymbol, Names, Writer
-from ccc.emulator.program import BUILT_IN, Fork, Program, Table, is_set_apart
+from ccc.emulator.program import Call, Fork, Program, Table, is_set_apart
 from ccc.emulator.semantics import ACCESSES, operation_of
 from ccc.ir.nodes import (
     CARRY,
     Address,
+    Guard,
     Instruction,
     Negated,
     Operand,
@@ -28,7 +29,6 @@ from ccc.ir.nodes import (
     Vector,
 )
 from ccc.ptx.opcodes import Effect
-from ccc.ptx.types import TYPES
 
 RunSegment: TypeAlias = Callable[[Any, Any, list[Array]], Any]
 
@@ -88,7 +88,7 @@ class _SegmentWriter(Writer):
         if self.segment.arrived:
             call = self.segment.arrived
             formals = [variable.name for variable in call.callee.function.results]
-            self.copy_frames(formals, call.results, into_callee=False)
+            self.copy_frames(call, formals, call.results, into_callee=False)
         for slot, instruction in enumerate(self.segment.instructions, self.first_slot):
             self.instruction(instruction, slot)
         result = self.decision()
@@ -116,13 +116,15 @@ class _SegmentWriter(Writer):
         """What the end of the segment needs to know."""
         end = self.segment.end
         if isinstance(end, Fork):
-            guard = end.guard
-            return self.read(Negated(guard.register) if guard.negated else guard.register, "pred")[
-                0
-            ]
+            return self.condition(end.guard)[0]
         if isinstance(end, Table):
             return self.read(end.index, "u32")[0]
         return "None"
+
+    def condition(self, guard: Guard) -> tuple[str, bool]:
+        """A guard as an expression, and whether it is uniform."""
+        operand = Negated(guard.register) if guard.negated else guard.register
+        return self.read(operand, "pred")
 
     # Instructions ----------------------------------------------------------------------------
 
@@ -131,9 +133,7 @@ class _SegmentWriter(Writer):
             return
         guard = ""
         if instruction.guard:
-            register = instruction.guard.register
-            negated = instruction.guard.negated
-            name, uniform = self.read(Negated(register) if negated else register, "pred")
+            name, uniform = self.condition(instruction.guard)
             guard = self.let(f"full(g, {name})" if uniform else name)
             self.emit(f"m.guarded[{slot}] += np.count_nonzero({guard})")
         if is_set_apart(instruction):
@@ -210,7 +210,10 @@ class _SegmentWriter(Writer):
     def move_parts(self, instruction: Instruction, guard: str) -> None:
         """Pack or unpack (PTX ISA section 9.7.9, mov)."""
         target, source = instruction.operands
-        bits = TYPES[Form(instruction).type].bits
+        form = Form(instruction)
+        bits = form.bits
+        if bits > 64:
+            form.refuse(f"moves {bits} bits")
         if isinstance(source, Vector):
             part = bits // len(source.elements)
             parts = [self.read(element, f"b{part}") for element in source.elements]
@@ -310,15 +313,13 @@ class _SegmentWriter(Writer):
 
     def call(self, instruction: Instruction) -> None:
         end = self.segment.end
-        symbols = [operand for operand in instruction.operands if isinstance(operand, Symbol)]
-        if symbols and symbols[0].name in BUILT_IN:
+        if not isinstance(end, Call):  # one of BUILT_IN
             self.fail("assertion failed", instruction, "")
             return
-        actuals = end.arguments  # type: ignore[union-attr]
-        formals = [v.name for v in end.callee.function.parameters]  # type: ignore[union-attr]
-        if len(actuals) != len(formals):
+        formals = [variable.name for variable in end.callee.function.parameters]
+        if len(end.arguments) != len(formals):
             raise self.refuse(f"the callee takes {len(formals)} arguments")
-        self.copy_frames(formals, actuals, into_callee=True)
+        self.copy_frames(end, formals, end.arguments, into_callee=True)
 
     def fail(self, message: str, instruction: Instruction, guard: str) -> None:
         """Raise, if a lane executes it."""
@@ -326,10 +327,11 @@ class _SegmentWriter(Writer):
         what = self.names.of(instruction, "n")
         self.emit(f"if {group} is not None: m.fault({message!r}, {what}, {group})")
 
-    def copy_frames(self, formals: list[str], actuals: tuple[str, ...], into_callee: bool) -> None:
+    def copy_frames(
+        self, call: Call, formals: list[str], actuals: tuple[str, ...], into_callee: bool
+    ) -> None:
         """Copy the arguments of a call into the callee's frame, or its results out of it."""
-        end = self.segment.end if into_callee else self.segment.arrived
-        callee = end.callee  # type: ignore[union-attr]
+        callee = call.callee
         variables = {v.name: v for v in callee.function.parameters + callee.function.results}
         for formal, actual in zip(formals, actuals, strict=True):
             inner = callee.frame[formal] + self.program.frame_bytes

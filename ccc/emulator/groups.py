@@ -53,11 +53,14 @@ class Group:
 
     def _find_warps(self) -> None:
         of_lane = self.lanes >> 5
+        if of_lane[0] == of_lane[-1]:
+            self._warps, self._rank = of_lane[:1], np.zeros(self.n, np.intp)
+            return
         starts = np.empty(self.n, bool)
         starts[0] = True
         np.not_equal(of_lane[1:], of_lane[:-1], out=starts[1:])
         self._warps = of_lane[starts]
-        self._rank = np.cumsum(starts) - 1
+        self._rank = starts.cumsum() - 1
 
     @property
     def warps(self) -> Array:

@@ -89,7 +89,7 @@ class Lockstep:
         here = rows == code
         if wave.parked and wave.segment_of(code).waits == "warp":
             here |= (rows == WAITING) & (wave.waits_at.reshape(-1, 32)[warps] == code)
-        flat = np.flatnonzero(here)
+        flat = here.ravel().nonzero()[0]
         rank = flat >> 5
         lanes = (warps - np.arange(len(warps)) << 5)[rank] + flat
         group = Group(lanes, wave.depth_of(code), wave.block_of_lane)
@@ -123,45 +123,43 @@ class Lockstep:
 class Shuffled:
     """Any code next, and any of the lanes there: diverged lanes do not meet by themselves.
 
-    Most of the time whole warps go, since otherwise a run would take a step for every lane.
+    The next code is that of a random lane, or the lowest (who is behind goes on), or the highest
+    (who is ahead goes on). How often a group is split is drawn once for a run: some runs mix up
+    whole warps only, and are quick, others the lanes, too.
     """
 
     def __init__(self, random: np.random.Generator):
         self.random = random
+        self.splits = float(random.choice([0.05, 0.2, 0.6]))
 
     def run(self, wave: Wave, limit: int) -> None:
         """Run all lanes until they have ended."""
-        codes = {int(code) for code in np.unique(wave.pc) if code < WAITING}
-        while codes:
-            ordered = sorted(codes)
-            code = ordered[int(self.random.integers(len(ordered)))]
-            lanes = np.flatnonzero(wave.pc == code)
-            if not len(lanes):
-                codes.discard(code)
-                continue
-            group = Group(self._some(lanes), wave.depth_of(code), wave.block_of_lane)
+        pc = wave.pc
+        while len(running := (pc < WAITING).nonzero()[0]):
+            codes = pc[running]
+            code = self._next(codes)
+            group = self._group(wave, code, self._some(running[codes == code]))
             _check_limit(wave, limit, code, group)
-            self._step(wave, code, group, codes)
+            if wave.parked and wave.segment_of(code).waits == "warp":
+                group = self._with_waiting(wave, code, group)
+            wave.run_or_wait(code, group)
+            while wave.released:
+                freed, lanes = wave.released.pop()
+                wave.execute(freed, self._group(wave, freed, lanes))
         if wave.parked:
             wave.fail_deadlock()
 
-    def _step(self, wave: Wave, code: int, group: Group, codes: set[int]) -> None:
-        if wave.parked and wave.segment_of(code).waits == "warp":
-            group = self._with_waiting(wave, code, group)
-        warps = group.warps
-        wave.run_or_wait(code, group)
-        self._note(wave, warps, codes)
-        while wave.released:
-            freed, lanes = wave.released.pop()
-            group = Group(lanes, wave.depth_of(freed), wave.block_of_lane)
-            wave.execute(freed, group)
-            self._note(wave, group.warps, codes)
-
     @staticmethod
-    def _note(wave: Wave, warps: Array, codes: set[int]) -> None:
-        """Remember the codes where lanes of these warps are now."""
-        rows = wave.pc.reshape(-1, 32)[warps]
-        codes.update(int(code) for code in set(rows.ravel().tolist()) if code < WAITING)
+    def _group(wave: Wave, code: int, lanes: Array) -> Group:
+        return Group(lanes, wave.depth_of(code), wave.block_of_lane)
+
+    def _next(self, codes: Array) -> int:
+        kind = self.random.random()
+        if kind < 0.25:
+            return int(codes.min())
+        if kind < 0.5:
+            return int(codes.max())
+        return int(codes[int(kind * 2 * len(codes)) - len(codes)])
 
     @staticmethod
     def _with_waiting(wave: Wave, code: int, group: Group) -> Group:
@@ -172,12 +170,10 @@ class Shuffled:
     def _some(self, lanes: Array) -> Array:
         """All of the lanes, half of the warps, or half of the lanes."""
         kind = self.random.random()
-        if kind < 0.4:
+        if len(lanes) == 1 or kind > self.splits:
             return lanes
-        if kind < 0.6:
-            warps = lanes >> 5
-            chosen = self.random.random(int(warps[-1]) + 1) < 0.5
-            some = lanes[chosen[warps]]
-        else:
-            some = lanes[self.random.random(len(lanes)) < 0.5]
+        chosen = self.random.random(len(lanes)) < 0.5
+        if kind < self.splits / 3:
+            chosen = chosen[np.searchsorted(lanes >> 5, lanes >> 5)]  # as the warp's first lane
+        some = lanes[chosen]
         return some if len(some) else lanes[:1]
