@@ -13,6 +13,7 @@ from ccc.version import VERSION
 
 TOOLS = {
     "compare": "run a kernel as it was and transformed, and compare",
+    "fuzz": "try random kernels with and without the transformation",
     "graph": "draw the def-use graph of an annotated path",
 }
 

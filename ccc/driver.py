@@ -86,7 +86,9 @@ def _print_after(command: Command, value: str) -> Command:
 DISCIPLINES = ("auto", "queue", "merge")
 OPTIONS = {
     "--ccc-report": _Option(
-        "write what was done and why, as JSON", lambda c, v: replace(c, report=v), "FILE"
+        "write what was done and why, as JSON",
+        lambda c, v: _set(measure=True)(replace(c, report=v), v),
+        "FILE",
     ),
     "--ccc-strict": _Option("fail where an annotation cannot be followed", _set(strict=True)),
     "--ccc-off": _Option("plain nvcc: ignore the annotations", _set(off=True)),

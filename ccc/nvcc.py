@@ -102,7 +102,7 @@ def compile(  # noqa: A001 - the name that users see, as ccc.compile
             return output.read_text(encoding="utf-8").replace(path, shown), outcome
 
         with ThreadPoolExecutor() as pool:
-            transformed = pool.submit(ptx, "transformed.ptx", Settings())
+            transformed = pool.submit(ptx, "transformed.ptx", Settings(measure=True))
             plain = pool.submit(ptx, "original.ptx", Settings(off=True))
             text, outcome = transformed.result()
             original, _ = plain.result()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -40,6 +41,7 @@ class Settings:
 
     off: bool = False
     mark_only: bool = False
+    measure: bool = False
     strict: bool = False
     max_block: int | None = None
     discipline: str | None = None
@@ -194,6 +196,8 @@ def _transform(ptx: str, output: str, settings: Settings, done: Pass) -> str:
     from ccc.compiler import transform  # noqa: PLC0415 - a pass that fails earlier needs none of it
 
     result = transform(ptx, filename=output, **settings.transform_options())
+    if settings.measure:
+        _measure(ptx, result.ptx, result.report)
     done.report = _merged(done.report, result.report)
     for line in result.diagnostics:
         said = line.replace(": warning: ", ": error: ", 1) if settings.strict else line
@@ -201,6 +205,27 @@ def _transform(ptx: str, output: str, settings: Settings, done: Pass) -> str:
             done.diagnostics.append(said)
     done.printed = result.printed
     return result.ptx
+
+
+def _measure(before: str, after: str, report: Report) -> None:
+    """Add to each applied path the registers a thread of its kernel takes, before and after.
+
+    They stay out where ptxas alone cannot assemble the file, as with separate compilation.
+    """
+    from ccc import cost, toolchain  # noqa: PLC0415 - only a report asks for it
+
+    target = re.search(r"^\s*\.target\s+(\w+)", after, re.MULTILINE)
+    try:
+        ptxas = toolchain.find().bin / "ptxas"
+        arch = target[1] if target else "sm_90"
+        pair = [cost.resources(text, arch, ptxas) for text in (before, after)]
+    except CccError:
+        return
+    for kernel in report["kernels"]:
+        counts = [found[kernel["name"]].registers for found in pair if kernel["name"] in found]
+        for path in kernel["paths"]:
+            if path["applied"] and len(counts) == 2:
+                path["registers_before"], path["registers_after"] = counts
 
 
 def _refused(annotations: Sequence[source.Annotation], report: Report) -> set[int]:

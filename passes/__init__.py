@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ccc.passes.context_collection import ContextCollection
+from ccc.passes.context_compression import ContextCompression
 from ccc.pipeline import Pass
 
-PIPELINE: tuple[type[Pass], ...] = (ContextCollection,)
+PIPELINE: tuple[type[Pass], ...] = (ContextCompression, ContextCollection)

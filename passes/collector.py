@@ -15,6 +15,7 @@ from ccc.ir.edit import (
     make_explicit,
     remove_jumps_to_next,
     retarget,
+    substitute,
 )
 from ccc.ir.nodes import Block, Instruction, Register, Special, Symbol
 from ccc.passes.context_stack import STACK_NAME, Stack
@@ -419,6 +420,10 @@ class Collector:
         path = plan.path
         emit = self.emitter(self.run_blocks[number])
         registers = dict(plan.snapshot)
+        for instruction in path.recomputed:
+            for register in instruction.defined():
+                registers[register] = self.function.registers.fresh(register.type)
+            emit.block.statements.append(substitute(instruction, registers, {}))
         for register in self._defined(path):
             if register not in registers:
                 registers[register] = self.function.registers.fresh(register.type)
@@ -545,6 +550,7 @@ def _record(plan: Plan) -> None:
     record.details = {
         "context": [{"register": r.name, "type": r.type} for r in plan.path.context]
         + [{"register": s.name, "type": s.register.type} for s in plan.path.specials],
+        "compressed": [{"register": r.name, "type": r.type} for r in plan.path.compressed],
         "continuation": plan.path.continuation,
         "discipline": plan.discipline,
         "placement": "shared",

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
-from ccc import cli, compare, cost, measure
+from ccc import cli, compare, cost, measure, png
 from ccc.errors import CccError
 from ccc.sample import Sample
 
@@ -279,6 +279,32 @@ def test_missing_things(ccc_compare: Any, folder: Path) -> None:
     (folder / "kernel.cu").unlink()
     with pytest.raises(CccError, match=r"no kernel\.cu here"):
         ccc_compare(folder, **run)
+
+
+PICTURE = """
+
+def picture(outputs):
+    return np.uint8(outputs["y"]).reshape(-1, 1, 1).repeat(3, 2)
+"""
+
+
+def test_a_picture_is_written(ccc_compare: Any, folder: Path) -> None:
+    (folder / "sample.py").write_text(DOUBLE + PICTURE)
+    path = folder / "out.png"
+    assert ccc_compare(folder, "--png", path, "--size", 5, original=double, ccc=double) == 0
+    drawn = 4 * np.random.default_rng(0).random(5)
+    assert path.read_bytes() == png.encode(np.uint8(drawn).reshape(5, 1, 1).repeat(3, 2))
+
+
+def test_no_picture(ccc_compare: Any, folder: Path) -> None:
+    arguments = (folder, "--png", folder / "out.png")
+    with pytest.raises(CccError, match="draws no picture"):
+        ccc_compare(*arguments, original=double, ccc=double)
+    (folder / "sample.py").write_text(DOUBLE + PICTURE.replace("uint8", "float32"))
+    with pytest.raises(CccError, match="a picture is uint8"):
+        ccc_compare(*arguments, original=double, ccc=double)
+    with pytest.raises(CccError, match="there is no such folder"):
+        ccc_compare(folder, "--png", folder / "none" / "out.png", original=double, ccc=double)
 
 
 @pytest.mark.parametrize("arguments", [["--repeat", "0"], ["--schedule", "x"]])

@@ -26,7 +26,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("ccc.source", "ccc.gpu"),
     ("ccc.shim", "ccc.measure"),
     ("ccc.nvcc",),
-    ("ccc.driver", "ccc.compare", "ccc.graph"),
+    ("ccc.driver", "ccc.compare", "ccc.fuzz", "ccc.graph"),
     ("ccc.cli",),
     ("ccc", "ccc.__main__"),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ccc.ir.nodes import Arguments, Function, Instruction, Symbol
 from ccc.ptx.opcodes import Effect
@@ -42,14 +42,24 @@ class Callees:
     def _any(
         self, call: Instruction, holds: Callable[[Instruction], bool], known: dict[str, bool]
     ) -> bool:
+        """Whether it holds for an instruction of some function that the call may come to."""
         if not call.effects & Effect.CALL:
             return False
         name = callee(call)
         if name not in known:
-            known[name] = False  # what recursion finds on its way round
-            function = self._load(name)
-            known[name] = function is None or any(
-                i.row is None or holds(i) or self._any(i, holds, known)
-                for i in function.instructions
+            known[name] = any(
+                function is None or any(i.row is None or holds(i) for i in function.instructions)
+                for function in self._reachable(name)
             )
         return known[name]
+
+    def _reachable(self, name: str) -> Iterator[Function | None]:
+        """That function and all it may call, itself or through others; None for an unknown one."""
+        seen, worklist = {name}, [name]
+        while worklist:
+            function = self._load(worklist.pop())
+            yield function
+            for instruction in function.instructions if function else ():
+                if instruction.effects & Effect.CALL and callee(instruction) not in seen:
+                    seen.add(callee(instruction))
+                    worklist.append(callee(instruction))

@@ -14,8 +14,8 @@ import networkx as nx
 
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.dataflow import Problem, solve
-from ccc.analysis.defuse import ReachingDefinitions
-from ccc.analysis.dominators import Dominators, Loop
+from ccc.analysis.dominators import Loop
+from ccc.analysis.joins import find_joins
 from ccc.analysis.liveness import Liveness
 from ccc.ir.nodes import Function, Instruction, Register
 from ccc.ptx.opcodes import Effect
@@ -26,43 +26,51 @@ class Divergence:
     """``divergent_branches`` are the blocks whose branch lanes may take differently."""
 
     def __init__(
-        self,
-        function: Function,
-        graph: nx.DiGraph[str],
-        post: Dominators,
-        loops: list[Loop],
-        reaching: ReachingDefinitions,
-        liveness: Liveness,
+        self, function: Function, graph: nx.DiGraph[str], loops: list[Loop], liveness: Liveness
     ):
         self._function = function
         self._graph = graph
-        self._post = post
         self._loops = loops
-        self._reaching = reaching
         self._liveness = liveness
         self._parameters = {parameter.name for parameter in function.parameters}
         self._blocks = {block.label: block for block in function.blocks if block.label in graph}
         self._bits: dict[Register, int] = {}
         self.divergent_branches: set[str] = set()
+        self._added: dict[str, int] = {}
         self._top: dict[str, int] = {}
         self._run()
 
     def _run(self) -> None:
         """Grow the set of divergent branches until it says of itself what it is."""
+        self._written = {label: self._written_in(label) for label in self._blocks}
         while True:
-            added = self._added_at_tops()
-            before, _ = solve(self._graph, set(), self._problem(added))
+            before, _ = solve(self._graph, {self._entry()}, self._problem(self._added))
+            added = self._added
             self._top = {label: fact | added.get(label, 0) for label, fact in before.items()}
             found = {label for label in self._blocks if self._is_branch_divergent(label)}
             if found <= self.divergent_branches:
                 return
+            for label in sorted(found - self.divergent_branches):
+                self._add_joins(label)
             self.divergent_branches |= found
+
+    def _entry(self) -> str:
+        return self._function.blocks[0].label
+
+    def _arguments(self) -> int:
+        """The parameters of a function that are registers: its callers set them as they like."""
+        mask = 0
+        for parameter in self._function.parameters:
+            register = self._function.registers.find(parameter.name)
+            if register is not None and parameter.space == "reg":
+                mask |= self._bit(register)
+        return mask
 
     def _problem(self, added: dict[str, int]) -> Problem[int]:
         def transfer(label: str, fact: int) -> int:
             return self._transfer(label, fact | added.get(label, 0))
 
-        return Problem(True, 0, 0, or_, transfer)
+        return Problem(True, self._arguments(), 0, or_, transfer)
 
     def _bit(self, register: Register) -> int:
         return self._bits.setdefault(register, 1 << len(self._bits))
@@ -101,61 +109,25 @@ class Divergence:
             fact = self._step(instruction, fact)
         return False
 
-    def _added_at_tops(self) -> dict[str, int]:
-        """The registers that divergent branches make differ at the tops of blocks."""
-        added: dict[str, int] = {}
-        for label in self.divergent_branches:
-            for join in self._divergent_joins(label):
-                added[join] = added.get(join, 0) | self._merged_at(join)
-            for loop in self._loops:
-                if label in loop.blocks and self._leaves(label, loop):
-                    made = self._defined_in(loop)
-                    for _, target in loop.exits(self._graph):
-                        added[target] = added.get(target, 0) | made
-        return added
+    def _add_joins(self, branch: str) -> None:
+        """Note what a divergent branch makes differ at the tops of blocks."""
+        joins = find_joins(self._graph, self._loops, branch, lambda label: self._written[label])
+        for join, written in joins.written.items():
+            live = sum(self._bit(register) for register in self._liveness.live_in(join))
+            self._added[join] = self._added.get(join, 0) | (written & live)
+        for loop in joins.left:
+            written = 0
+            for label in loop.blocks:
+                written |= self._written[label]
+            for _, target in loop.exits(self._graph):
+                self._added[target] = self._added.get(target, 0) | written
 
-    def _divergent_joins(self, label: str) -> set[str]:
-        """Blocks that lanes may enter by ways which parted at ``label``'s branch."""
-        end = self._post.immediate(label) or EXIT
-        seen: set[str] = set()
-        joins: set[str] = set()
-        for target in self._graph.successors(label):
-            reached = self._reachable_before(target, end)
-            joins |= reached & seen
-            seen |= reached
-        return joins - {EXIT}
-
-    def _reachable_before(self, start: str, end: str) -> set[str]:
-        reached, worklist = {start}, [start]
-        while worklist:
-            label = worklist.pop()
-            if label == end:
-                continue
-            for target in self._graph.successors(label):
-                if target not in reached:
-                    reached.add(target)
-                    worklist.append(target)
-        return reached
-
-    def _merged_at(self, join: str) -> int:
-        """The registers that hold different definitions on different ways into ``join``."""
-        sources = list(self._graph.predecessors(join))
-        merged = 0
-        for register in self._liveness.live_in(join):
-            if len({self._reaching.bottom_mask(source, register) for source in sources}) > 1:
-                merged |= self._bit(register)
-        return merged
-
-    def _leaves(self, label: str, loop: Loop) -> bool:
-        return (self._post.immediate(label) or EXIT) not in loop.blocks
-
-    def _defined_in(self, loop: Loop) -> int:
-        defined = 0
-        for label in loop.blocks:
-            for instruction in self._blocks[label].instructions:
-                for register in instruction.defined():
-                    defined |= self._bit(register)
-        return defined
+    def _written_in(self, label: str) -> int:
+        written = 0
+        for instruction in self._blocks[label].instructions:
+            for register in instruction.defined():
+                written |= self._bit(register)
+        return written
 
     def divergent_at(self, label: str) -> frozenset[Register]:
         """The registers that may differ between lanes at the top of a block."""

@@ -75,10 +75,7 @@ class Facts:
     @cached_property
     def divergence(self) -> Divergence:
         """Which registers differ between lanes."""
-        return Divergence(
-            self.function, self.graph, self.post_dominators, self.loops, self.reaching,
-            self.liveness,
-        )  # fmt: skip
+        return Divergence(self.function, self.graph, self.loops, self.liveness)
 
     @cached_property
     def local_addresses(self) -> frozenset[Register]:

@@ -39,7 +39,8 @@ class Path:
     ``repeats`` is a loop: a task comes back to the collection point after each of its iterations.
     A path inside another that can be collected has that as ``parent``; then ``rest`` ends where the
     parent's task ends. ``context`` lists the registers, ``specials`` the special registers, that
-    the task takes along. With a ``continuation`` the rest of the iteration runs with the task:
+    the task takes along; the ``recomputed`` instructions make the ``compressed`` registers of it
+    anew where the task runs. With a ``continuation`` the rest of the iteration runs with the task:
     ``task`` says which instructions of ``blocks`` and ``rest`` that needs, ``owner`` which the lane
     that gave the task away still runs for its own next iteration. ``reason`` is None if the path
     can be collected.
@@ -55,6 +56,8 @@ class Path:
     join: str | None = None
     context: tuple[Register, ...] = ()
     specials: tuple[Special, ...] = ()
+    recomputed: tuple[Instruction, ...] = ()
+    compressed: tuple[Register, ...] = ()
     continuation: bool = False
     task: Slice | None = None
     owner: Slice | None = None

@@ -151,9 +151,9 @@ class Scope:
 
 def expression(random: Random, scope: Scope, kind: str, depth: int) -> Expr:
     """A random expression of a type, at most ``depth`` operations deep."""
-    own = scope.of_type(kind)
+    own = scope.of_type(kind)  # the later, the likelier: those differ from iteration to iteration
     if own and random.random() < (0.35 if depth > 0 else 0.8):
-        name = own[random.randrange(len(own))]
+        name = own[-1 - min(random.randrange(len(own)), random.randrange(len(own)))]
         return Expr(kind, name, names=(name,))
     if depth <= 0:
         return leaf(random, scope, kind)
@@ -165,7 +165,7 @@ def expression(random: Random, scope: Scope, kind: str, depth: int) -> Expr:
 
 def leaf(random: Random, scope: Scope, kind: str) -> Expr:
     """A variable of another type, converted, or a literal."""
-    if kind != "b" and scope.variables and random.random() < 0.6:
+    if kind != "b" and scope.variables and random.random() < 0.7:
         name, other = scope.variables[random.randrange(len(scope.variables))]
         if not (other in "fd" and kind in "uilh"):  # converting those may overflow
             return Expr(kind, f"({TYPES[kind]}){name}", names=(name,))

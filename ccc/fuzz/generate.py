@@ -18,7 +18,7 @@ BLOCKS = (
     (32, 1, 1), (33, 1, 1), (1, 1, 1), (64, 1, 1), (100, 1, 1), (96, 1, 1), (128, 1, 1),
     (256, 1, 1), (16, 6, 1), (5, 4, 3), (8, 8, 2), (64, 1, 1), (128, 1, 1),
 )  # fmt: skip
-COUNTS = (0, 1, 31, 33, 64, 100, 150, 200, 300, 450, 600)
+COUNTS = (0, 1, 31, 33, 64, 100, 150, 200, 300, 300, 450)
 UNSAFE = ("f_who(", "f_pick(", "f_put(")
 """Functions for which a path may be left alone."""
 
@@ -28,7 +28,7 @@ def kernel(seed: int, index: int) -> Kernel:
     random = Random(f"{seed}/{index}")
     block = BLOCKS[random.randrange(len(BLOCKS))]
     grid = 1 + random.randrange(4)
-    while grid > 1 and grid * block[0] * block[1] * block[2] > 384:
+    while grid > 1 and grid * block[0] * block[1] * block[2] > 256:
         grid -= 1
     return Kernel(
         _Body(random).write(),
@@ -64,7 +64,9 @@ _SHAPES = (
         "{{\nconst int {s} = n / total + 1;\n{for}\n"
         "for (int {i} = g * {s}; {i} < n && {i} < g * {s} + {s}; ++{i}) @0\n}}"
     ),
-    _Shape("{{\nint {s} = g;\n{for}\nwhile ({s} < n) {{\nint {i} = {s};\n{s} += total;\n@0\n}}\n}}"),
+    _Shape(
+        "{{\nint {s} = g;\n{for}\nwhile ({s} < n) {{\nint {i} = {s};\n{s} += total;\n@0\n}}\n}}"
+    ),
     _Shape(
         "{{\nint {i} = g;\n{for}\nwhile (true) {{\nif ({i} >= n) break;\n@0\n{i} += total;\n}}\n}}",
         loose=True,
@@ -104,13 +106,13 @@ class _Body(Writer):
         scope = Scope((("g", "i"), ("l", "i"), ("n", "i")))
         out: list[Stmt] = []
         banned: frozenset[str] = frozenset(UNSAFE)
-        self.daring = self.chance(0.2)
+        self.daring = self.chance(0.15)
         if self.daring:
             banned = frozenset()
             scope = scope.extend(Form("u", "f_who($0)", "u"))
         scope = replace(scope, banned=banned, by_type={})
         for _ in range(self.below(3)):
-            scope = self.declare(out, scope, 1)
+            scope = self.declare(out, scope, "p")
         scope, tail = self._shared(out, scope)
         if self.chance(0.15):
             out.append(Stmt("if ($0) return;", (self.condition(scope),)))

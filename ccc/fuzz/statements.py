@@ -60,16 +60,23 @@ class Writer:
             return Expr("b", joined, (mixed, self.condition(scope)))
         return self.value(scope, "b") if self.chance(0.1) else mixed
 
-    def declare(self, out: list[Stmt], scope: Scope, depth: int = 1) -> Scope:
+    def declare(self, out: list[Stmt], scope: Scope, prefix: str = "v") -> Scope:
         """Add the declaration of a new variable of any type."""
         kind = "uuuuilhbffd"[self.below(11)]
-        return self.declare_as(out, scope, self.fresh("v"), kind, depth)
+        return self.declare_as(out, scope, self.fresh(prefix), kind)
 
-    def declare_as(
-        self, out: list[Stmt], scope: Scope, name: str, kind: str, depth: int = 1
-    ) -> Scope:
+    def data(self, out: list[Stmt], scope: Scope, index: str) -> Scope:
+        """Add the declaration of a variable that is read from the input."""
+        kind = "uuf"[self.below(3)]
+        name = self.fresh("v")
+        text = f"{TYPES[kind]} {name} = {'b' if kind == 'f' else 'a'}[({index} * $0) & 255];"
+        factor = Expr("u", f"{1 + 2 * self.below(4)}u")
+        out.append(Stmt(text, (factor,), names=self.slot_names, declares=(name,)))
+        return scope.declare(name, kind)
+
+    def declare_as(self, out: list[Stmt], scope: Scope, name: str, kind: str) -> Scope:
         """Add the declaration of a variable."""
-        value = expression(self.random, scope, kind, depth)
+        value = expression(self.random, scope, kind, 1 + self.below(2))
         out.append(Stmt(f"{TYPES[kind]} {name} = $0;", (value,), declares=(name,)))
         return scope.declare(name, kind)
 
@@ -105,22 +112,22 @@ class Writer:
     def assign(self, scope: Scope, names: list[tuple[str, str]]) -> Stmt:
         """An assignment to one of the variables."""
         name, kind = names[self.below(len(names))]
-        how = ("=", "+=", "=") if kind in "ulfdi" else ("=",)
-        word = how[self.below(len(how))] if kind != "i" else "="
-        return Stmt(f"{name} {word} $0;", (self.value(scope, kind),), names=(name,))
+        word = "+=" if kind in "ulfd" and self.chance(0.4) else "="
+        value = expression(self.random, scope, kind, 1 + self.below(2))
+        return Stmt(f"{name} {word} $0;", (value,), names=(name,))
 
     def plain(self, scope: Scope) -> Stmt:
         """A statement that belongs anywhere in an iteration, and no declaration."""
         mine = [v for v in scope.variables if v[0][0] == "v"]
         if mine and self.chance(0.4):
             return self.assign(scope, mine)
-        if self.carried and self.chance(0.25):
+        if self.carried and self.chance(0.2):
             return self._carry(scope)
         return self.store(scope)
 
     def _carry(self, scope: Scope) -> Stmt:
         name, kind = self.carried[self.below(len(self.carried))]
-        if self.chance(0.7):
+        if self.chance(0.85):
             return Stmt(f"{name} += 1;", names=(name,))
         return self.assign(scope, [(name, kind)])
 
@@ -182,9 +189,7 @@ class Writer:
         """A switch, large enough for a jump table now and then."""
         cases = 2 + self.below(6)
         bodies = tuple(self.block(scope, 1, depth) for _ in range(cases + 1))
-        lines = [
-            f"case {k}: @{k}" + (" break;" if self.chance(0.8) else "") for k in range(cases)
-        ]
+        lines = [f"case {k}: @{k}" + (" break;" if self.chance(0.8) else "") for k in range(cases)]
         lines.append(f"default: @{cases}")
         pragma = "#pragma ccc switch\n" if self.daring and self.chance(0.5) else ""
         text = f"{pragma}switch ($0 % {cases + 1}u) {{\n" + "\n".join(lines) + "\n}"
@@ -206,9 +211,10 @@ class Writer:
         if self.chance(0.15):
             form = Form("u", f"y[{self.slot} * 3 + {self.below(3)}]", "", 6, self.slot_names)
             scope = scope.extend(form)
-        if self.daring and self.chance(0.25):
+        if self.daring and self.chance(0.15):
             out.append(self._daring(scope))
-        for _ in range(1 + self.below(3)):
+        scope = self.data(out, scope, self.slot_names[0])
+        for _ in range(self.below(3)):
             scope = self.declare(out, scope)
         if self.daring and self.chance(0.3):
             scope = self.array(out, scope)
@@ -244,9 +250,9 @@ class Writer:
             bodies = (arm, self._arm(scope, depth))
             one = Stmt(f"{pragma}\nif ($0) @0 else @1", (condition,), bodies)
         elif what < 0.75:
-            bodies = (arm, self._arm(scope, 1), self._arm(scope, 1))
+            arms = (arm, self._arm(scope, 1), self._arm(scope, 1))
             conditions = (condition, self.condition(scope))
-            one = Stmt(f"{pragma}\nif ($0) @0 else if ($1) @1 else @2", conditions, bodies)
+            one = Stmt(f"{pragma}\nif ($0) @0 else if ($1) @1 else @2", conditions, arms)
         else:
             one = Stmt(f"{pragma}\nif ($0) @0", (condition,), (arm,))
             before = self.block(scope, 1, 0) if self.chance(0.5) else ()

@@ -1,8 +1,8 @@
 """PTX text to IR.
 
 A module is first cut into functions and the text between them; a function is parsed only when
-somebody asks for its IR. PTX repeats itself, so each *shape* of statement (its text with the numbers
-replaced) goes through Lark once, and later statements of that shape fill their numbers in.
+somebody asks for its IR. PTX repeats itself, so each *shape* of statement (its text with the
+numbers replaced) goes through Lark once, and later statements of that shape fill their numbers in.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ from ccc.ir.nodes import (
 from ccc.parse.declarations import declaration, read_header
 from ccc.parse.operands import BadOperand, OperandBuilder
 from ccc.parse.scopes import Scopes
-from ccc.parse.shapes import read
+from ccc.parse.shapes import index, read
 from ccc.parse.source import NotRepresentable, Source
 from ccc.ptx.types import TYPES, parse_integer
 
@@ -55,6 +55,7 @@ _ADDRESSES = frozenset(
     ("mov", "cvta", "isspacep", "call", "bra", "brx", "istypep", "mapa", "getctarank")
 )
 """Instructions that take the address of a thing by its bare name."""
+_IN_BRACKETS = (Address, TupleAddress)
 
 
 def parse_function(piece: FunctionText) -> Function:
@@ -182,7 +183,7 @@ class _BodyParser:
             self.declare_variable(position, position + len(text))
 
     def declare_registers(self, tree: Tree[Any], found: list[str], position: int) -> None:
-        words = [found[int(c)].lstrip(".") for c in tree.children if isinstance(c, Token)]
+        words = [found[index(c)].lstrip(".") for c in tree.children if isinstance(c, Token)]
         if len(words) > 1:
             raise self.source.fail(
                 f"registers that are vectors (.{words[0]}) are not supported; declare scalars",
@@ -193,11 +194,11 @@ class _BodyParser:
         for child in tree.children:
             if isinstance(child, Token):
                 continue
-            name = found[int(child.children[0])]
+            name = found[index(child.children[0])]
             if len(child.children) == 1:
                 self.function.registers.declare(self.declare(name, position), words[0])
                 continue
-            count = parse_integer(found[int(child.children[1])])
+            count = parse_integer(found[index(child.children[1])])
             unique = self.scopes.declare_range(name)
             if unique is None or count is None:
                 raise self.source.fail(f"{name}<...> is declared twice; rename one", position)
@@ -219,11 +220,11 @@ class _BodyParser:
         try:
             if isinstance(children[0], Tree) and children[0].data == "guard":
                 tokens = children.pop(0).children
-                guard = Guard(self.register(found[int(tokens[-1])]), negated=len(tokens) > 1)
+                guard = Guard(self.register(found[index(tokens[-1])]), negated=len(tokens) > 1)
             operands = tuple(build(child) for child in children[1:])
         except BadOperand as error:
             raise self.source.fail(str(error), position, error.kind) from error
-        instruction = Instruction(found[int(children[0])], operands, guard, span, self.location)
+        instruction = Instruction(found[index(children[0])], operands, guard, span, self.location)
         self.check(instruction, position)
         self.block.statements.append(instruction)
         if instruction.is_terminator:
@@ -264,6 +265,7 @@ class _BodyParser:
             raise self.source.fail(message, position)
         if instruction.name == "call":
             return
+        takes_names = instruction.name in _ADDRESSES
         for operand, role in instruction.roles():
             if isinstance(operand, Register):
                 continue
@@ -271,9 +273,8 @@ class _BodyParser:
                 raise self.source.fail(f"{operand} is no label", position)
             if role == "def":
                 self.demand(operand, (Register, Discard), position)
-            elif role == "use" and instruction.name not in _ADDRESSES:
-                if not isinstance(operand, (Address, TupleAddress)):
-                    self.demand(operand, (Register, Immediate, Special, Discard), position)
+            elif role == "use" and not (takes_names or isinstance(operand, _IN_BRACKETS)):
+                self.demand(operand, (Register, Immediate, Special, Discard), position)
 
     def demand(self, operand: Operand, kinds: tuple[type, ...], position: int) -> None:
         """Complain about a name, or anything else that can be no operand of this role."""

@@ -9,7 +9,7 @@ from lark import Token, Tree
 from lark.exceptions import UnexpectedInput
 
 from ccc.ir.nodes import Function, Variable
-from ccc.parse.shapes import read
+from ccc.parse.shapes import index, read
 from ccc.parse.source import Source
 from ccc.ptx.types import STATE_SPACES, TYPES, parse_integer
 
@@ -39,10 +39,10 @@ def variable(tree: Tree[Any], leaves: list[str], default_space: str = "global") 
     initializer = None
     for child in tree.children:
         if isinstance(child, Token):
-            name = leaves[int(child)]
+            name = leaves[index(child)]
         elif child.data == "qualifier":
-            word = leaves[int(child.children[0])].lstrip(".")
-            value = leaves[int(child.children[1])] if len(child.children) > 1 else None
+            word = leaves[index(child.children[0])].lstrip(".")
+            value = leaves[index(child.children[1])] if len(child.children) > 1 else None
             if word == "align" and value:
                 alignment = parse_integer(value)
             elif word in (*STATE_SPACES, "reg") and "ptr" not in qualifiers:
@@ -53,7 +53,7 @@ def variable(tree: Tree[Any], leaves: list[str], default_space: str = "global") 
                 lanes = int(word[1:])
             qualifiers.append(word)
         elif child.data == "dimension":
-            size = parse_integer(leaves[int(child.children[0])]) if child.children else None
+            size = parse_integer(leaves[index(child.children[0])]) if child.children else None
             sized = sized and size is not None
             count *= size or 0
         else:
@@ -68,7 +68,7 @@ def variable(tree: Tree[Any], leaves: list[str], default_space: str = "global") 
 def _flat(tree: Tree[Any] | Token, leaves: list[str]) -> str:
     """An initializer as one comma-separated list of its values."""
     if isinstance(tree, Token):
-        return leaves[int(tree)]
+        return leaves[index(tree)]
     if tree.data == "value":
         return " ".join(_flat(child, leaves) for child in tree.children)
     return ", ".join(_flat(child, leaves) for child in tree.children)
@@ -93,7 +93,7 @@ def read_header(function: Function, source: Source) -> None:
             found = [variable(part, leaves, default_space="param") for part in child.children]
             (function.parameters if named else function.results).extend(found)
         elif child.data == "limit":
-            word, *values = (leaves[int(token)] for token in child.children)
+            word, *values = (leaves[index(token)] for token in child.children)
             numbers = [parse_integer(value) for value in values]
             function.limits[word.lstrip(".")] = tuple(n for n in numbers if n is not None)
     for parameter in (*function.parameters, *function.results):

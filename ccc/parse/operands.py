@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from lark import Token, Tree
+from lark import Tree
 
 from ccc.errors import CccError
 from ccc.ir.nodes import (
     Address,
     Arguments,
-    Discard,
     Immediate,
     Negated,
     Operand,
@@ -21,6 +20,7 @@ from ccc.ir.nodes import (
     TupleAddress,
     Vector,
 )
+from ccc.parse.shapes import index
 from ccc.ptx.types import parse_integer
 
 
@@ -48,11 +48,11 @@ class OperandBuilder:
         children = tree.children
         match tree.data:
             case "name":
-                return self.name(self.leaves[int(children[0])])
+                return self.name(self.leaves[index(children[0])])
             case "literal":
-                return Immediate(self.leaves[int(children[0])].replace(" ", ""))
+                return Immediate(self.leaves[index(children[0])].replace(" ", ""))
             case "offset_name":
-                return self._offset(self.name(self.leaves[int(children[0])]), children[1])
+                return self._offset(self.name(self.leaves[index(children[0])]), children[1])
             case "address":
                 return self._address(self(children[0]))
             case "negated":
@@ -67,8 +67,8 @@ class OperandBuilder:
                 assert tree.data == "tuple_address"
                 return TupleAddress(tuple(self(child) for child in children))
 
-    def _offset(self, base: Operand, number: Token) -> Operand:
-        text = "".join(self.leaves[int(number)].split())
+    def _offset(self, base: Operand, number: Any) -> Operand:
+        text = "".join(self.leaves[index(number)].split())
         offset = parse_integer(text)
         if offset is None:
             raise BadOperand(f"{text} is no offset; write an integer")

@@ -9,7 +9,7 @@ _DIGITS = "0123456789"
 
 
 class Scopes:
-    """Which thing a name means at a place. ``text`` is the function's: new names do not occur in it.
+    """Which thing a name means at a place. New names do not occur in ``text``, the function's.
 
     An inner scope may declare a name again; that gets a new name in the IR.
     """

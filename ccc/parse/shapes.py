@@ -49,17 +49,22 @@ def _parse_shape(start: str, text: str) -> _Shape:
     starts = [match.start() for match in _NUMBER.finditer(text)]
     leaves: list[tuple[tuple[str, ...], int]] = []
 
-    def index(token: Token) -> Token:
+    def hole(token: Token) -> Token:
         assert token.start_pos is not None
         first = bisect_right(starts, token.start_pos - 1)
         leaves.append((tuple(_NUMBER.split(token)), first))
         return Token(token.type, str(len(leaves) - 1))
 
     def visit(node: Tree[Any]) -> Tree[Any]:
-        children = [index(c) if isinstance(c, Token) else visit(c) for c in node.children]
+        children = [hole(c) if isinstance(c, Token) else visit(c) for c in node.children]
         return Tree(node.data, children)
 
     return _Shape(visit(tree), leaves)
+
+
+def index(token: Any) -> int:
+    """Which leaf a token of the tree stands for."""
+    return int(token)
 
 
 def read(start: str, text: str) -> tuple[Tree[Any], list[str]]:

@@ -58,7 +58,7 @@ class Source:
 
     def _blank(self, match: re.Match[str]) -> str:
         comment = match[0]
-        if comment.startswith('"') or comment.startswith(MARKER_PREFIX):
+        if comment.startswith(('"', MARKER_PREFIX)):
             return comment
         if comment.startswith("/*") and (len(comment) < 4 or not comment.endswith("*/")):
             raise self.fail('this comment is never closed; add a "*/"', match.start())

@@ -9,7 +9,7 @@ typedef unsigned long long Pair;
 
 const unsigned EMPTY_KEY = 0xffffffff;
 const unsigned NOT_FOUND = 0xffffffff;
-const int MAX_STEPS = 10000;
+const int MAX_STEPS = 1000;
 
 __device__ __forceinline__ unsigned key_of(Pair pair)
 {

@@ -37,7 +37,7 @@ def inputs(size: int, seed: int) -> dict[str, Any]:
     """An empty histogram.
 
     Args:
-        size: how many points are drawn, less than 2^32.
+        size: how many points are drawn, at most 2^31.
         seed: what they are drawn from.
 
     Returns:

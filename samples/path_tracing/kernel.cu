@@ -74,9 +74,9 @@ __device__ __forceinline__ float3 any_direction(unsigned& state)
 // A ray from (13, 2, 3) to the middle of the scene, 20 degrees high; x and y from -1 to 1.
 __device__ __forceinline__ float3 view(float x, float y)
 {
-    const float3 ahead = make_float3(-0.9635333f, -0.1482359f, -0.2223539f);
+    const float3 ahead = make_float3(-0.9636241f, -0.1482499f, -0.2223748f);
     const float3 right = make_float3(0.2248595f, 0.0f, -0.9743912f);
-    const float3 up = make_float3(-0.1444398f, 0.9889518f, -0.0333322f);
+    const float3 up = make_float3(-0.1444534f, 0.9889499f, -0.0333354f);
     return unit(ahead + 0.2644905f * x * right + 0.1763270f * y * up);
 }
 

@@ -36,10 +36,11 @@ def inputs(size: int, seed: int) -> dict[str, Any]:
         the share of light that is reflected; ``image`` (height, width, 3). All float32.
     """
     random = np.random.default_rng(seed).random((2, SPHERES, 4), np.float32)
-    low, high = [-7, -3.6, -14, 0.3], [7, 3.6, -7, 0.9]
+    low, high = np.array([[-7, -3.6, -14, 0.3], [7, 3.6, -7, 0.9]], np.float32)
+    dark, bright = np.array([[0.2, 0.2, 0.2, 0.1], [1, 1, 1, 0.6]], np.float32)
     return {
-        "spheres": np.float32(low) + random[0] * np.float32(np.subtract(high, low)),
-        "paints": np.float32([0.2, 0.2, 0.2, 0.1]) + random[1] * np.float32([0.8, 0.8, 0.8, 0.5]),
+        "spheres": low + (high - low) * random[0],
+        "paints": dark + (bright - dark) * random[1],
         "image": np.zeros((size * 135 // 256, size, 3), np.float32),
     }
 
@@ -120,7 +121,7 @@ def _shade(
     surfaces: Floats, directions: Floats, found: NDArray[np.int32], spheres: Floats, paints: Floats
 ) -> Floats:
     """The colours of points on spheres, seen along the directions."""
-    sun = np.float32([0.48, 0.80, 0.36])
+    sun = np.array([0.48, 0.80, 0.36], np.float32)
     normals = (surfaces - spheres[found, :3]) / spheres[found, 3:]
     starts = surfaces + np.float32(1e-3) * normals
     cosines = normals @ sun
@@ -137,7 +138,7 @@ def _shade(
 
 def _sky(directions: Floats) -> Floats:
     heights = np.float32(0.5) * directions[:, 1:2] + np.float32(0.5)
-    return 1 - heights * np.float32([0.6, 0.4, 0])
+    return 1 - heights * np.array([0.6, 0.4, 0], np.float32)
 
 
 def _lit(paints: Floats, cosines: Floats) -> Floats:

@@ -59,20 +59,24 @@ def run(module: Any, inputs: dict[str, Any]) -> dict[str, Any]:
         ``costs`` (vertices,), int32; ``rounds``, how often the two kernels ran. Both are the same
         in every order: costs are integers, and the least offer counts.
     """
-    relax, settle = module.get_function("relax"), module.get_function("settle")
     costs, offers, mask = (inputs[name].copy() for name in ("costs", "costs", "mask"))
     changed = inputs["changed"].copy()
     graph = [inputs[name] for name in ("indptr", "indices", "weights")]
-    vertices, needed = np.int32(costs.size), -(-costs.size // BLOCK)
-    blocks = {name: min(module.resident_blocks(name, BLOCK), needed) for name in ("relax", "settle")}
+    vertices = np.int32(costs.size)
     rounds, again = 0, True
     while again:
         changed.fill(0)
-        relax((blocks["relax"],), (BLOCK,), (vertices, mask, *graph, costs, offers))
+        _launch(module, "relax", (vertices, mask, *graph, costs, offers))
         mask.fill(0)
-        settle((blocks["settle"],), (BLOCK,), (vertices, offers, costs, mask, changed))
+        _launch(module, "settle", (vertices, offers, costs, mask, changed))
         rounds, again = rounds + 1, bool(int(changed[0]))
     return {"costs": costs, "rounds": np.int32(rounds)}
+
+
+def _launch(module: Any, name: str, arguments: tuple[Any, ...]) -> None:
+    """As many blocks as the device holds at once, or fewer where there is less to do."""
+    blocks = min(module.resident_blocks(name, BLOCK), -(-int(arguments[0]) // BLOCK))
+    module.get_function(name)((blocks,), (BLOCK,), arguments)
 
 
 def check(inputs: dict[str, NDArray[Any]], outputs: dict[str, NDArray[Any]]) -> None:
@@ -91,7 +95,8 @@ def check(inputs: dict[str, NDArray[Any]], outputs: dict[str, NDArray[Any]]) -> 
     offers = np.where(costs[sources] == UNREACHED, UNREACHED, costs[sources] + inputs["weights"])
     if (lower := np.flatnonzero(offers < costs[ends])).size:
         edge = lower[0]
-        raise CccError(f"costs[{ends[edge]}] is {costs[ends[edge]]}, but an edge offers {offers[edge]}")
+        vertex = ends[edge]
+        raise CccError(f"costs[{vertex}] is {costs[vertex]}, but an edge offers {offers[edge]}")
     reached = inputs["costs"] == 0
     reached[ends[(offers == costs[ends]) & (offers != UNREACHED)]] = True
     if (costs[inputs["costs"] == 0] != 0).any():

@@ -27,7 +27,7 @@ NVCC_OPTIONS = ("-fmad=false", "-diag-suppress=177,550,186,128")
 
 
 @dataclass(frozen=True, slots=True)
-class Settings_:
+class Comparison:
     """How to compare: ``schedules`` are for the emulator, in a GPU's place ``device``."""
 
     arch: str = "sm_90"
@@ -79,7 +79,7 @@ class _Built:
     reasons: dict[str, list[str | None]]
 
 
-def check(kernels: Sequence[Kernel], how: Settings_) -> list[Verdict]:
+def check(kernels: Sequence[Kernel], how: Comparison) -> list[Verdict]:
     """Compare both versions of each kernel; all are compiled as one file."""
     if not kernels:
         return []
@@ -101,7 +101,7 @@ def _named(kernels: Sequence[Kernel]) -> Iterator[tuple[str, Kernel]]:
     return ((f"k{number}", kernel) for number, kernel in enumerate(kernels))
 
 
-def _build(kernels: Sequence[Kernel], how: Settings_) -> _Built:
+def _build(kernels: Sequence[Kernel], how: Comparison) -> _Built:
     with tempfile.TemporaryDirectory(prefix="ccc-fuzz-") as folder:
         path = Path(folder, "fuzz.cu")
         path.write_text(source(_named(kernels)), encoding="utf-8")
@@ -131,7 +131,7 @@ def _compile(path: Path, arch: str, settings: Settings) -> str:
 def _transform(marked: str, discipline: str) -> tuple[str, dict[str, list[str | None]]]:
     try:
         result = transform(marked, filename="fuzz.ptx", discipline=discipline)
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
+    except Exception as error:
         kind = f"transform: {type(error).__name__}"
         raise _Broken(Failure(kind, str(error), discipline)) from error
     reasons = {
@@ -154,7 +154,7 @@ def _assemble(text: str, arch: str, discipline: str, folder: str) -> None:
 class _Runner:
     """Runs the versions of a file's kernels."""
 
-    def __init__(self, built: _Built, how: Settings_):
+    def __init__(self, built: _Built, how: Comparison):
         self.how = how
         self.original = self._load(built.original)
         self.versions = {name: self._load(text) for name, text in built.transformed.items()}
@@ -201,11 +201,13 @@ class _Runner:
         except CccError as error:
             words = " ".join(error.message.split(",")[0].split()[:3])
             return Failure(f"run: {words}", str(error))
-        except Exception as error:  # noqa: BLE001 - of the emulator or of the driver
+        except Exception as error:
             return Failure(f"run: {type(error).__name__}", str(error))
         said = difference(expected, found)
         return Failure("memory", said) if said else None
 
     def _depends_on_order(self, name: str, kernel: Kernel, expected: list[Any]) -> bool:
         schedules = (1, 2, 3, 4) if self.how.device is None else ()
-        return any(difference(expected, self._run(self.original, name, kernel, s)) for s in schedules)
+        return any(
+            difference(expected, self._run(self.original, name, kernel, s)) for s in schedules
+        )

@@ -1,0 +1,119 @@
+"""Making a failing kernel smaller, as long as it fails in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from ccc.fuzz.expressions import LITERALS
+from ccc.fuzz.tree import Block, Expr, Kernel, Stmt
+
+BATCH = 10
+"""How many smaller kernels are tried at once: nvcc's start-up is shared."""
+
+Fails = Callable[[Sequence[Kernel]], Sequence[bool]]
+
+
+def shrink(kernel: Kernel, fails: Fails, tries: int = 1500) -> Kernel:
+    """The smallest kernel found that still fails.
+
+    Args:
+        kernel: one that fails.
+        fails: which of several kernels do.
+        tries: the most kernels to try.
+    """
+    position = 0  # what lies before was tried on a kernel hardly different
+    changed = False
+    while tries > 0:
+        batch = list(islice(candidates(kernel), position, position + BATCH))
+        if not batch:
+            if not changed:
+                break
+            position, changed = 0, False
+            continue
+        tries -= len(batch)
+        found = next((n for n, failed in enumerate(fails(batch)) if failed), None)
+        if found is None:
+            position += len(batch)
+        else:
+            kernel, changed = batch[found], True
+            position += found
+    return kernel
+
+
+def candidates(kernel: Kernel) -> Iterator[Kernel]:
+    """All kernels that are one step smaller, the boldest steps first."""
+    for body in _blocks(kernel.body):
+        smaller = replace(kernel, body=body)
+        if smaller.closed():
+            yield smaller
+    if kernel.restrict:
+        yield replace(kernel, restrict=False)
+    if not kernel.bounded:
+        yield replace(kernel, bounded=True)
+    for grid in range(1, kernel.grid):
+        yield replace(kernel, grid=grid)
+    for block in ((2, 1, 1), (32, 1, 1), (64, 1, 1)):
+        if block[0] < kernel.threads:
+            yield replace(kernel, block=block)
+    for n in (1, 2, 33, 64, 100, 200):
+        if n < kernel.n:
+            yield replace(kernel, n=n)
+
+
+def _blocks(block: Block) -> Iterator[Block]:
+    """Blocks with less in them: stretches left out, statements opened, expressions simpler."""
+    size = len(block)
+    while size:
+        for start in range(0, len(block), size):
+            yield block[:start] + block[start + size :]
+        size //= 2
+    for place, statement in enumerate(block):
+        before, behind = block[:place], block[place + 1 :]
+        for body in statement.bodies:
+            yield before + body + behind
+        for smaller in _statements(statement):
+            yield (*before, smaller, *behind)
+
+
+def _statements(statement: Stmt) -> Iterator[Stmt]:
+    for number, body in enumerate(statement.bodies):
+        for smaller in _blocks(body):
+            bodies = list(statement.bodies)
+            bodies[number] = smaller
+            yield replace(statement, bodies=tuple(bodies))
+    if statement.form.endswith(" else @1"):
+        form, bodies2 = statement.form.removesuffix(" else @1"), statement.bodies[:1]
+        yield replace(statement, form=form, bodies=bodies2)
+    if statement.form.endswith(" else if ($1) @1 else @2"):
+        form = statement.form.removesuffix(" else if ($1) @1 else @2") + " else @1"
+        for second in statement.bodies[1:]:
+            yield replace(
+                statement,
+                form=form,
+                exprs=statement.exprs[:1],
+                bodies=(statement.bodies[0], second),
+            )
+    if statement.form.startswith("#pragma ccc if"):
+        yield replace(statement, form=statement.form.partition("\n")[2])
+    for number, expr in enumerate(statement.exprs):
+        for simpler in _expressions(expr):
+            exprs = list(statement.exprs)
+            exprs[number] = simpler
+            yield replace(statement, exprs=tuple(exprs))
+
+
+def _expressions(expr: Expr) -> Iterator[Expr]:
+    """A literal, a part of the same type, or the same with a simpler part."""
+    literal = Expr(expr.type, LITERALS[expr.type][0])
+    if not expr.parts and not expr.names:
+        return
+    if expr != literal:
+        yield literal
+    yield from (part for part in expr.parts if part.type == expr.type)
+    for number, part in enumerate(expr.parts):
+        for simpler in _expressions(part):
+            parts = list(expr.parts)
+            parts[number] = simpler
+            yield replace(expr, parts=tuple(parts))

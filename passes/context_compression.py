@@ -1,0 +1,161 @@
+"""Context compression (dissertation section 4.1.3): save what the rest can be computed from.
+
+A register of the context that cheap instructions make of other registers need not be saved if
+those are at hand: the task computes it again when it is taken from the stack.
+
+Before, the context is %rd4 and %rd5, four words:
+
+            cvt.s64.s32 %rd4, %r24;
+            mul.wide.s32 %rd10, %r24, 4;
+            add.s64 %rd5, %rd1, %rd10;
+            ...
+            @!%p bra JOIN;
+            <path, which reads %rd4 and %rd5>
+
+After, it is %r24, one word, and the task begins with copies of the three instructions. %rd1 is the
+same for all tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ccc.analysis.facts import Facts
+from ccc.analysis.paths import Path
+from ccc.ir.nodes import Instruction, Register
+from ccc.passes.context_stack import words
+from ccc.pipeline import Kernel, Pass
+from ccc.ptx.opcodes import Effect, Unit
+from ccc.ptx.types import BLOCK, GRID
+
+CHEAP = (Unit.ALU, Unit.FMA)
+INSTRUCTIONS_A_WORD = 3
+"""Most instructions that one word less on the stack is worth: a store, a load, and its address."""
+
+
+@dataclass(frozen=True)
+class ContextCompression(Pass):
+    """Leave out of each context what can be computed again."""
+
+    name: ClassVar[str] = "context-compression"
+
+    def run(self, kernel: Kernel) -> None:
+        """Have every path's context compressed whenever paths are looked at."""
+        kernel.refinements.append(compress)
+
+
+def compress(path: Path, facts: Facts) -> None:
+    """Replace registers of the context by fewer words that they can be computed from.
+
+    A path that repeats would compute them again in every round, and the task of an outer path
+    might not have what an inner one's values are made of: both keep their context.
+    """
+    if path.repeats or path.parent is not None:
+        return
+    origins = _Origins(path, facts)
+    saved, recomputed = set(path.context), dict[Register, list[Instruction]]()
+    for register in sorted(path.context, key=lambda r: (-words(r), path.context.index(r))):
+        made = origins.of(register)
+        leaves = origins.leaves(made)
+        fewer = (saved - {register}) | leaves
+        gain = sum(map(words, saved)) - sum(map(words, fewer))
+        if made and gain > 0 and len(made) <= INSTRUCTIONS_A_WORD * gain:
+            saved, recomputed[register] = fewer, made
+    order = [*path.context, *sorted(saved - set(path.context), key=lambda r: r.name)]
+    path.context = tuple(register for register in order if register in saved)
+    path.recomputed = _in_order(recomputed)
+    path.compressed = tuple(register for register in recomputed if register not in saved)
+
+
+def _in_order(recomputed: dict[Register, list[Instruction]]) -> tuple[Instruction, ...]:
+    found = dict.fromkeys(i for instructions in recomputed.values() for i in instructions)
+    return tuple(found)
+
+
+class _Origins:
+    """What registers are made of, as far as that still holds where the path begins."""
+
+    def __init__(self, path: Path, facts: Facts):
+        self.path = path
+        self.facts = facts
+        self.divergent = facts.divergence.divergent_at(path.entry)
+        assert path.loop is not None
+        self.loop = path.loop.loop
+
+    def of(self, register: Register) -> list[Instruction]:
+        """The instructions that make ``register``, operands before results; none if it is a leaf.
+
+        A leaf is saved itself: it has several definitions, an expensive one, or one whose operands
+        have changed since.
+        """
+        definition = self._definition(register)
+        if definition is None:
+            return []
+        found: dict[Instruction, None] = {}
+        for operand in definition.used():
+            found.update(dict.fromkeys(self.of(operand)))
+        return [*found, definition]
+
+    def leaves(self, made: list[Instruction]) -> set[Register]:
+        """The registers that ``made`` needs from the context."""
+        defined = {register for instruction in made for register in instruction.defined()}
+        used = {register for instruction in made for register in instruction.used()}
+        return {r for r in used - defined if not self._is_the_same_for_all(r)}
+
+    def _is_the_same_for_all(self, register: Register) -> bool:
+        definitions = self.facts.reaching.at_top(self.path.entry, register)
+        inside = any(definition.label in self.loop.blocks for definition in definitions)
+        return not inside and register not in self.divergent
+
+    def _definition(self, register: Register) -> Instruction | None:
+        """Its only definition, if that can be run again in the task."""
+        if self._is_the_same_for_all(register):
+            return None
+        definitions = self.facts.reaching.at_top(self.path.entry, register)
+        if len(definitions) != 1 or definitions[0].label in self.path.region:
+            return None
+        definition = definitions[0]
+        instruction = definition.instruction
+        if not _is_cheap(instruction) or not self.facts.dominators.dominates(
+            definition.label, self.path.entry
+        ):
+            return None
+        between = self._between(definition.label, instruction)
+        changed = any(operand in between for operand in instruction.used())
+        return None if changed else instruction
+
+    def _between(self, label: str, instruction: Instruction) -> set[Register]:
+        """The registers that may be written on the way from a definition to the path."""
+        graph, entry = self.facts.graph, self.path.entry
+        own = list(self.facts.blocks[label].instructions)
+        later = own[own.index(instruction) + 1 :]
+        if label != entry:
+            reached = self._walk(label, graph.successors, {label, entry})
+            reaching = self._walk(entry, graph.predecessors, {label})
+            for other in reached & reaching:
+                later += self.facts.blocks[other].instructions
+        return {register for i in later for register in i.defined()}
+
+    def _walk(self, start: str, step: Callable[[str], Iterator[str]], stops: set[str]) -> set[str]:
+        """What lies in one direction, up to the stops and without them."""
+        found: set[str] = set()
+        worklist = [start]
+        while worklist:
+            for other in step(worklist.pop()):
+                if other not in found and other not in stops and other in self.facts.blocks:
+                    found.add(other)
+                    worklist.append(other)
+        return found
+
+
+def _is_cheap(instruction: Instruction) -> bool:
+    """Whether it only computes, quickly, and the same on every lane."""
+    return (
+        instruction.guard is None
+        and instruction.effects == Effect.NONE
+        and instruction.unit in CHEAP
+        and instruction.name not in ("ld", "ldu")
+        and all(special.register.varies in (BLOCK, GRID) for special in instruction.specials())
+    )
