@@ -8,7 +8,8 @@ A sample is a folder with ``kernel.cu`` and ``sample.py``, which defines
   device. The arrays are NumPy's or CuPy's; they are fresh copies each time;
 - ``check(inputs, outputs)``, on NumPy's arrays: raises when the outputs are wrong;
 - perhaps ``picture(outputs)``: (height, width, 3), uint8, what ``ccc compare --png`` writes;
-- perhaps ``SIZES = {"gpu": .., "emulator": ..}``, the sizes taken where none is asked for.
+- perhaps ``SIZES = {"gpu": .., "emulator": ..}``, the sizes taken where none is asked for;
+- perhaps ``OPTIONS = ("-fmad=false",)``, options for nvcc, the same for both versions.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ class Sample:
                     f"no {path.name} here; a sample is kernel.cu and sample.py", Span(str(folder))
                 )
         self._module = self._load()
+        self.options: tuple[str, ...] = tuple(getattr(self._module, "OPTIONS", ()))
         self.sizes: dict[str, int] = {**SIZES, **getattr(self._module, "SIZES", {})}
 
     def _load(self) -> Any:

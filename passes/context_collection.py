@@ -104,7 +104,7 @@ def _refuse_nested_loops(kernel: Kernel) -> None:
     for inner in kernel.records:
         for outer in kernel.records:
             inside = inner.path.entry in outer.path.blocks and inner.path.loop != outer.path.loop
-            if inside and outer.path.reason is None:
+            if inside and outer.path.reason is None and inner.path.reason is None:
                 inner.reason = NESTED
 
 

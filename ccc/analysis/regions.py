@@ -115,7 +115,7 @@ def _examine(path: Path, facts: Facts, loops: list[AnnotatedLoop], paths: list[P
         raise Refused(f"the opcode {unknown.opcode} is not known to ccc{at(unknown)}")
     if not is_reducible(facts.graph, facts.dominators):
         raise Refused("the kernel jumps into the middle of a loop")
-    path.loop = _loop_of(path, facts, loops)
+    path.loop = _loop_of(path, facts, loops, paths)
     check_loop(path.loop, facts)
     path.parent = _parent_of(path, paths)
     _find_blocks(path, facts)
@@ -124,13 +124,19 @@ def _examine(path: Path, facts: Facts, loops: list[AnnotatedLoop], paths: list[P
     find_context(path, facts)
 
 
-def _loop_of(path: Path, facts: Facts, loops: list[AnnotatedLoop]) -> AnnotatedLoop:
+def _loop_of(
+    path: Path, facts: Facts, loops: list[AnnotatedLoop], paths: list[Path]
+) -> AnnotatedLoop:
     around = [loop for loop in facts.loops if path.entry in loop.blocks]
     if path.repeats:
         around = [loop for loop in around if loop.header != path.entry]
     annotated = {loop.loop.header: loop for loop in loops}
     if not any(loop.header in annotated for loop in around):
         raise Refused("no annotated loop is left around it; does the loop run more than once?")
+    if any(other.repeats and other.entry == around[0].header for other in paths):
+        raise Refused(
+            "it lies in an inner loop that is a path itself; what such a loop holds is not collected"
+        )
     if around[0].header not in annotated:
         raise Refused(
             "it lies in a loop inside the annotated one, so one iteration may run it several "

@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 
 from ccc.errors import CccError
 
+# Without it, ptxas may fuse a multiplication and an addition in one version and not in the
+# other, so that last bits differ.
+OPTIONS = ("-fmad=false",)
 SIZES = {"gpu": 1200, "emulator": 60}
 BLOCK = 128
 SAMPLES = 16

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from ccc.errors import CccError
 
+# Without it, ptxas may fuse a multiplication and an addition in one version and not in the
+# other, so that last bits differ.
+OPTIONS = ("-fmad=false",)
 SIZES = {"gpu": 4096, "emulator": 192}
 BLOCK = 256
 SPHERES = 80
