@@ -113,7 +113,8 @@ class Checker:
         assert (label in self.facts.divergence.divergent_branches) == (kind == "divergent")
 
     def edge(self, subject: str, rest: str) -> None:
-        edge = self.def_use.edges[tuple(subject.split("->"))]
+        source, target = subject.split("->")
+        edge = self.def_use.edges[source, target]
         assert {where for where in ("inside", "outside") if edge[where]} == set(rest.split())
 
     def no_edge(self, subject: str, _rest: str) -> None:
@@ -174,8 +175,7 @@ def dominates(graph: nx.DiGraph[str], root: str, above: str, below: str) -> bool
     """By the definition: without ``above`` there is no way from the root."""
     if above in (root, below):
         return True
-    rest: nx.DiGraph[str] = nx.restricted_view(graph, [above], [])
-    return not nx.has_path(rest, root, below)
+    return not nx.has_path(nx.restricted_view(graph, [above], []), root, below)
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)
@@ -193,13 +193,14 @@ def test_dominators_are_what_the_definition_says(pairs: list[tuple[int, int]]) -
 def test_post_dominators_are_what_the_definition_says(pairs: list[tuple[int, int]]) -> None:
     graph = reachable(pairs)
     tree = post_dominators(graph)
-    ending = nx.ancestors(graph, EXIT)
-    backwards = graph.subgraph(ending | {EXIT}).reverse()
-    for above in ending:
-        for below in ending:
+    endless = set(graph) - {EXIT, *nx.ancestors(graph, EXIT)}
+    backwards: nx.DiGraph[str] = nx.DiGraph((b, a) for a, b in graph.edges)
+    backwards.add_nodes_from(graph)
+    backwards.add_edges_from((EXIT, label) for label in endless)
+    for above in graph:
+        for below in graph:
             assert tree.dominates(above, below) == dominates(backwards, EXIT, above, below)
-    for label in set(graph) - {EXIT}:
-        assert tree.immediate(label) is not None
+    assert all(tree.immediate(label) is not None for label in set(graph) - {EXIT})
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)
@@ -257,16 +258,16 @@ CALLS = """
 @pytest.mark.parametrize("before", ["first", "second", "harmless"])
 def test_callees(name: str, waits: bool, knows_its_lane: bool, before: str) -> None:
     callees = Callees(functions(CALLS).get)
-    call = Instruction("call", (*parse_call(before),))
+    call = call_of(before)
     assert callees.waits(call) == (before != "harmless")
-    call = Instruction("call", (*parse_call(name),))
+    call = call_of(name)
     assert callees.waits(call) == waits
     assert callees.knows_its_lane(call) == knows_its_lane
 
 
-def parse_call(name: str) -> tuple[object, ...]:
-    text = f".version 8.0\n.func f() {{ call {name}, (); ret; }}"
-    return next(functions(text)["f"].instructions).operands
+def call_of(name: str) -> Instruction:
+    text = f".version 8.0\n.func f() {{ .reg .b64 %r; call {name}, (); ret; }}"
+    return next(functions(text)["f"].instructions)
 
 
 def test_only_calls_call() -> None:

@@ -1,9 +1,9 @@
 """The invariants of the IR, checked after every pass.
 
-1. Labels and branch tables have different names; every branch names a label or a table of labels.
+1. Labels and branch tables have different names; a branch names a label, ``brx.idx`` a table.
 2. Only the last instructions of a block transfer control: guarded ones, then at most one that is
    not.
-3. Every register that an instruction names is declared, with that type.
+3. Every register that an instruction names is declared, with that type, and what it writes is one.
 4. Every instruction has as many operands as its row in the opcode table allows.
 5. Control does not run past the last block.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from ccc.errors import CccError
 from ccc.ir.edit import falls_off_the_end
-from ccc.ir.nodes import CARRY, Block, Function, Instruction, Symbol
+from ccc.ir.nodes import CARRY, Block, Discard, Function, Instruction, Register, Symbol, leaves
 from ccc.ptx.opcodes import Effect
 
 
@@ -26,13 +26,17 @@ def verify(function: Function) -> None:
     Raises:
         InvalidIR: naming the first one that does not hold.
     """
+    if not function.blocks:
+        raise InvalidIR(f"{function.name}: there are no blocks")
     labels = [block.label for block in function.blocks]
     if len(set(labels) | set(function.targets)) != len(labels) + len(function.targets):
         raise InvalidIR(f"{function.name}: a label is defined twice")
     for block in function.blocks:
         _check_terminators(block)
         for instruction in block.instructions:
-            _check_instruction(function, instruction, set(labels))
+            _check_operands(function, instruction)
+            if instruction.effects & Effect.BRANCH:
+                _check_branch(function, instruction, set(labels))
     if falls_off_the_end(function):
         raise InvalidIR(f"{function.name}: control falls off the end of the function")
 
@@ -49,16 +53,26 @@ def _check_terminators(block: Block) -> None:
         ended = guarded and instruction.guard is None
 
 
-def _check_instruction(function: Function, instruction: Instruction, labels: set[str]) -> None:
+def _check_operands(function: Function, instruction: Instruction) -> None:
     row = instruction.row
     if row is not None and not row.accepts(len(instruction.operands)):
         raise InvalidIR(f"wrong number of operands: {instruction}", instruction.span)
     for register in (*instruction.defined(), *instruction.used()):
         if register != CARRY and function.registers.find(register.name) != register:
             raise InvalidIR(f"{register} is not declared: {instruction}", instruction.span)
-    if instruction.effects & Effect.BRANCH:
-        target = instruction.operands[-1]
-        assert isinstance(target, Symbol)
+    for operand, role in instruction.roles():
+        for leaf in leaves(operand) if role == "def" and instruction.name != "call" else ():
+            if not isinstance(leaf, (Register, Discard)):
+                raise InvalidIR(f"{leaf} is no register: {instruction}", instruction.span)
+
+
+def _check_branch(function: Function, instruction: Instruction, labels: set[str]) -> None:
+    target = instruction.operands[-1]
+    if not isinstance(target, Symbol):
+        raise InvalidIR(f"a branch names no label: {instruction}", instruction.span)
+    if instruction.name == "brx":
         missing = set(function.targets.get(target.name, (target.name,))) - labels
-        if missing:
-            raise InvalidIR(f"there is no label {min(missing)}: {instruction}", instruction.span)
+    else:
+        missing = {target.name} - labels
+    if missing:
+        raise InvalidIR(f"there is no label {min(missing)}: {instruction}", instruction.span)

@@ -224,7 +224,8 @@ class _BodyParser:
             operands = tuple(build(child) for child in children[1:])
         except BadOperand as error:
             raise self.source.fail(str(error), position, error.kind) from error
-        instruction = Instruction(found[index(children[0])], operands, guard, span, self.location)
+        opcode = "".join(found[index(children[0])].split())
+        instruction = Instruction(opcode, operands, guard, span, self.location)
         self.check(instruction, position)
         self.block.statements.append(instruction)
         if instruction.is_terminator:
