@@ -1,0 +1,85 @@
+"""The pipeline as a function."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from goldens import Golden
+
+import ccc
+from ccc.compiler import transform
+from ccc.errors import CccError
+
+HERE = Path(__file__).parent
+
+
+def golden(name: str) -> Golden:
+    return Golden.read(HERE / "golden" / "context-collection" / f"{name}.ptx")
+
+
+def refused(name: str) -> Golden:
+    return Golden.read(HERE / "errors" / f"{name}.ptx")
+
+
+def test_ptx_without_markers_goes_through() -> None:
+    text = "this is not even PTX"
+    assert ccc.transform(text).ptx is text
+
+
+def test_code_around_a_marked_function_goes_through() -> None:
+    before = golden("grid_stride").before
+    odd = "\n// a comment { with a brace\n.visible .func odd()\n{ /* } */ ret;  }\n"
+    result = transform(before + odd)
+    assert result.ptx.endswith(odd)
+    assert result.ptx != before + odd
+
+
+def test_the_report_says_what_was_done() -> None:
+    (kernel,) = transform(golden("two_loops").before).report["kernels"]
+    assert kernel["name"] == "k"
+    first, second = kernel["paths"]
+    assert (first["directive"], first["arm"], first["line"]) == ("if", "then", 6)
+    assert first["applied"]
+    assert first["reason"] is None
+    assert first["discipline"] == "queue"
+    saved = [register["type"] for register in first["context"]]
+    assert (saved, first["shared_bytes_per_thread"]) == (["b32"], 8)
+    assert {register["type"] for register in first["compressed"]} == {"b64"}
+    assert second["applied"]
+
+
+def test_strict_raises_where_a_path_is_left() -> None:
+    with pytest.raises(CccError, match=r"barrier.cu:6:1: error: path left as it was: there is a"):
+        transform(refused("barrier").before, strict=True)
+
+
+def test_a_promised_block_size_is_enforced() -> None:
+    large = refused("too_large").before
+    assert not transform(large).report["kernels"][0]["paths"][0]["applied"]
+    result = transform(large, max_block=256)
+    assert result.report["kernels"][0]["paths"][0]["applied"]
+    assert ".maxntid 256, 1, 1" in result.ptx
+
+
+def test_launch_bounds_size_the_stack() -> None:
+    after = golden("block_of_100").after
+    assert "ccc_context_stack[1024]" in after  # 4 warps x 64 entries x one word
+
+
+def test_printing_after_a_pass() -> None:
+    printed = transform(golden("if_else").before, print_after=["context-collection"]).printed
+    assert printed.startswith("// after context-collection\n")
+    assert "$ccc_collect_0" in printed
+
+
+def test_nothing_is_transformed_twice() -> None:
+    once = transform(golden("grid_stride").before).ptx
+    assert transform(once).ptx == once
+
+
+def test_broken_ptx_is_one_error_with_its_place() -> None:
+    broken = golden("grid_stride").before.replace("setp.", "setp setp.", 1)
+    with pytest.raises(CccError) as caught:
+        transform(broken, filename="k.ptx")
+    assert str(caught.value).startswith("k.ptx:")
