@@ -40,7 +40,7 @@ DIRECTIVES = {
     "for variable": Directive("an inner loop", ("prob", "priority"), supported=True),
     "while": Directive("a loop", ("prob", "priority"), supported=True),
     "switch": Directive("a switch statement", ("prob", "priority"), supported=True),
-    "recursion": Directive("a __device__ function"),
+    "recursion": Directive("a __device__ function", ("prob", "priority"), supported=True),
     "grid_stride": Directive("a kernel"),
 }
 

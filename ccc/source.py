@@ -38,13 +38,16 @@ _NOT_AT_RUN_TIME = re.compile(rb"if\s*(constexpr\b|!?\s*consteval\b)")
 _COMMENT = re.compile(rb"//.*|/\*.*?(?:\*/|$)", re.DOTALL)
 
 _LOOPS = ("for_statement", "for_range_loop", "while_statement", "do_statement")
-_WRAPPERS = ("labeled_statement", "attributed_statement")
-_STATEMENTS = (*_LOOPS, *_WRAPPERS, "if_statement", "switch_statement")
+_WRAPPERS = ("labeled_statement", "attributed_statement", "template_declaration")
+_STATEMENTS = (
+    *_LOOPS, *_WRAPPERS, "if_statement", "switch_statement", "function_definition",
+)  # fmt: skip
 _PATHS = {
     "if": ("consequence", ("if_statement",)),
     "switch": ("body", ("switch_statement",)),
     "while": ("body", _LOOPS),
     "for variable": ("body", _LOOPS),
+    "recursion": ("body", ("function_definition",)),
 }
 _PLACES = {"for": ("body", _LOOPS), **_PATHS}
 _IN_LOOPS = {"for": "for", "while": "while", "for variable": "variable"}
@@ -300,6 +303,8 @@ class _Marking:
         if placed.name in _IN_LOOPS:
             inside = marker(_IN_LOOPS[placed.name])
             return _wrap(statement, "body", inside) + self._before(placed, marker("loop"))
+        if placed.name == "recursion":
+            return _wrap(statement, "body", marker("recursion"))
         if placed.name == "switch":
             return _cases(statement, marker("case"))
         edits = _wrap(statement, "consequence", marker("then"))

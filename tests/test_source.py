@@ -290,7 +290,14 @@ def test_other_paths(directive: str, statement: str, expected: list[str]) -> Non
     assert marked.warnings == []
 
 
-@pytest.mark.parametrize("directive", ["recursion", "grid_stride"])
+def test_a_recursive_function() -> None:
+    function = "template <int N>\n__device__ int f(int a) { return a ? f<N>(a - N) : 0; }\n"
+    marked = mark("#pragma ccc recursion\n" + function + loop("f<1>(x[i]);"), "k.cu")
+    assert [m.kind for m in markers(marked)] == ["recursion", "loop", "for"]
+    assert '{ asm volatile("// ccc.recursion 1 k.cu:1:1");' in marked.text
+
+
+@pytest.mark.parametrize("directive", ["grid_stride"])
 def test_directives_to_come(directive: str) -> None:
     (warning,) = mark(f"#pragma ccc {directive}\n__global__ void f() {{}}\n", "k.cu").warnings
     assert f'"ccc {directive}" is not supported by this version' in str(warning)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from ccc.analysis.callees import callee
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.continuation import choose_continuation, find_context
 from ccc.analysis.dominators import Loop, is_reducible
@@ -17,7 +18,7 @@ from ccc.analysis.paths import AnnotatedLoop, Path, Refused, at
 from ccc.ir.markers import Marker
 
 ARMS = ("then", "else", "case")
-INNER_LOOPS = ("while", "variable")
+INNER_LOOPS = ("while", "variable", "recursion")
 
 
 def find_paths(facts: Facts, excluded: Collection[tuple[int, str, str]] = ()) -> list[Path]:
@@ -38,7 +39,17 @@ def find_paths(facts: Facts, excluded: Collection[tuple[int, str, str]] = ()) ->
                 _examine(path, facts, loops, found)
             except Refused as refusal:
                 path.reason = str(refusal)
-    return found
+    return _without_first_calls(found)
+
+
+def _without_first_calls(paths: list[Path]) -> list[Path]:
+    """Without the copies of recursive functions before the loop that nvcc made of the rest."""
+    loops = {
+        path.marker.identifier
+        for path in paths
+        if path.marker.kind == "recursion" and path.reason is None
+    }
+    return [path for path in paths if path.reason is None or path.marker.identifier not in loops]
 
 
 def _located(facts: Facts) -> list[Path]:
@@ -58,6 +69,8 @@ def _located(facts: Facts) -> list[Path]:
 def _locate_loop(path: Path, facts: Facts) -> None:
     path.repeats = True
     loop = next((loop for loop in facts.loops if path.entry in loop.blocks), None)
+    if facts.function.kind != "entry":
+        return
     if loop is None or _is_stray(facts, loop, path.marker):
         path.reason = "no loop is left here; does it run more than once?"
     else:
@@ -103,6 +116,11 @@ def _examine(path: Path, facts: Facts, loops: list[AnnotatedLoop], paths: list[P
     Raises:
         Refused: with the reason.
     """
+    if facts.function.kind != "entry" and path.marker.kind == "recursion":
+        raise Refused(
+            "the function still calls itself: only a call in tail position becomes a loop"
+            f"{_own_call(facts)}"
+        )
     if facts.function.kind != "entry":
         raise Refused(
             "it is in a device function that was not inlined into its kernel; "
@@ -124,6 +142,12 @@ def _examine(path: Path, facts: Facts, loops: list[AnnotatedLoop], paths: list[P
     find_context(path, facts)
 
 
+def _own_call(facts: Facts) -> str:
+    name = facts.function.name
+    calls = (i for i in facts.function.instructions if i.name == "call" and callee(i) == name)
+    return next((at(call) for call in calls), "")
+
+
 def _loop_of(
     path: Path, facts: Facts, loops: list[AnnotatedLoop], paths: list[Path]
 ) -> AnnotatedLoop:
@@ -133,9 +157,11 @@ def _loop_of(
     annotated = {loop.loop.header: loop for loop in loops}
     if not any(loop.header in annotated for loop in around):
         raise Refused("no annotated loop is left around it; does the loop run more than once?")
-    if any(other.repeats and other.entry == around[0].header for other in paths):
+    collected = [other for other in paths if other.repeats and other.reason is None]
+    if any(other.entry == around[0].header for other in collected):
         raise Refused(
-            "it lies in an inner loop that is a path itself; what such a loop holds is not collected"
+            "it lies in an inner loop that is a path itself; what such a loop holds is not "
+            "collected"
         )
     if around[0].header not in annotated:
         raise Refused(
