@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ccc.analysis.callees import Callees
 from ccc.analysis.facts import Facts
-from ccc.analysis.regions import find_paths
+from ccc.analysis.paths import Path
+from ccc.analysis.regions import ARMS, INNER_LOOPS, find_paths
 from ccc.errors import CccError, render
-from ccc.ir.markers import DIRECTIVES
+from ccc.ir.markers import DIRECTIVES, parse_marker
 from ccc.ir.nodes import Function, FunctionText, Module
 from ccc.ir.verify import verify
-from ccc.parse import parse_function, parse_module, parse_variables
+from ccc.parse import NotRepresentable, parse_function, parse_module, parse_variables
 from ccc.passes import PIPELINE
 from ccc.pipeline import Kernel, PathRecord, make_pass
 from ccc.printer import print_function
 from ccc.version import VERSION
+
+DEBUG = "the code is compiled for the debugger (-G), whose tables describe it as it is"
 
 
 @dataclass
@@ -63,15 +67,37 @@ def transform(
     module = parse_module(ptx, filename)
     result = Transformed(ptx, {"version": VERSION, "kernels": []})
     shared = _module_shared_bytes(module)
+    debug = re.search(r"^\s*\.target\b[^\n]*\bdebug\b", ptx, re.MULTILINE) is not None
     callees = Callees(_loader(module))
     for piece in module.functions:
         if piece.is_marked:
-            kernel = _load(piece, callees, shared, max_block)
+            try:
+                kernel = _load(piece, callees, shared, max_block)
+            except NotRepresentable as obstacle:
+                _leave(piece, obstacle, strict, result)
+                continue
+            if debug:
+                _refuse_all(kernel, DEBUG)
             if _run_passes(kernel, discipline, print_after, result):
                 piece.text = print_function(kernel.function)
-            _describe(kernel, strict, result)
+            _describe(kernel.function.name, kernel.records, strict, result)
     result.ptx = module.text
     return result
+
+
+def _refuse_all(kernel: Kernel, reason: str) -> None:
+    for record in kernel.records:
+        record.path.reason = record.reason = reason
+
+
+def _leave(
+    piece: FunctionText, obstacle: NotRepresentable, strict: bool, result: Transformed
+) -> None:
+    """A function that cannot be read is left as it was, with all its paths."""
+    found = (parse_marker(line) for line in piece.text.splitlines())
+    paths = [Path(marker, "") for marker in found if marker and marker.kind in ARMS + INNER_LOOPS]
+    records = [PathRecord(path, reason=f"{obstacle.span}: {obstacle.message}") for path in paths]
+    _describe(piece.name, records, strict, result)
 
 
 def _loader(module: Module) -> Callable[[str], Function | None]:
@@ -110,10 +136,10 @@ def _run_passes(
     return any(record.applied for record in kernel.records)
 
 
-def _describe(kernel: Kernel, strict: bool, result: Transformed) -> None:
+def _describe(name: str, records: Sequence[PathRecord], strict: bool, result: Transformed) -> None:
     """Add the kernel to the report, and a diagnostic for each path that was left alone."""
     paths = []
-    for record in kernel.records:
+    for record in records:
         marker = record.path.marker
         paths.append(
             {
@@ -132,4 +158,4 @@ def _describe(kernel: Kernel, strict: bool, result: Transformed) -> None:
             if strict:
                 raise CccError(message, marker.span)
             result.diagnostics.append(render("warning", message, marker.span))
-    result.report["kernels"].append({"name": kernel.function.name, "paths": paths})
+    result.report["kernels"].append({"name": name, "paths": paths})

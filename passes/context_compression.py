@@ -83,6 +83,8 @@ class _Origins:
         self.divergent = facts.divergence.divergent_at(path.entry)
         assert path.loop is not None
         self.loop = path.loop.loop
+        self._known: dict[Register, list[Instruction]] = {}
+        self._ways: dict[str, set[Register]] = {}
 
     def of(self, register: Register) -> list[Instruction]:
         """The instructions that make ``register``, operands before results; none if it is a leaf.
@@ -90,13 +92,14 @@ class _Origins:
         A leaf is saved itself: it has several definitions, an expensive one, or one whose operands
         have changed since.
         """
-        definition = self._definition(register)
-        if definition is None:
-            return []
-        found: dict[Instruction, None] = {}
-        for operand in definition.used():
-            found.update(dict.fromkeys(self.of(operand)))
-        return [*found, definition]
+        if register not in self._known:
+            self._known[register] = []
+            definition = self._definition(register)
+            found: dict[Instruction, None] = {}
+            for operand in definition.used() if definition else ():
+                found.update(dict.fromkeys(self.of(operand)))
+            self._known[register] = [*found, definition] if definition else []
+        return self._known[register]
 
     def leaves(self, made: list[Instruction]) -> set[Register]:
         """The registers that ``made`` needs from the context."""
@@ -128,15 +131,25 @@ class _Origins:
 
     def _between(self, label: str, instruction: Instruction) -> set[Register]:
         """The registers that may be written on the way from a definition to the path."""
-        graph, entry = self.facts.graph, self.path.entry
         own = list(self.facts.blocks[label].instructions)
-        later = own[own.index(instruction) + 1 :]
-        if label != entry:
-            reached = self._walk(label, graph.successors, {label, entry})
-            reaching = self._walk(entry, graph.predecessors, {label})
-            for other in reached & reaching:
-                later += self.facts.blocks[other].instructions
-        return {register for i in later for register in i.defined()}
+        later = own[own.index(instruction) :]  # itself, too: it may write what it reads
+        return {register for i in later for register in i.defined()} | self._written_after(label)
+
+    def _written_after(self, label: str) -> set[Register]:
+        """The registers written in the blocks between a block and the path."""
+        if label not in self._ways:
+            graph, entry = self.facts.graph, self.path.entry
+            between: set[str] = set()
+            if label != entry:
+                reached = self._walk(label, graph.successors, {label, entry})
+                between = reached & self._walk(entry, graph.predecessors, {label})
+            self._ways[label] = {
+                register
+                for other in between
+                for i in self.facts.blocks[other].instructions
+                for register in i.defined()
+            }
+        return self._ways[label]
 
     def _walk(self, start: str, step: Callable[[str], Iterator[str]], stops: set[str]) -> set[str]:
         """What lies in one direction, up to the stops and without them."""

@@ -20,10 +20,10 @@ from ccc.errors import CccError
 from ccc.fuzz import comparison
 from ccc.fuzz.comparison import Comparison, check
 from ccc.fuzz.generate import kernel
-from ccc.fuzz.shrinking import candidates, shrink
+from ccc.fuzz.shrinking import bodies, expressions, launches, shrink
 from ccc.fuzz.tree import Kernel, case, closed, source
 
-PINNED = "245346e2cafa6a89"
+PINNED = "0ad96aff73db52c0"
 """Of the first kernels of seed 0, whatever the version of Python. Changes with the generator."""
 
 
@@ -54,7 +54,7 @@ def test_variables_are_declared_and_launches_can_be_read(index: int) -> None:
 
 def test_most_steps_of_shrinking_make_sense() -> None:
     made = next(k for k in (kernel(3, index) for index in range(50)) if len(k.body) > 2)
-    smaller = list(candidates(made))
+    smaller = [*launches(made), *bodies(made), *expressions(made)]
     assert smaller
     assert all(one.closed() for one in smaller)
     assert not closed(made.body, frozenset())
@@ -89,7 +89,7 @@ def test_a_planted_bug_is_caught_and_made_small(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(comparison, "transform", without_context)
-    options = ["--seed", "0", "--count", "6", "--first", "20", "--jobs", "1", "--schedules", "0"]
+    options = ["--seed", "0", "--count", "1", "--first", "36", "--jobs", "1", "--schedules", "0"]
     assert main(["fuzz", *options, "--keep", str(tmp_path)]) == 1
     kept = sorted(tmp_path.glob("*.cu"))
     assert kept

@@ -58,9 +58,8 @@ def _check_owner(path: Path, facts: Facts) -> None:
     """The lane that gives a task away must get its next iteration's values by itself, cheaply."""
     assert path.owner is not None
     needed = path.owner.instructions
-    blocked = Effect.READ | Effect.WRITE | Effect.CALL | Effect.OPAQUE | Effect.FENCE
     in_path = [i for i in instructions_of(path.blocks, facts) if i in needed]
-    culprit = next((i for i in in_path if i.effects & blocked or i.is_terminator), None)
+    culprit = next((i for i in in_path if _does_more(i, facts) or i.is_terminator), None)
     if culprit is None and len(in_path) > CHEAP_SLICE:
         culprit = in_path[0]
     if culprit is not None:
@@ -69,12 +68,25 @@ def _check_owner(path: Path, facts: Facts) -> None:
             f"{at(culprit)}"
         )
     in_rest = [i for i in instructions_of(path.rest, facts) if i in needed]
-    culprit = next((i for i in in_rest if i.effects & blocked), None)
+    culprit = next((i for i in in_rest if _does_more(i, facts)), None)
     if culprit is not None:
         raise Refused(
             "the next iteration needs a value that is read after the path and may depend on what "
             f"the path writes{at(culprit)}"
         )
+
+
+def _does_more(instruction: Instruction, facts: Facts) -> bool:
+    """Whether it does more than compute from registers, so that it cannot be run twice.
+
+    A parameter of the kernel may be read again; what a call left behind is a part of that call.
+    """
+    blocked = Effect.READ | Effect.WRITE | Effect.CALL | Effect.OPAQUE | Effect.FENCE
+    parameters = {parameter.name for parameter in facts.function.parameters}
+    of_a_call = instruction.space == "param" and any(
+        symbol.name not in parameters for symbol in instruction.symbols()
+    )
+    return bool(instruction.effects & blocked) or of_a_call
 
 
 def find_context(path: Path, facts: Facts) -> None:

@@ -47,8 +47,18 @@ def gathering_points(facts: Facts, loop: Loop) -> Gathering | str:
         ]
         if len(towards) != 1 or _enters_elsewhere(facts, nearest, towards[0], target):
             return _reason(facts, obstacles)
+        between = _reachable_in_this_round(facts, nearest, towards[0]) & obstacles
+        if between:
+            return _reason(facts, between)
         guards.append((nearest, towards[0]))
         target = nearest
+
+
+def _reachable_in_this_round(facts: Facts, guard: str, towards: str) -> set[str]:
+    """What lanes counted at ``guard`` may come to before they come to it again."""
+    around = {loop.header for loop in facts.loops if guard in loop.blocks}
+    back = [(s, header) for header in around for s in facts.graph.predecessors(header)]
+    return {towards, *nx.descendants(without(facts.graph, edges=back), towards)}
 
 
 def _enters_elsewhere(facts: Facts, guard: str, towards: str, target: str) -> bool:

@@ -47,6 +47,11 @@ def _check_collective(instruction: Instruction, facts: Facts) -> None:
 
 
 def check_instructions(path: Path, facts: Facts) -> None:
+    """What must hold for the instructions of a path.
+
+    Raises:
+        Refused: with the reason.
+    """
     for instruction in instructions_of(path.blocks, facts):
         effects = instruction.effects
         if effects & (Effect.EXIT | Effect.RETURN):

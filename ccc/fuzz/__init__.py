@@ -9,12 +9,13 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import signal
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -152,16 +153,10 @@ def _results(
         for batch in batches:
             yield attempt(task, batch)
         return
-    pool = ProcessPoolExecutor(min(jobs, len(batches)), mp_context=get_context("spawn"))
-    try:
-        for done in as_completed([pool.submit(attempt, task, batch) for batch in batches]):
-            yield done.result()
-    finally:
-        _end(pool)
-
-
-def _end(pool: Executor) -> None:
-    pool.shutdown(wait=False, cancel_futures=True)
+    # Ctrl-C is for this process alone, which then ends the others.
+    ignore = (signal.SIGINT, signal.SIG_IGN)
+    with get_context("spawn").Pool(min(jobs, len(batches)), signal.signal, ignore) as pool:
+        yield from pool.imap_unordered(partial(attempt, task), batches)
 
 
 def _keep(finding: Finding, seed: int, folder: Path) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
+from typing import TypeVar
 
 from ccc.fuzz.expressions import LITERALS
 from ccc.fuzz.tree import Block, Expr, Kernel, Stmt
@@ -13,20 +14,31 @@ BATCH = 10
 """How many smaller kernels are tried at once: nvcc's start-up is shared."""
 
 Fails = Callable[[Sequence[Kernel]], Sequence[bool]]
+Stage = Callable[[Kernel], Iterator[Kernel]]
+T = TypeVar("T")
 
 
-def shrink(kernel: Kernel, fails: Fails, tries: int = 1500) -> Kernel:
+def shrink(kernel: Kernel, fails: Fails, tries: int = 600) -> Kernel:
     """The smallest kernel found that still fails.
+
+    Statements go before expressions: whatever is left out need not be made simpler.
 
     Args:
         kernel: one that fails.
         fails: which of several kernels do.
         tries: the most kernels to try.
     """
+    for stage in (launches, bodies, expressions, bodies):
+        kernel, tries = _exhaust(kernel, stage, fails, tries)
+    return kernel
+
+
+def _exhaust(kernel: Kernel, stage: Stage, fails: Fails, tries: int) -> tuple[Kernel, int]:
+    """Take steps of one kind until none is left; returns the tries left, too."""
     position = 0  # what lies before was tried on a kernel hardly different
     changed = False
     while tries > 0:
-        batch = list(islice(candidates(kernel), position, position + BATCH))
+        batch = list(islice(stage(kernel), position, position + BATCH))
         if not batch:
             if not changed:
                 break
@@ -34,32 +46,40 @@ def shrink(kernel: Kernel, fails: Fails, tries: int = 1500) -> Kernel:
             continue
         tries -= len(batch)
         found = next((n for n, failed in enumerate(fails(batch)) if failed), None)
-        if found is None:
-            position += len(batch)
-        else:
+        position += len(batch) if found is None else found
+        if found is not None:
             kernel, changed = batch[found], True
-            position += found
-    return kernel
+    return kernel, tries
 
 
-def candidates(kernel: Kernel) -> Iterator[Kernel]:
-    """All kernels that are one step smaller, the boldest steps first."""
-    for body in _blocks(kernel.body):
-        smaller = replace(kernel, body=body)
-        if smaller.closed():
-            yield smaller
-    if kernel.restrict:
-        yield replace(kernel, restrict=False)
-    if not kernel.bounded:
-        yield replace(kernel, bounded=True)
+def launches(kernel: Kernel) -> Iterator[Kernel]:
+    """The same kernel with smaller launches, the smallest first."""
+    for n in (1, 2, 33, 64, 100, 200):
+        if n < kernel.n:
+            yield replace(kernel, n=n)
     for grid in range(1, kernel.grid):
         yield replace(kernel, grid=grid)
     for block in ((2, 1, 1), (32, 1, 1), (64, 1, 1)):
         if block[0] < kernel.threads:
             yield replace(kernel, block=block)
-    for n in (1, 2, 33, 64, 100, 200):
-        if n < kernel.n:
-            yield replace(kernel, n=n)
+    if kernel.restrict:
+        yield replace(kernel, restrict=False)
+    if not kernel.bounded:
+        yield replace(kernel, bounded=True)
+
+
+def bodies(kernel: Kernel) -> Iterator[Kernel]:
+    """The kernel with fewer statements, the largest cuts first."""
+    return _closed(kernel, _blocks(kernel.body))
+
+
+def expressions(kernel: Kernel) -> Iterator[Kernel]:
+    """The kernel with one simpler expression."""
+    return _closed(kernel, _with_simpler_expressions(kernel.body))
+
+
+def _closed(kernel: Kernel, found: Iterable[Block]) -> Iterator[Kernel]:
+    return (k for k in (replace(kernel, body=body) for body in found) if k.closed())
 
 
 def _blocks(block: Block) -> Iterator[Block]:
@@ -80,9 +100,7 @@ def _blocks(block: Block) -> Iterator[Block]:
 def _statements(statement: Stmt) -> Iterator[Stmt]:
     for number, body in enumerate(statement.bodies):
         for smaller in _blocks(body):
-            bodies = list(statement.bodies)
-            bodies[number] = smaller
-            yield replace(statement, bodies=tuple(bodies))
+            yield replace(statement, bodies=_put(statement.bodies, number, smaller))
     if statement.form.endswith(" else @1"):
         form, bodies2 = statement.form.removesuffix(" else @1"), statement.bodies[:1]
         yield replace(statement, form=form, bodies=bodies2)
@@ -97,11 +115,18 @@ def _statements(statement: Stmt) -> Iterator[Stmt]:
             )
     if statement.form.startswith("#pragma ccc if"):
         yield replace(statement, form=statement.form.partition("\n")[2])
-    for number, expr in enumerate(statement.exprs):
-        for simpler in _expressions(expr):
-            exprs = list(statement.exprs)
-            exprs[number] = simpler
-            yield replace(statement, exprs=tuple(exprs))
+
+
+def _with_simpler_expressions(block: Block) -> Iterator[Block]:
+    for place, statement in enumerate(block):
+        for number, expr in enumerate(statement.exprs):
+            for simpler in _expressions(expr):
+                exprs = _put(statement.exprs, number, simpler)
+                yield _put(block, place, replace(statement, exprs=exprs))
+        for number, body in enumerate(statement.bodies):
+            for inner in _with_simpler_expressions(body):
+                bodies = _put(statement.bodies, number, inner)
+                yield _put(block, place, replace(statement, bodies=bodies))
 
 
 def _expressions(expr: Expr) -> Iterator[Expr]:
@@ -114,6 +139,8 @@ def _expressions(expr: Expr) -> Iterator[Expr]:
     yield from (part for part in expr.parts if part.type == expr.type)
     for number, part in enumerate(expr.parts):
         for simpler in _expressions(part):
-            parts = list(expr.parts)
-            parts[number] = simpler
-            yield replace(expr, parts=tuple(parts))
+            yield replace(expr, parts=_put(expr.parts, number, simpler))
+
+
+def _put(items: tuple[T, ...], place: int, item: T) -> tuple[T, ...]:
+    return (*items[:place], item, *items[place + 1 :])

@@ -192,11 +192,20 @@ HEAD = "extern __shared__ unsigned dynamic[];\n"
 
 
 def source(kernels: Iterable[tuple[str, Kernel]]) -> str:
-    """One file of several kernels under the names given."""
-    texts = [kernel.cuda(name) for name, kernel in kernels]
-    called = [text for name, text in FUNCTIONS.items() if any(f"{name}(" in t for t in texts)]
+    """One file of several kernels under the names given.
+
+    Each has functions of its own: what nvcc makes of a function depends on all who call it.
+    """
+    texts = [_with_functions(name, kernel) for name, kernel in kernels]
     head = [HEAD] if any("dynamic[" in text for text in texts) else []
-    return "\n".join([*head, *called, *texts]) + "\n"
+    return "\n".join([*head, *texts])
+
+
+def _with_functions(name: str, kernel: Kernel) -> str:
+    text = kernel.cuda(name)
+    called = [body for function, body in FUNCTIONS.items() if f"{function}(" in text]
+    whole = "".join(f"{part}\n" for part in (*called, text))
+    return re.sub(r"\bf_(\w+)\(", rf"{name}_\1(", whole)
 
 
 def case(kernel: Kernel, remark: str = "") -> str:

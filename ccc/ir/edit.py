@@ -144,6 +144,8 @@ class Copy:
         copy = substitute(branch, self.registers, self.specials)
         # Tasks from different iterations meet in the copy: what was uniform need not be any more.
         copy.opcode = copy.opcode.replace(".uni", "")
+        if not copy.operands:
+            return copy
         target = copy.operands[-1]
         assert isinstance(target, Symbol)
         name = self.labels.get(target.name)

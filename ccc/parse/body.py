@@ -268,10 +268,10 @@ class _BodyParser:
             return
         takes_names = instruction.name in _ADDRESSES
         for operand, role in instruction.roles():
-            if isinstance(operand, Register):
-                continue
             if role == "label" and not isinstance(operand, Symbol):
                 raise self.source.fail(f"{operand} is no label", position)
+            if isinstance(operand, Register):
+                continue
             if role == "def":
                 self.demand(operand, (Register, Discard), position)
             elif role == "use" and not (takes_names or isinstance(operand, _IN_BRACKETS)):

@@ -42,7 +42,8 @@ def variable(tree: Tree[Any], leaves: list[str], default_space: str = "global") 
             name = leaves[index(child)]
         elif child.data == "qualifier":
             word = leaves[index(child.children[0])].lstrip(".")
-            value = leaves[index(child.children[1])] if len(child.children) > 1 else None
+            second = child.children[1] if len(child.children) > 1 else None
+            value = leaves[index(second)] if isinstance(second, Token) else None
             if word == "align" and value:
                 alignment = parse_integer(value)
             elif word in (*STATE_SPACES, "reg") and "ptr" not in qualifiers:

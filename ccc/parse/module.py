@@ -125,6 +125,9 @@ def _variables(source: Source) -> list[Variable]:
             continue
         match = _DECLARATION.match(code, position)
         assert match is not None
-        found.append(declaration(source, position, max(match.end(), position + 1)))
-        position = match.end() + 1
+        end = match.end()
+        if code[end : end + 1] != ";":
+            raise source.fail('this declaration is not understood; is a ";" missing?', position)
+        found.append(declaration(source, position, end))
+        position = end + 1
     return found
