@@ -52,7 +52,11 @@ def test_our_options_are_taken_out() -> None:
     assert command.arguments == ["k.cu", "-O3"]
     assert command.report == "r.json"
     assert command.settings == Settings(
-        strict=True, max_block=256, discipline="merge", print_after=("context-collection",)
+        measure=True,
+        strict=True,
+        max_block=256,
+        discipline="merge",
+        print_after=("context-collection",),
     )
 
 

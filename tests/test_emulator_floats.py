@@ -183,7 +183,7 @@ def test_to_integers(numbers: list[float]) -> None:
                     elif math.isinf(x):
                         expected = top if x > 0 else low
                     else:
-                        expected = max(low, min(top, function(x)))
+                        expected = max(low, min(top, function(x)))  # type: ignore[operator]
                     assert got == expected & (2**bits - 1), (mode, target, source, x)
 
 

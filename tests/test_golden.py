@@ -61,7 +61,13 @@ def test_both_halves_assemble(path: Path, tmp_path: Path) -> None:
     for number, text in enumerate((golden.before, golden.after)):
         source = tmp_path / f"{number}.ptx"
         source.write_text(text)
-        command = [ptxas, f"-arch={golden.target}", source, "-o", tmp_path / "k.cubin"]
+        command: list[str | Path] = [
+            ptxas,
+            f"-arch={golden.target}",
+            source,
+            "-o",
+            tmp_path / "k.cubin",
+        ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -56,7 +57,7 @@ def test_matrix_market(folder: Path, graph: Graph, zipped: bool, kind: str) -> N
     values = np.ones(graph.edges, int if kind == "integer" else float)
     shape = (graph.vertices, graph.vertices)
     matrix = scipy.sparse.coo_matrix((values, (sources(graph), graph.indices)), shape=shape)
-    scipy.io.mmwrite(plain, matrix, field=kind, symmetry="general")
+    scipy.io.mmwrite(plain, matrix, field=kind, symmetry="general")  # type: ignore[arg-type]
     path = folder / "g.mtx.gz" if zipped else plain
     if zipped:
         path.write_bytes(gzip.compress(plain.read_bytes()))
@@ -79,7 +80,8 @@ def test_edge_lists(folder: Path, graph: Graph, name: str, comment: str) -> None
 @settings(deadline=None, max_examples=10)
 @given(graphs(), st.sampled_from([np.int32, np.int64, np.uint16]))
 def test_npz(folder: Path, graph: Graph, dtype: type) -> None:
-    indptr, indices = graph.indptr.astype(dtype), graph.indices.astype(dtype)
+    indptr: Any = graph.indptr.astype(dtype)
+    indices: Any = graph.indices.astype(dtype)
     np.savez_compressed(folder / "g.npz", indptr=indptr, indices=indices)
     assert same(read_graph(folder / "g.npz"), graph)
 
@@ -146,7 +148,8 @@ def test_bad_files(tmp_path: Path, name: str, data: bytes, message: str) -> None
     ],
 )
 def test_bad_arrays(tmp_path: Path, arrays: dict[str, list[int]], message: str) -> None:
-    np.savez(tmp_path / "a.npz", **{name: np.array(value) for name, value in arrays.items()})
+    named: dict[str, Any] = {name: np.array(value) for name, value in arrays.items()}
+    np.savez(tmp_path / "a.npz", **named)
     with pytest.raises(CccError) as caught:
         read_graph(tmp_path / "a.npz")
     assert message in str(caught.value)
