@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import numpy as np
 import scipy.io
@@ -122,7 +122,7 @@ def from_edges(
         keys = keys[np.concatenate(([True], keys[1:] != keys[:-1]))]
     indptr = np.zeros(vertices + 1, np.int64)
     np.cumsum(np.bincount(keys >> 32, minlength=vertices), out=indptr[1:])
-    narrow = np.int32 if keys.size <= LARGEST else np.int64
+    narrow: Any = np.int32 if keys.size <= LARGEST else np.int64
     return Graph(indptr.astype(narrow), (keys & 0xFFFFFFFF).astype(np.int32))
 
 
@@ -284,10 +284,11 @@ def _read_edge_list(path: Path) -> Graph:
     try:
         with _open(path) as file, warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a file without edges is no surprise
+            warnings.simplefilter("error", DeprecationWarning)  # older NumPy cuts 1.5 down to 1
             pairs = np.loadtxt(file, np.int64, comments=["#", "%"], usecols=(0, 1), ndmin=2)
     except UnicodeDecodeError:
         raise
-    except ValueError as error:
+    except (ValueError, DeprecationWarning) as error:
         raise _edge_list_error(path) or CccError(str(error)) from error
     if pairs.size and not (pairs.min() >= 0 and pairs.max() < LARGEST):
         raise _edge_list_error(path) or CccError("a vertex number is out of range")

@@ -121,7 +121,7 @@ def prmt(form: Form) -> Operation:
 
     def compute(a: Any, b: Any, c: Any) -> Any:
         pair = (b.astype(np.uint64) << np.uint64(32)) | a.astype(np.uint64)
-        result = np.uint32(0)
+        result: Any = np.uint32(0)
         for k in range(4):
             which = selector(c, k)
             shift_by = ((which & np.uint32(7)) << np.uint32(3)).astype(np.uint64)

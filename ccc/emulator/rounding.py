@@ -15,7 +15,11 @@ import numpy as np
 
 MODES = ("rn", "rz", "rm", "rp")
 
-NAN_BITS = {"f16": np.uint16(0x7FFF), "bf16": np.uint16(0x7FFF), "f32": np.uint32(0x7FFFFFFF)}
+NAN_BITS: dict[str, Any] = {
+    "f16": np.uint16(0x7FFF),
+    "bf16": np.uint16(0x7FFF),
+    "f32": np.uint32(0x7FFFFFFF),
+}
 """The one NaN that instructions of these types give; of f64, NaNs keep their payload."""
 
 _SMALLEST = {"e2": np.float16(2**-14), "e4": np.float32(2**-126), "e8": np.float64(2.0**-1022)}

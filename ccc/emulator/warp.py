@@ -113,7 +113,7 @@ def match_(form: Form) -> Operation:
         a = np.broadcast_to(a, group.n)
         rows = group.by_warp(a, 0)
         equal = rows[group.rank] == a[:, None]
-        same = np.packbits(equal, axis=1, bitorder="little").view(np.uint32).ravel()
+        same: Any = np.packbits(equal, axis=1, bitorder="little").view(np.uint32).ravel()
         members = _mask(group, mask) & group.active[group.rank]
         same = same & members
         if not for_all:
