@@ -136,11 +136,7 @@ class Collector:
         emit = self.emitter(self.enter)
         self._gather(emit)
         emit.emit("mov.u32", self.below, Special("%lanemask_lt"))
-        emit.emit(
-            "mov.b32",
-            self.rank,
-            _bytes(emit, emit.define("and.b32", "b32", self.members, self.below)),
-        )
+        emit.emit("mov.b32", self.rank, self._place(emit, self.members))
         emit.emit("mov.b32", self.full, _bytes(emit, self.members))
         self._find_base(emit)
         emit.emit("add.s32", self.limit, self.base, self.full)

@@ -38,7 +38,7 @@ def gathering_points(facts: Facts, loop: Loop) -> Gathering | str:
             return Gathering(tuple(reversed(guards)))
         chain = facts.dominators.chain(target)
         nearest = next((label for label in chain if label in obstacles), None)
-        if nearest is None or nearest == target:
+        if nearest is None or nearest == target or not _is_guarded(facts, nearest):
             return _reason(facts, obstacles)
         towards = [
             successor
@@ -52,6 +52,12 @@ def gathering_points(facts: Facts, loop: Loop) -> Gathering | str:
             return _reason(facts, between)
         guards.append((nearest, towards[0]))
         target = nearest
+
+
+def _is_guarded(facts: Facts, label: str) -> bool:
+    """Whether a predicate tells which lanes take the branch; a ``brx.idx`` has none."""
+    branches = (i for i in facts.blocks[label].instructions if i.is_terminator)
+    return next(branches).guard is not None
 
 
 def _reachable_in_this_round(facts: Facts, guard: str, towards: str) -> set[str]:
