@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ccc.analysis.callees import callee
+from ccc.analysis.cfg import EXIT
 from ccc.analysis.convergence import gathering_points
 from ccc.analysis.facts import Facts
 from ccc.analysis.memory import conflict, local_escapes, touches_local
@@ -21,8 +22,11 @@ def check_loop(annotated: AnnotatedLoop, facts: Facts) -> None:
         try:
             for instruction in instructions_of(annotated.loop.blocks, facts):
                 _check_collective(instruction, facts)
-            if not annotated.loop.exits(facts.graph):
+            exits = annotated.loop.exits(facts.graph)
+            if not exits:
                 raise Refused("the annotated loop never ends")
+            if any(target == EXIT for _, target in exits):
+                raise Refused("the annotated loop ends the thread, by a guarded exit or return")
             outcome = gathering_points(facts, annotated.loop)
             if isinstance(outcome, str):
                 raise Refused(outcome)
