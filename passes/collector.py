@@ -79,7 +79,6 @@ class Collector:
         self.limit = fresh("b32")
         self.enough = fresh("b32")
         self.live = fresh("pred")
-        self.draining = fresh("pred")
         self.exit_number = fresh("b32")
         self.pending = [fresh("pred") for _ in plans]
         self.top = [fresh("b32") for _ in plans]
@@ -97,7 +96,7 @@ class Collector:
     def run(self) -> Instruction:
         """Do it; returns the instruction that computes the base of the warp's stack."""
         # Copies first, while the blocks still lead where they led.
-        onward = [self._owner_goes_on(plan) for plan in self.plans if plan.path.parent is None]
+        onward = [self._owner_goes_on(plan.path) for plan in self.plans if plan.path.parent is None]
         for number in range(len(self.plans)):
             self._emit_run(number)
             self._emit_collect(number)
@@ -143,8 +142,6 @@ class Collector:
         if any(plan.path.repeats for plan in self.plans):
             emit.emit("mov.b32", self.enough, self.full)
         emit.emit("mov.pred", self.live, ALL_LANES)
-        if len(self.plans) > 1:
-            emit.emit("mov.pred", self.draining, 0)
         for pending, top in zip(self.pending, self.top, strict=True):
             emit.emit("mov.pred", pending, 0)
             emit.emit("mov.b32", top, self.base)
@@ -222,19 +219,23 @@ class Collector:
         emit.emit("bra", onward)
         return block.label
 
-    def _owner_goes_on(self, plan: Plan) -> str:
+    def _owner_goes_on(self, path: Path) -> str:
         """Where the lane that gave its task away continues its iteration."""
-        path = plan.path
+        onward = {s: s for label in path.region for s in self.facts.graph.successors(label)}
+        return self._owner(path, Copy(onward))
+
+    def _owner(self, path: Path, outer: Copy) -> str:
+        """Where a lane goes on, in code that was copied like that, when it gave its task away."""
         if path.owner is None:
             assert path.join is not None
-            return path.join
-        needed = path.owner.instructions
+            return outer.labels[path.join]
         labels = self._fresh_labels(path.region, "owner")
-        sinks = {s: s for label in path.region for s in self.facts.graph.successors(label)}
         copy = Copy(
-            {**sinks, **labels},
-            keep=needed.__contains__,
-            skips=_skips(path.owner.skips, labels, sinks),
+            {**outer.labels, **labels},
+            outer.registers,
+            outer.specials,
+            keep=path.owner.instructions.__contains__,
+            skips=_skips(path.owner.skips, labels, outer.labels),
         )
         self.function.blocks += copy.blocks(self.function, path.region)
         return labels[path.entry]
@@ -280,7 +281,9 @@ class Collector:
         tasks = emit.define("vote.sync.ballot.b32", "b32", pending, self.members)
         none = emit.define("setp.eq.b32", "pred", tasks, 0)
         some, emit_some = self.block("some")
-        emit.branch(none, self._without_tasks(number), some.label)
+        onward = self._after(number)
+        idle = self.check.label if onward == self.again.label else onward
+        emit.branch(none, idle, some.label)
         if plan.path.repeats:
             emit_some = self._stay(number, emit_some, tasks)
         if plan.discipline == "queue":
@@ -288,18 +291,6 @@ class Collector:
         else:
             self._emit_merge(number, emit_some, tasks)
         self._emit_pop(number)
-
-    def _without_tasks(self, number: int) -> str:
-        """Where to go from a round without tasks: at the end, to what is left on the stack."""
-        onward = self.check.label if number + 1 == len(self.plans) else self._after(number)
-        if len(self.plans) == 1:
-            return onward
-        idle, emit_idle = self.block("idle")
-        rest, emit_rest = self.block("rest")
-        emit_idle.branch(self.draining, rest.label, onward)
-        left = emit_rest.define("setp.ne.b32", "pred", self.top[number], self.base)
-        emit_rest.branch(left, self.pop[number].label, onward)
-        return idle.label
 
     def _stay(self, number: int, emit: Emitter, tasks: Register) -> Emitter:
         """While every lane's task goes round, there is nothing to save or to fetch.
@@ -316,9 +307,35 @@ class Collector:
         return emit_gather
 
     def _after(self, number: int) -> str:
-        """Where all members go when this path has had its turn."""
-        last = number + 1 == len(self.plans)
-        return self.again.label if last else self.collect[number + 1].label
+        """Where all members go when this path has had its turn, and those inside it too.
+
+        The paths of a loop are served in one row, each before those inside it. Those inside an
+        inner loop are served after each of its turns, since the next turn may find new tasks.
+        """
+        path = self.plans[number].path
+        later = [n for n in range(number + 1, len(self.plans)) if not self._holds(number, n)]
+        if later and self.plans[later[0]].path.parent is path.parent:
+            return self.collect[later[0]].label
+        if path.parent is None:
+            return self.again.label
+        outer = next(n for n, plan in enumerate(self.plans) if plan.path is path.parent)
+        return self.collect[outer].label if path.parent.repeats else self._after(outer)
+
+    def _holds(self, outer: int, number: int) -> bool:
+        """Whether a path lies in another one."""
+        path: Path | None = self.plans[number].path
+        while path is not None and path is not self.plans[outer].path:
+            path = path.parent
+        return path is not None
+
+    def _landing(self, number: int) -> str:
+        """Where a lane goes when its task is done, or it had none."""
+        inside = self.plans[number + 1 : number + 2]
+        if inside and inside[0].path.parent is self.plans[number].path:
+            return self.collect[number + 1].label
+        if self.plans[number].path.repeats:
+            return self.collect[number].label
+        return self._after(number)
 
     def _emit_queue(self, number: int, emit: Emitter, tasks: Register) -> None:
         """Everyone pushes; as soon as a full warp of tasks is there, all lanes pop."""
@@ -380,7 +397,10 @@ class Collector:
         """Idle lanes pop if that fills the warp; otherwise the lanes with a task push."""
         top = self.top[number]
         total = emit.define("add.s32", "b32", top, _bytes(emit, tasks))
-        few = emit.define("setp.lt.u32", "pred", total, self.limit)
+        limit = self.limit
+        if self.plans[number].path.repeats:
+            limit = emit.define("add.s32", "b32", self.base, self.enough)
+        few = emit.define("setp.lt.u32", "pred", total, limit)
         save, emit_save = self.block("save")
         fill, emit_fill = self.block("fill")
         emit.branch(few, save.label, fill.label)
@@ -451,8 +471,8 @@ class Collector:
         """In the task of an outer path: lanes that come to an inner one take a snapshot."""
         path = self.plans[number].path
         onward = self._landing(outer)
-        if not path.continuation and path.join is not None:
-            onward = copy.labels.get(path.join, onward)
+        if path.owner is not None or not path.continuation:
+            onward = self._owner(path, copy)
         snapshot = self._snapshot(number, copy.registers, copy.specials, onward)
         self.function.blocks.append(Block(copy.labels[path.entry], [jump(snapshot)], named=False))
 
@@ -460,18 +480,12 @@ class Collector:
         """A task that goes round is a task again; its context is where the path left it."""
         block, emit = self.block("repeat")
         emit.emit("mov.pred", self.pending[number], ALL_LANES)
-        emit.emit("bra", self.collect[number].label)
+        emit.emit("bra", self._landing(number))
         path = self.plans[number].path
         start = self.run_blocks[number]
         for other in self.function.blocks:
             if other is not start and other.label not in path.blocks:
                 retarget(self.function, other, head, block.label)
-
-    def _landing(self, number: int) -> str:
-        """Where a lane goes when its task is done, or it had none."""
-        if self.plans[number].path.repeats:
-            return self.collect[number].label
-        return self._after(number)
 
     def _defined(self, path: Path) -> list[Register]:
         needed = path.task.instructions if path.task else None
@@ -495,20 +509,13 @@ class Collector:
         drain, emit_drain = self.block("drain")
         emit.branch(some, self.again.label, drain.label)
         if any(plan.path.repeats for plan in self.plans):  # from now on any task is enough
-            emit_drain.emit("add.s32", self.limit, self.base, 4)
             emit_drain.emit("mov.b32", self.enough, 4)
-        done, emit_done = self.block("done")
-        if len(self.plans) == 1:
-            left = emit_drain.define("setp.ne.b32", "pred", self.top[0], self.base)
-            emit_drain.branch(left, self.pop[0].label, done.label)
-        else:
-            emit_drain.emit("mov.pred", self.draining, ALL_LANES)
-            highest = emit_drain.define("max.u32", "b32", *self.top[:2])
-            for top in self.top[2:]:
-                emit_drain.emit("max.u32", highest, highest, top)
-            left = emit_drain.define("setp.ne.b32", "pred", highest, self.base)
-            emit_drain.branch(left, self.collect[0].label, done.label)
-        self._emit_exits(emit_done)
+        for top, pop in zip(self.top, self.pop, strict=True):
+            left = emit_drain.define("setp.ne.b32", "pred", top, self.base)
+            following, emit_following = self.block("done")
+            emit_drain.branch(left, pop.label, following.label)
+            emit_drain = emit_following
+        self._emit_exits(emit_drain)
 
     def _emit_exits(self, emit: Emitter) -> None:
         """Every lane leaves by the exit that it had chosen, and sees what others wrote for it."""

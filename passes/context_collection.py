@@ -87,7 +87,7 @@ class ContextCollection(Pass):
         while chosen := _collectable(kernel):
             loop = _outermost(chosen)
             mine = [record for record in chosen if record.path.loop is loop]
-            mine.sort(key=lambda record: record.path.depth)
+            mine = _in_turn(mine, None)
             plans = _plan_stacks(kernel, mine, self.discipline)
             if len(plans) < len(mine):
                 continue  # without the others, inner paths look different
@@ -128,6 +128,12 @@ def _collectable(kernel: Kernel) -> list[PathRecord]:
 def _outermost(records: list[PathRecord]) -> AnnotatedLoop:
     loops = [record.path.loop for record in records if record.path.loop]
     return max(loops, key=lambda loop: len(loop.loop.blocks))
+
+
+def _in_turn(records: list[PathRecord], parent: Path | None) -> list[PathRecord]:
+    """The order in which paths are served: each is followed by those inside it."""
+    mine = [record for record in records if record.path.parent is parent]
+    return [one for record in mine for one in (record, *_in_turn(records, record.path))]
 
 
 def _plan_stacks(kernel: Kernel, records: list[PathRecord], discipline: str) -> list[Plan]:

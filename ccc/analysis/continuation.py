@@ -41,7 +41,7 @@ def choose_continuation(path: Path, facts: Facts) -> None:
         [i for i in instructions_of(path.region, facts) if _has_side_effect(i)],
         lambda _sink: frozenset(), decide_sinks=False,
     )  # fmt: skip
-    if path.parent is None:  # a lane in another path's task has no next iteration to think of
+    if path.gives_away:  # else the lane is through when it has given the task away
         path.owner = slice_region(
             region, facts.blocks, facts.reaching, [], facts.liveness.live_in, decide_sinks=True
         )

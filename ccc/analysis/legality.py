@@ -70,6 +70,28 @@ def check_instructions(path: Path, facts: Facts) -> None:
     _check_local_memory(path, facts)
 
 
+def check_order(path: Path, facts: Facts) -> None:
+    """What must hold for memory where a task may wait while the loop that it lies in goes on.
+
+    The iterations of the annotated loop are independent, and so are those of a ``for variable``;
+    the turns of another loop, and what follows an inner loop, are not known to be.
+
+    Raises:
+        Refused: with the reason.
+    """
+    around = path.parent
+    if around is None or not around.repeats:
+        return
+    waits_not = {"what follows the loop around it": around.rest if around.continuation else ()}
+    if around.marker.kind != "variable":
+        waits_not["the other turns of the loop around it"] = around.blocks
+    for what, blocks in waits_not.items():
+        if conflict(instructions_of(path.blocks, facts), instructions_of(blocks, facts)):
+            raise Refused(
+                f"it may access the same memory as {what}, which would no longer wait for it"
+            )
+
+
 def _check_local_memory(path: Path, facts: Facts) -> None:
     """Local memory stays with its thread, so a task must not share it with what is no task.
 

@@ -35,21 +35,23 @@ class AnnotatedLoop:
 class Path:
     """One path of an annotated loop.
 
-    ``blocks`` are the path's own, ``rest`` the blocks of the same iteration after it. A path that
-    ``repeats`` is a loop: a task comes back to the collection point after each of its iterations.
-    A path inside another that can be collected has that as ``parent``; then ``rest`` ends where the
-    parent's task ends. ``context`` lists the registers, ``specials`` the special registers, that
-    the task takes along; the ``recomputed`` instructions make the ``compressed`` registers of it
-    anew where the task runs. With a ``continuation`` the rest of the iteration runs with the task:
-    ``task`` says which instructions of ``blocks`` and ``rest`` that needs, ``owner`` which the lane
-    that gave the task away still runs for its own next iteration. ``reason`` is None if the path
-    can be collected.
+    ``turn`` is the innermost loop around it whose iterations are tasks: the annotated one, or one
+    that is a path. ``blocks`` are the path's own, ``rest`` the blocks of the same turn after it. A
+    path that ``repeats`` is a loop: a task comes back to the collection point after each of its
+    turns. A path inside another that can be collected has that as ``parent``; then ``rest`` ends
+    where the parent's task ends, or its turn. ``context`` lists the registers, ``specials`` the
+    special registers, that the task takes along; the ``recomputed`` instructions make the
+    ``compressed`` registers of it anew where the task runs. With a ``continuation`` the rest of the
+    turn runs with the task: ``task`` says which instructions of ``blocks`` and ``rest`` that needs,
+    ``owner`` which the lane that gave the task away still runs for its own next turn. ``reason`` is
+    None if the path can be collected.
     """
 
     marker: Marker
     entry: str
     repeats: bool = False
     loop: AnnotatedLoop | None = None
+    turn: Loop | None = None
     parent: Path | None = None
     blocks: frozenset[str] = frozenset()
     rest: frozenset[str] = frozenset()
@@ -74,9 +76,9 @@ class Path:
         return self.marker.identifier, self.marker.kind, self.entry
 
     @property
-    def depth(self) -> int:
-        """How many paths it lies in."""
-        return self.parent.depth + 1 if self.parent else 0
+    def gives_away(self) -> bool:
+        """Whether the lane that gives a task away has another turn to think of."""
+        return self.parent is None or self.parent.repeats
 
 
 def instructions_of(labels: Iterable[str], facts: Facts) -> Iterator[Instruction]:

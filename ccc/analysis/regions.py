@@ -13,7 +13,7 @@ from ccc.analysis.cfg import EXIT
 from ccc.analysis.continuation import choose_continuation, find_context
 from ccc.analysis.dominators import Loop, is_reducible
 from ccc.analysis.facts import Facts
-from ccc.analysis.legality import check_instructions, check_loop
+from ccc.analysis.legality import check_instructions, check_loop, check_order
 from ccc.analysis.paths import AnnotatedLoop, Path, Refused, at
 from ccc.ir.markers import Marker
 
@@ -133,11 +133,13 @@ def _examine(path: Path, facts: Facts, loops: list[AnnotatedLoop], paths: list[P
         raise Refused(f"the opcode {unknown.opcode} is not known to ccc{at(unknown)}")
     if not is_reducible(facts.graph, facts.dominators):
         raise Refused("the kernel jumps into the middle of a loop")
-    path.loop = _loop_of(path, facts, loops, paths)
+    _find_loops(path, facts, loops, paths)
+    assert path.loop is not None
     check_loop(path.loop, facts)
     path.parent = _parent_of(path, paths)
     _find_blocks(path, facts)
     check_instructions(path, facts)
+    check_order(path, facts)
     choose_continuation(path, facts)
     find_context(path, facts)
 
@@ -148,27 +150,27 @@ def _own_call(facts: Facts) -> str:
     return next((at(call) for call in calls), "")
 
 
-def _loop_of(
-    path: Path, facts: Facts, loops: list[AnnotatedLoop], paths: list[Path]
-) -> AnnotatedLoop:
+def _find_loops(path: Path, facts: Facts, loops: list[AnnotatedLoop], paths: list[Path]) -> None:
+    """The annotated loop around it, and the one whose turns it is a part of.
+
+    Raises:
+        Refused: there is none, or one turn may run the path several times.
+    """
     around = [loop for loop in facts.loops if path.entry in loop.blocks]
     if path.repeats:
         around = [loop for loop in around if loop.header != path.entry]
     annotated = {loop.loop.header: loop for loop in loops}
     if not any(loop.header in annotated for loop in around):
         raise Refused("no annotated loop is left around it; does the loop run more than once?")
-    collected = [other for other in paths if other.repeats and other.reason is None]
-    if any(other.entry == around[0].header for other in collected):
-        raise Refused(
-            "it lies in an inner loop that is a path itself; what such a loop holds is not "
-            "collected"
-        )
-    if around[0].header not in annotated:
+    collected = {o.entry: o.loop for o in paths if o.repeats and o.loop and o.reason is None}
+    turn = around[0]
+    loop = annotated.get(turn.header) or collected.get(turn.header)
+    if loop is None:
         raise Refused(
             "it lies in a loop inside the annotated one, so one iteration may run it several "
             "times; annotate the inner loop"
         )
-    return annotated[around[0].header]
+    path.loop, path.turn = loop, turn
 
 
 def _parent_of(path: Path, paths: list[Path]) -> Path | None:
@@ -185,8 +187,8 @@ def _parent_of(path: Path, paths: list[Path]) -> Path | None:
 
 
 def _find_blocks(path: Path, facts: Facts) -> None:
-    assert path.loop is not None
-    loop = path.loop.loop
+    assert path.turn is not None
+    loop = path.turn
     path.blocks = _extent(path, facts) & loop.blocks
     if path.entry == loop.header or all(latch in path.blocks for latch in loop.latches):
         raise Refused(
@@ -204,18 +206,21 @@ def _find_blocks(path: Path, facts: Facts) -> None:
     if EXIT in outside:
         raise Refused("the path returns from the kernel")
     if outside:
-        raise Refused("the path jumps out of the annotated loop")
+        around = (
+            "the loop around it" if path.parent and path.parent.repeats else "the annotated loop"
+        )
+        raise Refused(f"the path jumps out of {around}")
     if not targets:
         raise Refused("the path never comes back to the loop")
     path.join = next(iter(targets)) if len(targets) == 1 else None
-    scope = path.parent.region if path.parent else loop.blocks
+    scope = path.parent.region if path.parent and not path.gives_away else loop.blocks
     path.rest = frozenset(_reachable(facts, targets, loop) & scope) - path.blocks
 
 
 def _is_divergent(path: Path, facts: Facts) -> bool:
     """Whether some branch of the same iteration may part the lanes on their way to the path."""
-    assert path.loop is not None
-    loop = path.loop.loop
+    assert path.turn is not None
+    loop = path.turn
     if path.repeats and path.blocks & facts.divergence.divergent_branches:
         return True
     return any(
@@ -227,7 +232,7 @@ def _is_divergent(path: Path, facts: Facts) -> bool:
 
 
 def _reachable(facts: Facts, starts: set[str], loop: Loop) -> set[str]:
-    """The blocks of the loop that may follow in the same iteration."""
+    """The blocks of the loop that may follow in the same turn."""
     reached = {label for label in starts if label != loop.header}
     worklist = list(reached)
     while worklist:
