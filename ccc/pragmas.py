@@ -45,7 +45,8 @@ DIRECTIVES = {
 }
 
 FOR_VARIANTS = ("for const", "for variable")
-REDUCTIONS = ("+", "*", "-", "&", "|", "^", "&&", "||", "min", "max")
+REDUCTIONS = {"+": "add", "min": "min", "max": "max", "&": "and", "|": "or", "^": "xor"}
+"""The operations of a reduction, and what PTX calls them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +81,11 @@ def parse(text: str) -> Pragma:
         assert isinstance(clause, Tree)
         word, argument = _clause_parts(clause, text)
         _check_clause(word, name, allowed)
-        if word in values:
+        if word in values and word not in REPEATABLE:
             raise PragmaError(f'clause "{word}" is given twice', _offset(word))
-        values[str(word)] = CLAUSES[word](argument)
+        values[str(word)] = ";".join(
+            [*([values[word]] if word in values else []), CLAUSES[word](argument)]
+        )
     return Pragma(name, values)
 
 
@@ -185,8 +188,11 @@ def _reduction(argument: _Argument) -> str:
     variables = listed.exprs if listed else []
     if not variables or not all(isinstance(node, c_ast.ID) for node in variables):
         raise argument.error("a reduction names variables: reduction(op: variable, ...)")
-    return f"{sign}:{','.join(node.name for node in variables)}"
+    return f"{REDUCTIONS[sign]}:{','.join(node.name for node in variables)}"
 
+
+REPEATABLE = ("reduction",)
+"""Clauses that may be given several times; their values are joined by semicolons."""
 
 CLAUSES: dict[str, Callable[[_Argument], str]] = {
     "prob": _probability,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ccc.analysis.paths import AnnotatedLoop, Path
+from ccc.analysis.reductions import place_at
 from ccc.ir.edit import (
     Copy,
     Emitter,
@@ -19,10 +20,12 @@ from ccc.ir.edit import (
 )
 from ccc.ir.nodes import Block, Instruction, Register, Special, Symbol
 from ccc.passes.context_stack import STACK_NAME, Stack
+from ccc.passes.reduction import Slots
 from ccc.pipeline import Kernel, PathRecord
 from ccc.ptx.types import WARP_SIZE
 
 ALL_LANES = -1
+OWNER = Special("%laneid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ class Plan:
 
 def share_of(plans: Sequence[Plan]) -> int:
     """The bytes of one warp; something even for tasks without a context, to have an address."""
-    return max(sum(plan.stack.bytes for plan in plans), 4)
+    return max(plan.stack.offset + plan.stack.bytes for plan in plans) or 4
 
 
 def _move(register: Register) -> str:
@@ -63,12 +66,15 @@ def _bytes(emit: Emitter, lanes: Register) -> Register:
 class Collector:
     """Rewrites one annotated loop."""
 
-    def __init__(self, kernel: Kernel, loop: AnnotatedLoop, plans: list[Plan]):
+    def __init__(
+        self, kernel: Kernel, loop: AnnotatedLoop, plans: list[Plan], slots: tuple[Slots, ...]
+    ):
         self.kernel = kernel
         self.function = kernel.function
         self.facts = kernel.facts
         self.loop = loop
         self.plans = plans
+        self.slots = slots
         self.span = loop.marker.span
         fresh = self.function.registers.fresh
         self.members = fresh("b32")
@@ -96,7 +102,8 @@ class Collector:
     def run(self) -> Instruction:
         """Do it; returns the instruction that computes the base of the warp's stack."""
         # Copies first, while the blocks still lead where they led.
-        onward = [self._owner_goes_on(plan.path) for plan in self.plans if plan.path.parent is None]
+        outer = [number for number, plan in enumerate(self.plans) if plan.path.parent is None]
+        onward = {number: self._owner_goes_on(number) for number in outer}
         for number in range(len(self.plans)):
             self._emit_run(number)
             self._emit_collect(number)
@@ -145,6 +152,10 @@ class Collector:
         for pending, top in zip(self.pending, self.top, strict=True):
             emit.emit("mov.pred", pending, 0)
             emit.emit("mov.b32", top, self.base)
+        for slots in self.slots:
+            slots.clear(emit, self.base)
+        if self.slots:
+            emit.emit("bar.warp.sync", self.members)
         emit.emit("bra", header)
 
     def _gather(self, emit: Emitter) -> None:
@@ -191,10 +202,9 @@ class Collector:
 
     # -- the loop's body ------------------------------------------------------------------------
 
-    def _redirect_paths(self, onward: list[str]) -> None:
+    def _redirect_paths(self, onward: Mapping[int, str]) -> None:
         """Lanes that come to a path take a snapshot and go on."""
-        outer = [number for number, plan in enumerate(self.plans) if plan.path.parent is None]
-        for number, target in zip(outer, onward, strict=True):
+        for number, target in onward.items():
             path = self.plans[number].path
             snapshot = self._snapshot(number, {}, {}, target)
             for source in list(self.facts.graph.predecessors(path.entry)):
@@ -211,34 +221,69 @@ class Collector:
         """A block that copies a task's context, from registers that may have other names here."""
         plan = self.plans[number]
         block, emit = self.block("snapshot")
+        neutral = dict(self._at(number, plan.path.entry)) if plan.path.repeats else {}
         for register, copy in plan.snapshot.items():
-            emit.emit(_move(register), copy, registers.get(register, register))
+            if register in neutral:
+                emit.emit(_move(register), copy, neutral[register].neutral)
+            else:
+                emit.emit(_move(register), copy, registers.get(register, register))
         for special, copy in plan.specials.items():
             emit.emit(f"mov.{special.register.type}", copy, specials.get(special, special))
         emit.emit("mov.pred", self.pending[number], ALL_LANES)
         emit.emit("bra", onward)
         return block.label
 
-    def _owner_goes_on(self, path: Path) -> str:
+    def _owner_goes_on(self, number: int) -> str:
         """Where the lane that gave its task away continues its iteration."""
-        onward = {s: s for label in path.region for s in self.facts.graph.successors(label)}
-        return self._owner(path, Copy(onward))
+        region = self.plans[number].path.region
+        return self._owner(number, Copy({s: s for s in self._targets(region)}))
 
-    def _owner(self, path: Path, outer: Copy) -> str:
+    def _targets(self, labels: frozenset[str]) -> list[str]:
+        """Where some blocks lead, in them or out of them."""
+        return sorted({s for label in labels for s in self.facts.graph.successors(label)})
+
+    def _owner(self, number: int, outer: Copy) -> str:
         """Where a lane goes on, in code that was copied like that, when it gave its task away."""
+        path = self.plans[number].path
         if path.owner is None:
             assert path.join is not None
-            return outer.labels[path.join]
+            return self._keep(number, path.join, outer)
         labels = self._fresh_labels(path.region, "owner")
+        sinks = {
+            s: self._keep(number, s, outer) for s in self._targets(path.region) if s not in labels
+        }
         copy = Copy(
-            {**outer.labels, **labels},
+            {**sinks, **labels},
             outer.registers,
             outer.specials,
             keep=path.owner.instructions.__contains__,
-            skips=_skips(path.owner.skips, labels, outer.labels),
+            skips=_skips(path.owner.skips, labels, sinks),
         )
         self.function.blocks += copy.blocks(self.function, path.region)
         return labels[path.entry]
+
+    def _keep(self, number: int, sink: str, outer: Copy) -> str:
+        """The way to a sink on which the owner's accumulators stay as they were at the branch."""
+        before = {slots: r for r, slots in self._at(number, self.plans[number].path.entry)}
+        moves = [(r, before[slots]) for r, slots in self._at(number, sink) if r != before[slots]]
+        if not moves:
+            return outer.labels[sink]
+        block, emit = self.block("keep")
+        for target, source in moves:
+            registers = outer.registers
+            emit.emit(_move(target), registers.get(target, target), registers.get(source, source))
+        emit.emit("bra", outer.labels[sink])
+        return block.label
+
+    def _at(self, number: int, label: str) -> list[tuple[Register, Slots]]:
+        """Where the accumulators of a path are at the top of a block, as far as they are needed."""
+        mine = self.plans[number].path.accumulators
+        found = (
+            (place_at(s.accumulator, label, self.facts), s)
+            for s in self.slots
+            if s.accumulator in mine
+        )
+        return [(register, slots) for register, slots in found if register is not None]
 
     def _fresh_labels(self, labels: frozenset[str], hint: str) -> dict[str, str]:
         order = [block.label for block in self.function.blocks if block.label in labels]
@@ -440,6 +485,10 @@ class Collector:
             for register in instruction.defined():
                 registers[register] = self.function.registers.fresh(register.type)
             emit.block.statements.append(substitute(instruction, registers, {}))
+        if not path.repeats:
+            for register, slots in self._at(number, path.entry):
+                registers[register] = emit.function.registers.fresh(register.type)
+                emit.emit(_move(register), registers[register], slots.neutral)
         for register in self._defined(path):
             if register not in registers:
                 registers[register] = self.function.registers.fresh(register.type)
@@ -449,9 +498,9 @@ class Collector:
         within = frozenset().union(*(self.plans[n].path.blocks for n in inner))
         labels = self._fresh_labels(path.region - within, "task")
         sinks = {
-            target: self._landing(number)
-            for label in path.region
-            for target in self.facts.graph.successors(label)
+            target: self._deliver(number, target, registers)
+            for target in self._targets(path.region)
+            if target not in path.region
         }
         copy = Copy({**sinks, **labels}, registers, plan.specials)
         for n in inner:
@@ -470,11 +519,24 @@ class Collector:
     def _enter_inner(self, number: int, outer: int, copy: Copy) -> None:
         """In the task of an outer path: lanes that come to an inner one take a snapshot."""
         path = self.plans[number].path
-        onward = self._landing(outer)
         if path.owner is not None or not path.continuation:
-            onward = self._owner(path, copy)
+            onward = self._owner(number, copy)
+        else:
+            onward = self._deliver(outer, path.entry, copy.registers)
         snapshot = self._snapshot(number, copy.registers, copy.specials, onward)
         self.function.blocks.append(Block(copy.labels[path.entry], [jump(snapshot)], named=False))
+
+    def _deliver(self, number: int, label: str, registers: Mapping[Register, Register]) -> str:
+        """Where a task ends: its owner gets what it added to the accumulators."""
+        places = self._at(number, label)
+        if not places:
+            return self._landing(number)
+        block, emit = self.block("deliver")
+        owner = self.plans[number].specials[OWNER]
+        for register, slots in places:
+            slots.combine(emit, self.base, owner, registers[register])
+        emit.emit("bra", self._landing(number))
+        return block.label
 
     def _repeat(self, number: int, head: str) -> None:
         """A task that goes round is a task again; its context is where the path left it."""
@@ -523,9 +585,21 @@ class Collector:
         for number, target in enumerate(self.targets[:-1]):
             chosen = emit.define("setp.eq.b32", "pred", self.exit_number, number)
             following, emit_following = self.block("exit")
-            emit.branch(chosen, target, following.label)
+            emit.branch(chosen, self._finished(target), following.label)
             emit = emit_following
-        emit.emit("bra", self.targets[-1])
+        emit.emit("bra", self._finished(self.targets[-1]))
+
+    def _finished(self, target: str) -> str:
+        """The way to an exit on which a lane takes what others added to its accumulators."""
+        places = [(place_at(s.accumulator, target, self.facts), s) for s in self.slots]
+        if not any(register for register, _ in places):
+            return target
+        block, emit = self.block("finish")
+        for register, slots in places:
+            if register is not None:
+                slots.finish(emit, self.base, register)
+        emit.emit("bra", target)
+        return block.label
 
     def _finish(self) -> None:
         """Drop the paths' old blocks and write down what was done."""
@@ -555,6 +629,7 @@ def _record(plan: Plan) -> None:
         + [{"register": s.name, "type": s.register.type} for s in plan.path.specials],
         "compressed": [{"register": r.name, "type": r.type} for r in plan.path.compressed],
         "continuation": plan.path.continuation,
+        "reductions": [f"{a.operation}.{a.type}" for a in plan.path.accumulators],
         "discipline": plan.discipline,
         "placement": "shared",
         "shared_bytes_per_thread": plan.stack.bytes // WARP_SIZE,

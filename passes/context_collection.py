@@ -58,6 +58,7 @@ from ccc.analysis.regions import find_paths
 from ccc.ir.nodes import Function, Instruction
 from ccc.passes.collector import Collector, Plan, share_of
 from ccc.passes.context_stack import ENTRIES, Stack, known_block_size, reserve_stack, words
+from ccc.passes.reduction import Slots, place_slots
 from ccc.pipeline import Kernel, Pass, PathRecord
 from ccc.ptx.types import MAX_BLOCK_THREADS, WARP_SIZE
 
@@ -88,10 +89,11 @@ class ContextCollection(Pass):
             loop = _outermost(chosen)
             mine = [record for record in chosen if record.path.loop is loop]
             mine = _in_turn(mine, None)
-            plans = _plan_stacks(kernel, mine, self.discipline)
+            slots = _slots(loop, mine)
+            plans = _plan_stacks(kernel, mine, self.discipline, sum(s.bytes for s in slots))
             if len(plans) < len(mine):
                 continue  # without the others, inner paths look different
-            bases.append(Collector(kernel, loop, plans).run())
+            bases.append(Collector(kernel, loop, plans, slots).run())
             share = max(share, share_of(plans))
             kernel.changed()
         if bases:
@@ -136,8 +138,16 @@ def _in_turn(records: list[PathRecord], parent: Path | None) -> list[PathRecord]
     return [one for record in mine for one in (record, *_in_turn(records, record.path))]
 
 
-def _plan_stacks(kernel: Kernel, records: list[PathRecord], discipline: str) -> list[Plan]:
-    """Give each path its room on the stack; what does not fit is refused, with what to do.
+def _slots(loop: AnnotatedLoop, records: list[PathRecord]) -> tuple[Slots, ...]:
+    """Room for the accumulators that some path updates."""
+    updated = {a for record in records for a in record.path.accumulators}
+    return place_slots(tuple(a for a in loop.accumulators if a in updated))
+
+
+def _plan_stacks(
+    kernel: Kernel, records: list[PathRecord], discipline: str, offset: int
+) -> list[Plan]:
+    """Give each path its room from ``offset`` on; what does not fit is refused, with what to do.
 
     All paths of a loop follow one discipline, except those that repeat: their tasks come back again
     and again, so that lanes should keep theirs. ``auto`` takes ``queue`` if that has room for all.
@@ -151,9 +161,8 @@ def _plan_stacks(kernel: Kernel, records: list[PathRecord], discipline: str) -> 
     room = (kernel.shared_limit - used) // warps
     if discipline == "auto":
         total = sum(_stack_bytes(record.path, "queue") for record in records)
-        discipline = "queue" if total <= room else "merge"
+        discipline = "queue" if offset + total <= room else "merge"
     plans: list[Plan] = []
-    offset = 0
     for record in records:
         needed = _stack_bytes(record.path, discipline)
         if offset + needed <= room:

@@ -200,6 +200,14 @@ def test_continued_and_commented_pragmas() -> None:
     assert marked.text.count("\n") == loop(body).count("\n")
 
 
+def test_several_reductions() -> None:
+    pragma = "#pragma ccc for reduction(+: a, b) reduction(min: c)"
+    marked = mark(
+        f"void k() {{\n{pragma}\nfor (;;) {{\n#pragma ccc if\nif (x) y();\n}}\n}}\n", "k.cu"
+    )
+    assert marked.annotations[0].clauses == {"reduction": "add:a,b;min:c"}
+
+
 @pytest.mark.parametrize(
     ("pragma", "expected"),
     [
@@ -219,6 +227,7 @@ def test_continued_and_commented_pragmas() -> None:
         ("if prob(1;2)", "is not a C expression"),
         ("if priority(1.5)", "a priority is a whole number"),
         ("for reduction(%: a)", 'unknown reduction "%"'),
+        ("for reduction(*: a)", 'unknown reduction "*"; the operations are + min max & | ^'),
         ("for reduction(+: a*2)", "a reduction names variables"),
         ("", "the directive is missing"),
         ("7", '"7" is not expected here'),

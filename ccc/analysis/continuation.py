@@ -9,8 +9,9 @@ from __future__ import annotations
 from ccc.analysis.facts import Facts
 from ccc.analysis.memory import conflict, touches_local
 from ccc.analysis.paths import Path, Refused, at, instructions_of
+from ccc.analysis.reductions import declared_operations, place_at, touched
 from ccc.analysis.slicing import Region, slice_region
-from ccc.ir.nodes import CARRY, Instruction, Register
+from ccc.ir.nodes import CARRY, Instruction, Register, Special
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import BLOCK, GRID
 
@@ -24,10 +25,14 @@ def choose_continuation(path: Path, facts: Facts) -> None:
     Raises:
         Refused: it must, and cannot.
     """
-    defined = {r for i in instructions_of(path.blocks, facts) for r in i.defined()}
+    assert path.loop is not None
+    webs = frozenset[Register]().union(*(a.registers for a in path.loop.accumulators))
+    defined = {r for i in instructions_of(path.blocks, facts) for r in i.defined()} - webs
     live = defined & facts.liveness.live_in(path.join) if path.join else defined
     clash = conflict(instructions_of(path.blocks, facts), instructions_of(path.rest, facts))
     path.continuation = bool(live) or clash or path.join is None
+    path.accumulators = touched(path.loop.accumulators, path.region, facts)
+    _check_places(path, facts)
     if not path.continuation:
         return
     tainted = facts.local_addresses
@@ -36,16 +41,26 @@ def choose_continuation(path: Path, facts: Facts) -> None:
             "the rest of the iteration would have to run with the path, but uses local memory"
         )
     region = Region(path.region, facts.graph)
+    mine = frozenset[Register]().union(*(a.registers for a in path.accumulators))
     path.task = slice_region(
         region, facts.blocks, facts.reaching,
         [i for i in instructions_of(path.region, facts) if _has_side_effect(i)],
-        lambda _sink: frozenset(), decide_sinks=False,
+        lambda sink: facts.liveness.live_in(sink) & mine, decide_sinks=bool(mine),
     )  # fmt: skip
     if path.gives_away:  # else the lane is through when it has given the task away
         path.owner = slice_region(
-            region, facts.blocks, facts.reaching, [], facts.liveness.live_in, decide_sinks=True
-        )
+            region, facts.blocks, facts.reaching, [],
+            lambda sink: facts.liveness.live_in(sink) - webs, decide_sinks=True,
+        )  # fmt: skip
         _check_owner(path, facts)
+
+
+def _check_places(path: Path, facts: Facts) -> None:
+    """An accumulator must be in one place wherever a task begins or ends."""
+    sinks = {s for label in path.region for s in facts.graph.successors(label)} - path.region
+    for accumulator in path.accumulators:
+        for label in (path.entry, *sorted(sinks)):
+            place_at(accumulator, label, facts)
 
 
 def _has_side_effect(instruction: Instruction) -> bool:
@@ -65,7 +80,7 @@ def _check_owner(path: Path, facts: Facts) -> None:
     if culprit is not None:
         raise Refused(
             "the next iteration, or the code after the loop, needs a value that the path computes"
-            f"{at(culprit)}"
+            f"{at(culprit)}; {_reduction_hint(path)}"
         )
     in_rest = [i for i in instructions_of(path.rest, facts) if i in needed]
     culprit = next((i for i in in_rest if _does_more(i, facts)), None)
@@ -74,6 +89,13 @@ def _check_owner(path: Path, facts: Facts) -> None:
             "the next iteration needs a value that is read after the path and may depend on what "
             f"the path writes{at(culprit)}"
         )
+
+
+def _reduction_hint(path: Path) -> str:
+    assert path.loop is not None
+    if declared_operations(path.loop.marker):
+        return "the variable of a reduction may only be updated in the loop, by that operation"
+    return "if the loop only adds it up, say so on the loop: reduction(+: variable)"
 
 
 def _does_more(instruction: Instruction, facts: Facts) -> bool:
@@ -101,8 +123,11 @@ def find_context(path: Path, facts: Facts) -> None:
     body = [i for i in instructions_of(path.region, facts) if needed is None or i in needed]
     divergent = facts.divergence.divergent_at(path.entry)
     context = []
+    updated = frozenset[Register]().union(*(a.registers for a in path.accumulators))
     for register in sorted(_exposed(path, facts, set(body)), key=lambda r: _natural(r.name)):
         definitions = facts.reaching.at_top(path.entry, register)
+        if register in updated and not path.repeats:
+            continue  # a task begins with the operation's neutral element
         varies = any(definition.label in loop.blocks for definition in definitions)
         if varies or register in divergent:
             if register == CARRY:
@@ -110,6 +135,8 @@ def find_context(path: Path, facts: Facts) -> None:
             context.append(register)
     path.context = tuple(context)
     found = {s for i in body for s in i.specials() if s.register.varies not in (BLOCK, GRID)}
+    if path.accumulators:  # the owner's
+        found.add(Special("%laneid"))
     path.specials = tuple(sorted(found, key=lambda special: special.name))
 
 

@@ -8,6 +8,7 @@ from ccc.analysis.convergence import gathering_points
 from ccc.analysis.facts import Facts
 from ccc.analysis.memory import conflict, local_escapes, touches_local
 from ccc.analysis.paths import AnnotatedLoop, Path, Refused, at, instructions_of
+from ccc.analysis.reductions import place_at
 from ccc.ir.nodes import Instruction
 from ccc.ptx.opcodes import Effect
 
@@ -27,6 +28,9 @@ def check_loop(annotated: AnnotatedLoop, facts: Facts) -> None:
                 raise Refused("the annotated loop never ends")
             if any(target == EXIT for _, target in exits):
                 raise Refused("the annotated loop ends the thread, by a guarded exit or return")
+            for accumulator in annotated.accumulators:
+                for _, target in exits:
+                    place_at(accumulator, target, facts)
             outcome = gathering_points(facts, annotated.loop)
             if isinstance(outcome, str):
                 raise Refused(outcome)

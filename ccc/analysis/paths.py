@@ -21,12 +21,31 @@ class Refused(Exception):
     """Why a path cannot be collected; the message completes "left as it was: ..."."""
 
 
+@dataclass(frozen=True, slots=True)
+class Accumulator:
+    """A variable that an annotated loop only updates, by one operation.
+
+    ``operation`` and ``type`` are PTX's (``add``, ``f32``); ``registers`` hold it at one place or
+    another of the loop.
+    """
+
+    operation: str
+    type: str
+    registers: frozenset[Register]
+
+    @property
+    def bytes(self) -> int:
+        """The size of a value."""
+        return int(self.type[1:]) // 8
+
+
 @dataclass
 class AnnotatedLoop:
-    """A loop whose iterations the user declared independent."""
+    """A loop whose iterations the user declared independent, but for its ``accumulators``."""
 
     marker: Marker
     loop: Loop
+    accumulators: tuple[Accumulator, ...] = ()
     gathering: Gathering | None = None
     reason: str | None = None
 
@@ -43,8 +62,9 @@ class Path:
     special registers, that the task takes along; the ``recomputed`` instructions make the
     ``compressed`` registers of it anew where the task runs. With a ``continuation`` the rest of the
     turn runs with the task: ``task`` says which instructions of ``blocks`` and ``rest`` that needs,
-    ``owner`` which the lane that gave the task away still runs for its own next turn. ``reason`` is
-    None if the path can be collected.
+    ``owner`` which the lane that gave the task away still runs for its own next turn.
+    ``accumulators`` are those that the task updates. ``reason`` is None if the path can be
+    collected.
     """
 
     marker: Marker
@@ -60,6 +80,7 @@ class Path:
     specials: tuple[Special, ...] = ()
     recomputed: tuple[Instruction, ...] = ()
     compressed: tuple[Register, ...] = ()
+    accumulators: tuple[Accumulator, ...] = ()
     continuation: bool = False
     task: Slice | None = None
     owner: Slice | None = None

@@ -15,6 +15,7 @@ from ccc.analysis.dominators import Loop, is_reducible
 from ccc.analysis.facts import Facts
 from ccc.analysis.legality import check_instructions, check_loop, check_order
 from ccc.analysis.paths import AnnotatedLoop, Path, Refused, at
+from ccc.analysis.reductions import find_accumulators
 from ccc.ir.markers import Marker
 
 ARMS = ("then", "else", "case")
@@ -94,7 +95,8 @@ def _annotated_loops(facts: Facts) -> list[AnnotatedLoop]:
             if marker.kind == "for":
                 loop = next((loop for loop in facts.loops if label in loop.blocks), None)
                 if loop is not None and not _is_stray(facts, loop, marker):
-                    found.setdefault(loop.header, AnnotatedLoop(marker, loop))
+                    accumulators = find_accumulators(marker, loop, facts)
+                    found.setdefault(loop.header, AnnotatedLoop(marker, loop, accumulators))
     return list(found.values())
 
 
