@@ -83,7 +83,7 @@ def _print_after(command: Command, value: str) -> Command:
     return _set(print_after=names)(command, value)
 
 
-DISCIPLINES = ("auto", "queue", "merge")
+DISCIPLINES = ("auto", "cases", "queue", "merge")
 OPTIONS = {
     "--ccc-report": _Option(
         "write what was done and why, as JSON",

@@ -1,9 +1,13 @@
-"""Rewriting one annotated loop for :mod:`ccc.passes.context_collection`, which shows the result."""
+"""Rewriting one annotated loop for :mod:`ccc.passes.context_collection`, which shows the result.
+
+What stands here is the same however the tasks are served at the collection point: the members, the
+snapshots, what their owners do next, the tasks' code, and the way out of the loop.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 
 from ccc.analysis.paths import AnnotatedLoop, Path
 from ccc.analysis.reductions import place_at
@@ -19,62 +23,40 @@ from ccc.ir.edit import (
     substitute,
 )
 from ccc.ir.nodes import Block, Instruction, Register, Special, Symbol
-from ccc.passes.context_stack import STACK_NAME, Stack
+from ccc.passes.context_stack import STACK_NAME
+from ccc.passes.layout import Layout, Plan
 from ccc.passes.reduction import Slots
-from ccc.pipeline import Kernel, PathRecord
+from ccc.pipeline import Kernel
 from ccc.ptx.types import WARP_SIZE
 
 ALL_LANES = -1
 OWNER = Special("%laneid")
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How one path is collected."""
-
-    record: PathRecord
-    discipline: str
-    stack: Stack
-    snapshot: dict[Register, Register]
-    specials: dict[Special, Register]
-
-    @property
-    def path(self) -> Path:
-        """The path."""
-        return self.record.path
-
-    @property
-    def values(self) -> list[Register]:
-        """The snapshot registers, in the stack's order."""
-        return [*self.snapshot.values(), *self.specials.values()]
-
-
-def share_of(plans: Sequence[Plan]) -> int:
-    """The bytes of one warp; something even for tasks without a context, to have an address."""
-    return max(plan.stack.offset + plan.stack.bytes for plan in plans) or 4
-
-
 def _move(register: Register) -> str:
     return "mov.pred" if register.type == "pred" else f"mov.b{register.bits}"
 
 
-def _bytes(emit: Emitter, lanes: Register) -> Register:
+def bytes_of(emit: Emitter, lanes: Register) -> Register:
     """Four bytes for each lane in a mask: the size of one context word of so many tasks."""
     return emit.define("shl.b32", "b32", emit.define("popc.b32", "b32", lanes), 2)
 
 
-class Collector:
-    """Rewrites one annotated loop."""
+class Collector(ABC):
+    """Rewrites one annotated loop; who inherits says how tasks are served.
 
-    def __init__(
-        self, kernel: Kernel, loop: AnnotatedLoop, plans: list[Plan], slots: tuple[Slots, ...]
-    ):
+    ``base`` is the warp's share of shared memory. ``full`` and ``rank`` are in bytes, four for each
+    member lane: the size of one context word.
+    """
+
+    def __init__(self, kernel: Kernel, loop: AnnotatedLoop, layout: Layout):
         self.kernel = kernel
         self.function = kernel.function
         self.facts = kernel.facts
         self.loop = loop
-        self.plans = plans
-        self.slots = slots
+        self.layout = layout
+        self.plans = plans = layout.plans
+        self.slots = layout.slots
         self.span = loop.marker.span
         fresh = self.function.registers.fresh
         self.members = fresh("b32")
@@ -82,19 +64,13 @@ class Collector:
         self.rank = fresh("b32")
         self.full = fresh("b32")
         self.base = fresh("b32")
-        self.limit = fresh("b32")
-        self.enough = fresh("b32")
         self.live = fresh("pred")
         self.exit_number = fresh("b32")
-        self.pending = [fresh("pred") for _ in plans]
-        self.top = [fresh("b32") for _ in plans]
         make_explicit(self.function)
         self.edges_in = self._edges_in()
         self.exits = loop.loop.exits(self.facts.graph)
         self.targets = sorted({target for _, target in self.exits})
         self.enter = add_block(self.function, "enter")
-        self.collect = [add_block(self.function, "collect") for _ in plans]
-        self.pop = [add_block(self.function, "pop") for _ in plans]
         self.run_blocks = [add_block(self.function, "run") for _ in plans]
         self.again = add_block(self.function, "again")
         self.check = add_block(self.function, "check")
@@ -106,7 +82,7 @@ class Collector:
         onward = {number: self._owner_goes_on(number) for number in outer}
         for number in range(len(self.plans)):
             self._emit_run(number)
-            self._emit_collect(number)
+        self.serve()
         self._count_members()
         self._redirect_paths(onward)
         self._redirect_iterations()
@@ -114,6 +90,35 @@ class Collector:
         self._emit_check()
         self._finish()
         return self.base_instruction
+
+    @property
+    @abstractmethod
+    def meeting(self) -> str:
+        """The label of the collection point, where every iteration ends."""
+
+    @abstractmethod
+    def landing(self, number: int) -> str:
+        """Where a lane goes when its task is done, or it had none."""
+
+    @abstractmethod
+    def prepare(self, emit: Emitter) -> None:
+        """Emit what is to be done before the loop."""
+
+    @abstractmethod
+    def note(self, emit: Emitter, number: int) -> None:
+        """Note that the lane has a task of a path, in its snapshot registers."""
+
+    @abstractmethod
+    def serve(self) -> None:
+        """Emit the collection point: all members meet there, and run tasks or go on."""
+
+    @abstractmethod
+    def drain(self, emit: Emitter) -> Emitter:
+        """Emit where to go when no member has an iteration left, and nobody has a task.
+
+        Returns:
+            An emitter for the block that is reached when nothing is saved either.
+        """
 
     def emitter(self, block: Block) -> Emitter:
         """An emitter for new code of this loop."""
@@ -142,16 +147,11 @@ class Collector:
         emit = self.emitter(self.enter)
         self._gather(emit)
         emit.emit("mov.u32", self.below, Special("%lanemask_lt"))
-        emit.emit("mov.b32", self.rank, self._place(emit, self.members))
-        emit.emit("mov.b32", self.full, _bytes(emit, self.members))
+        emit.emit("mov.b32", self.rank, self.place(emit, self.members))
+        emit.emit("mov.b32", self.full, bytes_of(emit, self.members))
         self._find_base(emit)
-        emit.emit("add.s32", self.limit, self.base, self.full)
-        if any(plan.path.repeats for plan in self.plans):
-            emit.emit("mov.b32", self.enough, self.full)
         emit.emit("mov.pred", self.live, ALL_LANES)
-        for pending, top in zip(self.pending, self.top, strict=True):
-            emit.emit("mov.pred", pending, 0)
-            emit.emit("mov.b32", top, self.base)
+        self.prepare(emit)
         for slots in self.slots:
             slots.clear(emit, self.base)
         if self.slots:
@@ -197,7 +197,7 @@ class Collector:
         thread = emit.define("mad.lo.s32", "b32", row, width, x)
         warp = emit.define("shr.u32", "b32", thread, 5)
         stack = emit.define("mov.u32", "b32", STACK_NAME)
-        emit.emit("mad.lo.s32", self.base, warp, share_of(self.plans), stack)
+        emit.emit("mad.lo.s32", self.base, warp, self.layout.share, stack)
         self.base_instruction = next(reversed(list(emit.block.instructions)))
 
     # -- the loop's body ------------------------------------------------------------------------
@@ -229,7 +229,7 @@ class Collector:
                 emit.emit(_move(register), copy, registers.get(register, register))
         for special, copy in plan.specials.items():
             emit.emit(f"mov.{special.register.type}", copy, specials.get(special, special))
-        emit.emit("mov.pred", self.pending[number], ALL_LANES)
+        self.note(emit, number)
         emit.emit("bra", onward)
         return block.label
 
@@ -292,7 +292,7 @@ class Collector:
     def _redirect_iterations(self) -> None:
         """What ended an iteration, or the loop, now leads to the collection point."""
         loop = self.loop.loop
-        header, collect = loop.header, self.collect[0].label
+        header, collect = loop.header, self.meeting
         stubs = {target: self._leave(number) for number, target in enumerate(self.targets)}
         generated = {self.enter.label, self.again.label, self.check.label}
         inside = [b for b in self.function.blocks if self._belongs_to_body(b, generated)]
@@ -313,167 +313,14 @@ class Collector:
         emit.emit("mov.pred", self.live, 0)
         if len(self.targets) > 1:
             emit.emit("mov.b32", self.exit_number, number)
-        emit.emit("bra", self.collect[0].label)
+        emit.emit("bra", self.meeting)
         return block.label
 
-    # -- the collection point -------------------------------------------------------------------
-
-    def _emit_collect(self, number: int) -> None:
-        """Count the tasks of this round; without any, look whether there will be more."""
-        plan = self.plans[number]
-        emit = self.emitter(self.collect[number])
-        pending = self.pending[number]
-        tasks = emit.define("vote.sync.ballot.b32", "b32", pending, self.members)
-        none = emit.define("setp.eq.b32", "pred", tasks, 0)
-        some, emit_some = self.block("some")
-        onward = self._after(number)
-        idle = self.check.label if onward == self.again.label else onward
-        emit.branch(none, idle, some.label)
-        if plan.path.repeats:
-            emit_some = self._stay(number, emit_some, tasks)
-        if plan.discipline == "queue":
-            self._emit_queue(number, emit_some, tasks)
-        else:
-            self._emit_merge(number, emit_some, tasks)
-        self._emit_pop(number)
-
-    def _stay(self, number: int, emit: Emitter, tasks: Register) -> Emitter:
-        """While every lane's task goes round, there is nothing to save or to fetch.
-
-        In the end, when nothing is left to fetch, that holds for any number of lanes.
-        """
-        stay, emit_stay = self.block("stay")
-        gather, emit_gather = self.block("gather")
-        mine = emit.define("mov.pred", "pred", self.pending[number])
-        enough = emit.define("setp.ge.u32", "pred", _bytes(emit, tasks), self.enough)
-        emit.branch(enough, stay.label, gather.label)
-        emit_stay.emit("mov.pred", self.pending[number], 0)
-        emit_stay.branch(mine, self.run_blocks[number].label, self._landing(number))
-        return emit_gather
-
-    def _after(self, number: int) -> str:
-        """Where all members go when this path has had its turn, and those inside it too.
-
-        The paths of a loop are served in one row, each before those inside it. Those inside an
-        inner loop are served after each of its turns, since the next turn may find new tasks.
-        """
-        path = self.plans[number].path
-        later = [n for n in range(number + 1, len(self.plans)) if not self._holds(number, n)]
-        if later and self.plans[later[0]].path.parent is path.parent:
-            return self.collect[later[0]].label
-        if path.parent is None:
-            return self.again.label
-        outer = next(n for n, plan in enumerate(self.plans) if plan.path is path.parent)
-        return self.collect[outer].label if path.parent.repeats else self._after(outer)
-
-    def _holds(self, outer: int, number: int) -> bool:
-        """Whether a path lies in another one."""
-        path: Path | None = self.plans[number].path
-        while path is not None and path is not self.plans[outer].path:
-            path = path.parent
-        return path is not None
-
-    def _landing(self, number: int) -> str:
-        """Where a lane goes when its task is done, or it had none."""
-        inside = self.plans[number + 1 : number + 2]
-        if inside and inside[0].path.parent is self.plans[number].path:
-            return self.collect[number + 1].label
-        if self.plans[number].path.repeats:
-            return self.collect[number].label
-        return self._after(number)
-
-    def _emit_queue(self, number: int, emit: Emitter, tasks: Register) -> None:
-        """Everyone pushes; as soon as a full warp of tasks is there, all lanes pop."""
-        top = self.top[number]
-        pushed, emit_pushed = self.block("pushed")
-        self._push(number, emit, tasks, pushed.label)
-        emit_pushed.emit("add.s32", top, top, _bytes(emit_pushed, tasks))
-        emit_pushed.emit("mov.pred", self.pending[number], 0)
-        few = emit_pushed.define("setp.lt.u32", "pred", top, self.limit)
-        emit_pushed.branch(few, self._after(number), self.pop[number].label)
-
-    def _push(self, number: int, emit: Emitter, tasks: Register, after: str) -> None:
-        """Lanes with a task write it above the top, in the order of their lanes."""
-        plan = self.plans[number]
-        push, emit_push = self.block("push")
-        emit.branch(self.pending[number], push.label, after)
-        place = self._place(emit_push, tasks)
-        address = emit_push.define("add.s32", "b32", self.top[number], place)
-        plan.stack.store(emit_push, address, plan.values)
-        emit_push.emit("bra", after)
-
-    def _place(self, emit: Emitter, lanes: Register) -> Register:
+    def place(self, emit: Emitter, lanes: Register) -> Register:
         """The offset that this lane has among ``lanes``, in bytes."""
-        return _bytes(emit, emit.define("and.b32", "b32", lanes, self.below))
+        return bytes_of(emit, emit.define("and.b32", "b32", lanes, self.below))
 
-    def _emit_pop(self, number: int) -> None:
-        """As many lanes as there are tasks, at most all, pop one each and run it.
-
-        The barriers keep the loads behind the stores of earlier rounds, and before later ones.
-        """
-        emit = self.emitter(self.pop[number])
-        top, plan = self.top[number], self.plans[number]
-        saved = emit.define("sub.s32", "b32", top, self.base)
-        taken = emit.define("min.u32", "b32", saved, self.full)
-        emit.emit("sub.s32", top, top, taken)
-        has = emit.define("setp.lt.u32", "pred", self.rank, taken)
-        emit.emit("bar.warp.sync", self.members)
-        self._load(plan, emit, has, top, self.rank)
-        self._run(number, has)
-
-    def _load(
-        self, plan: Plan, emit: Emitter, has: Register, top: Register, place: Register
-    ) -> None:
-        """Lanes that ``has`` holds for read the task at ``place`` above the top."""
-        take, emit_take = self.block("take")
-        self.taken, _ = self.block("taken")
-        emit.branch(has, take.label, self.taken.label)
-        address = emit_take.define("add.s32", "b32", top, place)
-        plan.stack.load(emit_take, address, plan.values)
-        emit_take.emit("bra", self.taken.label)
-
-    def _run(self, number: int, has: Register) -> None:
-        """Go to the path with the lanes that have a task now."""
-        emit = self.emitter(self.taken)
-        emit.emit("bar.warp.sync", self.members)
-        emit.branch(has, self.run_blocks[number].label, self._landing(number))
-
-    def _emit_merge(self, number: int, emit: Emitter, tasks: Register) -> None:
-        """Idle lanes pop if that fills the warp; otherwise the lanes with a task push."""
-        top = self.top[number]
-        total = emit.define("add.s32", "b32", top, _bytes(emit, tasks))
-        limit = self.limit
-        if self.plans[number].path.repeats:
-            limit = emit.define("add.s32", "b32", self.base, self.enough)
-        few = emit.define("setp.lt.u32", "pred", total, limit)
-        save, emit_save = self.block("save")
-        fill, emit_fill = self.block("fill")
-        emit.branch(few, save.label, fill.label)
-        saved, emit_saved = self.block("saved")
-        self._push(number, emit_save, tasks, saved.label)
-        emit_saved.emit("mov.b32", top, total)
-        emit_saved.emit("mov.pred", self.pending[number], 0)
-        emit_saved.emit("bra", self._after(number))
-        self._fill(number, emit_fill, tasks)
-
-    def _fill(self, number: int, emit: Emitter, tasks: Register) -> None:
-        """Lanes with a task keep it, the others pop one as long as there is one."""
-        top, plan, pending = self.top[number], self.plans[number], self.pending[number]
-        saved = emit.define("sub.s32", "b32", top, self.base)
-        idle = emit.define("sub.s32", "b32", self.full, _bytes(emit, tasks))
-        taken = emit.define("min.u32", "b32", saved, idle)
-        emit.emit("sub.s32", top, top, taken)
-        others = emit.define("not.b32", "b32", tasks)
-        emit.emit("and.b32", others, others, self.members)
-        place = self._place(emit, others)
-        pops = emit.define("setp.lt.u32", "pred", place, taken)
-        keeps = emit.define("not.pred", "pred", pending)
-        emit.emit("and.pred", pops, pops, keeps)
-        has = emit.define("or.pred", "pred", pops, pending)
-        emit.emit("mov.pred", pending, 0)
-        emit.emit("bar.warp.sync", self.members)
-        self._load(plan, emit, pops, top, place)
-        self._run(number, has)
+    # -- the tasks ------------------------------------------------------------------------------
 
     def _emit_run(self, number: int) -> None:
         """The path, on registers of its own."""
@@ -530,19 +377,19 @@ class Collector:
         """Where a task ends: its owner gets what it added to the accumulators."""
         places = self._at(number, label)
         if not places:
-            return self._landing(number)
+            return self.landing(number)
         block, emit = self.block("deliver")
         owner = self.plans[number].specials[OWNER]
         for register, slots in places:
             slots.combine(emit, self.base, owner, registers[register])
-        emit.emit("bra", self._landing(number))
+        emit.emit("bra", self.landing(number))
         return block.label
 
     def _repeat(self, number: int, head: str) -> None:
         """A task that goes round is a task again; its context is where the path left it."""
         block, emit = self.block("repeat")
-        emit.emit("mov.pred", self.pending[number], ALL_LANES)
-        emit.emit("bra", self._landing(number))
+        self.note(emit, number)
+        emit.emit("bra", self.landing(number))
         path = self.plans[number].path
         start = self.run_blocks[number]
         for other in self.function.blocks:
@@ -562,7 +409,7 @@ class Collector:
     def _emit_again(self) -> None:
         """Lanes with an iteration run it; the others wait for them at the collection point."""
         emit = self.emitter(self.again)
-        emit.branch(self.live, self.loop.loop.header, self.collect[0].label)
+        emit.branch(self.live, self.loop.loop.header, self.meeting)
 
     def _emit_check(self) -> None:
         """In a round without tasks: is any lane alive? If none is, run what is saved, and leave."""
@@ -570,14 +417,7 @@ class Collector:
         some = emit.define("vote.sync.any.pred", "pred", self.live, self.members)
         drain, emit_drain = self.block("drain")
         emit.branch(some, self.again.label, drain.label)
-        if any(plan.path.repeats for plan in self.plans):  # from now on any task is enough
-            emit_drain.emit("mov.b32", self.enough, 4)
-        for top, pop in zip(self.top, self.pop, strict=True):
-            left = emit_drain.define("setp.ne.b32", "pred", top, self.base)
-            following, emit_following = self.block("done")
-            emit_drain.branch(left, pop.label, following.label)
-            emit_drain = emit_following
-        self._emit_exits(emit_drain)
+        self._emit_exits(self.drain(emit_drain))
 
     def _emit_exits(self, emit: Emitter) -> None:
         """Every lane leaves by the exit that it had chosen, and sees what others wrote for it."""

@@ -56,9 +56,10 @@ from typing import ClassVar
 from ccc.analysis.paths import AnnotatedLoop, Path
 from ccc.analysis.regions import find_paths
 from ccc.ir.nodes import Function, Instruction
-from ccc.passes.collector import Collector, Plan, share_of
-from ccc.passes.context_stack import ENTRIES, Stack, known_block_size, reserve_stack, words
-from ccc.passes.reduction import Slots, place_slots
+from ccc.passes.collection_row import Row
+from ccc.passes.context_stack import known_block_size, reserve_stack
+from ccc.passes.layout import lay_out
+from ccc.passes.multi_path import MultiPath
 from ccc.pipeline import Kernel, Pass, PathRecord
 from ccc.ptx.types import MAX_BLOCK_THREADS, WARP_SIZE
 
@@ -72,8 +73,8 @@ NESTED = (
 class ContextCollection(Pass):
     """Collect the tasks of annotated paths.
 
-    ``discipline`` is ``queue``, ``merge``, or ``auto``: ``queue`` where its stack fits, else
-    ``merge``.
+    ``discipline`` is ``cases``, ``queue``, ``merge``, or ``auto``: the first of these that can be
+    used and whose stacks fit.
     """
 
     discipline: str = "auto"
@@ -89,12 +90,12 @@ class ContextCollection(Pass):
             loop = _outermost(chosen)
             mine = [record for record in chosen if record.path.loop is loop]
             mine = _in_turn(mine, None)
-            slots = _slots(loop, mine)
-            plans = _plan_stacks(kernel, mine, self.discipline, sum(s.bytes for s in slots))
-            if len(plans) < len(mine):
+            layout = lay_out(kernel, loop, mine, self.discipline)
+            if layout is None:
                 continue  # without the others, inner paths look different
-            bases.append(Collector(kernel, loop, plans, slots).run())
-            share = max(share, share_of(plans))
+            collector = MultiPath if layout.discipline == "cases" else Row
+            bases.append(collector(kernel, loop, layout).run())
+            share = max(share, layout.share)
             kernel.changed()
         if bases:
             block = known_block_size(kernel.function, kernel.max_block)
@@ -138,82 +139,8 @@ def _in_turn(records: list[PathRecord], parent: Path | None) -> list[PathRecord]
     return [one for record in mine for one in (record, *_in_turn(records, record.path))]
 
 
-def _slots(loop: AnnotatedLoop, records: list[PathRecord]) -> tuple[Slots, ...]:
-    """Room for the accumulators that some path updates."""
-    updated = {a for record in records for a in record.path.accumulators}
-    return place_slots(tuple(a for a in loop.accumulators if a in updated))
-
-
-def _plan_stacks(
-    kernel: Kernel, records: list[PathRecord], discipline: str, offset: int
-) -> list[Plan]:
-    """Give each path its room from ``offset`` on; what does not fit is refused, with what to do.
-
-    All paths of a loop follow one discipline, except those that repeat: their tasks come back again
-    and again, so that lanes should keep theirs. ``auto`` takes ``queue`` if that has room for all.
-    """
-    function = kernel.function
-    block = known_block_size(function, kernel.max_block)
-    warps = -(-block // WARP_SIZE)
-    used = kernel.static_shared_bytes + sum(
-        v.bytes or 0 for v in function.variables if v.space == "shared"
-    )
-    room = (kernel.shared_limit - used) // warps
-    if discipline == "auto":
-        total = sum(_stack_bytes(record.path, "queue") for record in records)
-        discipline = "queue" if offset + total <= room else "merge"
-    plans: list[Plan] = []
-    for record in records:
-        needed = _stack_bytes(record.path, discipline)
-        if offset + needed <= room:
-            plans.append(_make_plan(function, record, discipline, offset))
-            offset += needed
-        else:
-            fits = (kernel.shared_limit - used) // (offset + needed) * WARP_SIZE
-            record.reason = _no_room(record.path, block, used + offset * warps, fits)
-    return plans
-
-
-def _discipline_of(path: Path, discipline: str) -> str:
-    return "merge" if path.repeats else discipline
-
-
-def _stack_bytes(path: Path, discipline: str) -> int:
-    return _words(path) * ENTRIES[_discipline_of(path, discipline)] * 4
-
-
-def _words(path: Path) -> int:
-    return sum(map(words, path.context)) + sum(
-        2 if special.register.type == "u64" else 1 for special in path.specials
-    )
-
-
-def _no_room(path: Path, block: int, used: int, fits: int) -> str:
-    hint = f"; declare the kernel __launch_bounds__({fits}) if its blocks are no larger"
-    return (
-        f"its context of {4 * _words(path)} bytes a task does not fit into shared memory for "
-        f"blocks of {block} threads beside the {used} bytes in use"
-        + (hint if 0 < fits < block else "")
-    )
-
-
 def _promise_block_size(function: Function, block: int, promised: int | None) -> None:
     """Make a launch fail that is larger than what the stack was measured for."""
     if promised and block < MAX_BLOCK_THREADS and not {"maxntid", "reqntid"} & set(function.limits):
         function.limits["maxntid"] = (block, 1, 1)
         function.header = f"{function.header.rstrip()}\n.maxntid {block}, 1, 1\n"
-
-
-def _make_plan(function: Function, record: PathRecord, discipline: str, offset: int) -> Plan:
-    path = record.path
-    fresh = function.registers.fresh
-    snapshot = {register: fresh(register.type) for register in path.context}
-    specials = {special: fresh(_plain(special.register.type)) for special in path.specials}
-    context = (*snapshot.values(), *specials.values())
-    discipline = _discipline_of(path, discipline)
-    stack = Stack(tuple(context), ENTRIES[discipline], offset)
-    return Plan(record, discipline, stack, snapshot, specials)
-
-
-def _plain(type_name: str) -> str:
-    return f"b{type_name[1:]}"

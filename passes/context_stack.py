@@ -6,7 +6,6 @@ task, so that the lanes of a warp touch neighbouring words and no two of them th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ccc.ir.edit import Emitter
@@ -14,7 +13,7 @@ from ccc.ir.nodes import Address, Function, Immediate, Instruction, Register, Va
 from ccc.ptx.types import MAX_BLOCK_THREADS, WARP_SIZE
 
 STACK_NAME = "ccc_context_stack"
-ENTRIES = {"queue": 2 * WARP_SIZE, "merge": WARP_SIZE}
+ENTRIES = {"cases": 2 * WARP_SIZE, "queue": 2 * WARP_SIZE, "merge": WARP_SIZE}
 """Entries a stack needs: ``queue`` pushes up to 32 tasks onto up to 31; ``merge`` holds 31."""
 
 
@@ -25,7 +24,10 @@ def words(register: Register) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """One path's stack: byte ``offset`` in the warp's share, ``entries`` tasks of ``context``."""
+    """One path's stack: byte ``offset`` in the warp's share, ``entries`` tasks of ``context``.
+
+    ``context`` lists the registers that tasks are pushed from and popped to.
+    """
 
     context: tuple[Register, ...]
     entries: int
@@ -36,18 +38,18 @@ class Stack:
         """Its size for one warp."""
         return sum(map(words, self.context)) * self.entries * 4
 
-    def store(self, emit: Emitter, address: Register, values: Iterable[Register]) -> None:
+    def store(self, emit: Emitter, address: Register) -> None:
         """Write a task to the entry at ``address`` (of its first word, without the offset)."""
         offset = self.offset
-        for value in values:
+        for value in self.context:
             for word in _split(emit, value):
                 emit.emit("st.shared.b32", Address(address, offset), word)
                 offset += 4 * self.entries
 
-    def load(self, emit: Emitter, address: Register, targets: Iterable[Register]) -> None:
-        """Read the task of the entry at ``address`` into ``targets``."""
+    def load(self, emit: Emitter, address: Register) -> None:
+        """Read the task of the entry at ``address``."""
         offset = self.offset
-        for target in targets:
+        for target in self.context:
             parts = []
             for _ in range(words(target)):
                 parts.append(emit.define("ld.shared.b32", "b32", Address(address, offset)))

@@ -38,7 +38,14 @@ FORBIDDEN: dict[str, tuple[str, ...]] = {
 }
 
 # Files beside the passes that are none themselves; a pass may use them.
-HELPERS = ("ccc.passes.collector", "ccc.passes.context_stack", "ccc.passes.reduction")
+HELPERS = (
+    "ccc.passes.collection_row",
+    "ccc.passes.collector",
+    "ccc.passes.context_stack",
+    "ccc.passes.layout",
+    "ccc.passes.multi_path",
+    "ccc.passes.reduction",
+)
 
 # Packages with one door each.
 DOORS: dict[str, tuple[str, ...]] = {

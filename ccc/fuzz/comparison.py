@@ -18,7 +18,7 @@ from ccc.errors import CccError
 from ccc.fuzz.tree import Kernel, source
 from ccc.shim import Settings
 
-DISCIPLINES = ("queue", "merge")
+DISCIPLINES = ("auto", "queue", "merge")
 STEP_LIMIT = 400_000
 """The longest launches take a tenth of it."""
 

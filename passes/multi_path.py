@@ -1,0 +1,166 @@
+"""Multi-path: serving paths that exclude one another together (dissertation section 4.1.2).
+
+A lane takes at most one case of a switch, or one arm of an ``if``, in an iteration. So one register
+says which one waits, one set of snapshot registers serves all of them, and at the collection point
+every lane pushes at the same time, each onto the stack of its case:
+
+    COLLECT:
+            vote.sync.any.pred %any, %waits, %members;   // nobody? then go to CHECK
+            @%waits atom.shared.add.u32 %place, [%tops + 4 * %case], 4;
+            @%waits st.shared.b32 [%stack_of_case + %place], %context;
+            bar.warp.sync %members;
+            @%waits ld.shared.u32 %top, [%tops + 4 * %case];
+            // %ready: the lane's case has a full warp of tasks
+    NEXT:   vote.sync.ballot.b32 %lanes, %ready, %members;
+            // nobody's? then go to AGAIN
+            shfl.sync.idx.b32 %chosen, %case, <the first of them>, 31, %members;
+    POP:    // every member pops a task of the chosen case
+            brx.idx %chosen, {RUN_0, RUN_1, ...};
+"""
+
+from __future__ import annotations
+
+from ccc.analysis.paths import AnnotatedLoop
+from ccc.ir.edit import Emitter, add_block
+from ccc.ir.nodes import Address, Register, Symbol
+from ccc.passes.collector import Collector
+from ccc.passes.layout import Layout
+from ccc.pipeline import Kernel
+from ccc.ptx.types import WARP_SIZE
+
+
+class MultiPath(Collector):
+    """Serves the cases together."""
+
+    def __init__(self, kernel: Kernel, loop: AnnotatedLoop, layout: Layout):
+        super().__init__(kernel, loop, layout)
+        fresh = self.function.registers.fresh
+        self.none = len(self.plans)
+        self.case = fresh("b32")
+        self.chosen = fresh("b32")
+        self.mine = fresh("b32")
+        self.ready = fresh("pred")
+        self.first = self.plans[0].stack
+        self.tops = layout.tops
+        self.collect = add_block(self.function, "collect")
+        self.next = add_block(self.function, "next")
+        self.pop = add_block(self.function, "pop")
+
+    @property
+    def meeting(self) -> str:
+        """The one collection point."""
+        return self.collect.label
+
+    def landing(self, number: int) -> str:  # noqa: ARG002 - the same for all
+        """After a task, to the next case that has enough."""
+        return self.next.label
+
+    def prepare(self, emit: Emitter) -> None:
+        """No task yet, and nothing saved; each lane writes the same."""
+        emit.emit("mov.b32", self.case, self.none)
+        zero = emit.define("mov.b32", "b32", 0)
+        for number in range(self.none):
+            emit.emit("st.shared.b32", Address(self.base, self.tops + 4 * number), zero)
+        emit.emit("bar.warp.sync", self.members)
+
+    def note(self, emit: Emitter, number: int) -> None:
+        """One register says which."""
+        emit.emit("mov.b32", self.case, number)
+
+    def serve(self) -> None:
+        """Push, and as long as there is a case with enough tasks, pop and run."""
+        self._emit_push()
+        self._emit_next()
+        self._emit_pop()
+
+    def drain(self, emit: Emitter) -> Emitter:
+        """One case after the other."""
+        emit.emit("mov.pred", self.ready, 0)
+        for number in range(self.none):
+            top = emit.define("ld.shared.b32", "b32", Address(self.base, self.tops + 4 * number))
+            left = emit.define("setp.ne.b32", "pred", top, 0)
+            rest, emit_rest = self.block("rest")
+            following, emit_following = self.block("done")
+            emit.branch(left, rest.label, following.label)
+            emit_rest.emit("mov.b32", self.chosen, number)
+            emit_rest.emit("bra", self.pop.label)
+            emit = emit_following
+        return emit
+
+    def _emit_push(self) -> None:
+        emit = self.emitter(self.collect)
+        waits = emit.define("setp.ne.b32", "pred", self.case, self.none)
+        some = emit.define("vote.sync.any.pred", "pred", waits, self.members)
+        pushing, emit_pushing = self.block("some")
+        emit.branch(some, pushing.label, self.check.label)
+        push, emit_push = self.block("push")
+        pushed, emit_pushed = self.block("pushed")
+        emit_pushing.emit("mov.b32", self.mine, self.case)
+        emit_pushing.branch(waits, push.label, pushed.label)
+        top = self._top(emit_push, self.case)
+        place = emit_push.define("atom.shared.add.u32", "b32", top, 4)
+        self.first.store(emit_push, self._entry(emit_push, self.case, place))
+        emit_push.emit("mov.b32", self.case, self.none)
+        emit_push.emit("bra", pushed.label)
+        emit_pushed.emit("bar.warp.sync", self.members)
+        emit_pushed.emit("mov.pred", self.ready, 0)
+        look, emit_look = self.block("look")
+        emit_pushed.branch(waits, look.label, self.next.label)
+        saved = emit_look.define("ld.shared.b32", "b32", self._top(emit_look, self.mine))
+        emit_look.emit("setp.ge.u32", self.ready, saved, self.full)
+        emit_look.emit("bra", self.next.label)
+
+    def _emit_next(self) -> None:
+        """Take the case of the first lane whose case is ready."""
+        emit = self.emitter(self.next)
+        lanes = emit.define("vote.sync.ballot.b32", "b32", self.ready, self.members)
+        none = emit.define("setp.eq.b32", "pred", lanes, 0)
+        choose, emit_choose = self.block("choose")
+        emit.branch(none, self.again.label, choose.label)
+        reverse = emit_choose.define("brev.b32", "b32", lanes)
+        lane = emit_choose.define("clz.b32", "b32", reverse)
+        last = WARP_SIZE - 1
+        emit_choose.emit("shfl.sync.idx.b32", self.chosen, self.mine, lane, last, self.members)
+        other = emit_choose.define("setp.ne.b32", "pred", self.mine, self.chosen)
+        emit_choose.emit("and.pred", self.ready, self.ready, other)
+        emit_choose.emit("bra", self.pop.label)
+
+    def _emit_pop(self) -> None:
+        """As many lanes as the chosen case has tasks, at most all, pop one each and run it.
+
+        The barriers keep the loads behind the stores of earlier rounds, and before later ones.
+        """
+        emit = self.emitter(self.pop)
+        address = self._top(emit, self.chosen)
+        top = emit.define("ld.shared.b32", "b32", address)
+        taken = emit.define("min.u32", "b32", top, self.full)
+        left = emit.define("sub.s32", "b32", top, taken)
+        has = emit.define("setp.lt.u32", "pred", self.rank, taken)
+        first = emit.define("setp.eq.b32", "pred", self.rank, 0)
+        emit.emit("bar.warp.sync", self.members)
+        lower, emit_lower = self.block("lower")
+        lowered, emit_lowered = self.block("lowered")
+        emit.branch(first, lower.label, lowered.label)
+        emit_lower.emit("st.shared.b32", address, left)
+        emit_lower.emit("bra", lowered.label)
+        take, emit_take = self.block("take")
+        taken_block, emit_taken = self.block("taken")
+        emit_lowered.branch(has, take.label, taken_block.label)
+        place = emit_take.define("add.s32", "b32", left, self.rank)
+        entry = self._entry(emit_take, self.chosen, place)
+        self.first.load(emit_take, entry)
+        emit_take.emit("bra", taken_block.label)
+        emit_taken.emit("bar.warp.sync", self.members)
+        running, emit_running = self.block("running")
+        emit_taken.branch(has, running.label, self.next.label)
+        table = self.function.fresh_label("cases")
+        self.function.targets[table] = tuple(block.label for block in self.run_blocks)
+        emit_running.emit("brx.idx", self.chosen, Symbol(table))
+
+    def _top(self, emit: Emitter, case: Register) -> Address:
+        return Address(emit.define("mad.lo.s32", "b32", case, 4, self.base), self.tops)
+
+    def _entry(self, emit: Emitter, case: Register, place: Register) -> Register:
+        """The address of an entry of the stack of a case, without the first stack's offset."""
+        stack = emit.define("mad.lo.s32", "b32", case, self.first.bytes, self.base)
+        return emit.define("add.s32", "b32", stack, place)
