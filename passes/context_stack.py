@@ -13,8 +13,11 @@ from ccc.ir.nodes import Address, Function, Immediate, Instruction, Register, Va
 from ccc.ptx.types import MAX_BLOCK_THREADS, WARP_SIZE
 
 STACK_NAME = "ccc_context_stack"
-ENTRIES = {"cases": 2 * WARP_SIZE, "queue": 2 * WARP_SIZE, "merge": WARP_SIZE}
-"""Entries a stack needs: ``queue`` pushes up to 32 tasks onto up to 31; ``merge`` holds 31."""
+ENTRIES = {"cases": WARP_SIZE, "queue": 2 * WARP_SIZE, "merge": WARP_SIZE}
+"""Entries a stack needs: ``queue`` pushes up to 32 tasks onto up to 31; ``merge`` holds 31.
+
+With ``cases``, what is pushed beyond 32 goes to a further stack that all cases share.
+"""
 
 
 def words(register: Register) -> int:
@@ -55,6 +58,14 @@ class Stack:
                 parts.append(emit.define("ld.shared.b32", "b32", Address(address, offset)))
                 offset += 4 * self.entries
             _join(emit, target, parts)
+
+    def copy(self, emit: Emitter, address: Register, other: Stack, target: Register) -> None:
+        """Copy the task of an entry to an entry of another stack of the same context."""
+        for word in range(sum(map(words, self.context))):
+            source = Address(address, self.offset + 4 * self.entries * word)
+            value = emit.define("ld.shared.b32", "b32", source)
+            place = Address(target, other.offset + 4 * other.entries * word)
+            emit.emit("st.shared.b32", place, value)
 
 
 def _split(emit: Emitter, value: Register) -> list[Register]:

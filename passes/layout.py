@@ -41,12 +41,17 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How the paths of one loop are collected; the tops of ``cases`` begin at byte ``tops``."""
+    """How the paths of one loop are collected.
+
+    With ``cases`` the tops of the stacks begin at byte ``tops``, and ``overflow`` holds what is
+    pushed beyond them.
+    """
 
     discipline: str
     plans: tuple[Plan, ...]
     slots: tuple[Slots, ...]
     tops: int
+    overflow: Stack | None
 
     @property
     def share(self) -> int:
@@ -101,9 +106,12 @@ def _layout(
     slots = place_slots(tuple(a for a in loop.accumulators if a in updated))
     tops = offset = sum(one.bytes for one in slots)
     together = discipline == "cases"
+    pools = _pools(function, records, together)
+    overflow = None
     if together:
         offset += -(-TOP_BYTES * len(records) // ALIGNMENT) * ALIGNMENT
-    pools = _pools(function, records, together)
+        overflow = Stack(pools[0].registers, WARP_SIZE, offset)
+        offset += overflow.bytes
     plans = []
     for record, pool in zip(records, pools, strict=True):
         own = "merge" if record.path.repeats else discipline
@@ -111,7 +119,7 @@ def _layout(
         offset += stack.bytes
         snapshot, specials = pool.map(record.path)
         plans.append(Plan(record, own, stack, snapshot, specials))
-    return Layout(discipline, tuple(plans), slots, tops)
+    return Layout(discipline, tuple(plans), slots, tops, overflow)
 
 
 class _Pool:

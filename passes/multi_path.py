@@ -7,6 +7,7 @@ every lane pushes at the same time, each onto the stack of its case:
     COLLECT:
             vote.sync.any.pred %any, %waits, %members;   // nobody? then go to CHECK
             @%waits atom.shared.add.u32 %place, [%tops + 4 * %case], 4;
+            // %over: no room, %place is not below a full warp's; then [%overflow + %rank]
             @%waits st.shared.b32 [%stack_of_case + %place], %context;
             bar.warp.sync %members;
             @%waits ld.shared.u32 %top, [%tops + 4 * %case];
@@ -14,7 +15,7 @@ every lane pushes at the same time, each onto the stack of its case:
     NEXT:   vote.sync.ballot.b32 %lanes, %ready, %members;
             // nobody's? then go to AGAIN
             shfl.sync.idx.b32 %chosen, %case, <the first of them>, 31, %members;
-    POP:    // every member pops a task of the chosen case
+    POP:    // every member pops a task of the chosen case; what overflowed moves up
             brx.idx %chosen, {RUN_0, RUN_1, ...};
 """
 
@@ -39,8 +40,12 @@ class MultiPath(Collector):
         self.case = fresh("b32")
         self.chosen = fresh("b32")
         self.mine = fresh("b32")
+        self.position = fresh("b32")
+        self.over = fresh("pred")
         self.ready = fresh("pred")
         self.first = self.plans[0].stack
+        assert layout.overflow is not None
+        self.overflow = layout.overflow
         self.tops = layout.tops
         self.collect = add_block(self.function, "collect")
         self.next = add_block(self.function, "next")
@@ -76,6 +81,7 @@ class MultiPath(Collector):
     def drain(self, emit: Emitter) -> Emitter:
         """One case after the other."""
         emit.emit("mov.pred", self.ready, 0)
+        emit.emit("mov.pred", self.over, 0)
         for number in range(self.none):
             top = emit.define("ld.shared.b32", "b32", Address(self.base, self.tops + 4 * number))
             left = emit.define("setp.ne.b32", "pred", top, 0)
@@ -96,10 +102,14 @@ class MultiPath(Collector):
         push, emit_push = self.block("push")
         pushed, emit_pushed = self.block("pushed")
         emit_pushing.emit("mov.b32", self.mine, self.case)
+        emit_pushing.emit("mov.pred", self.over, 0)
         emit_pushing.branch(waits, push.label, pushed.label)
-        top = self._top(emit_push, self.case)
-        place = emit_push.define("atom.shared.add.u32", "b32", top, 4)
-        self.first.store(emit_push, self._entry(emit_push, self.case, place))
+        emit_push.emit("atom.shared.add.u32", self.position, self._top(emit_push, self.case), 4)
+        emit_push.emit("setp.ge.u32", self.over, self.position, self.full)
+        within = self._entry(emit_push, self.case, self.position)
+        beyond = emit_push.define("add.s32", "b32", self.base, self.rank)
+        emit_push.emit("add.s32", beyond, beyond, self.overflow.offset - self.first.offset)
+        self.first.store(emit_push, emit_push.define("selp.b32", "b32", beyond, within, self.over))
         emit_push.emit("mov.b32", self.case, self.none)
         emit_push.emit("bra", pushed.label)
         emit_pushed.emit("bar.warp.sync", self.members)
@@ -133,29 +143,41 @@ class MultiPath(Collector):
         emit = self.emitter(self.pop)
         address = self._top(emit, self.chosen)
         top = emit.define("ld.shared.b32", "b32", address)
-        taken = emit.define("min.u32", "b32", top, self.full)
-        left = emit.define("sub.s32", "b32", top, taken)
-        has = emit.define("setp.lt.u32", "pred", self.rank, taken)
-        first = emit.define("setp.eq.b32", "pred", self.rank, 0)
-        emit.emit("bar.warp.sync", self.members)
+        has = emit.define("setp.lt.u32", "pred", self.rank, top)
+        take, emit_take = self.block("take")
+        taken, emit_taken = self.block("taken")
+        emit.branch(has, take.label, taken.label)
+        self.first.load(emit_take, self._entry(emit_take, self.chosen, self.rank))
+        emit_take.emit("bra", taken.label)
+        emit_taken.emit("bar.warp.sync", self.members)
+        same = emit_taken.define("setp.eq.b32", "pred", self.mine, self.chosen)
+        moves = emit_taken.define("and.pred", "pred", self.over, same)
+        move, emit_move = self.block("move")
+        moved, emit_moved = self.block("moved")
+        emit_taken.branch(moves, move.label, moved.label)
+        self._move_up(emit_move)
+        emit_move.emit("bra", moved.label)
+        first = emit_moved.define("setp.eq.b32", "pred", self.rank, 0)
+        least = emit_moved.define("min.u32", "b32", top, self.full)
+        left = emit_moved.define("sub.s32", "b32", top, least)
         lower, emit_lower = self.block("lower")
         lowered, emit_lowered = self.block("lowered")
-        emit.branch(first, lower.label, lowered.label)
+        emit_moved.branch(first, lower.label, lowered.label)
         emit_lower.emit("st.shared.b32", address, left)
         emit_lower.emit("bra", lowered.label)
-        take, emit_take = self.block("take")
-        taken_block, emit_taken = self.block("taken")
-        emit_lowered.branch(has, take.label, taken_block.label)
-        place = emit_take.define("add.s32", "b32", left, self.rank)
-        entry = self._entry(emit_take, self.chosen, place)
-        self.first.load(emit_take, entry)
-        emit_take.emit("bra", taken_block.label)
-        emit_taken.emit("bar.warp.sync", self.members)
+        emit_lowered.emit("bar.warp.sync", self.members)
         running, emit_running = self.block("running")
-        emit_taken.branch(has, running.label, self.next.label)
+        emit_lowered.branch(has, running.label, self.next.label)
         table = self.function.fresh_label("cases")
         self.function.targets[table] = tuple(block.label for block in self.run_blocks)
         emit_running.emit("brx.idx", self.chosen, Symbol(table))
+
+    def _move_up(self, emit: Emitter) -> None:
+        """Move what this lane pushed beyond a full warp's tasks to where they were."""
+        source = emit.define("add.s32", "b32", self.base, self.rank)
+        place = emit.define("sub.s32", "b32", self.position, self.full)
+        target = self._entry(emit, self.chosen, place)
+        self.overflow.copy(emit, source, self.first, target)
 
     def _top(self, emit: Emitter, case: Register) -> Address:
         return Address(emit.define("mad.lo.s32", "b32", case, 4, self.base), self.tops)
