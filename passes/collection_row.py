@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ccc.analysis.paths import AnnotatedLoop, Path
 from ccc.ir.edit import Emitter, add_block
-from ccc.ir.nodes import Register
+from ccc.ir.nodes import Block, Register
 from ccc.passes.collector import ALL_LANES, Collector, bytes_of
 from ccc.passes.layout import Layout, Plan
 from ccc.pipeline import Kernel
@@ -55,12 +55,24 @@ class Row(Collector):
         """Outer paths first: their tasks may bring more for those inside them."""
         if any(plan.path.repeats for plan in self.plans):  # from now on any task is enough
             emit.emit("mov.b32", self.enough, 4)
-        for top, pop in zip(self.top, self.pop, strict=True):
-            left = emit.define("setp.ne.b32", "pred", top, self.base)
-            following, emit_following = self.block("done")
-            emit.branch(left, pop.label, following.label)
-            emit = emit_following
+        for number in range(len(self.plans)):
+            loop = self._loop_around(number)
+            emit = self._if_saved(
+                number, emit, self.pop[number] if loop is None else self.collect[loop]
+            )
         return emit
+
+    def _if_saved(self, number: int, emit: Emitter, target: Block) -> Emitter:
+        """Go to ``target`` if tasks of a path are saved; returns where to go on if not."""
+        left = emit.define("setp.ne.b32", "pred", self.top[number], self.base)
+        following, emit_following = self.block("done")
+        emit.branch(left, target.label, following.label)
+        return emit_following
+
+    def _loop_around(self, number: int) -> int | None:
+        """The outermost path that repeats among a path and those it lies in."""
+        around = (n for n in range(number + 1) if self._holds(n, number))
+        return next((n for n in around if self.plans[n].path.repeats), None)
 
     def _emit_collect(self, number: int) -> None:
         """Count the tasks of this round; without any, look whether there will be more."""
@@ -70,29 +82,45 @@ class Row(Collector):
         tasks = emit.define("vote.sync.ballot.b32", "b32", pending, self.members)
         none = emit.define("setp.eq.b32", "pred", tasks, 0)
         some, emit_some = self.block("some")
-        onward = self._after(number)
-        idle = self.check.label if onward == self.again.label else onward
-        emit.branch(none, idle, some.label)
+        after = self._after(number)
+        onward = self.check.label if after == self.again.label else after
+        in_loop = self._loop_around(number) is not None
+        idle, emit_idle = self.block("idle") if in_loop else (None, None)
+        emit.branch(none, idle.label if idle else onward, some.label)
         if plan.path.repeats:
             emit_some = self._stay(number, emit_some, tasks)
+        if emit_idle:
+            self._emit_idle(number, emit_idle, emit_some.block, onward)
         if plan.discipline == "queue":
             self._emit_queue(number, emit_some, tasks)
         else:
             self._emit_merge(number, emit_some, tasks)
         self._emit_pop(number)
 
+    def _emit_idle(self, number: int, emit: Emitter, fetch: Block, onward: str) -> None:
+        """At the end, what is saved of a path in an inner loop must not be run from outside it:
+        that loop would have two entries. So all come by, and look."""
+        rest, emit_rest = self.block("rest")
+        emit.branch(self.draining, rest.label, onward)
+        repeats = self.plans[number].path.repeats
+        emit_rest = self._if_saved(number, emit_rest, fetch if repeats else self.pop[number])
+        for inner in range(number + 1, len(self.plans)):
+            if self._holds(number, inner):
+                emit_rest = self._if_saved(inner, emit_rest, self.collect[number + 1])
+        emit_rest.emit("bra", onward)
+
     def _stay(self, number: int, emit: Emitter, tasks: Register) -> Emitter:
         """While every lane's task goes round, there is nothing to save or to fetch.
 
         In the end, when nothing is left to fetch, that holds for any number of lanes.
         """
-        stay, emit_stay = self.block("stay")
+        full, emit_full = self.block("full")
         gather, emit_gather = self.block("gather")
         mine = emit.define("mov.pred", "pred", self.pending[number])
         enough = emit.define("setp.ge.u32", "pred", bytes_of(emit, tasks), self.enough)
-        emit.branch(enough, stay.label, gather.label)
-        emit_stay.emit("mov.pred", self.pending[number], 0)
-        emit_stay.branch(mine, self.run_blocks[number].label, self.landing(number))
+        emit.branch(enough, full.label, gather.label)
+        emit_full.emit("mov.pred", self.pending[number], 0)
+        emit_full.branch(mine, self.run_blocks[number].label, self.landing(number))
         return emit_gather
 
     def _after(self, number: int) -> str:

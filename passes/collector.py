@@ -65,6 +65,7 @@ class Collector(ABC):
         self.full = fresh("b32")
         self.base = fresh("b32")
         self.live = fresh("pred")
+        self.draining = fresh("pred")
         self.exit_number = fresh("b32")
         make_explicit(self.function)
         self.edges_in = self._edges_in()
@@ -151,12 +152,13 @@ class Collector(ABC):
         emit.emit("mov.b32", self.full, bytes_of(emit, self.members))
         self._find_base(emit)
         emit.emit("mov.pred", self.live, ALL_LANES)
+        emit.emit("mov.pred", self.draining, 0)
         self.prepare(emit)
         for slots in self.slots:
             slots.clear(emit, self.base)
         if self.slots:
             emit.emit("bar.warp.sync", self.members)
-        emit.emit("bra", header)
+        emit.emit("bra", self.again.label)
 
     def _gather(self, emit: Emitter) -> None:
         assert self.loop.gathering is not None
@@ -407,17 +409,24 @@ class Collector(ABC):
         return list(found)
 
     def _emit_again(self) -> None:
-        """Lanes with an iteration run it; the others wait for them at the collection point."""
+        """Lanes with an iteration run it; the others wait for them at the collection point.
+
+        The loop is entered here too, so that every way through it leads over this block: however
+        the tasks are served, the result has no loop with two entries.
+        """
         emit = self.emitter(self.again)
-        emit.branch(self.live, self.loop.loop.header, self.meeting)
+        stay, emit_stay = self.block("stay")
+        emit.branch(self.live, self.loop.loop.header, stay.label)
+        drain, emit_drain = self.block("drain")
+        emit_stay.branch(self.draining, drain.label, self.meeting)
+        self._emit_exits(self.drain(emit_drain))
 
     def _emit_check(self) -> None:
         """In a round without tasks: is any lane alive? If none is, run what is saved, and leave."""
         emit = self.emitter(self.check)
         some = emit.define("vote.sync.any.pred", "pred", self.live, self.members)
-        drain, emit_drain = self.block("drain")
-        emit.branch(some, self.again.label, drain.label)
-        self._emit_exits(self.drain(emit_drain))
+        emit.emit("not.pred", self.draining, some)
+        emit.emit("bra", self.again.label)
 
     def _emit_exits(self, emit: Emitter) -> None:
         """Every lane leaves by the exit that it had chosen, and sees what others wrote for it."""

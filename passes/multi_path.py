@@ -79,17 +79,14 @@ class MultiPath(Collector):
         self._emit_pop()
 
     def drain(self, emit: Emitter) -> Emitter:
-        """One case after the other."""
-        emit.emit("mov.pred", self.ready, 0)
+        """One case after the other, as if every lane had pushed a task of it."""
         emit.emit("mov.pred", self.over, 0)
         for number in range(self.none):
             top = emit.define("ld.shared.b32", "b32", Address(self.base, self.tops + 4 * number))
-            left = emit.define("setp.ne.b32", "pred", top, 0)
-            rest, emit_rest = self.block("rest")
+            emit.emit("setp.ne.b32", self.ready, top, 0)
+            emit.emit("mov.b32", self.mine, number)
             following, emit_following = self.block("done")
-            emit.branch(left, rest.label, following.label)
-            emit_rest.emit("mov.b32", self.chosen, number)
-            emit_rest.emit("bra", self.pop.label)
+            emit.branch(self.ready, self.next.label, following.label)
             emit = emit_following
         return emit
 

@@ -10,9 +10,12 @@ import pytest
 from goldens import Golden
 
 from ccc import gpu, toolchain
+from ccc.analysis.dominators import is_reducible
+from ccc.analysis.facts import Facts
 from ccc.emulator import Module
 from ccc.equivalence import Launch, difference, run
 from ccc.errors import CccError
+from ccc.parse import parse_function, parse_module
 
 HERE = Path(__file__).parent
 COLLECTED = sorted((HERE / "golden").glob("*/*.ptx"))
@@ -47,6 +50,14 @@ def test_refused_code_is_left_as_it_was(path: Path) -> None:
 def test_something_was_collected(path: Path) -> None:
     kernels = Golden.read(path).transform().report["kernels"]
     assert any(record["applied"] for kernel in kernels for record in kernel["paths"])
+
+
+@pytest.mark.parametrize("path", COLLECTED, ids=name)
+def test_what_comes_out_has_no_loop_with_two_entries(path: Path) -> None:
+    """Another annotated loop of the kernel could not be collected beside it."""
+    for piece in parse_module(Golden.read(path).after, path.name).functions:
+        facts = Facts(parse_function(piece))
+        assert is_reducible(facts.graph, facts.dominators)
 
 
 @pytest.mark.parametrize("path", [*COLLECTED, *REFUSED], ids=name)

@@ -192,7 +192,8 @@ def _find_blocks(path: Path, facts: Facts) -> None:
     assert path.turn is not None
     loop = path.turn
     path.blocks = _extent(path, facts) & loop.blocks
-    if path.entry == loop.header or all(latch in path.blocks for latch in loop.latches):
+    whole = path.parent is not None and path.parent.entry == path.entry
+    if whole or path.entry == loop.header or all(latch in path.blocks for latch in loop.latches):
         raise Refused(
             "no branch is left here: nvcc found its condition to be the same in every iteration"
         )
