@@ -2,15 +2,20 @@
 
 At the collection point the paths have their turns one after the other, outer paths before those
 inside them. The rule of the paper, ``merge``, lets lanes with a task of their own keep it and idle
-lanes pop; ``queue`` has all push, and all pop when there is a full warp of tasks.
+lanes pop; ``queue`` has all push, and all pop when there is a full warp of tasks. Long tasks of an
+inner loop are shared out before (:mod:`ccc.passes.engagement`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from ccc.analysis.induction import find_induction
 from ccc.analysis.paths import AnnotatedLoop, Path
 from ccc.ir.edit import Emitter, add_block
 from ccc.ir.nodes import Block, Register
 from ccc.passes.collector import ALL_LANES, Collector, bytes_of
+from ccc.passes.engagement import Engagement
 from ccc.passes.layout import Layout, Plan
 from ccc.pipeline import Kernel
 
@@ -27,11 +32,26 @@ class Row(Collector):
         self.top = [fresh("b32") for _ in self.plans]
         self.collect = [add_block(self.function, "collect") for _ in self.plans]
         self.pop = [add_block(self.function, "pop") for _ in self.plans]
+        self.engagements = dict(self._engagements())
+
+    def _engagements(self) -> Iterator[tuple[int, Engagement]]:
+        for number, plan in enumerate(self.plans):
+            if plan.path.marker.kind == "variable":
+                induction = find_induction(plan.path, self.facts)
+                if induction is not None:
+                    block, _ = self.block("engage")
+                    collect = self.collect[number].label
+                    yield number, Engagement(self, number, induction, block, collect)
+
+    def _way_to(self, number: int) -> str:
+        """Where to go with fresh tasks of a path."""
+        engagement = self.engagements.get(number)
+        return engagement.block.label if engagement else self.collect[number].label
 
     @property
     def meeting(self) -> str:
         """The collection point of the first path."""
-        return self.collect[0].label
+        return self._way_to(0)
 
     def prepare(self, emit: Emitter) -> None:
         """No task yet, and nothing saved."""
@@ -50,6 +70,8 @@ class Row(Collector):
         """One collection point for each path."""
         for number in range(len(self.plans)):
             self._emit_collect(number)
+        for engagement in self.engagements.values():
+            engagement.emit()
 
     def drain(self, emit: Emitter) -> Emitter:
         """Outer paths first: their tasks may bring more for those inside them."""
@@ -132,11 +154,16 @@ class Row(Collector):
         path = self.plans[number].path
         later = [n for n in range(number + 1, len(self.plans)) if not self._holds(number, n)]
         if later and self.plans[later[0]].path.parent is path.parent:
-            return self.collect[later[0]].label
+            return self._way_to(later[0])
         if path.parent is None:
             return self.again.label
         outer = next(n for n, plan in enumerate(self.plans) if plan.path is path.parent)
         return self.collect[outer].label if path.parent.repeats else self._after(outer)
+
+    def _has_inner(self, number: int) -> bool:
+        """Whether other paths lie in a path: they follow it."""
+        inside = self.plans[number + 1 : number + 2]
+        return bool(inside) and inside[0].path.parent is self.plans[number].path
 
     def _holds(self, outer: int, number: int) -> bool:
         """Whether a path lies in another one."""
@@ -147,9 +174,8 @@ class Row(Collector):
 
     def landing(self, number: int) -> str:
         """Where a lane goes when its task is done, or it had none."""
-        inside = self.plans[number + 1 : number + 2]
-        if inside and inside[0].path.parent is self.plans[number].path:
-            return self.collect[number + 1].label
+        if self._has_inner(number):
+            return self._way_to(number + 1)
         if self.plans[number].path.repeats:
             return self.collect[number].label
         return self._after(number)

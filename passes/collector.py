@@ -223,7 +223,7 @@ class Collector(ABC):
         """A block that copies a task's context, from registers that may have other names here."""
         plan = self.plans[number]
         block, emit = self.block("snapshot")
-        neutral = dict(self._at(number, plan.path.entry)) if plan.path.repeats else {}
+        neutral = dict(self.accumulators_at(number, plan.path.entry)) if plan.path.repeats else {}
         for register, copy in plan.snapshot.items():
             if register in neutral:
                 emit.emit(_move(register), copy, neutral[register].neutral)
@@ -238,9 +238,9 @@ class Collector(ABC):
     def _owner_goes_on(self, number: int) -> str:
         """Where the lane that gave its task away continues its iteration."""
         region = self.plans[number].path.region
-        return self._owner(number, Copy({s: s for s in self._targets(region)}))
+        return self._owner(number, Copy({s: s for s in self.targets_of(region)}))
 
-    def _targets(self, labels: frozenset[str]) -> list[str]:
+    def targets_of(self, labels: frozenset[str]) -> list[str]:
         """Where some blocks lead, in them or out of them."""
         return sorted({s for label in labels for s in self.facts.graph.successors(label)})
 
@@ -250,9 +250,9 @@ class Collector(ABC):
         if path.owner is None:
             assert path.join is not None
             return self._keep(number, path.join, outer)
-        labels = self._fresh_labels(path.region, "owner")
+        labels = self.fresh_labels(path.region, "owner")
         sinks = {
-            s: self._keep(number, s, outer) for s in self._targets(path.region) if s not in labels
+            s: self._keep(number, s, outer) for s in self.targets_of(path.region) if s not in labels
         }
         copy = Copy(
             {**sinks, **labels},
@@ -266,8 +266,14 @@ class Collector(ABC):
 
     def _keep(self, number: int, sink: str, outer: Copy) -> str:
         """The way to a sink on which the owner's accumulators stay as they were at the branch."""
-        before = {slots: r for r, slots in self._at(number, self.plans[number].path.entry)}
-        moves = [(r, before[slots]) for r, slots in self._at(number, sink) if r != before[slots]]
+        before = {
+            slots: r for r, slots in self.accumulators_at(number, self.plans[number].path.entry)
+        }
+        moves = [
+            (r, before[slots])
+            for r, slots in self.accumulators_at(number, sink)
+            if r != before[slots]
+        ]
         if not moves:
             return outer.labels[sink]
         block, emit = self.block("keep")
@@ -277,7 +283,7 @@ class Collector(ABC):
         emit.emit("bra", outer.labels[sink])
         return block.label
 
-    def _at(self, number: int, label: str) -> list[tuple[Register, Slots]]:
+    def accumulators_at(self, number: int, label: str) -> list[tuple[Register, Slots]]:
         """Where the accumulators of a path are at the top of a block, as far as they are needed."""
         mine = self.plans[number].path.accumulators
         found = (
@@ -287,7 +293,8 @@ class Collector(ABC):
         )
         return [(register, slots) for register, slots in found if register is not None]
 
-    def _fresh_labels(self, labels: frozenset[str], hint: str) -> dict[str, str]:
+    def fresh_labels(self, labels: frozenset[str], hint: str) -> dict[str, str]:
+        """A new label for a copy of each of some blocks."""
         order = [block.label for block in self.function.blocks if block.label in labels]
         return {label: self.function.fresh_label(hint) for label in order}
 
@@ -335,20 +342,16 @@ class Collector(ABC):
                 registers[register] = self.function.registers.fresh(register.type)
             emit.block.statements.append(substitute(instruction, registers, {}))
         if not path.repeats:
-            for register, slots in self._at(number, path.entry):
+            for register, slots in self.accumulators_at(number, path.entry):
                 registers[register] = emit.function.registers.fresh(register.type)
                 emit.emit(_move(register), registers[register], slots.neutral)
-        for register in self._defined(path):
-            if register not in registers:
-                registers[register] = self.function.registers.fresh(register.type)
-                if register in self.facts.liveness.live_in(path.entry):
-                    emit.emit(_move(register), registers[register], register)
+        self.name_definitions(emit, path, registers)
         inner = [n for n, other in enumerate(self.plans) if other.path.parent is path]
         within = frozenset().union(*(self.plans[n].path.blocks for n in inner))
-        labels = self._fresh_labels(path.region - within, "task")
+        labels = self.fresh_labels(path.region - within, "task")
         sinks = {
             target: self._deliver(number, target, registers)
-            for target in self._targets(path.region)
+            for target in self.targets_of(path.region)
             if target not in path.region
         }
         copy = Copy({**sinks, **labels}, registers, plan.specials)
@@ -377,15 +380,24 @@ class Collector(ABC):
 
     def _deliver(self, number: int, label: str, registers: Mapping[Register, Register]) -> str:
         """Where a task ends: its owner gets what it added to the accumulators."""
-        places = self._at(number, label)
-        if not places:
+        if not self.accumulators_at(number, label):
             return self.landing(number)
         block, emit = self.block("deliver")
-        owner = self.plans[number].specials[OWNER]
-        for register, slots in places:
-            slots.combine(emit, self.base, owner, registers[register])
+        self.combine(emit, number, label, registers, self.plans[number].specials)
         emit.emit("bra", self.landing(number))
         return block.label
+
+    def combine(
+        self,
+        emit: Emitter,
+        number: int,
+        label: str,
+        registers: Mapping[Register, Register],
+        specials: Mapping[Special, Register],
+    ) -> None:
+        """Combine what a task added to the accumulators, where they are at ``label``."""
+        for register, slots in self.accumulators_at(number, label):
+            slots.combine(emit, self.base, specials[OWNER], registers[register])
 
     def _repeat(self, number: int, head: str) -> None:
         """A task that goes round is a task again; its context is where the path left it."""
@@ -397,6 +409,16 @@ class Collector(ABC):
         for other in self.function.blocks:
             if other is not start and other.label not in path.blocks:
                 retarget(self.function, other, head, block.label)
+
+    def name_definitions(
+        self, emit: Emitter, path: Path, registers: dict[Register, Register]
+    ) -> None:
+        """Give what a copy of the path writes registers of its own."""
+        for register in self._defined(path):
+            if register not in registers:
+                registers[register] = self.function.registers.fresh(register.type)
+                if register in self.facts.liveness.live_in(path.entry):
+                    emit.emit(_move(register), registers[register], register)
 
     def _defined(self, path: Path) -> list[Register]:
         needed = path.task.instructions if path.task else None

@@ -45,7 +45,7 @@ class Stack:
         """Write a task to the entry at ``address`` (of its first word, without the offset)."""
         offset = self.offset
         for value in self.context:
-            for word in _split(emit, value):
+            for word in split(emit, value):
                 emit.emit("st.shared.b32", Address(address, offset), word)
                 offset += 4 * self.entries
 
@@ -57,7 +57,7 @@ class Stack:
             for _ in range(words(target)):
                 parts.append(emit.define("ld.shared.b32", "b32", Address(address, offset)))
                 offset += 4 * self.entries
-            _join(emit, target, parts)
+            join(emit, target, parts)
 
     def copy(self, emit: Emitter, address: Register, other: Stack, target: Register) -> None:
         """Copy the task of an entry to an entry of another stack of the same context."""
@@ -68,7 +68,7 @@ class Stack:
             emit.emit("st.shared.b32", place, value)
 
 
-def _split(emit: Emitter, value: Register) -> list[Register]:
+def split(emit: Emitter, value: Register) -> list[Register]:
     """The 32-bit words of a register."""
     if value.bits == 1:
         return [emit.define("selp.b32", "b32", 1, 0, value)]
@@ -84,10 +84,10 @@ def _split(emit: Emitter, value: Register) -> list[Register]:
         return parts
     halves = [emit.function.registers.fresh("b64") for _ in range(2)]
     emit.emit("mov.b128", Vector(tuple(halves)), value)
-    return [word for half in halves for word in _split(emit, half)]
+    return [word for half in halves for word in split(emit, half)]
 
 
-def _join(emit: Emitter, target: Register, parts: list[Register]) -> None:
+def join(emit: Emitter, target: Register, parts: list[Register]) -> None:
     """Put 32-bit words back into a register."""
     if target.bits == 1:
         emit.emit("setp.ne.b32", target, parts[0], 0)
@@ -100,8 +100,8 @@ def _join(emit: Emitter, target: Register, parts: list[Register]) -> None:
         emit.emit("mov.b64", target, Vector(tuple(parts)))
     else:
         halves = [emit.function.registers.fresh("b64") for _ in range(2)]
-        _join(emit, halves[0], parts[:2])
-        _join(emit, halves[1], parts[2:])
+        join(emit, halves[0], parts[:2])
+        join(emit, halves[1], parts[2:])
         emit.emit("mov.b128", target, Vector(tuple(halves)))
 
 

@@ -42,6 +42,7 @@ HELPERS = (
     "ccc.passes.collection_row",
     "ccc.passes.collector",
     "ccc.passes.context_stack",
+    "ccc.passes.engagement",
     "ccc.passes.layout",
     "ccc.passes.multi_path",
     "ccc.passes.reduction",

@@ -35,6 +35,11 @@ def choose_continuation(path: Path, facts: Facts) -> None:
     _check_places(path, facts)
     if not path.continuation:
         return
+    if path.repeats and any(loop.blocks <= path.rest for loop in facts.loops):
+        raise Refused(
+            "what follows the loop in the iteration would have to run with its tasks, a few lanes "
+            "at a time, and holds a loop itself"
+        )
     tainted = facts.local_addresses
     if any(touches_local(i, tainted) for i in instructions_of(path.rest, facts)):
         raise Refused(
