@@ -49,7 +49,8 @@ def find_induction(path: Path, facts: Facts) -> Induction | None:
     written = {register for instruction in body for register in instruction.defined()}
     updated = {register for a in path.accumulators for register in a.registers}
     steps: dict[Register, int | Register] = {}
-    for register in (facts.liveness.live_in(path.entry) & written) - updated:
+    carried = (facts.liveness.live_in(path.entry) & written) - updated
+    for register in sorted(carried, key=lambda register: register.name):
         step = _step(register, path, latch, facts)
         if step is None or step in written:
             return None
