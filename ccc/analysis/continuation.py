@@ -19,8 +19,14 @@ CHEAP_SLICE = 8
 """Most instructions of a path that its owner may run again for the sake of its next iteration."""
 
 
-def choose_continuation(path: Path, facts: Facts) -> None:
+def choose_continuation(path: Path, inner: frozenset[str], facts: Facts) -> None:
     """Decide whether the rest of the iteration must run with the task.
+
+    Args:
+        path: the path, of which so much is known.
+        inner: the blocks of paths that lie in others. The task keeps what they need, even where it
+            has no effect, since their contexts are found without asking what has.
+        facts: the function's analyses.
 
     Raises:
         Refused: it must, and cannot.
@@ -49,7 +55,10 @@ def choose_continuation(path: Path, facts: Facts) -> None:
     mine = frozenset[Register]().union(*(a.registers for a in path.accumulators))
     path.task = slice_region(
         region, facts.blocks, facts.reaching,
-        [i for i in instructions_of(path.region, facts) if _has_side_effect(i)],
+        [
+            *(i for i in instructions_of(path.region, facts) if _has_side_effect(i)),
+            *instructions_of(path.region & inner, facts),
+        ],
         lambda sink: facts.liveness.live_in(sink) & mine, decide_sinks=bool(mine),
     )  # fmt: skip
     if path.gives_away:  # else the lane is through when it has given the task away

@@ -142,7 +142,9 @@ def _examine(path: Path, facts: Facts, loops: list[AnnotatedLoop], paths: list[P
     _find_blocks(path, facts)
     check_instructions(path, facts)
     check_order(path, facts)
-    choose_continuation(path, facts)
+    others = (_extent(other, facts) for other in paths if other.entry in path.blocks | path.rest)
+    inner = (blocks for blocks in others if path.entry not in blocks)
+    choose_continuation(path, frozenset().union(*inner), facts)
     find_context(path, facts)
 
 
