@@ -2,6 +2,7 @@
 
     ccc.compile("kernel.cu").ptx       # annotated CUDA to PTX, through nvcc
     ccc.transform(ptx).ptx             # marked PTX to PTX
+    ccc.RawKernel(code, "name")        # what cupy.RawKernel is, compiled through ccc
 
 What a user imports is loaded when it is first asked for, so that the tools start quickly.
 """
@@ -17,12 +18,16 @@ from ccc.version import VERSION as __version__
 if TYPE_CHECKING:
     from ccc.compiler import Transformed, transform
     from ccc.nvcc import Compiled, compile  # noqa: A004 - the design's name
+    from ccc.raw import CccWarning, RawKernel, RawModule
 
 _HOMES = {
     "compile": "ccc.nvcc",
     "Compiled": "ccc.nvcc",
     "transform": "ccc.compiler",
     "Transformed": "ccc.compiler",
+    "RawModule": "ccc.raw",
+    "RawKernel": "ccc.raw",
+    "CccWarning": "ccc.raw",
 }
 
 
@@ -32,4 +37,14 @@ def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module(_HOMES[name]), name)
 
 
-__all__ = ["CccError", "Compiled", "Transformed", "__version__", "compile", "transform"]
+__all__ = [
+    "CccError",
+    "CccWarning",
+    "Compiled",
+    "RawKernel",
+    "RawModule",
+    "Transformed",
+    "__version__",
+    "compile",
+    "transform",
+]

@@ -12,9 +12,11 @@ from ccc.errors import CccError, render
 from ccc.version import VERSION
 
 TOOLS = {
+    "bench": "measure all samples as the paper does: tables and plots",
     "compare": "run a kernel as it was and transformed, and compare",
     "fuzz": "try random kernels with and without the transformation",
     "graph": "draw the def-use graph of an annotated path",
+    "report": "print what annotated paths did, as cccc --ccc-profile counted it",
 }
 
 

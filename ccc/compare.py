@@ -4,32 +4,26 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import datetime
 import functools
 import json
-import os
-import platform
-import shlex
 import statistics
-import sys
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from ccc import nvcc, png, toolchain
+from ccc import nvcc, png, record, toolchain
 from ccc.errors import CccError, Span
 from ccc.measure import EMULATED_ARCH, Device, Figures, Result, choose_device, measure
 from ccc.sample import Sample
 from ccc.version import VERSION
 
-SETTINGS = ("sample", "graph", "size", "seed", "device", "schedule", "repeat")
+SETTINGS = ("sample", "graph", "inputs", "size", "seed", "device", "schedule", "repeat")
 """The arguments that a record keeps."""
 
 
@@ -38,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("sample", type=Path, help="a folder with kernel.cu and sample.py")
     add("--graph", type=Path, help="run on this graph (.mtx, .txt, .el, .npz; .gz too)")
+    add("--inputs", metavar="KIND", help="of the kinds of inputs that the sample offers")
     add("--device", choices=("gpu", "emulator"), help="default: a GPU where there is one")
     add("--size", type=int, help="of the problem, as the sample understands it")
     add("--seed", type=int, default=0, help="of the problem (default: 0)")
@@ -92,16 +87,16 @@ def run(args: argparse.Namespace) -> int:
         versions = {"original": compiled.original, "ccc": compiled.ptx}
         modules = {name: device.load(ptx) for name, ptx in versions.items()}
     with step("making the inputs"):
-        inputs = sample.inputs(size, args.seed, args.graph)
+        inputs = sample.inputs(size, args.seed, args.graph, args.inputs)
     repeat = args.repeat if device.kind == "gpu" else 1
     result = measure(sample, device, modules, inputs, repeat=repeat, step=step)
     show(result, compiled.report, Console())
     if args.json:
         settings = {**vars(args), "size": size, "device": device.kind, "repeat": repeat}
-        record = _record(settings, device, result, compiled.report)
-        _write(args.json, (json.dumps(record, indent=2, default=str) + "\n").encode())
+        everything = _record(settings, device, result, compiled.report)
+        record.write(args.json, json.dumps(everything, indent=2, default=str) + "\n")
     if args.png:
-        _write(args.png, png.encode(sample.picture(result.outputs)))
+        record.write(args.png, png.encode(sample.picture(result.outputs)))
     return 0 if result.equal else 1
 
 
@@ -185,6 +180,7 @@ def _path_line(path: Mapping[str, Any]) -> str:
         return f"{head}left alone: {path['reason']}"
     saved = [one.get("variable") or one.get("register") for one in path.get("context", [])]
     details = [
+        path.get("schedule"),
         path.get("discipline"),
         path.get("placement"),
         f"{path['shared_bytes_per_thread']} bytes a thread"
@@ -202,29 +198,13 @@ def _record(
     return {
         "version": 1,
         "ccc": VERSION,
-        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "command": shlex.join(sys.argv),
+        "date": record.date(),
+        "command": record.command(),
         "settings": {name: settings[name] for name in SETTINGS},
-        "machine": {
-            "system": platform.platform(),
-            "processor": platform.machine(),
-            "python": platform.python_version(),
-            "numpy": np.__version__,
-            **device.describe(),
-        },
+        "machine": record.machine(device),
         "equal": result.equal,
         "outputs": list(result.outputs),
         "differences": result.differences,
         "kernels": [asdict(figures) for figures in result.figures],
         "report": dict(report),
     }
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write beside, then rename: whoever reads finds the old file or the whole new one."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        beside.write_bytes(data)
-        beside.replace(path)
-    except OSError as error:
-        raise CccError(f"cannot write the file: {error.strerror}", Span(str(path))) from error

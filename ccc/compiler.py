@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ccc.analysis.callees import Callees
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths import Path
-from ccc.analysis.regions import ARMS, INNER_LOOPS, find_paths
+from ccc.analysis.regions import ARMS, INNER_LOOPS
+from ccc.counting import Counting
 from ccc.errors import CccError, render
-from ccc.ir.markers import DIRECTIVES, parse_marker
+from ccc.ir.markers import DIRECTIVES, WHOLE_KERNEL, parse_marker
 from ccc.ir.nodes import Function, FunctionText, Module
 from ccc.ir.verify import verify
 from ccc.parse import NotRepresentable, parse_function, parse_module, parse_variables
 from ccc.passes import PIPELINE
-from ccc.pipeline import Kernel, PathRecord, make_pass
+from ccc.pipeline import Kernel, KernelRecord, PathRecord, make_pass
 from ccc.printer import print_function
 from ccc.version import VERSION
 
@@ -45,7 +46,11 @@ def transform(
     strict: bool = False,
     max_block: int | None = None,
     discipline: str = "auto",
+    multiprocessors: int | None = None,
+    registers: Mapping[str, int] | None = None,
     print_after: Sequence[str] = (),
+    profile: str | None = None,
+    off: bool = False,
 ) -> Transformed:
     """Run the pipeline over the functions of a PTX file that hold markers.
 
@@ -57,7 +62,11 @@ def transform(
         strict: raise instead of warning when a path is left as it was.
         max_block: the most threads that a block will have, if the kernel does not say.
         discipline: ``queue``, ``merge`` or ``auto``.
+        multiprocessors: how many the device has; without it, kernels ask the device.
+        registers: how many a thread of each kernel takes, by name, as far as that is known.
         print_after: names of passes.
+        profile: make the functions count what they run, for a profile in the file of this name.
+        off: run no pass.
 
     Raises:
         CccError: the file is not valid PTX, an option is, or (with ``strict``) a path is refused.
@@ -67,25 +76,39 @@ def transform(
     module = parse_module(ptx, filename)
     result = Transformed(ptx, {"version": VERSION, "kernels": []})
     shared = _module_shared_bytes(module)
-    debug = re.search(r"^\s*\.target\b[^\n]*\bdebug\b", ptx, re.MULTILINE) is not None
-    callees = Callees(_loader(module))
-    for piece in module.functions:
-        if piece.is_marked:
-            try:
-                kernel = _load(piece, callees, shared, max_block)
-            except NotRepresentable as obstacle:
-                _leave(piece, obstacle, strict, result)
-                continue
-            if debug:
-                _refuse_all(kernel, DEBUG)
-            if _run_passes(kernel, discipline, print_after, result):
-                piece.text = print_function(kernel.function)
-            _describe(kernel.function.name, kernel.records, strict, result)
+    target = re.search(r"^\s*\.target\s+(\w+)([^\n]*)", ptx, re.MULTILINE)
+    arch, others = target.groups() if target else ("", "")
+    load = _loader(module)
+    callees = Callees(load)
+    options = {"discipline": discipline, "multiprocessors": multiprocessors}
+    known = registers or {}
+    counting = Counting(module, load, profile, transformed=not off) if profile else None
+    for piece in filter(lambda piece: piece.is_marked, module.functions):
+        try:
+            function = parse_function(piece)
+        except NotRepresentable as obstacle:
+            _leave(piece, obstacle, strict, result)
+            continue
+        verify(function)
+        facts = Facts(function, callees)
+        kernel = Kernel(function, facts, shared, max_block=max_block, arch=arch, load=load)
+        kernel.registers = known.get(function.name)
+        if re.search(r"\bdebug\b", others):
+            _refuse_all(kernel, DEBUG)
+        if not off and _run_passes(kernel, options, print_after, result):
+            piece.text = print_function(kernel.function)
+        if counting:
+            counting.add(kernel.function, kernel.records)
+        _describe(function.name, [*kernel.annotations, *kernel.records], strict, result)
+    if counting:
+        result.diagnostics += counting.finish()
     result.ptx = module.text
     return result
 
 
 def _refuse_all(kernel: Kernel, reason: str) -> None:
+    for annotation in kernel.annotations:
+        annotation.reason = reason
     for record in kernel.records:
         record.path.reason = record.reason = reason
 
@@ -94,9 +117,13 @@ def _leave(
     piece: FunctionText, obstacle: NotRepresentable, strict: bool, result: Transformed
 ) -> None:
     """A function that cannot be read is left as it was, with all its paths."""
-    found = (parse_marker(line) for line in piece.text.splitlines())
-    paths = [Path(marker, "") for marker in found if marker and marker.kind in ARMS + INNER_LOOPS]
-    records = [PathRecord(path, reason=f"{obstacle.span}: {obstacle.message}") for path in paths]
+    reason = f"{obstacle.span}: {obstacle.message}"
+    records: list[KernelRecord | PathRecord] = []
+    for marker in filter(None, map(parse_marker, piece.text.splitlines())):
+        if marker.kind in WHOLE_KERNEL:
+            records.append(KernelRecord(marker, reason=reason))
+        elif marker.kind in ARMS + INNER_LOOPS:
+            records.append(PathRecord(Path(marker, ""), reason=reason))
     _describe(piece.name, records, strict, result)
 
 
@@ -116,31 +143,25 @@ def _module_shared_bytes(module: Module) -> int:
     return sum(v.bytes or 0 for v in parse_variables(module) if v.space == "shared")
 
 
-def _load(piece: FunctionText, callees: Callees, shared: int, max_block: int | None) -> Kernel:
-    function = parse_function(piece)
-    verify(function)
-    facts = Facts(function, callees)
-    records = [PathRecord(path) for path in find_paths(facts)]
-    return Kernel(function, facts, records, shared, max_block=max_block)
-
-
 def _run_passes(
-    kernel: Kernel, discipline: str, print_after: Sequence[str], result: Transformed
+    kernel: Kernel, options: Mapping[str, Any], print_after: Sequence[str], result: Transformed
 ) -> bool:
     for kind in PIPELINE:
-        one = make_pass(kind, {"discipline": discipline})
+        one = make_pass(kind, options)
         one.run(kernel)
         verify(kernel.function)
         if one.name in print_after:
             result.printed += f"// after {one.name}\n{print_function(kernel.function)}\n"
-    return any(record.applied for record in kernel.records)
+    return any(record.applied for record in (*kernel.annotations, *kernel.records))
 
 
-def _describe(name: str, records: Sequence[PathRecord], strict: bool, result: Transformed) -> None:
-    """Add the kernel to the report, and a diagnostic for each path that was left alone."""
+def _describe(
+    name: str, records: Sequence[KernelRecord | PathRecord], strict: bool, result: Transformed
+) -> None:
+    """Add the kernel to the report, and a diagnostic for each annotation that was left alone."""
     paths = []
     for record in records:
-        marker = record.path.marker
+        marker = record.marker
         paths.append(
             {
                 "file": marker.span.file,
@@ -154,7 +175,8 @@ def _describe(name: str, records: Sequence[PathRecord], strict: bool, result: Tr
             }
         )
         if record.reason is not None:
-            message = f"path left as it was: {record.reason}"
+            what = "kernel" if isinstance(record, KernelRecord) else "path"
+            message = f"{what} left as it was: {record.reason}"
             if strict:
                 raise CccError(message, marker.span)
             result.diagnostics.append(render("warning", message, marker.span))

@@ -138,14 +138,22 @@ def _round_up(number: int, step: int) -> int:
     return -(-number // step) * step
 
 
+def _registers_per_warp(registers: int) -> int:
+    return _round_up(max(registers, 1) * WARP, REGISTER_GRANULARITY)
+
+
+def warps_with_registers(registers: int) -> int:
+    """How many warps find registers on a multiprocessor, if a thread takes so many."""
+    return REGISTERS // PARTITIONS // _registers_per_warp(registers) * PARTITIONS
+
+
 def _by_registers(registers: int, warps: int) -> int:
     """How many blocks of ``warps`` warps find registers."""
     if registers > REGISTERS_PER_THREAD:
         return 0
-    per_warp = _round_up(max(registers, 1) * WARP, REGISTER_GRANULARITY)
-    if per_warp * _round_up(warps, PARTITIONS) > REGISTERS:
+    if _registers_per_warp(registers) * _round_up(warps, PARTITIONS) > REGISTERS:
         return 0
-    return REGISTERS // PARTITIONS // per_warp * PARTITIONS // warps
+    return warps_with_registers(registers) // warps
 
 
 def _by_shared(room: Limits, shared_bytes: int) -> int:

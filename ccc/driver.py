@@ -73,6 +73,14 @@ def _discipline(command: Command, value: str) -> Command:
     return _set(discipline=value)(command, value)
 
 
+def _multiprocessors(command: Command, value: str) -> Command:
+    if not (value.isascii() and value.isdigit() and 1 <= int(value) <= MOST_MULTIPROCESSORS):
+        raise UsageError(
+            f"--ccc-multiprocessors={value}: a device has 1 to {MOST_MULTIPROCESSORS} of them"
+        )
+    return _set(multiprocessors=int(value))(command, value)
+
+
 def _print_after(command: Command, value: str) -> Command:
     from ccc.passes import PIPELINE  # noqa: PLC0415 - seldom asked for
 
@@ -84,6 +92,7 @@ def _print_after(command: Command, value: str) -> Command:
 
 
 DISCIPLINES = ("auto", "cases", "queue", "merge")
+MOST_MULTIPROCESSORS = 4000
 OPTIONS = {
     "--ccc-report": _Option(
         "write what was done and why, as JSON",
@@ -97,6 +106,14 @@ OPTIONS = {
     ),
     "--ccc-max-block": _Option("no block has more than N threads", _max_block, "N"),
     "--ccc-discipline": _Option("when saved tasks run", _discipline, "|".join(DISCIPLINES)),
+    "--ccc-multiprocessors": _Option(
+        "the device has N of them; else it is asked (for ccc grid_stride)", _multiprocessors, "N"
+    ),
+    "--ccc-profile": _Option(
+        "count what runs, for a profile in this file",
+        lambda c, v: _set(profile=v)(c, v),
+        "FILE",
+    ),
     "--ccc-print-after": _Option("print the PTX after a pass", _print_after, "PASS"),
     "--ccc-version": _Option("print the version", lambda c, _: replace(c, action="version")),
     "--ccc-help": _Option("print this", lambda c, _: replace(c, action="help")),
@@ -115,12 +132,13 @@ def main(arguments: Sequence[str]) -> int:
     if command.action:
         print(f"ccc {VERSION}" if command.action == "version" else usage())
         return 0
-    if not command.settings.off:
+    if not command.settings.plain:
         _refuse_lto(command.arguments)
     sources = _ptx_inputs(command.arguments)
-    if sources and not command.settings.off:
+    if sources and not command.settings.plain:
         return _ptx(command, sources)
-    return _finish(command, nvcc.run(with_phase(command.arguments), command.settings))
+    arguments = [*_host_code(command), *with_phase(command.arguments)]
+    return _finish(command, nvcc.run(arguments, command.settings))
 
 
 def parse(arguments: Sequence[str]) -> Command:
@@ -135,6 +153,8 @@ def parse(arguments: Sequence[str]) -> Command:
             command = _take(command, argument)
         else:
             command.arguments.append(argument)
+    if command.settings.mark_only and command.settings.profile:
+        raise UsageError("--ccc-mark-only leaves the PTX as it is, --ccc-profile does not")
     return command
 
 
@@ -175,6 +195,15 @@ def _refuse_lto(arguments: Sequence[str]) -> None:
         target = before in _TARGETS or argument.startswith(tuple(f"{t}=" for t in _TARGETS))
         if _has(_LTO, [argument]) or (target and "lto_" in argument):
             raise UsageError(LTO_REFUSED)
+
+
+def _host_code(command: Command) -> list[str]:
+    """Options that make host programs write their profile."""
+    if command.settings.profile is None:
+        return []
+    from ccc.profile import HOST_CODE  # noqa: PLC0415 - seldom asked for
+
+    return ["-DCCC_PROFILE", "-include", str(HOST_CODE)]
 
 
 def _has(names: Collection[str], arguments: Sequence[str]) -> bool:

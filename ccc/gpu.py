@@ -1,10 +1,14 @@
-"""The only door to CuPy: the device, modules of PTX or machine code, and timed launches."""
+"""The only door to CuPy: the device, modules of PTX or machine code, timed launches, and NVRTC."""
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import hashlib
 import importlib
+import io
 import math
+import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,6 +44,7 @@ It goes before each timed launch: while it runs, the host queues the first event
 the second event, so that the time between the events is the kernel's and not the host's.
 """
 
+NO_DEVICE = "CuPy finds no CUDA device; it takes an NVIDIA GPU and its driver"
 HOLD_CYCLES = 100_000  # 50 microseconds at 2 GHz; the host needs some ten
 
 
@@ -47,7 +52,24 @@ def _cupy() -> Any:
     try:
         return importlib.import_module("cupy")
     except ImportError as error:
-        raise CccError(f"a GPU is used through CuPy: pip install ccc[gpu] ({error})") from error
+        raise CccError(f"a GPU is used through CuPy: pip install cupy-cuda13x ({error})") from error
+
+
+def require() -> Any:
+    """CuPy, where there is a device for it.
+
+    Raises:
+        CccError: CuPy is not installed, or finds no device.
+    """
+    cupy = _cupy()
+    runtime = cupy.cuda.runtime
+    try:
+        count = runtime.getDeviceCount()
+    except runtime.CUDARuntimeError as error:
+        raise CccError(f"{NO_DEVICE}: {error}") from error
+    if not count:
+        raise CccError(NO_DEVICE)
+    return cupy
 
 
 def available() -> bool:
@@ -73,14 +95,9 @@ class Device:
     warmups = 1
 
     def __init__(self, ptxas: str | Path | None = None):
-        self._cupy = _cupy()
+        self._cupy = require()
         self._ptxas = ptxas
         runtime = self._cupy.cuda.runtime
-        try:
-            if not runtime.getDeviceCount():
-                raise CccError("CuPy finds no CUDA device")
-        except runtime.CUDARuntimeError as error:
-            raise CccError(f"CuPy finds no CUDA device: {error}") from error
         device = self._cupy.cuda.Device()
         self._properties: dict[str, Any] = runtime.getDeviceProperties(device.id)
         self.arch = f"sm_{device.compute_capability}"
@@ -112,14 +129,14 @@ class Device:
         return Module(self, self._raw_module(cost.assemble(ptx, self.arch, self._ptxas).cubin))
 
     def put(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Copy arrays to the device; anything else stays as it is.
+        """Copy arrays, NumPy's or the device's own, to the device; anything else stays as it is.
 
         Raises:
             CccError: they do not fit.
         """
-        array, copy = np.ndarray, self._cupy.array
+        arrays, copy = (np.ndarray, self._cupy.ndarray), self._cupy.array
         try:
-            return {k: copy(v) if isinstance(v, array) else v for k, v in values.items()}
+            return {k: copy(v) if isinstance(v, arrays) else v for k, v in values.items()}
         except MemoryError as error:
             raise CccError("the inputs do not fit into the device's memory") from error
 
@@ -138,6 +155,12 @@ class Device:
     def hold(self) -> None:
         """Keep the device busy while the host queues what is to be timed."""
         self._hold((1,), (1,), (np.uint64(HOLD_CYCLES),))
+
+    def profiling(self) -> contextlib.AbstractContextManager[None]:
+        """A block whose launches a profiler sees that was told to wait for the program's word."""
+        profiler = importlib.import_module("cupyx.profiler")
+        scope: contextlib.AbstractContextManager[None] = profiler.profile()
+        return scope
 
     def event(self) -> Any:
         """A CuPy event that has been recorded on the current stream."""
@@ -172,6 +195,10 @@ class Module:
     def get_function(self, name: str) -> Function:
         """The kernel of that (mangled) name; an unknown one raises CuPy's own error."""
         return Function(self._device, self._raw.get_function(name))
+
+    def get_global(self, name: str) -> Any:
+        """CuPy's pointer to a module variable; an unknown one raises CuPy's own error."""
+        return self._raw.get_global(name)
 
     def resources(self, name: str) -> cost.Resources:
         """What the driver says that a kernel needs."""
@@ -233,3 +260,126 @@ class Timing:
     def milliseconds(self) -> float:
         """How long the kernel ran; waits for its end."""
         return self.device.milliseconds(self.start, self.end)
+
+
+# What ccc.RawModule needs of CuPy; CuPy 13.6 and 14 have these names, which are partly its own.
+
+
+def current_device() -> int:
+    """The number of the device that the calling thread uses."""
+    return int(_cupy().cuda.runtime.getDevice())
+
+
+def arch() -> str:
+    """The compute capability that CuPy compiles for on the current device, such as ``90``."""
+    return str(_compiler()._get_arch())
+
+
+def compiler_options(options: Sequence[str], backend: str, cooperative: bool) -> tuple[str, ...]:
+    """What CuPy hands to the compiler of a raw module that is given ``options``.
+
+    That is, in CuPy 13.6 and 14: folders of headers, ``--std=`` (c++11 and c++17) where none is
+    given, ``-ftz=true``, for NVRTC ``--device-as-default-execution-space``, and for a debugger what
+    ``CUPY_CUDA_COMPILE_WITH_DEBUG`` says; in 13 also ``--device-c`` for a cooperative launch. See
+    ``_compile_with_cache_cuda`` and ``compile_using_nvrtc`` in cupy/cuda/compiler.py.
+    """
+    core = importlib.import_module("cupy._core.core")
+    cupy, compiler = _cupy(), _compiler()
+    told: tuple[str, ...] = core.assemble_cupy_compiler_options(tuple(options))
+    told += ("-ftz=true",)
+    if int(cupy.__version__.split(".")[0]) < 14:
+        told += ("--device-c",) if cooperative else ()
+        told += compiler._get_extra_include_dir_opts()
+    if os.environ.get("CUPY_CUDA_COMPILE_WITH_DEBUG") == "1":
+        told += ("--device-debug", "--generate-line-info")
+    if backend == "nvrtc":
+        told += ("--device-as-default-execution-space",)
+    return told
+
+
+def complex_prologue() -> str:
+    """What stands in for cuComplex.h under ``translate_cucomplex``: CuPy's complex numbers."""
+    core = importlib.import_module("cupy._core.core")
+    headers = dict.fromkeys([*core._cupy_header_list, "cupy/cuComplex_bridge.h"])
+    return "#define CU_COMPLEX_H_\n" + "".join(f"#include <{name}>\n" for name in headers)
+
+
+@functools.cache
+def nvrtc_version() -> str:
+    """The NVRTC that CuPy loads, to its build; and CuPy, whose headers come along.
+
+    Raises:
+        CccError: there is none.
+    """
+    ptx, _, _ = nvrtc("", "version.cu", ("--gpu-architecture=compute_80",))
+    build = [line for line in ptx.splitlines() if line.startswith("//")]
+    return "\n".join([*build, f"CuPy {_cupy().__version__}"])
+
+
+def nvrtc(
+    text: str, name: str, options: tuple[str, ...], names: Sequence[str] = ()
+) -> tuple[str, dict[str, str], str]:
+    """Compile CUDA to PTX with NVRTC.
+
+    Args:
+        text: the source.
+        name: what messages call it.
+        options: of NVRTC.
+        names: C++ names whose mangled ones are wanted.
+
+    Returns:
+        The PTX, the mangled names by those asked for, and what NVRTC said.
+
+    Raises:
+        CccError: no NVRTC, or an error in the source.
+    """
+    compiler, log = _compiler(), io.StringIO()
+    try:
+        program = compiler._NVRTCProgram(text, name, name_expressions=tuple(names))
+        ptx, found = program.compile(options, log)
+    except compiler.CompileException as error:
+        raise CccError(f"NVRTC failed:\n{str(error).strip()}") from error
+    except RuntimeError as error:
+        raise CccError(f"NVRTC does not work: pip install nvidia-cuda-nvrtc ({error})") from error
+    return ptx.decode(), found or {}, log.getvalue()
+
+
+def link(ptx: str) -> bytes:
+    """Machine code of relocatable PTX, linked with the device runtime as CuPy does it.
+
+    Raises:
+        CccError: there is no device runtime, or the driver refuses the PTX.
+    """
+    state = importlib.import_module("cupy.cuda.function").LinkState()
+    try:
+        state.add_ptr_data(ptx.encode(), "ccc.ptx")
+        state.add_ptr_file(_compiler()._get_cudadevrt_path())
+        return bytes(state.complete())
+    except RuntimeError as error:
+        raise CccError(f"relocatable code cannot be linked: {error}") from error
+
+
+def raw_module(path: str, cooperative: bool) -> Any:
+    """A ``cupy.RawModule`` of a file with machine code or PTX, loaded on the current device.
+
+    Raises:
+        CccError: the driver is older than the PTX. What else it refuses raises CuPy's own error.
+    """
+    cupy = require()
+    raw = cupy.RawModule(path=path, enable_cooperative_groups=cooperative)
+    try:
+        raw.compile()
+    except cupy.cuda.driver.CUDADriverError as error:
+        if "UNSUPPORTED_PTX_VERSION" not in str(error):
+            raise
+        raise CccError(
+            "the driver is older than NVRTC and does not know its PTX: install NVRTC of the "
+            'driver\'s version (pip install "nvidia-cuda-nvrtc==13.0.*"), a newer driver, or nvcc, '
+            'and take backend="nvcc"'
+        ) from error
+    return raw
+
+
+def _compiler() -> Any:
+    _cupy()
+    return importlib.import_module("cupy.cuda.compiler")

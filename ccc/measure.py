@@ -15,7 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from ccc import cost, emulator, gpu
+from ccc.configuration import OWN, Configuration
 from ccc.errors import CccError
+from ccc.outputs import Judge
 from ccc.sample import Sample
 
 EMULATED_BLOCKS = 16
@@ -121,6 +123,10 @@ class EmulatedModule:
         """The kernel of that name; each launch returns its ``Counters``."""
         return functools.partial(self.module.get_function(name), schedule=self.schedule)
 
+    def get_global(self, name: str) -> Any:
+        """The bytes of a module variable."""
+        return self.module.get_global(name)
+
     def resources(self, name: str) -> cost.Resources:
         """What ptxas says that a kernel needs."""
         return self.needs[name]
@@ -135,6 +141,7 @@ class Recorder:
     """The module that a sample's ``run`` gets: it passes launches on and keeps what they return."""
 
     module: Any
+    configuration: Configuration = OWN
     launches: list[Launch] = field(default_factory=list)
 
     def get_function(self, name: str) -> Callable[..., None]:
@@ -153,6 +160,7 @@ class Recorder:
                         f"argument {place} of {name} is a plain {type(value).__name__}, whose size"
                         " in the kernel is unknown; pass np.int32(..), np.float32(..) or the like"
                     )
+            grid, block = self.configuration.cut(grid, block)
             measured = function(grid, block, args, shared_mem=shared_mem)
             self.launches.append(Launch(name, math.prod(block), shared_mem, measured))
 
@@ -160,7 +168,11 @@ class Recorder:
 
     def resident_blocks(self, name: str, block: int | tuple[int, ...], shared_mem: int = 0) -> int:
         """How many blocks the device runs at once: a grid for kernels that stride over the rest."""
-        return int(self.module.resident_blocks(name, block, shared_mem))
+
+        def resident(block: int | tuple[int, ...]) -> int:
+            return int(self.module.resident_blocks(name, block, shared_mem))
+
+        return self.configuration.resident_blocks(resident, block)
 
 
 @dataclass
@@ -202,11 +214,17 @@ class Figures:
 
 @dataclass
 class Result:
-    """A comparison: the figures, the outputs of the original's first run, and what differs."""
+    """A comparison: the figures, the outputs of the original's first run, and what is wrong."""
 
     figures: list[Figures]
     outputs: dict[str, Any]
-    differences: list[str]
+    complaints: dict[str, list[str]]
+    """By version; only of those with which something is wrong."""
+
+    @property
+    def differences(self) -> list[str]:
+        """What is wrong with any version."""
+        return [text for complaints in self.complaints.values() for text in complaints]
 
     @property
     def equal(self) -> bool:
@@ -217,11 +235,13 @@ class Result:
 def measure(
     sample: Sample,
     device: Device,
-    modules: dict[str, Any],
+    modules: Mapping[str, Any],
     inputs: dict[str, Any],
     *,
     repeat: int,
     step: Callable[[str], contextlib.AbstractContextManager[None]],
+    rivals: Mapping[str, dict[str, Any]] | None = None,
+    configurations: Mapping[str, Configuration] | None = None,
 ) -> Result:
     """Run the versions in turn, and compare the outputs of every run with those of the first.
 
@@ -232,29 +252,35 @@ def measure(
         inputs: NumPy arrays and scalars; not changed.
         repeat: how often each version is run; on a GPU once more, to warm up.
         step: is told what goes on, and holds while it does.
+        rivals: the versions whose outputs need not be the original's bit for bit, but have to pass
+            the sample's check only, and the inputs of each.
+        configurations: of the versions that are to be launched otherwise than ``run`` does.
     """
+    own = dict.fromkeys(modules, inputs) | dict(rivals or {})
+    stored = {id(one): device.put(one) for one in own.values()}
+    judge = Judge(sample, next(iter(modules)), own, rivals or {})
     runs: dict[str, list[list[Launch]]] = {version: [] for version in modules}
-    expected: dict[str, Any] | None = None
-    found: dict[str, None] = {}  # a set that keeps its order
     for _ in range(device.warmups + repeat):
         for version, module in modules.items():
-            recorder = Recorder(module)
-            with step(f"running {version}"):
-                outputs = device.get(sample.run(recorder, device.put(inputs)))
+            recorder = Recorder(module, (configurations or {}).get(version, OWN))
+            try:
+                with step(f"running {version}"):
+                    outputs = device.get(sample.run(recorder, device.put(stored[id(own[version])])))
+            except CccError as error:
+                if version not in judge.rivals:
+                    raise
+                judge.complain(version, [str(error)])
+                continue
             runs[version].append(recorder.launches)
-            complaints = [] if expected is None else differences(version, expected, outputs)
-            if expected is None or complaints:
-                expected = outputs if expected is None else expected
-                with step(f"checking {version}"):
-                    reason = sample.check(inputs, outputs)
-                complaints += [f"{version} is wrong: {reason}"] if reason else []
-            found.update(dict.fromkeys(complaints))
+            with step(f"checking {version}"):
+                judge.hear(version, outputs)
     figures = [
         one
         for version, module in modules.items()
+        if runs[version]
         for one in _figures(version, module, device, runs[version][device.warmups :])
     ]
-    return Result(figures, expected or {}, list(found))
+    return Result(figures, judge.expected, {v: list(said) for v, said in judge.complaints.items()})
 
 
 def _figures(
@@ -282,37 +308,3 @@ def _figures(
             total = functools.reduce(operator.add, (launch.measured for launch in last))
             figures.counters = {name: getattr(total, name) for name in COUNTERS}
         yield figures
-
-
-def differences(version: str, expected: dict[str, Any], outputs: dict[str, Any]) -> list[str]:
-    """What differs, bit for bit, between the outputs of the original and of another version.
-
-    Returns:
-        A sentence for each output that differs, with the first place and both values.
-    """
-    names = list(dict.fromkeys([*expected, *outputs]))
-    complaints = []
-    for name in names:
-        if name not in expected or name not in outputs:
-            owner = "original" if name in expected else version
-            complaints.append(f"{name}: only {owner} has it")
-        elif text := _difference(version, np.asarray(expected[name]), np.asarray(outputs[name])):
-            complaints.append(f"{name}{text}")
-    return complaints
-
-
-def _difference(version: str, one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> str | None:
-    if one.dtype.hasobject or other.dtype.hasobject:
-        raise CccError("outputs must be arrays of numbers, not of Python objects")
-    if (one.dtype, one.shape) != (other.dtype, other.shape):
-        return f": original is {one.dtype}{one.shape}, {version} is {other.dtype}{other.shape}"
-    if not one.size or not one.dtype.itemsize:
-        return None
-    bits = [np.ascontiguousarray(a).reshape(-1, 1).view(np.uint8) for a in (one, other)]
-    places = np.flatnonzero((bits[0] != bits[1]).any(axis=1))
-    if not places.size:
-        return None
-    first = tuple(int(i) for i in np.unravel_index(places[0], one.shape))
-    where = f"[{', '.join(map(str, first))}]" if first else ""
-    count = f" ({places.size} of {one.size} differ)" if one.size > 1 else ""
-    return f"{where}: original {one[first]!s}, {version} {other[first]!s}{count}"

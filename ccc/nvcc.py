@@ -94,12 +94,8 @@ def compile(  # noqa: A001 - the name that users see, as ccc.compile
             Path(path).write_text(str(source), encoding="utf-8")
 
         def ptx(name: str, settings: Settings) -> tuple[str, Outcome]:
-            output = Path(folder, name)
-            command = ["-ptx", f"-arch={arch}", *options, path, "-o", str(output)]
-            outcome = run(command, settings, capture=True)
-            if outcome.code:
-                raise CccError(_failure(outcome).replace(path, shown))
-            return output.read_text(encoding="utf-8").replace(path, shown), outcome
+            text, outcome = _ptx(path, shown, arch, options, Path(folder, name), settings)
+            return text.replace(path, shown), outcome
 
         with ThreadPoolExecutor() as pool:
             transformed = pool.submit(ptx, "transformed.ptx", Settings(measure=True))
@@ -109,6 +105,28 @@ def compile(  # noqa: A001 - the name that users see, as ccc.compile
     said = [*outcome.diagnostics, *outcome.stderr.splitlines()]
     report = json.loads(json.dumps(outcome.report).replace(json.dumps(path)[1:-1], shown))
     return Compiled(text, original, report, [line.replace(path, shown) for line in said])
+
+
+def plain(source: Path, arch: str, options: Sequence[str] = ()) -> str:
+    """The PTX that nvcc alone makes of CUDA, annotations ignored; arguments as of ``compile``.
+
+    Raises:
+        CccError: no nvcc, or an error in the source.
+    """
+    with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
+        output = Path(folder, "plain.ptx")
+        return _ptx(str(source), str(source), arch, options, output, Settings(off=True))[0]
+
+
+def _ptx(
+    path: str, shown: str, arch: str, options: Sequence[str], output: Path, settings: Settings
+) -> tuple[str, Outcome]:
+    """Compile to PTX in the file ``output``; messages name the source as ``shown``."""
+    command = ["-ptx", f"-arch={arch}", *options, path, "-o", str(output)]
+    outcome = run(command, settings, capture=True)
+    if outcome.code:
+        raise CccError(_failure(outcome).replace(path, shown))
+    return output.read_text(encoding="utf-8"), outcome
 
 
 def _failure(outcome: Outcome) -> str:

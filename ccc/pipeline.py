@@ -5,22 +5,44 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any, ClassVar, cast
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths import Path
+from ccc.analysis.regions import find_paths
+from ccc.ir.markers import WHOLE_KERNEL, Marker
 from ccc.ir.nodes import Function
 from ccc.ptx.types import DEFAULT_SHARED_BYTES
 
 
-@dataclass
-class PathRecord:
-    """What became of one annotated path; the report is made of these."""
+@dataclass(kw_only=True)
+class Record:
+    """What became of one annotation; the report is made of these."""
 
-    path: Path
     applied: bool = False
     reason: str | None = None
     details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class KernelRecord(Record):
+    """What became of an annotation that speaks of the whole kernel."""
+
+    marker: Marker
+
+
+@dataclass
+class PathRecord(Record):
+    """What became of one annotated path; ``run`` is the block where its saved tasks begin."""
+
+    path: Path
+    run: str | None = None
+
+    @property
+    def marker(self) -> Marker:
+        """The path's."""
+        return self.path.marker
 
 
 @dataclass
@@ -28,17 +50,37 @@ class Kernel:
     """One function on its way through the pipeline.
 
     ``static_shared_bytes`` is what the module's shared variables take besides the function's own;
-    ``max_block`` the largest block size the user vouches for, None if he did not say.
+    ``max_block`` the largest block size the user vouches for, None if he did not say. ``arch`` is
+    what the code is for; ``registers`` how many a thread takes, where the assembler has told;
+    ``load`` gives another function of the file, None if the file lacks it.
     """
 
     function: Function
     facts: Facts
-    records: list[PathRecord]
     static_shared_bytes: int = 0
     shared_limit: int = DEFAULT_SHARED_BYTES
     max_block: int | None = None
+    arch: str = ""
+    registers: int | None = None
+    load: Callable[[str], Function | None] = lambda _name: None
     refinements: list[Callable[[Path, Facts], None]] = field(default_factory=list)
     """What passes have decided about paths; to be said again whenever the paths are found anew."""
+
+    @cached_property
+    def annotations(self) -> list[KernelRecord]:
+        """One record for each annotation of the whole kernel."""
+        markers = [marker for block in self.function.blocks for marker in block.markers]
+        found = {marker.identifier: marker for marker in markers if marker.kind in WHOLE_KERNEL}
+        return [KernelRecord(marker) for marker in found.values()]
+
+    @cached_property
+    def records(self) -> list[PathRecord]:
+        """One record for each annotated path.
+
+        Paths are found when somebody first asks for them, so passes that make the loop around
+        them visible come before those that ask.
+        """
+        return [PathRecord(path) for path in find_paths(self.facts)]
 
     def changed(self) -> None:
         """Forget what was computed of the function, because a pass has changed it."""

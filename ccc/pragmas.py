@@ -24,27 +24,25 @@ Number = int | float
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """What the language knows of a directive.
-
-    ``place`` says what it stands before; ``supported`` whether this version acts on it.
-    """
+    """What the language knows of a directive; ``place`` says what it stands before."""
 
     place: str
     clauses: tuple[str, ...] = ()
-    supported: bool = False
 
 
 DIRECTIVES = {
-    "for": Directive("a for, while or do loop", ("reduction",), supported=True),
-    "if": Directive("an if statement", ("prob", "priority"), supported=True),
-    "for variable": Directive("an inner loop", ("prob", "priority"), supported=True),
-    "while": Directive("a loop", ("prob", "priority"), supported=True),
-    "switch": Directive("a switch statement", ("prob", "priority"), supported=True),
-    "recursion": Directive("a __device__ function", ("prob", "priority"), supported=True),
-    "grid_stride": Directive("a kernel"),
+    "for": Directive("a for, while or do loop", ("reduction",)),
+    "if": Directive("an if statement", ("prob", "priority")),
+    "for variable": Directive("an inner loop", ("prob", "priority")),
+    "while": Directive("a loop", ("prob", "priority")),
+    "switch": Directive("a switch statement", ("prob", "priority")),
+    "recursion": Directive("a __device__ function", ("prob", "priority")),
+    "grid_stride": Directive("a kernel with its body", ("schedule",)),
 }
 
 FOR_VARIANTS = ("for const", "for variable")
+SCHEDULES = ("static", "dynamic")
+MAX_CHUNK = 1 << 16
 REDUCTIONS = {"+": "add", "min": "min", "max": "max", "&": "and", "|": "or", "^": "xor"}
 """The operations of a reduction, and what PTX calls them."""
 
@@ -191,6 +189,23 @@ def _reduction(argument: _Argument) -> str:
     return f"{REDUCTIONS[sign]}:{','.join(node.name for node in variables)}"
 
 
+def _schedule(argument: _Argument) -> str:
+    """``static``, ``dynamic``, or with a chunk ``dynamic:4``."""
+    kind, comma, chunk = (argument.text or "").partition(",")
+    kind = kind.strip()
+    if kind not in SCHEDULES:
+        known = " and ".join(SCHEDULES)
+        raise argument.error(f'unknown schedule "{kind}"; known are {known}')
+    if not comma:
+        return kind
+    if kind == "static":
+        raise argument.error("schedule(static) takes no chunk; schedule(dynamic, chunk) does")
+    size = _constant(_Argument(argument.clause, chunk, argument.offset))
+    if not isinstance(size, int) or not 1 <= size <= MAX_CHUNK:
+        raise argument.error(f"a chunk is 1 to {MAX_CHUNK} blocks; this is {size:g}")
+    return f"{kind}:{size}"
+
+
 REPEATABLE = ("reduction",)
 """Clauses that may be given several times; their values are joined by semicolons."""
 
@@ -198,6 +213,7 @@ CLAUSES: dict[str, Callable[[_Argument], str]] = {
     "prob": _probability,
     "priority": _priority,
     "reduction": _reduction,
+    "schedule": _schedule,
 }
 
 

@@ -8,8 +8,31 @@ A sample is a folder with ``kernel.cu`` and ``sample.py``, which defines
   device. The arrays are NumPy's or CuPy's; they are fresh copies each time;
 - ``check(inputs, outputs)``, on NumPy's arrays: raises when the outputs are wrong;
 - perhaps ``picture(outputs)``: (height, width, 3), uint8, what ``ccc compare --png`` writes;
-- perhaps ``SIZES = {"gpu": .., "emulator": ..}``, the sizes taken where none is asked for;
-- perhaps ``OPTIONS = ("-fmad=false",)``, options for nvcc, the same for both versions.
+- perhaps ``SIZES = {"gpu": .., "emulator": ..}``, the sizes taken where none is asked for, and
+  for ``ccc bench`` perhaps ``"paper"``, without which that is the size on a GPU, and ``"quick"``,
+  that of ``--quick`` on the emulator;
+- perhaps ``OPTIONS = ("-fmad=false",)``, options for nvcc, the same for all versions;
+- perhaps ``INPUTS = ("balanced", "uniform")``, kinds of inputs; ``inputs`` then takes ``kind``, the
+  first being the default.
+
+And what its figures are compared with:
+
+- ``RIVALS = {"sub-warp 4": ("rivals/sub_warp.cu", ("-DWIDTH=4",)), ..}``: what else can be done
+  about divergence, written by hand. By label, a source inside the folder and options for nvcc, on
+  top of ``OPTIONS``;
+- ``BOUND = ("kernel.cu", ())``, in the same form: the same work without divergence, as fast as a
+  rewritten kernel could be. Where that takes other inputs instead of another kernel,
+  ``bound_inputs(inputs) -> dict`` makes them, on NumPy's arrays;
+- ``BLOCKS = (64, 128, 256)``: the sizes of a block in which ``kernel.cu`` may be launched instead.
+  ``run`` then launches in one dimension, and no kernel expects blocks of a certain size;
+- ``PAPER = 2.72``: how many times as fast the kernel became in the paper.
+
+Rivals and the bound are compiled by plain nvcc, have the kernels of ``kernel.cu`` with the same
+names and parameters, and run in the same launches, those of ``run``. So a rival strides over the
+grid by a unit of work of its own, say a sub-warp's, has its shared memory in static arrays, and
+leaves a ``__device__`` counter of its own at 0 for the next launch. Its sums may be in another
+order: ``check`` decides whether it is right. A ``run`` that launches the least of
+``resident_blocks`` and what there is to do can be given a module that answers with any number.
 """
 
 from __future__ import annotations
@@ -20,6 +43,7 @@ import inspect
 import sys
 import traceback
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +54,17 @@ from ccc.errors import CccError, Span
 
 SIZES = {"gpu": 20, "emulator": 10}
 """The sizes of a sample that names none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """Another source with the kernels of a sample, and all options that nvcc is to compile it with.
+
+    Like ``Sample.kernel`` with ``Sample.options``.
+    """
+
+    source: Path
+    options: tuple[str, ...]
 
 
 class Sample:
@@ -49,8 +84,83 @@ class Sample:
                     f"no {path.name} here; a sample is kernel.cu and sample.py", Span(str(folder))
                 )
         self._module = self._load()
-        self.options: tuple[str, ...] = tuple(getattr(self._module, "OPTIONS", ()))
+        self.options: tuple[str, ...] = self._strings(
+            "OPTIONS", getattr(self._module, "OPTIONS", ())
+        )
         self.sizes: dict[str, int] = {**SIZES, **getattr(self._module, "SIZES", {})}
+        self.sizes = {"paper": self.sizes["gpu"], "quick": self.sizes["emulator"], **self.sizes}
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of inputs that it offers, its default first; empty where there is one only."""
+        return self._strings("INPUTS", getattr(self._module, "INPUTS", ()))
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """The sizes of a block in which the kernels may be launched; empty for their own only.
+
+        Raises:
+            CccError: ``BLOCKS`` is no tuple of such sizes.
+        """
+        sizes = getattr(self._module, "BLOCKS", ())
+        if not isinstance(sizes, tuple) or not all(
+            isinstance(size, int) and 1 <= size <= 1024 for size in sizes
+        ):
+            raise self._error(f"BLOCKS must be a tuple of numbers from 1 to 1024, not {sizes!r}")
+        return sizes
+
+    @property
+    def rivals(self) -> dict[str, Version]:
+        """What the kernels are compared with, by label, in the sample's order; empty without any.
+
+        Raises:
+            CccError: ``RIVALS`` does not have the form above, or a file is missing.
+        """
+        table = getattr(self._module, "RIVALS", {})
+        if not isinstance(table, dict) or not all(isinstance(label, str) for label in table):
+            raise self._error(f"RIVALS must be a dict by label, not {table!r}")
+        return {label: self._version(f"RIVALS[{label!r}]", row) for label, row in table.items()}
+
+    @property
+    def bound(self) -> Version | None:
+        """The same work without divergence, to be run on ``bound_inputs``, or None.
+
+        Raises:
+            CccError: ``BOUND`` does not have the form above, or its file is missing.
+        """
+        row = getattr(self._module, "BOUND", None)
+        return None if row is None else self._version("BOUND", row)
+
+    @property
+    def paper(self) -> float | None:
+        """How many times as fast the kernel became in the paper; None where it is not in there.
+
+        Raises:
+            CccError: ``PAPER`` is no number above 0.
+        """
+        ratio = getattr(self._module, "PAPER", None)
+        if ratio is None:
+            return None
+        if isinstance(ratio, bool) or not isinstance(ratio, (int, float)) or not ratio > 0:
+            raise self._error(f"PAPER must be a number above 0, not {ratio!r}")
+        return float(ratio)
+
+    def _version(self, name: str, row: Any) -> Version:
+        if not isinstance(row, tuple) or len(row) != 2 or not isinstance(row[0], str):
+            raise self._error(f"{name} must be a file and a tuple of options, not {row!r}")
+        folder = self._path.parent
+        source = folder / row[0]
+        if not source.resolve().is_relative_to(folder.resolve()) or not source.is_file():
+            raise self._error(f"{name}: there is no file {row[0]} in the folder")
+        return Version(source, (*self.options, *self._strings(f"the options of {name}", row[1])))
+
+    def _strings(self, name: str, value: Any) -> tuple[str, ...]:
+        if not isinstance(value, tuple) or not all(isinstance(one, str) for one in value):
+            raise self._error(f"{name} must be a tuple of strings, not {value!r}")
+        return value
+
+    def _error(self, message: str) -> CccError:
+        return CccError(message, Span(str(self._path)))
 
     def _load(self) -> Any:
         # Under a name of its own in sys.modules: dataclasses, for one, look their module up there.
@@ -63,17 +173,37 @@ class Sample:
             spec.loader.exec_module(module)
         for name in ("inputs", "run", "check"):
             if not callable(getattr(module, name, None)):
-                raise CccError(f"it defines no function {name}", Span(str(self._path)))
+                raise self._error(f"it defines no function {name}")
         return module
 
-    def inputs(self, size: int, seed: int, graph: Path | None = None) -> dict[str, Any]:
+    @property
+    def takes_graph(self) -> bool:
+        """Whether it can be run on a graph from a file."""
+        return "graph" in inspect.signature(self._module.inputs).parameters
+
+    def inputs(
+        self, size: int, seed: int, graph: Path | None = None, kind: str | None = None
+    ) -> dict[str, Any]:
         """What the sample runs on: NumPy arrays and scalars by name."""
-        extra = {} if graph is None else {"graph": graph}
         function = self._module.inputs
-        if extra and "graph" not in inspect.signature(function).parameters:
-            raise CccError("this sample takes no --graph", Span(str(self._path)))
+        extra: dict[str, Any] = {} if graph is None else {"graph": graph}
+        if extra and not self.takes_graph:
+            raise self._error("this sample takes no --graph")
+        if kind is not None:
+            if kind not in self.kinds:
+                offered = ", ".join(self.kinds) or "none"
+                raise self._error(f"this sample has no inputs {kind!r}; there are {offered}")
+            extra["kind"] = kind
         with self._blamed("inputs"):
             return self._dictionary("inputs", function(size, seed, **extra))
+
+    def bound_inputs(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        """What the bound runs on instead of some inputs: these where the sample makes no others."""
+        function = getattr(self._module, "bound_inputs", None)
+        if function is None:
+            return inputs
+        with self._blamed("bound_inputs"):
+            return self._dictionary("bound_inputs", function(inputs))
 
     def run(self, module: Any, inputs: dict[str, Any]) -> dict[str, Any]:
         """The outputs, on whatever device the inputs are on."""
@@ -101,9 +231,7 @@ class Sample:
 
     def _dictionary(self, name: str, value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise CccError(
-                f"{name} must return a dict, not {type(value).__name__}", Span(str(self._path))
-            )
+            raise self._error(f"{name} must return a dict, not {type(value).__name__}")
         return value
 
     @contextlib.contextmanager

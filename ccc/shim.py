@@ -14,13 +14,16 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ccc import source
 from ccc.errors import CccError, render
+
+if TYPE_CHECKING:
+    from ccc import cost
 
 _VARIABLE = "CCC_SETTINGS"
 Report = dict[str, Any]
@@ -45,8 +48,15 @@ class Settings:
     strict: bool = False
     max_block: int | None = None
     discipline: str | None = None
+    multiprocessors: int | None = None
     print_after: tuple[str, ...] = ()
+    profile: str | None = None
     folder: str | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether the code is what the compiler alone makes of it, annotations ignored."""
+        return self.off and not self.profile
 
     def environment(self) -> dict[str, str]:
         """The variable that carries these settings."""
@@ -69,6 +79,10 @@ class Settings:
             options["max_block"] = self.max_block
         if self.discipline is not None:
             options["discipline"] = self.discipline
+        if self.multiprocessors is not None:
+            options["multiprocessors"] = self.multiprocessors
+        if self.profile is not None:
+            options |= {"profile": self.profile, "off": self.off}
         return options
 
 
@@ -110,7 +124,7 @@ def main() -> int:
     name, tool, *arguments = sys.argv[1:]
     settings = Settings.received()
     try:
-        if name == "cicc" and not settings.off and "--emit-optix-ir" not in arguments:
+        if name == "cicc" and not settings.plain and "--emit-optix-ir" not in arguments:
             return _device(tool, arguments, settings)
         return _plain(tool, arguments)
     except ToolError as error:
@@ -131,6 +145,8 @@ def _device(tool: str, arguments: Sequence[str], settings: Settings) -> int:
         if "-olto" in arguments or "-lto" in arguments:
             raise CccError(LTO_REFUSED)
         _compile(tool, arguments, settings, done)
+        if settings.profile:
+            _watch_launches(_value(arguments, "--stub_file_name"))
     except CccError as error:
         done.error = str(error)
     except OSError as error:
@@ -147,22 +163,60 @@ def _compile(tool: str, arguments: Sequence[str], settings: Settings, done: Pass
     """CUDA -> transformed PTX, written to where cicc was told to write."""
     text, name = _read(_input(arguments)), _value(arguments, "--orig_src_file_name")
     output = _value(arguments, "-o")
+
+    def cicc(marked: str, again: bool) -> str:
+        return _ptx(tool, arguments, marked, quiet=again)
+
+    write(output, translate(text, name, cicc, settings, done, output=output))
+
+
+def _watch_launches(stubs: str) -> None:
+    """Let the host's side of a launch tell ccc/profile.cuh of it, when it is over."""
+    if stubs and Path(stubs).exists():
+        text = re.sub(r"\b__cudaLaunch\(", r"ccc_profiling::Launch launch; \g<0>", _read(stubs))
+        write(stubs, text)
+
+
+def translate(
+    text: str,
+    name: str,
+    compiler: Callable[[str, bool], str],
+    settings: Settings,
+    done: Pass,
+    *,
+    output: str = "<ptx>",
+    macros: Collection[str] | None = None,
+) -> str:
+    """CUDA -> transformed PTX; what there is to say is added to ``done``.
+
+    Args:
+        text: CUDA, preprocessed or not; see ``source.mark``, also for ``macros``.
+        name: of its file, where no line marker tells.
+        compiler: makes PTX of marked CUDA; the second argument says that it did so before, with
+            more markers, so that what it warns of is known.
+        settings: of the command.
+        done: takes the report and the diagnostics.
+        output: what to call the PTX in messages.
+        macros: those that text which is not preprocessed may use.
+
+    Raises:
+        CccError: an annotation is wrong, or (with ``strict``) one could not be followed.
+    """
     left: set[int] = set()
     while True:
-        marked = source.mark(text, name, without=left)
-        if not left:
+        marked = source.mark(text, name, without=left, macros=macros)
+        if not left and not settings.off:
             _warn(marked.warnings, settings, done)
-        ptx = _ptx(tool, arguments, marked.text, quiet=bool(left))
+        ptx = compiler(marked.text, bool(left))
         if settings.mark_only:
-            break
+            return ptx
         if marked.annotations:
             ptx = _transform(ptx, output, settings, done)
         refused = _refused(marked.annotations, done.report)
         _check_strict(settings, done)
-        if not refused:
-            break
+        if not refused or settings.profile:  # what is left alone is counted all the same
+            return ptx
         left |= refused
-    write(output, ptx)
 
 
 def transform_file(done: Pass, settings: Settings) -> str:
@@ -195,7 +249,11 @@ def _transform(ptx: str, output: str, settings: Settings, done: Pass) -> str:
     """Transform, and add what was said to ``done``."""
     from ccc.compiler import transform  # noqa: PLC0415 - a pass that fails earlier needs none of it
 
-    result = transform(ptx, filename=output, **settings.transform_options())
+    options = settings.transform_options()
+    result = transform(ptx, filename=output, **options)
+    if _counts_blocks(result.report) and (found := _resources(result.ptx)):
+        registers = {name: resources.registers for name, resources in found[0].items()}
+        result = transform(ptx, filename=output, registers=registers, **options)
     if settings.measure:
         _measure(ptx, result.ptx, result.report)
     done.report = _merged(done.report, result.report)
@@ -212,20 +270,34 @@ def _measure(before: str, after: str, report: Report) -> None:
 
     They stay out where ptxas alone cannot assemble the file, as with separate compilation.
     """
-    from ccc import cost, toolchain  # noqa: PLC0415 - only a report asks for it
-
-    target = re.search(r"^\s*\.target\s+(\w+)", after, re.MULTILINE)
-    try:
-        ptxas = toolchain.find().bin / "ptxas"
-        arch = target[1] if target else "sm_90"
-        pair = [cost.resources(text, arch, ptxas) for text in (before, after)]
-    except CccError:
-        return
+    pair = _resources(before, after)
     for kernel in report["kernels"]:
         counts = [found[kernel["name"]].registers for found in pair if kernel["name"] in found]
         for path in kernel["paths"]:
             if path["applied"] and len(counts) == 2:
                 path["registers_before"], path["registers_after"] = counts
+
+
+def _resources(*texts: str) -> list[dict[str, cost.Resources]]:
+    """What the kernels of PTX files need, by name; nothing where ptxas alone cannot tell."""
+    from ccc import cost, toolchain  # noqa: PLC0415 - seldom asked for
+
+    try:
+        ptxas = toolchain.find().bin / "ptxas"
+        return [cost.resources(text, _target(text), ptxas) for text in texts]
+    except CccError:
+        return []
+
+
+def _target(ptx: str) -> str:
+    target = re.search(r"^\s*\.target\s+(\w+)", ptx, re.MULTILINE)
+    return target[1] if target else "sm_90"
+
+
+def _counts_blocks(report: Report) -> bool:
+    """Whether a kernel counts how many of its blocks are resident, for which registers matter."""
+    paths = [path for kernel in report["kernels"] for path in kernel["paths"]]
+    return any(path.get("resident") for path in paths)
 
 
 def _refused(annotations: Sequence[source.Annotation], report: Report) -> set[int]:
@@ -234,7 +306,7 @@ def _refused(annotations: Sequence[source.Annotation], report: Report) -> set[in
     applied = {_place(path) for path in paths if path["applied"]}
     refused = {_place(path) for path in paths} - applied
     left = {a.id for a in annotations if (a.span.file, a.span.line, a.span.column) in refused}
-    paths_here = [a.id for a in annotations if a.directive != "for"]
+    paths_here = [a.id for a in annotations if a.directive not in ("for", "grid_stride")]
     for loop in reversed(annotations):  # inner loops first
         # A loop that holds none lexically serves the paths of inlined functions.
         held = [a.id for a in annotations if a.loop == loop.id] or paths_here

@@ -14,7 +14,7 @@ Works on preprocessed text, where macros are expanded, and on a plain source fil
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,9 +36,16 @@ _SPACE = re.compile(rb"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _STATEMENT_WORD = re.compile(rb"(?:\w+\s*:\s*|\[\[[^\]]*\]\]\s*)*(?:for|while|do|if|switch)\b")
 _NOT_AT_RUN_TIME = re.compile(rb"if\s*(constexpr\b|!?\s*consteval\b)")
 _COMMENT = re.compile(rb"//.*|/\*.*?(?:\*/|$)", re.DOTALL)
+_CONDITIONAL = re.compile(rb"^[ \t]*#[ \t]*(?:if|el|endif)", re.MULTILINE)
+_TOKEN = re.compile(
+    rb"""//[^\n]*|/\*.*?\*/|R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|[{}]""",
+    re.DOTALL,
+)
 
 _LOOPS = ("for_statement", "for_range_loop", "while_statement", "do_statement")
-_WRAPPERS = ("labeled_statement", "attributed_statement", "template_declaration")
+_WRAPPERS = (
+    "labeled_statement", "attributed_statement", "template_declaration", "linkage_specification",
+)  # fmt: skip
 _STATEMENTS = (
     *_LOOPS, *_WRAPPERS, "if_statement", "switch_statement", "function_definition",
 )  # fmt: skip
@@ -49,8 +56,9 @@ _PATHS = {
     "for variable": ("body", _LOOPS),
     "recursion": ("body", ("function_definition",)),
 }
-_PLACES = {"for": ("body", _LOOPS), **_PATHS}
+_PLACES = {"for": ("body", _LOOPS), "grid_stride": ("body", ("function_definition",)), **_PATHS}
 _IN_LOOPS = {"for": "for", "while": "while", "for variable": "variable"}
+_KERNEL = re.compile(rb"\b__global__\b|__attribute__\s*\(\(\s*global\s*\)\)")
 _NO_CODE = ("comment", "raw_string_literal", "raw_string_content")
 _REPARSED = 1 << 18  # bytes read again when the file around a statement cannot be understood
 
@@ -90,13 +98,21 @@ class SourceError(CccError):
         return "\n".join(CccError.__str__(error) for error in self.errors)
 
 
-def mark(text: str, filename: str, *, without: Collection[int] = ()) -> Marked:
+def mark(
+    text: str,
+    filename: str,
+    *,
+    without: Collection[int] = (),
+    macros: Collection[str] | None = None,
+) -> Marked:
     """Put markers where the annotations of ``text`` say; lines stay where they are.
 
     Args:
         text: preprocessed or plain CUDA.
         filename: the file's name, where no line marker tells.
         without: annotations, by ``id``, to be left out.
+        macros: the macros that plain text may use; a statement whose end they could hide is then
+            an error. None where macros are expanded, or known to hide nothing.
 
     Raises:
         SourceError: unknown words, and annotations that stand in a wrong place.
@@ -104,7 +120,7 @@ def mark(text: str, filename: str, *, without: Collection[int] = ()) -> Marked:
     code = text.encode(errors="surrogateescape")
     if not _PRAGMA.search(code):
         return Marked(text)
-    marking = _Marking(code, filename)
+    marking = _Marking(code, filename, macros)
     marking.read()
     if marking.errors:
         raise SourceError(marking.errors)
@@ -146,12 +162,18 @@ class _Placed:
         return self.pragma.directive
 
     @property
+    def repeats(self) -> bool:
+        """Whether it makes an annotated loop, in which paths may stand."""
+        return self.name in ("for", "grid_stride")
+
+    @property
     def body(self) -> tuple[int, int]:
-        """The bytes of a loop's body; none of anything else."""
-        if self.statement is None or self.statement.type not in _LOOPS:
+        """The bytes of a loop's or a kernel's body; none of anything else."""
+        body = _body(self.statement, "body") if self.statement is not None else None
+        if self.statement is None or body is None:
             return 0, 0
-        body = _body(self.statement, "body")
-        return (_head_end(self.statement, body), body.end_byte) if body else (0, 0)
+        is_loop = self.statement.type in _LOOPS
+        return _head_end(self.statement, body) if is_loop else body.start_byte, body.end_byte
 
     def inside(self, loop: _Placed) -> bool:
         """Whether this stands in the body of ``loop``."""
@@ -162,8 +184,9 @@ class _Placed:
 class _Marking:
     """The work on one text: ``read`` finds what is annotated, ``write`` makes the edits."""
 
-    def __init__(self, code: bytes, filename: str):
+    def __init__(self, code: bytes, filename: str, macros: Collection[str] | None):
         self.code = code
+        self.macros = macros
         self.lines = LineMap(code, filename)
         pragmas = list(_PRAGMA.finditer(code))
         self.ranges = self.lines.user_ranges([match.start(2) for match in pragmas])
@@ -182,7 +205,7 @@ class _Marking:
         if self.errors:  # a pragma that cannot be read would make others look misplaced
             return
         for placed in self.placed:
-            if error := self._misplaced(placed):
+            if error := self._misplaced(placed) or self._hidden_end(placed):
                 self.errors.append(self._complaint(placed.match, error))
             elif warning := self._idle(placed):
                 self.warnings.append(self._complaint(placed.match, warning))
@@ -244,7 +267,12 @@ class _Marking:
             )
         if any(p.name == name and p.at == placed.at for p in self.placed if p.id < placed.id):
             return f'"ccc {name}" is given twice for one statement; remove one of them'
-        if name == "for":
+        if name == "grid_stride" and not _in_kernel(statement, self.blank):
+            return (
+                '"ccc grid_stride" stands before a function that is no kernel; '
+                "put it on the line before a __global__ function"
+            )
+        if placed.repeats:
             return None
         if constexpr := _NOT_AT_RUN_TIME.match(self.blank, statement.start_byte):
             word = constexpr[1].decode()
@@ -252,20 +280,50 @@ class _Marking:
         if not self._in_loop(placed) and _in_kernel(statement, self.blank):
             return (
                 f'"ccc {name}" must stand inside a loop marked "#pragma ccc for"; '
-                "mark the loop whose iterations are independent"
+                "mark the loop whose iterations are independent, "
+                'or the kernel, if its threads are, "#pragma ccc grid_stride"'
             )
         return None
 
+    def _hidden_end(self, placed: _Placed) -> str | None:
+        """Why the end of a statement, or of an arm, cannot be told from plain text.
+
+        Braces show it, whatever stands between them. Without them, it is where the parser thinks,
+        and a macro may end elsewhere.
+        """
+        statement = placed.statement
+        if self.macros is None or statement is None or placed.name not in _PLACES:
+            return None
+        bodies = _bodies(statement, _PLACES[placed.name][0])
+        cause = None
+        for body in bodies:
+            used = {self.code[n.start_byte : n.end_byte].decode() for n in _identifiers(body)}
+            hiding = sorted(used.intersection(self.macros))
+            if body.type == "compound_statement":
+                if _closing_brace(self.blank, body.start_byte) != body.end_byte:
+                    cause = "its braces do not match"
+            elif hiding or body.has_error:
+                known = f'"{hiding[0]}" is a macro' if hiding else "the rest cannot be read"
+                cause = f"it has no braces, and {known}"
+        if statement.has_error and _CONDITIONAL.search(
+            self.code, statement.start_byte, statement.end_byte
+        ):
+            cause = "#if cuts through it"
+        if placed.name == "switch" and statement.has_error:
+            cause = "its cases cannot be read"
+        if any(part.has_error for part in _parts(statement) if part not in bodies):
+            cause = "its head cannot be read"
+        return cause and (
+            f"no preprocessor has read this text, and where the statement after "
+            f'"ccc {placed.name}" ends is unclear: {cause}; use braces and no #if that cuts '
+            "through them, or compile it with nvcc, which runs one"
+        )
+
     def _in_loop(self, placed: _Placed) -> bool:
-        return any(placed.inside(loop) for loop in self.placed if loop.name == "for")
+        return any(placed.inside(loop) for loop in self.placed if loop.repeats)
 
     def _idle(self, placed: _Placed) -> str | None:
         """Why a pragma in its right place has no effect."""
-        if not placed.known.supported:
-            return (
-                f'"ccc {placed.name}" is not supported by this version; '
-                "the code is left as nvcc makes it"
-            )
         if placed.name == "for" and not self._active(placed):
             return (
                 "no annotated path stands inside this loop, so that there is nothing to collect; "
@@ -274,16 +332,14 @@ class _Marking:
         return None
 
     def _active(self, placed: _Placed) -> bool:
-        """Whether a pragma is marked: paths, and loops that hold paths.
+        """Whether a pragma is marked: paths, kernels, and loops that hold paths.
 
         A path in a device function may be inlined into any annotated loop of the file.
         """
-        if placed.name in _PATHS:
+        if placed.name != "for":
             return True
         paths = [path for path in self.placed if path.name in _PATHS]
-        return placed.name == "for" and any(
-            path.inside(placed) or not self._in_loop(path) for path in paths
-        )
+        return any(path.inside(placed) or not self._in_loop(path) for path in paths)
 
     def _annotation(self, placed: _Placed) -> Annotation:
         loops = [loop for loop in self.placed if loop.name == "for" and placed.inside(loop)]
@@ -303,8 +359,8 @@ class _Marking:
         if placed.name in _IN_LOOPS:
             inside = marker(_IN_LOOPS[placed.name])
             return _wrap(statement, "body", inside) + self._before(placed, marker("loop"))
-        if placed.name == "recursion":
-            return _wrap(statement, "body", marker("recursion"))
+        if placed.name in ("recursion", "grid_stride"):
+            return _wrap(statement, "body", marker(placed.name))
         if placed.name == "switch":
             return _cases(statement, marker("case"))
         edits = _wrap(statement, "consequence", marker("then"))
@@ -398,6 +454,37 @@ def _wrap(statement: Node, name: str, marker: bytes) -> list[_Edit]:
     return [_Edit(start, start, b" { " + marker + b" "), _Edit(end, end, b" }")]
 
 
+def _bodies(statement: Node, name: str) -> list[Node]:
+    """The arms of a branch, or the body of anything else."""
+    found = [_body(statement, name)]
+    if otherwise := statement.child_by_field_name("alternative"):
+        found.append(_body(otherwise, ""))
+    return [body for body in found if body is not None]
+
+
+def _parts(statement: Node) -> Iterator[Node]:
+    """The children of a statement, and of its ``else``."""
+    for child in statement.children:
+        yield from child.children if child.type == "else_clause" else [child]
+
+
+def _closing_brace(code: bytes, start: int) -> int:
+    """Where the block ends that begins with the brace at ``start``, by its braces alone."""
+    depth = 0
+    for token in _TOKEN.finditer(code, start):
+        depth += {b"{": 1, b"}": -1}.get(token[0], 0)
+        if not depth:
+            return token.end()
+    return len(code)
+
+
+def _identifiers(node: Node) -> Iterator[Node]:
+    if node.type.endswith("identifier"):
+        yield node
+    for child in node.children:
+        yield from _identifiers(child)
+
+
 def _cases(statement: Node, marker: bytes) -> list[_Edit]:
     """Put ``marker`` first in every case that has statements of its own."""
     body = _body(statement, "body")
@@ -413,12 +500,13 @@ def _cases(statement: Node, marker: bytes) -> list[_Edit]:
 def _in_kernel(statement: Node, code: bytes) -> bool:
     """Whether a statement stands in a ``__global__`` function itself."""
     node: Node | None = statement
-    while node is not None and node.type != "function_definition":
+    while node is not None and node.type not in ("function_definition", "lambda_expression"):
         node = node.parent
-    if node is None:
+    if node is None or node.type == "lambda_expression":
         return False
     body = node.child_by_field_name("body")
-    return b"__global__" in code[node.start_byte : body.start_byte if body else node.end_byte]
+    end = body.start_byte if body else node.end_byte
+    return _KERNEL.search(code, node.start_byte, end) is not None
 
 
 def _apply(code: bytes, edits: list[_Edit]) -> bytes:

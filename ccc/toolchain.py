@@ -19,8 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import platformdirs
-
+from ccc import cache
 from ccc.errors import CccError
 
 INSTALL = 'pip install "cuda-toolkit[nvcc,cudart,cccl]==13.0.*"'
@@ -83,16 +82,12 @@ def hook(toolkit: Toolkit) -> Path:
     Raises:
         CccError: the cache folder cannot be written.
     """
-    cache = Path(os.environ.get("CCC_CACHE_DIR") or platformdirs.user_cache_dir("ccc", False))
-    home = cache / "toolchains" / _key(toolkit)
+    home = cache.folder() / "toolchains" / _key(toolkit)
     if not home.is_dir():
         try:
             _build(toolkit, home)
         except OSError as error:
-            raise CccError(
-                f"cannot write the cache folder {cache}: {error.strerror}; "
-                "set CCC_CACHE_DIR to a folder that can be written"
-            ) from error
+            raise cache.refused(error) from error
     return home / "bin" / "nvcc"
 
 
@@ -157,11 +152,16 @@ def _profile(toolkit: Toolkit, home: Path) -> str:
     return text
 
 
+def identity(toolkit: Toolkit) -> list[str]:
+    """What tells one toolkit from another, and from a later one in the same place."""
+    nvcc = toolkit.nvcc.stat()
+    return [str(toolkit), str(nvcc.st_mtime_ns), str(nvcc.st_size)]
+
+
 def _key(toolkit: Toolkit) -> str:
     """A name for the hooked folder: whatever it is made of changes it."""
-    nvcc = toolkit.nvcc.stat()
     here = Path("HOME")
-    parts = [str(toolkit), str(nvcc.st_mtime_ns), str(nvcc.st_size), _LAUNCHER]
+    parts = [*identity(toolkit), _LAUNCHER]
     parts += [_profile(toolkit, here), *_shims(toolkit, here).values()]
     return hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()[:16]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ccc.passes.context_collection import ContextCollection
 from ccc.passes.context_compression import ContextCompression
+from ccc.passes.grid_stride import GridStride
 from ccc.pipeline import Pass
 
-PIPELINE: tuple[type[Pass], ...] = (ContextCompression, ContextCollection)
+PIPELINE: tuple[type[Pass], ...] = (GridStride, ContextCompression, ContextCollection)

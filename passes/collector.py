@@ -478,7 +478,8 @@ class Collector(ABC):
         self.kernel.changed()
         keep_blocks(self.function, set(self.kernel.facts.graph))
         self.kernel.changed()
-        for plan in self.plans:
+        for plan, run in zip(self.plans, self.run_blocks, strict=True):
+            plan.record.run = run.label
             _record(plan)
 
 

@@ -55,23 +55,22 @@ def compress(path: Path, facts: Facts) -> None:
     if path.repeats or path.parent is not None:
         return
     origins = _Origins(path, facts)
-    saved, recomputed = set(path.context), dict[Register, list[Instruction]]()
+    saved = set(path.context)
     for register in sorted(path.context, key=lambda r: (-words(r), path.context.index(r))):
-        made = origins.of(register)
-        leaves = origins.leaves(made)
-        fewer = (saved - {register}) | leaves
-        gain = sum(map(words, saved)) - sum(map(words, fewer))
-        if made and gain > 0 and len(made) <= INSTRUCTIONS_A_WORD * gain:
-            saved, recomputed[register] = fewer, made
+        choices = []
+        for at_hand in (frozenset(), frozenset(saved - {register})):
+            made = origins.of(register, at_hand)
+            fewer = (saved - {register}) | origins.leaves(made)
+            gain = sum(map(words, saved)) - sum(map(words, fewer))
+            if made and gain > 0 and len(made) <= INSTRUCTIONS_A_WORD * gain:
+                choices.append((gain, -len(made), fewer))
+        if choices:
+            saved = max(choices, key=lambda choice: choice[:2])[2]
+    path.compressed = tuple(register for register in path.context if register not in saved)
     order = [*path.context, *sorted(saved - set(path.context), key=lambda r: r.name)]
     path.context = tuple(register for register in order if register in saved)
-    path.recomputed = _in_order(recomputed)
-    path.compressed = tuple(register for register in recomputed if register not in saved)
-
-
-def _in_order(recomputed: dict[Register, list[Instruction]]) -> tuple[Instruction, ...]:
-    found = dict.fromkeys(i for instructions in recomputed.values() for i in instructions)
-    return tuple(found)
+    needed = (i for register in path.compressed for i in origins.of(register, frozenset(saved)))
+    path.recomputed = tuple(dict.fromkeys(needed))
 
 
 class _Origins:
@@ -83,23 +82,28 @@ class _Origins:
         self.divergent = facts.divergence.divergent_at(path.entry)
         assert path.loop is not None
         self.loop = path.loop.loop
-        self._known: dict[Register, list[Instruction]] = {}
+        self._definitions: dict[Register, Instruction | None] = {}
         self._ways: dict[str, set[Register]] = {}
 
-    def of(self, register: Register) -> list[Instruction]:
+    def of(self, register: Register, at_hand: frozenset[Register]) -> list[Instruction]:
         """The instructions that make ``register``, operands before results; none if it is a leaf.
 
-        A leaf is saved itself: it has several definitions, an expensive one, or one whose operands
-        have changed since.
+        A leaf is saved itself: it is ``at_hand`` anyway, has several definitions, an expensive one,
+        or one whose operands have changed since.
         """
-        if register not in self._known:
-            self._known[register] = []
-            definition = self._definition(register)
-            found: dict[Instruction, None] = {}
-            for operand in definition.used() if definition else ():
-                found.update(dict.fromkeys(self.of(operand)))
-            self._known[register] = [*found, definition] if definition else []
-        return self._known[register]
+        found: dict[Instruction, None] = {}
+        seen = set(at_hand)
+
+        def visit(made: Register) -> None:
+            if made not in seen:
+                seen.add(made)
+                if definition := self._definition(made):
+                    for operand in definition.used():
+                        visit(operand)
+                    found[definition] = None
+
+        visit(register)
+        return list(found)
 
     def leaves(self, made: list[Instruction]) -> set[Register]:
         """The registers that ``made`` needs from the context."""
@@ -114,6 +118,11 @@ class _Origins:
 
     def _definition(self, register: Register) -> Instruction | None:
         """Its only definition, if that can be run again in the task."""
+        if register not in self._definitions:
+            self._definitions[register] = self._find_definition(register)
+        return self._definitions[register]
+
+    def _find_definition(self, register: Register) -> Instruction | None:
         if self._is_the_same_for_all(register):
             return None
         definitions = self.facts.reaching.at_top(self.path.entry, register)

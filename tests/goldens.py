@@ -12,6 +12,8 @@ Make one from annotated CUDA, which needs nvcc:
 
     python tests/goldens.py tests/cases/if_else.cu tests/golden/context-collection/
     pytest --bless tests/test_golden.py
+
+A line ``// options: discipline=merge`` in the CUDA goes to the head of the golden file.
 """
 
 from __future__ import annotations
@@ -74,6 +76,7 @@ class Golden:
             filename=self.path.name,
             discipline=self.options.get("discipline", "auto"),
             max_block=int(self.options["max_block"]) if "max_block" in self.options else None,
+            registers={"k": int(self.options["registers"])} if "registers" in self.options else {},
         )
 
     def write(self, result: Transformed) -> None:
@@ -99,10 +102,12 @@ def main() -> None:
     """Write golden files without their outcome; ``pytest --bless`` adds that."""
     *sources, folder = sys.argv[1:]
     for source in map(Path, sources):
-        run = source.read_text().splitlines()[0]
-        body = marked_ptx(source)
+        text = source.read_text()
+        run = text.splitlines()[0]
+        options = re.search(r"^// options: (.*)$", text, re.MULTILINE)
+        head = f"// ccc: {Path(folder).name}{{{options[1] if options else ''}}}\n{run}\n"
         target = Path(folder, f"{source.stem}.ptx")
-        target.write_text(f"// ccc: context-collection{{}}\n{run}\n{body.strip()}\n{AFTER}")
+        target.write_text(f"{head}{marked_ptx(source).strip()}\n{AFTER}")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
-from ccc import cli, compare, cost, measure, png
+from ccc import cli, compare, cost, measure, outputs, png
 from ccc.errors import CccError
 from ccc.sample import Sample
 
@@ -326,16 +326,16 @@ def test_a_sample_with_a_dataclass(folder: Path) -> None:
 
 @given(nps.arrays(np.float32, nps.array_shapes(max_side=4), elements=st.floats(width=32)))
 def test_bits_are_compared_and_not_values(array: np.ndarray) -> None:
-    assert measure.differences("ccc", {"a": array}, {"a": array.copy()}) == []
+    assert outputs.differences("ccc", {"a": array}, {"a": array.copy()}) == []
     bits = array.copy()
     bits.reshape(-1).view(np.uint32)[-1] ^= 1 << 31  # 0 and -0, or another sign of a NaN
-    (text,) = measure.differences("ccc", {"a": array}, {"a": bits})
+    (text,) = outputs.differences("ccc", {"a": array}, {"a": bits})
     last = ", ".join(str(side - 1) for side in array.shape)
     assert text.startswith(f"a[{last}]: original ")
 
 
 def test_other_differences() -> None:
-    found = measure.differences(
+    found = outputs.differences(
         "ccc", {"a": np.zeros(3), "b": 1, "c": 2}, {"a": np.zeros(3, np.float32), "b": 1, "d": 2}
     )
     assert found == [

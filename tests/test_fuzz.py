@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ccc import toolchain
+from ccc import fuzz, toolchain
 from ccc.cli import main
 from ccc.compiler import Transformed, transform
+from ccc.emulator import Module
 from ccc.equivalence import Launch
 from ccc.errors import CccError
-from ccc.fuzz import comparison
-from ccc.fuzz.comparison import Comparison, check
+from ccc.fuzz import BATCH, batches, build, device, worker
+from ccc.fuzz.build import Built, Failure
+from ccc.fuzz.comparison import Comparison, Verdict, check
+from ccc.fuzz.coverage import Coverage, levels
 from ccc.fuzz.generate import kernel
 from ccc.fuzz.shrinking import bodies, expressions, launches, shrink
+from ccc.fuzz.tastes import NOT_YET, THINGS
 from ccc.fuzz.tree import Kernel, case, closed, source
 
-PINNED = "0ad96aff73db52c0"
+PINNED = "3b961132c5b843cd"
 """Of the first kernels of seed 0, whatever the version of Python. Changes with the generator."""
 
 
@@ -36,7 +43,7 @@ def toolkit() -> toolchain.Toolkit:
 
 
 def test_the_same_kernels_everywhere() -> None:
-    text = "".join(case(kernel(0, index)) for index in range(30))
+    text = "".join(case(kernel(0, index)) for index in range(60))
     assert hashlib.sha256(text.encode()).hexdigest()[:16] == PINNED
 
 
@@ -45,11 +52,36 @@ def test_other_seeds_and_numbers_give_other_kernels() -> None:
     assert len(texts) == 30
 
 
-@pytest.mark.parametrize("index", range(40))
+@pytest.mark.parametrize("index", range(60))
 def test_variables_are_declared_and_launches_can_be_read(index: int) -> None:
     made = kernel(7, index)
     assert made.closed()
-    assert Launch.parse(case(made).splitlines()[0]) == made.launch()
+    for number in range(4):
+        one = made.variant(number)
+        assert Launch.parse(case(one).splitlines()[0]) == one.launch()
+        assert not made.bound or one.threads <= made.bound
+        assert one.cuda("k") == made.cuda("k")
+
+
+def test_a_hundred_kernels_hold_every_directive_three_levels_deep() -> None:
+    made = [kernel(1, index) for index in range(100)]
+    text = "".join(one.cuda("k") for one in made)
+    words = ("for", "if", "switch", "while", "for variable", "recursion")
+    assert all(f"#pragma ccc {word}\n" in text for word in words)
+    assert max(levels(one.body) for one in made) >= 3
+    assert all(word in text for word in ("do {", "else if", "default:", "template <int MODE"))
+
+
+def test_what_cannot_be_done_yet_is_not_written() -> None:
+    assert set(THINGS) >= NOT_YET
+    text = "".join(kernel(1, index).cuda("k") for index in range(200))
+    for thing, word in (("reduction", "reduction("), ("grid_stride", "ccc grid_stride")):
+        assert (word in text) != (thing in NOT_YET)
+
+
+def test_a_kernel_is_in_the_same_kind_of_file_wherever_one_begins() -> None:
+    assert batches(0, 3 * BATCH) == [range(n * BATCH, (n + 1) * BATCH) for n in range(3)]
+    assert batches(BATCH - 1, 2) == [range(BATCH - 1, BATCH), range(BATCH, BATCH + 1)]
 
 
 def test_most_steps_of_shrinking_make_sense() -> None:
@@ -60,21 +92,71 @@ def test_most_steps_of_shrinking_make_sense() -> None:
     assert not closed(made.body, frozenset())
 
 
-def test_shrinking_keeps_what_fails_and_little_else() -> None:
-    made = next(k for k in (kernel(0, i) for i in range(200)) if "atomicMax" in k.cuda("k"))
-    small = shrink(made, lambda many: ["atomicMax" in k.cuda("k") for k in many])
+@pytest.mark.parametrize("word", ["atomicMax", "else if", "default:", "ccc recursion"])
+def test_shrinking_keeps_what_fails_and_little_else(word: str) -> None:
+    made = next(k for k in (kernel(0, i) for i in range(200)) if word in k.cuda("k"))
+    small = shrink(made, lambda many: [word in k.cuda("k") for k in many])
     text = small.cuda("k")
-    assert "atomicMax" in text
-    assert len(text.splitlines()) < 20
+    assert word in text
+    assert len(text.splitlines()) < 30
     assert (small.grid, small.n) == (1, min(made.n, 1))
 
 
 def test_what_is_printed_compiles(toolkit: toolchain.Toolkit, tmp_path: Path) -> None:
     path = tmp_path / "k.cu"
-    path.write_text(source((f"k{index}", kernel(11, index)) for index in range(40)))
+    path.write_text(source((f"k{index}", kernel(11, index)) for index in range(60)))
     command = [str(toolkit.nvcc), "-ptx", "-arch=sm_90", str(path), "-o", str(tmp_path / "k.ptx")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_coverage_counts_paths_by_directive_and_reason() -> None:
+    applied = {"directive": "if", "arm": "then", "applied": True, "reason": None}
+    refused = {**applied, "applied": False, "reason": "the path ends (PTX line 7)"}
+    coverage = Coverage()
+    coverage.add(kernel(0, 0), Verdict(paths=[applied, applied, refused]))
+    coverage.add(kernel(0, 1), Verdict(paths=[refused]))
+    assert coverage.paths == {("if: then", None): 2, ("if: then", "the path ends"): 2}
+    assert (coverage.kernels, coverage.collected) == (2, 2)
+
+
+WORKER = """
+import json, sys, time
+first = int(sys.argv[2])
+with open(sys.argv[1] + "/work.json") as file:
+    work = json.load(file)
+for number, kernel in enumerate(work[first:], first):
+    for launch in range(len(kernel["launches"])):
+        version = "original" if number == 4 else "transformed"
+        words = {"is": "launch", "kernel": number, "launch": launch, "version": version}
+        print(json.dumps(words), flush=True)
+        if number == 1 and launch == 1:
+            time.sleep(60)
+        if number == 2:
+            sys.exit("no such luck")
+        if number in (3, 4):
+            print(json.dumps({"is": "failure", "kind": "Fault", "detail": "sticky"}), flush=True)
+            sys.exit(1)
+print(json.dumps({"is": "end"}), flush=True)
+"""
+
+
+def test_a_launch_that_hangs_or_faults_on_a_gpu_is_laid_to_its_kernel(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "worker.py"
+    path.write_text(WORKER)
+    monkeypatch.setattr(device, "WORKER", (sys.executable, str(path)))
+    monkeypatch.setattr(device, "HANG", 0.5)
+    variants = [[kernel(0, index).variant(n) for n in range(2)] for index in range(6)]
+    assert device.failures(Built("", "", {}), variants) == [
+        None,
+        Failure("run: hang", "no end after 0.5 s", variant=1),
+        Failure("run: the process ended", "no such luck"),
+        Failure("run: Fault", "sticky"),
+        Failure("generator: the original fails: Fault", "sticky"),
+        None,
+    ]
 
 
 def without_context(ptx: str, **options: Any) -> Transformed:
@@ -88,8 +170,9 @@ def without_context(ptx: str, **options: Any) -> Transformed:
 def test_a_planted_bug_is_caught_and_made_small(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(comparison, "transform", without_context)
-    options = ["--seed", "0", "--count", "1", "--first", "36", "--jobs", "1", "--schedules", "0"]
+    monkeypatch.setattr(build, "transform", without_context)
+    monkeypatch.setattr(fuzz, "shrink", partial(shrink, tries=60))
+    options = ["--seed", "0", "--count", "1", "--first", "34", "--jobs", "1", "--schedules", "1"]
     assert main(["fuzz", *options, "--keep", str(tmp_path)]) == 1
     kept = sorted(tmp_path.glob("*.cu"))
     assert kept
@@ -97,7 +180,7 @@ def test_a_planted_bug_is_caught_and_made_small(
     smallest = min(kept, key=lambda path: len(path.read_text()))
     text = smallest.read_text()
     assert text.startswith("// run: grid=")
-    assert len(text[text.index("__global__") :].splitlines()) < 30
+    assert len(text[text.index("__global__") :].splitlines()) < 40
 
 
 @pytest.mark.usefixtures("toolkit")
@@ -108,17 +191,56 @@ def test_ptx_that_does_not_assemble_is_laid_to_its_kernel(monkeypatch: pytest.Mo
         return replace(result, ptx=result.ptx.replace("ret;", "rett;", 1) if start >= 0 else "")
 
     def first_of(many: Sequence[Kernel]) -> str:
-        failure = check(many, Comparison(disciplines=("queue",)))[0].failure
+        failure = check(many, Comparison())[0].failure
         assert failure is not None
         return failure.kind
 
-    monkeypatch.setattr(comparison, "transform", broken)
+    monkeypatch.setattr(build, "transform", broken)
     assert first_of([kernel(0, 0), kernel(0, 1)]) == "ptxas"
 
 
 @pytest.mark.usefixtures("toolkit")
 def test_no_kernel_is_transformed_wrongly(tmp_path: Path) -> None:
     options = ["--seed", "1", "--count", "100", "--jobs", "2", "--schedules", "1"]
+    kept = tmp_path / "kept"
+    assert main(["fuzz", *options, "--keep", str(kept)]) == 0, [
+        path.read_text() for path in kept.glob("*.cu")
+    ]
+
+
+class EmulatedDevice:
+    """A device in a GPU's place."""
+
+    def __init__(self, _: Path):
+        pass
+
+    def load(self, ptx: str) -> Module:
+        return Module(ptx)
+
+    def put(self, values: dict[str, Any]) -> dict[str, Any]:
+        return values
+
+    get = put
+
+
+@pytest.mark.usefixtures("toolkit")
+def test_the_process_on_a_gpu_says_what_it_runs_and_what_differs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kernels = [kernel(0, 34), kernel(0, 35)]
+    variants = [[one, one.variant(1)] for one in kernels]
+    monkeypatch.setattr(worker.gpu, "Device", EmulatedDevice)
+    monkeypatch.setattr(build, "transform", without_context)
+    device.write(str(tmp_path), build.build(kernels, "sm_90", "queue"), variants)
+    worker.main(str(tmp_path), 0)
+    said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert said[0] == {"is": "launch", "kernel": 0, "launch": 0, "version": "original"}
+    assert any(word["is"] == "failure" for word in said)
+
+
+@pytest.mark.gpu
+def test_no_kernel_is_transformed_wrongly_on_a_gpu(tmp_path: Path) -> None:
+    options = ["--seed", "1", "--count", "100", "--jobs", "4", "--device", "gpu"]
     kept = tmp_path / "kept"
     assert main(["fuzz", *options, "--keep", str(kept)]) == 0, [
         path.read_text() for path in kept.glob("*.cu")

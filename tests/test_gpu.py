@@ -47,7 +47,7 @@ def test_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(importlib, "import_module", absent)
     assert not gpu.available()
-    with pytest.raises(CccError, match=r"pip install ccc\[gpu\]"):
+    with pytest.raises(CccError, match="pip install cupy-cuda13x"):
         gpu.Device()
 
 

@@ -15,19 +15,20 @@ PACKAGE = ROOT / "ccc"
 # From the bottom up. A name stands for that module and for everything inside it. A module may
 # import its own package and anything in a row below its own, never a neighbour in the same row.
 ROWS: tuple[tuple[str, ...], ...] = (
-    ("ccc.errors", "ccc.grammars", "ccc.version"),
-    ("ccc.ptx",),
+    ("ccc.errors", "ccc.grammars", "ccc.version", "ccc.configuration"),
+    ("ccc.ptx", "ccc.cache", "ccc.headers"),
     ("ccc.ir",),
-    ("ccc.parse", "ccc.printer", "ccc.cost", "ccc.analysis"),
+    ("ccc.parse", "ccc.printer", "ccc.cost", "ccc.analysis", "ccc.profile"),
     ("ccc.pipeline", "ccc.emulator", "ccc.equivalence"),
-    ("ccc.passes",),
+    ("ccc.passes", "ccc.counting"),
     ("ccc.compiler",),
     ("ccc.linemap", "ccc.pragmas", "ccc.toolchain", "ccc.graphs", "ccc.sample", "ccc.png"),
-    ("ccc.source", "ccc.gpu"),
+    ("ccc.source", "ccc.gpu", "ccc.outputs"),
     ("ccc.shim", "ccc.measure"),
-    ("ccc.nvcc",),
-    ("ccc.driver", "ccc.compare", "ccc.fuzz", "ccc.graph"),
-    ("ccc.cli",),
+    ("ccc.nvcc", "ccc.record", "ccc.request"),
+    ("ccc.driver", "ccc.compare", "ccc.fuzz", "ccc.graph", "ccc.bench", "ccc.nvrtc", "ccc.report"),
+    ("ccc.cli", "ccc.build"),
+    ("ccc.raw",),
     ("ccc", "ccc.__main__"),
 )
 
@@ -46,11 +47,13 @@ HELPERS = (
     "ccc.passes.layout",
     "ccc.passes.multi_path",
     "ccc.passes.reduction",
+    "ccc.passes.virtual_grid",
 )
 
 # Packages with one door each.
 DOORS: dict[str, tuple[str, ...]] = {
     "networkx": ("ccc.analysis", "ccc.graph"),
+    "matplotlib": ("ccc.bench.plots",),
     "cupy": ("ccc.gpu",),
     "cupyx": ("ccc.gpu",),
     "cupy_backends": ("ccc.gpu",),

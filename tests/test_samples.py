@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ccc import measure, nvcc, png, toolchain
+from ccc import cli, measure, nvcc, png, toolchain
 from ccc.errors import CccError
+from ccc.outputs import differences
 from ccc.sample import Sample
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"
@@ -20,22 +21,31 @@ SMALL = {
     "bfs": 7,
     "cuckoo_hash": 2_000,
     "fractal_flame": 9_000,
+    "integral_equation": 8,
+    "inverse_erf": 10_000,
     "path_tracing": 15,
+    "quadrature_grid": 2_500,
     "ray_tracing": 40,
     "sssp": 7,
+    "synthetic": 12,
 }
 """The size at which each sample is run here."""
 
 DRAWN = ["fractal_flame", "path_tracing", "ray_tracing"]
 
 
-@functools.cache
-def compiled(name: str) -> nvcc.Compiled:
-    """The kernels of a sample, compiled once for all tests."""
+def need_nvcc() -> None:
+    """Skip a test where there is none."""
     try:
         toolchain.find()
     except CccError as error:
         pytest.skip(error.message)
+
+
+@functools.cache
+def compiled(name: str) -> nvcc.Compiled:
+    """The kernels of a sample, compiled once for all tests."""
+    need_nvcc()
     return nvcc.compile(SAMPLES / name / "kernel.cu", arch=measure.EMULATED_ARCH)
 
 
@@ -46,6 +56,17 @@ def original_run(name: str) -> tuple[Sample, dict[str, Any], dict[str, Any]]:
     inputs = sample.inputs(SMALL[name], 2)
     module = measure.Recorder(device.load(compiled(name).original))
     return sample, inputs, sample.run(module, device.put(inputs))
+
+
+TINY = {**SMALL, "inverse_erf": 2_000, "path_tracing": 8, "quadrature_grid": 400}
+"""The size at which rivals are run here, on a device of two blocks."""
+
+
+class TwoBlocks(measure.Recorder):
+    """A module on a small device, whose lanes all have several tasks."""
+
+    def resident_blocks(self, *_: Any, **__: Any) -> int:
+        return 2
 
 
 def emulator(schedule: str | int) -> measure.Device:
@@ -76,8 +97,8 @@ def test_versions_are_equal_and_right(name: str, schedule: str | int) -> None:
 def test_inputs_follow_from_the_seed(name: str) -> None:
     sample = Sample(SAMPLES / name)
     one, again, other = (sample.inputs(SMALL[name], seed) for seed in (0, 0, 1))
-    assert measure.differences("again", one, again) == []
-    assert measure.differences("other", one, other) != []
+    assert differences("again", one, again) == []
+    assert differences("other", one, other) != []
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -89,6 +110,43 @@ def test_wrong_outputs_are_found(name: str) -> None:
     assert sample.check(inputs, {**outputs, first: outputs[first] + 1}) is not None
 
 
+def rivals() -> list[tuple[str, str]]:
+    """A label for each source of a rival, with its sample."""
+    samples = {name: Sample(SAMPLES / name) for name in SMALL}
+    rows = [(name, label, row) for name in SMALL for label, row in samples[name].rivals.items()]
+    return list({row.source: (name, label) for name, label, row in rows}.values())
+
+
+@pytest.mark.parametrize(("name", "label"), rivals())
+def test_rivals_are_right(name: str, label: str) -> None:
+    need_nvcc()
+    sample, device = Sample(SAMPLES / name), emulator("lockstep")
+    rival = sample.rivals[label]
+    module = device.load(nvcc.plain(rival.source, measure.EMULATED_ARCH, rival.options))
+    inputs = sample.inputs(TINY[name], 3)
+    counts = "task_counter.cuh" in rival.source.read_text()
+    for _ in range(1 + counts):  # the second time, a counter that was not set back would show
+        outputs = device.get(sample.run(TwoBlocks(module), device.put(inputs)))
+        assert sample.check(inputs, outputs) is None
+
+
+def bounds() -> list[str]:
+    """The samples that tell what would be without divergence."""
+    return [name for name in SMALL if Sample(SAMPLES / name).bound]
+
+
+@pytest.mark.parametrize("name", bounds())
+def test_bounds_hardly_diverge(name: str) -> None:
+    need_nvcc()
+    sample, device = Sample(SAMPLES / name), emulator("lockstep")
+    bound = sample.bound
+    assert bound is not None
+    inputs = sample.bound_inputs(sample.inputs(TINY[name], 3))
+    module = TwoBlocks(device.load(nvcc.plain(bound.source, measure.EMULATED_ARCH, bound.options)))
+    assert sample.check(inputs, device.get(sample.run(module, device.put(inputs)))) is None
+    assert module.launches[0].measured.warp_execution_efficiency > 0.75
+
+
 @pytest.mark.parametrize("name", DRAWN)
 def test_pictures(name: str) -> None:
     compiled(name)
@@ -96,3 +154,111 @@ def test_pictures(name: str) -> None:
     picture = sample.picture(outputs)
     assert png.encode(picture).startswith(png.SIGNATURE)
     assert len(np.unique(picture)) > 20
+
+
+# What a sample is compared with
+
+
+PLAIN = """
+def inputs(size, seed): return {}
+def run(module, inputs): return {}
+def check(inputs, outputs): pass
+"""
+
+KINDS = """
+INPUTS = ("even", "odd")
+def inputs(size, seed, kind=INPUTS[0]): return {"kind": kind}
+def run(module, inputs): return {}
+def check(inputs, outputs): pass
+"""
+
+
+def written(folder: Path, text: str) -> Sample:
+    (folder / "kernel.cu").touch()
+    (folder / "rivals").mkdir()
+    (folder / "rivals" / "sub_warp.cu").touch()
+    (folder / "sample.py").write_text(text)
+    return Sample(folder)
+
+
+def test_a_sample_without_comparisons(tmp_path: Path) -> None:
+    sample = written(tmp_path, PLAIN)
+    assert (sample.rivals, sample.bound, sample.paper, sample.kinds) == ({}, None, None, ())
+    given = {"x": 1}
+    assert sample.bound_inputs(given) is given
+
+
+def test_comparisons(tmp_path: Path) -> None:
+    table = '{"four": ("rivals/sub_warp.cu", ("-DWIDTH=4",)), "none": ("kernel.cu", ())}'
+    head = f'OPTIONS = ("-fmad=false",)\nRIVALS = {table}\nBOUND = ("kernel.cu", ())\nPAPER = 2\n'
+    extra = "def bound_inputs(inputs): return {**inputs, 'sorted': True}\n"
+    sample = written(tmp_path, head + extra + PLAIN)
+    assert list(sample.rivals) == ["four", "none"]
+    assert sample.rivals["four"].source == tmp_path / "rivals" / "sub_warp.cu"
+    assert sample.rivals["four"].options == ("-fmad=false", "-DWIDTH=4")
+    assert sample.bound == sample.rivals["none"]
+    assert sample.bound.source == sample.kernel
+    assert sample.paper == 2.0
+    assert sample.bound_inputs({"x": 1}) == {"x": 1, "sorted": True}
+
+
+MALFORMED = [
+    ("RIVALS = []", "rivals", "RIVALS must be a dict by label, not []"),
+    ("RIVALS = {1: ('kernel.cu', ())}", "rivals", "RIVALS must be a dict by label"),
+    ("RIVALS = {'a': 'kernel.cu'}", "rivals", "RIVALS['a'] must be a file and a tuple of options"),
+    ("RIVALS = {'a': ('b.cu', ())}", "rivals", "RIVALS['a']: there is no file b.cu in the folder"),
+    ("RIVALS = {'a': ('../b.cu', ())}", "rivals", "there is no file ../b.cu in the folder"),
+    ("RIVALS = {'a': ('rivals', ())}", "rivals", "there is no file rivals in the folder"),
+    (
+        "RIVALS = {'a': ('kernel.cu', ('-DA'))}",
+        "rivals",
+        "the options of RIVALS['a'] must be a tuple of strings, not '-DA'",
+    ),
+    ("BOUND = 'kernel.cu'", "bound", "BOUND must be a file and a tuple of options"),
+    ("BOUND = ('b.cu', ())", "bound", "BOUND: there is no file b.cu in the folder"),
+    ("PAPER = '2x'", "paper", "PAPER must be a number above 0, not '2x'"),
+    ("PAPER = 0", "paper", "PAPER must be a number above 0, not 0"),
+    ("PAPER = True", "paper", "PAPER must be a number above 0, not True"),
+    ("INPUTS = 'even'", "kinds", "INPUTS must be a tuple of strings, not 'even'"),
+]
+
+
+@pytest.mark.parametrize(("line", "name", "message"), MALFORMED)
+def test_malformed_comparisons(tmp_path: Path, line: str, name: str, message: str) -> None:
+    sample = written(tmp_path, line + PLAIN)
+    with pytest.raises(CccError) as caught:
+        getattr(sample, name)
+    assert message in str(caught.value)
+    assert "sample.py: error: " in str(caught.value)
+
+
+def test_options_that_are_no_tuple(tmp_path: Path) -> None:
+    with pytest.raises(CccError, match="OPTIONS must be a tuple of strings, not '-O3'"):
+        written(tmp_path, "OPTIONS = ('-O3')" + PLAIN)
+
+
+def test_bound_inputs_that_fail(tmp_path: Path) -> None:
+    sample = written(tmp_path, "def bound_inputs(inputs): return inputs['y']\n" + PLAIN)
+    with pytest.raises(CccError, match=r"sample\.py:1: error: bound_inputs raised KeyError: 'y'"):
+        sample.bound_inputs({"x": 1})
+
+
+def test_kinds_of_inputs(tmp_path: Path) -> None:
+    sample = written(tmp_path, KINDS)
+    assert sample.kinds == ("even", "odd")
+    assert sample.inputs(1, 0) == {"kind": "even"}
+    assert sample.inputs(1, 0, kind="odd") == {"kind": "odd"}
+    with pytest.raises(CccError, match="has no inputs 'prime'; there are even, odd"):
+        sample.inputs(1, 0, kind="prime")
+
+
+def test_kinds_where_there_are_none(tmp_path: Path) -> None:
+    with pytest.raises(CccError, match="has no inputs 'odd'; there are none"):
+        written(tmp_path, PLAIN).inputs(1, 0, kind="odd")
+
+
+def test_compare_takes_a_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    need_nvcc()
+    command = ["compare", str(SAMPLES / "inverse_erf"), "--inputs", "uniform"]
+    assert cli.main([*command, "--device", "emulator", "--size", "500"]) == 0
+    assert "equal: yes" in capsys.readouterr().out

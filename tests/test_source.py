@@ -306,10 +306,63 @@ def test_a_recursive_function() -> None:
     assert '{ asm volatile("// ccc.recursion 1 k.cu:1:1");' in marked.text
 
 
-@pytest.mark.parametrize("directive", ["grid_stride"])
-def test_directives_to_come(directive: str) -> None:
-    (warning,) = mark(f"#pragma ccc {directive}\n__global__ void f() {{}}\n", "k.cu").warnings
-    assert f'"ccc {directive}" is not supported by this version' in str(warning)
+@pytest.mark.parametrize(
+    ("pragma", "kernel", "clauses"),
+    [
+        ("grid_stride", "__global__ void f() { g(); }", {}),
+        (
+            "grid_stride schedule(static)",
+            'extern "C" __global__ void f() {}',
+            {"schedule": "static"},
+        ),
+        (
+            "grid_stride schedule(dynamic)",
+            "template <int N>\n__attribute__((global)) void __attribute__((bounds(64))) f() {}",
+            {"schedule": "dynamic"},
+        ),
+        (
+            "grid_stride schedule(dynamic, 2 * 8)",
+            "static __global__ void f(int n)\n{}",
+            {"schedule": "dynamic:16"},
+        ),
+    ],
+)
+def test_a_kernel(pragma: str, kernel: str, clauses: dict[str, str]) -> None:
+    marked = mark(f"#pragma ccc {pragma}\n{kernel}\n", "k.cu")
+    (marker,) = markers(marked)
+    assert (marker.kind, marker.clauses) == ("grid_stride", clauses)
+    assert marked.warnings == []
+    assert re.sub(r' asm volatile\("[^"]*"\);', "", marked.text) == f"\n{kernel}\n"
+
+
+def test_paths_directly_in_a_kernel() -> None:
+    text = "#pragma ccc grid_stride\n__global__ void f() {\n#pragma ccc if\nif (a) b();\n}\n"
+    marked = mark(text, "k.cu")
+    assert [m.kind for m in markers(marked)] == ["grid_stride", "then"]
+    for head in ("__global__", "__attribute__((global))"):
+        alone = text.replace("#pragma ccc grid_stride", "").replace("__global__", head)
+        with pytest.raises(SourceError, match='the kernel, if its threads are, "#pragma ccc grid'):
+            mark(alone, "k.cu")
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("grid_stride\n__device__ void f() {}", "a function that is no kernel"),
+        ("grid_stride\n__global__ void f();", "speaks of a kernel with its body"),
+        ("grid_stride\n#pragma ccc grid_stride\n__global__ void f() {}", "given twice"),
+        ("grid_stride schedule(dynamc)\n__global__ void f() {}", "known are static and dynamic"),
+        ("grid_stride schedule(static, 2)\n__global__ void f() {}", "takes no chunk"),
+        (
+            "grid_stride schedule(dynamic, 0)\n__global__ void f() {}",
+            "a chunk is 1 to 65536 blocks",
+        ),
+        ("grid_stride prob(1)\n__global__ void f() {}", "does not belong to"),
+    ],
+)
+def test_wrong_annotations_of_kernels(text: str, complaint: str) -> None:
+    with pytest.raises(SourceError, match=re.escape(complaint)):
+        mark(f"#pragma ccc {text}\n", "k.cu")
 
 
 def test_a_loop_without_paths_is_left_alone() -> None:

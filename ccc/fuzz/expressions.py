@@ -51,6 +51,7 @@ FORMS = [
     Form("u", "f_fold($0, $1)", "uu", 1),
     Form("u", "f_pick($0, $1)", "uu", 1),
     Form("u", "f_carry($0, $1)", "uu", 1),
+    Form("u", "f_any<unsigned>($0, $1)", "uu", 1),
     Form("u", "f_lane()", "", 1),
     Form("u", "f_below()", "", 1),
     *(Form("i", f"(int)((unsigned)$0 {o} (unsigned)$1)", "ii") for o in ("+", "-", "*")),
@@ -59,6 +60,8 @@ FORMS = [
     Form("i", "($0 / (($1 & 15) + 2))", "ii", 1),
     Form("i", "min($0, $1)", "ii"),
     Form("i", "(int)fminf(fmaxf($0, -9.0f), 9.0f)", "f", 1),
+    Form("i", "(int)$0", "s"),
+    Form("i", "(int)$0", "q", 1),
     *(Form("l", f"($0 {o} $1)", "ll", 3) for o in ("+", "-", "*", "^")),
     Form("l", "((unsigned long long)$0 << 32 | $1)", "uu", 4),
     Form("l", "((unsigned long long)$0 * $1)", "uu", 3),
@@ -73,7 +76,20 @@ FORMS = [
         "lll",
         1,
     ),
+    Form("l", "f_any<unsigned long long>($0, $1)", "ll", 1),
+    Form("l", "(unsigned long long)$0", "q", 1),
+    Form("q", "(long long)$0", "l", 3),
+    Form("q", "((long long)$0 * $1)", "ii", 3),
+    Form("q", "($0 >> ($1 & 63))", "qu"),
+    Form("q", "($0 / (($1 & 15) + 2))", "qq", 1),
+    Form("q", "($0 < $1 ? $0 : $1)", "qq"),
     Form("h", "(unsigned short)$0", "u", 4),
+    Form("h", "(unsigned short)$0", "s"),
+    Form("h", "((const unsigned short *)a)[$0 & 511]", "u", 3),
+    Form("s", "(short)$0", "i", 4),
+    Form("s", "(short)$0", "h"),
+    Form("s", "(short)($0 - $1)", "ss"),
+    Form("s", "((const short *)a)[$0 & 511]", "u", 3),
     Form("h", "(unsigned short)($0 + $1)", "hh"),
     Form("h", "(unsigned short)((unsigned)$0 * $1)", "hh"),
     *(Form("b", f"($0 {o} $1)", "uu", 3) for o in ("<", ">=", "==", "!=")),
@@ -82,6 +98,8 @@ FORMS = [
     Form("b", "($0 < $1)", "ff", 3),
     Form("b", "($0 >= $1)", "dd", 1),
     Form("b", "($0 != $1)", "hh", 1),
+    Form("b", "($0 <= $1)", "ss", 1),
+    Form("b", "($0 < $1)", "qq", 1),
     Form("b", "($0 && $1)", "bb", 3),
     Form("b", "($0 || $1)", "bb", 3),
     Form("b", "!$0", "b", 2),
@@ -100,12 +118,18 @@ FORMS = [
     Form("d", "(double)$0", "f", 4),
     *(Form("d", f"($0 {o} $1)", "dd", 3) for o in ("+", "-", "*")),
     Form("d", "sqrt(fabs($0))", "d", 1),
+    Form("d", "($0 / (fabs($1) + 1.5))", "dd", 1),
+    Form("d", "fmin($0, $1)", "dd", 1),
+    Form("d", "($0 ? $1 : $2)", "bdd"),
     Form("d", "(double)$0", "u", 1),
+    Form("d", "(double)($0 >> 12)", "q", 1),
 ]
 
 LITERALS = {
     "u": ("0u", "1u", "3u", "17u", "255u", "2654435761u", "0x80000001u"),
     "i": ("0", "1", "-1", "7", "-100"),
+    "q": ("1ll", "-3ll", "-4294967297ll"),
+    "s": ("(short)2", "(short)-300"),
     "l": ("1ull", "0x123456789abcdefull", "4294967296ull"),
     "h": ("(unsigned short)5", "(unsigned short)40000"),
     "b": ("true", "false"),
@@ -167,7 +191,7 @@ def leaf(random: Random, scope: Scope, kind: str) -> Expr:
     """A variable of another type, converted, or a literal."""
     if kind != "b" and scope.variables and random.random() < 0.7:
         name, other = scope.variables[random.randrange(len(scope.variables))]
-        if not (other in "fd" and kind in "uilh"):  # converting those may overflow
+        if not (other in "fd" and kind in "uilqhs"):  # converting those may overflow
             return Expr(kind, f"({TYPES[kind]}){name}", names=(name,))
     texts = LITERALS[kind]
     return Expr(kind, texts[random.randrange(len(texts))])

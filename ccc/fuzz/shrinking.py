@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from typing import TypeVar
 
 from ccc.fuzz.expressions import LITERALS
-from ccc.fuzz.tree import Block, Expr, Kernel, Stmt
+from ccc.fuzz.tree import HOLE, Block, Expr, Kernel, Stmt
 
-BATCH = 10
-"""How many smaller kernels are tried at once: nvcc's start-up is shared."""
+FEW, MANY = 3, 16
+"""How many smaller kernels are tried at once: nvcc's start-up is shared.
+
+Few after a success, when the next one is likely near; twice as many after each failure.
+"""
 
 Fails = Callable[[Sequence[Kernel]], Sequence[bool]]
 Stage = Callable[[Kernel], Iterator[Kernel]]
 T = TypeVar("T")
+
+_CASE = re.compile(r"(case \d+|default):")
 
 
 def shrink(kernel: Kernel, fails: Fails, tries: int = 600) -> Kernel:
@@ -36,9 +42,9 @@ def shrink(kernel: Kernel, fails: Fails, tries: int = 600) -> Kernel:
 def _exhaust(kernel: Kernel, stage: Stage, fails: Fails, tries: int) -> tuple[Kernel, int]:
     """Take steps of one kind until none is left; returns the tries left, too."""
     position = 0  # what lies before was tried on a kernel hardly different
-    changed = False
+    changed, size = False, FEW
     while tries > 0:
-        batch = list(islice(stage(kernel), position, position + BATCH))
+        batch = list(islice(stage(kernel), position, position + size))
         if not batch:
             if not changed:
                 break
@@ -47,6 +53,7 @@ def _exhaust(kernel: Kernel, stage: Stage, fails: Fails, tries: int) -> tuple[Ke
         tries -= len(batch)
         found = next((n for n, failed in enumerate(fails(batch)) if failed), None)
         position += len(batch) if found is None else found
+        size = min(2 * size, MANY) if found is None else FEW
         if found is not None:
             kernel, changed = batch[found], True
     return kernel, tries
@@ -61,25 +68,34 @@ def launches(kernel: Kernel) -> Iterator[Kernel]:
         yield replace(kernel, grid=grid)
     for block in ((2, 1, 1), (32, 1, 1), (64, 1, 1)):
         if block[0] < kernel.threads:
-            yield replace(kernel, block=block)
+            yield replace(kernel, block=block, bound=block[0])
     if kernel.restrict:
         yield replace(kernel, restrict=False)
-    if not kernel.bounded:
-        yield replace(kernel, bounded=True)
+    if kernel.template:
+        yield replace(kernel, template=False)
+    if not kernel.bound:
+        yield replace(kernel, bound=kernel.threads)
+    if kernel.pragma and not kernel.one_task:
+        yield replace(kernel, pragma="")
+    if kernel.data:
+        yield replace(kernel, data=0)
 
 
 def bodies(kernel: Kernel) -> Iterator[Kernel]:
     """The kernel with fewer statements, the largest cuts first."""
-    return _closed(kernel, _blocks(kernel.body))
+    return _changed(kernel, _blocks)
 
 
 def expressions(kernel: Kernel) -> Iterator[Kernel]:
     """The kernel with one simpler expression."""
-    return _closed(kernel, _with_simpler_expressions(kernel.body))
+    return _changed(kernel, _with_simpler_expressions)
 
 
-def _closed(kernel: Kernel, found: Iterable[Block]) -> Iterator[Kernel]:
-    return (k for k in (replace(kernel, body=body) for body in found) if k.closed())
+def _changed(kernel: Kernel, change: Callable[[Block], Iterator[Block]]) -> Iterator[Kernel]:
+    """Kernels with another body or other functions, if their variables are declared."""
+    smaller = (replace(kernel, body=body) for body in change(kernel.body))
+    others = (replace(kernel, functions=block) for block in change(kernel.functions))
+    return (one for one in chain(smaller, others) if one.closed())
 
 
 def _blocks(block: Block) -> Iterator[Block]:
@@ -101,20 +117,36 @@ def _statements(statement: Stmt) -> Iterator[Stmt]:
     for number, body in enumerate(statement.bodies):
         for smaller in _blocks(body):
             yield replace(statement, bodies=_put(statement.bodies, number, smaller))
-    if statement.form.endswith(" else @1"):
-        form, bodies2 = statement.form.removesuffix(" else @1"), statement.bodies[:1]
-        yield replace(statement, form=form, bodies=bodies2)
-    if statement.form.endswith(" else if ($1) @1 else @2"):
-        form = statement.form.removesuffix(" else if ($1) @1 else @2") + " else @1"
-        for second in statement.bodies[1:]:
-            yield replace(
-                statement,
-                form=form,
-                exprs=statement.exprs[:1],
-                bodies=(statement.bodies[0], second),
-            )
-    if statement.form.startswith("#pragma ccc if"):
-        yield replace(statement, form=statement.form.partition("\n")[2])
+    yield from _fewer_arms(statement)
+    pragma, _, rest = statement.form.partition("#pragma ccc ")
+    if rest and not rest.startswith(("for\n", "for const", "for reduction")):
+        yield replace(statement, form=pragma + rest.partition("\n")[2])
+
+
+def _fewer_arms(statement: Stmt) -> Iterator[Stmt]:
+    """An if without one of its later arms, a switch without one of its cases."""
+    arms = statement.form.split(" else ")
+    for place in range(1, len(arms)):
+        yield _renumbered(statement, " else ".join(arms[:place] + arms[place + 1 :]))
+    lines = statement.form.split("\n")
+    for place, line in enumerate(lines):
+        if _CASE.match(line):
+            yield _renumbered(statement, "\n".join(lines[:place] + lines[place + 1 :]))
+
+
+def _renumbered(statement: Stmt, form: str) -> Stmt:
+    """A statement of a form in which some holes of its old one are left out."""
+    kept: dict[str, list[int]] = {"$": [], "@": []}
+
+    def number(hole: re.Match[str]) -> str:
+        sign = hole[1]
+        kept[sign].append(int(hole[2]))
+        return f"{sign}{len(kept[sign]) - 1}"
+
+    form = HOLE.sub(number, form)
+    exprs = tuple(statement.exprs[n] for n in kept["$"])
+    bodies = tuple(statement.bodies[n] for n in kept["@"])
+    return replace(statement, form=form, exprs=exprs, bodies=bodies)
 
 
 def _with_simpler_expressions(block: Block) -> Iterator[Block]:

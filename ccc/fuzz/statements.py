@@ -1,30 +1,47 @@
-"""Random statements of one iteration: declarations, stores, control flow, and annotated paths."""
+"""Random statements of one iteration: declarations, stores, and control flow."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from random import Random
 
+from ccc.fuzz.atomics import ATOMICS, atomic
 from ccc.fuzz.expressions import Form, Scope, expression
+from ccc.fuzz.reductions import Reduction
+from ccc.fuzz.tastes import Taste
 from ccc.fuzz.tree import TYPES, Block, Expr, Stmt
 
-LANE = "(1u << (l & 31))"
-"""The mask of the thread alone: with it, collectives are defined in divergent code."""
+_OUTPUTS = {"l": "z", "f": "w", "d": "e", "h": "o"}
+
+_LOOPS = (
+    "{pragma}for (unsigned {j} = 0; {j} < $0 % 9; ++{j}) @0",
+    "{pragma}for (unsigned {j} = 0; {j} < $0 % 9; ++{j}) @0",
+    "{pragma}for (unsigned {j} = $0 % 40; {j} >= 5; {j} -= 5) @0",
+    "{{\nunsigned {j} = $0 & 127;\n{pragma}while ({j}) {{\n{j} >>= 1;\n@0\n}}\n}}",
+    "{{\nunsigned {j} = $0 % 7;\n{pragma}do @0 while ({j}-- > 0);\n}}",
+    "{{\nunsigned {j} = $0 % 11;\n{pragma}while (true) {{\nif (!{j}--) break;\n@0\n}}\n}}",
+    "{{\nunsigned {j} = $0 % 13 + 1;\n{pragma}for (;;) {{\n"
+    "if (--{j} == 0) break;\n@0\nif ($1) break;\n}}\n}}",
+    "{{\nunsigned {j} = $0 % 5;\n{pragma}do {{\n{j} += 2;\n@0\n}} while ({j} < 9 && $1);\n}}",
+)
+"""Loops of at most 13 turns. What they count in is changed where no ``continue`` can miss it."""
 
 
 class Writer:
     """Writes statements; holds what is the same for a whole kernel or a whole annotated loop."""
 
-    def __init__(self, random: Random):
+    def __init__(self, random: Random, taste: Taste):
         self.random = random
+        self.taste = taste
         self.names = 0
         self.budget = 3 + self.below(16)
         """How many statements with something in them the kernel may still have."""
-        self.daring = False
-        """Whether to use what a path may be left alone for."""
-        self.histogram = False
-        self.number = 0
+        self.kinds = self._kinds()
+        self.bins = ""
         self.carried: list[tuple[str, str]] = []
-        self.slot, self.slot_names = "", ("",)
+        self.reductions: list[Reduction] = []
+        self.slot = ""
+        self.slot_names: tuple[str, ...] = ()
         self.may_break = self.may_continue = True
 
     # -- small things ---------------------------------------------------------------------------
@@ -36,6 +53,25 @@ class Writer:
     def chance(self, share: float) -> bool:
         """Whether something of that probability happens."""
         return self.random.random() < share
+
+    def likes(self, thing: str, share: float) -> bool:
+        """Whether something happens that a kernel may be fond of."""
+        return self.random.random() < self.taste.share(thing, share)
+
+    def pick(self, usual: dict[str, float]) -> str:
+        """One of several things, by their usual weights and the kernel's taste."""
+        weights = [self.taste.weight(thing, weight) for thing, weight in usual.items()]
+        at = self.random.random() * sum(weights)
+        for thing, weight in zip(usual, weights, strict=True):
+            at -= weight
+            if at < 0:
+                return thing
+        return next(iter(usual))
+
+    def _kinds(self) -> str:
+        """The types of variables, each as often as it is drawn."""
+        wide, narrow = (round(self.taste.weight(thing, 1)) for thing in ("wide", "narrow"))
+        return "uuuuuuiibff" + "lqd" * wide + "hs" * narrow
 
     def fresh(self, prefix: str) -> str:
         """A new name."""
@@ -49,25 +85,30 @@ class Writer:
     def condition(self, scope: Scope) -> Expr:
         """A condition that some lanes of a warp meet and others do not."""
         share = 1 + self.below(7)
-        mixed = Expr(
-            "b",
-            f"(($0 ^ $1) * 2654435761u >> 29) < {share}u",
-            (Expr("u", "a[$0 & 255]", (self.value(scope, "u"),)), self.value(scope, "u")),
-        )
-        mixed = Expr("b", "($0)", (mixed,))
+        text = f"(($0 ^ $1) * 2654435761u >> 29) < {share}u"
+        mixed = Expr("b", f"({text})", (self._datum(scope), self.value(scope, "u")))
         if self.chance(0.25):
             joined = "($0 && $1)" if self.chance(0.5) else "($0 || $1)"
             return Expr("b", joined, (mixed, self.condition(scope)))
         return self.value(scope, "b") if self.chance(0.1) else mixed
 
+    def _datum(self, scope: Scope) -> Expr:
+        """A word of the input; mostly another one in each iteration."""
+        if self.slot_names and self.chance(0.7):
+            index = f"{self.slot_names[0]} * {1 + 2 * self.below(6)} + {self.below(99)}"
+            return Expr("u", f"a[({index}) & 255]", names=self.slot_names)
+        return Expr("u", "a[$0 & 255]", (self.value(scope, "u"),))
+
+    def kind(self) -> str:
+        """A type."""
+        return self.kinds[self.below(len(self.kinds))]
+
     def declare(self, out: list[Stmt], scope: Scope, prefix: str = "v") -> Scope:
         """Add the declaration of a new variable of any type."""
-        kind = "uuuuilhbffd"[self.below(11)]
-        return self.declare_as(out, scope, self.fresh(prefix), kind)
+        return self.declare_as(out, scope, self.fresh(prefix), self.kind())
 
-    def data(self, out: list[Stmt], scope: Scope, index: str) -> Scope:
+    def data(self, out: list[Stmt], scope: Scope, kind: str, index: str) -> Scope:
         """Add the declaration of a variable that is read from the input."""
-        kind = "uuf"[self.below(3)]
         name = self.fresh("v")
         text = f"{TYPES[kind]} {name} = {'b' if kind == 'f' else 'a'}[({index} * $0) & 255];"
         factor = Expr("u", f"{1 + 2 * self.below(4)}u")
@@ -85,29 +126,26 @@ class Writer:
     def store(self, scope: Scope) -> Stmt:
         """A store to the iteration's own slot, or an atomic."""
         slot, names = self.slot, self.slot_names
-        which = self.below(11)
-        if which < 4:
+        kind = "uuuulffa"[self.below(8)]
+        if kind == "a":
+            return self.atomic(scope)
+        if self.chance(0.3):
+            kind = {"l": "l", "q": "l", "d": "d", "h": "h", "s": "h"}.get(self.kind(), kind)
+        if kind == "u":
             how = ("=", "=", "+=", "^=")[self.below(4)]
             text = f"y[{slot} * 3 + {self.below(3)}] {how} $0;"
-            return Stmt(text, (self.value(scope, "u"),), names=names)
-        if which < 6:
-            return Stmt(f"z[{slot}] = $0;", (self.value(scope, "l"),), names=names)
-        if which < 8:
-            return Stmt(f"w[{slot}] = $0;", (self.value(scope, "f"),), names=names)
-        return self.atomic(scope)
+        else:
+            text = f"{_OUTPUTS[kind]}[{slot}] = $0;"
+        return Stmt(text, (self.value(scope, kind),), names=names)
 
     def atomic(self, scope: Scope) -> Stmt:
-        """An integer atomic; each address sees one operation only, so that order is free."""
-        if self.histogram and self.chance(0.5):
+        """An integer atomic."""
+        if self.bins and self.chance(0.5):
             where = (self.value(scope, "u"), self.value(scope, "u"))
-            return Stmt("atomicAdd(&bins[$0 & 15], $1);", where, names=("bins",))
-        which = self.below(5)
-        if which == 4:
-            parts = (self.value(scope, "u"), self.value(scope, "l"))
-            return Stmt("atomicAdd(&sums[$0 & 3], $1);", parts)
-        name = ("Add", "Max", "Xor", "Or")[which]
-        text = f"atomic{name}(&counters[($0 & 3) + {4 * which}], $1);"
-        return Stmt(text, (self.value(scope, "u"), self.value(scope, "u")))
+            return Stmt(f"atomic{self.bins}(&bins[$0 & 15], $1);", where, names=("bins",))
+        kind = "uuul"[self.below(4)]
+        parts = (self.value(scope, "u"), self.value(scope, kind))
+        return Stmt(atomic(ATOMICS[self.below(4)], kind, "($0 & 3)", "$1"), parts)
 
     def assign(self, scope: Scope, names: list[tuple[str, str]]) -> Stmt:
         """An assignment to one of the variables."""
@@ -121,7 +159,9 @@ class Writer:
         mine = [v for v in scope.variables if v[0][0] == "v"]
         if mine and self.chance(0.4):
             return self.assign(scope, mine)
-        if self.carried and self.chance(0.2):
+        if self.reductions and self.chance(0.5):
+            return self.reductions[self.below(len(self.reductions))].statement(self.random, scope)
+        if self.carried and self.likes("carried", 0.2):
             return self._carry(scope)
         return self.store(scope)
 
@@ -137,63 +177,105 @@ class Writer:
         """Several statements, at least one; ``jumps`` holds ``c`` where a continue may stand and
         ``b`` where a break may."""
         out: list[Stmt] = []
+        scope = self.some(out, scope, size, depth, jumps)
+        return (*out, self.plain(scope))
+
+    def some(self, out: list[Stmt], scope: Scope, size: int, depth: int, jumps: str = "") -> Scope:
+        """Add up to ``size`` statements; returns the scope behind them."""
+        usual = {"declare": 6.0, "plain": 7.0}
+        if depth > 0:
+            usual |= {"branches": 3.0, "loops": 2.0, "switches": 1.0, "array": 0.8}
+        if jumps:
+            usual["jumps"] = 0.8
         for _ in range(self.below(size + 1)):
             self.budget -= 1
             if self.budget < 0:
                 break
-            what = self.random.random()
-            if what < 0.3:
-                scope = self.declare(out, scope)
-            elif what < 0.45 and depth > 0:
-                out.append(self.branch(scope, depth - 1, jumps))
-            elif what < 0.55 and depth > 0:
-                out.append(self.inner_loop(scope, depth - 1))
-            elif what < 0.6 and depth > 0:
-                out.append(self.switch(scope, depth - 1))
-            elif what < 0.64 and depth > 0:
-                scope = self.array(out, scope)
-            elif what < 0.68 and jumps:
-                word = "continue" if "c" in jumps and self.chance(0.7) else jumps
-                word = {"c": "continue", "b": "break", "cb": "break"}.get(word, word)
-                out.append(Stmt(f"if ($0) {word};", (self.condition(scope),)))
-            else:
-                out.append(self.plain(scope))
-        return (*out, self.plain(scope))
+            scope = self._one(out, scope, self.pick(usual), depth - 1, jumps)
+        return scope
+
+    def _one(self, out: list[Stmt], scope: Scope, what: str, depth: int, jumps: str) -> Scope:
+        if what == "declare":
+            return self.declare(out, scope)
+        if what == "array":
+            return self.array(out, scope)
+        if what == "branches":
+            out.append(self.branch(scope, depth, jumps))
+        elif what == "loops":
+            out.append(self.inner_loop(scope, depth))
+        elif what == "switches":
+            inside = jumps.replace("b", "")
+            out.append(self.switch(scope, lambda: self.block(scope, 1, depth, inside)))
+        elif what == "jumps":
+            out.append(self.jump(scope, jumps))
+        else:
+            out.append(self.plain(scope))
+        return scope
+
+    def jump(self, scope: Scope, jumps: str) -> Stmt:
+        """A continue or break under a condition."""
+        word = {"c": "continue", "b": "break"}[jumps[self.below(len(jumps))]]
+        return Stmt(f"if ($0) {word};", (self.condition(scope),))
 
     def branch(self, scope: Scope, depth: int, jumps: str) -> Stmt:
-        """An if that is not annotated."""
-        first = self.block(scope, 2, depth, jumps)
-        if self.chance(0.5):
-            return Stmt("if ($0) @0", (self.condition(scope),), (first,))
-        second = self.block(scope, 2, depth, jumps)
-        return Stmt("if ($0) @0 else @1", (self.condition(scope),), (first, second))
+        """An if with up to four arms."""
+        arms = (1, 1, 1, 2, 2, 3, 4)[self.below(7)]
+        bodies = [self.block(scope, 2, depth, jumps) for _ in range(arms)]
+        return self.chain(scope, bodies, arms > 1 and self.chance(0.7))
+
+    def chain(
+        self, scope: Scope, bodies: Sequence[Block], has_else: bool, pragma: str = ""
+    ) -> Stmt:
+        """An ``if`` with as many arms as there are bodies."""
+        conditions = tuple(self.condition(scope) for _ in bodies[has_else:])
+        arms = [f"if (${number}) @{number}" for number in range(len(conditions))]
+        if has_else:
+            arms.append(f"@{len(conditions)}")
+        return Stmt(pragma + " else ".join(arms), conditions, tuple(bodies))
 
     def inner_loop(self, scope: Scope, depth: int) -> Stmt:
         """A loop inside an iteration."""
+        pragma = ""
+        if self.likes("refused", 0.03):
+            pragma = "#pragma ccc for variable\n"
+        return self.loop(scope, depth, pragma)
+
+    def loop(self, scope: Scope, depth: int, pragma: str, size: int = 2) -> Stmt:
+        """A loop of a few turns, of one of several shapes."""
         name = self.fresh("j")
         inner = scope.declare(name, "u")
-        count = self.value(scope, "u")
-        body = self.block(inner, 2, depth, "cb" if self.chance(0.3) else "")
-        shape = self.below(4)
-        binds = (name,)
-        if shape == 0:
-            text = f"{{\nunsigned {name} = $0 & 127;\nwhile ({name}) {{\n{name} >>= 1;\n@0\n}}\n}}"
-        elif shape == 1:
-            text = f"{{\nunsigned {name} = $0 % 7;\ndo @0 while ({name}-- > 0);\n}}"
-        else:
-            pragma = "#pragma ccc for variable\n" if self.daring and self.chance(0.5) else ""
-            text = f"{pragma}for (unsigned {name} = 0; {name} < $0 % 9; ++{name}) @0"
-        return Stmt(text, (count,), (body,), binds=binds)
+        jumps = "cb" if self.likes("jumps", 0.3) else ""
+        body = self.block(inner, size, depth, jumps)
+        text = _LOOPS[self.below(len(_LOOPS))].format(j=name, pragma=pragma)
+        parts = [self.value(scope, "u")]
+        if "$1" in text:
+            parts.append(self.condition(inner))
+        return Stmt(text, tuple(parts), (body,), binds=(name,))
 
-    def switch(self, scope: Scope, depth: int) -> Stmt:
-        """A switch, large enough for a jump table now and then."""
-        cases = 2 + self.below(6)
-        bodies = tuple(self.block(scope, 1, depth) for _ in range(cases + 1))
-        lines = [f"case {k}: @{k}" + (" break;" if self.chance(0.8) else "") for k in range(cases)]
-        lines.append(f"default: @{cases}")
-        pragma = "#pragma ccc switch\n" if self.daring and self.chance(0.5) else ""
-        text = f"{pragma}switch ($0 % {cases + 1}u) {{\n" + "\n".join(lines) + "\n}"
-        return Stmt(text, (self.value(scope, "u"),), bodies)
+    def switch(self, scope: Scope, case: Callable[[], Block], pragma: str = "") -> Stmt:
+        """A switch. Dense cases become a jump table now and then, sparse ones compares."""
+        cases = 2 + min(self.below(9), self.below(9))
+        sparse = self.chance(0.3)
+        values = sorted(self.random.sample(range(90 if sparse else cases + 2), cases))
+        lines: list[str] = []
+        bodies: list[Block] = []
+        for value in values:
+            labels = f"case {value}:"
+            if value + 1 not in values and self.chance(0.1):
+                labels += f" case {value + 1}:"
+            if self.chance(0.07):
+                lines.append(f"{labels} break;")
+                continue
+            end = " break;" if self.chance(0.8) else ""
+            lines.append(f"{labels} @{len(bodies)}{end}")
+            bodies.append(case())
+        if self.chance(0.7):
+            place = len(lines) if self.chance(0.8) else self.below(len(lines))
+            lines.insert(place, f"default: @{len(bodies)} break;")
+            bodies.append(case())
+        modulus = 97 if sparse and self.chance(0.5) else values[-1] + 2
+        text = f"{pragma}switch ($0 % {modulus}u) {{\n" + "\n".join(lines) + "\n}"
+        return Stmt(text, (self.value(scope, "u"),), tuple(bodies))
 
     def array(self, out: list[Stmt], scope: Scope) -> Scope:
         """Add a small array of the thread's own."""
@@ -202,86 +284,3 @@ class Writer:
         text = f"unsigned {name}[{size}];\nfor (int j = 0; j < {size}; ++j) {name}[j] = $0 * j;"
         out.append(Stmt(text, (self.value(scope, "u"),), declares=(name,)))
         return scope.extend(Form("u", f"{name}[$0 & {size - 1}]", "u", 10, (name,)))
-
-    # -- iterations and paths -------------------------------------------------------------------
-
-    def iteration(self, scope: Scope) -> list[Stmt]:
-        """The body of an annotated loop, with one to three paths."""
-        out: list[Stmt] = []
-        if self.chance(0.15):
-            form = Form("u", f"y[{self.slot} * 3 + {self.below(3)}]", "", 6, self.slot_names)
-            scope = scope.extend(form)
-        if self.daring and self.chance(0.15):
-            out.append(self._daring(scope))
-        scope = self.data(out, scope, self.slot_names[0])
-        for _ in range(self.below(3)):
-            scope = self.declare(out, scope)
-        if self.daring and self.chance(0.3):
-            scope = self.array(out, scope)
-        for _ in range((1, 1, 1, 1, 2, 3)[self.below(6)]):
-            scope = self._between(out, scope)
-            out.append(self.path(scope, 2))
-        if self.chance(0.6):
-            out += self.block(scope, 2, 1)
-        return out
-
-    def _between(self, out: list[Stmt], scope: Scope) -> Scope:
-        """What stands before a path."""
-        what = self.random.random()
-        if what < 0.15 and self.may_continue:
-            out.append(Stmt("if ($0) continue;", (self.condition(scope),)))
-        elif what < 0.22 and self.may_break:
-            out.append(Stmt("if ($0) break;", (self.condition(scope),)))
-        elif what < 0.4:
-            scope = self.declare(out, scope)
-        elif what < 0.6:
-            out += self.block(scope, 2, 1)
-        return scope
-
-    def path(self, scope: Scope, depth: int) -> Stmt:
-        """An annotated branch."""
-        condition = self.condition(scope)
-        pragma = "#pragma ccc if" + (f" prob(1.0/{2 + self.below(8)})" if self.chance(0.2) else "")
-        arm = self._arm(scope, depth)
-        what = self.random.random()
-        if what < 0.5:
-            one = Stmt(f"{pragma}\nif ($0) @0", (condition,), (arm,))
-        elif what < 0.65:
-            bodies = (arm, self._arm(scope, depth))
-            one = Stmt(f"{pragma}\nif ($0) @0 else @1", (condition,), bodies)
-        elif what < 0.75:
-            arms = (arm, self._arm(scope, 1), self._arm(scope, 1))
-            conditions = (condition, self.condition(scope))
-            one = Stmt(f"{pragma}\nif ($0) @0 else if ($1) @1 else @2", conditions, arms)
-        else:
-            one = Stmt(f"{pragma}\nif ($0) @0", (condition,), (arm,))
-            before = self.block(scope, 1, 0) if self.chance(0.5) else ()
-            after = self.block(scope, 1, 0) if self.chance(0.3) else ()
-            one = Stmt("if ($0) @0", (self.condition(scope),), ((*before, one, *after),))
-        return one
-
-    def _arm(self, scope: Scope, depth: int) -> Block:
-        jumps = "c" if self.may_continue and self.chance(0.2) else ""
-        body = list(self.block(scope, 3, depth, jumps))
-        if self.daring and self.chance(0.35):
-            body.append(self._daring(scope, inside=True))
-        if self.daring and depth > 0 and self.chance(0.2):
-            body.insert(self.below(len(body)), self.path(scope, depth - 1))
-        return tuple(body)
-
-    def _daring(self, scope: Scope, inside: bool = False) -> Stmt:
-        """What a path is left alone for."""
-        if inside and self.chance(0.4):
-            word = "break" if self.may_break and self.chance(0.5) else "return"
-            return Stmt(f"if ($0) {word};", (self.condition(scope),))
-        parts = (self.value(scope, "u"),)
-        slot = f"y[{self.slot} * 3]"
-        forms = (
-            f"{slot} = __shfl_sync({LANE}, $0, l & 31);",
-            f"{slot} = __ballot_sync({LANE}, $0 & 1);",
-            f"__syncwarp({LANE});",
-            f"{{\nunsigned own = $0;\nf_put(&own, {slot});\n{slot} = own;\n}}",
-            f"f_put(&{slot}, $0);",
-            "__threadfence_block();",
-        )
-        return Stmt(forms[self.below(len(forms))], parts, names=self.slot_names)

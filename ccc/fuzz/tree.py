@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from random import Random
 
 from ccc.equivalence import Launch
+from ccc.fuzz.functions import called, own
 
 TYPES = {
     "u": "unsigned",
     "i": "int",
     "l": "unsigned long long",
+    "q": "long long",
     "h": "unsigned short",
+    "s": "short",
     "b": "bool",
     "f": "float",
     "d": "double",
@@ -31,7 +35,13 @@ TRIPS = 8
 LOOPS = 3
 """The most annotated loops of a kernel: each has slots of its own in the outputs."""
 
-_HOLE = re.compile(r"([$@])(\d)")
+BLOCKS = (
+    (32, 1, 1), (33, 1, 1), (1, 1, 1), (64, 1, 1), (100, 1, 1), (96, 1, 1), (128, 1, 1),
+    (256, 1, 1), (16, 6, 1), (5, 4, 3), (8, 8, 2), (64, 1, 1), (128, 1, 1),
+)  # fmt: skip
+
+HOLE = re.compile(r"([$@])(\d+)")
+"""Where a template holds one of its parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +54,7 @@ class Expr:
     names: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return _HOLE.sub(lambda hole: str(self.parts[int(hole[2])]), self.form)
+        return HOLE.sub(lambda hole: str(self.parts[int(hole[2])]), self.form)
 
     def closed(self, visible: frozenset[str]) -> bool:
         """Whether all variables are among the visible ones."""
@@ -67,7 +77,7 @@ class Stmt:
             number = int(hole[2])
             return str(self.exprs[number]) if hole[1] == "$" else braces(self.bodies[number])
 
-        return _HOLE.sub(fill, self.form)
+        return HOLE.sub(fill, self.form)
 
     def closed(self, visible: frozenset[str]) -> bool:
         """Whether all variables are among the visible ones."""
@@ -91,6 +101,14 @@ def closed(block: Block, visible: frozenset[str]) -> bool:
     return True
 
 
+def walk(block: Block) -> Iterator[Stmt]:
+    """All statements of a block and of what is in them."""
+    for statement in block:
+        yield statement
+        for body in statement.bodies:
+            yield from walk(body)
+
+
 def braces(block: Iterable[Stmt]) -> str:
     """A block as text, indented; pragmas stay in the first column."""
     text = "\n".join(map(str, block))
@@ -100,15 +118,26 @@ def braces(block: Iterable[Stmt]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A kernel and how it is launched. ``high`` bounds the values of its input."""
+    """A kernel and how it is launched.
+
+    ``functions`` are device functions of its own. ``bound`` is the most threads that a block may
+    have, 0 if it does not say. ``high`` bounds the values of its input, ``data`` chooses them. With
+    ``template`` the body is a function template that is called twice. ``pragma`` stands before the
+    kernel; with ``one_task`` each thread has one task there, so that the grid must hold them all.
+    """
 
     body: Block
     grid: int
     block: tuple[int, int, int]
     n: int
-    bounded: bool = True
+    functions: Block = ()
+    bound: int = 0
     restrict: bool = False
+    template: bool = False
+    pragma: str = ""
+    one_task: bool = False
     high: int = 100
+    data: int = 0
 
     @property
     def threads(self) -> int:
@@ -122,90 +151,95 @@ class Kernel:
 
     def closed(self) -> bool:
         """Whether every variable is declared before it is used."""
-        return closed(self.body, frozenset(BUILT_IN))
+        functions = [name for function in self.functions for name in function.declares]
+        visible = frozenset((*BUILT_IN, *functions))
+        return closed(self.functions, frozenset(PARAMETERS)) and closed(self.body, visible)
 
     def run_line(self) -> str:
         """The launch, as :mod:`ccc.equivalence` reads it."""
         slots, threads = self.slots, self.threads * self.grid
+        places = LOOPS * slots * (2 if self.template else 1)
         shape = ",".join(map(str, self.block))
         return (
             f"grid={self.grid} block=({shape}) shared={4 * DYNAMIC_WORDS} "
             f"args=s32:{self.n} s32:{slots} u32[256]~0:{self.high} f32[256]~-2:2 "
-            f"u32[{3 * LOOPS * slots}]=7 u64[{LOOPS * slots}]=0 f32[{LOOPS * slots}]=0 "
-            f"u32[{4 * threads}]=0 u32[16]=0 u64[4]=0"
+            f"u32[{3 * places}]=7 u64[{places}]=0 f32[{places}]=0 f64[{places}]=0 "
+            f"u16[{places}]=0 u32[{4 * threads}]=0 u32[16]=0 u64[16]=0 f64[4]=0"
         )
 
     def launch(self) -> Launch:
         """The same, read."""
         return Launch.parse(self.run_line())
 
+    def variant(self, number: int) -> Kernel:
+        """The same code in another launch; number 0 is the kernel itself."""
+        if number == 0:
+            return self
+        random = Random(f"{number}/{self.block}/{self.n}")
+        most = self.bound or 1024
+        shapes = [shape for shape in (*BLOCKS, (512, 1, 1)) if math.prod(shape) <= most]
+        block = shapes[random.randrange(len(shapes))] if shapes else self.block
+        grid = (1, 2, 5, 12)[random.randrange(4)]
+        n = (31, 100, 500, 1500, 4000)[random.randrange(5)]
+        if self.one_task:
+            grid = -(-n // math.prod(block))
+        return replace(self, block=block, grid=grid, n=n, data=self.data + 10_007 * number)
+
     def cuda(self, name: str) -> str:
-        """The kernel's text, without the functions that it calls."""
-        limit = f"__launch_bounds__({self.threads}) " if self.bounded else ""
-        text = f'extern "C" __global__ void {limit}{name}(\n    {PARAMETERS}) '
-        text = text.replace("*", "*__restrict__ " if self.restrict else "*")
-        return text + braces([Stmt(PREAMBLE), *self.body])
+        """The kernel's text, without the functions of :mod:`ccc.fuzz.functions`."""
+        parts = [str(function) for function in self.functions]
+        limit = f"__launch_bounds__({self.bound}) " if self.bound else ""
+        head = f'{self.pragma}extern "C" __global__ void {limit}{name}(\n    {self.formal}) '
+        body = braces([Stmt(PREAMBLE), *self.body])
+        if not self.template and re.search(r"\b(MODE|T)\b", body):
+            body = braces([Stmt(TEMPLATE_WORDS), Stmt(PREAMBLE), *self.body])
+        if self.template:
+            template = "template <int MODE, typename T> __device__ __forceinline__ void "
+            parts.append(f"{template}f_body(\n    {self.formal}) {body}")
+            calls = ("0, unsigned", "1, unsigned long long")
+            body = braces(Stmt(f"f_body<{words}>({ARGUMENTS});") for words in calls)
+        return "\n".join([*parts, head + body])
+
+    @property
+    def formal(self) -> str:
+        """The parameters, as they are declared."""
+        text = FORMAL_PARAMETERS
+        return text.replace("*", "*__restrict__ ") if self.restrict else text
 
 
 DYNAMIC_WORDS = 32
 
-PARAMETERS = """int n, int slots, const unsigned *a, const float *b,
-    unsigned *y, unsigned long long *z, float *w, unsigned *t, unsigned *counters,
-    unsigned long long *sums"""
+FORMAL_PARAMETERS = """int n, int slots, const unsigned *a, const float *b,
+    unsigned *y, unsigned long long *z, float *w, double *e, unsigned short *o,
+    unsigned *t, unsigned *counters, unsigned long long *sums, double *totals"""
+
+PARAMETERS = tuple(re.findall(r"(\w+)(?=,|$)", FORMAL_PARAMETERS))
+"""The names of the kernel's parameters."""
+
+ARGUMENTS = ", ".join(PARAMETERS)
 
 PREAMBLE = """\
 const int size = blockDim.x * blockDim.y * blockDim.z, total = size * gridDim.x;
 const int l = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
 const int g = l + size * blockIdx.x;"""
 
-BUILT_IN = ("n", "slots", "size", "total", "l", "g")
-"""The variables that every kernel has."""
+TEMPLATE_WORDS = "constexpr int MODE = 0;\nusing T = unsigned;"
+"""What stands for the template's arguments where there is no template any more."""
 
-FUNCTIONS = {
-    "f_mix": "__device__ __noinline__ unsigned f_mix(unsigned p, unsigned q) {\n"
-    "    for (unsigned j = 0; j < (q & 7); ++j) p = p * 1664525u + (q >> j);\n"
-    "    return p ^ q;\n}",
-    "f_fold": "__device__ __forceinline__ unsigned f_fold(unsigned p, unsigned q) {\n"
-    "    return p > q ? p - q : (p ^ (q >> 3));\n}",
-    "f_root": "__device__ __noinline__ float f_root(float p, unsigned times) {\n"
-    "    float r = 1.0f;\n"
-    "    for (unsigned j = 0; j < times % 5; ++j) r = 0.5f * (r + fabsf(p) / r);\n"
-    "    return r;\n}",
-    "f_pick": "__device__ __noinline__ unsigned f_pick(unsigned p, unsigned q) {\n"
-    "    unsigned kept[6];\n"
-    "    for (unsigned j = 0; j < 6; ++j) kept[j] = p * j + q;\n"
-    "    return kept[(p ^ q) % 6];\n}",
-    "f_put": "__device__ __noinline__ void f_put(unsigned *p, unsigned q) { *p += q * 3; }",
-    "f_who": "__device__ __noinline__ unsigned f_who(unsigned p) { return p + threadIdx.x; }",
-    "f_lane": "__device__ __forceinline__ unsigned f_lane() {\n"
-    '    unsigned r;\n    asm volatile("mov.u32 %0, %%laneid;" : "=r"(r));\n    return r;\n}',
-    "f_below": "__device__ __forceinline__ unsigned f_below() {\n"
-    '    unsigned r;\n    asm("mov.u32 %0, %%lanemask_lt;" : "=r"(r));\n    return r;\n}',
-    "f_carry": "__device__ __forceinline__ unsigned f_carry(unsigned p, unsigned q) {\n"
-    "    unsigned r;\n"
-    '    asm("{ .reg .u32 c; add.cc.u32 c, %1, %2; addc.u32 %0, c, %2; }"\n'
-    '        : "=r"(r) : "r"(p), "r"(q));\n    return r;\n}',
-}
-"""Device functions that kernels may call."""
+BUILT_IN = (*PARAMETERS, "size", "total", "l", "g")
+"""The variables that every kernel has."""
 
 HEAD = "extern __shared__ unsigned dynamic[];\n"
 
 
 def source(kernels: Iterable[tuple[str, Kernel]]) -> str:
-    """One file of several kernels under the names given.
-
-    Each has functions of its own: what nvcc makes of a function depends on all who call it.
-    """
-    texts = [_with_functions(name, kernel) for name, kernel in kernels]
+    """One file of several kernels under the names given."""
+    texts = []
+    for name, kernel in kernels:
+        text = kernel.cuda(name)
+        texts.append(own("".join(f"{part}\n" for part in (*called(text), text)), name))
     head = [HEAD] if any("dynamic[" in text for text in texts) else []
     return "\n".join([*head, *texts])
-
-
-def _with_functions(name: str, kernel: Kernel) -> str:
-    text = kernel.cuda(name)
-    called = [body for function, body in FUNCTIONS.items() if f"{function}(" in text]
-    whole = "".join(f"{part}\n" for part in (*called, text))
-    return re.sub(r"\bf_(\w+)\(", rf"{name}_\1(", whole)
 
 
 def case(kernel: Kernel, remark: str = "") -> str:

@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from ccc.errors import Span
 
 MARKER_PREFIX = "// ccc."
-KINDS = ("loop", "for", "while", "variable", "recursion", "then", "else", "case")
+WHOLE_KERNEL = ("grid_stride",)
+KINDS = ("loop", "for", "while", "variable", "recursion", "then", "else", "case", *WHOLE_KERNEL)
 """``loop`` stands before an annotated loop; ``for``, ``while`` and ``variable`` first in the body
 of one; ``recursion`` first in a function that calls itself; ``then`` and ``else`` in the arms of an
-annotated branch, ``case`` in those of a switch."""
+annotated branch, ``case`` in those of a switch. Those of ``WHOLE_KERNEL`` stand anywhere in it."""
 DIRECTIVES = {"then": "if", "else": "if", "case": "switch", "variable": "for variable"}
 """The directive that makes a marker, where it has another name."""
 

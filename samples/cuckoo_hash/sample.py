@@ -15,6 +15,15 @@ from ccc.errors import CccError
 
 SIZES = {"gpu": 100_000_000, "emulator": 40_000}
 BLOCK = 256
+BLOCKS = (64, 128, 256)
+RIVALS = {
+    "loop merging": ("rivals/loop_merging.cu", ()),
+    "refill at 1 idle lane": ("rivals/refill.cu", ("-DIDLE=1",)),
+    "refill at 8 idle lanes": ("rivals/refill.cu", ("-DIDLE=8",)),
+    "collection by hand, shared": ("rivals/collection.cu", ("-DSHARED",)),
+    "collection by hand, registers": ("rivals/collection.cu", ()),
+}
+PAPER = 1.20
 LOAD = 0.9
 EMPTY = np.uint64(0xFFFFFFFF_FFFFFFFF)
 FORMS = ("loop", "recursive")

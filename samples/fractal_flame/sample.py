@@ -15,8 +15,16 @@ from ccc.errors import CccError
 # Without it, ptxas may fuse a multiplication and an addition in one version and not in the
 # other, so that last bits differ.
 OPTIONS = ("-fmad=false",)
-SIZES = {"gpu": 100_000_000, "emulator": 100_000}
+SIZES = {"gpu": 100_000_000, "paper": 10_000_000, "emulator": 100_000}
 BLOCK = 256
+BLOCKS = (64, 128, 256)
+RIVALS = {
+    "collection by hand, 3 variations": ("rivals/collection.cu", ("-DCOLLECTED=0x0e0",)),
+    "collection by hand, 6 variations": ("rivals/collection.cu", ("-DCOLLECTED=0x2f4",)),
+    "collection by hand, all variations": ("rivals/collection.cu", ("-DCOLLECTED=0x3ff",)),
+    "grouping": ("rivals/grouping.cu", ()),
+}
+PAPER = 3.08
 STEPS = 5
 VARIATIONS = 10
 REACH = 3.0

@@ -19,6 +19,20 @@ from ccc.errors import CccError
 OPTIONS = ("-fmad=false",)
 SIZES = {"gpu": 1200, "emulator": 60}
 BLOCK = 128
+BLOCKS = (64, 128)
+RIVALS = {
+    "sub-warp 4": ("rivals/sub_warp.cu", ("-DWIDTH=4",)),
+    "sub-warp 8": ("rivals/sub_warp.cu", ("-DWIDTH=8",)),
+    "sub-warp 16": ("rivals/sub_warp.cu", ("-DWIDTH=16",)),
+    "sub-warp 32": ("rivals/sub_warp.cu", ("-DWIDTH=32",)),
+    "loop merging": ("rivals/loop_merging.cu", ()),
+    "refill at 1 idle lane": ("rivals/refill.cu", ("-DIDLE=1",)),
+    "refill at 8 idle lanes": ("rivals/refill.cu", ("-DIDLE=8",)),
+    "refill at 16 idle lanes": ("rivals/refill.cu", ("-DIDLE=16",)),
+    "collection by hand, shared": ("rivals/collection.cu", ("-DSHARED",)),
+    "collection by hand, registers": ("rivals/collection.cu", ()),
+    "collection by hand, registers, counter": ("rivals/collection.cu", ("-DCOUNTER",)),
+}
 SAMPLES = 16
 MOST_BOUNCES = 50
 DIFFUSE, METAL, GLASS = range(3)

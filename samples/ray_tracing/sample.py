@@ -14,6 +14,15 @@ from ccc.errors import CccError
 OPTIONS = ("-fmad=false",)
 SIZES = {"gpu": 4096, "emulator": 192}
 BLOCK = 256
+BLOCKS = (64, 128, 256)
+RIVALS = {
+    "iteration delaying, 16 lanes": ("rivals/iteration_delaying.cu", ("-DWAITING=16",)),
+    "iteration delaying, 24 lanes": ("rivals/iteration_delaying.cu", ("-DWAITING=24",)),
+    "iteration delaying, 32 lanes": ("rivals/iteration_delaying.cu", ("-DWAITING=32",)),
+    "collection by hand, queue": ("rivals/collection.cu", ()),
+    "collection by hand, merge": ("rivals/collection.cu", ("-DMERGE",)),
+}
+PAPER = 1.38
 SPHERES = 80
 CHECKED = 1 << 16
 """At most about as many pixels are computed again by ``check``."""

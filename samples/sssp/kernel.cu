@@ -4,6 +4,8 @@
 // Bit v of `mask` is set where the cost of vertex v fell in the round before. Costs are read from
 // one array and offered in another, so that no vertex sees a cost of its own round.
 
+#include "settle.cuh"
+
 extern "C" __global__ void __launch_bounds__(256)
 relax(int vertices, const unsigned* __restrict__ mask, const int* __restrict__ indptr,
       const int* __restrict__ indices, const int* __restrict__ weights,
@@ -20,22 +22,6 @@ relax(int vertices, const unsigned* __restrict__ mask, const int* __restrict__ i
             #pragma ccc for variable
             for (int e = indptr[v]; e < end; ++e)
                 atomicMin(&offers[indices[e]], cost + weights[e]);
-        }
-    }
-}
-
-// Takes over what was offered, and sets the bits of `mask`, all 0 before. *changed becomes 1 if
-// there was any.
-extern "C" __global__ void __launch_bounds__(256)
-settle(int vertices, const int* __restrict__ offers, int* costs, unsigned* mask, int* changed)
-{
-    const int stride = gridDim.x * blockDim.x;
-
-    for (int v = blockIdx.x * blockDim.x + threadIdx.x; v < vertices; v += stride) {
-        if (offers[v] < costs[v]) {
-            costs[v] = offers[v];
-            atomicOr(&mask[v >> 5], 1u << (v & 31));
-            *changed = 1;
         }
     }
 }

@@ -15,8 +15,23 @@ from numpy.typing import NDArray
 from ccc.errors import CccError
 from ccc.graphs import read_graph, rmat
 
-SIZES = {"gpu": 20, "emulator": 13}
+SIZES = {"gpu": 20, "paper": 22, "emulator": 13}
 BLOCK = 256
+BLOCKS = (64, 128, 256)
+RIVALS = {
+    "sub-warp 2": ("rivals/sub_warp.cu", ("-DWIDTH=2",)),
+    "sub-warp 4": ("rivals/sub_warp.cu", ("-DWIDTH=4",)),
+    "sub-warp 8": ("rivals/sub_warp.cu", ("-DWIDTH=8",)),
+    "sub-warp 16": ("rivals/sub_warp.cu", ("-DWIDTH=16",)),
+    "sub-warp 32": ("rivals/sub_warp.cu", ("-DWIDTH=32",)),
+    "engaging the warp": ("rivals/engagement.cu", ()),
+    "collection and engagement": ("rivals/engagement.cu", ("-DCOLLECT",)),
+    "loop merging": ("rivals/loop_merging.cu", ()),
+    "collection by hand, queue": ("rivals/collection.cu", ()),
+    "collection by hand, merge": ("rivals/collection.cu", ("-DMERGE",)),
+    "nested collection by hand": ("rivals/collection.cu", ("-DNESTED",)),
+}
+PAPER = 1.09
 HEAVIEST = 10
 UNREACHED = np.iinfo(np.int32).max
 

@@ -1,0 +1,88 @@
+"""Warp execution efficiency of what was timed: from whoever can count active lanes here.
+
+The emulator counts whenever it runs something. A GPU does not, so that the original and ccc's form
+are run once more where lanes are counted: by ``SOURCES``, the first that works. Each takes the
+sample and tasks, and gives the efficiency of each task's annotated kernels, launches weighted by
+their instructions; a lane that a predicate switches off is not active.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+
+from ccc import toolchain
+from ccc.bench import ncu
+from ccc.bench.measuring import Step
+from ccc.bench.ncu import Task
+from ccc.bench.results import CCC, ORIGINAL, Entry, Treatment
+from ccc.bench.treatments import Subject
+from ccc.errors import CccError
+from ccc.measure import EMULATED_ARCH, Emulator, Recorder
+from ccc.sample import Sample
+
+
+def fill(entries: Sequence[Entry], subject: Subject, step: Step) -> list[str]:
+    """Put the efficiency into the original and ccc's treatment of entries that have none.
+
+    Args:
+        entries: of the subject's sample.
+        subject: what they were measured with.
+        step: is told what goes on.
+
+    Returns:
+        Why sources could not be used.
+    """
+    missing: list[tuple[Entry, Treatment]] = [
+        (entry, entry[label])
+        for entry in entries
+        for label in (ORIGINAL, CCC)
+        if label in entry and entry[label].efficiency is None
+    ]
+    if not missing:
+        return []
+    tasks = [_task(entry, treatment, subject) for entry, treatment in missing]
+    failures = []
+    for name, source in SOURCES.items():
+        try:
+            with step(f"counting active lanes by {name}"):
+                found = source(subject.sample, tasks)
+        except CccError as error:
+            failures.append(f"{name}: {error.message}")
+            continue
+        for (entry, treatment), efficiency in zip(missing, found, strict=True):
+            treatment.efficiency = efficiency
+            entry.efficiency_source = name
+        break
+    return failures
+
+
+def _task(entry: Entry, treatment: Treatment, subject: Subject) -> Task:
+    return Task(
+        ptx=subject.ptx[treatment.label],
+        inputs=entry.inputs,
+        configuration=treatment.configuration,
+        kernels=tuple(kernel.name for kernel in treatment.kernels),
+        launches=sum(kernel.launches for kernel in treatment.kernels),
+    )
+
+
+def emulated(sample: Sample, tasks: Sequence[Task]) -> list[float]:
+    """Count on the emulator, at the sample's size for it."""
+    device = Emulator(EMULATED_ARCH, "lockstep", toolchain.find().bin / "ptxas")
+    load = functools.lru_cache(maxsize=None)(device.load)
+    found = []
+    for task in tasks:
+        inputs = task.inputs.sized(sample.sizes[device.kind]).make(sample)
+        recorder = Recorder(load(task.ptx))
+        sample.run(recorder, device.put(inputs))
+        counts = [one.measured for one in recorder.launches if one.kernel in task.kernels]
+        slots = 32 * sum(one.instructions for one in counts)
+        found.append(sum(one.thread_instructions for one in counts) / slots if slots else 1.0)
+    return found
+
+
+SOURCES: Mapping[str, Callable[[Sample, Sequence[Task]], list[float]]] = {
+    "ncu": ncu.count,
+    "the emulator, at its own sizes": emulated,
+}

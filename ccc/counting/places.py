@@ -1,0 +1,140 @@
+"""Where to count: blocks cut to that purpose, paths found in them, and lanes that stay together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from ccc.analysis.cfg import EXIT
+from ccc.analysis.facts import Facts
+from ccc.ir.edit import add_block, make_explicit, retarget, substitute
+from ccc.ir.nodes import Block, Function, Instruction
+from ccc.ptx.opcodes import Effect
+
+
+@dataclass(slots=True)
+class Point:
+    """Where lanes may have come together or parted: behind ``after``, or at the top of a block.
+
+    ``count`` instructions follow that the same lanes run.
+    """
+
+    after: Instruction | None = None
+    count: int = 0
+
+
+def prepare(function: Function) -> set[Instruction]:
+    """Cut blocks so that whole ones can be counted; returns the instructions that count.
+
+    Blocks end at guarded branches, all jumps are explicit, and each way to a block that only
+    returns has such a block of its own: with counting code in it, lanes that leave early would wait
+    there for the others, who may wait for them to have left.
+    """
+    _end_blocks_at_branches(function)
+    counted = set(function.instructions)
+    make_explicit(function)
+    return counted | _part_returns(function)
+
+
+def leaves(instruction: Instruction) -> bool:
+    """Whether lanes leave the function there."""
+    return bool(instruction.effects & (Effect.RETURN | Effect.EXIT))
+
+
+def extent(entry: str, is_loop: bool, facts: Facts) -> tuple[set[str], bool]:
+    """The blocks of a path, as ``ccc.analysis.regions`` has them, and whether they are a loop.
+
+    Args:
+        entry: the path's first block.
+        is_loop: whether the annotation speaks of a loop; nvcc may have unrolled it.
+        facts: of the function.
+    """
+    around = [loop for loop in facts.loops if entry in loop.blocks]
+    if is_loop and around and around[0].header == entry:
+        return set(around[0].blocks), True
+    tree = facts.dominators
+    limits = around[0].blocks if around else set(facts.graph) - {EXIT}
+    return {label for label in limits if tree.dominates(entry, label)}, False
+
+
+def find_points(
+    regions: Mapping[str, object], facts: Facts, counted: Collection[Instruction]
+) -> dict[str, list[Point]]:
+    """The points of each block that control can reach; the first is its top.
+
+    Args:
+        regions: for each of these blocks, what its instructions are counted for.
+        facts: of the function.
+        counted: the instructions that count.
+    """
+    found = {label: _points(facts.blocks[label], counted) for label in regions}
+    depth = {label: len(facts.dominators.chain(label)) for label in regions}
+    for label in sorted(regions, key=lambda label: -depth[label]):
+        sources = list(facts.graph.predecessors(label))
+        if len(sources) != 1 or label == facts.entry or len(list(facts.graph[sources[0]])) != 1:
+            continue
+        if regions[sources[0]] == regions[label]:  # the same lanes run both
+            found[sources[0]][-1].count += found[label][0].count
+            found[label][0].count = 0
+    return found
+
+
+def _points(block: Block, counted: Collection[Instruction]) -> list[Point]:
+    points = [Point()]
+    for instruction in block.instructions:
+        if _gathers(instruction):
+            points.append(Point(instruction))
+        points[-1].count += instruction in counted
+    return points
+
+
+def _gathers(instruction: Instruction) -> bool:
+    """Whether lanes that came apart wait for one another here.
+
+    Those that must not have come apart (``.aligned``) do not.
+    """
+    meets = instruction.effects & (Effect.COLLECTIVE | Effect.BARRIER)
+    words = instruction.modifiers
+    return bool(meets) and "sync" in words and "aligned" not in words
+
+
+def _end_blocks_at_branches(function: Function) -> None:
+    """A block of its own for what only those lanes run that a guarded branch leaves behind."""
+    blocks = []
+    for block in function.blocks:
+        blocks.append(block)
+        while place := _behind_first_branch(blocks[-1]):
+            statements = blocks[-1].statements
+            blocks.append(Block(function.fresh_label("rest"), statements[place:], named=False))
+            del statements[place:]
+    function.blocks = blocks
+
+
+def _behind_first_branch(block: Block) -> int:
+    """The place behind a branch that another instruction follows; 0 if there is none."""
+    places = [k for k, one in enumerate(block.statements) if isinstance(one, Instruction)]
+    branches = [k for k, i in zip(places, block.instructions, strict=True) if i.is_terminator]
+    return branches[0] + 1 if branches and branches[0] != places[-1] else 0
+
+
+def _part_returns(function: Function) -> set[Instruction]:
+    """Give each way to a block that only returns such a block of its own; returns what is new."""
+    new: set[Instruction] = set()
+    for block in [block for block in function.blocks if _only_returns(block)]:
+        sources = [source for source in function.blocks if _leads_to(function, source, block.label)]
+        for source in sources[1:]:
+            copy = add_block(function, "return")
+            copy.statements = [substitute(i, {}, {}) for i in block.instructions]
+            new.update(copy.instructions)
+            retarget(function, source, block.label, copy.label)
+    return new
+
+
+def _only_returns(block: Block) -> bool:
+    instructions = list(block.instructions)
+    return len(instructions) == 1 and leaves(instructions[0]) and instructions[0].guard is None
+
+
+def _leads_to(function: Function, block: Block, label: str) -> bool:
+    names = [s.name for i in block.instructions if i.is_terminator for s in i.symbols()]
+    return any(label == name or label in function.targets.get(name, ()) for name in names)

@@ -1,0 +1,49 @@
+"""Device functions that random kernels call."""
+
+from __future__ import annotations
+
+import re
+
+FUNCTIONS = {
+    "f_mix": "__device__ __noinline__ unsigned f_mix(unsigned p, unsigned q) {\n"
+    "    for (unsigned j = 0; j < (q & 7); ++j) p = p * 1664525u + (q >> j);\n"
+    "    return p ^ q;\n}",
+    "f_fold": "__device__ __forceinline__ unsigned f_fold(unsigned p, unsigned q) {\n"
+    "    return p > q ? p - q : (p ^ (q >> 3));\n}",
+    "f_root": "__device__ __noinline__ float f_root(float p, unsigned times) {\n"
+    "    float r = 1.0f;\n"
+    "    for (unsigned j = 0; j < times % 5; ++j) r = 0.5f * (r + fabsf(p) / r);\n"
+    "    return r;\n}",
+    "f_pick": "__device__ __noinline__ unsigned f_pick(unsigned p, unsigned q) {\n"
+    "    unsigned kept[6];\n"
+    "    for (unsigned j = 0; j < 6; ++j) kept[j] = p * j + q;\n"
+    "    return kept[(p ^ q) % 6];\n}",
+    "f_put": "__device__ __noinline__ void f_put(unsigned *p, unsigned q) { *p += q * 3; }",
+    "f_who": "__device__ __noinline__ unsigned f_who(unsigned p) { return p + threadIdx.x; }",
+    "f_lane": "__device__ __forceinline__ unsigned f_lane() {\n"
+    '    unsigned r;\n    asm volatile("mov.u32 %0, %%laneid;" : "=r"(r));\n    return r;\n}',
+    "f_below": "__device__ __forceinline__ unsigned f_below() {\n"
+    '    unsigned r;\n    asm("mov.u32 %0, %%lanemask_lt;" : "=r"(r));\n    return r;\n}',
+    "f_carry": "__device__ __forceinline__ unsigned f_carry(unsigned p, unsigned q) {\n"
+    "    unsigned r;\n"
+    '    asm("{ .reg .u32 c; add.cc.u32 c, %1, %2; addc.u32 %0, c, %2; }"\n'
+    '        : "=r"(r) : "r"(p), "r"(q));\n    return r;\n}',
+    "f_any": "template <typename T> __device__ __forceinline__ T f_any(T p, T q) {\n"
+    "    return p < q ? q - p : p * q + T(1);\n}",
+}
+"""By name; each is free of undefined behaviour whatever it is given."""
+
+_CALL = re.compile(r"\bf_(\w+)([(<])")
+
+
+def called(text: str) -> list[str]:
+    """The functions above that a text calls."""
+    return [body for name, body in FUNCTIONS.items() if re.search(rf"\b{name}[(<]", text)]
+
+
+def own(text: str, name: str) -> str:
+    """A text with the functions in it named after its kernel.
+
+    What nvcc makes of a function depends on all who call it, so no two kernels share one.
+    """
+    return _CALL.sub(rf"{name}_\1\2", text)

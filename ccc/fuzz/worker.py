@@ -1,0 +1,64 @@
+"""The process that :mod:`ccc.fuzz.device` starts: runs one file of kernels on a GPU.
+
+Says before each launch which it is, and afterwards what is wrong; a line of JSON each.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from ccc import gpu, toolchain
+from ccc.equivalence import Launch, difference
+from ccc.errors import CccError
+
+VERSIONS = ("original", "transformed")
+
+
+def main(folder: str, first: int) -> int:
+    """Run the kernels from number ``first`` on. A fault of the device ends the process."""
+    device = gpu.Device(toolchain.find().bin / "ptxas")
+    modules = [
+        device.load(Path(folder, f"{name}.ptx").read_text(encoding="utf-8")) for name in VERSIONS
+    ]
+    work = json.loads(Path(folder, "work.json").read_text(encoding="utf-8"))
+    for number, kernel in enumerate(work[first:], first):
+        for place, (text, data) in enumerate(kernel["launches"]):
+            launch = Launch.parse(text)
+            memory = []
+            for version, module in zip(VERSIONS, modules, strict=True):
+                say("launch", kernel=number, launch=place, version=version)
+                try:
+                    memory.append(_run(device, module, kernel["name"], launch, data))
+                except Exception as error:  # a fault leaves the device unusable for this process
+                    say("failure", kind=type(error).__name__, detail=str(error))
+                    return 1
+            wrong = difference(*memory)
+            if wrong:
+                again = _run(device, modules[0], kernel["name"], launch, data)
+                ordered = difference(memory[0], again) is None
+                say("failure", kind="memory" if ordered else "order", detail=wrong)
+                break
+    say("end")
+    return 0
+
+
+def say(what: str, **words: Any) -> None:
+    """Write one line."""
+    print(json.dumps({"is": what, **words}), flush=True)
+
+
+def _run(device: gpu.Device, module: gpu.Module, name: str, launch: Launch, data: int) -> list[Any]:
+    put = device.put({str(n): value for n, value in enumerate(launch.arguments(data))})
+    function = module.get_function(name)
+    function(launch.grid, launch.block, tuple(put.values()), shared_mem=launch.shared)
+    return list(device.get(put).values())
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1], int(sys.argv[2])))
+    except CccError as problem:
+        sys.exit(str(problem))

@@ -1,0 +1,6 @@
+// run: grid=4 block=64 args=s32:200 u32[256]~0:100 u32[256]=0
+#pragma ccc grid_stride
+extern "C" __global__ void k(int n, const unsigned *x, unsigned *y) {
+    int i = threadIdx.x + blockIdx.x * blockDim.x;
+    if (i < n) y[i] = __shfl_xor_sync(~0u, x[i], 1);
+}

@@ -1,0 +1,56 @@
+"""A stand-in for CuPy's half of ``ccc.raw``: modules run on the emulator, arrays are NumPy's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ccc import gpu
+from ccc.emulator import Module
+
+
+class Kernel:
+    """What ``cupy.RawKernel`` is to ``ccc.raw``."""
+
+    num_regs = 32
+    attributes: dict[str, int] = {"num_regs": 32}  # noqa: RUF012 - never written
+
+    def __init__(self, kernel: Any):
+        self.kernel = kernel
+        self.shared_size_bytes = 0
+        self.max_dynamic_shared_size_bytes = 48 * 1024
+        self.preferred_shared_memory_carveout = -1
+        self.launches: list[dict[str, Any]] = []
+
+    def __call__(self, grid: Any, block: Any, args: Any, **options: Any) -> None:
+        self.launches.append(options)
+        self.kernel(grid, block, args, shared_mem=options["shared_mem"])
+
+
+class RawModule:
+    """What ``cupy.RawModule`` is to ``ccc.raw``; machine code is run as the PTX beside it."""
+
+    def __init__(self, path: str, cooperative: bool):
+        self.path = Path(path)
+        self.cooperative = cooperative
+        self.module = Module(self.path.with_suffix(".ptx").read_text())
+
+    def get_function(self, name: str) -> Kernel:
+        return Kernel(self.module.get_function(name))
+
+    def get_global(self, name: str) -> Any:
+        return self.module.get_global(name)
+
+
+def install(patch: pytest.MonkeyPatch, cache: Path) -> None:
+    """Put the stand-in in the place of CuPy, with one device of compute capability 9.0."""
+    patch.setenv("CCC_CACHE_DIR", str(cache))
+    patch.setattr(gpu, "require", lambda: None)
+    patch.setattr(gpu, "current_device", lambda: 0)
+    patch.setattr(gpu, "arch", lambda: "90")
+    patch.setattr(gpu, "raw_module", RawModule)
+    patch.setattr(
+        gpu, "compiler_options", lambda options, *_: ("--std=c++17", *options, "-ftz=true")
+    )

@@ -1,0 +1,83 @@
+"""Every reason that the source has for leaving an annotation alone, by its syntax trees."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FILES = (
+    *sorted(ROOT.glob("ccc/analysis/*.py")),
+    *sorted(ROOT.glob("passes/*.py")),
+    *(ROOT / name for name in ("ccc/compiler.py", "ccc/cost.py", "ccc/parse/body.py")),
+)
+CALLED = {"Refused": 0, "_refuse_all": 1}
+"""What is called with a reason, and which argument that is."""
+FUNCTIONS = ("_reason", "limits")
+"""Functions that return reasons, or raise errors that become one."""
+NOT_SHOWN = frozenset({"not collected"})
+"""Of paths that have another reason already."""
+
+
+def templates() -> dict[str, str]:
+    """Patterns that the reasons match, with the file that each is from.
+
+    What to do may follow a reason, after a semicolon: that is not part of the pattern.
+    """
+    found = {}
+    for path in FILES:
+        tree = ast.parse(path.read_text())
+        for node in _reasons(tree):
+            text = _pattern(node, _constants(tree))
+            if re.search(r"[a-z]{3}", text) and text not in NOT_SHOWN:
+                found[text] = str(path.relative_to(ROOT))
+    return found
+
+
+def _constants(tree: ast.Module) -> dict[str, ast.expr]:
+    """The values of a module's constants."""
+    plain = [node for node in tree.body if isinstance(node, ast.Assign)]
+    return {ast.unparse(target): node.value for node in plain for target in node.targets}
+
+
+def _reasons(tree: ast.Module) -> Iterator[ast.expr]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            names = [argument.id for argument in node.args if isinstance(argument, ast.Name)]
+            if called in CALLED:
+                yield node.args[CALLED[called]]
+            elif "NotRepresentable" in names:
+                yield node.args[0]
+        elif isinstance(node, ast.Assign):
+            if any(isinstance(t, ast.Attribute) and t.attr == "reason" for t in node.targets):
+                yield node.value
+        elif isinstance(node, ast.FunctionDef) and node.name in FUNCTIONS:
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Return) and inner.value:
+                    yield inner.value
+                elif isinstance(inner, ast.Raise) and isinstance(inner.exc, ast.Call):
+                    yield inner.exc.args[0]
+
+
+def _pattern(node: ast.expr, constants: dict[str, ast.expr]) -> str:
+    """A pattern of a string's beginning, up to a semicolon."""
+    text = "".join(_parts(node, constants)).partition(";")[0]
+    return re.sub(r"(\.\+)+$", "", text)
+
+
+def _parts(node: ast.expr, constants: dict[str, ast.expr]) -> Iterator[str]:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield re.escape(node.value)
+    elif isinstance(node, ast.JoinedStr):
+        for value in node.values:
+            yield from _parts(value, constants)
+    elif isinstance(node, ast.BinOp):
+        yield from _parts(node.left, constants)
+        yield from _parts(node.right, constants)
+    elif isinstance(node, ast.Name) and node.id in constants:
+        yield from _parts(constants[node.id], constants)
+    else:
+        yield ".+"

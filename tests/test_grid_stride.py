@@ -1,0 +1,211 @@
+"""``ccc grid_stride``: which launched blocks work, and that every block's work is done once."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ccc import cost, nvcc, toolchain
+from ccc.compiler import transform
+from ccc.emulator import Module
+from ccc.errors import CccError, Span
+from ccc.ir.edit import Emitter
+from ccc.ir.nodes import Address, Block, Register
+from ccc.parse import parse_function, parse_module
+from ccc.passes.virtual_grid import Room, resident
+from ccc.printer import print_function
+
+HEADER = ".version 8.0\n.target sm_90\n.address_size 64\n"
+MARKER = "// ccc.grid_stride 1 k.cu:3:1 schedule="
+
+
+def kernel(body: str, schedule: str = "static", target: str = "sm_90") -> str:
+    """A marked kernel whose parameter is in ``%rd0``; it has ``%r``, ``%rd`` and ``%p``."""
+    return f"""{HEADER.replace("sm_90", target)}
+.visible .entry k(.param .u64 out)
+{{
+.reg .b32 %r<30>; .reg .b64 %rd<9>; .reg .pred %p<9>;
+{MARKER}{schedule.replace(":", "=3A")}
+ld.param.u64 %rd0, [out];
+{body}
+ret;
+}}
+"""
+
+
+COORDINATES = """
+mov.u32 %r1, %ctaid.x; mov.u32 %r4, %nctaid.x;
+mov.u32 %r2, %ctaid.y; mov.u32 %r5, %nctaid.y;
+mov.u32 %r3, %ctaid.z;
+mad.lo.u32 %r2, %r3, %r5, %r2;
+mad.lo.u32 %r1, %r2, %r4, %r1;
+"""
+COUNT = """
+mov.u32 %r6, %ntid.x; mov.u32 %r7, %tid.x;
+mad.lo.u32 %r7, %r1, %r6, %r7;
+mad.wide.u32 %rd1, %r7, 4, %rd0;
+red.global.add.u32 [%rd1], 1;
+"""
+ONLY_X = "mov.u32 %r1, %ctaid.x;"
+
+GRIDS = [(1,), (5,), (50,), (3, 7), (1, 9, 2), (9, 1, 3), (1, 1, 11), (2, 3, 5), (4, 4, 4)]
+
+
+@pytest.mark.parametrize("schedule", ["static", "dynamic", "dynamic:1", "dynamic:3"])
+@pytest.mark.parametrize("multiprocessors", [None, 3])
+def test_the_work_of_every_block_is_done_once(schedule: str, multiprocessors: int | None) -> None:
+    threads = 33
+    for body, grid in itertools.product((COORDINATES, ONLY_X), GRIDS):
+        text = kernel(body + COUNT, schedule)
+        # With so many registers, four blocks are resident on a multiprocessor.
+        done = transform(text, multiprocessors=multiprocessors, registers={"k": 255})
+        x, y, z = (*grid, 1, 1)[:3]
+        seen = np.zeros((x if body is ONLY_X else x * y * z, threads), np.uint32)
+        Module(done.ptx).get_function("k")(grid, (threads,), (seen,), schedule=1)
+        times = y * z if body is ONLY_X else 1
+        assert (seen == times).all(), (grid, body)
+
+
+@pytest.mark.parametrize(("schedule", "working"), [("static", 4), ("dynamic:3", 17)])
+def test_how_many_launched_blocks_work(schedule: str, working: int) -> None:
+    done = transform(kernel(COORDINATES + COUNT, schedule), registers={"k": 255})
+    seen = np.zeros((50, 64), np.uint32)
+    counters = Module(done.ptx).get_function("k")((50,), (64,), (seen,))
+    lines = done.ptx.splitlines()
+    once = next(n for n, text in enumerate(lines, 1) if "[out]" in text)
+    assert counters.lines["<ptx>", once].instructions == 2 * working  # warps
+
+
+def count_resident(room: Room, threads: int, shared: int) -> int:
+    """What the code that :func:`resident` emits computes, on a device with one multiprocessor."""
+    (piece,) = parse_module(kernel("")).functions
+    function = parse_function(piece)
+    emit = Emitter(function, Block("start", named=False), Span())
+    one = emit.define("mov.u32", "b32", 1)
+    found = resident(emit, room, one)
+    last = function.blocks[-1]
+    last.statements[-1:-1] = emit.block.statements
+    emit = Emitter(function, Block("store", named=False), Span())
+    emit.emit("st.global.u32", Address(Register("%rd0", "b64")), found)
+    last.statements[-1:-1] = emit.block.statements
+    out = np.zeros(1, np.uint32)
+    run = Module(HEADER + print_function(function)).get_function("k")
+    run((1,), (threads,), (out,), shared_mem=shared)
+    return int(out[0])
+
+
+@pytest.mark.parametrize("arch", ["sm_75", "sm_86", "sm_90"])
+@pytest.mark.parametrize("registers", [16, 40, 255])
+def test_resident_blocks_are_counted_as_the_occupancy_calculator_does(
+    arch: str, registers: int
+) -> None:
+    limits = cost.limits(arch)
+    warps = min(limits.threads // 32, cost.warps_with_registers(registers))
+    room = Room(None, warps, limits)
+    for threads, shared in itertools.product((1, 33, 128, 1000), (0, 5_000, 48_000)):
+        expected = cost.occupancy(arch, registers, shared, threads).blocks
+        assert count_resident(room, threads, shared) == max(expected, 1), (threads, shared)
+
+
+def report(text: str, **options: Any) -> dict[str, Any]:
+    (one,) = transform(text, **options).report["kernels"]
+    (record,) = one["paths"]
+    found: dict[str, Any] = record
+    return found
+
+
+def test_the_report_says_what_the_resident_blocks_are_counted_with() -> None:
+    found = report(kernel(COORDINATES + COUNT), multiprocessors=132, registers={"k": 40})
+    assert (found["directive"], found["line"], found["applied"]) == ("grid_stride", 3, True)
+    assert (found["schedule"], found["chunk"], found["barrier"]) == ("static", None, None)
+    assert found["resident"] == {
+        "multiprocessors": 132,
+        "blocks": 32,
+        "warps": 48,
+        "shared_bytes": 228 * 1024,
+        "shared_bytes_reserved": 1024,
+        "shared_bytes_step": 128,
+    }
+
+
+MANY_REGISTERS = """
+#pragma ccc grid_stride
+__global__ void __launch_bounds__(128, 1) k(const float *x, float *y) {
+    int i = threadIdx.x + blockIdx.x * blockDim.x;
+    float a[96];
+    for (int j = 0; j < 96; ++j) a[j] = x[i + j * 1000];
+    for (int j = 0; j < 96; ++j) y[i + j * 1000] = a[j] * a[95 - j];
+}
+"""
+
+
+def test_registers_limit_the_resident_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CCC_CACHE_DIR", str(tmp_path))
+    try:
+        toolchain.find()
+    except CccError as error:
+        pytest.skip(error.message)
+    (found,) = nvcc.compile(MANY_REGISTERS).report["kernels"][0]["paths"]
+    warps = cost.warps_with_registers(found["registers_after"])
+    assert warps < 32
+    assert found["resident"]["warps"] == warps
+
+
+def test_a_given_chunk_needs_no_count() -> None:
+    found = report(kernel(COUNT, "dynamic:7"))
+    assert (found["schedule"], found["chunk"], found.get("resident")) == ("dynamic", 7, None)
+
+
+def test_an_architecture_that_is_not_known() -> None:
+    found = report(kernel(COUNT, target="sm_61"))
+    assert not found["applied"]
+    assert 'unknown architecture "sm_61"' in found["reason"]
+
+
+def test_nothing_is_repeated_twice() -> None:
+    once = transform(kernel(COORDINATES + COUNT)).ptx
+    assert MARKER not in once
+    assert transform(once).ptx == once
+
+
+def test_parameters_are_read_once_and_what_is_not_set_is_zero() -> None:
+    body = "mov.u32 %r1, %ctaid.x; setp.gt.u32 %p1, %r1, 3; @%p1 mov.u32 %r2, 7;\n"
+    text = transform(kernel(body + "@%p1 exit; st.global.u32 [%rd0], %r2;")).ptx
+    before, _, loop = text.partition("// ccc.for 1")
+    assert "[out]" in before
+    assert "[out]" not in loop
+    assert loop.split("\n")[1].strip() == "mov.b32 %r2, 0;"
+    assert "exit" not in text
+
+
+def test_what_is_read_before_it_is_set_stays_where_it_is() -> None:
+    body = "add.u32 %r3, %r2, 1; mov.u32 %r2, 5; st.global.u32 [%rd0], %r2;"
+    out = np.zeros(1, np.uint32)
+    Module(transform(kernel(body)).ptx).get_function("k")((3,), (1,), (out,))
+    assert out[0] == 5
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("mov.u16 %h1, %ctaid.x;", "in 16 bits"),
+        ("@%p1 bar.sync 0;", "others wait for all (PTX line 10: @%p1 bar.sync 0;)"),
+        ("mbarrier.init.shared.b64 [%rd0], 1;", "works asynchronously"),
+        ("mov.u32 %r1, %clusterid.x;", "it means blocks of the hardware"),
+        ("griddepcontrol.wait;", "works asynchronously"),
+        ("frobnicate.b32 %r1, %r2;", "the opcode frobnicate.b32 is not known"),
+    ],
+)
+def test_what_is_left_alone(body: str, reason: str) -> None:
+    text = kernel(body).replace(".reg .pred", ".reg .b16 %h<3>; .reg .pred")
+    done = transform(text)
+    assert done.ptx == text
+    (record,) = done.report["kernels"][0]["paths"]
+    assert reason in record["reason"]
+    assert done.diagnostics[0].startswith("k.cu:3:1: warning: kernel left as it was: ")
