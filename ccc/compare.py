@@ -83,7 +83,9 @@ def run(args: argparse.Namespace) -> int:
     device = choose_device(args.device, args.arch, args.schedule, ptxas)
     size = sample.sizes[device.kind] if args.size is None else args.size
     with step("compiling"):
-        compiled = nvcc.compile(sample.kernel, args.arch or device.arch, sample.options)
+        compiled = nvcc.compile(
+            sample.kernel, args.arch or device.arch, sample.options, dynamic_shared=0
+        )
         versions = {"original": compiled.original, "ccc": compiled.ptx}
         modules = {name: device.load(ptx) for name, ptx in versions.items()}
     with step("making the inputs"):

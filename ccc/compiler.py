@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from ccc.parse import NotRepresentable, parse_function, parse_module, parse_vari
 from ccc.passes import PIPELINE
 from ccc.pipeline import Kernel, KernelRecord, PathRecord, make_pass
 from ccc.printer import print_function
+from ccc.ptx.opcodes import Effect
 from ccc.version import VERSION
 
 DEBUG = "the code is compiled for the debugger (-G), whose tables describe it as it is"
@@ -46,6 +47,7 @@ def transform(
     strict: bool = False,
     max_block: int | None = None,
     discipline: str = "auto",
+    dynamic_shared: int | None = None,
     multiprocessors: int | None = None,
     registers: Mapping[str, int] | None = None,
     print_after: Sequence[str] = (),
@@ -61,7 +63,10 @@ def transform(
         filename: what to call it in messages.
         strict: raise instead of warning when a path is left as it was.
         max_block: the most threads that a block will have, if the kernel does not say.
-        discipline: ``queue``, ``merge`` or ``auto``.
+        discipline: ``cases``, ``queue``, ``merge`` or ``auto``.
+        dynamic_shared: the most bytes of dynamic shared memory that a launch asks for, if a kernel
+            uses any. Without it such kernels are left alone: with the stack they might have more
+            than a launch gets.
         multiprocessors: how many the device has; without it, kernels ask the device.
         registers: how many a thread of each kernel takes, by name, as far as that is known.
         print_after: names of passes.
@@ -75,7 +80,9 @@ def transform(
         return Transformed(ptx, {"version": VERSION, "kernels": []})
     module = parse_module(ptx, filename)
     result = Transformed(ptx, {"version": VERSION, "kernels": []})
-    shared = _module_shared_bytes(module)
+    shared = [v for v in parse_variables(module) if v.space == "shared"]
+    open_ended = {v.name for v in shared if v.bytes is None}
+    static_shared = sum(v.bytes or 0 for v in shared)
     target = re.search(r"^\s*\.target\s+(\w+)([^\n]*)", ptx, re.MULTILINE)
     arch, others = target.groups() if target else ("", "")
     load = _loader(module)
@@ -91,8 +98,10 @@ def transform(
             continue
         verify(function)
         facts = Facts(function, callees)
-        kernel = Kernel(function, facts, shared, max_block=max_block, arch=arch, load=load)
+        kernel = Kernel(function, facts, static_shared, max_block=max_block, arch=arch, load=load)
         kernel.registers = known.get(function.name)
+        if any(map(open_ended.__contains__, _names(function, load))):
+            kernel.dynamic_shared_bytes = dynamic_shared
         if re.search(r"\bdebug\b", others):
             _refuse_all(kernel, DEBUG)
         if not off and _run_passes(kernel, options, print_after, result):
@@ -139,8 +148,17 @@ def _loader(module: Module) -> Callable[[str], Function | None]:
     return load
 
 
-def _module_shared_bytes(module: Module) -> int:
-    return sum(v.bytes or 0 for v in parse_variables(module) if v.space == "shared")
+def _names(function: Function, load: Callable[[str], Function | None]) -> Iterator[str]:
+    """The names of what a function uses, itself or in the functions that it calls."""
+    seen, worklist = {function.name}, [function]
+    while worklist:
+        for instruction in worklist.pop().instructions:
+            for symbol in instruction.symbols():
+                yield symbol.name
+                called = load(symbol.name) if instruction.effects & Effect.CALL else None
+                if called is not None and called.name not in seen:
+                    seen.add(called.name)
+                    worklist.append(called)
 
 
 def _run_passes(

@@ -66,6 +66,12 @@ def _max_block(command: Command, value: str) -> Command:
     return _set(max_block=int(value))(command, value)
 
 
+def _dynamic_shared(command: Command, value: str) -> Command:
+    if not (value.isascii() and value.isdigit()):
+        raise UsageError(f"--ccc-dynamic-shared={value}: a number of bytes is wanted")
+    return _set(dynamic_shared=int(value))(command, value)
+
+
 def _discipline(command: Command, value: str) -> Command:
     if value not in DISCIPLINES:
         known = " or ".join(DISCIPLINES)
@@ -105,6 +111,9 @@ OPTIONS = {
         "leave the markers in the PTX and transform nothing", _set(mark_only=True)
     ),
     "--ccc-max-block": _Option("no block has more than N threads", _max_block, "N"),
+    "--ccc-dynamic-shared": _Option(
+        "no launch asks for more than N bytes of dynamic shared memory", _dynamic_shared, "N"
+    ),
     "--ccc-discipline": _Option("when saved tasks run", _discipline, "|".join(DISCIPLINES)),
     "--ccc-multiprocessors": _Option(
         "the device has N of them; else it is asked (for ccc grid_stride)", _multiprocessors, "N"

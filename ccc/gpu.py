@@ -240,8 +240,8 @@ class Function:
         shared_mem: int = 0,
     ) -> Timing:
         """Launch: ``cupy.RawKernel``'s arguments. Does not wait for the kernel to end."""
-        if shared_mem > 48 * cost.KB:  # more than this has to be asked for
-            self._kernel.max_dynamic_shared_size_bytes = shared_mem
+        if shared_mem and shared_mem + self._kernel.shared_size_bytes > 48 * cost.KB:
+            self._kernel.max_dynamic_shared_size_bytes = shared_mem  # it has to be asked for
         self._device.hold()
         start = self._device.event()
         self._kernel(grid, block, args, shared_mem=shared_mem)

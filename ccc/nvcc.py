@@ -72,7 +72,11 @@ def run(
 
 
 def compile(  # noqa: A001 - the name that users see, as ccc.compile
-    source: str | Path, arch: str = "sm_90", options: Sequence[str] = ()
+    source: str | Path,
+    arch: str = "sm_90",
+    options: Sequence[str] = (),
+    *,
+    dynamic_shared: int | None = None,
 ) -> Compiled:
     """Compile annotated CUDA to PTX, with and without our pass.
 
@@ -80,6 +84,8 @@ def compile(  # noqa: A001 - the name that users see, as ccc.compile
         source: a path, or CUDA text, which holds a newline.
         arch: the architecture, as nvcc's ``-arch`` takes it.
         options: further options for nvcc.
+        dynamic_shared: the most bytes of dynamic shared memory that a launch asks for; not known
+            without it.
 
     Raises:
         CccError: no nvcc, an error in the source, or an annotation that is wrong.
@@ -98,7 +104,9 @@ def compile(  # noqa: A001 - the name that users see, as ccc.compile
             return text.replace(path, shown), outcome
 
         with ThreadPoolExecutor() as pool:
-            transformed = pool.submit(ptx, "transformed.ptx", Settings(measure=True))
+            transformed = pool.submit(
+                ptx, "transformed.ptx", Settings(measure=True, dynamic_shared=dynamic_shared)
+            )
             plain = pool.submit(ptx, "original.ptx", Settings(off=True))
             text, outcome = transformed.result()
             original, _ = plain.result()

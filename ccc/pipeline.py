@@ -50,6 +50,7 @@ class Kernel:
     """One function on its way through the pipeline.
 
     ``static_shared_bytes`` is what the module's shared variables take besides the function's own;
+    ``dynamic_shared_bytes`` the most that a launch asks for, None if that is not known;
     ``max_block`` the largest block size the user vouches for, None if he did not say. ``arch`` is
     what the code is for; ``registers`` how many a thread takes, where the assembler has told;
     ``load`` gives another function of the file, None if the file lacks it.
@@ -58,6 +59,7 @@ class Kernel:
     function: Function
     facts: Facts
     static_shared_bytes: int = 0
+    dynamic_shared_bytes: int | None = 0
     shared_limit: int = DEFAULT_SHARED_BYTES
     max_block: int | None = None
     arch: str = ""

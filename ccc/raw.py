@@ -164,6 +164,8 @@ class RawModule:
         if text is None and self._suffix in (*_CUDA, ".ptx"):
             text = _read(self.file_path or "")
         settings = replace(self._command.settings, measure=True)
+        if settings.dynamic_shared is None:  # a launch makes room for what it asks for
+            settings = replace(settings, dynamic_shared=0)
         if self._suffix in _CUDA and text is not None:
             given = tuple(self._command.arguments)
             return Request(

@@ -48,6 +48,7 @@ class Settings:
     strict: bool = False
     max_block: int | None = None
     discipline: str | None = None
+    dynamic_shared: int | None = None
     multiprocessors: int | None = None
     print_after: tuple[str, ...] = ()
     profile: str | None = None
@@ -75,12 +76,9 @@ class Settings:
         Not ``strict``: it would stop at the first path, and the user wants to see them all.
         """
         options: dict[str, Any] = {"print_after": self.print_after}
-        if self.max_block is not None:
-            options["max_block"] = self.max_block
-        if self.discipline is not None:
-            options["discipline"] = self.discipline
-        if self.multiprocessors is not None:
-            options["multiprocessors"] = self.multiprocessors
+        for name in ("max_block", "discipline", "dynamic_shared", "multiprocessors"):
+            if (value := getattr(self, name)) is not None:
+                options[name] = value
         if self.profile is not None:
             options |= {"profile": self.profile, "off": self.off}
         return options

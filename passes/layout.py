@@ -23,6 +23,10 @@ MANY = 4
 """From so many paths on, ``cases`` costs less than serving one after the other. On an H200, with
 arms of 256 fused multiplications and additions, two arms cost 0.99 ms more than no divergence at
 all would, against 0.61 ms in a row (268 million iterations, 2026-11-20)."""
+DYNAMIC = (
+    "the kernel has dynamic shared memory, and with the stack it might be more than a launch gets; "
+    "say with --ccc-dynamic-shared=N how many bytes a launch asks for at most"
+)
 ALIGNMENT = 16
 TOP_BYTES = 4
 
@@ -80,6 +84,10 @@ def lay_out(
     Returns:
         None where something does not fit: the reason is then in its record.
     """
+    if kernel.dynamic_shared_bytes is None:
+        for record in records:
+            record.reason = DYNAMIC
+        return None
     paths = [record.path for record in records]
     possible = [d for d in DISCIPLINES if d != "cases" or exclude_one_another(paths)]
     chosen = [wanted] if wanted in possible else possible
@@ -172,9 +180,9 @@ def _warps(kernel: Kernel) -> int:
 
 
 def _used(kernel: Kernel) -> int:
-    """The bytes of static shared memory that the kernel has already."""
+    """The bytes of shared memory that the kernel has already."""
     own = sum(v.bytes or 0 for v in kernel.function.variables if v.space == "shared")
-    return kernel.static_shared_bytes + own
+    return kernel.static_shared_bytes + (kernel.dynamic_shared_bytes or 0) + own
 
 
 def _room(kernel: Kernel) -> int:

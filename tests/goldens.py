@@ -75,6 +75,7 @@ class Golden:
             self.before,
             filename=self.path.name,
             discipline=self.options.get("discipline", "auto"),
+            dynamic_shared=int(self.options.get("dynamic_shared", 0)) or None,
             max_block=int(self.options["max_block"]) if "max_block" in self.options else None,
             registers={"k": int(self.options["registers"])} if "registers" in self.options else {},
         )

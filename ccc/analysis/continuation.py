@@ -6,6 +6,7 @@ the path makes, that rest is the task's *continuation*.
 
 from __future__ import annotations
 
+from ccc.analysis.callees import callee
 from ccc.analysis.facts import Facts
 from ccc.analysis.memory import conflict, touches_local
 from ccc.analysis.paths import Path, Refused, at, instructions_of
@@ -45,6 +46,12 @@ def choose_continuation(path: Path, inner: frozenset[str], facts: Facts) -> None
         raise Refused(
             "what follows the loop in the iteration would have to run with its tasks, a few lanes "
             "at a time, and holds a loop itself"
+        )
+    knowing = (i for i in instructions_of(path.rest, facts) if facts.callees.knows_its_lane(i))
+    if (call := next(knowing, None)) is not None:
+        raise Refused(
+            "the rest of the iteration would have to run with the path, but calls "
+            f"{callee(call)}, which reads a register such as %tid.x; declare it __forceinline__"
         )
     tainted = facts.local_addresses
     if any(touches_local(i, tainted) for i in instructions_of(path.rest, facts)):

@@ -54,7 +54,9 @@ def prepare(sample: Sample, device: Device) -> Subject:
     if sample.bound is not None:
         others[BOUND] = sample.bound
     with ThreadPoolExecutor() as pool:
-        own = pool.submit(nvcc.compile, sample.kernel, device.arch, sample.options)
+        own = pool.submit(
+            nvcc.compile, sample.kernel, device.arch, sample.options, dynamic_shared=0
+        )
         jobs = {
             label: pool.submit(nvcc.plain, version.source, device.arch, version.options)
             for label, version in others.items()

@@ -1,0 +1,12 @@
+// run: grid=2 block=64 shared=256 args=s32:800 u32[800]~0:1000 u32[800]=0
+// Dynamic shared memory of which nobody says how much there may be.
+extern __shared__ unsigned scratch[];
+extern "C" __global__ void k(int n, const unsigned *x, unsigned *y) {
+    scratch[threadIdx.x] = threadIdx.x * 5;
+    __syncthreads();
+#pragma ccc for
+    for (int i = threadIdx.x + blockIdx.x * blockDim.x; i < n; i += blockDim.x * gridDim.x) {
+#pragma ccc if
+        if (x[i] % 4 == 0) y[i] = scratch[x[i] % 64] + x[i];
+    }
+}
