@@ -57,6 +57,7 @@ _PATHS = {
     "recursion": ("body", ("function_definition",)),
 }
 _PLACES = {"for": ("body", _LOOPS), "grid_stride": ("body", ("function_definition",)), **_PATHS}
+_FLOATING = {b"float": "f", b"double": "d"}
 _IN_LOOPS = {"for": "for", "while": "while", "for variable": "variable"}
 _KERNEL = re.compile(rb"\b__global__\b|__attribute__\s*\(\(\s*global\s*\)\)")
 _NO_CODE = ("comment", "raw_string_literal", "raw_string_content")
@@ -357,7 +358,7 @@ class _Marking:
         statement = placed.statement
         assert statement is not None
         if placed.name in _IN_LOOPS:
-            inside = marker(_IN_LOOPS[placed.name])
+            inside = marker(_IN_LOOPS[placed.name]) + self._reduced(placed, annotation)
             return _wrap(statement, "body", inside) + self._before(placed, marker("loop"))
         if placed.name in ("recursion", "grid_stride"):
             return _wrap(statement, "body", marker(placed.name))
@@ -366,6 +367,23 @@ class _Marking:
         edits = _wrap(statement, "consequence", marker("then"))
         otherwise = statement.child_by_field_name("alternative")
         return edits + (_wrap(otherwise, "", marker("else")) if otherwise else [])
+
+    def _reduced(self, placed: _Placed, annotation: Annotation) -> bytes:
+        """Statements that say where the floating-point variables of reductions are.
+
+        Their sums depend on the order, so that only they may be added up in another one; integers
+        need no leave.
+        """
+        text = b""
+        for clause in filter(None, annotation.clauses.get("reduction", "").split(";")):
+            operation, _, names = clause.partition(":")
+            for name in names.split(","):
+                kind = _floating_type(placed.statement, name.encode())
+                if kind:
+                    made = Marker("reduced", annotation.id, annotation.span, {"by": operation})
+                    words = f'asm volatile("{made.text()} register=%0" :: "{kind}"({name}));'
+                    text += words.encode(errors="surrogateescape")
+        return text
 
     def _before(self, placed: _Placed, marker: bytes) -> list[_Edit]:
         """Braces around an annotated loop, with its ``loop`` marker first in them.
@@ -440,6 +458,32 @@ def _head_end(statement: Node, body: Node) -> int:
         return condition.end_byte
     heads = [n for n in statement.children if n.type in (")", "do", "else")]
     return max(n.end_byte for n in heads if n.end_byte <= body.start_byte)
+
+
+def _floating_type(statement: Node | None, name: bytes) -> str | None:
+    """What inline assembly calls the type of a variable, if that is ``float`` or ``double``."""
+    place = statement
+    while place is not None and place.parent is not None:
+        before = [node for node in place.parent.children if node.end_byte <= place.start_byte]
+        for node in reversed(before):
+            parameters = node.child_by_field_name("parameters")
+            for declaration in (node, *(parameters.children if parameters else ())):
+                if name in _declared(declaration):
+                    kind = declaration.child_by_field_name("type")
+                    return _FLOATING.get(kind.text or b"") if kind else None
+        place = place.parent
+    return None
+
+
+def _declared(declaration: Node) -> set[bytes]:
+    """The plain variables that a declaration declares: no pointers, no arrays."""
+    if declaration.type not in ("declaration", "parameter_declaration"):
+        return set()
+    found = declaration.children_by_field_name("declarator")
+    inner = (
+        d.child_by_field_name("declarator") if d.type == "init_declarator" else d for d in found
+    )
+    return {d.text or b"" for d in inner if d is not None and d.type == "identifier"}
 
 
 def _wrap(statement: Node, name: str, marker: bytes) -> list[_Edit]:

@@ -42,8 +42,26 @@ def find_accumulators(marker: Marker, loop: Loop, facts: Facts) -> tuple[Accumul
         if not any(register in other.registers for other in found):
             accumulator = _web(register, body)
             if accumulator is not None and accumulator.operation in operations:
-                found.append(accumulator)
+                named = accumulator.registers & _named(marker, accumulator.operation, loop, facts)
+                if accumulator.type[0] != "f" or named:
+                    found.append(accumulator)
     return tuple(found)
+
+
+def _named(marker: Marker, operation: str, loop: Loop, facts: Facts) -> set[Register]:
+    """The registers that hold the floating-point variables of a reduction.
+
+    Their order matters, so that another variable must not be taken for one of them.
+    """
+    names = {
+        note.clauses["register"]
+        for label in loop.blocks
+        for note in facts.blocks[label].markers
+        if note.kind == "reduced" and note.identifier == marker.identifier
+        if note.clauses.get("by") == operation
+    }
+    found = (facts.function.registers.find(name) for name in names)
+    return {register for register in found if register is not None}
 
 
 def _web(carried: Register, body: list[Instruction]) -> Accumulator | None:
