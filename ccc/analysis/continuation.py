@@ -68,14 +68,14 @@ def choose_continuation(path: Path, inner: frozenset[str], facts: Facts) -> None
         ],
         lambda sink: facts.liveness.live_in(sink) & mine, decide_sinks=bool(mine),
     )  # fmt: skip
-    if not path.accumulators and not any(_has_side_effect(i) for i in path.task.instructions):
-        raise Refused("its lane computes all of it for the next iteration, so that nothing is left")
     if path.gives_away:  # else the lane is through when it has given the task away
         path.owner = slice_region(
             region, facts.blocks, facts.reaching, [],
             lambda sink: facts.liveness.live_in(sink) - webs, decide_sinks=True,
         )  # fmt: skip
         _check_owner(path, facts)
+    if not path.accumulators and not any(_has_side_effect(i) for i in path.task.instructions):
+        raise Refused("its lane computes all of it for the next iteration, so that nothing is left")
 
 
 def _check_places(path: Path, facts: Facts) -> None:
