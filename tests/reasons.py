@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,19 +22,25 @@ NOT_SHOWN = frozenset({"not collected"})
 """Of paths that have another reason already."""
 
 
+@functools.cache
 def templates() -> dict[str, str]:
-    """Patterns that the reasons match, with the file that each is from.
+    """The reasons, with ``*`` for what differs, and the file that each is from.
 
-    What to do may follow a reason, after a semicolon: that is not part of the pattern.
+    What to do may follow a reason, after a semicolon: that is not part of it here.
     """
     found = {}
     for path in FILES:
         tree = ast.parse(path.read_text())
         for node in _reasons(tree):
-            text = _pattern(node, _constants(tree))
-            if re.search(r"[a-z]{3}", text) and text not in NOT_SHOWN:
+            text = _template(node, _constants(tree))
+            if re.search("[a-z]{3}", text) and text not in NOT_SHOWN:
                 found[text] = str(path.relative_to(ROOT))
     return found
+
+
+def matches(template: str, text: str) -> bool:
+    """Whether a text begins as the template says."""
+    return re.match(".+?".join(map(re.escape, template.split("*"))), text) is not None
 
 
 def _constants(tree: ast.Module) -> dict[str, ast.expr]:
@@ -62,15 +69,13 @@ def _reasons(tree: ast.Module) -> Iterator[ast.expr]:
                     yield inner.exc.args[0]
 
 
-def _pattern(node: ast.expr, constants: dict[str, ast.expr]) -> str:
-    """A pattern of a string's beginning, up to a semicolon."""
-    text = "".join(_parts(node, constants)).partition(";")[0]
-    return re.sub(r"(\.\+)+$", "", text)
+def _template(node: ast.expr, constants: dict[str, ast.expr]) -> str:
+    return "".join(_parts(node, constants)).partition(";")[0].rstrip("*: ")
 
 
 def _parts(node: ast.expr, constants: dict[str, ast.expr]) -> Iterator[str]:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        yield re.escape(node.value)
+        yield node.value
     elif isinstance(node, ast.JoinedStr):
         for value in node.values:
             yield from _parts(value, constants)
@@ -80,4 +85,4 @@ def _parts(node: ast.expr, constants: dict[str, ast.expr]) -> Iterator[str]:
     elif isinstance(node, ast.Name) and node.id in constants:
         yield from _parts(constants[node.id], constants)
     else:
-        yield ".+"
+        yield "*"

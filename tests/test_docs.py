@@ -1,0 +1,226 @@
+"""The documentation says what is: examples, reasons, options, links and generated pages."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import pages
+import pytest
+from doc_examples import FILE, Example, compile_together, facts, plain, read
+from emulating import needs_nvcc
+from goldens import Golden
+from reasons import matches, templates
+
+from ccc import cli, driver, source
+from ccc.emulator import Module
+from ccc.equivalence import Launch, difference, run
+from ccc.pipeline import Kernel, Pass, make_pass
+from ccc.pragmas import CLAUSES, DIRECTIVES
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+PAGE = DOCS / "annotations.md"
+LEFT_ALONE = "## When a branch is left alone"
+EXAMPLES = read(PAGE)
+COMPILED = [example for example in EXAMPLES if example.error is None]
+WRONG = [example for example in EXAMPLES if example.error is not None]
+SCHEDULES = ("lockstep", 1)
+
+Modules = tuple[Module, Module]
+
+
+def line_of(example: Example) -> str:
+    return f"line{example.line}"
+
+
+# Examples.
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Modules]:
+    """Each example's original and transformed module, by number; fills the examples in.
+
+    What is left alone is compiled once more, without its markers, which others need not wait for.
+    """
+    found: dict[int, Modules] = {}
+    for alone in (False, True):
+        group = [example for example in COMPILED if example.left_alone == alone]
+        both = compile_together(group, tmp_path_factory.mktemp("examples"))
+        modules = Module(both.original), Module(both.ptx)
+        found |= {example.number: modules for example in group}
+    return found
+
+
+@needs_nvcc
+@pytest.mark.parametrize("example", COMPILED, ids=line_of)
+@pytest.mark.usefixtures("compiled")
+def test_the_report_says_what_the_page_says(example: Example) -> None:
+    assert {record["line"] for record in example.records} == set(example.outcomes)
+    for line, outcome in example.outcomes.items():
+        records = [record for record in example.records if record["line"] == line]
+        if outcome["how"] == "applied":
+            assert all(record["applied"] for record in records), records
+            assert set((outcome["facts"] or "").split(", ")) - {""} <= facts(records), records
+        else:
+            assert all(record["reason"].startswith(outcome["text"]) for record in records), records
+
+
+@needs_nvcc
+@pytest.mark.parametrize("example", COMPILED, ids=line_of)
+@pytest.mark.usefixtures("compiled")
+def test_cccc_says_what_the_page_says(example: Example) -> None:
+    said = " ".join(example.diagnostics)
+    assert bool(said) == example.left_alone
+    if example.said:
+        assert plain(example.said) == plain(said)
+
+
+@needs_nvcc
+@pytest.mark.parametrize("example", COMPILED, ids=line_of)
+def test_an_example_does_what_it_does_without_ccc(
+    example: Example, compiled: dict[int, Modules]
+) -> None:
+    modules = compiled[example.number]
+    launch = Launch.parse(example.code.splitlines()[0])
+    pieces = modules[0].module.functions
+    name = example.kernel([piece.name for piece in pieces if piece.kind == "entry"])
+    expected, _ = run(modules[0], name, launch)
+    for schedule in SCHEDULES:
+        found, _ = run(modules[1], name, launch, schedule=schedule)
+        assert difference(expected, found) is None, schedule
+
+
+@pytest.mark.parametrize("example", WRONG, ids=line_of)
+def test_a_mistake_is_an_error(example: Example) -> None:
+    with pytest.raises(source.SourceError) as error:
+        source.mark(example.code, FILE)
+    assert error.value.message == example.error
+    assert str(error.value) == (example.said or "").rstrip("\n")
+
+
+def test_every_path_in_an_example_says_what_becomes_of_it() -> None:
+    paths = "|".join(name for name in DIRECTIVES if name != "for")
+    for example in EXAMPLES:
+        for number, line in enumerate(example.code.splitlines(), 1):
+            if re.search(rf"#pragma ccc ({paths})\b", line):
+                assert number in example.outcomes, f"{PAGE.name}:{example.line + number}"
+
+
+# Words, options, keys.
+
+
+def headings(page: Path) -> list[str]:
+    return re.findall(r"^#+ (.*)$", page.read_text(), re.M)
+
+
+def test_every_directive_and_clause_has_a_section() -> None:
+    titles = headings(PAGE)
+    assert {f"`ccc {name}`" for name in DIRECTIVES} <= set(titles)
+    for clause in CLAUSES:
+        assert any(f"`{clause}" in title for title in titles), clause
+
+
+def test_the_options_and_tools_are_those_that_there_are() -> None:
+    text = PAGE.read_text()
+    assert set(re.findall(r"`(--ccc-[a-z-]+)", text)) == set(driver.OPTIONS)
+    assert set(re.findall(r"^    ccc (\w+)", text, re.M)) == set(cli.TOOLS)
+
+
+@needs_nvcc
+@pytest.mark.usefixtures("compiled")
+def test_every_key_of_the_report_is_explained() -> None:
+    section = PAGE.read_text().partition("## The report")[2].partition(LEFT_ALONE)[0]
+    keys = {key for row in re.findall(r"^\| (`.*?) \|", section, re.M) for key in row.split(", ")}
+    found = {f"`{key}`" for example in COMPILED for record in example.records for key in record}
+    assert found == keys
+
+
+# Reasons.
+
+
+def rows() -> list[str]:
+    """The reasons in the tables of the page."""
+    tables = PAGE.read_text().partition(LEFT_ALONE)[2]
+    cells = re.findall(r"^\| (`.*?`) \| ", tables, re.M)
+    return [reason for cell in cells for reason in re.findall(r"`(.*?)`", cell)]
+
+
+def test_every_reason_of_the_source_is_in_the_tables() -> None:
+    for template, file in templates().items():
+        assert any(matches(template, row) for row in rows()), f"{file}: {template}"
+
+
+def test_every_reason_in_the_tables_is_in_the_source() -> None:
+    for row in rows():
+        assert any(matches(template, row) for template in templates()), row
+
+
+def test_every_reason_in_the_golden_files_is_in_the_tables() -> None:
+    known = [re.sub(r"\bNAME\b|\bN\b", "*", row) for row in rows()]
+    for path in (ROOT / "tests" / "errors").glob("*.ptx"):
+        for said in Golden.read(path).says:
+            reason = said.partition(" left as it was: ")[2]
+            assert any(matches(template, reason) for template in known), f"{path}: {reason}"
+
+
+# The design, the links and the pages that are made.
+
+
+def test_the_design_names_every_part() -> None:
+    text = (DOCS / "design.md").read_text()
+    packages = [f"ccc/{path.parent.name}/" for path in ROOT.glob("ccc/*/__init__.py")]
+    modules = [f"ccc/{path.name}" for path in ROOT.glob("ccc/*.py")]
+    passes = [path.name for path in ROOT.glob("passes/*.py")]
+    elsewhere = {"ccc/passes/", "ccc/grammars/", "ccc/__init__.py", "__init__.py"}
+    for name in {*packages, *modules, *passes} - elsewhere:
+        assert f"`{name}`" in text, name
+
+
+def test_the_example_of_a_pass_is_one() -> None:
+    text = (DOCS / "add-a-pass.md").read_text()
+    first = text.partition("**1.")[2].partition("**2.")[0]
+    code = textwrap.dedent("\n".join(re.findall(r"^    .*|^$", first, re.M)))
+    scope = {"ClassVar": ClassVar, "Kernel": Kernel, "Pass": Pass, "dataclass": dataclass}
+    exec(code, scope)
+    (kind,) = [one for one in scope.values() if isinstance(one, type) and Pass in one.__bases__]
+    assert make_pass(kind, {"limit": 7, "other": 1}) == kind(limit=7)
+
+
+def test_the_example_of_an_opcode_is_in_the_table() -> None:
+    (row,) = re.findall(r"^    (op\(.*\))$", (DOCS / "add-an-opcode.md").read_text(), re.M)
+    assert row in (ROOT / "ccc/ptx/opcodes.py").read_text().splitlines()
+
+
+def links() -> Iterator[tuple[Path, str]]:
+    for page in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))):
+        code = r"^```.*\n(?:.*\n)*?```$|^    .*$|`[^`\n]*`"
+        text = re.sub(code, "", page.read_text(), flags=re.M)
+        for target in re.findall(r"\]\(([^)\s]+)\)", text):
+            if "://" not in target:
+                yield page, target
+
+
+def anchor(title: str) -> str:
+    """The anchor that GitHub makes of a heading."""
+    return re.sub(r"[^\w\- ]", "", re.sub(r"\]\(.*?\)", "", title).lower()).replace(" ", "-")
+
+
+def test_links_lead_somewhere() -> None:
+    for page, target in links():
+        name, _, fragment = target.partition("#")
+        there = page.parent / name if name else page
+        assert there.exists(), f"{page.name}: {target}"
+        if fragment:
+            assert fragment in map(anchor, headings(there)), f"{page.name}: {target}"
+
+
+@pytest.mark.parametrize("name", pages.PAGES)
+def test_a_generated_page_is_up_to_date(name: str, bless: bool) -> None:
+    if bless:
+        pages.write(name)
+    assert (DOCS / name).read_text() == pages.PAGES[name](), f"python tests/pages.py writes {name}"
