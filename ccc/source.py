@@ -1,4 +1,4 @@
-"""Annotations -> markers: the one door to tree-sitter.
+"""Annotations -> markers.
 
     #pragma ccc if prob(1.0/8)
     if (hit) shade(ray);
@@ -14,7 +14,7 @@ Works on preprocessed text, where macros are expanded, and on a plain source fil
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,11 +22,23 @@ from typing import TYPE_CHECKING
 from ccc.errors import CccError, Span
 from ccc.ir.markers import Marker
 from ccc.linemap import LineMap
+from ccc.syntax import (
+    LOOPS,
+    bodies_of,
+    body_of,
+    closing_brace,
+    floating_type,
+    head_end,
+    identifiers_in,
+    is_in_kernel,
+    parse_cuda,
+    parts_of,
+    statement_at,
+)
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser, Tree
-
     from ccc.pragmas import Directive, Pragma
+    from ccc.syntax import Node
 
 _REST = rb"(?:\\\r?\n|[^\n])*"
 _PRAGMA = re.compile(rb"^([ \t]*)(#[ \t]*pragma[ \t]+ccc(?!\w))(" + _REST + rb")$", re.MULTILINE)
@@ -37,29 +49,15 @@ _STATEMENT_WORD = re.compile(rb"(?:\w+\s*:\s*|\[\[[^\]]*\]\]\s*)*(?:for|while|do
 _NOT_AT_RUN_TIME = re.compile(rb"if\s*(constexpr\b|!?\s*consteval\b)")
 _COMMENT = re.compile(rb"//.*|/\*.*?(?:\*/|$)", re.DOTALL)
 _CONDITIONAL = re.compile(rb"^[ \t]*#[ \t]*(?:if|el|endif)", re.MULTILINE)
-_TOKEN = re.compile(
-    rb"""//[^\n]*|/\*.*?\*/|R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|[{}]""",
-    re.DOTALL,
-)
-
-_LOOPS = ("for_statement", "for_range_loop", "while_statement", "do_statement")
-_WRAPPERS = (
-    "labeled_statement", "attributed_statement", "template_declaration", "linkage_specification",
-)  # fmt: skip
-_STATEMENTS = (
-    *_LOOPS, *_WRAPPERS, "if_statement", "switch_statement", "function_definition",
-)  # fmt: skip
 _PATHS = {
     "if": ("consequence", ("if_statement",)),
     "switch": ("body", ("switch_statement",)),
-    "while": ("body", _LOOPS),
-    "for variable": ("body", _LOOPS),
+    "while": ("body", LOOPS),
+    "for variable": ("body", LOOPS),
     "recursion": ("body", ("function_definition",)),
 }
-_PLACES = {"for": ("body", _LOOPS), "grid_stride": ("body", ("function_definition",)), **_PATHS}
-_FLOATING = {b"float": "f", b"double": "d"}
+_PLACES = {"for": ("body", LOOPS), "grid_stride": ("body", ("function_definition",)), **_PATHS}
 _IN_LOOPS = {"for": "for", "while": "while", "for variable": "variable"}
-_KERNEL = re.compile(rb"\b__global__\b|__attribute__\s*\(\(\s*global\s*\)\)")
 _NO_CODE = ("comment", "raw_string_literal", "raw_string_content")
 _REPARSED = 1 << 18  # bytes read again when the file around a statement cannot be understood
 
@@ -170,11 +168,11 @@ class _Placed:
     @property
     def body(self) -> tuple[int, int]:
         """The bytes of a loop's or a kernel's body; none of anything else."""
-        body = _body(self.statement, "body") if self.statement is not None else None
+        body = body_of(self.statement, "body") if self.statement is not None else None
         if self.statement is None or body is None:
             return 0, 0
-        is_loop = self.statement.type in _LOOPS
-        return _head_end(self.statement, body) if is_loop else body.start_byte, body.end_byte
+        is_loop = self.statement.type in LOOPS
+        return head_end(self.statement, body) if is_loop else body.start_byte, body.end_byte
 
     def inside(self, loop: _Placed) -> bool:
         """Whether this stands in the body of ``loop``."""
@@ -192,7 +190,7 @@ class _Marking:
         pragmas = list(_PRAGMA.finditer(code))
         self.ranges = self.lines.user_ranges([match.start(2) for match in pragmas])
         self.blank = _blanked(code, self.ranges)
-        self.tree = _parse(self.blank, self.ranges)
+        self.tree = parse_cuda(self.blank, self.ranges)
         self.pragmas = [match for match in pragmas if not self._in_comment(match)]
         self.unrolls = [m for r in self.ranges for m in _UNROLL.finditer(code, *r)]
         self.placed: list[_Placed] = []
@@ -241,7 +239,7 @@ class _Marking:
 
     def _statement(self, at: int) -> Node | None:
         """The outermost statement that begins at ``at``."""
-        found = _statement_at(self.tree.root_node, at)
+        found = statement_at(self.tree.root_node, at)
         if (found and not found.has_error) or not _STATEMENT_WORD.match(self.blank, at):
             return found
         # Something near by confused the parser: read from the statement on, by itself.
@@ -250,7 +248,7 @@ class _Marking:
             for start, end in self.ranges
             if end > at and start < at + _REPARSED
         ]
-        alone = _statement_at(_parse(self.blank, window).root_node, at)
+        alone = statement_at(parse_cuda(self.blank, window).root_node, at)
         return alone if alone and not (found and alone.has_error) else found
 
     def _misplaced(self, placed: _Placed) -> str | None:
@@ -259,7 +257,7 @@ class _Marking:
         if name not in _PLACES:
             return None
         part, types = _PLACES[name]
-        if statement is None or statement.type not in types or _body(statement, part) is None:
+        if statement is None or statement.type not in types or body_of(statement, part) is None:
             what = self.blank[placed.at : placed.at + 40].decode(errors="replace").split("\n")[0]
             found = f'before "{what.strip()}"' if what.strip() else "at the end"
             return (
@@ -268,7 +266,7 @@ class _Marking:
             )
         if any(p.name == name and p.at == placed.at for p in self.placed if p.id < placed.id):
             return f'"ccc {name}" is given twice for one statement; remove one of them'
-        if name == "grid_stride" and not _in_kernel(statement, self.blank):
+        if name == "grid_stride" and not is_in_kernel(statement, self.blank):
             return (
                 '"ccc grid_stride" stands before a function that is no kernel; '
                 "put it on the line before a __global__ function"
@@ -278,7 +276,7 @@ class _Marking:
         if constexpr := _NOT_AT_RUN_TIME.match(self.blank, statement.start_byte):
             word = constexpr[1].decode()
             return f'"if {word}" is no branch at run time; remove the annotation'
-        if not self._in_loop(placed) and _in_kernel(statement, self.blank):
+        if not self._in_loop(placed) and is_in_kernel(statement, self.blank):
             return (
                 f'"ccc {name}" must stand inside a loop marked "#pragma ccc for"; '
                 "mark the loop whose iterations are independent, "
@@ -295,13 +293,13 @@ class _Marking:
         statement = placed.statement
         if self.macros is None or statement is None or placed.name not in _PLACES:
             return None
-        bodies = _bodies(statement, _PLACES[placed.name][0])
+        bodies = bodies_of(statement, _PLACES[placed.name][0])
         cause = None
         for body in bodies:
-            used = {self.code[n.start_byte : n.end_byte].decode() for n in _identifiers(body)}
+            used = {self.code[n.start_byte : n.end_byte].decode() for n in identifiers_in(body)}
             hiding = sorted(used.intersection(self.macros))
             if body.type == "compound_statement":
-                if _closing_brace(self.blank, body.start_byte) != body.end_byte:
+                if closing_brace(self.blank, body.start_byte) != body.end_byte:
                     cause = "its braces do not match"
             elif hiding or body.has_error:
                 known = f'"{hiding[0]}" is a macro' if hiding else "the rest cannot be read"
@@ -312,7 +310,7 @@ class _Marking:
             cause = "#if cuts through it"
         if placed.name == "switch" and statement.has_error:
             cause = "its cases cannot be read"
-        if any(part.has_error for part in _parts(statement) if part not in bodies):
+        if any(part.has_error for part in parts_of(statement) if part not in bodies):
             cause = "its head cannot be read"
         return cause and (
             f"no preprocessor has read this text, and where the statement after "
@@ -378,7 +376,7 @@ class _Marking:
         for clause in filter(None, annotation.clauses.get("reduction", "").split(";")):
             operation, _, names = clause.partition(":")
             for name in names.split(","):
-                kind = _floating_type(placed.statement, name.encode())
+                kind = floating_type(placed.statement, name.encode())
                 if kind:
                     made = Marker("reduced", annotation.id, annotation.span, {"by": operation})
                     words = f'asm volatile("{made.text()} register=%0" :: "{kind}"({name}));'
@@ -415,123 +413,21 @@ class _Marking:
         return CccError(message, *self._position(match, before))
 
 
-def _parser() -> Parser:
-    import tree_sitter  # noqa: PLC0415 - only texts with annotations pay for it
-    import tree_sitter_cuda  # noqa: PLC0415
-
-    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_cuda.language()))
-
-
-def _parse(code: bytes, ranges: list[tuple[int, int]]) -> Tree:
-    """Parse only ``ranges`` of the code; offsets stay those of the whole."""
-    from tree_sitter import Range  # noqa: PLC0415
-
-    parser = _parser()
-    # Rows are not used, so that the offset serves as the column of row 0.
-    parser.included_ranges = [Range((0, start), (0, end), start, end) for start, end in ranges]
-    return parser.parse(code)
-
-
-def _statement_at(root: Node, at: int) -> Node | None:
-    node = root.descendant_for_byte_range(at, at + 1)
-    found = None
-    while node is not None and node.start_byte == at:
-        if node.type in _STATEMENTS:
-            found = node
-        node = node.parent
-    while found is not None and found.type in _WRAPPERS:
-        found = found.named_children[-1]
-    return found
-
-
-def _body(statement: Node, name: str) -> Node | None:
-    """A loop's body, an if's arm, or (without a name) what follows an ``else``."""
-    if name:
-        return statement.child_by_field_name(name)
-    return next((n for n in reversed(statement.named_children) if n.type != "comment"), None)
-
-
-def _head_end(statement: Node, body: Node) -> int:
-    """Where the text before a body ends: after ``)``, ``do`` or ``else``."""
-    condition = statement.child_by_field_name("condition")
-    if statement.type in ("if_statement", "while_statement") and condition is not None:
-        return condition.end_byte
-    heads = [n for n in statement.children if n.type in (")", "do", "else")]
-    return max(n.end_byte for n in heads if n.end_byte <= body.start_byte)
-
-
-def _floating_type(statement: Node | None, name: bytes) -> str | None:
-    """What inline assembly calls the type of a variable, if that is ``float`` or ``double``."""
-    place = statement
-    while place is not None and place.parent is not None:
-        before = [node for node in place.parent.children if node.end_byte <= place.start_byte]
-        for node in reversed(before):
-            parameters = node.child_by_field_name("parameters")
-            for declaration in (node, *(parameters.children if parameters else ())):
-                if name in _declared(declaration):
-                    kind = declaration.child_by_field_name("type")
-                    return _FLOATING.get(kind.text or b"") if kind else None
-        place = place.parent
-    return None
-
-
-def _declared(declaration: Node) -> set[bytes]:
-    """The plain variables that a declaration declares: no pointers, no arrays."""
-    if declaration.type not in ("declaration", "parameter_declaration"):
-        return set()
-    found = declaration.children_by_field_name("declarator")
-    inner = (
-        d.child_by_field_name("declarator") if d.type == "init_declarator" else d for d in found
-    )
-    return {d.text or b"" for d in inner if d is not None and d.type == "identifier"}
-
-
 def _wrap(statement: Node, name: str, marker: bytes) -> list[_Edit]:
     """Make ``marker`` the first statement of a body, with braces where it has none."""
-    body = _body(statement, name)
+    body = body_of(statement, name)
     assert body is not None
     if body.type == "compound_statement":
         at = body.start_byte + 1
         return [_Edit(at, at, b" " + marker)]
     # Right behind the head: a pragma on its own line may stand before the body.
-    start, end = _head_end(statement, body), body.end_byte
+    start, end = head_end(statement, body), body.end_byte
     return [_Edit(start, start, b" { " + marker + b" "), _Edit(end, end, b" }")]
-
-
-def _bodies(statement: Node, name: str) -> list[Node]:
-    """The arms of a branch, or the body of anything else."""
-    found = [_body(statement, name)]
-    if otherwise := statement.child_by_field_name("alternative"):
-        found.append(_body(otherwise, ""))
-    return [body for body in found if body is not None]
-
-
-def _parts(statement: Node) -> Iterator[Node]:
-    """The children of a statement, and of its ``else``."""
-    for child in statement.children:
-        yield from child.children if child.type == "else_clause" else [child]
-
-
-def _closing_brace(code: bytes, start: int) -> int:
-    """Where the block ends that begins with the brace at ``start``, by its braces alone."""
-    depth = 0
-    for token in _TOKEN.finditer(code, start):
-        depth += {b"{": 1, b"}": -1}.get(token[0], 0)
-        if not depth:
-            return token.end()
-    return len(code)
-
-
-def _identifiers(node: Node) -> Iterator[Node]:
-    if node.type.endswith("identifier"):
-        yield node
-    for child in node.children:
-        yield from _identifiers(child)
 
 
 def _cases(statement: Node, marker: bytes) -> list[_Edit]:
     """Put ``marker`` first in every case that has statements of its own."""
-    body = _body(statement, "body")
+    body = body_of(statement, "body")
     assert body is not None
     edits = []
     for case in body.named_children:
@@ -539,18 +435,6 @@ def _cases(statement: Node, marker: bytes) -> list[_Edit]:
         if case.type == "case_statement" and colon is not None and case.children[-1] != colon:
             edits.append(_Edit(colon.end_byte, colon.end_byte, b" " + marker))
     return edits
-
-
-def _in_kernel(statement: Node, code: bytes) -> bool:
-    """Whether a statement stands in a ``__global__`` function itself."""
-    node: Node | None = statement
-    while node is not None and node.type not in ("function_definition", "lambda_expression"):
-        node = node.parent
-    if node is None or node.type == "lambda_expression":
-        return False
-    body = node.child_by_field_name("body")
-    end = body.start_byte if body else node.end_byte
-    return _KERNEL.search(code, node.start_byte, end) is not None
 
 
 def _apply(code: bytes, edits: list[_Edit]) -> bytes:

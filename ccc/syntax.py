@@ -1,0 +1,141 @@
+"""CUDA's syntax: the one door to tree-sitter, and questions about its trees."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tree_sitter import Node as Node  # noqa: PLC0414 - others name it, too
+    from tree_sitter import Parser, Tree
+
+LOOPS = ("for_statement", "for_range_loop", "while_statement", "do_statement")
+_WRAPPERS = (
+    "labeled_statement", "attributed_statement", "template_declaration", "linkage_specification",
+)  # fmt: skip
+_STATEMENTS = (
+    *LOOPS, *_WRAPPERS, "if_statement", "switch_statement", "function_definition",
+)  # fmt: skip
+_FLOATING = {b"float": "f", b"double": "d"}
+_TOKEN = re.compile(
+    rb"""//[^\n]*|/\*.*?\*/|R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|[{}]""",
+    re.DOTALL,
+)
+_KERNEL = re.compile(rb"\b__global__\b|__attribute__\s*\(\(\s*global\s*\)\)")
+
+
+def _parser() -> Parser:
+    import tree_sitter  # noqa: PLC0415 - only texts with annotations pay for it
+    import tree_sitter_cuda  # noqa: PLC0415
+
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_cuda.language()))
+
+
+def parse_cuda(code: bytes, ranges: list[tuple[int, int]]) -> Tree:
+    """Parse only ``ranges`` of the code; offsets stay those of the whole."""
+    from tree_sitter import Range  # noqa: PLC0415
+
+    parser = _parser()
+    # Rows are not used, so that the offset serves as the column of row 0.
+    parser.included_ranges = [Range((0, start), (0, end), start, end) for start, end in ranges]
+    return parser.parse(code)
+
+
+def statement_at(root: Node, at: int) -> Node | None:
+    """The outermost statement that begins at ``at``, without labels and other wrappings."""
+    node = root.descendant_for_byte_range(at, at + 1)
+    found = None
+    while node is not None and node.start_byte == at:
+        if node.type in _STATEMENTS:
+            found = node
+        node = node.parent
+    while found is not None and found.type in _WRAPPERS:
+        found = found.named_children[-1]
+    return found
+
+
+def body_of(statement: Node, name: str) -> Node | None:
+    """A loop's body, an if's arm, or (without a name) what follows an ``else``."""
+    if name:
+        return statement.child_by_field_name(name)
+    return next((n for n in reversed(statement.named_children) if n.type != "comment"), None)
+
+
+def head_end(statement: Node, body: Node) -> int:
+    """Where the text before a body ends: after ``)``, ``do`` or ``else``."""
+    condition = statement.child_by_field_name("condition")
+    if statement.type in ("if_statement", "while_statement") and condition is not None:
+        return condition.end_byte
+    heads = [n for n in statement.children if n.type in (")", "do", "else")]
+    return max(n.end_byte for n in heads if n.end_byte <= body.start_byte)
+
+
+def floating_type(statement: Node | None, name: bytes) -> str | None:
+    """What inline assembly calls the type of a variable, if that is ``float`` or ``double``."""
+    place = statement
+    while place is not None and place.parent is not None:
+        before = [node for node in place.parent.children if node.end_byte <= place.start_byte]
+        for node in reversed(before):
+            parameters = node.child_by_field_name("parameters")
+            for declaration in (node, *(parameters.children if parameters else ())):
+                if name in _declared(declaration):
+                    kind = declaration.child_by_field_name("type")
+                    return _FLOATING.get(kind.text or b"") if kind else None
+        place = place.parent
+    return None
+
+
+def _declared(declaration: Node) -> set[bytes]:
+    """The plain variables that a declaration declares: no pointers, no arrays."""
+    if declaration.type not in ("declaration", "parameter_declaration"):
+        return set()
+    found = declaration.children_by_field_name("declarator")
+    inner = (
+        d.child_by_field_name("declarator") if d.type == "init_declarator" else d for d in found
+    )
+    return {d.text or b"" for d in inner if d is not None and d.type == "identifier"}
+
+
+def bodies_of(statement: Node, name: str) -> list[Node]:
+    """The arms of a branch, or the body of anything else."""
+    found = [body_of(statement, name)]
+    if otherwise := statement.child_by_field_name("alternative"):
+        found.append(body_of(otherwise, ""))
+    return [body for body in found if body is not None]
+
+
+def parts_of(statement: Node) -> Iterator[Node]:
+    """The children of a statement, and of its ``else``."""
+    for child in statement.children:
+        yield from child.children if child.type == "else_clause" else [child]
+
+
+def closing_brace(code: bytes, start: int) -> int:
+    """Where the block ends that begins with the brace at ``start``, by its braces alone."""
+    depth = 0
+    for token in _TOKEN.finditer(code, start):
+        depth += {b"{": 1, b"}": -1}.get(token[0], 0)
+        if not depth:
+            return token.end()
+    return len(code)
+
+
+def identifiers_in(node: Node) -> Iterator[Node]:
+    """The names in a tree."""
+    if node.type.endswith("identifier"):
+        yield node
+    for child in node.children:
+        yield from identifiers_in(child)
+
+
+def is_in_kernel(statement: Node, code: bytes) -> bool:
+    """Whether a statement stands in a ``__global__`` function itself."""
+    node: Node | None = statement
+    while node is not None and node.type not in ("function_definition", "lambda_expression"):
+        node = node.parent
+    if node is None or node.type == "lambda_expression":
+        return False
+    body = node.child_by_field_name("body")
+    end = body.start_byte if body else node.end_byte
+    return _KERNEL.search(code, node.start_byte, end) is not None
