@@ -8,6 +8,9 @@ iterations (temporal divergence).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
 from operator import or_
 
 import networkx as nx
@@ -20,6 +23,22 @@ from ccc.analysis.liveness import Liveness
 from ccc.ir.nodes import Function, Instruction, Register
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import LANE, TIME
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What one instruction does to the set of registers that differ, as masks."""
+
+    is_source: bool
+    used: int
+    defined: int
+    is_terminator: bool
+
+    def apply(self, fact: int) -> int:
+        """The set behind the instruction."""
+        if self.is_source or fact & self.used:
+            return fact | self.defined
+        return fact & ~self.defined
 
 
 class Divergence:
@@ -42,6 +61,10 @@ class Divergence:
 
     def _run(self) -> None:
         """Grow the set of divergent branches until it says of itself what it is."""
+        self._steps = {
+            label: [self._step_of(instruction) for instruction in block.instructions]
+            for label, block in self._blocks.items()
+        }
         self._written = {label: self._written_in(label) for label in self._blocks}
         while True:
             before, _ = solve(self._graph, {self._entry()}, self._problem(self._added))
@@ -77,17 +100,20 @@ class Divergence:
 
     def _transfer(self, label: str, fact: int) -> int:
         if label != EXIT:
-            for instruction in self._blocks[label].instructions:
-                fact = self._step(instruction, fact)
+            for step in self._steps[label]:
+                fact = step.apply(fact)
         return fact
 
-    def _step(self, instruction: Instruction, fact: int) -> int:
-        differs = self._is_source(instruction) or any(
-            fact & self._bit(register) for register in instruction.used()
+    def _step_of(self, instruction: Instruction) -> _Step:
+        return _Step(
+            self._is_source(instruction),
+            self._mask(instruction.used()),
+            self._mask(instruction.defined()),
+            instruction.is_terminator,
         )
-        for register in instruction.defined():
-            fact = fact | self._bit(register) if differs else fact & ~self._bit(register)
-        return fact
+
+    def _mask(self, registers: Iterable[Register]) -> int:
+        return reduce(or_, map(self._bit, registers), 0)
 
     def _is_source(self, instruction: Instruction) -> bool:
         """Whether the result may differ although all operands agree."""
@@ -101,12 +127,10 @@ class Divergence:
 
     def _is_branch_divergent(self, label: str) -> bool:
         fact = self._top.get(label, 0)
-        for instruction in self._blocks[label].instructions:
-            if instruction.is_terminator and any(
-                fact & self._bit(register) for register in instruction.used()
-            ):
+        for step in self._steps[label]:
+            if step.is_terminator and fact & step.used:
                 return True
-            fact = self._step(instruction, fact)
+            fact = step.apply(fact)
         return False
 
     def _add_joins(self, branch: str) -> None:
@@ -123,11 +147,7 @@ class Divergence:
                 self._added[target] = self._added.get(target, 0) | written
 
     def _written_in(self, label: str) -> int:
-        written = 0
-        for instruction in self._blocks[label].instructions:
-            for register in instruction.defined():
-                written |= self._bit(register)
-        return written
+        return reduce(or_, (step.defined for step in self._steps[label]), 0)
 
     def divergent_at(self, label: str) -> frozenset[Register]:
         """The registers that may differ between lanes at the top of a block."""

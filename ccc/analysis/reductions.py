@@ -9,7 +9,7 @@ rounding).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
@@ -36,11 +36,15 @@ def find_accumulators(marker: Marker, loop: Loop, facts: Facts) -> tuple[Accumul
         return ()
     body = list(instructions_of(loop.blocks, facts))
     written = {register for instruction in body for register in instruction.defined()}
+    touching: dict[Register, list[Instruction]] = {}
+    for instruction in body:
+        for register in {*instruction.used(), *instruction.defined()}:
+            touching.setdefault(register, []).append(instruction)
     found: list[Accumulator] = []
     carried = facts.liveness.live_in(loop.header) & written
     for register in sorted(carried, key=lambda register: register.name):
         if not any(register in other.registers for other in found):
-            accumulator = _web(register, body)
+            accumulator = _web(register, touching)
             if accumulator is not None and accumulator.operation in operations:
                 named = accumulator.registers & _named(marker, accumulator.operation, loop, facts)
                 if accumulator.type[0] != "f" or named:
@@ -64,16 +68,21 @@ def _named(marker: Marker, operation: str, loop: Loop, facts: Facts) -> set[Regi
     return {register for register in found if register is not None}
 
 
-def _web(carried: Register, body: list[Instruction]) -> Accumulator | None:
-    """What is made of a register in the loop; None if that is more than copies and updates."""
-    web, size = {carried}, 0
-    while size < len(web):
-        size = len(web)
-        for instruction in body:
-            if not web.isdisjoint(instruction.used()):
-                web.update(instruction.defined())
-    touching = [i for i in body if not web.isdisjoint((*i.defined(), *i.used()))]
-    kinds = {_update(instruction, web) for instruction in touching}
+def _web(carried: Register, touching: Mapping[Register, list[Instruction]]) -> Accumulator | None:
+    """What is made of a register in the loop; None if that is more than copies and updates.
+
+    ``touching`` lists for each register the instructions that read or write it.
+    """
+    web, worklist = {carried}, [carried]
+    while worklist:
+        register = worklist.pop()
+        for instruction in touching[register]:
+            if register in instruction.used():
+                made = set(instruction.defined()) - web
+                web |= made
+                worklist += made
+    mine = dict.fromkeys(i for register in web for i in touching[register])
+    kinds = {_update(instruction, web) for instruction in mine}
     if None in kinds:
         return None
     updates = {kind for kind in kinds if kind is not None and kind[0] != "mov"}
