@@ -68,7 +68,7 @@ struct Output {
         snprintf(name, sizeof name, "%s", wanted);
         snprintf(beside, sizeof beside, "%s.%ld", name, static_cast<long>(getpid()));
         file = fopen(beside, "w");
-        if (file) fputs("{\"format\": 1, \"modules\": [", file);
+        if (file) fputs("{\"format\": 2, \"modules\": [", file);
         else perror(beside);
         return file;
     }

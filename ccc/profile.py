@@ -3,13 +3,15 @@
 Code compiled with ``--ccc-profile=FILE`` counts in three module variables (docs/profile.md):
 
 - ``ccc_profile_counters``: 64-bit counters, each in ``COPIES`` copies that belong together, so that
-  multiprocessors do not wait for one another. Counter ``i`` is words ``i * COPIES`` and following.
+  lanes and multiprocessors do not wait for one another. Counter ``i`` is words ``i * COPIES`` and
+  following.
 - ``ccc_profile_table``: the name of FILE, a newline, and as JSON what each counter is.
 - ``ccc_profile``: four 64-bit words: the address of the counters, how many there are, the address
   of the table, and its bytes.
 
 An annotated function has two counters, for what it issues outside its paths: warp instructions, and
-the lanes active in them. A path has four: executions, lanes, and those two.
+the lanes active in them. A path has four: executions, lanes, and those two, less what each
+execution, and each lane in it, is sure to add to them: the table says how much that is.
 """
 
 from __future__ import annotations
@@ -30,14 +32,14 @@ DESCRIPTOR = "ccc_profile"
 COUNTERS = "ccc_profile_counters"
 TABLE = "ccc_profile_table"
 COPIES = 32
-"""How many multiprocessors count without meeting, at most."""
+"""How many lanes, or multiprocessors, add to a counter without meeting, at most."""
 
 HOST_CODE = File(__file__).with_suffix(".cuh")
 """What the sources of host programs include, so that these write their profile."""
 
 FUNCTION_COUNTERS = ("instructions", "thread_instructions")
 PATH_COUNTERS = ("executions", "lanes", *FUNCTION_COUNTERS)
-FORMAT = 1
+FORMAT = 2
 """Of the file."""
 
 _WARP = 32
@@ -240,9 +242,14 @@ def _kernel(entry: dict[str, Any], counters: list[int]) -> Kernel:
 
 
 def _path(entry: dict[str, Any], counters: list[int]) -> Path:
-    told = {name: value for name, value in entry.items() if name != "counter"}
+    told = {name: value for name, value in entry.items() if name not in ("counter", "each")}
     path = Path(**told, counted=entry["counter"] is not None)
-    return replace(path, **_values(entry, PATH_COUNTERS, counters)) if path.counted else path
+    if not path.counted:
+        return path
+    values = _values(entry, PATH_COUNTERS, counters)
+    for name, entered, each in zip(FUNCTION_COUNTERS, PATH_COUNTERS, entry["each"], strict=False):
+        values[name] += each * values[entered]
+    return replace(path, **values)
 
 
 def _values(entry: dict[str, Any], names: Iterable[str], counters: list[int]) -> dict[str, Any]:

@@ -10,11 +10,13 @@ import pytest
 from goldens import Golden
 
 from ccc import cli, emulator, profile
+from ccc.analysis.facts import Facts
 from ccc.compiler import transform
 from ccc.counting import count as count_all
 from ccc.emulator.counters import Counters
 from ccc.equivalence import Launch
 from ccc.errors import CccError
+from ccc.parse import parse_function, parse_module
 
 HERE = Path(__file__).parent
 GOLDEN = HERE / "golden" / "context-collection"
@@ -61,7 +63,7 @@ def test_counts_are_those_of_the_emulator(name: str, off: bool) -> None:
     expected, memory = run(emulator.Module(plain), golden, "lockstep")
     cost, written = run(module, golden, "lockstep")
     assert written == memory
-    assert cost.instructions < 4 * expected.instructions  # these kernels are short
+    assert cost.instructions < 3.5 * expected.instructions  # these kernels are short
     found = profile.of(module)
     assert found.file == "p.json"
     total = sum(kernel.instructions for kernel in found.kernels)
@@ -76,6 +78,21 @@ def test_counts_are_those_of_the_emulator(name: str, off: bool) -> None:
     assert all(path.executions <= path.lanes for path in paths)
     assert any(path.executions for path in paths)
     assert all(path.instructions <= path.thread_instructions for path in paths)
+
+
+@pytest.mark.parametrize("off", [True, False], ids=["original", "transformed"])
+@pytest.mark.parametrize("name", NAMES)
+def test_no_loop_adds_to_global_counters(name: str, off: bool) -> None:
+    golden = Golden.read(GOLDEN / f"{name}.ptx")
+    module = parse_module(transform(golden.before, profile="p", off=off).ptx, name)
+    adding = 0
+    for piece in module.functions:
+        facts = Facts(parse_function(piece))
+        for label, block in facts.blocks.items():
+            adds = any(i.opcode == "red.global.add.u64" for i in block.instructions)
+            adding += adds
+            assert not (adds and any(label in loop.blocks for loop in facts.loops))
+    assert adding
 
 
 @pytest.mark.parametrize("name", ["nested_control", "while_task"])
@@ -403,9 +420,9 @@ def test_a_module_that_does_not_count() -> None:
     [
         ("no", "this is no profile"),
         ("[]", "this is no profile"),
-        ('{"format": 1, "modules": [{}]}', "this is no profile"),
-        ('{"format": 1, "modules": [{"table": {"kernels": [{}]}}]}', "this is no profile"),
-        ('{"format": 9}', "its format is 9, not 1"),
+        ('{"format": 2, "modules": [{}]}', "this is no profile"),
+        ('{"format": 2, "modules": [{"table": {"kernels": [{}]}}]}', "this is no profile"),
+        ('{"format": 9}', "its format is 9, not 2"),
     ],
 )
 def test_other_files(

@@ -115,7 +115,10 @@ def test_a_host_program(folder: Path, options: list[str]) -> None:
     one, two = found.kernels
     assert {one.name, two.name} == {"_Z5firstIfEvPT_i", "_Z5firstIdEvPT_i"}
     assert (one.paths[0].executions, one.paths[0].lanes) == (2 * 32, 2 * 64)
-    assert (one.instructions, one.thread_instructions) == (2 * 32 * (3 + 5), 2 * 32 * (4 + 6))
+    (path,) = json.loads(table.partition("\n")[2])["kernels"][0]["paths"]
+    warps, lanes = path["each"]
+    assert one.instructions == 2 * 32 * (3 + 5 + 1 * warps)
+    assert one.thread_instructions == 2 * 32 * (4 + 6 + 2 * lanes)
     assert one.paths[0].line == two.paths[0].line == 5
     # By a call, after which the counters may go; elsewhere.
     assert program("now", CCC_PROFILE="q.json") == ""

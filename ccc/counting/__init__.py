@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from ccc.analysis.callees import callee
-from ccc.counting.instrument import instrument
+from ccc.counting.instrument import Region, instrument
 from ccc.errors import CccError, Span, render
 from ccc.ir.markers import DIRECTIVES
 from ccc.ir.nodes import Function, FunctionText, Module
@@ -111,7 +111,7 @@ class Counting:
             counter, paths = instrument(function, records, self._take)
             verify(function)
             pieces[name].text = print_function(function)
-            entries = [_entry(record, c) for record, c in zip(records, paths, strict=True)]
+            entries = [_entry(record, p) for record, p in zip(records, paths, strict=True)]
             head = {"name": name, "kind": function.kind, "calls": calls.get(name, [])}
             kernels.append({**head, "counter": counter, "paths": entries})
         self._declare(kernels)
@@ -163,7 +163,7 @@ class Counting:
         pieces.insert(functions[0] if functions else len(pieces), f"{described(DESCRIPTOR)}\n")
 
 
-def _entry(record: PathRecord, counter: int | None) -> dict[str, Any]:
+def _entry(record: PathRecord, place: Region | None) -> dict[str, Any]:
     """What the table says of a path."""
     marker = record.marker
     return {
@@ -173,7 +173,8 @@ def _entry(record: PathRecord, counter: int | None) -> dict[str, Any]:
         "directive": DIRECTIVES.get(marker.kind, marker.kind),
         "arm": marker.kind,
         "applied": record.applied,
-        "counter": counter,
+        "counter": place and place.counter,
+        "each": place and [place.per_execution, place.per_lane],
     }
 
 

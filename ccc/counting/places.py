@@ -1,11 +1,12 @@
-"""Where to count: blocks cut to that purpose, paths found in them, and lanes that stay together."""
+"""Where to count: blocks cut to that purpose, paths found in them, and what is counted together."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ccc.analysis.cfg import EXIT
+from ccc.analysis.dominators import Dominators, is_reducible, post_dominators
 from ccc.analysis.facts import Facts
 from ccc.ir.edit import add_block, make_explicit, retarget, substitute
 from ccc.ir.nodes import Block, Function, Instruction
@@ -77,6 +78,51 @@ def find_points(
             found[sources[0]][-1].count += found[label][0].count
             found[label][0].count = 0
     return found
+
+
+def count_for_lanes(
+    regions: Mapping[str, object], facts: Facts, points: Mapping[str, Sequence[Point]]
+) -> dict[str, int]:
+    """How many instructions to count for a lane whenever it comes to a block.
+
+    With a block are counted those of its region that a lane comes to just as often, later in the
+    same iteration; for these the number is 0.
+
+    Args:
+        regions: for each block that control can reach, what its instructions are counted for.
+        facts: of the function.
+        points: of each of these blocks.
+    """
+    found = {label: sum(point.count for point in points[label]) for label in regions}
+    tree = facts.dominators
+    if not is_reducible(facts.graph, tree):
+        return found
+    loops = {
+        label: next((loop.header for loop in facts.loops if label in loop.blocks), None)
+        for label in regions
+    }
+    ends = _ends_of_iterations(facts)
+    for label in sorted(regions, key=lambda label: -len(tree.chain(label))):
+        above = tree.immediate(label)
+        if (
+            above is not None
+            and ends.immediate(above) == label
+            and loops[above] == loops[label]
+            and regions[above] == regions[label]
+        ):
+            found[above] += found[label]
+            found[label] = 0
+    return found
+
+
+def _ends_of_iterations(facts: Facts) -> Dominators:
+    """Post-dominators, each iteration of a loop taken as a way through the function."""
+    graph = facts.graph.copy()
+    for loop in facts.loops:
+        for latch in loop.latches:
+            graph.remove_edge(latch, loop.header)
+            graph.add_edge(latch, EXIT)
+    return post_dominators(graph)
 
 
 def _points(block: Block, counted: Collection[Instruction]) -> list[Point]:
