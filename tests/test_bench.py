@@ -116,6 +116,7 @@ def samples(tmp_path: Path) -> Path:
         (folder / "broken.cu").write_text("this is no C\n")
         (folder / "sample.py").write_text(text)
         (folder / "README.md").write_text(README)
+    (tmp_path / "samples" / "README.md").write_text("## Results\n\nOf all samples.\n")
     return tmp_path / "samples"
 
 
@@ -144,8 +145,10 @@ def test_a_bench_from_end_to_end(
     assert good.speedup(BOUND) > good.speedup(CCC) > 1
     assert (good[CCC].efficiency or 0) > 2 * (good[ORIGINAL].efficiency or 1)
     assert good[CCC].kernels[0].shared_per_thread > 0
+    assert len(good.paths) == 1
     text = (out / "results.md").read_text()
     assert "Every eighth number takes long." in text
+    assert "## Other figures\n\nOf all samples.\n" in text
     assert "Something else" not in text
     assert f"| good | {good[ORIGINAL].cost:,.0f} |" in text
     assert "1.00 (same)" in text
@@ -453,6 +456,23 @@ def test_the_page(results: Results, tmp_path: Path) -> None:
     assert "| 16 | 9 ms | 9 ms | 1.00 | 2.00 | 50.0 % | 50.0 % |" in text
     assert "![" in text
     assert "- mine, late: it broke" in text
+
+
+def test_a_path_left_alone_is_named_once(results: Results, tmp_path: Path) -> None:
+    place = {"file": "samples/mine/mine.cuh", "line": 7, "directive": "switch", "applied": False}
+    results.entries[1].paths = [
+        {**place, "reason": f"the path ends the thread (PTX line {line}: exit;), or so"}
+        for line in (10, 20)
+    ]
+    page.write(results, tmp_path, SAMPLES, {})
+    text = (tmp_path / "results.md").read_text()
+    assert text.count("- mine, mine.cuh:7, `ccc switch`: the path ends the thread, or so\n") == 1
+
+
+def test_the_papers_figures_stand_beside_its_inputs_only() -> None:
+    sample = Sample(SAMPLES / "inverse_erf")
+    kinds = ["", *sample.kinds]
+    assert [session.papers(sample, Inputs(7, 0, kind)) for kind in kinds] == [2.72, 2.72, None]
 
 
 def test_a_mean_only_of_all_of_the_papers_programs(results: Results, tmp_path: Path) -> None:

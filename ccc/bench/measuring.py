@@ -67,7 +67,9 @@ def fill(entry: Entry, subject: Subject, device: Device, repeat: int, step: Step
     if device.kind == "emulator":
         entry.efficiency_source = "the emulator"
     entry.rejected = {**subject.rejected, **wrong}
-    entry.paths = [path for kernel in subject.report["kernels"] for path in kernel["paths"]]
+    ran = {kernel.name for kernel in entry[CCC].kernels}
+    reports = [kernel for kernel in subject.report["kernels"] if kernel["name"] in ran]
+    entry.paths = [path for kernel in reports for path in kernel["paths"]]
 
 
 def _tuned(

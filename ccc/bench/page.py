@@ -1,7 +1,8 @@
 """``results.md``: the tables and plots of a bench, and what people wrote about the programs.
 
 The page is made anew each time. What is written by hand is the section "Results" of the samples'
-``README.md``; it is shown under the program's name.
+``README.md``, shown under the program's name, and that of the ``README.md`` beside their folders,
+shown at the end.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ HEAD = f"""\
 # Results
 
 <!-- Made by `ccc bench`. Do not edit: run it again, or `ccc bench --redraw`. The words on a program
-are the section "Results" of its README.md. -->
+are the section "Results" of its README.md, those at the end that of the samples' README.md. -->
 
 Each program is compiled by nvcc alone (*{ORIGINAL}*), by `ccc`, and by nvcc after its divergence
 was dealt with by hand (*rivals*). *{BOUND}* is the same work where the lanes of a warp do not
@@ -97,8 +98,11 @@ def _page(results: Results, samples: Path, plots: Mapping[str, str]) -> Iterator
         yield OVERHEAD
         yield tables.overheads(programs)
         yield from _left_alone(programs)
-    yield from _studies(sound, plots)
+    yield from _studies(sound, plots, samples)
     yield from _programs(programs, samples)
+    if words := _words(samples):
+        yield "## Other figures\n"
+        yield words
     yield from _failures(results.entries)
 
 
@@ -142,7 +146,7 @@ def _left_alone(entries: Sequence[Entry]) -> Iterator[str]:
         yield "\n".join(lines) + "\n"
 
 
-def _studies(entries: Sequence[Entry], plots: Mapping[str, str]) -> Iterator[str]:
+def _studies(entries: Sequence[Entry], plots: Mapping[str, str], samples: Path) -> Iterator[str]:
     over_lanes = sensitivity.over_lanes(entries)
     if over_lanes:
         yield "## How many lanes take the branch\n"
@@ -157,24 +161,27 @@ def _studies(entries: Sequence[Entry], plots: Mapping[str, str]) -> Iterator[str
         for lanes, points in over_lengths.items():
             head = f"operations, {lanes} lanes"
             yield tables.study(head, points, [one.point.length for one in points])
+        if words := _words(samples / sensitivity.SAMPLE):
+            yield words
 
 
 def _programs(entries: Sequence[Entry], samples: Path) -> Iterator[str]:
     """Each program: all treatments, and what its README.md says about them."""
     for sample in dict.fromkeys(entry.sample for entry in entries):
         yield f"## {sample}\n"
-        if words := _words(samples / sample / "README.md"):
-            yield f"{words}\n"
+        if words := _words(samples / sample):
+            yield words
         yield tables.treatments([entry for entry in entries if entry.sample == sample])
 
 
-def _words(readme: Path) -> str:
-    """The section "Results" of a README, without its heading; empty where there is none."""
+def _words(folder: Path) -> str:
+    """The section "Results" of a folder's README, without its heading; empty without one."""
+    readme = folder / "README.md"
     if not readme.is_file():
         return ""
     text = readme.read_text(encoding="utf-8")
     found = re.search(r"^## Results\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    return found[1].strip() if found else ""
+    return found[1].strip() + "\n" if found else ""
 
 
 def _failures(entries: Sequence[Entry]) -> Iterator[str]:

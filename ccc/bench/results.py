@@ -85,11 +85,12 @@ class Entry:
         inputs: what it was run on.
         run: which of ``Results.runs`` measured it.
         unit: of the costs: ``"ms"``, or ``"warp instructions"`` on the emulator.
-        paper: how many times as fast the kernel became there.
+        paper: how many times as fast the kernel became there; None on other inputs than those that
+            stand for the paper's, the sample's first.
         treatments: the original first.
         rejected: what is wrong with treatments that were left out, by label.
         efficiency_source: who counted the active lanes.
-        paths: what became of each annotated path, as in ccc's report.
+        paths: what became of each annotated path of the kernels that ran, as in ccc's report.
         error: why there are no treatments.
     """
 

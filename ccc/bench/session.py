@@ -108,7 +108,7 @@ class Session:
     def _entry(self, name: str, subject: Subject, inputs: Inputs) -> Entry:
         device = self.device
         unit = measuring.UNITS[device.kind]
-        entry = Entry(name, inputs, self.number, unit, subject.sample.paper)
+        entry = Entry(name, inputs, self.number, unit, papers(subject.sample, inputs))
         failure = None
         try:
             measuring.fill(entry, subject, device, self.extent.repeat(device), self.steps.step)
@@ -123,6 +123,11 @@ class Session:
         self.results.put(entry)
         self.results.save(self.out)
         self.steps.say(_line(entry))
+
+
+def papers(sample: Sample, inputs: Inputs) -> float | None:
+    """The paper's speedup; None on kinds of inputs other than the first, which is like its own."""
+    return sample.paper if inputs.kind in ("", *sample.kinds[:1]) else None
 
 
 def _line(entry: Entry) -> str:

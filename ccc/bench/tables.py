@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from ccc.bench import paper
 from ccc.bench.results import BOUND, CCC, ORIGINAL, Entry, Kernel, Treatment
 from ccc.bench.sensitivity import Measured
 
 NOTHING = "-"
+
+PLACE = r" \(PTX line \d+: [^;]*;\)"
+"""In the reason why a path was left alone."""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], words: int = 1) -> str:
@@ -53,7 +58,7 @@ def efficiencies(entries: Sequence[Entry]) -> str:
     head = ("program", ORIGINAL, CCC, "paper, without", "paper, with")
     rows = []
     for entry in entries:
-        theirs = paper.PROGRAMS.get(entry.sample)
+        theirs = paper.PROGRAMS.get(entry.sample) if entry.paper else None
         own = [entry[label].efficiency for label in (ORIGINAL, CCC)]
         rows.append(
             [entry.name, *map(_percent, (*own, *(theirs.efficiency if theirs else (None,) * 2)))]
@@ -122,14 +127,16 @@ def study(head: str, points: Sequence[Measured], values: Sequence[int]) -> str:
 
 
 def left_alone(entries: Iterable[Entry]) -> list[str]:
-    """A line for each annotated path that ccc did not transform."""
-    lines = {
-        f"- {entry.sample}, line {path['line']}, `ccc {path['directive']}`: {path['reason']}": None
-        for entry in entries
-        for path in entry.paths
-        if not path["applied"]
-    }
-    return list(lines)
+    """A line for each annotation with a path that ccc left alone, without its place in the PTX."""
+    return list(
+        dict.fromkeys(
+            f"- {entry.sample}, {Path(path['file']).name}:{path['line']}, "
+            f"`ccc {path['directive']}`: {re.sub(PLACE, '', path['reason'])}"
+            for entry in entries
+            for path in entry.paths
+            if not path["applied"]
+        )
+    )
 
 
 def _inputs(entry: Entry) -> str:
