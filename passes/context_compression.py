@@ -145,13 +145,16 @@ class _Origins:
         return {register for i in later for register in i.defined()} | self._written_after(label)
 
     def _written_after(self, label: str) -> set[Register]:
-        """The registers written in the blocks between a block and the path."""
+        """The registers written in the blocks between a block and the path.
+
+        If the block lies before the loop, that is every block of it: earlier iterations count.
+        """
         if label not in self._ways:
             graph, entry = self.facts.graph, self.path.entry
             between: set[str] = set()
             if label != entry:
-                reached = self._walk(label, graph.successors, {label, entry})
-                between = reached & self._walk(entry, graph.predecessors, {label})
+                reached = self._walk(label, graph.successors, label)
+                between = reached & self._walk(entry, graph.predecessors, label)
             self._ways[label] = {
                 register
                 for other in between
@@ -160,13 +163,13 @@ class _Origins:
             }
         return self._ways[label]
 
-    def _walk(self, start: str, step: Callable[[str], Iterator[str]], stops: set[str]) -> set[str]:
-        """What lies in one direction, up to the stops and without them."""
+    def _walk(self, start: str, step: Callable[[str], Iterator[str]], stop: str) -> set[str]:
+        """What lies in one direction, up to the stop and without it."""
         found: set[str] = set()
         worklist = [start]
         while worklist:
             for other in step(worklist.pop()):
-                if other not in found and other not in stops and other in self.facts.blocks:
+                if other not in found and other != stop and other in self.facts.blocks:
                     found.add(other)
                     worklist.append(other)
         return found
