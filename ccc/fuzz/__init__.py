@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from ccc import gpu, toolchain
-from ccc.fuzz.build import Failure
+from ccc.fuzz.build import TABLES, Failure
 from ccc.fuzz.comparison import Comparison, Verdict, check
 from ccc.fuzz.coverage import Coverage
 from ccc.fuzz.generate import kernel
@@ -29,7 +29,8 @@ from ccc.fuzz.shrinking import shrink
 from ccc.fuzz.tree import Kernel, case
 
 BATCH = 20
-"""Kernels of one file: nvcc's start-up is shared. Files take turns with the disciplines."""
+"""Kernels of one file: nvcc's start-up is shared. Files take turns with the disciplines, and with
+jump tables."""
 
 DISCIPLINES = ("queue", "merge")
 
@@ -107,8 +108,12 @@ class Finding:
 
 def attempt(task: Task, indices: range) -> tuple[range, list[Verdict], list[Finding]]:
     """Check the kernels of these numbers as one file, and shrink what fails."""
-    discipline = DISCIPLINES[indices[0] // BATCH % len(DISCIPLINES)]
-    how = replace(task.how, discipline=discipline)
+    number = indices[0] // BATCH
+    how = replace(
+        task.how,
+        discipline=DISCIPLINES[number % len(DISCIPLINES)],
+        options=TABLES if number // len(DISCIPLINES) % 2 else (),
+    )
     verdicts = check([kernel(task.seed, index) for index in indices], how)
     findings = []
     for index, verdict in zip(indices, verdicts, strict=True):

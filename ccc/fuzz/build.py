@@ -13,12 +13,15 @@ from typing import Any
 from ccc import toolchain
 from ccc.compiler import transform
 from ccc.errors import CccError
-from ccc.fuzz.tree import DYNAMIC_BYTES, Kernel, source
+from ccc.fuzz.tree import Kernel, source
 from ccc.parse import parse_module
 from ccc.source import mark, strip
 
 # Contraction and the like depend on what nvcc sees around an operation, markers included.
 NVCC_OPTIONS = ("-fmad=false", "-w")
+
+TABLES = ("--jump-table-density=30",)
+"""Has nvcc make jump tables of switches, which it does not do by itself."""
 
 _HIDDEN = "// hidden "
 _KERNEL = re.compile(r"(?:_ZN?\d+)?(k\d+)(?:_|$)")
@@ -72,7 +75,9 @@ def name_of(number: int) -> str:
     return f"k{number}"
 
 
-def build(kernels: Sequence[Kernel], arch: str, discipline: str) -> Built:
+def build(
+    kernels: Sequence[Kernel], arch: str, discipline: str, options: Sequence[str] = ()
+) -> Built:
     """Compile kernels as one file, and transform them.
 
     nvcc's start-up is shared, and no Python is started: the source is marked here.
@@ -85,7 +90,7 @@ def build(kernels: Sequence[Kernel], arch: str, discipline: str) -> Built:
         marked = mark(text, "fuzz.cu").text
     except CccError as error:
         raise Broken(Failure("generator: annotation", str(error))) from error
-    original, ready = _compile([strip(text), marked], arch)
+    original, ready = _compile([strip(text), marked], arch, options)
     try:
         text, paths = _transform(ready, discipline)
     except Exception:  # of one kernel or of several: the others are transformed without them
@@ -97,9 +102,7 @@ Paths = dict[str, list[dict[str, Any]]]
 
 
 def _transform(marked: str, discipline: str) -> tuple[str, Paths]:
-    result = transform(
-        marked, filename="fuzz.ptx", discipline=discipline, dynamic_shared=DYNAMIC_BYTES
-    )
+    result = transform(marked, filename="fuzz.ptx", discipline=discipline)
     paths: Paths = {}
     for function in result.report["kernels"]:
         paths.setdefault(_owner(function["name"]), []).extend(function["paths"])
@@ -154,13 +157,13 @@ def assemble(text: str, arch: str, discipline: str) -> None:
         raise Broken(Failure("ptxas", done.stderr.strip(), discipline))
 
 
-def _compile(texts: Sequence[str], arch: str) -> list[str]:
+def _compile(texts: Sequence[str], arch: str, options: Sequence[str]) -> list[str]:
     """The PTX of several sources, by one nvcc."""
     with tempfile.TemporaryDirectory(prefix="ccc-fuzz-") as folder:
         paths = [Path(folder, f"fuzz{number}.cu") for number in range(len(texts))]
         for path, text in zip(paths, texts, strict=True):
             path.write_text(text, encoding="utf-8")
-        command = [str(toolchain.find().nvcc), "-ptx", f"-arch={arch}", *NVCC_OPTIONS]
+        command = [str(toolchain.find().nvcc), "-ptx", f"-arch={arch}", *NVCC_OPTIONS, *options]
         done = subprocess.run(
             [*command, *map(str, paths)], cwd=folder, capture_output=True, text=True, check=False
         )

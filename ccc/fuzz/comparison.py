@@ -13,19 +13,22 @@ from ccc.fuzz import device
 from ccc.fuzz.build import Broken, Built, Failure, assemble, build, name_of
 from ccc.fuzz.tree import Kernel
 
-STEP_LIMIT = 400_000
-"""The longest launches take a tenth of it."""
+STEPS, STEPS_FOR_ONE = 20_000, 60
+"""After how many steps a launch hangs: so many, and so many for each instruction that the original
+issues. A random order, in which the lanes of a warp seldom meet, takes a tenth of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """How to compare: in how many launches, and there in how many ``schedules`` of the emulator.
 
-    ``only`` is the one schedule to use. ``gpu`` stands in the emulator's place.
+    ``options`` are for nvcc, ``only`` is the one schedule to use, and ``gpu`` stands in the
+    emulator's place.
     """
 
     arch: str = "sm_90"
     discipline: str = "queue"
+    options: tuple[str, ...] = ()
     schedules: int = 2
     only: str | int | None = None
     launches: int = 1
@@ -59,7 +62,7 @@ def check(kernels: Sequence[Kernel], how: Comparison) -> list[Verdict]:
     if not kernels:
         return []
     try:
-        built = build(kernels, how.arch, how.discipline)
+        built = build(kernels, how.arch, how.discipline, how.options)
         assemble(built.transformed, how.arch, how.discipline)
     except Broken as broken:
         if len(kernels) == 1:
@@ -94,8 +97,7 @@ def _on_gpu(
 def _on_emulator(
     built: Built, kernels: Sequence[Kernel], verdicts: Sequence[Verdict], how: Comparison
 ) -> list[Failure | None]:
-    texts = built.original, built.transformed
-    pair = _Pair(*(Module(text, step_limit=STEP_LIMIT) for text in texts))
+    pair = _Pair(Module(built.original), Module(built.transformed))
     found: list[Failure | None] = []
     for number, (kernel, verdict) in enumerate(zip(kernels, verdicts, strict=True)):
         failure = None
@@ -122,9 +124,10 @@ class _Pair:
         """Compare one launch in several schedules; None if all agree."""
         launch = kernel.launch()
         try:
-            expected = _memory(self.original, name, launch, kernel.data, "lockstep")
+            expected, counters = run(self.original, name, launch, kernel.data)
         except CccError as error:
             return Failure("generator: the original fails", str(error))
+        self.transformed.step_limit = STEPS + STEPS_FOR_ONE * counters.instructions
         for schedule in schedules:
             failure = self._compare(name, launch, kernel.data, schedule, expected)
             if failure is not None:

@@ -62,6 +62,8 @@ class KernelWriter(LoopWriter):
             self.pragma = f"#pragma ccc grid_stride{clause}\n"
         self.is_template = not self.one_task and self.likes("template", 0.06)
         self.waits = not self.is_template
+        if self.is_template:  # all that is in it comes twice
+            self.arms //= 2
 
     def write(self) -> Block:
         """The body."""
@@ -86,7 +88,8 @@ class KernelWriter(LoopWriter):
         if self.likes("returns", 0.15):
             guard = Expr("b", "(g >= n)") if self.chance(0.3) else self.condition(scope)
             out.append(Stmt("if ($0) return;", (guard,)))
-        for _ in range(2 + self.below(LOOPS - 1) if self.likes("several", 0.3) else 1):
+        several = not self.is_template and self.likes("several", 0.3)
+        for _ in range(2 + self.below(LOOPS - 1) if several else 1):
             out += self.place(scope)
             if self.waits and self.likes("barrier", 0.25):
                 out.append(Stmt("__syncthreads();"))

@@ -163,4 +163,4 @@ class LoopWriter(PathWriter):
     def _pragma(self) -> str:
         text = "#pragma ccc for" + (" const" if self.chance(0.1) else "")
         text += "".join(reduction.clause for reduction in self.reductions)
-        return text + ("\n#pragma unroll 2" if self.chance(0.05) else "")
+        return text + ("\n#pragma unroll 2" if self.chance(0.03) else "")

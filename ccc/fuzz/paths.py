@@ -22,7 +22,7 @@ _KINDS = {
 _IN_FUNCTIONS = ("recursion", "inlined")
 _WITH_ARMS = ("else", "else if", "switch")
 
-ARMS = 9
+ARMS = 8
 """How many arms of paths a kernel has, about: what nvcc makes of them may be many more."""
 
 
@@ -86,7 +86,7 @@ class PathWriter(Writer):
     def _arm(self, scope: Scope, depth: int, jumps: str, size: int = 3) -> Block:
         out: list[Stmt] = []
         inner = self.some(out, scope, size, depth, jumps)
-        if depth > 0 and self.arms > 0 and self.likes("nested", 0.15):
+        if depth > 0 and self.arms > 0 and self.likes("nested", 0.25):
             out.append(self.path(inner, depth - 1))
             inner = self.some(out, inner, 1, 0)
         if self.likes("refused", 0.02):
