@@ -13,7 +13,7 @@ from typing import Any
 from ccc import toolchain
 from ccc.compiler import transform
 from ccc.errors import CccError
-from ccc.fuzz.tree import Kernel, source
+from ccc.fuzz.tree import DYNAMIC_BYTES, Kernel, source
 from ccc.parse import parse_module
 from ccc.source import mark, strip
 
@@ -102,7 +102,9 @@ Paths = dict[str, list[dict[str, Any]]]
 
 
 def _transform(marked: str, discipline: str) -> tuple[str, Paths]:
-    result = transform(marked, filename="fuzz.ptx", discipline=discipline)
+    result = transform(
+        marked, filename="fuzz.ptx", discipline=discipline, dynamic_shared=DYNAMIC_BYTES
+    )
     paths: Paths = {}
     for function in result.report["kernels"]:
         paths.setdefault(_owner(function["name"]), []).extend(function["paths"])

@@ -149,6 +149,11 @@ class Kernel:
         """How many iterations an annotated loop may have, over all threads."""
         return max(self.n, TRIPS * self.threads * self.grid)
 
+    @property
+    def dynamic_bytes(self) -> int:
+        """The dynamic shared memory of a launch."""
+        return DYNAMIC_BYTES if "dynamic[" in self.cuda("k") else 0
+
     def closed(self) -> bool:
         """Whether every variable is declared before it is used."""
         functions = [name for function in self.functions for name in function.declares]
@@ -161,7 +166,7 @@ class Kernel:
         places = LOOPS * slots * (2 if self.template else 1)
         shape = ",".join(map(str, self.block))
         return (
-            f"grid={self.grid} block=({shape}) shared={4 * DYNAMIC_WORDS} "
+            f"grid={self.grid} block=({shape}) shared={self.dynamic_bytes} "
             f"args=s32:{self.n} s32:{slots} u32[256]~0:{self.high} f32[256]~-2:2 "
             f"u32[{3 * places}]=7 u64[{places}]=0 f32[{places}]=0 f64[{places}]=0 "
             f"u16[{places}]=0 u32[{4 * threads}]=0 u32[16]=0 u64[16]=0 f64[4]=0"
@@ -208,6 +213,7 @@ class Kernel:
 
 
 DYNAMIC_WORDS = 32
+DYNAMIC_BYTES = 4 * DYNAMIC_WORDS
 
 FORMAL_PARAMETERS = """int n, int slots, const unsigned *a, const float *b,
     unsigned *y, unsigned long long *z, float *w, double *e, unsigned short *o,
