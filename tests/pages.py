@@ -64,9 +64,11 @@ def opcodes() -> str:
 
 
 def _row(row: Opcode) -> str:
-    effects = ", ".join(
-        effect.name.lower() for effect in Effect if effect in row.effects and effect.name
+    # Python 3.10 lists the empty and the combined ones, too.
+    single = (
+        effect for effect in Effect if effect.value.bit_count() == 1 and effect in row.effects
     )
+    effects = ", ".join(effect.name.lower() for effect in single if effect.name)
     form = f"`{row.form}`".replace("|", r"\|") if row.form else ""
     return f"| [`{row.name}`]({row.doc}) | {form} | {effects} | {row.unit.value} |\n"
 
