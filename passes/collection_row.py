@@ -14,9 +14,10 @@ from ccc.analysis.induction import find_induction
 from ccc.analysis.paths import AnnotatedLoop, Path
 from ccc.ir.edit import Emitter, add_block
 from ccc.ir.nodes import Block, Register
-from ccc.passes.collector import ALL_LANES, Collector, bytes_of
+from ccc.passes.collector import Collector, bytes_of
 from ccc.passes.engagement import Engagement
 from ccc.passes.layout import Layout, Plan
+from ccc.passes.members import ALL_LANES
 from ccc.pipeline import Kernel
 
 

@@ -22,14 +22,14 @@ from ccc.ir.edit import (
     retarget,
     substitute,
 )
-from ccc.ir.nodes import Block, Instruction, Register, Special, Symbol
+from ccc.ir.nodes import Block, Instruction, Register, Special
 from ccc.passes.context_stack import STACK_NAME
 from ccc.passes.layout import Layout, Plan
+from ccc.passes.members import ALL_LANES, gather
 from ccc.passes.reduction import Slots
 from ccc.pipeline import Kernel
 from ccc.ptx.types import WARP_SIZE
 
-ALL_LANES = -1
 OWNER = Special("%laneid")
 
 
@@ -146,7 +146,8 @@ class Collector(ABC):
             start = Block(self.function.fresh_label("start"), [jump(self.enter.label)], False)
             self.function.blocks.insert(0, start)
         emit = self.emitter(self.enter)
-        self._gather(emit)
+        assert self.loop.gathering is not None
+        gather(self.function, self.facts, self.loop.gathering, emit, self.members)
         emit.emit("mov.u32", self.below, Special("%lanemask_lt"))
         emit.emit("mov.b32", self.rank, self.place(emit, self.members))
         emit.emit("mov.b32", self.full, bytes_of(emit, self.members))
@@ -159,34 +160,6 @@ class Collector(ABC):
         if self.slots:
             emit.emit("bar.warp.sync", self.members)
         emit.emit("bra", self.again.label)
-
-    def _gather(self, emit: Emitter) -> None:
-        assert self.loop.gathering is not None
-        mask: Register | int = ALL_LANES
-        for label, successor in self.loop.gathering.guards:
-            mask = self._count_at(self.facts.blocks[label], successor, mask)
-        if isinstance(mask, Register):
-            emit.emit("mov.b32", self.members, mask)
-            return
-        everyone = emit.define("mov.pred", "pred", ALL_LANES)
-        emit.emit("vote.sync.ballot.b32", self.members, everyone, ALL_LANES)
-
-    def _count_at(self, block: Block, successor: str, mask: Register | int) -> Register:
-        """Count, at the end of ``block``, the lanes that go on to ``successor``."""
-        branch = next(i for i in block.instructions if i.is_terminator)
-        position = block.statements.index(branch)
-        assert branch.guard is not None
-        target = branch.operands[-1]
-        taken = isinstance(target, Symbol) and target.name == successor
-        before, behind = block.statements[:position], block.statements[position:]
-        block.statements[:] = before
-        emit = self.emitter(block)
-        goes = branch.guard.register
-        if taken == branch.guard.negated:
-            goes = emit.define("not.pred", "pred", goes)
-        counted = emit.define("vote.sync.ballot.b32", "b32", goes, mask)
-        block.statements += behind
-        return counted
 
     def _find_base(self, emit: Emitter) -> None:
         """Warps are numbered by linear thread index: ``%warpid`` may change (PTX ISA 10)."""

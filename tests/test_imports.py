@@ -53,6 +53,7 @@ HELPERS = (
     "ccc.passes.context_stack",
     "ccc.passes.engagement",
     "ccc.passes.layout",
+    "ccc.passes.members",
     "ccc.passes.multi_path",
     "ccc.passes.reduction",
     "ccc.passes.virtual_grid",
