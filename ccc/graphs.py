@@ -66,6 +66,13 @@ class Graph:
             raise CccError("the graph has no vertex")
         return int(np.argmax(np.diff(self.indptr)))
 
+    def edges_of(self, vertices: NDArray[np.integer]) -> NDArray[np.integer]:
+        """The edges of some vertices, one vertex after another, as places in ``indices``."""
+        starts = self.indptr[vertices]
+        counts = self.indptr[vertices + 1] - starts
+        shifts: NDArray[np.integer] = starts - (np.cumsum(counts) - counts)
+        return np.arange(counts.sum()) + np.repeat(shifts, counts)
+
 
 def _complaint(indptr: NDArray[np.integer], indices: NDArray[np.integer]) -> str | None:
     """What keeps the two arrays from being a graph."""

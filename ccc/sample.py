@@ -20,9 +20,10 @@ And what its figures are compared with:
 - ``RIVALS = {"sub-warp 4": ("rivals/sub_warp.cu", ("-DWIDTH=4",)), ..}``: what else can be done
   about divergence, written by hand. By label, a source inside the folder and options for nvcc, on
   top of ``OPTIONS``;
-- ``BOUND = ("kernel.cu", ())``, in the same form: the same work without divergence, as fast as a
-  rewritten kernel could be. Where that takes other inputs instead of another kernel,
-  ``bound_inputs(inputs) -> dict`` makes them, on NumPy's arrays;
+- ``BOUND = ("kernel.cu", ())``, in the same form: as much work without divergence, as fast as a
+  rewritten kernel could be. Either the lanes of a warp get inputs with which they do not part, or
+  an option makes the kernel do one task in all of them, one of their 32. ``bound_inputs(inputs) ->
+  dict`` makes the inputs, on NumPy's arrays; what it adds may tell ``check`` what to expect;
 - ``BLOCKS = (64, 128, 256)``: the sizes of a block in which ``kernel.cu`` may be launched instead.
   ``run`` then launches in one dimension, and no kernel expects blocks of a certain size;
 - ``PAPER = 2.72``: how many times as fast the kernel became in the paper.

@@ -31,7 +31,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "ccc.sample",
         "ccc.png",
     ),
-    ("ccc.source", "ccc.gpu", "ccc.outputs"),
+    ("ccc.source", "ccc.gpu", "ccc.outputs", "ccc.dealing"),
     ("ccc.shim", "ccc.measure"),
     ("ccc.nvcc", "ccc.record", "ccc.request"),
     ("ccc.driver", "ccc.compare", "ccc.fuzz", "ccc.graph", "ccc.bench", "ccc.nvrtc", "ccc.report"),

@@ -24,10 +24,11 @@ HEAD = f"""\
 are the section "Results" of its README.md, those at the end that of the samples' README.md. -->
 
 Each program is compiled by nvcc alone (*{ORIGINAL}*), by `ccc`, and by nvcc after its divergence
-was dealt with by hand (*rivals*). *{BOUND}* is the same work where the lanes of a warp do not
-part: no rewritten kernel could be faster. Each is checked before it is timed; `ccc` has to give the
-original's results bit for bit. What counts is the annotated kernels, all their launches together,
-and all versions run in turn. docs/bench.md tells how to measure this.
+was dealt with by hand (*rivals*). *{BOUND}* is the original with the same work where the lanes of
+a warp do not part: what there is to gain from divergence alone. A rival can be faster that also
+reads memory in another order. Each is checked before it is timed; `ccc` has to give the original's
+results bit for bit. What counts is the annotated kernels, all their launches together, and all
+versions run in turn. docs/bench.md tells how to measure this.
 """
 
 SPEEDUP = """\

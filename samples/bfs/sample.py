@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ccc.dealing import deal
 from ccc.errors import CccError
-from ccc.graphs import read_graph, rmat
+from ccc.graphs import Graph, read_graph, rmat
 
 SIZES = {"gpu": 20, "paper": 22, "emulator": 16}
 BLOCK = 256
@@ -26,6 +27,7 @@ RIVALS = {
     "collection by hand, merge": ("rivals/collection.cu", ("-DMERGE",)),
     "nested collection by hand": ("rivals/collection.cu", ("-DNESTED",)),
 }
+BOUND = ("kernel.cu", ())
 PAPER = 1.13
 
 
@@ -54,6 +56,22 @@ def inputs(size: int, seed: int, graph: str | Path | None = None) -> dict[str, A
     }
 
 
+def bound_inputs(inputs: dict[str, Any]) -> dict[str, Any]:
+    """The same search, where vertices of a level share warps and each 32 of them their edges.
+
+    The levels have as many vertices and edges as before; the source gets 31 companions.
+    """
+    graph = Graph(inputs["indptr"], inputs["indices"])
+    levels = reference(graph.indptr, graph.indices, inputs["levels"])
+    dealt = deal(graph, levels, int(np.flatnonzero(inputs["levels"] == 0)[0]))
+    return {
+        **inputs,
+        "indptr": dealt.graph.indptr.astype(np.int32),
+        "indices": dealt.graph.indices,
+        "levels": inputs["levels"][dealt.vertices],
+    }
+
+
 def run(module: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     """Search until a level finds nobody.
 
@@ -67,7 +85,7 @@ def run(module: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     vertices = levels.size
     # As many blocks as the device holds at once: the kernel's loop strides over the rest.
     blocks = min(module.resident_blocks("bfs", BLOCK), -(-vertices // BLOCK))
-    frontiers, depth = [1], 0
+    frontiers, depth = [int((levels == 0).sum())], 0
     while frontiers[-1]:
         done.fill(1)
         arguments = (np.int32(vertices), np.int32(depth), indptr, indices, levels, done)
@@ -100,15 +118,10 @@ def check(inputs: dict[str, np.ndarray], outputs: dict[str, np.ndarray]) -> None
 
 def reference(indptr: np.ndarray, indices: np.ndarray, levels: np.ndarray) -> np.ndarray:
     """The levels of every vertex, from the sources that ``levels`` names."""
-    levels = levels.copy()
-    degrees = np.diff(indptr)
+    graph, levels = Graph(indptr, indices), levels.copy()
     depth = 0
     while (frontier := np.flatnonzero(levels == depth)).size:
-        # The edges of all frontier vertices, one after another.
-        counts = degrees[frontier]
-        ends = np.cumsum(counts)
-        edges = np.arange(ends[-1]) + np.repeat(indptr[frontier] - (ends - counts), counts)
-        neighbours = indices[edges]
+        neighbours = indices[graph.edges_of(frontier)]
         depth += 1
         levels[neighbours[levels[neighbours] == -1]] = depth
     return levels

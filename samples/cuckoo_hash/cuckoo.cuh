@@ -1,7 +1,11 @@
 // A hash table of pairs, 64 bits each, the key in the upper half: which slots a key may be in, and
-// looking keys up.
+// looking keys up. For a bound, it is cut into one table for each lane.
 
 #pragma once
+
+#ifndef TABLES
+#define TABLES 1  // or 32
+#endif
 
 typedef unsigned long long Pair;
 
@@ -20,7 +24,8 @@ __device__ __forceinline__ unsigned slot_of(unsigned key, unsigned function, uns
     unsigned h = key ^ (function * 0x9e3779b9u);
     h = (h ^ h >> 16) * 0x85ebca6bu;
     h = (h ^ h >> 13) * 0xc2b2ae35u;
-    return __umulhi(h ^ h >> 16, slots);
+    slots /= TABLES;
+    return threadIdx.x % TABLES * slots + __umulhi(h ^ h >> 16, slots);
 }
 
 // Where a key that was evicted from `slot` goes: its functions take turns.

@@ -1,7 +1,8 @@
 // The points of a fractal flame: how one is drawn, what bends it, and where it counts.
 //
 // A point is drawn from a hash of its number: a place in the square, STEPS turns of the chaos game
-// with four affine maps, and a variation, of those in Draves and Reckase's paper.
+// with four affine maps, and a variation, of those in Draves and Reckase's paper. With
+// -DSAME_VARIATION, for a bound, 32 points that follow one another have the same one.
 
 #pragma once
 
@@ -46,7 +47,12 @@ __device__ __forceinline__ Drawn draw(unsigned number, unsigned seed)
         y = 0.24f * x + 0.36f * y + (corner & 2 ? 0.85f : -0.35f);
         x = turned;
     }
-    return {{x, y}, __umulhi(hash(choices), VARIATIONS)};
+#ifdef SAME_VARIATION
+    const unsigned chance = hash(number / 32 ^ seed);
+#else
+    const unsigned chance = hash(choices);
+#endif
+    return {{x, y}, __umulhi(chance, VARIATIONS)};
 }
 
 __device__ __forceinline__ Point sinusoidal(Point p)

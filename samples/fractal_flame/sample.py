@@ -24,6 +24,7 @@ RIVALS = {
     "collection by hand, all variations": ("rivals/collection.cu", ("-DCOLLECTED=0x3ff",)),
     "grouping": ("rivals/grouping.cu", ()),
 }
+BOUND = ("kernel.cu", ("-DSAME_VARIATION",))
 PAPER = 3.08
 STEPS = 5
 VARIATIONS = 10
@@ -63,6 +64,11 @@ def inputs(size: int, seed: int) -> dict[str, Any]:
     }
 
 
+def bound_inputs(inputs: dict[str, Any]) -> dict[str, Any]:
+    """The same ones; ``check`` has to know that all points of a warp have the same variation."""
+    return {**inputs, "same_variation": True}
+
+
 def run(module: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     """Draw all points in one launch.
 
@@ -90,7 +96,7 @@ def check(inputs: dict[str, NDArray[Any]], outputs: dict[str, NDArray[Any]]) -> 
         CccError: more than ``TOLERANCE`` of the points fall elsewhere.
     """
     points = min(int(inputs["points"]), CHECKED)
-    x, y = reference(np.arange(points, dtype=np.uint32) ^ inputs["seed"])
+    x, y = reference(inputs, np.arange(points, dtype=np.uint32))
     limits = [[-REACH, REACH]] * 2
     expected = np.histogram2d(y, x, CELLS, limits)[0] / points
     width = len(outputs["histogram"]) // CELLS
@@ -100,9 +106,11 @@ def check(inputs: dict[str, NDArray[Any]], outputs: dict[str, NDArray[Any]]) -> 
         raise CccError(f"{100 * astray:.1f} % of the points are not where they should be")
 
 
-def reference(numbers: NDArray[np.uint32]) -> tuple[Floats, Floats]:
-    """The points of some numbers, each combined with the seed: x and y."""
-    place = _hash(numbers)
+def reference(
+    inputs: dict[str, NDArray[Any]], numbers: NDArray[np.uint32]
+) -> tuple[Floats, Floats]:
+    """The points of some numbers: x and y."""
+    place = _hash(numbers ^ inputs["seed"])
     choices = _hash(place + np.uint32(0x9E3779B9))
     x, y = (np.float32(half & 0xFFFF) / 32768 - 1 for half in (place, place >> 16))
     for step in range(STEPS):
@@ -111,7 +119,9 @@ def reference(numbers: NDArray[np.uint32]) -> tuple[Floats, Floats]:
             0.36 * x - 0.24 * y + np.where(corner & 1, 0.85, -0.35),
             0.24 * x + 0.36 * y + np.where(corner & 2, 0.85, -0.35),
         )
-    which = (_hash(choices).astype(np.uint64) * VARIATIONS >> 32).astype(np.int64)
+    same = "same_variation" in inputs
+    chances = _hash(numbers // np.uint32(32) ^ inputs["seed"] if same else choices)
+    which = (chances.astype(np.uint64) * VARIATIONS >> 32).astype(np.int64)
     return _varied(which, x.astype(np.float32), y.astype(np.float32))
 
 

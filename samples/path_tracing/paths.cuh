@@ -6,6 +6,8 @@
 
 #pragma once
 
+#include "../same_task.cuh"
+
 const int MOST_BOUNCES = 50;
 const int METAL = 1, GLASS = 2;  // 0: diffuse
 
@@ -139,8 +141,9 @@ refracted(float3 direction, float3 normal, float index, unsigned& state)
 __device__ __forceinline__ Path
 begin(int number, int width, int height, int samples, unsigned seed)
 {
-    unsigned state = hash(number ^ seed);
-    const int pixel = number / samples;
+    const int task = task_of(number);
+    unsigned state = hash(task ^ seed);
+    const int pixel = task / samples;
     const float x = (pixel % width + uniform(state)) / width;
     const float y = (pixel / width + uniform(state)) / height;
     const float3 eye = make_float3(13.0f, 2.0f, 3.0f);

@@ -33,6 +33,7 @@ RIVALS = {
     "collection by hand, registers": ("rivals/collection.cu", ()),
     "collection by hand, registers, counter": ("rivals/collection.cu", ("-DCOUNTER",)),
 }
+BOUND = ("kernel.cu", ("-DSAME_TASK",))
 SAMPLES = 16
 MOST_BOUNCES = 50
 DIFFUSE, METAL, GLASS = range(3)
@@ -89,6 +90,11 @@ def inputs(size: int, seed: int) -> dict[str, Any]:
         "image": np.zeros((height, size, 3), np.float32),
         "seed": random.integers(0, 2**32, dtype=np.uint32),
     }
+
+
+def bound_inputs(inputs: dict[str, Any]) -> dict[str, Any]:
+    """The same ones; ``check`` has to know that all paths of a warp are one and the same."""
+    return {**inputs, "same_task": True}
 
 
 def run(module: Any, inputs: dict[str, Any]) -> dict[str, Any]:
@@ -171,9 +177,16 @@ class _Paths:
         return np.stack([radius * np.cos(angle), radius * np.sin(angle), z], axis=1)
 
 
+def _tasks(inputs: dict[str, NDArray[Any]], numbers: NDArray[np.integer]) -> NDArray[np.integer]:
+    """What ``task_of`` in ``same_task.cuh`` makes of numbers."""
+    if "same_task" not in inputs:
+        return numbers
+    return numbers // 32 * 32 + numbers // 32 % 32
+
+
 def reference(inputs: dict[str, NDArray[Any]], numbers: NDArray[np.integer]) -> Floats:
     """The light of the paths with some numbers, (paths, 3)."""
-    paths = _begin(inputs, numbers)
+    paths = _begin(inputs, _tasks(inputs, numbers))
     light = np.zeros_like(paths.colour)
     rows = np.arange(len(numbers))  # of the paths that still go on
     for _ in range(MOST_BOUNCES):

@@ -22,6 +22,7 @@ RIVALS = {
     "collection by hand, queue": ("rivals/collection.cu", ()),
     "collection by hand, merge": ("rivals/collection.cu", ("-DMERGE",)),
 }
+BOUND = ("kernel.cu", ("-DSAME_TASK",))
 PAPER = 1.38
 SPHERES = 80
 CHECKED = 1 << 16
@@ -55,6 +56,11 @@ def inputs(size: int, seed: int) -> dict[str, Any]:
         "paints": dark + (bright - dark) * random[1],
         "image": np.zeros((size * 135 // 256, size, 3), np.float32),
     }
+
+
+def bound_inputs(inputs: dict[str, Any]) -> dict[str, Any]:
+    """The same ones; ``check`` has to know that all pixels of a warp are one and the same."""
+    return {**inputs, "same_task": True}
 
 
 def run(module: Any, inputs: dict[str, Any]) -> dict[str, Any]:
@@ -95,8 +101,16 @@ def check(inputs: dict[str, NDArray[Any]], outputs: dict[str, NDArray[Any]]) -> 
         )
 
 
+def _tasks(inputs: dict[str, NDArray[Any]], numbers: NDArray[np.integer]) -> NDArray[np.integer]:
+    """What ``task_of`` in ``same_task.cuh`` makes of numbers."""
+    if "same_task" not in inputs:
+        return numbers
+    return numbers // 32 * 32 + numbers // 32 % 32
+
+
 def reference(inputs: dict[str, NDArray[Any]], pixels: NDArray[np.integer]) -> Floats:
     """The colours of some pixels, (pixels, 3)."""
+    pixels = _tasks(inputs, pixels)
     spheres, paints = inputs["spheres"], inputs["paints"]
     height, width, _ = inputs["image"].shape
     x = (pixels % width - 0.5 * (width - 1)) / height

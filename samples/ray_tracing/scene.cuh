@@ -4,6 +4,8 @@
 
 #pragma once
 
+#include "../same_task.cuh"
+
 struct Hit {
     int sphere;  // -1: none
     float distance;
@@ -102,8 +104,9 @@ shade(float3 origin, float3 direction, Hit hit, const float4* __restrict__ spher
 }
 
 // From the eye, at the origin, through a pixel.
-__device__ __forceinline__ float3 view(int pixel, int width, int height)
+__device__ __forceinline__ float3 view(int number, int width, int height)
 {
+    const int pixel = task_of(number);
     const float x = (pixel % width - 0.5f * (width - 1)) / height;
     const float y = (0.5f * (height - 1) - pixel / width) / height;
     return rsqrtf(x * x + y * y + 1.0f) * make_float3(x, y, -1.0f);

@@ -1,0 +1,74 @@
+"""Graphs made over for searches without divergence: the same edges, dealt out evenly."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ccc.dealing import WARP, Dealt, deal
+from ccc.graphs import Graph, from_edges, rmat
+
+SOURCE = 5
+
+
+def kinds_of(graph: Graph, count: int) -> NDArray[np.int64]:
+    """Random ones; that of ``SOURCE`` is its own."""
+    kinds = np.random.default_rng(0).integers(0, count, graph.vertices)
+    kinds[SOURCE] = count
+    return kinds
+
+
+def sources_of(graph: Graph) -> NDArray[np.integer]:
+    return np.repeat(np.arange(graph.vertices), np.diff(graph.indptr))
+
+
+@pytest.fixture
+def graph() -> Graph:
+    return rmat(9, seed=1)
+
+
+@pytest.fixture
+def kinds(graph: Graph) -> NDArray[np.int64]:
+    return kinds_of(graph, 3)
+
+
+@pytest.fixture
+def dealt(graph: Graph, kinds: NDArray[np.int64]) -> Dealt:
+    return deal(graph, kinds, SOURCE)
+
+
+def test_all_vertices_are_there_and_the_source_fills_a_warp(graph: Graph, dealt: Dealt) -> None:
+    counts = np.bincount(dealt.vertices)
+    assert counts[SOURCE] == WARP
+    assert (np.delete(counts, SOURCE) == 1).all()
+    first = np.flatnonzero(dealt.vertices == SOURCE)[0]
+    assert first % WARP == 0
+    assert dealt.graph.vertices == dealt.vertices.size == graph.vertices + WARP - 1
+
+
+def test_edges_keep_their_ends_and_the_kinds_that_they_begin_at(
+    graph: Graph, kinds: NDArray[np.int64], dealt: Dealt
+) -> None:
+    assert np.array_equal(np.sort(dealt.edges), np.arange(graph.edges))
+    assert np.array_equal(dealt.vertices[dealt.graph.indices], graph.indices[dealt.edges])
+    begins = dealt.vertices[sources_of(dealt.graph)]
+    assert np.array_equal(kinds[begins], kinds[sources_of(graph)[dealt.edges]])
+
+
+def test_lanes_have_lists_of_the_same_length(kinds: NDArray[np.int64], dealt: Dealt) -> None:
+    lengths = np.diff(dealt.graph.indptr)
+    mixed = 0
+    for begin in range(0, lengths.size, WARP):
+        own, mine = kinds[dealt.vertices][begin:][:WARP], lengths[begin:][:WARP]
+        mixed += len(set(own)) > 1
+        assert all(np.ptp(mine[own == kind]) <= 1 for kind in set(own))
+    assert mixed < 4  # 31 vertices may be left of each kind
+
+
+def test_what_is_left_of_a_kind_keeps_its_edges_to_itself() -> None:
+    graph = from_edges(6, np.array([0, 0, 0, 1, 2, 3]), np.array([1, 2, 3, 4, 5, 5]))
+    dealt = deal(graph, np.array([0, 0, 1, 1, 2, 3]), 5)
+    assert dealt.vertices.tolist() == [5] * WARP + [0, 1, 2, 3, 4]
+    assert np.diff(dealt.graph.indptr).tolist() == [0] * WARP + [2, 2, 1, 1, 0]
+    assert dealt.graph.edges_of(np.array([WARP, WARP + 2])).tolist() == [0, 1, 4]
