@@ -3,6 +3,8 @@
     ccc.compile("kernel.cu").ptx       # annotated CUDA to PTX, through nvcc
     ccc.transform(ptx).ptx             # marked PTX to PTX
     ccc.RawKernel(code, "name")        # what cupy.RawKernel is, compiled through ccc
+    ccc.profile.of(kernel)             # what a kernel has counted
+    ccc.emulator.Module(ptx)           # PTX on the CPU
 
 What a user imports is loaded when it is first asked for, so that the tools start quickly.
 """
@@ -16,6 +18,7 @@ from ccc.errors import CccError
 from ccc.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from ccc import counting, emulator, profile
     from ccc.compiler import Transformed, transform
     from ccc.nvcc import Compiled, compile  # noqa: A004 - the design's name
     from ccc.raw import CccWarning, RawKernel, RawModule
@@ -29,9 +32,12 @@ _HOMES = {
     "RawKernel": "ccc.raw",
     "CccWarning": "ccc.raw",
 }
+_MODULES = ("counting", "emulator", "profile")
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"ccc.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'ccc' has no attribute {name!r}")
     return getattr(importlib.import_module(_HOMES[name]), name)
@@ -46,5 +52,8 @@ __all__ = [
     "Transformed",
     "__version__",
     "compile",
+    "counting",
+    "emulator",
+    "profile",
     "transform",
 ]

@@ -5,24 +5,31 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from ccc.analysis.callees import Callees
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths import Path
 from ccc.analysis.regions import ARMS, INNER_LOOPS
-from ccc.counting import Counting
 from ccc.errors import CccError, render
 from ccc.ir.markers import DIRECTIVES, WHOLE_KERNEL, parse_marker
 from ccc.ir.nodes import Function, FunctionText, Module
 from ccc.ir.verify import verify
-from ccc.parse import NotRepresentable, parse_function, parse_module, parse_variables
+from ccc.parse import (
+    NotRepresentable,
+    parse_files,
+    parse_function,
+    parse_module,
+    parse_variables,
+)
 from ccc.passes import PIPELINE
-from ccc.pipeline import Kernel, KernelRecord, PathRecord, make_pass
+from ccc.pipeline import Kernel, KernelRecord, Pass, PathRecord, make_pass
 from ccc.printer import print_function
 from ccc.ptx.opcodes import Effect
 from ccc.version import VERSION
 
+_CALL = re.compile(r"\bcall(?:\.uni)?\s+(?:\([^()]*\)\s*,\s*)?([\w$]+)")
 DEBUG = "the code is compiled for the debugger (-G), whose tables describe it as it is"
 
 
@@ -85,34 +92,121 @@ def transform(
     static_shared = sum(v.bytes or 0 for v in shared)
     target = re.search(r"^\s*\.target\s+(\w+)([^\n]*)", ptx, re.MULTILINE)
     arch, others = target.groups() if target else ("", "")
+    debugged = re.search(r"\bdebug\b", others) is not None
     load = _loader(module)
     callees = Callees(load)
+    files = parse_files(ptx)
     options = {"discipline": discipline, "multiprocessors": multiprocessors}
     known = registers or {}
-    counting = Counting(module, load, profile, transformed=not off) if profile else None
-    for piece in filter(lambda piece: piece.is_marked, module.functions):
+    counting = None
+    if profile:
+        from ccc.counting import Counting  # noqa: PLC0415 - NumPy takes long to load
+
+        counting = Counting(module, load, profile, transformed=not off)
+
+    def prepare(piece: FunctionText, not_inlined: frozenset[int]) -> Kernel:
+        function = parse_function(piece)
+        verify(function)
+        facts = Facts(function, callees, files)
+        kernel = Kernel(function, facts, static_shared, max_block=max_block, arch=arch, load=load)
+        kernel.registers = known.get(function.name)
+        kernel.not_inlined = not_inlined
+        if any(map(open_ended.__contains__, _names(function, load))):
+            kernel.dynamic_shared_bytes = dynamic_shared
+        if debugged:
+            _refuse_all(kernel, DEBUG)
+        return kernel
+
+    passes = () if off or debugged else tuple(make_pass(kind, options) for kind in PIPELINE)
+    outcomes: list[_Outcome] = []
+    for piece in _concerned(module):
         try:
-            function = parse_function(piece)
+            outcome = _run(passes, partial(prepare, piece), print_after)
         except NotRepresentable as obstacle:
             _leave(piece, obstacle, strict, result)
             continue
-        verify(function)
-        facts = Facts(function, callees)
-        kernel = Kernel(function, facts, static_shared, max_block=max_block, arch=arch, load=load)
-        kernel.registers = known.get(function.name)
-        if any(map(open_ended.__contains__, _names(function, load))):
-            kernel.dynamic_shared_bytes = dynamic_shared
-        if re.search(r"\bdebug\b", others):
-            _refuse_all(kernel, DEBUG)
-        if not off and _run_passes(kernel, options, print_after, result):
-            piece.text = print_function(kernel.function)
+        result.printed += outcome.printed
+        if any(record.applied for record in outcome.records):
+            piece.text = print_function(outcome.kernel.function)
+            _declare(module, piece, outcome.kernel.declarations)
+        if piece.is_marked or outcome.inlined:
+            outcomes.append(outcome)
+    _drop_copies(outcomes)
+    for outcome in outcomes:
         if counting:
-            counting.add(kernel.function, kernel.records)
-        _describe(function.name, [*kernel.annotations, *kernel.records], strict, result)
+            counting.add(outcome.kernel.function, outcome.kernel.records)
+        _describe(outcome.kernel.function.name, outcome.records, strict, result)
     if counting:
         result.diagnostics += counting.finish()
     result.ptx = module.text
     return result
+
+
+@dataclass
+class _Outcome:
+    """What became of one function: all its records, and the names of functions inlined in it."""
+
+    kernel: Kernel
+    printed: str
+    records: list[KernelRecord | PathRecord]
+    inlined: frozenset[str]
+
+
+def _run(
+    passes: Sequence[Pass], prepare: Callable[[frozenset[int]], Kernel], print_after: Sequence[str]
+) -> _Outcome:
+    """Run the passes over one function.
+
+    A call that was inlined for paths that were refused in the end has to stay as it was: then
+    everything is done again without it. One at a time, the last one first, since what it brought
+    with it may be why the paths before it were refused.
+    """
+    left: list[PathRecord] = []
+    names: frozenset[str] = frozenset()
+    kept: frozenset[int] = frozenset()
+    while True:
+        kernel = prepare(kept)
+        printed = _run_passes(passes, kernel, print_after)
+        applied = {record.path.entry for record in kernel.records if record.applied}
+        idle = [call for call in kernel.inlined if applied.isdisjoint(call.labels)]
+        names = names.union(*(call.names for call in kernel.inlined))
+        if not idle:
+            return _Outcome(kernel, printed, [*kernel.annotations, *kernel.records, *left], names)
+        last = idle[-1]
+        left += [record for record in kernel.records if record.path.entry in last.labels]
+        kept |= {last.line}
+
+
+def _drop_copies(outcomes: Sequence[_Outcome]) -> None:
+    """A device function whose paths are in kernels, and collected there, has none of its own."""
+    inlined = frozenset().union(*(outcome.inlined for outcome in outcomes))
+    applied = {record.marker for o in outcomes for record in o.records if record.applied}
+    for outcome in outcomes:
+        function = outcome.kernel.function
+        if function.kind == "entry":
+            continue
+        kept = set() if function.name in inlined else {r.marker for r in outcome.records} - applied
+        outcome.records = [record for record in outcome.records if record.marker in kept]
+        paths = outcome.kernel.records
+        paths[:] = [record for record in paths if record.marker in kept]
+
+
+def _concerned(module: Module) -> list[FunctionText]:
+    """The functions that hold markers, and those that call such, themselves or through others."""
+    found = {piece.name for piece in module.functions if piece.is_marked}
+    device = {piece.name for piece in module.functions if piece.is_marked and piece.kind == "func"}
+    calls = {p.name: set(_CALL.findall(p.text)) for p in module.functions} if device else {}
+    size = 0
+    while size < len(found):
+        size = len(found)
+        found |= {name for name, called in calls.items() if not called.isdisjoint(found)}
+    return [p for p in module.functions if p.name in found and (p.is_marked or p.kind == "entry")]
+
+
+def _declare(module: Module, piece: FunctionText, declarations: Sequence[str]) -> None:
+    """Put what a function needs before it, unless the module has it already."""
+    place = module.pieces.index(piece)
+    module.pieces[place:place] = [text for text in declarations if text not in module.pieces]
 
 
 def _refuse_all(kernel: Kernel, reason: str) -> None:
@@ -142,7 +236,10 @@ def _loader(module: Module) -> Callable[[str], Function | None]:
 
     def load(name: str) -> Function | None:
         if name not in known:
-            known[name] = parse_function(texts[name]) if name in texts else None
+            try:
+                known[name] = parse_function(texts[name]) if name in texts else None
+            except NotRepresentable:
+                known[name] = None
         return known[name]
 
     return load
@@ -161,16 +258,15 @@ def _names(function: Function, load: Callable[[str], Function | None]) -> Iterat
                     worklist.append(called)
 
 
-def _run_passes(
-    kernel: Kernel, options: Mapping[str, Any], print_after: Sequence[str], result: Transformed
-) -> bool:
-    for kind in PIPELINE:
-        one = make_pass(kind, options)
+def _run_passes(passes: Sequence[Pass], kernel: Kernel, print_after: Sequence[str]) -> str:
+    """The code after the passes of these names."""
+    printed = ""
+    for one in passes:
         one.run(kernel)
         verify(kernel.function)
         if one.name in print_after:
-            result.printed += f"// after {one.name}\n{print_function(kernel.function)}\n"
-    return any(record.applied for record in (*kernel.annotations, *kernel.records))
+            printed += f"// after {one.name}\n{print_function(kernel.function)}\n"
+    return printed
 
 
 def _describe(

@@ -44,7 +44,10 @@ It goes before each timed launch: while it runs, the host queues the first event
 the second event, so that the time between the events is the kernel's and not the host's.
 """
 
-NO_DEVICE = "CuPy finds no CUDA device; it takes an NVIDIA GPU and its driver"
+NO_DEVICE = (
+    "CuPy finds no CUDA device; it takes an NVIDIA GPU and its driver. Without them cccc compiles "
+    'kernels and ccc compare runs them on an emulator: see "Without a GPU" in docs/cupy.md'
+)
 HOLD_CYCLES = 100_000  # 50 microseconds at 2 GHz; the host needs some ten
 
 
@@ -52,7 +55,7 @@ def _cupy() -> Any:
     try:
         return importlib.import_module("cupy")
     except ImportError as error:
-        raise CccError(f"a GPU is used through CuPy: pip install cupy-cuda13x ({error})") from error
+        raise CccError(f"a GPU is used through CuPy: pip install cupy-cuda13x ({error})") from None
 
 
 def require() -> Any:
@@ -66,7 +69,7 @@ def require() -> Any:
     try:
         count = runtime.getDeviceCount()
     except runtime.CUDARuntimeError as error:
-        raise CccError(f"{NO_DEVICE}: {error}") from error
+        raise CccError(f"{NO_DEVICE} ({error})") from None
     if not count:
         raise CccError(NO_DEVICE)
     return cupy
@@ -338,9 +341,9 @@ def nvrtc(
         program = compiler._NVRTCProgram(text, name, name_expressions=tuple(names))
         ptx, found = program.compile(options, log)
     except compiler.CompileException as error:
-        raise CccError(f"NVRTC failed:\n{str(error).strip()}") from error
+        raise CccError(f"NVRTC failed:\n{str(error).strip()}") from None
     except RuntimeError as error:
-        raise CccError(f"NVRTC does not work: pip install nvidia-cuda-nvrtc ({error})") from error
+        raise CccError(f"NVRTC does not work: pip install nvidia-cuda-nvrtc ({error})") from None
     return ptx.decode(), found or {}, log.getvalue()
 
 

@@ -75,7 +75,7 @@ def translate(request: Request) -> tuple[str, dict[str, str], nvcc.Outcome]:
     except CccError as error:
         if not done.diagnostics:
             raise
-        raise BuildError("\n".join([*done.diagnostics, str(error)])) from error
+        raise BuildError("\n".join([*done.diagnostics, str(error)])) from None
     done.diagnostics += _without_ptxas(request)
     silent = any(option in _SILENCE for option in request.options)
     return ptx, names, replace(nvcc.merge([done], 0), stderr="" if silent else log)

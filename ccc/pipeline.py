@@ -45,6 +45,15 @@ class PathRecord(Record):
         return self.path.marker
 
 
+@dataclass(frozen=True)
+class InlinedCall:
+    """A call that became the callee's body: its line, the blocks, and all functions inlined."""
+
+    line: int
+    labels: frozenset[str]
+    names: frozenset[str]
+
+
 @dataclass
 class Kernel:
     """One function on its way through the pipeline.
@@ -53,7 +62,8 @@ class Kernel:
     ``dynamic_shared_bytes`` the most that a launch asks for, None if that is not known;
     ``max_block`` the largest block size the user vouches for, None if he did not say. ``arch`` is
     what the code is for; ``registers`` how many a thread takes, where the assembler has told;
-    ``load`` gives another function of the file, None if the file lacks it.
+    ``load`` gives another function of the file, None if the file lacks it. ``inlined`` are the
+    calls that a pass replaced by what they call; it leaves those on the lines of ``not_inlined``.
     """
 
     function: Function
@@ -65,6 +75,10 @@ class Kernel:
     arch: str = ""
     registers: int | None = None
     load: Callable[[str], Function | None] = lambda _name: None
+    not_inlined: frozenset[int] = frozenset()
+    inlined: list[InlinedCall] = field(default_factory=list)
+    declarations: list[str] = field(default_factory=list)
+    """PTX that the module needs before the function; what several functions need, it needs once."""
     refinements: list[Callable[[Path, Facts], None]] = field(default_factory=list)
     """What passes have decided about paths; to be said again whenever the paths are found anew."""
 
@@ -86,7 +100,7 @@ class Kernel:
 
     def changed(self) -> None:
         """Forget what was computed of the function, because a pass has changed it."""
-        self.facts = Facts(self.function, self.facts.callees)
+        self.facts = Facts(self.function, self.facts.callees, self.facts.files)
 
 
 class Pass(ABC):

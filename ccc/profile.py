@@ -97,7 +97,7 @@ class Kernel:
         kind: ``entry`` for a kernel, ``func`` for a device function that nvcc did not inline.
         calls: the functions it may call, itself or through others, that are counted too.
         instructions: warp instructions issued in its body, paths among it, callees not.
-        thread_instructions: the lanes active in these; a lane that a guard switches off is active.
+        thread_instructions: the lanes active in these; a lane that a guard switches off is not.
         paths: in the order of the report.
     """
 
@@ -194,12 +194,12 @@ def of(module: Any) -> Profile:
     """What the kernels of a loaded module have counted since it was loaded, or ``reset``.
 
     Args:
-        module: has ``get_global``, which gives a NumPy array of bytes as in ``ccc.emulator.Module``
-            or a pointer as in ``cupy.RawModule``. Kernels in streams that do not wait for the
-            default one must have ended.
+        module: or a ``ccc.RawKernel``. Its ``get_global`` gives a NumPy array of bytes as that of
+            ``ccc.emulator.Module`` or a pointer as that of ``cupy.RawModule``. Kernels in streams
+            that do not wait for the default one must have ended.
 
     Raises:
-        CccError: the module was compiled without ``--ccc-profile``.
+        CccError: the module was compiled without ``--ccc-profile``, or it is no module.
     """
     sizes = _bytes(module, DESCRIPTOR, 32).view(np.uint64)
     count, size = int(sizes[1]), int(sizes[3])
@@ -222,6 +222,11 @@ def reset(module: Any) -> None:
 
 def _bytes(module: Any, name: str, size: int) -> NDArray[np.uint8]:
     """A copy of a module's variable."""
+    if not hasattr(module, "get_global"):
+        raise CccError(
+            "a profile is read from a ccc.RawModule, ccc.RawKernel, cupy.RawModule or "
+            f"ccc.emulator.Module, and not from a {type(module).__name__}"
+        )
     try:
         found = module.get_global(name)
     except Exception as error:

@@ -53,8 +53,8 @@ class RawModule:
     Raises:
         TypeError: not one of ``code`` and ``path``.
         ValueError: an unknown backend, or name expressions without CUDA.
-        CccError: no CuPy, no device, or a wrong option of ours; later, all that is wrong with the
-            source.
+        CccError: no CuPy, no device, or a wrong option of ours; when it is compiled, all that is
+            wrong with the source.
     """
 
     def __init__(
@@ -198,7 +198,7 @@ def _read(path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError as error:
-        raise CccError(f"{path}: {error.strerror}") from error
+        raise CccError(f"{path}: {error.strerror}") from None
 
 
 def _of_module(name: str, doc: str) -> property:
@@ -299,10 +299,21 @@ class RawKernel:
 
     @property
     def report(self) -> Report:
-        """This kernel's entry of the module's report; without annotations it has no paths."""
+        """This kernel's entry of the module's report; it has no paths where none are left.
+
+        An unknown name raises CuPy's own error.
+        """
         name = self._module.mangled(self.name)
         kernels = self._module.report["kernels"]
-        return next((k for k in kernels if k["name"] == name), {"name": name, "paths": []})
+        found: Report | None = next((k for k in kernels if k["name"] == name), None)
+        if found is None:
+            self._raw()  # whether there is such a kernel
+            found = {"name": name, "paths": []}
+        return found
+
+    def get_global(self, name: str) -> Any:
+        """A ``cupy.cuda.MemoryPointer`` to a global variable of the kernel's module."""
+        return self._module.get_global(name)
 
     code = _of_module("code", "The source, if it is not in a file.")
     file_path = _of_module("file_path", "The file, if the source is in one.")

@@ -56,6 +56,11 @@ from ccc.errors import CccError, Span
 SIZES = {"gpu": 20, "emulator": 10}
 """The sizes of a sample that names none."""
 
+_WANTED = (
+    "a sample is a folder with kernel.cu and sample.py, which defines inputs(size, seed), "
+    "run(module, inputs) and check(inputs, outputs); docs/bench.md has one to start from"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Version:
@@ -79,11 +84,11 @@ class Sample:
     def __init__(self, folder: Path):
         self.kernel = folder / "kernel.cu"
         self._path = folder / "sample.py"
+        if folder.is_file():
+            raise CccError(f"this is a file; {_WANTED}", Span(str(folder)))
         for path in (self.kernel, self._path):
             if not path.is_file():
-                raise CccError(
-                    f"no {path.name} here; a sample is kernel.cu and sample.py", Span(str(folder))
-                )
+                raise CccError(f"no {path.name} here; {_WANTED}", Span(str(folder)))
         self._module = self._load()
         self.options: tuple[str, ...] = self._strings(
             "OPTIONS", getattr(self._module, "OPTIONS", ())

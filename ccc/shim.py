@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from ccc import source
 from ccc.errors import CccError, render
+from ccc.ir.markers import MARKER_PREFIX
 
 if TYPE_CHECKING:
     from ccc import cost
@@ -206,6 +207,8 @@ def translate(
         if not left and not settings.off:
             _warn(marked.warnings, settings, done)
         ptx = compiler(marked.text, bool(left))
+        if not left and not settings.off:
+            _warn(_never_taken(marked.annotations, ptx), settings, done)
         if settings.mark_only:
             return ptx
         if marked.annotations:
@@ -236,6 +239,13 @@ def transform_file(done: Pass, settings: Settings) -> str:
 def _check_strict(settings: Settings, done: Pass) -> None:
     if settings.strict and done.diagnostics:
         raise CccError("not every annotation could be followed, which --ccc-strict demands")
+
+
+def _never_taken(annotations: Sequence[source.Annotation], ptx: str) -> list[CccError]:
+    """Of each path that left no code, although its annotated loop did."""
+    kept = {int(number) for number in re.findall(rf"{MARKER_PREFIX}\w+ (\d+) ", ptx)}
+    said = "no code is left of this path: the compiler found that it is never taken"
+    return [CccError(said, a.span) for a in annotations if a.loop in kept and a.id not in kept]
 
 
 def _warn(warnings: Sequence[CccError], settings: Settings, done: Pass) -> None:

@@ -5,6 +5,12 @@ from __future__ import annotations
 from ccc.passes.context_collection import ContextCollection
 from ccc.passes.context_compression import ContextCompression
 from ccc.passes.grid_stride import GridStride
+from ccc.passes.recursion import Recursion
 from ccc.pipeline import Pass
 
-PIPELINE: tuple[type[Pass], ...] = (GridStride, ContextCompression, ContextCollection)
+PIPELINE: tuple[type[Pass], ...] = (
+    Recursion,
+    GridStride,
+    ContextCompression,
+    ContextCollection,
+)

@@ -62,6 +62,9 @@ class Row(Collector):
         for pending, top in zip(self.pending, self.top, strict=True):
             emit.emit("mov.pred", pending, 0)
             emit.emit("mov.b32", top, self.base)
+        for engagement in self.engagements.values():
+            if engagement.sharing:
+                emit.emit("mov.pred", engagement.sharing, 0)
 
     def note(self, emit: Emitter, number: int) -> None:
         """A flag for each path."""
@@ -80,16 +83,20 @@ class Row(Collector):
             emit.emit("mov.b32", self.enough, 4)
         for number in range(len(self.plans)):
             loop = self._loop_around(number)
-            emit = self._if_saved(
-                number, emit, self.pop[number] if loop is None else self.collect[loop]
-            )
+            target = self.pop[number].label if loop is None else self._entrance(loop)
+            emit = self._if_saved(number, emit, target)
         return emit
 
-    def _if_saved(self, number: int, emit: Emitter, target: Block) -> Emitter:
+    def _entrance(self, number: int) -> str:
+        """Where to go for the saved tasks of a path."""
+        engagement = self.engagements.get(number)
+        return engagement.entrance if engagement else self.collect[number].label
+
+    def _if_saved(self, number: int, emit: Emitter, target: str) -> Emitter:
         """Go to ``target`` if tasks of a path are saved; returns where to go on if not."""
         left = emit.define("setp.ne.b32", "pred", self.top[number], self.base)
         following, emit_following = self.block("done")
-        emit.branch(left, target.label, following.label)
+        emit.branch(left, target, following.label)
         return emit_following
 
     def _loop_around(self, number: int) -> int | None:
@@ -100,7 +107,7 @@ class Row(Collector):
     def _emit_collect(self, number: int) -> None:
         """Count the tasks of this round; without any, look whether there will be more."""
         plan = self.plans[number]
-        emit = self.emitter(self.collect[number])
+        emit = self._unless_sharing(number, self.emitter(self.collect[number]))
         pending = self.pending[number]
         tasks = emit.define("vote.sync.ballot.b32", "b32", pending, self.members)
         none = emit.define("setp.eq.b32", "pred", tasks, 0)
@@ -120,16 +127,26 @@ class Row(Collector):
             self._emit_merge(number, emit_some, tasks)
         self._emit_pop(number)
 
+    def _unless_sharing(self, number: int, emit: Emitter) -> Emitter:
+        """While a task is shared out, the paths inside it lead to its next turn."""
+        engagement = self.engagements.get(number)
+        if engagement is None or engagement.sharing is None or engagement.head is None:
+            return emit
+        alone, emit_alone = self.block("alone")
+        emit.branch(engagement.sharing, engagement.head.label, alone.label)
+        return emit_alone
+
     def _emit_idle(self, number: int, emit: Emitter, fetch: Block, onward: str) -> None:
         """At the end, what is saved of a path in an inner loop must not be run from outside it:
         that loop would have two entries. So all come by, and look."""
         rest, emit_rest = self.block("rest")
         emit.branch(self.draining, rest.label, onward)
         repeats = self.plans[number].path.repeats
-        emit_rest = self._if_saved(number, emit_rest, fetch if repeats else self.pop[number])
+        mine = fetch if repeats else self.pop[number]
+        emit_rest = self._if_saved(number, emit_rest, mine.label)
         for inner in range(number + 1, len(self.plans)):
             if self._holds(number, inner):
-                emit_rest = self._if_saved(inner, emit_rest, self.collect[number + 1])
+                emit_rest = self._if_saved(inner, emit_rest, self._entrance(number + 1))
         emit_rest.emit("bra", onward)
 
     def _stay(self, number: int, emit: Emitter, tasks: Register) -> Emitter:

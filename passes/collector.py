@@ -319,7 +319,7 @@ class Collector(ABC):
                 registers[register] = emit.function.registers.fresh(register.type)
                 emit.emit(_move(register), registers[register], slots.neutral)
         self.name_definitions(emit, path, registers)
-        inner = [n for n, other in enumerate(self.plans) if other.path.parent is path]
+        inner = self.inside(number)
         within = frozenset().union(*(self.plans[n].path.blocks for n in inner))
         labels = self.fresh_labels(path.region - within, "task")
         sinks = {
@@ -337,11 +337,16 @@ class Collector(ABC):
         emit.emit("bra", labels[path.entry])
         self.function.blocks += copy.blocks(self.function, path.region - within)
         for n in inner:
-            self._enter_inner(n, number, copy)
+            self.enter_inner(n, number, copy)
         if path.repeats:
             self._repeat(number, labels[path.entry])
 
-    def _enter_inner(self, number: int, outer: int, copy: Copy) -> None:
+    def inside(self, number: int) -> list[int]:
+        """The paths that lie directly in a path."""
+        path = self.plans[number].path
+        return [n for n, other in enumerate(self.plans) if other.path.parent is path]
+
+    def enter_inner(self, number: int, outer: int, copy: Copy) -> None:
         """In the task of an outer path: lanes that come to an inner one take a snapshot."""
         path = self.plans[number].path
         if path.owner is not None or not path.continuation:
@@ -390,7 +395,7 @@ class Collector(ABC):
         for register in self._defined(path):
             if register not in registers:
                 registers[register] = self.function.registers.fresh(register.type)
-                if register in self.facts.liveness.live_in(path.entry):
+                if register in path.live:
                     emit.emit(_move(register), registers[register], register)
 
     def _defined(self, path: Path) -> list[Register]:

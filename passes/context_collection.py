@@ -50,9 +50,11 @@ lanes take the path.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ccc.analysis.facts import Facts
 from ccc.analysis.paths import AnnotatedLoop, Path
 from ccc.analysis.regions import find_paths
 from ccc.ir.nodes import Function, Instruction
@@ -66,6 +68,10 @@ from ccc.ptx.types import MAX_BLOCK_THREADS, WARP_SIZE
 NESTED = (
     'its annotated loop lies inside a path of another one; annotate that loop "ccc for variable" '
     'or "ccc while" to have its iterations collected'
+)
+GONE = (
+    "it lies in the rest of an iteration that runs with the tasks of other paths; split the "
+    "annotated loop in two, or remove the annotations of the other paths"
 )
 
 
@@ -86,13 +92,16 @@ class ContextCollection(Pass):
         _refuse_nested_loops(kernel)
         bases: list[Instruction] = []
         share = 0
-        while chosen := _collectable(kernel):
+        known: list[PathRecord] = []
+        while chosen := _collectable(kernel, known):
             loop = _outermost(chosen)
             mine = [record for record in chosen if record.path.loop is loop]
             mine = _in_turn(mine, None)
             layout = lay_out(kernel, loop, mine, self.discipline)
             if layout is None:
-                continue  # without the others, inner paths look different
+                known = _outside_refused(chosen)
+                continue
+            known = _apart_from(loop, chosen, kernel.facts)
             collector = MultiPath if layout.discipline == "cases" else Row
             bases.append(collector(kernel, loop, layout).run())
             share = max(share, layout.share)
@@ -111,21 +120,59 @@ def _refuse_nested_loops(kernel: Kernel) -> None:
                 inner.reason = NESTED
 
 
-def _collectable(kernel: Kernel) -> list[PathRecord]:
-    """The paths that are still to be collected, looked at again now that others were."""
+def _collectable(kernel: Kernel, known: Collection[PathRecord]) -> list[PathRecord]:
+    """The paths that are still to be collected, looked at again now that others were.
+
+    What is ``known`` still holds.
+    """
+    keys = {record.path.key for record in known}
     excluded = {record.path.key for record in kernel.records if record.reason}
-    found = {path.key: path for path in find_paths(kernel.facts, excluded)}
+    left = [record for record in kernel.records if not record.applied and not record.reason]
+    anew = any(record.path.key not in keys for record in left)
+    found = {path.key: path for path in find_paths(kernel.facts, excluded | keys)} if anew else {}
     chosen = []
-    for record in kernel.records:
-        if record.applied or record.reason:
+    for record in left:
+        if record.path.key in keys:
+            chosen.append(record)
             continue
-        record.path = found.get(record.path.key, record.path)
+        if record.path.key not in found:
+            record.reason = GONE
+            continue
+        record.path = found[record.path.key]
         record.reason = record.path.reason
         if record.reason is None:
             for refine in kernel.refinements:
                 refine(record.path, kernel.facts)
             chosen.append(record)
     return chosen
+
+
+def _outside_refused(records: Iterable[PathRecord]) -> list[PathRecord]:
+    """The paths of the loops that look the same without the paths that were refused.
+
+    A path inside a refused one has another parent now, or none.
+    """
+    refused = [record.path for record in records if record.reason]
+    left = [record for record in records if not record.reason]
+    others = [r.path.loop for r in left if any(r.path.entry in path.blocks for path in refused)]
+    return [record for record in left if not any(record.path.loop is loop for loop in others)]
+
+
+def _apart_from(
+    loop: AnnotatedLoop, records: Iterable[PathRecord], facts: Facts
+) -> list[PathRecord]:
+    """The paths of the loops of which nothing changes when ``loop`` is rewritten.
+
+    They have no block of it, and do not lead straight to it, which is entered elsewhere then.
+    """
+    blocks = loop.loop.blocks.union(facts.graph.predecessors(loop.loop.header))
+
+    def is_apart(other: AnnotatedLoop) -> bool:
+        assert other.gathering is not None
+        counted_at = {label for guard in other.gathering.guards for label in guard}
+        return blocks.isdisjoint(other.loop.blocks) and loop.loop.blocks.isdisjoint(counted_at)
+
+    return [record for record in records if record.path.loop and is_apart(record.path.loop)]
 
 
 def _outermost(records: list[PathRecord]) -> AnnotatedLoop:

@@ -18,10 +18,10 @@ same for all tasks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ccc.analysis.cfg import reachable
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths import Path
 from ccc.ir.nodes import Instruction, Register
@@ -153,8 +153,9 @@ class _Origins:
             graph, entry = self.facts.graph, self.path.entry
             between: set[str] = set()
             if label != entry:
-                reached = self._walk(label, graph.successors, label)
-                between = reached & self._walk(entry, graph.predecessors, label)
+                after = reachable(graph.successors, graph.successors(label), stops=[label])
+                before = reachable(graph.predecessors, graph.predecessors(entry), stops=[label])
+                between = (after & before) - {label}
             self._ways[label] = {
                 register
                 for other in between
@@ -162,17 +163,6 @@ class _Origins:
                 for register in i.defined()
             }
         return self._ways[label]
-
-    def _walk(self, start: str, step: Callable[[str], Iterator[str]], stop: str) -> set[str]:
-        """What lies in one direction, up to the stop and without it."""
-        found: set[str] = set()
-        worklist = [start]
-        while worklist:
-            for other in step(worklist.pop()):
-                if other not in found and other != stop and other in self.facts.blocks:
-                    found.add(other)
-                    worklist.append(other)
-        return found
 
 
 def _is_cheap(instruction: Instruction) -> bool:

@@ -3,7 +3,10 @@
 Some inner loops turn so often that their lane is still busy when all others have nothing left, as
 with the hubs of a graph. Where the turns are independent (``for variable``) and can be counted, a
 long task is shared out at once: every member takes one turn in so many, and neighbouring lanes
-neighbouring turns, whose memory lies together. Paths in the loop are then no more than branches.
+neighbouring turns, whose memory lies together.
+
+Paths in the loop are no more than branches then, if they are short. Where one of them is long, the
+members meet after each turn, and serve those paths as they do after any other turn.
 
     ENGAGE: // %turns: how often the lane's task turns; %long: it has one, of many turns
             vote.sync.ballot.b32 %lanes, %long, %members;
@@ -14,7 +17,7 @@ neighbouring turns, whose memory lies together. Paths in the loop are then no mo
             mad.lo.s32 %state, %turn, <step>, %context;
             <one turn of the path, on registers of its own>
             add.s32 %turn, %turn, <number of members>;
-            bra HEAD;
+            bra HEAD;                  // or to COLLECT of the paths inside, and then HEAD
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ccc.analysis.induction import Induction
+from ccc.analysis.paths import Path, instructions_of
 from ccc.ir.edit import Copy, Emitter, retarget
 from ccc.ir.nodes import Block, Register, Special
 from ccc.passes.context_stack import join, split
@@ -36,6 +40,9 @@ LONG = 16
 2^20 vertices was 6.7, 6.3, 6.0 and 5.3 times as fast with 16, 32, 64 and 128 (2026-11-20)."""
 MOST = 1 << 30
 """Turns up to which they are counted in 32 bits."""
+LONG_PATH = 32
+"""Instructions from which on a path in a shared loop is collected; with a loop, it always is. On an
+H200, collecting a branch that 8 lanes take paid from 34 operations on (docs/results.md)."""
 
 
 @dataclass
@@ -47,6 +54,37 @@ class Engagement:
     induction: Induction
     block: Block
     collect: str
+    sharing: Register | None = None
+    head: Block | None = None
+    quiet: Block | None = None
+
+    def __post_init__(self) -> None:
+        """See whether members have to meet after each turn."""
+        row = self.row
+        inner = [row.plans[n].path for n in row.inside(self.number)]
+        if any(self._is_long(path) for path in inner):
+            self.sharing = row.function.registers.fresh("pred")
+            self.head, _ = row.block("head")
+            self.quiet, _ = row.block("quiet")
+
+    @property
+    def entrance(self) -> str:
+        """Where members go who may have saved tasks, but none of their own.
+
+        Where the collection point leads back to what is shared out, there is one way in for all:
+        else that loop would have two entries.
+        """
+        return self.quiet.label if self.quiet else self.collect
+
+    @property
+    def path(self) -> Path:
+        """The path whose tasks are shared out."""
+        return self.row.plans[self.number].path
+
+    def _is_long(self, path: Path) -> bool:
+        facts = self.row.facts
+        length = sum(1 for _ in instructions_of(path.blocks, facts))
+        return length >= LONG_PATH or any(loop.blocks <= path.blocks for loop in facts.loops)
 
     def emit(self) -> None:
         """Emit what all members come by on their way to the collection point."""
@@ -62,7 +100,13 @@ class Engagement:
         emit.emit("and.pred", pending, pending, others)
         following, emit_next = self.row.block("next")
         emit.emit("bra", following.label)
+        if self.quiet:
+            emit_quiet = self.row.emitter(self.quiet)
+            emit_quiet.emit("mov.b32", lanes, 0)
+            emit_quiet.emit("bra", following.label)
         none = emit_next.define("setp.eq.b32", "pred", lanes, 0)
+        if self.sharing:
+            emit_next.emit("not.pred", self.sharing, none)
         share, emit_share = self.row.block("share")
         emit_next.branch(none, self.collect, share.label)
         self._emit_share(emit_share, lanes, turns, following.label)
@@ -103,16 +147,26 @@ class Engagement:
         mine = self._receive(emit, turns, source)
         turn = emit.define("shr.u32", "b32", row.rank, 2)
         members = emit.define("shr.u32", "b32", row.full, 2)
-        head, emit_head = row.block("head")
-        emit.emit("bra", head.label)
-        over = emit_head.define("setp.ge.u32", "pred", turn, mine)
+        head = self.head or row.block("head")[0]
+        emit_head = row.emitter(head)
+        first = turn
+        if self.sharing:
+            rank = emit.define("mov.b32", "b32", turn)
+            first = emit_head.define("sub.s32", "b32", turn, rank)
+        emit.emit("bra", self.collect if self.sharing else head.label)
+        over = emit_head.define("setp.ge.u32", "pred", first, mine)
         done, emit_done = row.block("shared")
         begin, emit_begin = row.block("turn")
         emit_head.branch(over, done.label, begin.label)
         latch, emit_latch = row.block("latch")
+        if self.sharing:
+            has = emit_begin.define("setp.lt.u32", "pred", turn, mine)
+            has_one, emit_has_one = row.block("mine")
+            emit_begin.branch(has, has_one.label, latch.label)
+            emit_begin = emit_has_one
         self._emit_turn(emit_begin, turn, registers, specials, latch.label)
         emit_latch.emit("add.s32", turn, turn, members)
-        emit_latch.emit("bra", head.label)
+        emit_latch.emit("bra", row.landing(self.number) if self.sharing else head.label)
         row.combine(emit_done, self.number, plan.path.entry, registers, specials)
         emit_done.emit("bra", following)
 
@@ -148,10 +202,16 @@ class Engagement:
                 opcode = "mad.wide.s32"
             state[register] = emit.define(opcode, register.type, factor, step, registers[register])
         row.name_definitions(emit, path, state)
-        labels = row.fresh_labels(path.blocks, "turn")
+        inner = row.inside(self.number) if self.sharing else []
+        within = frozenset().union(*(row.plans[n].path.blocks for n in inner))
+        labels = row.fresh_labels(path.blocks - within, "turn")
+        entries = {row.plans[n].path.entry: row.function.fresh_label("inner") for n in inner}
         sinks = {target: latch for target in row.targets_of(path.blocks) if target not in labels}
-        blocks = Copy({**sinks, **labels}, state, specials).blocks(row.function, path.blocks)
-        for block in blocks:
+        copy = Copy({**sinks, **labels, **entries}, state, specials)
+        known = len(row.function.blocks)
+        row.function.blocks += copy.blocks(row.function, path.blocks - within)
+        for n in inner:
+            row.enter_inner(n, self.number, copy)
+        for block in row.function.blocks[known:]:
             retarget(row.function, block, labels[path.entry], latch)
-        row.function.blocks += blocks
         emit.emit("bra", labels[path.entry])

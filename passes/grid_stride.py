@@ -2,7 +2,8 @@
 
 A kernel written one task a thread has no loop to collect tasks over. Here its body becomes one over
 *virtual* blocks: some of the blocks that the host launches run them all, the others leave at once,
-and the host's launch stays as it is. :mod:`ccc.passes.virtual_grid` says which blocks run what.
+and the host's launch stays as it is. :mod:`ccc.passes.virtual_grid` and
+:mod:`ccc.passes.dynamic_schedule` say which blocks run what.
 
 Before:
 
@@ -51,15 +52,21 @@ from ccc.analysis.paths import Refused
 from ccc.analysis.repetition import check_repetition, needs_block_barrier, needs_warp_barrier
 from ccc.errors import CccError
 from ccc.ir.edit import Emitter, add_block, remove_jumps_to_next, substitute
-from ccc.ir.nodes import Block, Guard, Instruction, MarkerNote, Register, Symbol
-from ccc.passes.virtual_grid import Room, Schedule, make_schedule
+from ccc.ir.nodes import Block, Guard, Instruction, MarkerNote, Register, Symbol, Variable
+from ccc.passes.context_stack import known_block_size
+from ccc.passes.dynamic_schedule import SHARED_BYTES, SHARED_NAME, Dynamic
+from ccc.passes.layout import shared_bytes
+from ccc.passes.task_counter import CounterTable
+from ccc.passes.virtual_grid import Room, Schedule, Static, Y, Z
 from ccc.pipeline import Kernel, KernelRecord, Pass
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import GRID, LANE
 
 ALL_LANES = -1
-_ZEROS = {1: "mov.pred", 16: "mov.b16", 32: "mov.b32", 64: "mov.b64"}
-"""How to set a register of so many bits to zero."""
+NO_ROOM = (
+    "in shared memory there may be no room for the number that schedule(dynamic) tells the threads "
+    "of a block, 4 bytes; say with --ccc-dynamic-shared=N how many bytes a launch asks for at most"
+)
 
 
 @dataclass(frozen=True)
@@ -80,13 +87,13 @@ class GridStride(Pass):
                 continue
             try:
                 check_repetition(kernel.facts, kernel.load)
-                room = self._room(kernel)
+                repetition = _Repetition(kernel, record, self._room(kernel))
             except Refused as refusal:
                 record.reason = str(refusal)
             except CccError as error:  # an architecture that is not known
                 record.reason = error.message
             else:
-                _Repetition(kernel, record, room).run()
+                repetition.run()
 
     def _room(self, kernel: Kernel) -> Room:
         limits = cost.limits(kernel.arch)
@@ -103,31 +110,62 @@ class _Repetition:
         self.kernel = kernel
         self.function = kernel.function
         self.record = record
-        text = record.marker.clauses.get("schedule", "static")
-        read = {special for i in self.function.instructions for special in i.specials()}
-        self.schedule: Schedule = make_schedule(text, room, read)
         self.undefined = kernel.facts.liveness.live_in(kernel.facts.entry)
         self.for_block = needs_block_barrier(kernel.facts, kernel.load)
         self.for_warp = needs_warp_barrier(kernel.facts)
         self.head: list[Block] = []
+        self.tail: list[Block] = []
+        self.schedule = self._make_schedule(room)
+
+    def _make_schedule(self, room: Room) -> Schedule:
+        kind, _, chunk = self.record.marker.clauses.get("schedule", "static").partition(":")
+        read = {special for i in self.function.instructions for special in i.specials()}
+        by_rows = not {Y, Z} & read
+        if kind == "static":
+            return Static(room, by_rows)
+        together = self.for_block is not None
+        warps = -(-known_block_size(self.function, self.kernel.max_block) // cost.WARP)
+        table = CounterTable(f"ccc_counters_{self.function.name}", 1 if together else warps)
+        self._declare(table, together)
+        return Dynamic(room, by_rows, table, together, int(chunk) if chunk else None)
+
+    def _declare(self, table: CounterTable, together: bool) -> None:
+        """Declare the counters, and what is needed to tell a block of threads what was taken."""
+        if together:
+            used = shared_bytes(self.kernel)
+            if used is None or used + SHARED_BYTES > self.kernel.shared_limit:
+                raise Refused(NO_ROOM)
+            text = f".shared .align 4 .b32 {SHARED_NAME}"
+            self.function.variables.append(
+                Variable(SHARED_NAME, "shared", "b32", SHARED_BYTES, SHARED_BYTES, text)
+            )
+        self.kernel.declarations.append(table.declaration())
 
     def run(self) -> None:
         """Do it."""
         following = add_block(self.function, "next")
-        leave = add_block(self.function, "leave")
+        leave = Block(self.function.fresh_label("leave"), named=False)
         self._return_to(following.label)
         self._emitter(leave).emit("ret")
         self.schedule.begin(self._open_head, leave.label)
+        finished = self.schedule.finish(self._open_tail, leave.label)
         self._hoist(self._open_head())
+        again = self._open_head("block")
+        self._begin_block(again)
+        self.schedule.next_block(self._open_head, again, finished)
         self._rename_blocks()
-        self._begin_block(self._open_head("block"))
-        self._end_block(self._emitter(following), self.head[-1].label)
-        self.function.blocks[:0] = self.head
+        self._end_block(self._emitter(following), again.block.label)
+        self.function.blocks = [*self.head, *self.function.blocks, *self.tail, leave]
         remove_jumps_to_next(self.function)
         self.kernel.changed()
         self.record.applied = True
         meeting = "block" if self.for_block else "warp" if self.for_warp else None
         self.record.details = {**self.schedule.describe(), "barrier": meeting}
+
+    def _open_tail(self) -> Emitter:
+        """One more block behind the loop."""
+        self.tail.append(Block(self.function.fresh_label("finish"), named=False))
+        return self._emitter(self.tail[-1])
 
     def _open_head(self, hint: str = "start") -> Emitter:
         """One more block before the body."""
@@ -193,9 +231,7 @@ class _Repetition:
         """
         loop = replace(self.record.marker, kind="for", clauses={})
         emit.block.statements.append(MarkerNote(loop))
-        for register in sorted(self.undefined, key=lambda register: register.name):
-            if register.bits in _ZEROS and self.function.registers.find(register.name):
-                emit.emit(_ZEROS[register.bits], register, 0)
+        emit.clear(self.undefined)
 
     def _end_block(self, emit: Emitter, again: str) -> None:
         """Meet where that is needed, and begin the next virtual block if there is one."""
@@ -203,4 +239,5 @@ class _Repetition:
             Emitter(self.function, emit.block, self.for_block.span).emit("barrier.sync", 0)
         elif self.for_warp is not None:
             Emitter(self.function, emit.block, self.for_warp.span).emit("bar.warp.sync", ALL_LANES)
-        emit.emit("bra", again, guard=Guard(self.schedule.advance(emit)))
+        more = self.schedule.advance(emit)
+        emit.emit("bra", again, guard=None if more is None else Guard(more))

@@ -179,10 +179,16 @@ def _warps(kernel: Kernel) -> int:
     return -(-known_block_size(kernel.function, kernel.max_block) // WARP_SIZE)
 
 
-def _used(kernel: Kernel) -> int:
-    """The bytes of shared memory that the kernel has already."""
+def shared_bytes(kernel: Kernel) -> int | None:
+    """The bytes of shared memory that the kernel has already; None where that is not known."""
+    if kernel.dynamic_shared_bytes is None:
+        return None
     own = sum(v.bytes or 0 for v in kernel.function.variables if v.space == "shared")
-    return kernel.static_shared_bytes + (kernel.dynamic_shared_bytes or 0) + own
+    return kernel.static_shared_bytes + kernel.dynamic_shared_bytes + own
+
+
+def _used(kernel: Kernel) -> int:
+    return shared_bytes(kernel) or 0
 
 
 def _room(kernel: Kernel) -> int:

@@ -6,16 +6,12 @@ are as many; but only some launched blocks work, and each of those runs several 
 ``static``: as many launched blocks work as the device holds at once, the first ones, and virtual
 blocks are dealt out to them in turn. The number of a block is kept as digits, x first, and the
 number of working blocks is added to it digit by digit: no division is needed in the loop.
-
-``dynamic``: virtual blocks are cut into chunks, neighbours in x. The first launched block of each
-chunk works. The hardware starts launched blocks as it has room, so it is the hardware that hands
-out the chunks: it keeps that counter anyway, for each launch its own.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -24,10 +20,9 @@ from ccc.cost import KB, WARP, Limits
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Guard, Register, Special
 
+OpenBlock = Callable[[], Emitter]
+"""Makes a block behind the ones that were made before."""
 X, Y, Z = Special("%ctaid.x"), Special("%ctaid.y"), Special("%ctaid.z")
-CHUNKS_A_PLACE = 8
-"""Without a given size, chunks are so large that about so many fall to each resident block."""
-LARGEST_CHUNK_BIT = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,79 +55,102 @@ class Room:
 class Schedule(ABC):
     """Which virtual blocks a launched block runs.
 
-    ``coordinates`` are the registers that hold the virtual block's numbers.
+    ``by_rows``: y and z need not be told apart. ``coordinates`` are the registers that hold the
+    virtual block's numbers.
     """
 
     room: Room
-    coordinates: dict[Special, Register] = field(default_factory=dict)
+    by_rows: bool
+    coordinates: dict[Special, Register] = field(default_factory=dict, kw_only=True)
 
     @abstractmethod
-    def begin(self, open_block: Callable[[], Emitter], idle: str) -> None:
+    def begin(self, open_block: OpenBlock, idle: str) -> None:
         """Go to the label ``idle`` if this launched block has nothing to do, else fall through.
 
         ``open_block`` makes one block after the other.
         """
 
     @abstractmethod
-    def advance(self, emit: Emitter) -> Register:
-        """Go on to the next virtual block; a predicate that says whether there is one."""
+    def next_block(self, open_block: OpenBlock, emit: Emitter, finished: str) -> None:
+        """At the top of the loop: go to the label ``finished`` if there are no more blocks."""
+
+    @abstractmethod
+    def advance(self, emit: Emitter) -> Register | None:
+        """At the end of the loop: whether it goes on, as a predicate; None where the top says."""
+
+    @abstractmethod
+    def finish(self, open_block: OpenBlock, idle: str) -> str:
+        """What is done behind the loop, before control falls to ``idle``; where that begins."""
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """For the report; ``resident`` is there if it matters how many blocks are."""
-
-    def _multiprocessors(self, emit: Emitter) -> Register:
-        given = self.room.multiprocessors
-        return emit.define("mov.u32", "b32", Special("%nsmid") if given is None else given)
+        """For the report."""
 
 
-def make_schedule(text: str, room: Room, read: Collection[Special]) -> Schedule:
-    """The schedule that a marker names, for a kernel that reads these special registers."""
-    kind, _, chunk = text.partition(":")
-    if kind == "dynamic":
-        return Dynamic(room, chunk=int(chunk) if chunk else None)
-    return Static(room, by_rows=not {Y, Z} & set(read))
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A launched block's place in the grid; its number, and how many blocks are resident."""
+
+    x: Register
+    y: Register
+    z: Register
+    row: Register
+    number: Register
+    sizes: tuple[Register, ...]
+    resident: Register
+
+
+def find_place(open_block: OpenBlock, room: Room, idle: str) -> Place:
+    """Leave unless this is one of the first blocks, as many as are resident."""
+    # Nearly all launched blocks leave here, and where z and y are 0, at the first test.
+    emit = open_block()
+    x = emit.define("mov.u32", "b32", X)
+    given = room.multiprocessors
+    multiprocessors = emit.define("mov.u32", "b32", Special("%nsmid") if given is None else given)
+    most = emit.define("mul.lo.s32", "b32", multiprocessors, room.limits.blocks)
+    leave_unless(emit, "lt.u32", x, most, idle)
+    emit = open_block()
+    y, z = (emit.define("mov.u32", "b32", special) for special in (Y, Z))
+    sizes = extents(emit, "%nctaid")
+    row = emit.define("mad.lo.s32", "b32", z, sizes[1], y)
+    number = emit.define("cvt.u64.u32", "b64", x)
+    emit.emit("mad.wide.u32", number, row, sizes[0], number)
+    leave_unless(emit, "lt.u64", number, emit.define("cvt.u64.u32", "b64", most), idle)
+    emit = open_block()
+    working = resident(emit, room, multiprocessors)
+    leave_unless(emit, "lt.u64", number, emit.define("cvt.u64.u32", "b64", working), idle)
+    return Place(x, y, z, row, number, tuple(sizes), working)
 
 
 @dataclass
 class Static(Schedule):
-    """As many launched blocks work as are resident, each on every so-many-th virtual block.
+    """As many launched blocks work as are resident, each on every so-many-th virtual block."""
 
-    ``by_rows``: y and z need not be told apart.
-    """
+    digits: list[Register] = field(init=False)
+    steps: list[Register] = field(init=False)
+    extents: list[Register] = field(init=False)
 
-    by_rows: bool = True
-    digits: list[Register] = field(default_factory=list)
-    steps: list[Register] = field(default_factory=list)
-    extents: list[Register] = field(default_factory=list)
-
-    def begin(self, open_block: Callable[[], Emitter], idle: str) -> None:
+    def begin(self, open_block: OpenBlock, idle: str) -> None:
         """Work if this is one of the first blocks, as many as are resident."""
-        # Nearly all launched blocks leave here, and where z and y are 0, at the first test.
+        place = find_place(open_block, self.room, idle)
         emit = open_block()
-        x = emit.define("mov.u32", "b32", X)
-        multiprocessors = self._multiprocessors(emit)
-        most = emit.define("mul.lo.s32", "b32", multiprocessors, self.room.limits.blocks)
-        _leave_unless(emit, "lt.u32", x, most, idle)
-        emit = open_block()
-        y, z = (emit.define("mov.u32", "b32", special) for special in (Y, Z))
-        width, height, depth = _sizes(emit, "%nctaid")
-        row = emit.define("mad.lo.s32", "b32", z, height, y)
-        number = emit.define("cvt.u64.u32", "b64", x)
-        emit.emit("mad.wide.u32", number, row, width, number)
-        _leave_unless(emit, "lt.u64", number, emit.define("cvt.u64.u32", "b64", most), idle)
-        emit = open_block()
-        working = resident(emit, self.room, multiprocessors)
-        _leave_unless(emit, "lt.u64", number, emit.define("cvt.u64.u32", "b64", working), idle)
-        emit = open_block()
+        width, height, depth = place.sizes
         if self.by_rows:
             rows = emit.define("mul.lo.s32", "b32", height, depth)
-            self.digits, self.extents = [x, row], [width, rows]
+            self.digits, self.extents = [place.x, place.row], [width, rows]
         else:
-            self.digits, self.extents = [x, y, z], [width, height, depth]
-            self.coordinates |= {Y: y, Z: z}
-        self.coordinates[X] = x
-        self.steps = _in_digits(emit, working, self.extents)
+            self.digits, self.extents = [place.x, place.y, place.z], [width, height, depth]
+            self.coordinates |= {Y: place.y, Z: place.z}
+        self.coordinates[X] = place.x
+        self.steps = in_digits(emit, place.resident, self.extents)
+
+    def next_block(self, open_block: OpenBlock, emit: Emitter, finished: str) -> None:
+        """The end of the loop has gone on to the next one."""
+
+    def finish(self, open_block: OpenBlock, idle: str) -> str:
+        """There is nothing left to do."""
+        del open_block
+        return idle
 
     def advance(self, emit: Emitter) -> Register:
         """Add the number of working blocks, with carries."""
@@ -156,7 +174,7 @@ def resident(emit: Emitter, room: Room, multiprocessors: Register) -> Register:
     multiprocessors x min(blocks, warps / warps of a block, shared memory / that of a block)
     """
     limits = room.limits
-    threads = _threads(emit)
+    threads = block_threads(emit)
     emit.emit("add.s32", threads, threads, WARP - 1)
     fits = emit.define("mov.u32", "b32", room.warps)
     emit.emit("div.u32", fits, fits, emit.define("shr.u32", "b32", threads, 5))
@@ -172,83 +190,35 @@ def resident(emit: Emitter, room: Room, multiprocessors: Register) -> Register:
     return emit.define("mul.lo.s32", "b32", fits, multiprocessors)
 
 
-@dataclass
-class Dynamic(Schedule):
-    """The first launched block of each chunk runs all virtual blocks of it.
-
-    ``chunk`` is None where the size of the grid is to decide: a power of two then.
-    """
-
-    chunk: int | None = None
-    end: Register | None = None
-
-    def begin(self, open_block: Callable[[], Emitter], idle: str) -> None:
-        """Work if this is the first block of a chunk, which ends with its row at the latest."""
-        emit = open_block()
-        x = emit.define("mov.u32", "b32", X)
-        size: Register | int = self._chunk(emit) if self.chunk is None else self.chunk
-        if isinstance(size, int):
-            place = emit.define("rem.u32", "b32", x, size)
-        else:
-            place = emit.define("and.b32", "b32", emit.define("sub.s32", "b32", size, 1), x)
-        _leave_unless(emit, "eq.s32", place, 0, idle)
-        emit = open_block()
-        width = emit.define("mov.u32", "b32", Special("%nctaid.x"))
-        self.end = emit.define("add.s32", "b32", x, size)
-        emit.emit("min.u32", self.end, self.end, width)
-        self.coordinates[X] = x
-
-    def _chunk(self, emit: Emitter) -> Register:
-        """The largest power of two that leaves enough chunks for each resident block.
-
-        Logarithms are cut off to whole numbers: exact would be no better, and costs a division.
-        All blocks must come to the same result, also where a grid is so large that it overflows.
-        """
-        width, height, depth = _sizes(emit, "%nctaid")
-        rows = emit.define("mul.lo.s32", "b32", height, depth)
-        total = emit.define("mul.wide.u32", "b64", width, rows)
-        threads = emit.define("cvt.u64.u32", "b64", _threads(emit))
-        emit.emit("mul.lo.s64", total, total, threads)
-        places = self.room.warps * WARP * CHUNKS_A_PLACE
-        wanted = emit.define("mul.wide.u32", "b64", self._multiprocessors(emit), places)
-        bit = emit.define("bfind.u64", "b32", total)
-        emit.emit("sub.s32", bit, bit, emit.define("bfind.u64", "b32", wanted))
-        emit.emit("max.s32", bit, bit, 0)
-        emit.emit("min.s32", bit, bit, LARGEST_CHUNK_BIT)
-        return emit.define("shl.b32", "b32", emit.define("mov.u32", "b32", 1), bit)
-
-    def advance(self, emit: Emitter) -> Register:
-        """Go on to the neighbour."""
-        assert self.end is not None
-        x = self.coordinates[X]
-        emit.emit("add.s32", x, x, 1)
-        return emit.define("setp.lt.u32", "pred", x, self.end)
-
-    def describe(self) -> dict[str, Any]:
-        """The chunk, or what it is computed with."""
-        resident = {"resident": self.room.describe()} if self.chunk is None else {}
-        return {"schedule": "dynamic", "chunk": self.chunk, **resident}
-
-
-def _sizes(emit: Emitter, name: str) -> list[Register]:
+def extents(emit: Emitter, name: str) -> list[Register]:
+    """A size in x, y and z: ``%nctaid`` or ``%ntid``."""
     return [emit.define("mov.u32", "b32", Special(f"{name}.{axis}")) for axis in "xyz"]
 
 
-def _threads(emit: Emitter) -> Register:
+def block_threads(emit: Emitter) -> Register:
     """The threads of a block."""
-    width, height, depth = _sizes(emit, "%ntid")
+    width, height, depth = extents(emit, "%ntid")
     area = emit.define("mul.lo.s32", "b32", width, height)
     return emit.define("mul.lo.s32", "b32", area, depth)
 
 
-def _leave_unless(
+def thread_number(emit: Emitter) -> Register:
+    """The number of the thread in its block, counted as warps are made of threads."""
+    x, y, z = (emit.define("mov.u32", "b32", Special(f"%tid.{axis}")) for axis in "xyz")
+    width, height, _ = extents(emit, "%ntid")
+    row = emit.define("mad.lo.s32", "b32", z, height, y)
+    return emit.define("mad.lo.s32", "b32", row, width, x)
+
+
+def leave_unless(
     emit: Emitter, comparison: str, number: Register, bound: Register | int, idle: str
 ) -> None:
+    """End the block: go to the label ``idle`` unless the unsigned comparison holds."""
     holds = emit.define(f"setp.{comparison}", "pred", number, bound)
     emit.emit("bra", idle, guard=Guard(holds, negated=True))
 
 
-def _in_digits(emit: Emitter, number: Register, extents: list[Register]) -> list[Register]:
+def in_digits(emit: Emitter, number: Register, extents: list[Register]) -> list[Register]:
     """A number as digits; the last one takes all that is left."""
     digits = []
     for extent in extents[:-1]:

@@ -13,7 +13,8 @@ Make one from annotated CUDA, which needs nvcc:
     python tests/goldens.py tests/cases/if_else.cu tests/golden/context-collection/
     pytest --bless tests/test_golden.py
 
-A line ``// options: discipline=merge`` in the CUDA goes to the head of the golden file.
+A line ``// options: discipline=merge`` in the CUDA goes to the head of the golden file; a line
+``// nvcc: -lineinfo`` holds options for nvcc.
 """
 
 from __future__ import annotations
@@ -90,13 +91,16 @@ class Golden:
 
 def marked_ptx(source: Path, arch: str = "sm_90") -> str:
     """PTX of annotated CUDA with its markers, before any pass."""
+    text = source.read_text()
+    options = re.search(r"^// nvcc: (.*)$", text, re.MULTILINE)
     with tempfile.TemporaryDirectory() as folder:
         marked = Path(folder, source.name)
-        marked.write_text(mark(source.read_text(), source.name).text)
+        marked.write_text(mark(text, source.name).text)
         output = Path(folder, "k.ptx")
         nvcc = toolchain.find().nvcc
-        subprocess.run([nvcc, "-ptx", f"-arch={arch}", marked, "-o", output], check=True)
-        return output.read_text()
+        more = options[1].split() if options else []
+        subprocess.run([nvcc, "-ptx", f"-arch={arch}", *more, marked, "-o", output], check=True)
+        return output.read_text().replace(f"{folder}/", "")
 
 
 def main() -> None:

@@ -37,6 +37,7 @@ from ccc.analysis.cfg import EXIT
 from ccc.analysis.defuse import def_use_graph
 from ccc.analysis.dominators import Dominators, is_reducible, natural_loops, post_dominators
 from ccc.analysis.facts import Facts
+from ccc.analysis.joins import JoinFinder
 from ccc.ir.nodes import Function, Instruction, Register
 from ccc.ir.verify import verify
 from ccc.parse import parse_function, parse_module
@@ -224,6 +225,42 @@ def test_loops_are_cycles_with_one_entry(pairs: list[tuple[int, int]]) -> None:
             if len(part) > 1 or graph.has_edge(label, label)
         }
         assert cyclic == set().union(*(loop.blocks for loop in loops))
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(GRAPHS)
+def test_what_is_dominated(pairs: list[tuple[int, int]]) -> None:
+    tree = Dominators(reachable(pairs), "0")
+    for label in tree.parents:
+        below = {other for other in (tree.root, *tree.parents) if label in tree.chain(other)}
+        assert set(tree.dominated(label)) == below
+        assert below == {other for other in tree.parents if tree.dominates(label, other)}
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(GRAPHS)
+def test_joins_are_where_two_ways_meet_that_had_nothing_in_common(
+    pairs: list[tuple[int, int]],
+) -> None:
+    found = reachable([(min(pair), max(pair)) for pair in pairs if pair[0] != pair[1]])
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    graph.add_node("0")  # the entry comes first
+    graph.add_edges_from(found.edges)
+    finder = JoinFinder(graph, [], lambda _: 0)
+    for branch in set(graph) - {EXIT}:
+        flow = nx.DiGraph(graph)
+        flow.remove_node(EXIT)
+        for target in set(graph[branch]) - {
+            EXIT
+        }:  # ways of one edge have nothing in common with any other
+            flow.remove_edge(branch, target)
+            nx.add_path(flow, [branch, f"to {target}", target])
+        joins = {
+            label
+            for label in nx.descendants(flow, branch) & set(graph)
+            if len(list(nx.node_disjoint_paths(flow, branch, label))) > 1
+        }
+        assert set(finder.joins(branch).written) == joins
 
 
 CALLS = """

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ccc import cli, cost
+from ccc import cli, cost, gpu, nvcc, toolchain
 from ccc.bench import efficiency, measuring, ncu, page, plots, profiled, sensitivity, session
 from ccc.bench.inputs import Inputs
 from ccc.bench.results import (
@@ -32,6 +32,7 @@ from ccc.bench.results import (
 from ccc.bench.treatments import Subject
 from ccc.configuration import MOST_BLOCKS, OWN, Configuration
 from ccc.errors import CccError
+from ccc.measure import EMULATED_ARCH, Emulator
 from ccc.sample import Sample
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"
@@ -406,6 +407,35 @@ def test_the_next_source_counts_where_one_cannot(
     assert efficiency.fill([entry], subject, step) == ["one: not allowed"]
     assert [entry[label].efficiency for label in (ORIGINAL, CCC)] == [0.25, 0.75]
     assert entry.efficiency_source == "two"
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
+@pytest.mark.parametrize(
+    ("name", "size"), [("bfs", 7), ("inverse_erf", 4_000), ("path_tracing", 8)]
+)
+def test_kernels_that_count_themselves_count_as_the_emulator_does(name: str, size: int) -> None:
+    sample = Sample(SAMPLES / name)
+    sample.sizes["emulator"] = size
+    both = nvcc.compile(sample.kernel, EMULATED_ARCH, sample.options, dynamic_shared=0)
+    names = tuple(kernel["name"] for kernel in both.report["kernels"])
+    tasks = [
+        ncu.Task(ptx, Inputs(size, 0), OWN, names, launches=1) for ptx in (both.original, both.ptx)
+    ]
+    device = Emulator(EMULATED_ARCH, "lockstep", toolchain.find().bin / "ptxas")
+    found = efficiency.instrumented(sample, tasks, device)
+    assert found == efficiency.emulated(sample, tasks)
+    assert found[0] < found[1] < 1
+
+
+def test_without_a_gpu_kernels_cannot_count_themselves(
+    samples: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none() -> None:
+        raise CccError(gpu.NO_DEVICE)
+
+    monkeypatch.setattr(gpu, "require", none)
+    with pytest.raises(CccError, match="CuPy finds no CUDA device"):
+        efficiency.instrumented(Sample(samples / "good"), [task()])
 
 
 # Made-up results

@@ -270,6 +270,16 @@ def test_broken_samples(ccc_compare: Any, folder: Path, source: str, message: st
     assert message in str(caught.value)
 
 
+def test_what_is_no_sample(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kernel = tmp_path / "kernel.cu"
+    kernel.write_text("")
+    for path, said in ((kernel, "this is a file"), (tmp_path, "no sample.py here")):
+        assert cli.main(["compare", str(path)]) == 1
+        error = capsys.readouterr().err
+        assert error.startswith(f"{path}: error: {said}; a sample is a folder with kernel.cu and ")
+        assert "inputs(size, seed), run(module, inputs) and check(inputs, outputs)" in error
+
+
 def test_missing_things(ccc_compare: Any, folder: Path) -> None:
     run = {"original": double, "ccc": double}
     with pytest.raises(CccError, match="takes no --graph"):

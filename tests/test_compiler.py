@@ -8,6 +8,8 @@ import pytest
 from goldens import Golden
 
 import ccc
+from ccc.analysis import facts
+from ccc.analysis.divergence import Divergence
 from ccc.compiler import transform
 from ccc.errors import CccError
 
@@ -83,3 +85,53 @@ def test_broken_ptx_is_one_error_with_its_place() -> None:
     with pytest.raises(CccError) as caught:
         transform(broken, filename="k.ptx")
     assert str(caught.value).startswith("k.ptx:")
+
+
+def test_a_loop_is_not_looked_at_again_because_another_was_rewritten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else the time to transform a kernel grows with the square of its annotated loops."""
+    text = "\n".join(
+        f"""\
+	mov.u32 %i, %tid.x;
+	// ccc.loop {2 * number} k.cu:1:1
+L{number}:
+	// ccc.for {2 * number} k.cu:1:1
+	and.b32 %r, %i, {number + 1};
+	setp.eq.s32 %p, %r, 0;
+	@%p bra N{number};
+	// ccc.then {2 * number + 1} k.cu:3:5
+	red.global.add.u32 [%d], %i;
+N{number}:
+	add.s32 %i, %i, 32;
+	setp.lt.s32 %q, %i, %n;
+	@%q bra L{number};
+"""
+        for number in range(6)
+    )
+    ptx = f"""\
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 p, .param .u32 n)
+.maxntid 64, 1, 1
+{{
+	.reg .b32 %i, %n, %r;
+	.reg .b64 %d;
+	.reg .pred %p, %q;
+	ld.param.u64 %d, [p];
+	ld.param.u32 %n, [n];
+{text}	ret;
+}}
+"""
+    found = []
+
+    class Counted(Divergence):
+        def _run(self) -> None:
+            found.append(self)
+            super()._run()
+
+    monkeypatch.setattr(facts, "Divergence", Counted)
+    paths = transform(ptx).report["kernels"][0]["paths"]
+    assert [path["applied"] for path in paths] == [True] * 6
+    assert len(found) == 1

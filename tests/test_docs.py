@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
 import pages
 import pytest
 from doc_examples import FILE, Example, compile_together, facts, plain, read
@@ -16,6 +17,7 @@ from emulating import needs_nvcc
 from goldens import Golden
 from reasons import matches, templates
 
+import ccc
 from ccc import cli, driver, source
 from ccc.emulator import Module
 from ccc.equivalence import Launch, difference, run
@@ -166,6 +168,36 @@ def test_every_reason_in_the_golden_files_is_in_the_tables() -> None:
         for said in Golden.read(path).says:
             reason = said.partition(" left as it was: ")[2]
             assert any(matches(template, reason) for template in known), f"{path}: {reason}"
+
+
+# The other pages.
+
+
+@needs_nvcc
+def test_the_kernel_of_the_readme_is_transformed() -> None:
+    blocks = re.findall(r"```c\+\+\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    (kernel,) = (block for block in blocks if "__global__" in block)
+    compiled = ccc.compile(kernel)
+    assert [p["directive"] for p in compiled.report["kernels"][0]["paths"]] == [
+        "grid_stride",
+        "while",
+    ]
+    assert compiled.diagnostics == []
+    numbers, factor = np.arange(2, 300, dtype=np.uint64), np.zeros(298, np.uint32)
+    launch = ccc.emulator.Module(compiled.ptx).get_function("smallest_factor")
+    launch((5,), (64,), (numbers, factor, np.int32(numbers.size)))
+    assert (numbers % factor == 0).all()
+    assert factor[:6].tolist() == [2, 3, 2, 5, 2, 7]
+
+
+@needs_nvcc
+def test_the_sample_of_the_page_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (source_text,) = re.findall(r'SOURCE = r"""(.*?)"""', (DOCS / "cupy.md").read_text(), re.S)
+    (sample,) = re.findall(r"```python\n(.*?)```", (DOCS / "bench.md").read_text(), re.S)
+    (tmp_path / "kernel.cu").write_text(source_text)
+    (tmp_path / "sample.py").write_text(sample)
+    assert cli.main(["compare", str(tmp_path), "--device", "emulator"]) == 0
+    assert "equal: yes" in capsys.readouterr().out
 
 
 # The design, the links and the pages that are made.

@@ -158,3 +158,15 @@ def test_falling_off_the_end(body: str, falls: bool) -> None:
         assert str(last) == "ret;"
         function.blocks[-1].statements.remove(last)
         assert falls_off_the_end(function)
+
+
+def test_a_changed_instruction_reads_and_writes_something_else() -> None:
+    first, second, guard = Register("%r1", "b32"), Register("%r2", "b32"), Register("%p1", "pred")
+    instruction = Instruction("add.s32", (first, first, first))
+    assert (instruction.defined(), instruction.used()) == ((first,), (first, first))
+    instruction.operands = (second, first, first)
+    assert instruction.defined() == (second,)
+    instruction.guard = Guard(guard)
+    assert instruction.used() == (first, first, guard, second)
+    instruction.opcode = "st.global.u32"
+    assert instruction.defined() == ()

@@ -216,6 +216,8 @@ def test_scalar_arguments() -> None:
             kernel((1,), (1,), arguments)
     with pytest.raises(EmulatorError, match='there is no kernel _Z1kPjf; did you mean "_Z1kPjif"'):
         module.get_function("_Z1kPjf")
+    with pytest.raises(EmulatorError, match="there is no kernel twice<int>, only _Z1kPjif"):
+        module.get_function("twice<int>")
     with pytest.raises(EmulatorError, match="cannot be launched"):
         kernel((1,), (1025,), (out, 1, 1.0))
 

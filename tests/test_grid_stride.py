@@ -16,6 +16,7 @@ from ccc.errors import CccError, Span
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Address, Block, Register
 from ccc.parse import parse_function, parse_module
+from ccc.passes.task_counter import LINE_BYTES, PLACES
 from ccc.passes.virtual_grid import Room, resident
 from ccc.printer import print_function
 
@@ -70,8 +71,40 @@ def test_the_work_of_every_block_is_done_once(schedule: str, multiprocessors: in
         assert (seen == times).all(), (grid, body)
 
 
-@pytest.mark.parametrize(("schedule", "working"), [("static", 4), ("dynamic:3", 17)])
-def test_how_many_launched_blocks_work(schedule: str, working: int) -> None:
+COUNTERS = "ccc_counters_k"
+
+
+@pytest.mark.parametrize("schedule", ["dynamic", "dynamic:1", "dynamic:3"])
+@pytest.mark.parametrize("body", [COUNT, f"bar.sync 0; {COUNT}"], ids=["warps", "blocks"])
+def test_counters_go_back_to_zero(schedule: str, body: str) -> None:
+    done = transform(kernel(COORDINATES + body, schedule), registers={"k": 255})
+    module = Module(done.ptx)
+    seen = np.zeros((70, 70), np.uint32)
+    orders: list[str | int] = ["lockstep", 1, 2]
+    for times, order in enumerate(orders, 1):
+        module.get_function("k")((7, 5, 2), (70,), (seen,), schedule=order)
+        assert (seen == times).all()
+        assert not module.get_global(COUNTERS).any()
+
+
+@pytest.mark.parametrize("neighbours", [1, 5])
+def test_launches_find_a_place_beside_others(neighbours: int) -> None:
+    done = transform(kernel(COORDINATES + COUNT, "dynamic"), registers={"k": 255})
+    module = Module(done.ptx)
+    table = module.get_global(COUNTERS)
+    places = table[LINE_BYTES:].reshape(PLACES, -1)
+    places[:neighbours, :LINE_BYTES].view(np.uint64)[:, 0] = 77
+    places[:neighbours, LINE_BYTES:].view(np.uint32)[:] = 7
+    expected = table.copy()
+    seen = np.zeros((50, 64), np.uint32)
+    module.get_function("k")((50,), (64,), (seen,), schedule=3)
+    assert (seen == 1).all()
+    assert np.array_equal(table, expected)
+
+
+@pytest.mark.parametrize("schedule", ["static", "dynamic:3"])
+def test_how_many_launched_blocks_work(schedule: str) -> None:
+    working = 4
     done = transform(kernel(COORDINATES + COUNT, schedule), registers={"k": 255})
     seen = np.zeros((50, 64), np.uint32)
     counters = Module(done.ptx).get_function("k")((50,), (64,), (seen,))
@@ -157,9 +190,18 @@ def test_registers_limit_the_resident_blocks(
     assert found["resident"]["warps"] == warps
 
 
-def test_a_given_chunk_needs_no_count() -> None:
-    found = report(kernel(COUNT, "dynamic:7"))
-    assert (found["schedule"], found["chunk"], found.get("resident")) == ("dynamic", 7, None)
+def test_the_report_says_how_large_chunks_are() -> None:
+    found = report(kernel(COUNT, "dynamic:7"), multiprocessors=4)
+    assert (found["schedule"], found["chunk"]) == ("dynamic", 7)
+    assert found["resident"]["multiprocessors"] == 4
+
+
+def test_threads_that_meet_need_room_to_be_told_the_next_block() -> None:
+    text = kernel(f"bar.sync 0; mov.u64 %rd2, room; {COUNT}", "dynamic")
+    text = text.replace(".visible", ".extern .shared .align 4 .b8 room[];\n.visible")
+    assert "--ccc-dynamic-shared=N" in report(text)["reason"]
+    assert "there may be no room" in report(text, dynamic_shared=48 * 1024)["reason"]
+    assert report(text, dynamic_shared=48 * 1024 - 4)["applied"]
 
 
 def test_an_architecture_that_is_not_known() -> None:

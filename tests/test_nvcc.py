@@ -314,6 +314,16 @@ def test_compile_from_a_file_with_a_space_in_its_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("real")
+@pytest.mark.parametrize(("sizes", "told"), [("", False), ("1", True), ("18", False)])
+def test_a_path_that_is_never_taken_is_told(sizes: str, told: bool) -> None:
+    text = "template <int N>\n" + SOURCE.replace("(v > 0.f)", "(N > 4 && v > 0.f)")
+    text += "".join(f"template __global__ void k<{n}>(float *, int);\n" for n in sizes)
+    said = nvcc.compile(text).diagnostics
+    assert len(said) == told
+    assert all(line.startswith("source.cu:6:9: warning: no code is left of") for line in said)
+
+
+@pytest.mark.usefixtures("real")
 def test_what_nvcc_says_is_raised() -> None:
     with pytest.raises(CccError, match=r"source\.cu\(1\): error: .*not_declared"):
         nvcc.compile("__global__ void k() { not_declared(); }\n")

@@ -258,9 +258,36 @@ def test_lanes_that_return_from_a_path_are_counted() -> None:
     kernel = count(RETURNS, off=True, threads=32, blocks=1)
     (path,) = kernel.paths
     assert (path.executions, path.lanes) == (1, 32)
-    assert (path.instructions, path.thread_instructions) == (4, 3 * 32 + 16)
+    assert (path.instructions, path.thread_instructions) == (4, 2 * 32 + 16 + 16)
     half = 3 * 5 + 1  # three more iterations of five instructions, and the return
-    assert kernel.thread_instructions == 32 * (5 + 4 * 5 + 2 + 3) + 16 * (1 + 3 + half)
+    assert kernel.thread_instructions == 32 * (5 + 4 * 5 + 2 + 2) + 16 * (1 + 1 + 3 + half)
+
+
+# Who is switched off: a guard is set anew between instructions, and on two sides of a condition.
+GUARDED = """\
+	setp.lt.s32 %p1, %r1, 8;
+	setp.ne.s32 %p2, %r1, %r1;
+	// ccc.then 2 k.cu:3:5
+	@%p1 red.global.add.u32 [%d1], 1;
+	@!%p1 add.s32 %r5, %r1, 1;
+	@%p1 add.s32 %r6, %r1, 1;
+	setp.lt.s32 %p1, %r1, 3;
+	@%p1 add.s32 %r6, %r1, 1;
+	@%p2 bra NEXT;
+"""
+
+
+def test_lanes_that_a_guard_switches_off_are_not_active() -> None:
+    text = HEADER + LOOP.format(body=GUARDED)
+    module = emulator.Module(count_all(text))
+    arguments = ((2,), (32,), (np.zeros(32, np.uint32),))
+    expected = emulator.Module(text).get_function("k")(*arguments)
+    module.get_function("k")(*arguments)
+    (kernel,) = profile.of(module).kernels
+    assert kernel.instructions == expected.instructions
+    assert kernel.thread_instructions == expected.thread_instructions
+    lanes = 2 * 8 * (6 * 32 + 8 + 24 + 8 + 32 + 3) + 2 * 32 * 6
+    assert kernel.thread_instructions == lanes
 
 
 def test_a_path_inside_another_ones_task_is_no_place_of_its_own(

@@ -21,7 +21,7 @@ import pytest
 from emulating import needs_nvcc
 
 import ccc
-from ccc import gpu
+from ccc import driver, gpu
 from ccc import raw as raw_module
 from ccc.build import Built
 from ccc.raw import CccWarning, RawKernel, RawModule
@@ -185,6 +185,26 @@ def _copy(module: RawModule, path: Path) -> RawModule:
     return RawModule(path=str(path))
 
 
+@needs_nvcc
+def test_the_report_of_an_unknown_kernel() -> None:
+    with pytest.raises(Exception, match="there is no kernel ks"):
+        _ = RawKernel(SOURCE, "ks", backend="nvcc").report
+
+
+@needs_nvcc
+def test_a_kernel_tells_its_profile() -> None:
+    kernel = RawKernel(SOURCE, "k", ("--ccc-profile=p.json",), "nvcc")
+    launch(kernel)
+    found = ccc.profile.of(kernel)
+    assert found.kernels[0].paths[0].lanes == 400 - 400 // 7 - 1
+    ccc.profile.reset(kernel)
+    assert ccc.profile.of(kernel).kernels[0].instructions == 0
+    with pytest.raises(ccc.CccError, match="compile it with --ccc-profile"):
+        ccc.profile.of(RawKernel(SOURCE, "k", backend="nvcc"))
+    with pytest.raises(ccc.CccError, match=r"ccc\.RawKernel.* and not from a str"):
+        ccc.profile.of("k")
+
+
 def test_machine_code_is_loaded_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "k.cubin"
     path.write_bytes(b"machine code")
@@ -250,6 +270,15 @@ def test_strict() -> None:
     kernel = RawKernel(SOURCE, "k", ("--ccc-strict",), "nvcc")
     with pytest.raises(ccc.CccError, match=r"source\.cu:16:9: error: path left as it was"):
         kernel.compile()
+
+
+@needs_nvcc
+def test_errors_in_the_source_come_when_it_is_compiled() -> None:
+    text = SOURCE.replace("#pragma ccc if", "#pragma ccc fi", 1)
+    kernel = RawKernel(text, "k", backend="nvcc")
+    for use in (kernel.compile, lambda: kernel.report, lambda: launch(kernel)):
+        with pytest.raises(ccc.CccError, match=r"source\.cu:7:21: error: .*did you mean"):
+            use()
 
 
 @needs_nvcc
@@ -319,21 +348,38 @@ def test_without_a_device(count: int | Exception, monkeypatch: pytest.MonkeyPatc
 def test_importing_ccc_loads_little() -> None:
     script = (
         "import sys, ccc; heavy = {'numpy', 'cupy', 'lark', 'networkx'}; "
-        "print(heavy & set(sys.modules)); ccc.RawKernel; print('cupy' in sys.modules)"
+        "print(heavy & set(sys.modules)); ccc.RawKernel; print('cupy' in sys.modules); "
+        "ccc.emulator.Module; ccc.profile.of; ccc.counting.count"
     )
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stdout.split("\n")[:2] == ["set()", "False"], done.stderr
+    assert done.returncode == 0, done.stderr
 
 
 @needs_nvcc
-def test_the_example_of_the_page(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_the_examples_of_the_pages(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    page = (ROOT / "docs" / "cupy.md").read_text()
-    example = re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0]
+    pages = [(ROOT / "docs" / name).read_text() for name in ("cupy.md", "profile.md")]
+    kernels, profiles = (re.findall(r"```python\n(.*?)```", page, re.DOTALL) for page in pages)
     monkeypatch.setitem(sys.modules, "cupy", np)
     monkeypatch.setattr(ccc, "RawKernel", functools.partial(RawKernel, backend="nvcc"), False)
-    exec(compile(example, "docs/cupy.md", "exec"), {})
+    monkeypatch.chdir(tmp_path)
+    scope: dict[str, Any] = {}
+    for example in kernels[:2]:  # the last measures, which takes a GPU
+        exec(compile(example, "docs/cupy.md", "exec"), scope)
     assert capsys.readouterr().out == "if applied\n"
-    assert "It prints `if applied`." in page
+    assert "It prints `if applied`." in pages[0]
+    for example in profiles:
+        exec(compile(example, "docs/profile.md", "exec"), scope)
+    efficiency, path = capsys.readouterr().out.splitlines()
+    assert 0.3 < float(efficiency) <= 1
+    assert re.fullmatch(r"7 \d+ [\d.]+", path)
+    assert ccc.profile.read("roots.json").kernels[0].name == "roots"
+
+
+def test_the_page_names_all_options() -> None:
+    page = (ROOT / "docs" / "cupy.md").read_text()
+    table = set(re.findall(r"`(--ccc-[a-z-]+)", page.partition("| option | for |")[2]))
+    assert table == set(driver.OPTIONS) - {"--ccc-version", "--ccc-help"}  # for the command line

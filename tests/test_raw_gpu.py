@@ -252,10 +252,16 @@ def test_several_devices(cupy: Any, backend: str) -> None:
             assert np.array_equal(launch(cupy, kernel), expected)
 
 
-def test_the_example_of_the_page(capsys: pytest.CaptureFixture[str]) -> None:
-    page = Path(__file__).resolve().parent.parent.joinpath("docs", "cupy.md").read_text()
-    example, measuring = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    exec(compile(example + measuring, "docs/cupy.md", "exec"), {})
-    said = capsys.readouterr().out
-    assert said.startswith("if applied\n")
-    assert said.count("GPU-0") == 2
+def test_the_examples_of_the_pages(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    docs = Path(__file__).resolve().parent.parent / "docs"
+    monkeypatch.chdir(tmp_path)
+    scope: dict[str, Any] = {}
+    for name in ("cupy.md", "profile.md"):
+        for example in re.findall(r"```python\n(.*?)```", (docs / name).read_text(), re.DOTALL):
+            exec(compile(example, name, "exec"), scope)
+    applied, times, efficiency, _ = capsys.readouterr().out.splitlines()
+    assert applied == "if applied"
+    assert re.fullmatch(r"[\d.]+ ms before, [\d.]+ ms after: [\d.]+ times as fast", times)
+    assert 0 < float(efficiency) <= 1

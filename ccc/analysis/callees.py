@@ -19,7 +19,7 @@ class Callees:
     """Looks into called functions; ``load`` gives the IR of one, None if the file lacks it."""
 
     def __init__(self, load: Callable[[str], Function | None]):
-        self._load = load
+        self.load = load
         self._waits: dict[str, bool] = {}
         self._knows_lane: dict[str, bool] = {}
 
@@ -39,6 +39,15 @@ class Callees:
             self._knows_lane,
         )
 
+    def reaches(self, first: str, last: str) -> bool:
+        """Whether a call of the first function may come to a call of the last one."""
+        return any(
+            callee(instruction) == last
+            for function in self.reachable(first)
+            for instruction in (function.instructions if function else ())
+            if instruction.effects & Effect.CALL
+        )
+
     def _any(
         self, call: Instruction, holds: Callable[[Instruction], bool], known: dict[str, bool]
     ) -> bool:
@@ -49,15 +58,15 @@ class Callees:
         if name not in known:
             known[name] = any(
                 function is None or any(i.row is None or holds(i) for i in function.instructions)
-                for function in self._reachable(name)
+                for function in self.reachable(name)
             )
         return known[name]
 
-    def _reachable(self, name: str) -> Iterator[Function | None]:
+    def reachable(self, name: str) -> Iterator[Function | None]:
         """That function and all it may call, itself or through others; None for an unknown one."""
         seen, worklist = {name}, [name]
         while worklist:
-            function = self._load(worklist.pop())
+            function = self.load(worklist.pop())
             yield function
             for instruction in function.instructions if function else ():
                 if instruction.effects & Effect.CALL and callee(instruction) not in seen:

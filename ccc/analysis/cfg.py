@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import cast
+from collections.abc import Callable, Collection, Iterable
 
 import networkx as nx
 
@@ -60,10 +59,23 @@ def branch_targets(function: Function, instruction: Instruction) -> list[str]:
     return list(function.targets.get(target.name, (target.name,)))
 
 
-def without(
-    graph: nx.DiGraph[str],
-    labels: Collection[str] = (),
-    edges: Collection[tuple[str, str]] = (),
-) -> nx.DiGraph[str]:
-    """A view of the graph that lacks some blocks and edges."""
-    return cast("nx.DiGraph[str]", nx.restricted_view(graph, labels, edges))
+def reachable(
+    step: Callable[[str], Iterable[str]], starts: Iterable[str], stops: Collection[str] = ()
+) -> set[str]:
+    """The blocks that control may come to from some blocks, these among them.
+
+    Args:
+        step: the blocks next to one: ``graph.successors``, or ``graph.predecessors`` to find
+            where control may have come from.
+        starts: where to begin.
+        stops: blocks that are not passed; one that is come to is in the result.
+    """
+    reached = set(starts)
+    worklist = [label for label in reached if label not in stops]
+    while worklist:
+        for label in step(worklist.pop()):
+            if label not in reached:
+                reached.add(label)
+                if label not in stops:
+                    worklist.append(label)
+    return reached

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ccc.analysis.callees import callee
 from ccc.analysis.facts import Facts
+from ccc.analysis.liveness import reads_and_writes
 from ccc.analysis.memory import conflict, touches_local
 from ccc.analysis.paths import Path, Refused, at, instructions_of
 from ccc.analysis.reductions import declared_operations, place_at, touched
@@ -145,6 +146,7 @@ def find_context(path: Path, facts: Facts) -> None:
     needed = path.task.instructions if path.task else None
     body = [i for i in instructions_of(path.region, facts) if needed is None or i in needed]
     divergent = facts.divergence.divergent_at(path.entry)
+    path.live = facts.liveness.live_in(path.entry)
     context = []
     updated = frozenset[Register]().union(*(a.registers for a in path.accumulators))
     for register in sorted(_exposed(path, facts, set(body)), key=lambda r: _natural(r.name)):
@@ -165,19 +167,20 @@ def find_context(path: Path, facts: Facts) -> None:
 
 def _exposed(path: Path, facts: Facts, body: set[Instruction]) -> set[Register]:
     """The registers that the task may read before it writes them: liveness in its region alone."""
-    live: dict[str, set[Register]] = {label: set() for label in path.region}
-    changed = True
-    while changed:
-        changed = False
-        for label in path.region:
-            followers = [live[s] for s in facts.graph.successors(label) if s in path.region]
-            found: set[Register] = set().union(*followers)
-            for instruction in reversed([i for i in facts.blocks[label].instructions if i in body]):
-                if instruction.guard is None:
-                    found.difference_update(instruction.defined())
-                found.update(instruction.used())
-            if found != live[label]:
-                live[label], changed = found, True
+    effects = {
+        label: reads_and_writes(i for i in facts.blocks[label].instructions if i in body)
+        for label in path.region
+    }
+    live = {label: reads for label, (reads, _) in effects.items()}
+    pending = list(path.region)
+    while pending:
+        label = pending.pop()
+        for before in facts.graph.predecessors(label):
+            if before in path.region:
+                more = live[label] - effects[before][1] - live[before]
+                if more:
+                    live[before] |= more
+                    pending.append(before)
     return live[path.entry]
 
 

@@ -9,11 +9,10 @@ will come are counted at that branch instead.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-import networkx as nx
-
-from ccc.analysis.cfg import EXIT, without
+from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.ptx.opcodes import Effect
@@ -63,15 +62,17 @@ def _is_guarded(facts: Facts, label: str) -> bool:
 def _reachable_in_this_round(facts: Facts, guard: str, towards: str) -> set[str]:
     """What lanes counted at ``guard`` may come to before they come to it again."""
     around = {loop.header for loop in facts.loops if guard in loop.blocks}
-    back = [(s, header) for header in around for s in facts.graph.predecessors(header)]
-    return {towards, *nx.descendants(without(facts.graph, edges=back), towards)}
+
+    def step(label: str) -> Iterable[str]:
+        return (after for after in facts.graph.successors(label) if after not in around)
+
+    return reachable(step, [towards])
 
 
 def _enters_elsewhere(facts: Facts, guard: str, towards: str, target: str) -> bool:
     """Whether lanes that the guard does not count could come to ``target`` all the same."""
-    beyond = without(facts.graph, [guard])
     others = set(facts.graph.successors(guard)) - {towards, guard}
-    return any(nx.has_path(beyond, other, target) for other in others)
+    return target in reachable(facts.graph.successors, others, stops=[guard])
 
 
 def _reason(facts: Facts, obstacles: set[str]) -> str:
@@ -91,18 +92,9 @@ def _obstacles(facts: Facts, target: str, loop: Loop) -> set[str]:
         for label in facts.divergence.divergent_branches
         if label not in loop.blocks
         and label != target
-        and _meets_before_joining(facts, label, target)
+        and target in facts.before_joining(label)
         and any(_strays(facts, label, successor, target) for successor in graph.successors(label))
     }
-
-
-def _meets_before_joining(facts: Facts, branch: str, target: str) -> bool:
-    """Whether ``target`` lies between a branch and the point where all its ways have joined."""
-    join = facts.post_dominators.immediate(branch) or EXIT
-    if join == target:
-        return False
-    apart = without(facts.graph, [join])
-    return nx.has_path(apart, branch, target)
 
 
 def _strays(facts: Facts, branch: str, successor: str, target: str) -> bool:
@@ -114,41 +106,26 @@ def _strays(facts: Facts, branch: str, successor: str, target: str) -> bool:
     around = next(
         (loop for loop in facts.loops if branch in loop.blocks and target in loop.blocks), None
     )
-    inner = (
-        facts.graph
-        if around is None
-        else without(
-            facts.graph, edges=[(s, around.header) for s in facts.graph.predecessors(around.header)]
-        )
-    )
+    first = around.header if around is not None else None
+
+    def step(label: str) -> Iterable[str]:
+        return (after for after in facts.graph.successors(label) if after != first)
+
+    def back(label: str) -> Iterable[str]:
+        return facts.graph.predecessors(label) if label != first else ()
+
     goals = {target}
-    if around is not None and not nx.has_path(inner, branch, target):
+    if around is not None and target not in reachable(step, [branch]):
         goals = set(around.latches)
         if branch in goals and successor == around.header:
             return False
     elif around is not None and successor == around.header:
         return True
-    reached = _reachable_before(inner, successor, goals)
+    reached = reachable(step, [successor], stops=goals)
     if around is not None and target in goals and reached & around.latches:
         return True
-    arriving = goals.union(*(nx.ancestors(inner, goal) for goal in goals))
-    lost = reached - arriving
-    away = lost.union(*(nx.descendants(facts.graph, label) for label in lost))
+    away = reachable(facts.graph.successors, reached - reachable(back, goals))
     return target in away or any(_waits(facts, label) for label in away - {EXIT})
-
-
-def _reachable_before(graph: nx.DiGraph[str], start: str, goals: set[str]) -> set[str]:
-    """What can be reached from ``start`` up to the goals, which are not passed."""
-    reached, worklist = {start}, [start]
-    while worklist:
-        label = worklist.pop()
-        if label in goals:
-            continue
-        for successor in graph.successors(label):
-            if successor not in reached:
-                reached.add(successor)
-                worklist.append(successor)
-    return reached
 
 
 def _waits(facts: Facts, label: str) -> bool:

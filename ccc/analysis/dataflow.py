@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from typing import Generic, TypeVar
 
 import networkx as nx
 
 Fact = TypeVar("Fact")
+Member = TypeVar("Member")
+
+
+def members(mask: int, universe: Sequence[Member]) -> Iterator[Member]:
+    """The members of a bit set, whose bit i stands for ``universe[i]``."""
+    while mask:
+        lowest = mask & -mask
+        yield universe[lowest.bit_length() - 1]
+        mask ^= lowest
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +50,11 @@ def solve(
     targets = graph.successors if problem.forward else graph.predecessors
     before = {label: problem.boundary if label in starts else problem.initial for label in order}
     after: dict[str, Fact] = {}
-    pending = dict.fromkeys(order)
+    rank = {label: number for number, label in enumerate(order)}
+    pending, waiting = list(range(len(order))), set(order)
     while pending:
-        label = next(iter(pending))
-        del pending[label]
+        label = order[heappop(pending)]
+        waiting.discard(label)
         fact = before[label]
         for source in sources(label):
             if source in after:
@@ -52,5 +63,8 @@ def solve(
         result = problem.transfer(label, fact)
         if label not in after or result != after[label]:
             after[label] = result
-            pending.update(dict.fromkeys(t for t in targets(label) if t in before))
+            for target in targets(label):
+                if target in before and target not in waiting:
+                    waiting.add(target)
+                    heappush(pending, rank[target])
     return before, after

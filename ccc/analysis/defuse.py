@@ -8,7 +8,7 @@ from operator import or_
 
 import networkx as nx
 
-from ccc.analysis.dataflow import Problem, solve
+from ccc.analysis.dataflow import Problem, members, solve
 from ccc.ir.nodes import Function, Instruction, Register
 
 
@@ -30,6 +30,7 @@ class ReachingDefinitions:
     def __init__(self, function: Function, graph: nx.DiGraph[str]):
         self.definitions: list[Definition] = []
         self.of_register: dict[Register, int] = {}
+        self._of_uses: dict[str, dict[tuple[Instruction, Register], list[Definition]]] = {}
         self._of_instruction: dict[tuple[Instruction, Register], int] = {}
         self._blocks = {block.label: block for block in function.blocks if block.label in graph}
         for label, block in self._blocks.items():
@@ -62,12 +63,7 @@ class ReachingDefinitions:
         return generated, killed
 
     def _definitions(self, mask: int) -> list[Definition]:
-        found = []
-        while mask:
-            low = mask & -mask
-            found.append(self.definitions[low.bit_length() - 1])
-            mask ^= low
-        return found
+        return list(members(mask, self.definitions))
 
     def at_top(self, label: str, register: Register) -> list[Definition]:
         """The definitions of ``register`` that may hold at the top of a block."""
@@ -84,7 +80,9 @@ class ReachingDefinitions:
     def of_uses(self, label: str) -> dict[tuple[Instruction, Register], list[Definition]]:
         """For each use in a block, the definitions that may have made the value."""
         reaching = self._in.get(label, 0)
-        found: dict[tuple[Instruction, Register], list[Definition]] = {}
+        if label in self._of_uses:
+            return self._of_uses[label]
+        found = self._of_uses[label] = {}
         for instruction in self._blocks[label].instructions:
             for register in instruction.used():
                 mask = reaching & self.of_register.get(register, 0)

@@ -16,13 +16,21 @@ from operator import or_
 import networkx as nx
 
 from ccc.analysis.cfg import EXIT
-from ccc.analysis.dataflow import Problem, solve
+from ccc.analysis.dataflow import Problem, members, solve
 from ccc.analysis.dominators import Loop
-from ccc.analysis.joins import find_joins
+from ccc.analysis.joins import JoinFinder
 from ccc.analysis.liveness import Liveness
-from ccc.ir.nodes import Function, Instruction, Register
+from ccc.ir.nodes import Function, Immediate, Instruction, Register
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import LANE, TIME
+
+_ALL_LANES = (-1, 0xFFFFFFFF)
+_BROADCASTS: dict[str, tuple[tuple[int, ...] | None, ...]] = {
+    "vote": (_ALL_LANES,),
+    "redux": (_ALL_LANES,),
+    "shfl": (None, (31,), _ALL_LANES),
+}
+"""What their last operands must be; None: any literal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +47,23 @@ class _Step:
         if self.is_source or fact & self.used:
             return fact | self.defined
         return fact & ~self.defined
+
+
+def is_broadcast(instruction: Instruction) -> bool:
+    """Whether all lanes of the warp meet in it, and all get the same from it.
+
+    That is a ``vote`` or ``redux`` over all lanes, or a ``shfl.idx`` from a certain one (PTX ISA
+    section 9.7.9 and 9.7.13).
+    """
+    name, operands = instruction.name, instruction.operands
+    if instruction.guard or "sync" not in instruction.modifiers or name not in _BROADCASTS:
+        return False
+    certain = operands[2:] if name == "shfl" else operands[-1:]
+    wanted = _BROADCASTS[name]
+    return (name != "shfl" or "idx" in instruction.modifiers) and all(
+        isinstance(operand, Immediate) and (value is None or operand.integer in value)
+        for operand, value in zip(certain, wanted, strict=True)
+    )
 
 
 class Divergence:
@@ -66,6 +91,7 @@ class Divergence:
             for label, block in self._blocks.items()
         }
         self._written = {label: self._written_in(label) for label in self._blocks}
+        self._finder = JoinFinder(self._graph, self._loops, self._written.__getitem__)
         while True:
             before, _ = solve(self._graph, {self._entry()}, self._problem(self._added))
             added = self._added
@@ -107,7 +133,7 @@ class Divergence:
     def _step_of(self, instruction: Instruction) -> _Step:
         return _Step(
             self._is_source(instruction),
-            self._mask(instruction.used()),
+            0 if is_broadcast(instruction) else self._mask(instruction.used()),
             self._mask(instruction.defined()),
             instruction.is_terminator,
         )
@@ -117,6 +143,8 @@ class Divergence:
 
     def _is_source(self, instruction: Instruction) -> bool:
         """Whether the result may differ although all operands agree."""
+        if is_broadcast(instruction):
+            return False
         if any(special.register.varies in (LANE, TIME) for special in instruction.specials()):
             return True
         if instruction.name == "ld" and instruction.space == "param":
@@ -135,7 +163,7 @@ class Divergence:
 
     def _add_joins(self, branch: str) -> None:
         """Note what a divergent branch makes differ at the tops of blocks."""
-        joins = find_joins(self._graph, self._loops, branch, lambda label: self._written[label])
+        joins = self._finder.joins(branch)
         for join, written in joins.written.items():
             live = sum(self._bit(register) for register in self._liveness.live_in(join))
             self._added[join] = self._added.get(join, 0) | (written & live)
@@ -152,4 +180,4 @@ class Divergence:
     def divergent_at(self, label: str) -> frozenset[Register]:
         """The registers that may differ between lanes at the top of a block."""
         fact = self._top.get(label, 0)
-        return frozenset(register for register, bit in self._bits.items() if fact & bit)
+        return frozenset(members(fact, list(self._bits)))

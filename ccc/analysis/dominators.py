@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from functools import cached_property
 
 import networkx as nx
 
-from ccc.analysis.cfg import EXIT
+from ccc.analysis.cfg import EXIT, reachable
 
 
 class Dominators:
@@ -32,7 +32,33 @@ class Dominators:
 
     def dominates(self, above: str, below: str) -> bool:
         """Whether ``above`` dominates ``below`` (each label dominates itself)."""
-        return above in self.chain(below)
+        first, last = self._places.get(above, (0, 0))
+        return above == below or first < self._places.get(below, (0, 0))[0] < last
+
+    def dominated(self, label: str) -> list[str]:
+        """``label`` and all that it dominates."""
+        first, last = self._places.get(label, (0, 0))
+        return self._order[first:last] or [label]
+
+    @cached_property
+    def _order(self) -> list[str]:
+        """The tree's labels, each followed by all that it dominates."""
+        children: dict[str, list[str]] = {}
+        for label, parent in self.parents.items():
+            children.setdefault(parent, []).append(label)
+        order, worklist = [], [self.root]
+        while worklist:
+            order.append(worklist.pop())
+            worklist += children.get(order[-1], [])
+        return order
+
+    @cached_property
+    def _places(self) -> dict[str, tuple[int, int]]:
+        """Of each label the place in ``_order``, and where those that it dominates end there."""
+        size = dict.fromkeys(self._order, 1)
+        for label in reversed(self._order[1:]):
+            size[self.parents[label]] += size[label]
+        return {label: (n, n + size[label]) for n, label in enumerate(self._order)}
 
 
 def dominators(graph: nx.DiGraph[str], entry: str) -> Dominators:
@@ -53,8 +79,7 @@ def post_dominators(graph: nx.DiGraph[str]) -> Dominators:
 
 def connect(reverse: nx.DiGraph[str], end: str) -> None:
     """Make every node of a reversed graph reachable from ``end``, for loops without a way out."""
-    reached = {end, *nx.descendants(cast("Any", reverse), end)}
-    for label in set(reverse) - reached:
+    for label in set(reverse) - reachable(reverse.successors, [end]):
         reverse.add_edge(end, label)
 
 
@@ -79,22 +104,10 @@ def natural_loops(graph: nx.DiGraph[str], tree: Dominators) -> list[Loop]:
     for source, header in graph.edges:
         if tree.dominates(header, source):
             latches.setdefault(header, set()).add(source)
-            bodies.setdefault(header, {header}).update(_body(graph, header, source))
+            body = reachable(graph.predecessors, [source], stops=[header])
+            bodies.setdefault(header, {header}).update(body)
     loops = [Loop(h, frozenset(bodies[h]), frozenset(latches[h])) for h in bodies]
     return sorted(loops, key=lambda loop: (len(loop.blocks), loop.header))
-
-
-def _body(graph: nx.DiGraph[str], header: str, latch: str) -> set[str]:
-    found, worklist = {header, latch}, [latch]
-    while worklist:
-        label = worklist.pop()
-        if label == header:
-            continue
-        for source in graph.predecessors(label):
-            if source not in found:
-                found.add(source)
-                worklist.append(source)
-    return found
 
 
 def is_reducible(graph: nx.DiGraph[str], tree: Dominators) -> bool:

@@ -2,40 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 
 import networkx as nx
 
 from ccc.analysis.callees import Callees
-from ccc.analysis.cfg import control_flow_graph
+from ccc.analysis.cfg import EXIT, control_flow_graph, reachable
 from ccc.analysis.defuse import ReachingDefinitions
 from ccc.analysis.divergence import Divergence
 from ccc.analysis.dominators import (
     Dominators,
     Loop,
     dominators,
+    is_reducible,
     natural_loops,
     post_dominators,
 )
 from ccc.analysis.liveness import Liveness
 from ccc.analysis.memory import local_addresses
-from ccc.ir.nodes import Block, Function, Register
+from ccc.ir.nodes import Block, Function, Instruction, Register
 
 
 class Facts:
     """Analyses of ``function``. Whoever changes the function makes a new object.
 
-    ``callees`` knows the functions that it may call.
+    ``callees`` knows the functions that it may call; ``files`` the names of the source files that
+    ``.loc`` directives number.
     """
 
-    def __init__(self, function: Function, callees: Callees | None = None):
+    def __init__(
+        self,
+        function: Function,
+        callees: Callees | None = None,
+        files: Mapping[int, str] | None = None,
+    ):
         self.function = function
         self.callees = callees or Callees(lambda _name: None)
+        self.files = files or {}
+        self._before_joining: dict[str, frozenset[str]] = {}
 
     @cached_property
     def blocks(self) -> dict[str, Block]:
         """The blocks by label."""
         return {block.label: block for block in self.function.blocks}
+
+    @cached_property
+    def unknown(self) -> Instruction | None:
+        """The first instruction whose opcode is not known."""
+        return next((i for i in self.function.instructions if i.row is None), None)
 
     @cached_property
     def graph(self) -> nx.DiGraph[str]:
@@ -58,9 +73,22 @@ class Facts:
         return post_dominators(self.graph)
 
     @cached_property
+    def is_reducible(self) -> bool:
+        """Whether every loop is entered at one block only."""
+        return is_reducible(self.graph, self.dominators)
+
+    @cached_property
     def loops(self) -> list[Loop]:
         """The natural loops, inner before outer."""
         return natural_loops(self.graph, self.dominators)
+
+    def before_joining(self, branch: str) -> frozenset[str]:
+        """What lanes that part at a branch may come to before all its ways have joined."""
+        if branch not in self._before_joining:
+            join = self.post_dominators.immediate(branch) or EXIT
+            met = reachable(self.graph.successors, [branch], stops=[join])
+            self._before_joining[branch] = frozenset(met - {join})
+        return self._before_joining[branch]
 
     @cached_property
     def liveness(self) -> Liveness:

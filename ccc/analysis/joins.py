@@ -14,7 +14,7 @@ that end do not count.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
@@ -33,76 +33,112 @@ class Joins:
     left: list[Loop] = field(default_factory=list)
 
 
-def find_joins(
-    graph: nx.DiGraph[str], loops: Sequence[Loop], branch: str, defines: Callable[[str], int]
-) -> Joins:
-    """The joins of the lanes that the branch at the end of a block parts.
+class JoinFinder:
+    """Finds what branches make of a control-flow graph.
 
     Args:
         graph: the control-flow graph.
-        loops: its natural loops.
-        branch: the block's label.
+        loops: its natural loops, inner before outer.
         defines: the registers written in a block, as a bit set.
     """
-    around = [loop for loop in loops if branch in loop.blocks]
-    flow = _one_iteration(graph, around)
-    if branch not in flow:
-        return Joins()
-    nexts = {_next(loop.header): loop.header for loop in around}
-    spread = _Spread(flow, branch, lambda label: 0 if label in nexts else defines(label))
-    spread.run()
-    joins = Joins()
-    for label in spread.joins:
-        home = nexts.get(label, label)
-        joins.written[home] = joins.written.get(home, 0) | spread.written[label]
-    joins.left = [loop for loop in around if spread.leaves(loop, graph)]
-    return joins
+
+    def __init__(
+        self, graph: nx.DiGraph[str], loops: Sequence[Loop], defines: Callable[[str], int]
+    ):
+        self._graph = graph
+        self._loops = loops
+        self._defines = defines
+        exits = {loop.header: loop.exits(graph) for loop in loops}
+        self._exits = {h: [(a, b) for a, b in exits[h] if b != EXIT] for h in exits}
+        onward = _onward(graph, loops, self._exits)
+        order = list(nx.dfs_postorder_nodes(onward, next(iter(graph))))
+        self._rank = {label: number for number, label in enumerate(reversed(order))}
+        self._is_reducible = all(self._rank[a] < self._rank[b] for a, b in onward.edges)
+        outer_first = reversed(loops)
+        self._innermost = {label: loop.header for loop in outer_first for label in loop.blocks}
+
+    def joins(self, branch: str) -> Joins:
+        """The joins of the lanes that the branch at the end of a block parts."""
+        around = [loop for loop in self._loops if branch in loop.blocks]
+        headers = {loop.header: loop for loop in around}
+        nexts = {_next(header): header for header in headers}
+
+        def step(label: str) -> Iterator[str]:
+            home = nexts.get(label)
+            edges = self._exits[home] if home else [(label, t) for t in self._graph[label]]
+            for source, target in edges:
+                goes_back = target in headers and source in headers[target].blocks
+                if target != EXIT:
+                    yield _next(target) if goes_back else target
+
+        def is_last(label: str) -> bool:
+            inner = self._innermost.get(label)
+            return self._is_reducible and (inner is None or inner in headers)
+
+        def defines(label: str) -> int:
+            return 0 if label in nexts else self._defines(label)
+
+        spread = _Spread(step, self._rank, defines)
+        spread.run(branch, is_last)
+        found = Joins()
+        for label in spread.joins:
+            home = nexts.get(label, label)
+            found.written[home] = found.written.get(home, 0) | spread.written[label]
+        for loop in around:
+            if spread.leaves(branch, loop, self._exits[loop.header]):
+                found.left.append(loop)
+        return found
 
 
 def _next(header: str) -> str:
     return f"<next>{header}"
 
 
-def _one_iteration(graph: nx.DiGraph[str], around: Sequence[Loop]) -> nx.DiGraph[str]:
-    """The graph without EXIT, in which each of the loops is left at the end of its iteration."""
-    headers = {loop.header: loop for loop in around}
-    flow: nx.DiGraph[str] = nx.DiGraph()
-
-    def add(source: str, target: str, inside: str) -> None:
-        goes_back = target in headers and inside in headers[target].blocks
-        flow.add_edge(source, _next(target) if goes_back else target)
-
-    for source, target in graph.edges:
-        if target != EXIT:
-            add(source, target, source)
-    for loop in around:
-        for source, target in loop.exits(graph):
-            if target != EXIT:
-                add(_next(loop.header), target, source)
-    return flow
+def _onward(
+    graph: nx.DiGraph[str], loops: Sequence[Loop], exits: Mapping[str, Sequence[tuple[str, str]]]
+) -> nx.DiGraph[str]:
+    """The graph in which an iteration of any loop ends at its "next", before what follows it."""
+    onward: nx.DiGraph[str] = nx.DiGraph(graph.edges)
+    for loop in loops:
+        edges = [(latch, loop.header) for latch in loop.latches]
+        onward.remove_edges_from(edges)
+        onward.add_edges_from((_next(loop.header), target) for _, target in exits[loop.header])
+        onward.add_edges_from((latch, _next(loop.header)) for latch in loop.latches)
+    return onward
 
 
 class _Spread:
     """Spreads the names, and what is written on the way."""
 
-    def __init__(self, flow: nx.DiGraph[str], branch: str, defines: Callable[[str], int]):
-        self.flow = flow
-        self.branch = branch
-        self.defines = defines
+    def __init__(
+        self,
+        step: Callable[[str], Iterable[str]],
+        rank: Mapping[str, int],
+        defines: Callable[[str], int],
+    ):
+        self._step = step
+        self._rank = rank
+        self._defines = defines
         self.names: dict[str, str] = {}
         self.written: dict[str, int] = {}
         self.joins: set[str] = set()
-        order = list(nx.dfs_postorder_nodes(flow, branch))
-        self._rank = {label: number for number, label in enumerate(reversed(order))}
         self._pending: list[tuple[int, str]] = []
+        self._waiting: set[str] = set()
 
-    def run(self) -> None:
-        for target in self.flow.successors(self.branch):
+    def run(self, branch: str, is_last: Callable[[str], bool]) -> None:
+        """Go on until all ways lead over one block: what follows it is no join.
+
+        Args:
+            branch: where the lanes part.
+            is_last: whether no way leads back to a block, so that such a one would be the last.
+        """
+        for target in self._step(branch):
             self._receive(target, target, 0)
-        while self._pending:
+        while len(self._pending) > 1 or any(not is_last(label) for _, label in self._pending):
             _, label = heappop(self._pending)
-            written = self.written[label] | self.defines(label)
-            for target in self.flow.successors(label):
+            self._waiting.discard(label)
+            written = self.written[label] | self._defines(label)
+            for target in self._step(label):
                 self._receive(target, self.names[label], written)
 
     def _receive(self, label: str, name: str, written: int) -> None:
@@ -113,13 +149,12 @@ class _Spread:
             self.joins.add(label)
             self.names[label] = label
         self.written[label] = before[1] | written
-        if before != (self.names[label], self.written[label]):
+        if before != (self.names[label], self.written[label]) and label not in self._waiting:
+            self._waiting.add(label)
             heappush(self._pending, (self._rank[label], label))
 
-    def leaves(self, loop: Loop, graph: nx.DiGraph[str]) -> bool:
+    def leaves(self, branch: str, loop: Loop, exits: Iterable[tuple[str, str]]) -> bool:
         """Whether some lanes leave the loop in this iteration and others go on."""
         onward = self.names.get(_next(loop.header))
-        names = {self.names.get(source) for source, target in loop.exits(graph) if target != EXIT}
-        if any(source == self.branch and t != EXIT for source, t in loop.exits(graph)):
-            names.add(self.branch)
+        names = {branch if source == branch else self.names.get(source) for source, _ in exits}
         return onward is not None and bool(names - {None, onward})

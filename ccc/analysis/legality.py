@@ -5,6 +5,7 @@ from __future__ import annotations
 from ccc.analysis.callees import callee
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.convergence import gathering_points
+from ccc.analysis.divergence import is_broadcast
 from ccc.analysis.facts import Facts
 from ccc.analysis.memory import conflict, local_escapes, touches_local
 from ccc.analysis.paths import AnnotatedLoop, Path, Refused, at, instructions_of
@@ -21,8 +22,10 @@ def check_loop(annotated: AnnotatedLoop, facts: Facts) -> None:
     """
     if annotated.gathering is None and annotated.reason is None:
         try:
+            meeting = _meets_at_the_top(annotated, facts)
             for instruction in instructions_of(annotated.loop.blocks, facts):
-                _check_collective(instruction, facts)
+                if instruction not in meeting:
+                    _check_collective(instruction, facts)
             exits = annotated.loop.exits(facts.graph)
             if not exits:
                 raise Refused("the annotated loop never ends")
@@ -41,12 +44,29 @@ def check_loop(annotated: AnnotatedLoop, facts: Facts) -> None:
         raise Refused(annotated.reason)
 
 
+def _meets_at_the_top(annotated: AnnotatedLoop, facts: Facts) -> set[Instruction]:
+    """The collectives of all lanes that each iteration begins with, if all lanes have as many.
+
+    Lanes give tasks away at the end of an iteration, and stay until they go on together.
+    """
+    loop = annotated.loop
+    if facts.divergence.divergent_branches & {source for source, _ in loop.exits(facts.graph)}:
+        return set()
+    return {i for i in facts.blocks[loop.header].instructions if is_broadcast(i)}
+
+
 def _check_collective(instruction: Instruction, facts: Facts) -> None:
     effects = instruction.effects
     if effects & Effect.BARRIER:
-        raise Refused(f"there is a barrier in the annotated loop{at(instruction)}")
+        raise Refused(
+            f"there is a barrier in the annotated loop{at(instruction)}; "
+            "mark a loop between two barriers"
+        )
     if effects & Effect.COLLECTIVE:
-        raise Refused(f"there is a warp-collective in the annotated loop{at(instruction)}")
+        raise Refused(
+            f"there is a warp-collective in the annotated loop{at(instruction)}; "
+            "move it out of the loop"
+        )
     if facts.callees.waits(instruction):
         raise Refused(
             f"the annotated loop calls {callee(instruction)}, which is not known to be free of "

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from operator import or_
 
 import networkx as nx
 
-from ccc.analysis.dataflow import Problem, solve
-from ccc.ir.nodes import Block, Function, Register
+from ccc.analysis.dataflow import Problem, members, solve
+from ccc.ir.nodes import Function, Instruction, Register
+
+
+def reads_and_writes(block: Iterable[Instruction]) -> tuple[set[Register], set[Register]]:
+    """The registers that a block reads before it writes them, and those that it surely writes."""
+    reads: set[Register] = set()
+    writes: set[Register] = set()
+    for instruction in block:
+        reads.update(register for register in instruction.used() if register not in writes)
+        if instruction.guard is None:
+            writes.update(instruction.defined())
+    return reads, writes
 
 
 class Liveness:
@@ -16,7 +28,10 @@ class Liveness:
     def __init__(self, function: Function, graph: nx.DiGraph[str]):
         self.registers: list[Register] = []
         self.bits: dict[Register, int] = {}
-        effect = {block.label: self._use_define(block) for block in function.blocks}
+        effect = {
+            block.label: tuple(map(self._mask, reads_and_writes(block.instructions)))
+            for block in function.blocks
+        }
 
         def transfer(label: str, live: int) -> int:
             used, defined = effect.get(label, (0, 0))
@@ -31,19 +46,14 @@ class Liveness:
             self.registers.append(register)
         return self.bits[register]
 
-    def _use_define(self, block: Block) -> tuple[int, int]:
-        """The registers read before they are written in a block, and those surely written."""
-        used = defined = 0
-        for instruction in block.instructions:
-            for register in instruction.used():
-                used |= self._bit(register) & ~defined
-            if instruction.guard is None:
-                for register in instruction.defined():
-                    defined |= self._bit(register)
-        return used, defined
+    def _mask(self, registers: Iterable[Register]) -> int:
+        mask = 0
+        for register in registers:
+            mask |= self._bit(register)
+        return mask
 
     def _registers(self, mask: int) -> frozenset[Register]:
-        return frozenset(r for r, bit in self.bits.items() if mask & bit)
+        return frozenset(members(mask, self.registers))
 
     def live_in(self, label: str) -> frozenset[Register]:
         """Registers whose value at the top of the block may still be read."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ccc.ir.nodes import Function, Instruction, Register
+from ccc.ir.nodes import Function, Instruction, Register, registers
 from ccc.ptx.opcodes import Effect
 
 EVERY_SPACE = frozenset({"global", "shared", "local"})
+_FIRST_VALUE = {"st": 1, "red": 1, "atom": 2, "call": 0}
+"""From which operand on an instruction hands values on."""
 
 
 def read_spaces(instruction: Instruction) -> frozenset[str]:
@@ -60,15 +62,21 @@ def local_addresses(function: Function) -> frozenset[Register]:
     return frozenset(tainted)
 
 
-def local_escapes(function: Function) -> bool:
-    """Whether an address of local memory is stored to memory or handed to another function."""
+def escaping_store(function: Function) -> Instruction | None:
+    """An instruction that stores an address of local memory or hands it to another function."""
     tainted = local_addresses(function)
     for instruction in function.instructions:
-        if instruction.name in ("st", "atom", "red"):
-            values = instruction.operands[1:] if instruction.name != "atom" else ()
-            if any(operand in tainted for operand in values):
-                return True
-    return False
+        first = _FIRST_VALUE.get(instruction.name)
+        if first is not None:
+            handed = (r for operand in instruction.operands[first:] for r in registers(operand))
+            if not tainted.isdisjoint(handed):
+                return instruction
+    return None
+
+
+def local_escapes(function: Function) -> bool:
+    """Whether an address of local memory is stored to memory or handed to another function."""
+    return escaping_store(function) is not None
 
 
 def touches_local(instruction: Instruction, tainted: frozenset[Register]) -> bool:

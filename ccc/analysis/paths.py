@@ -63,7 +63,8 @@ class Path:
     ``compressed`` registers of it anew where the task runs. With a ``continuation`` the rest of the
     turn runs with the task: ``task`` says which instructions of ``blocks`` and ``rest`` that needs,
     ``owner`` which the lane that gave the task away still runs for its own next turn.
-    ``accumulators`` are those that the task updates. ``reason`` is None if the path can be
+    ``accumulators`` are those that the task updates. ``live`` are the registers that hold something
+    where the path begins. ``reason`` is None if the path can be
     collected.
     """
 
@@ -76,6 +77,7 @@ class Path:
     blocks: frozenset[str] = frozenset()
     rest: frozenset[str] = frozenset()
     join: str | None = None
+    live: frozenset[Register] = frozenset()
     context: tuple[Register, ...] = ()
     specials: tuple[Special, ...] = ()
     recomputed: tuple[Instruction, ...] = ()

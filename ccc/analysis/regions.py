@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ccc.analysis.callees import callee
-from ccc.analysis.cfg import EXIT
+from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.continuation import choose_continuation, find_context
-from ccc.analysis.dominators import Loop, is_reducible
+from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.legality import check_instructions, check_loop, check_order
 from ccc.analysis.paths import AnnotatedLoop, Path, Refused, at
 from ccc.analysis.reductions import find_accumulators
+from ccc.analysis.tail_calls import tail_calls
 from ccc.ir.markers import Marker
 
 ARMS = ("then", "else", "case")
@@ -83,8 +83,8 @@ def _extent(path: Path, facts: Facts) -> frozenset[str]:
     if path.repeats:
         around = [loop for loop in facts.loops if loop.header == path.entry]
         return around[0].blocks if around else frozenset()
-    tree = facts.dominators
-    return frozenset(b for b in facts.graph if b != EXIT and tree.dominates(path.entry, b))
+    dominated = facts.dominators.dominated(path.entry)
+    return frozenset(label for label in dominated if label in facts.graph and label != EXIT)
 
 
 def _annotated_loops(facts: Facts) -> list[AnnotatedLoop]:
@@ -118,22 +118,18 @@ def _examine(path: Path, facts: Facts, loops: list[AnnotatedLoop], paths: list[P
     Raises:
         Refused: with the reason.
     """
-    if facts.function.kind != "entry" and path.marker.kind == "recursion":
-        raise Refused(
-            "the function still calls itself: only a call in tail position becomes a loop"
-            f"{_own_call(facts)}"
-        )
     if facts.function.kind != "entry":
+        if path.marker.kind == "recursion":
+            tail_calls(facts)
         raise Refused(
             "it is in a device function that was not inlined into its kernel; "
             "declare the function __forceinline__"
         )
     if path.entry not in facts.graph:
         raise Refused("nothing leads to this branch")
-    unknown = next((i for i in facts.function.instructions if i.row is None), None)
-    if unknown is not None:
-        raise Refused(f"the opcode {unknown.opcode} is not known to ccc{at(unknown)}")
-    if not is_reducible(facts.graph, facts.dominators):
+    if facts.unknown is not None:
+        raise Refused(f"the opcode {facts.unknown.opcode} is not known to ccc{at(facts.unknown)}")
+    if not facts.is_reducible:
         raise Refused("the kernel jumps into the middle of a loop")
     _find_loops(path, facts, loops, paths)
     assert path.loop is not None
@@ -146,12 +142,6 @@ def _examine(path: Path, facts: Facts, loops: list[AnnotatedLoop], paths: list[P
     inner = (blocks for blocks in others if path.entry not in blocks)
     choose_continuation(path, frozenset().union(*inner), facts)
     find_context(path, facts)
-
-
-def _own_call(facts: Facts) -> str:
-    name = facts.function.name
-    calls = (i for i in facts.function.instructions if i.name == "call" and callee(i) == name)
-    return next((at(call) for call in calls), "")
 
 
 def _find_loops(path: Path, facts: Facts, loops: list[AnnotatedLoop], paths: list[Path]) -> None:
@@ -219,7 +209,7 @@ def _find_blocks(path: Path, facts: Facts) -> None:
         raise Refused("the path never comes back to the loop")
     path.join = next(iter(targets)) if len(targets) == 1 else None
     scope = path.parent.region if path.parent and not path.gives_away else loop.blocks
-    path.rest = frozenset(_reachable(facts, targets, loop) & scope) - path.blocks
+    path.rest = frozenset(_later_in_turn(facts, targets, loop) & scope) - path.blocks
 
 
 def _is_divergent(path: Path, facts: Facts) -> bool:
@@ -231,18 +221,12 @@ def _is_divergent(path: Path, facts: Facts) -> bool:
     return any(
         label in facts.divergence.divergent_branches
         and not facts.post_dominators.dominates(path.entry, label)
-        and (label == loop.header or path.entry in _reachable(facts, {label}, loop))
+        and (label == loop.header or path.entry in _later_in_turn(facts, {label}, loop))
         for label in loop.blocks - path.blocks
     )
 
 
-def _reachable(facts: Facts, starts: set[str], loop: Loop) -> set[str]:
+def _later_in_turn(facts: Facts, starts: set[str], loop: Loop) -> set[str]:
     """The blocks of the loop that may follow in the same turn."""
-    reached = {label for label in starts if label != loop.header}
-    worklist = list(reached)
-    while worklist:
-        for target in facts.graph.successors(worklist.pop()):
-            if target in loop.blocks and target != loop.header and target not in reached:
-                reached.add(target)
-                worklist.append(target)
-    return reached
+    own = loop.blocks - {loop.header}
+    return reachable(lambda label: own.intersection(facts.graph[label]), starts & own)

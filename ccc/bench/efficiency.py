@@ -4,21 +4,26 @@ The emulator counts whenever it runs something. A GPU does not, so that the orig
 are run once more where lanes are counted: by ``SOURCES``, the first that works. Each takes the
 sample and tasks, and gives the efficiency of each task's annotated kernels, launches weighted by
 their instructions; a lane that a predicate switches off is not active.
+
+They do not count the same instructions: ``ncu`` those of the machine code, the others those of PTX.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from ccc import toolchain
+from ccc import counting, gpu, profile, toolchain
 from ccc.bench import ncu
+from ccc.bench.inputs import Inputs
 from ccc.bench.measuring import Step
 from ccc.bench.ncu import Task
 from ccc.bench.results import CCC, ORIGINAL, Entry, Treatment
 from ccc.bench.treatments import Subject
 from ccc.errors import CccError
-from ccc.measure import EMULATED_ARCH, Emulator, Recorder
+from ccc.measure import EMULATED_ARCH, Device, Emulator, Recorder
 from ccc.sample import Sample
 
 
@@ -67,6 +72,57 @@ def _task(entry: Entry, treatment: Treatment, subject: Subject) -> Task:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Counting:
+    """A module with counting code, in the launches that it would have without."""
+
+    counting: Any
+    plain: Any
+
+    def get_function(self, name: str) -> Callable[..., Any]:
+        """The kernel of that name, which counts."""
+        function: Callable[..., Any] = self.counting.get_function(name)
+        return function
+
+    def resident_blocks(self, *args: Any) -> int:
+        """How many blocks the device runs at once of the kernel that does not count."""
+        return int(self.plain.resident_blocks(*args))
+
+
+def instrumented(
+    sample: Sample, tasks: Sequence[Task], device: Device | None = None
+) -> list[float]:
+    """Let the kernels count themselves, by the code that ``ccc.counting`` puts into them.
+
+    Args:
+        sample: whose kernels they are.
+        tasks: run once each, all launches counted.
+        device: what runs them; None for the GPU.
+
+    Raises:
+        CccError: there is no GPU, a kernel cannot be counted, or cannot be launched with the
+            registers that counting takes.
+    """
+    device = device or gpu.Device(toolchain.find().bin / "ptxas")
+
+    @functools.lru_cache(maxsize=1)  # tasks with the same inputs follow one another
+    def stored(inputs: Inputs) -> dict[str, Any]:
+        return device.put(inputs.make(sample))
+
+    @functools.cache
+    def load(ptx: str, kernels: tuple[str, ...]) -> _Counting:
+        return _Counting(device.load(counting.count(ptx, kernels)), device.load(ptx))
+
+    found = []
+    for task in tasks:
+        module = load(task.ptx, task.kernels)
+        profile.reset(module.counting)
+        recorder = Recorder(module, task.configuration)
+        device.get(sample.run(recorder, device.put(stored(task.inputs))))
+        found.append(profile.of(module.counting).warp_execution_efficiency(task.kernels))
+    return found
+
+
 def emulated(sample: Sample, tasks: Sequence[Task]) -> list[float]:
     """Count on the emulator, at the sample's size for it."""
     device = Emulator(EMULATED_ARCH, "lockstep", toolchain.find().bin / "ptxas")
@@ -84,5 +140,6 @@ def emulated(sample: Sample, tasks: Sequence[Task]) -> list[float]:
 
 SOURCES: Mapping[str, Callable[[Sample, Sequence[Task]], list[float]]] = {
     "ncu": ncu.count,
+    "code that ccc put into the kernels, in instructions of PTX": instrumented,
     "the emulator, at its own sizes": emulated,
 }

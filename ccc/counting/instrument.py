@@ -2,13 +2,18 @@
 
 Each lane counts for itself, in registers. At the points where lanes may have come together or
 parted, the highest of those that are there counts the warp instructions that follow; what lanes
-run is counted in one place for all blocks that they come to equally often:
+run is counted in one place for all blocks that they come to equally often, less what a guard may
+switch them off in, which is counted where it stands:
 
     activemask.b32 %here;
     setp.le.u32    %last, %here, %upto;      // no lane above this one is here
     selp.b64       %more, 7, 0, %last;       // seven instructions follow
     add.u64        %warps, %warps, %more;
     add.u64        %threads, %threads, 12;   // and five more, later in the same iteration
+    ...
+    selp.b64       %more, 1, 0, %p;
+    add.u64        %threads, %threads, %more;
+    @%p st.global.u32 [%a], %v;
 
 A path has two such counts for how often it was entered, and two more if not all of its points and
 blocks are entered just as often. Lanes that leave the function add theirs to the counters in global
@@ -20,12 +25,20 @@ memory:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.facts import Facts
-from ccc.counting.places import Point, count_for_lanes, extent, find_points, leaves, prepare
+from ccc.counting.places import (
+    Point,
+    count_for_lanes,
+    extent,
+    find_points,
+    guarded_groups,
+    leaves,
+    prepare,
+)
 from ccc.ir.edit import Emitter, add_block, jump, remove_jumps_to_next, retarget
 from ccc.ir.nodes import (
     Address,
@@ -132,10 +145,11 @@ class _Instrumenter:
             self._place(root, name)
         innermost = {label: self._innermost(label) for label in reachable}
         points = find_points(innermost, self.facts, counted)
-        lanes = count_for_lanes(innermost, self.facts, points)
+        lanes = count_for_lanes(innermost, self.facts, counted)
         for label in sorted(reachable, key=self._depth, reverse=True):
             block = self.facts.blocks[label]
-            self._count(block, innermost[label], points[label], lanes[label])
+            groups = guarded_groups(block, counted)
+            self._count(block, innermost[label], points[label], lanes[label], groups)
         for region in self.regions[1:]:
             self._enter(region)
         for label in reachable:
@@ -152,7 +166,14 @@ class _Instrumenter:
 
     # -- counting -------------------------------------------------------------------------------
 
-    def _count(self, block: Block, region: Region, points: Sequence[Point], lanes: int) -> None:
+    def _count(
+        self,
+        block: Block,
+        region: Region,
+        points: Sequence[Point],
+        lanes: int,
+        groups: Mapping[Instruction, tuple[Guard, int]],
+    ) -> None:
         """Put the counting code of one block into it."""
         top, *others = points
         arriving = [r for r in self.regions if r.entry == block.label and r.counts_at_top]
@@ -162,10 +183,12 @@ class _Instrumenter:
             warps, threads = [], []
         code = self._add(arriving, warps, threads)
         behind = {point.after: self._add([], [(region, point.count)], []) for point in others}
+        before = {first: self._add_guarded(region, *group) for first, group in groups.items()}
         for statement in block.statements:
-            code.append(statement)
             if isinstance(statement, Instruction):
-                code += behind.get(statement, [])
+                code += [*before.get(statement, []), statement, *behind.get(statement, [])]
+            else:
+                code.append(statement)
         block.statements[:] = code
 
     def _add(self, arriving: Sequence[Region], warps: _Counts, threads: _Counts) -> list[Statement]:
@@ -185,6 +208,14 @@ class _Instrumenter:
                 self._increase(emit, region, name, more)
         for region, name, count in by_lane:
             self._increase(emit, region, name, count)
+        return emit.block.statements
+
+    def _add_guarded(self, region: Region, guard: Guard, count: int) -> list[Statement]:
+        """Code that counts so many instructions for the lanes in which a guard holds."""
+        emit = Emitter(self.function, Block(""), self.function.span)
+        values = (0, count) if guard.negated else (count, 0)
+        more = emit.define("selp.b64", "b64", *values, guard.register)
+        self._increase(emit, region, FUNCTION_COUNTERS[1], more)
         return emit.block.statements
 
     def _increase(self, emit: Emitter, region: Region, name: str, more: Register | int) -> None:

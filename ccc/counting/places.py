@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.dominators import Dominators, is_reducible, post_dominators
 from ccc.analysis.facts import Facts
 from ccc.ir.edit import add_block, make_explicit, retarget, substitute
-from ccc.ir.nodes import Block, Function, Instruction
+from ccc.ir.nodes import Block, Function, Guard, Instruction
 from ccc.ptx.opcodes import Effect
 
 
@@ -40,6 +40,31 @@ def prepare(function: Function) -> set[Instruction]:
 def leaves(instruction: Instruction) -> bool:
     """Whether lanes leave the function there."""
     return bool(instruction.effects & (Effect.RETURN | Effect.EXIT))
+
+
+def switches_off(instruction: Instruction) -> bool:
+    """Whether lanes take no part in it where its guard does not hold.
+
+    In a branch all take part: the guard only says where they go.
+    """
+    return instruction.guard is not None and not instruction.effects & Effect.BRANCH
+
+
+def guarded_groups(
+    block: Block, counted: Collection[Instruction]
+) -> dict[Instruction, tuple[Guard, int]]:
+    """What the same lanes of a block are switched off in: by its first instruction, how many."""
+    found: dict[Instruction, tuple[Guard, int]] = {}
+    first: dict[Guard, Instruction] = {}
+    for instruction in block.instructions:
+        guard = instruction.guard
+        if guard is not None and switches_off(instruction) and instruction in counted:
+            leader = first.setdefault(guard, instruction)
+            found[leader] = guard, found.get(leader, (guard, 0))[1] + 1
+        for register in instruction.defined():
+            first.pop(Guard(register), None)
+            first.pop(Guard(register, negated=True), None)
+    return found
 
 
 def extent(entry: str, is_loop: bool, facts: Facts) -> tuple[set[str], bool]:
@@ -81,19 +106,22 @@ def find_points(
 
 
 def count_for_lanes(
-    regions: Mapping[str, object], facts: Facts, points: Mapping[str, Sequence[Point]]
+    regions: Mapping[str, object], facts: Facts, counted: Collection[Instruction]
 ) -> dict[str, int]:
     """How many instructions to count for a lane whenever it comes to a block.
 
     With a block are counted those of its region that a lane comes to just as often, later in the
-    same iteration; for these the number is 0.
+    same iteration; for these the number is 0. Those that switch lanes off are not among them.
 
     Args:
         regions: for each block that control can reach, what its instructions are counted for.
         facts: of the function.
-        points: of each of these blocks.
+        counted: the instructions that count.
     """
-    found = {label: sum(point.count for point in points[label]) for label in regions}
+    found = {
+        label: sum(i in counted and not switches_off(i) for i in facts.blocks[label].instructions)
+        for label in regions
+    }
     tree = facts.dominators
     if not is_reducible(facts.graph, tree):
         return found

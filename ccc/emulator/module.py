@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -26,12 +25,11 @@ from ccc.emulator.tally import counters_of
 from ccc.emulator.variables import SHARED_LIMIT, Names, initial_bytes
 from ccc.errors import CccError, nearest
 from ccc.ir.nodes import Function
-from ccc.parse import parse_function, parse_module, parse_variables
+from ccc.parse import parse_files, parse_function, parse_module, parse_variables
 
 STEP_LIMIT = 50_000_000
 _WAVE_LANES = 1 << 17
 _WAVE_BYTES = 1 << 29
-_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.M)
 
 
 class Module:
@@ -53,7 +51,7 @@ class Module:
         self.module = parse_module(ptx, file)
         self.step_limit = step_limit
         self.lines = ptx.splitlines()
-        self.files = {int(number): name for number, name in _FILE.findall(ptx)}
+        self.files = parse_files(ptx)
         self.pieces = {piece.name: piece for piece in self.module.functions}
         self.variables = parse_variables(self.module)
         self._functions: dict[str, Function] = {}
@@ -111,7 +109,9 @@ class Module:
             k for k in kernels if k.startswith(f"_Z{len(name)}{name}")
         ]
         if len(fitting) != 1:
-            raise EmulatorError(f"there is no kernel {name}{nearest(name, kernels)}")
+            known = ", ".join(fitting or kernels)
+            hint = (not fitting and nearest(name, kernels)) or (known and f", only {known}")
+            raise EmulatorError(f"there is no kernel {name}{hint}")
         return self._kernels.setdefault(fitting[0], Kernel(self, fitting[0]))
 
 

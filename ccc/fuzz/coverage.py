@@ -20,6 +20,7 @@ FEATURES = {
     "grid_stride": r"ccc grid_stride",
     "function template": r"template <int MODE",
     "inlined function": r"__forceinline__ unsigned f_t\d",
+    "function called": r"__noinline__ unsigned f_[tr]\d",
     "else if": r"else if",
     "switch": r"\bswitch \(",
     "do while": r"(?m)^\s*do \{",

@@ -16,6 +16,7 @@ from ccc.fuzz.tastes import Taste, taste
 from ccc.fuzz.tree import BLOCKS, LOOPS, Block, Expr, Kernel, Stmt
 
 COUNTS = (0, 1, 31, 33, 64, 100, 150, 200, 300, 300, 450)
+SCHEDULES = ("", *(f" schedule(dynamic{chunk})" for chunk in ("", ", 1", ", 2", ", 3", ", 5")))
 UNSAFE = ("f_who(", "f_pick(", "f_put(")
 """Functions for which a path may be left alone."""
 
@@ -57,9 +58,7 @@ class KernelWriter(LoopWriter):
         self.one_task = self.likes("one task", 0.06)
         self.pragma = ""
         if self.one_task or self.likes("grid_stride", 0.06):
-            chunks = self.below(6)
-            clause = f" schedule(dynamic, {chunks})" if chunks else ""
-            self.pragma = f"#pragma ccc grid_stride{clause}\n"
+            self.pragma = f"#pragma ccc grid_stride{SCHEDULES[self.below(len(SCHEDULES))]}\n"
         self.is_template = not self.one_task and self.likes("template", 0.06)
         self.waits = not self.is_template
         if self.is_template:  # all that is in it comes twice

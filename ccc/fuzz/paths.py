@@ -153,8 +153,9 @@ class PathWriter(Writer):
             expression(self.random, scope, "u", 2),
         )
         most = 4 + self.below(20)
+        inlining = "__noinline__ " if self.likes("noinline", 0.3) else ""
         text = (
-            f"#pragma ccc recursion\n__device__ unsigned {name}(\n"
+            f"#pragma ccc recursion\n__device__ {inlining}unsigned {name}(\n"
             f"    {FORMAL_PARAMETERS}, int s, unsigned p, unsigned q) {{\n"
             f"    if (q % 32 >= {most} || $0) return $1;\n@0\n"
             f"    return {name}({ARGUMENTS}, s, $2, q % 32 + 1);\n}}"
@@ -168,8 +169,9 @@ class PathWriter(Writer):
         result = out[0].declares[0]
         out.append(self.path(inner, depth - 1 if depth > 0 else 0))
         out.append(Stmt(f"return {result};", names=(result,)))
+        inlining = "__noinline__" if self.likes("noinline", 0.3) else "__forceinline__"
         text = (
-            f"__device__ __forceinline__ unsigned {name}(\n"
+            f"__device__ {inlining} unsigned {name}(\n"
             f"    {FORMAL_PARAMETERS}, int s, unsigned p, unsigned q) @0"
         )
         return Stmt(text, (), (tuple(out),), declares=(name,), binds=("p", "q", "s"))

@@ -14,7 +14,7 @@ THINGS = (
     "if", "else", "else if", "switch", "while", "for variable", "recursion", "inlined",
     "nested", "branches", "jumps", "refused", "guard", "barrier", "shared", "dynamic", "bins",
     "carried", "template", "array", "wide", "narrow", "returns", "several", "outer loop",
-    "own slot", "reduction", "one task", "grid_stride",
+    "own slot", "reduction", "one task", "grid_stride", "noinline",
 )  # fmt: skip
 """All that a kernel may be fond of."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ccc.errors import Span
@@ -57,7 +57,12 @@ def remove_jumps_to_next(function: Function) -> None:
     """Undo :func:`make_explicit` where the target stands right behind."""
     for block, following in zip(function.blocks, function.blocks[1:], strict=False):
         last = block.statements[-1] if block.statements else None
-        if isinstance(last, Instruction) and str(last) == str(jump(following.label)):
+        if (
+            isinstance(last, Instruction)
+            and last.opcode == "bra"
+            and last.guard is None
+            and last.operands == (Symbol(following.label),)
+        ):
             block.statements.pop()
 
 
@@ -157,6 +162,10 @@ class Copy:
         return copy
 
 
+_ZEROS = {1: "mov.pred", 16: "mov.b16", 32: "mov.b32", 64: "mov.b64"}
+"""How to set a register of so many bits to zero."""
+
+
 class Emitter:
     """Appends new instructions to a block."""
 
@@ -175,6 +184,16 @@ class Emitter:
         register = self.function.registers.fresh(type_name)
         self.emit(opcode, register, *operands)
         return register
+
+    def clear(self, registers: Iterable[Register]) -> None:
+        """Set them to zero where nothing has set them: what is undefined must not be carried.
+
+        A register that some way to a reader leaves undefined else looks, in a loop, like a value
+        of the iteration before.
+        """
+        for register in sorted(registers, key=lambda register: register.name):
+            if register.bits in _ZEROS and self.function.registers.find(register.name):
+                self.emit(_ZEROS[register.bits], register, 0)
 
     def branch(self, register: Register, then: str, otherwise: str, negated: bool = False) -> None:
         """End the block: to ``then`` if the predicate holds (or not, if negated)."""

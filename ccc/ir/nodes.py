@@ -171,13 +171,37 @@ class Guard:
         return Guard(self.register, not self.negated)
 
 
+@dataclass(frozen=True, slots=True)
+class _Decoded:
+    """What the spelling of an opcode says."""
+
+    name: str
+    modifiers: tuple[str, ...]
+    row: Opcode | None
+    effects: Effect
+    is_terminator: bool
+
+
 @functools.lru_cache(maxsize=4096)
-def _decode(opcode: str) -> tuple[str, tuple[str, ...], Opcode | None, Effect]:
+def _decode(opcode: str) -> _Decoded:
     """Split ``ld.global.u32`` and look its row up; the same few spellings come again and again."""
     name, *rest = opcode.split(".")
     modifiers = tuple(word for part in rest for word in part.split("::")[:1])
     row = find_opcode(name, modifiers)
-    return name, modifiers, row, effects_of(row, modifiers) if row else Effect.OPAQUE
+    effects = effects_of(row, modifiers) if row else Effect.OPAQUE
+    ends = bool(effects & (Effect.BRANCH | Effect.RETURN | Effect.EXIT))
+    return _Decoded(name, modifiers, row, effects, ends)
+
+
+@dataclass(frozen=True, slots=True)
+class _Accesses:
+    """What an instruction writes and reads, as long as it is spelt like that."""
+
+    opcode: str
+    operands: tuple[Operand, ...]
+    guard: Guard | None
+    defined: tuple[Register, ...]
+    used: tuple[Register, ...]
 
 
 @dataclass(slots=True, eq=False)
@@ -192,6 +216,7 @@ class Instruction:
     guard: Guard | None = None
     span: Span = field(default_factory=Span)
     location: tuple[int, int] | None = None
+    _accesses: _Accesses | None = field(default=None, init=False, repr=False)
 
     def __str__(self) -> str:
         guard = f"{self.guard} " if self.guard else ""
@@ -201,22 +226,22 @@ class Instruction:
     @property
     def name(self) -> str:
         """The opcode without modifiers: ``ld``."""
-        return _decode(self.opcode)[0]
+        return _decode(self.opcode).name
 
     @property
     def modifiers(self) -> tuple[str, ...]:
         """The modifiers in order: ``("global", "u32")``; of ``shared::cta`` the first word."""
-        return _decode(self.opcode)[1]
+        return _decode(self.opcode).modifiers
 
     @property
     def row(self) -> Opcode | None:
         """The opcode table's row; None where the table does not know the opcode."""
-        return _decode(self.opcode)[2]
+        return _decode(self.opcode).row
 
     @property
     def effects(self) -> Effect:
         """What it may do; OPAQUE where the table does not know the opcode."""
-        return _decode(self.opcode)[3]
+        return _decode(self.opcode).effects
 
     @property
     def unit(self) -> Unit:
@@ -236,7 +261,7 @@ class Instruction:
     @property
     def is_terminator(self) -> bool:
         """Whether control never, or not always, goes on to the next instruction."""
-        return bool(self.effects & (Effect.BRANCH | Effect.RETURN | Effect.EXIT))
+        return _decode(self.opcode).is_terminator
 
     def roles(self) -> Iterator[tuple[Operand, str]]:
         """Each operand with its role; of a call, ``def`` for results and ``use`` otherwise."""
@@ -251,19 +276,37 @@ class Instruction:
 
     def defined(self) -> tuple[Register, ...]:
         """The registers it writes, CC.CF included."""
-        found = [r for operand, role in self.roles() if role == "def" for r in registers(operand)]
-        if self.effects & Effect.SETS_CARRY:
-            found.append(CARRY)
-        return tuple(found)
+        return self._known_accesses().defined
 
     def used(self) -> tuple[Register, ...]:
         """The registers it reads: operands, guard, CC.CF, and its destinations if it is guarded."""
-        found = [r for operand, role in self.roles() if role != "def" for r in registers(operand)]
-        if self.effects & Effect.READS_CARRY:
-            found.append(CARRY)
+        return self._known_accesses().used
+
+    def _known_accesses(self) -> _Accesses:
+        """Found once, since every analysis asks, and again when the instruction was changed."""
+        known = self._accesses
+        if (
+            known is None
+            or known.opcode is not self.opcode
+            or known.operands is not self.operands
+            or known.guard is not self.guard
+        ):
+            known = self._accesses = self._find_accesses()
+        return known
+
+    def _find_accesses(self) -> _Accesses:
+        defined: list[Register] = []
+        used: list[Register] = []
+        for operand, role in self.roles():
+            (defined if role == "def" else used).extend(registers(operand))
+        effects = self.effects
+        if effects & Effect.SETS_CARRY:
+            defined.append(CARRY)
+        if effects & Effect.READS_CARRY:
+            used.append(CARRY)
         if self.guard:
-            found += [self.guard.register, *self.defined()]
-        return tuple(found)
+            used += [self.guard.register, *defined]
+        return _Accesses(self.opcode, self.operands, self.guard, tuple(defined), tuple(used))
 
     def specials(self) -> Iterator[Special]:
         """The special registers it reads."""
@@ -445,7 +488,8 @@ class Function:
     blocks: list[Block] = field(default_factory=list)
     targets: dict[str, tuple[str, ...]] = field(default_factory=dict)
     span: Span = field(default_factory=Span)
-    reserved: set[str] = field(default_factory=set)
+    _labels: set[str] = field(default_factory=set, init=False, repr=False)
+    _fresh: dict[str, int] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def instructions(self) -> Iterator[Instruction]:
@@ -458,11 +502,13 @@ class Function:
 
     def fresh_label(self, hint: str) -> str:
         """A label that the function does not have, nor was given before."""
-        taken = {block.label for block in self.blocks} | set(self.targets) | self.reserved
-        number = 0
-        while (label := f"$ccc_{hint}_{number}") in taken:
+        if not self._labels:  # from now on, all that are new come from here
+            self._labels = {block.label for block in self.blocks} | set(self.targets)
+        number = self._fresh.get(hint, 0)
+        while (label := f"$ccc_{hint}_{number}") in self._labels:
             number += 1
-        self.reserved.add(label)
+        self._fresh[hint] = number + 1
+        self._labels.add(label)
         return label
 
 

@@ -31,12 +31,13 @@ def verify(function: Function) -> None:
     labels = [block.label for block in function.blocks]
     if len(set(labels) | set(function.targets)) != len(labels) + len(function.targets):
         raise InvalidIR(f"{function.name}: a label is defined twice")
+    known = set(labels)
     for block in function.blocks:
         _check_terminators(block)
         for instruction in block.instructions:
             _check_operands(function, instruction)
             if instruction.effects & Effect.BRANCH:
-                _check_branch(function, instruction, set(labels))
+                _check_branch(function, instruction, known)
     if falls_off_the_end(function):
         raise InvalidIR(f"{function.name}: control falls off the end of the function")
 

@@ -8,7 +8,13 @@ numbers replaced) goes through Lark once, and later statements of that shape fil
 from __future__ import annotations
 
 from ccc.parse.body import parse_function
-from ccc.parse.module import parse_module, parse_variables
+from ccc.parse.module import parse_files, parse_module, parse_variables
 from ccc.parse.source import NotRepresentable
 
-__all__ = ["NotRepresentable", "parse_function", "parse_module", "parse_variables"]
+__all__ = [
+    "NotRepresentable",
+    "parse_files",
+    "parse_function",
+    "parse_module",
+    "parse_variables",
+]

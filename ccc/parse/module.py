@@ -27,6 +27,7 @@ _NO_DECLARATION = re.compile(
     r'|\.section\b\s*[^\s{]+\s*\{[^{}]*\}|\.pragma\b(?:"[^"]*"|[^;"])*;|\.alias\b[^;]*;'
     r"|(?:\.(?:visible|weak|extern|common)\s+)*\.(?:entry|func)\b[^;]*;|;"
 )
+_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.M)
 _DECLARATION = re.compile(r'(?:"[^"]*"|[^;"])*')
 
 
@@ -96,6 +97,11 @@ def _function_name(header: Source, head: int) -> str:
     if match is None:
         raise header.fail("this function header is not understood: it gives no name", head)
     return match[1]
+
+
+def parse_files(text: str) -> dict[int, str]:
+    """The names of the source files that ``.loc`` directives number."""
+    return {int(number): name for number, name in _FILE.findall(text)}
 
 
 def parse_variables(module: Module) -> list[Variable]:

@@ -14,10 +14,14 @@ from lark import Lark, Token, Tree
 _NUMBER = re.compile(r"0[fF][0-9a-fA-F]{8}\b|0[dD][0-9a-fA-F]{16}\b|0[xX][0-9a-fA-F]+|\d+")
 
 
+_STARTS = ["header", "statement", "variable"]
+"""The grammar's rules that texts are parsed by."""
+
+
 @functools.cache
-def _lark(start: str) -> Lark:
+def _lark() -> Lark:
     grammar = resources.files("ccc.grammars").joinpath("ptx.lark").read_text()
-    return Lark(grammar, parser="lalr", start=start, maybe_placeholders=False)
+    return Lark(grammar, parser="lalr", start=_STARTS, maybe_placeholders=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,7 @@ _shapes: dict[tuple[str, str], _Shape] = {}
 
 
 def _parse_shape(start: str, text: str) -> _Shape:
-    tree = _lark(start).parse(text)
+    tree = _lark().parse(text, start)
     starts = [match.start() for match in _NUMBER.finditer(text)]
     leaves: list[tuple[tuple[str, ...], int]] = []
 

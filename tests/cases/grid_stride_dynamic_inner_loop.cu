@@ -1,0 +1,19 @@
+// run: grid=7 block=(32,4) args=s32:640 u32[896]~0:100 u32[896]=0 u32[7]=0
+// options: registers=255
+// Chunks of blocks whose threads meet: they are told through shared memory. The inner loop keeps its paths.
+#pragma ccc grid_stride schedule(dynamic, 2)
+extern "C" __global__ void __launch_bounds__(128) k(int n, const unsigned *x, unsigned *y, unsigned *z) {
+    __shared__ unsigned sum;
+    int t = threadIdx.x + threadIdx.y * blockDim.x, i = t + blockIdx.x * 128;
+    if (t == 0) sum = 0;
+    __syncthreads();
+#pragma ccc for
+    for (int j = t; j < n; j += 128) {
+        unsigned a = x[(i + j * 7) % 896];
+#pragma ccc if
+        if (a < 40) atomicAdd(&sum, a * j);
+    }
+    __syncthreads();
+    y[i] = sum + x[i];
+    if (t == 0) z[blockIdx.x] = sum;
+}
