@@ -91,8 +91,7 @@ def _obstacles(facts: Facts, target: str, loop: Loop) -> set[str]:
         label
         for label in facts.divergence.divergent_branches
         if label not in loop.blocks
-        and label != target
-        and target in facts.before_joining(label)
+        and (label == target or target in facts.before_joining(label))
         and any(_strays(facts, label, successor, target) for successor in graph.successors(label))
     }
 
@@ -100,12 +99,14 @@ def _obstacles(facts: Facts, target: str, loop: Loop) -> set[str]:
 def _strays(facts: Facts, branch: str, successor: str, target: str) -> bool:
     """Whether lanes that take this way may miss ``target`` without leaving the kernel quietly.
 
-    In a loop around both, ``target`` must be met in this iteration; from a branch past it, the next
-    iteration must begin, so that all lanes stay in the same one.
+    In a loop around both, ``target`` must be met in this iteration; from a branch past it, or from
+    its own, the next iteration must begin, so that all lanes stay in the same one.
     """
     around = next(
         (loop for loop in facts.loops if branch in loop.blocks and target in loop.blocks), None
     )
+    if around is None and branch == target:
+        return False  # all lanes have come
     first = around.header if around is not None else None
 
     def step(label: str) -> Iterable[str]:
@@ -115,7 +116,7 @@ def _strays(facts: Facts, branch: str, successor: str, target: str) -> bool:
         return facts.graph.predecessors(label) if label != first else ()
 
     goals = {target}
-    if around is not None and target not in reachable(step, [branch]):
+    if around is not None and (branch == target or target not in reachable(step, [branch])):
         goals = set(around.latches)
         if branch in goals and successor == around.header:
             return False
