@@ -139,15 +139,16 @@ class Collector(ABC):
 
     def _count_members(self) -> None:
         """Find the member lanes, each one's rank among them, and the warp's share of the stack."""
+        emit = self.emitter(self.enter)
+        assert self.loop.gathering is not None
+        # Branches that lead straight to the loop are told by that, so they must still do.
+        gather(self.function, self.facts, self.loop.gathering, emit, self.members)
         header = self.loop.loop.header
         for source in self.edges_in:
             retarget(self.function, source, header, self.enter.label)
         if header == self.facts.entry:
             start = Block(self.function.fresh_label("start"), [jump(self.enter.label)], False)
             self.function.blocks.insert(0, start)
-        emit = self.emitter(self.enter)
-        assert self.loop.gathering is not None
-        gather(self.function, self.facts, self.loop.gathering, emit, self.members)
         emit.emit("mov.u32", self.below, Special("%lanemask_lt"))
         emit.emit("mov.b32", self.rank, self.place(emit, self.members))
         emit.emit("mov.b32", self.full, bytes_of(emit, self.members))
