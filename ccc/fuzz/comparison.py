@@ -13,9 +13,10 @@ from ccc.fuzz import device
 from ccc.fuzz.build import Broken, Built, Failure, assemble, build, name_of
 from ccc.fuzz.tree import Kernel
 
-STEPS, STEPS_FOR_ONE = 20_000, 60
+STEPS, STEPS_FOR_ONE = 500_000, 60
 """After how many steps a launch hangs: so many, and so many for each instruction that the original
-issues. A random order, in which the lanes of a warp seldom meet, takes a tenth of it."""
+issues. A random order, in which the lanes of a warp seldom meet, takes a tenth of it; but of loops
+without an effect the original may have nothing left, where the markers keep them."""
 
 
 @dataclass(frozen=True, slots=True)
