@@ -112,6 +112,8 @@ def _failure(last: dict[str, Any], kind: str, detail: str) -> Failure:
     """What went wrong in the launch that was spoken of last."""
     if kind == "order":
         kind = "generator: the original depends on the order"
+    elif kind == "compiler":
+        kind = "generator: the original's PTX means what ccc makes, and the device does not do it"
     elif last["version"] == "original":
         kind = f"generator: the original fails: {kind}"
     elif kind != "memory":
