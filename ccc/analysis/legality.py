@@ -110,7 +110,7 @@ def check_order(path: Path, facts: Facts) -> None:
     if around.marker.kind != "variable":
         waits_not["the other turns of the loop around it"] = around.blocks
     for what, blocks in waits_not.items():
-        if conflict(instructions_of(path.blocks, facts), instructions_of(blocks, facts)):
+        if conflict(instructions_of(path.region, facts), instructions_of(blocks, facts)):
             raise Refused(
                 f"it may access the same memory as {what}, which would no longer wait for it"
             )

@@ -141,6 +141,8 @@ def _examine(path: Path, facts: Facts, loops: list[AnnotatedLoop], paths: list[P
     others = (_extent(other, facts) for other in paths if other.entry in path.blocks | path.rest)
     inner = (blocks for blocks in others if path.entry not in blocks)
     choose_continuation(path, frozenset().union(*inner), facts)
+    if path.continuation:
+        check_order(path, facts)  # of what goes with the task, too
     find_context(path, facts)
 
 
