@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ccc.errors import CccError, Span
+from ccc.ptx.types import WARP_SIZE
 
-WARP = 32
 KB = 1024
 
 
@@ -122,16 +122,16 @@ def occupancy(arch: str, registers: int, shared_bytes: int, block: int) -> Occup
             f"no kernel has blocks of {block} threads (1 to {THREADS_PER_BLOCK}),"
             f" {registers} registers and {shared_bytes} bytes of shared memory"
         )
-    warps = -(-block // WARP)
+    warps = -(-block // WARP_SIZE)
     fits = {
-        "threads": room.threads // WARP // warps,
+        "threads": room.threads // WARP_SIZE // warps,
         "blocks": room.blocks,
         "registers": _by_registers(registers, warps),
         "shared": _by_shared(room, shared_bytes),
     }
     limited_by = min(fits, key=lambda resource: fits[resource])
     blocks = fits[limited_by]
-    return Occupancy(blocks, blocks * warps, blocks * warps * WARP / room.threads, limited_by)
+    return Occupancy(blocks, blocks * warps, blocks * warps * WARP_SIZE / room.threads, limited_by)
 
 
 def _round_up(number: int, step: int) -> int:
@@ -139,7 +139,7 @@ def _round_up(number: int, step: int) -> int:
 
 
 def _registers_per_warp(registers: int) -> int:
-    return _round_up(max(registers, 1) * WARP, REGISTER_GRANULARITY)
+    return _round_up(max(registers, 1) * WARP_SIZE, REGISTER_GRANULARITY)
 
 
 def warps_with_registers(registers: int) -> int:

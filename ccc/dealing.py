@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccc.graphs import Graph
-
-WARP = 32
+from ccc.ptx.types import WARP_SIZE
 
 Numbers = NDArray[np.integer[Any]]
 
@@ -49,7 +48,7 @@ def deal(graph: Graph, kinds: Numbers, source: int) -> Dealt:
         kinds: (vertices,), integers.
         source: a vertex that is of its kind alone. It gets 31 companions to share its edges with.
     """
-    vertices = np.append(np.arange(graph.vertices), np.full(WARP - 1, source))
+    vertices = np.append(np.arange(graph.vertices), np.full(WARP_SIZE - 1, source))
     vertices = vertices[_in_warps(kinds[vertices])]
     places = np.empty(graph.vertices, np.int64)
     places[vertices] = np.arange(vertices.size)
@@ -77,14 +76,14 @@ def _in_warps(kinds: Numbers) -> Numbers:
     """The order in which each kind fills warps; what is left of them follows, kind by kind."""
     order = np.argsort(kinds, kind="stable")
     _, numbers, counts = np.unique(kinds[order], return_inverse=True, return_counts=True)
-    left = _ranks(numbers, counts) >= (counts // WARP * WARP)[numbers]
+    left = _ranks(numbers, counts) >= (counts // WARP_SIZE * WARP_SIZE)[numbers]
     return order[np.argsort(left, kind="stable")]
 
 
 def _groups(kinds: Numbers) -> Numbers:
     """Numbers, rising from 0, of what neighbours of a kind share a warp."""
     borders = np.diff(kinds) != 0
-    borders[WARP - 1 :: WARP] = True
+    borders[WARP_SIZE - 1 :: WARP_SIZE] = True
     return np.append(0, np.cumsum(borders))
 
 

@@ -17,8 +17,8 @@ from ccc.ir.nodes import Block, Register
 from ccc.passes.collector import Collector, bytes_of
 from ccc.passes.engagement import Engagement
 from ccc.passes.layout import Layout, Plan
-from ccc.passes.members import ALL_LANES
 from ccc.pipeline import Kernel
+from ccc.ptx.types import ALL_LANES
 
 
 class Row(Collector):

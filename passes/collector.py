@@ -24,11 +24,12 @@ from ccc.ir.edit import (
 )
 from ccc.ir.nodes import Block, Instruction, Register, Special
 from ccc.passes.context_stack import STACK_NAME
+from ccc.passes.launch_shape import thread_number
 from ccc.passes.layout import Layout, Plan
-from ccc.passes.members import ALL_LANES, gather
+from ccc.passes.members import gather
 from ccc.passes.reduction import Slots
 from ccc.pipeline import Kernel
-from ccc.ptx.types import WARP_SIZE
+from ccc.ptx.types import ALL_LANES, WARP_SIZE
 
 OWNER = Special("%laneid")
 
@@ -163,15 +164,7 @@ class Collector(ABC):
         emit.emit("bra", self.again.label)
 
     def _find_base(self, emit: Emitter) -> None:
-        """Warps are numbered by linear thread index: ``%warpid`` may change (PTX ISA 10)."""
-        rows = emit.define("mov.u32", "b32", Special("%tid.z"))
-        height = emit.define("mov.u32", "b32", Special("%ntid.y"))
-        y = emit.define("mov.u32", "b32", Special("%tid.y"))
-        row = emit.define("mad.lo.s32", "b32", rows, height, y)
-        width = emit.define("mov.u32", "b32", Special("%ntid.x"))
-        x = emit.define("mov.u32", "b32", Special("%tid.x"))
-        thread = emit.define("mad.lo.s32", "b32", row, width, x)
-        warp = emit.define("shr.u32", "b32", thread, 5)
+        warp = emit.define("shr.u32", "b32", thread_number(emit), 5)
         stack = emit.define("mov.u32", "b32", STACK_NAME)
         emit.emit("mad.lo.s32", self.base, warp, self.layout.share, stack)
         self.base_instruction = next(reversed(list(emit.block.instructions)))

@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ccc.cost import WARP
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Address, Guard, Register, Special, Symbol
+from ccc.passes.launch_shape import block_threads, thread_number
 from ccc.passes.task_counter import CounterTable
 from ccc.passes.virtual_grid import (
     OpenBlock,
@@ -23,15 +23,13 @@ from ccc.passes.virtual_grid import (
     X,
     Y,
     Z,
-    block_threads,
     find_place,
     in_digits,
     leave_unless,
-    thread_number,
 )
+from ccc.ptx.types import ALL_LANES, WARP_SIZE
 
 LANE = Special("%laneid")
-ALL_LANES = -1
 CHUNKS_A_WORKER = 16
 """Without a given size, chunks are so large that about so many fall to each working block."""
 LARGEST_CHUNK_BIT = 16
@@ -143,7 +141,7 @@ class Dynamic(Schedule):
             emit.emit("st.shared.u32", Address(Symbol(SHARED_NAME)), taken, guard=first)
             emit.emit("barrier.sync", 0)
             taken = emit.define("ld.shared.u32", "b32", Address(Symbol(SHARED_NAME)))
-        return emit.define("shfl.sync.idx.b32", "b32", taken, 0, WARP - 1, ALL_LANES)
+        return emit.define("shfl.sync.idx.b32", "b32", taken, 0, WARP_SIZE - 1, ALL_LANES)
 
     def _find_coordinates(self, open_block: OpenBlock, emit: Emitter) -> None:
         """Cut the number into digits; where there is one row only, it is x."""
@@ -176,7 +174,7 @@ class Dynamic(Schedule):
         used = last.define("mov.u32", "b32", 1)
         if not self.for_block:
             used = block_threads(last)
-            last.emit("add.s32", used, used, WARP - 1)
+            last.emit("add.s32", used, used, WARP_SIZE - 1)
             last.emit("shr.u32", used, used, 5)
         counter = self._counter_number(last)
         self.table.give_back(open_block, last, self.counter, counter, used, idle)

@@ -60,9 +60,8 @@ from ccc.passes.task_counter import CounterTable
 from ccc.passes.virtual_grid import Room, Schedule, Static, Y, Z
 from ccc.pipeline import Kernel, KernelRecord, Pass
 from ccc.ptx.opcodes import Effect
-from ccc.ptx.types import GRID, LANE
+from ccc.ptx.types import ALL_LANES, GRID, LANE, WARP_SIZE
 
-ALL_LANES = -1
 NO_ROOM = (
     "in shared memory there may be no room for the number that schedule(dynamic) tells the threads "
     "of a block, 4 bytes; say with --ccc-dynamic-shared=N how many bytes a launch asks for at most"
@@ -97,7 +96,7 @@ class GridStride(Pass):
 
     def _room(self, kernel: Kernel) -> Room:
         limits = cost.limits(kernel.arch)
-        warps = limits.threads // cost.WARP
+        warps = limits.threads // WARP_SIZE
         if kernel.registers:
             warps = min(warps, cost.warps_with_registers(kernel.registers))
         return Room(self.multiprocessors, warps, limits)
@@ -124,7 +123,7 @@ class _Repetition:
         if kind == "static":
             return Static(room, by_rows)
         together = self.for_block is not None
-        warps = -(-known_block_size(self.function, self.kernel.max_block) // cost.WARP)
+        warps = -(-known_block_size(self.function, self.kernel.max_block) // WARP_SIZE)
         table = CounterTable(f"ccc_counters_{self.function.name}", 1 if together else warps)
         self._declare(table, together)
         return Dynamic(room, by_rows, table, together, int(chunk) if chunk else None)

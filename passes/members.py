@@ -10,8 +10,7 @@ from ccc.analysis.convergence import Gathering
 from ccc.analysis.facts import Facts
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Block, Function, Register, Symbol
-
-ALL_LANES = -1
+from ccc.ptx.types import ALL_LANES
 
 
 def gather(

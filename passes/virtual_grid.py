@@ -16,9 +16,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from ccc.cost import KB, WARP, Limits
+from ccc.cost import KB, Limits
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Guard, Register, Special
+from ccc.passes.launch_shape import block_threads, extents
+from ccc.ptx.types import WARP_SIZE
 
 OpenBlock = Callable[[], Emitter]
 """Makes a block behind the ones that were made before."""
@@ -175,7 +177,7 @@ def resident(emit: Emitter, room: Room, multiprocessors: Register) -> Register:
     """
     limits = room.limits
     threads = block_threads(emit)
-    emit.emit("add.s32", threads, threads, WARP - 1)
+    emit.emit("add.s32", threads, threads, WARP_SIZE - 1)
     fits = emit.define("mov.u32", "b32", room.warps)
     emit.emit("div.u32", fits, fits, emit.define("shr.u32", "b32", threads, 5))
     taken = emit.define("mov.u32", "b32", Special("%total_smem_size"))
@@ -188,26 +190,6 @@ def resident(emit: Emitter, room: Room, multiprocessors: Register) -> Register:
     emit.emit("min.u32", fits, fits, limits.blocks)
     emit.emit("max.u32", fits, fits, 1)
     return emit.define("mul.lo.s32", "b32", fits, multiprocessors)
-
-
-def extents(emit: Emitter, name: str) -> list[Register]:
-    """A size in x, y and z: ``%nctaid`` or ``%ntid``."""
-    return [emit.define("mov.u32", "b32", Special(f"{name}.{axis}")) for axis in "xyz"]
-
-
-def block_threads(emit: Emitter) -> Register:
-    """The threads of a block."""
-    width, height, depth = extents(emit, "%ntid")
-    area = emit.define("mul.lo.s32", "b32", width, height)
-    return emit.define("mul.lo.s32", "b32", area, depth)
-
-
-def thread_number(emit: Emitter) -> Register:
-    """The number of the thread in its block, counted as warps are made of threads."""
-    x, y, z = (emit.define("mov.u32", "b32", Special(f"%tid.{axis}")) for axis in "xyz")
-    width, height, _ = extents(emit, "%ntid")
-    row = emit.define("mad.lo.s32", "b32", z, height, y)
-    return emit.define("mad.lo.s32", "b32", row, width, x)
 
 
 def leave_unless(

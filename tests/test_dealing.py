@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ccc.dealing import WARP, Dealt, deal
+from ccc.dealing import Dealt, deal
 from ccc.graphs import Graph, from_edges, rmat
+from ccc.ptx.types import WARP_SIZE
 
 SOURCE = 5
 
@@ -40,11 +41,11 @@ def dealt(graph: Graph, kinds: NDArray[np.int64]) -> Dealt:
 
 def test_all_vertices_are_there_and_the_source_fills_a_warp(graph: Graph, dealt: Dealt) -> None:
     counts = np.bincount(dealt.vertices)
-    assert counts[SOURCE] == WARP
+    assert counts[SOURCE] == WARP_SIZE
     assert (np.delete(counts, SOURCE) == 1).all()
     first = np.flatnonzero(dealt.vertices == SOURCE)[0]
-    assert first % WARP == 0
-    assert dealt.graph.vertices == dealt.vertices.size == graph.vertices + WARP - 1
+    assert first % WARP_SIZE == 0
+    assert dealt.graph.vertices == dealt.vertices.size == graph.vertices + WARP_SIZE - 1
 
 
 def test_edges_keep_their_ends_and_the_kinds_that_they_begin_at(
@@ -59,8 +60,8 @@ def test_edges_keep_their_ends_and_the_kinds_that_they_begin_at(
 def test_lanes_have_lists_of_the_same_length(kinds: NDArray[np.int64], dealt: Dealt) -> None:
     lengths = np.diff(dealt.graph.indptr)
     mixed = 0
-    for begin in range(0, lengths.size, WARP):
-        own, mine = kinds[dealt.vertices][begin:][:WARP], lengths[begin:][:WARP]
+    for begin in range(0, lengths.size, WARP_SIZE):
+        own, mine = kinds[dealt.vertices][begin:][:WARP_SIZE], lengths[begin:][:WARP_SIZE]
         mixed += len(set(own)) > 1
         assert all(np.ptp(mine[own == kind]) <= 1 for kind in set(own))
     assert mixed < 4  # 31 vertices may be left of each kind
@@ -69,6 +70,6 @@ def test_lanes_have_lists_of_the_same_length(kinds: NDArray[np.int64], dealt: De
 def test_what_is_left_of_a_kind_keeps_its_edges_to_itself() -> None:
     graph = from_edges(6, np.array([0, 0, 0, 1, 2, 3]), np.array([1, 2, 3, 4, 5, 5]))
     dealt = deal(graph, np.array([0, 0, 1, 1, 2, 3]), 5)
-    assert dealt.vertices.tolist() == [5] * WARP + [0, 1, 2, 3, 4]
-    assert np.diff(dealt.graph.indptr).tolist() == [0] * WARP + [2, 2, 1, 1, 0]
-    assert dealt.graph.edges_of(np.array([WARP, WARP + 2])).tolist() == [0, 1, 4]
+    assert dealt.vertices.tolist() == [5] * WARP_SIZE + [0, 1, 2, 3, 4]
+    assert np.diff(dealt.graph.indptr).tolist() == [0] * WARP_SIZE + [2, 2, 1, 1, 0]
+    assert dealt.graph.edges_of(np.array([WARP_SIZE, WARP_SIZE + 2])).tolist() == [0, 1, 4]

@@ -53,6 +53,7 @@ HELPERS = (
     "ccc.passes.context_stack",
     "ccc.passes.dynamic_schedule",
     "ccc.passes.engagement",
+    "ccc.passes.launch_shape",
     "ccc.passes.layout",
     "ccc.passes.members",
     "ccc.passes.multi_path",

@@ -21,16 +21,8 @@ from ccc.analysis.dominators import Loop
 from ccc.analysis.joins import JoinFinder
 from ccc.analysis.liveness import Liveness
 from ccc.ir.nodes import Function, Immediate, Instruction, Register
-from ccc.ptx.opcodes import Effect
+from ccc.ptx.opcodes import BROADCASTS, Effect
 from ccc.ptx.types import LANE, TIME
-
-_ALL_LANES = (-1, 0xFFFFFFFF)
-_BROADCASTS: dict[str, tuple[tuple[int, ...] | None, ...]] = {
-    "vote": (_ALL_LANES,),
-    "redux": (_ALL_LANES,),
-    "shfl": (None, (31,), _ALL_LANES),
-}
-"""What their last operands must be; None: any literal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +48,10 @@ def is_broadcast(instruction: Instruction) -> bool:
     section 9.7.9 and 9.7.13).
     """
     name, operands = instruction.name, instruction.operands
-    if instruction.guard or "sync" not in instruction.modifiers or name not in _BROADCASTS:
+    if instruction.guard or "sync" not in instruction.modifiers or name not in BROADCASTS:
         return False
     certain = operands[2:] if name == "shfl" else operands[-1:]
-    wanted = _BROADCASTS[name]
+    wanted = BROADCASTS[name]
     return (name != "shfl" or "idx" in instruction.modifiers) and all(
         isinstance(operand, Immediate) and (value is None or operand.integer in value)
         for operand, value in zip(certain, wanted, strict=True)

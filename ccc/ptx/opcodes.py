@@ -16,6 +16,8 @@ import re
 from dataclasses import dataclass
 from enum import Enum, Flag, auto
 
+from ccc.ptx.types import ALL_LANES, WARP_SIZE
+
 MANUAL = "https://docs.nvidia.com/cuda/parallel-thread-execution/"
 
 
@@ -268,6 +270,15 @@ op("nanosleep", "t", "use", Effect.OPAQUE, doc=_MISC)
 op("trap brkpt", "", "", PINNED, Unit.BRANCH, _MISC)
 op("pmevent", "a", "use", Effect.OPAQUE, doc=_MISC)
 op("setmaxnreg", "n", "use", Effect.COLLECTIVE | Effect.OPAQUE, doc=_MISC)
+
+_ALL_LANES = (ALL_LANES, 0xFFFFFFFF)
+BROADCASTS: dict[str, tuple[tuple[int, ...] | None, ...]] = {
+    "vote": (_ALL_LANES,),
+    "redux": (_ALL_LANES,),
+    "shfl": (None, (WARP_SIZE - 1,), _ALL_LANES),
+}
+"""What the last operands of a collective must be for all lanes to get the same; None: any literal.
+(PTX ISA sections 9.7.9 and 9.7.13)"""
 
 
 def find_opcode(name: str, modifiers: tuple[str, ...]) -> Opcode | None:

@@ -102,6 +102,8 @@ def parse_integer(text: str) -> int | None:
 
 
 WARP_SIZE = 32
+ALL_LANES = -1
+"""The member mask of a whole warp, as a literal of 32 bits (PTX ISA, vote.sync)."""
 MAX_BLOCK_THREADS = 1024
 DEFAULT_SHARED_BYTES = 48 * 1024
 """Static shared memory ends here on every target (PTX ISA, .shared; CUDA C++ Programming Guide)."""
