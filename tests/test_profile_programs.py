@@ -60,6 +60,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     place = tmp_path_factory.mktemp("program")
     (place / "main.cu").write_text(SOURCE.format(name="first") + MAIN)
     (place / "second.cu").write_text(SOURCE.format(name="other") + SECOND)
+    (place / "map").write_text("libcudart.so.13 { global: *; };\n")
+    fake = ["gcc", "-shared", "-fPIC", "-o", "libcudart.so.13", str(HERE / "fake_cudart.c")]
+    fake += ["-Wl,-soname,libcudart.so.13", "-Wl,--version-script=map"]
+    subprocess.run(fake, cwd=place, check=True)
     old = os.environ.get("CCC_CACHE_DIR")
     os.environ["CCC_CACHE_DIR"] = str(place / "cache")
     yield place
@@ -91,10 +95,6 @@ def test_a_host_program(folder: Path, options: list[str]) -> None:
     assert cccc(folder, "main.cu", "second.cu", *options, *strict, "-o", "program") == ""
     cccc(folder, "main.cu", "-arch=sm_90", "--ccc-profile=p.json", "-o", "main.ptx")
     table = bytes_of_table((folder / "main.ptx").read_text())
-    (folder / "map").write_text("libcudart.so.13 { global: *; };\n")
-    fake = ["gcc", "-shared", "-fPIC", "-o", "libcudart.so.13", str(HERE / "fake_cudart.c")]
-    fake += ["-Wl,-soname,libcudart.so.13", "-Wl,--version-script=map"]
-    subprocess.run(fake, cwd=folder, check=True)
 
     def program(*arguments: str, **more: str) -> str:
         environment = {"FAKE_TABLE": table, "FAKE_COUNTS": "12", "LD_LIBRARY_PATH": str(folder)}

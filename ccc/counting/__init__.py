@@ -12,7 +12,8 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from ccc.analysis.callees import callee
-from ccc.counting.instrument import Region, instrument
+from ccc.counting.instrument import instrument
+from ccc.counting.places import Region
 from ccc.errors import CccError, Span, render
 from ccc.ir.markers import DIRECTIVES
 from ccc.ir.nodes import Function, FunctionText, Module

@@ -10,7 +10,35 @@ from ccc.analysis.dominators import Dominators, is_reducible, post_dominators
 from ccc.analysis.facts import Facts
 from ccc.ir.edit import add_block, make_explicit, retarget, substitute
 from ccc.ir.nodes import Block, Function, Guard, Instruction
+from ccc.profile import FUNCTION_COUNTERS, PATH_COUNTERS
 from ccc.ptx.opcodes import Effect
+
+
+@dataclass(eq=False)
+class Region:
+    """What is counted apart: a path, or (without an ``entry``) the function outside its paths.
+
+    Attributes:
+        counter: the first of its counters.
+        entry: its first block.
+        blocks: all its blocks, those of paths inside it among them.
+        counts_at_top: whether each run of the first block is an execution. Otherwise lanes may
+            come back to that block within one.
+        per_execution: warp instructions that each execution issues; its counter leaves them out.
+        per_lane: instructions that each lane runs in an execution; likewise.
+    """
+
+    counter: int
+    entry: str
+    blocks: set[str]
+    counts_at_top: bool = True
+    per_execution: int = 0
+    per_lane: int = 0
+
+    @property
+    def issued(self) -> int:
+        """The first of the two counters of instructions."""
+        return self.counter + (len(PATH_COUNTERS) - len(FUNCTION_COUNTERS) if self.entry else 0)
 
 
 @dataclass(slots=True)
