@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ccc.analysis.callees import Callees
-from ccc.analysis.facts import Facts
 from ccc.analysis.paths import Path
 from ccc.analysis.regions import ARMS, INNER_LOOPS
 from ccc.errors import CccError, render
 from ccc.ir.markers import DIRECTIVES, WHOLE_KERNEL, parse_marker
-from ccc.ir.nodes import Function, FunctionText, Module
+from ccc.ir.nodes import FunctionText, Module
 from ccc.ir.verify import verify
 from ccc.parse import (
     NotRepresentable,
-    parse_files,
-    parse_function,
     parse_module,
-    parse_variables,
 )
 from ccc.passes import PIPELINE
 from ccc.pipeline import Kernel, KernelRecord, Pass, PathRecord, make_pass
+from ccc.preparation import Preparation
 from ccc.printer import print_function
-from ccc.ptx.opcodes import Effect
 from ccc.version import VERSION
 
+if TYPE_CHECKING:
+    from ccc.counting import Counting
+
 _CALL = re.compile(r"\bcall(?:\.uni)?\s+(?:\([^()]*\)\s*,\s*)?([\w$]+)")
-DEBUG = "the code is compiled for the debugger (-G), whose tables describe it as it is"
 
 
 @dataclass
@@ -87,41 +84,15 @@ def transform(
         return Transformed(ptx, {"version": VERSION, "kernels": []})
     module = parse_module(ptx, filename)
     result = Transformed(ptx, {"version": VERSION, "kernels": []})
-    shared = [v for v in parse_variables(module) if v.space == "shared"]
-    open_ended = {v.name for v in shared if v.bytes is None}
-    static_shared = sum(v.bytes or 0 for v in shared)
-    target = re.search(r"^\s*\.target\s+(\w+)([^\n]*)", ptx, re.MULTILINE)
-    arch, others = target.groups() if target else ("", "")
-    debugged = re.search(r"\bdebug\b", others) is not None
-    load = _loader(module)
-    callees = Callees(load)
-    files = parse_files(ptx)
+    kernels = Preparation(module, max_block, dynamic_shared, registers or {})
     options = {"discipline": discipline, "multiprocessors": multiprocessors}
-    known = registers or {}
-    counting = None
-    if profile:
-        from ccc.counting import Counting  # noqa: PLC0415 - NumPy takes long to load
-
-        counting = Counting(module, load, profile, transformed=not off)
-
-    def prepare(piece: FunctionText, not_inlined: frozenset[int]) -> Kernel:
-        function = parse_function(piece)
-        verify(function)
-        facts = Facts(function, callees, files)
-        kernel = Kernel(function, facts, static_shared, max_block=max_block, arch=arch, load=load)
-        kernel.registers = known.get(function.name)
-        kernel.not_inlined = not_inlined
-        if any(map(open_ended.__contains__, _names(function, load))):
-            kernel.dynamic_shared_bytes = dynamic_shared
-        if debugged:
-            _refuse_all(kernel, DEBUG)
-        return kernel
-
-    passes = () if off or debugged else tuple(make_pass(kind, options) for kind in PIPELINE)
+    idle = off or kernels.is_debugged
+    passes = () if idle else tuple(make_pass(kind, options) for kind in PIPELINE)
+    counting = _counting(module, kernels, profile, off) if profile else None
     outcomes: list[_Outcome] = []
     for piece in _concerned(module):
         try:
-            outcome = _run(passes, partial(prepare, piece), print_after)
+            outcome = _run(passes, partial(kernels.prepare, piece), print_after)
         except NotRepresentable as obstacle:
             _leave(piece, obstacle, strict, result)
             continue
@@ -140,6 +111,13 @@ def transform(
         result.diagnostics += counting.finish()
     result.ptx = module.text
     return result
+
+
+def _counting(module: Module, kernels: Preparation, profile: str, off: bool) -> Counting:
+    """What adds code that counts."""
+    from ccc.counting import Counting  # noqa: PLC0415 - NumPy takes long to load
+
+    return Counting(module, kernels.load, profile, transformed=not off)
 
 
 @dataclass
@@ -209,13 +187,6 @@ def _declare(module: Module, piece: FunctionText, declarations: Sequence[str]) -
     module.pieces[place:place] = [text for text in declarations if text not in module.pieces]
 
 
-def _refuse_all(kernel: Kernel, reason: str) -> None:
-    for annotation in kernel.annotations:
-        annotation.reason = reason
-    for record in kernel.records:
-        record.path.reason = record.reason = reason
-
-
 def _leave(
     piece: FunctionText, obstacle: NotRepresentable, strict: bool, result: Transformed
 ) -> None:
@@ -228,34 +199,6 @@ def _leave(
         elif marker.kind in ARMS + INNER_LOOPS:
             records.append(PathRecord(Path(marker, ""), reason=reason))
     _describe(piece.name, records, strict, result)
-
-
-def _loader(module: Module) -> Callable[[str], Function | None]:
-    texts = {piece.name: piece for piece in module.functions}
-    known: dict[str, Function | None] = {}
-
-    def load(name: str) -> Function | None:
-        if name not in known:
-            try:
-                known[name] = parse_function(texts[name]) if name in texts else None
-            except NotRepresentable:
-                known[name] = None
-        return known[name]
-
-    return load
-
-
-def _names(function: Function, load: Callable[[str], Function | None]) -> Iterator[str]:
-    """The names of what a function uses, itself or in the functions that it calls."""
-    seen, worklist = {function.name}, [function]
-    while worklist:
-        for instruction in worklist.pop().instructions:
-            for symbol in instruction.symbols():
-                yield symbol.name
-                called = load(symbol.name) if instruction.effects & Effect.CALL else None
-                if called is not None and called.name not in seen:
-                    seen.add(called.name)
-                    worklist.append(called)
 
 
 def _run_passes(passes: Sequence[Pass], kernel: Kernel, print_after: Sequence[str]) -> str:

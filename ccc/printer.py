@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ccc.ir.nodes import Block, Function, FunctionText, Instruction, Symbol
+from ccc.ir.nodes import Block, Function, FunctionText, Instruction
+from ccc.ir.operands import Symbol
 
 
 def print_function(function: Function) -> str:

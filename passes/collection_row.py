@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from ccc.analysis.induction import find_induction
 from ccc.analysis.paths import AnnotatedLoop, Path
 from ccc.ir.edit import Emitter, add_block
-from ccc.ir.nodes import Block, Register
+from ccc.ir.nodes import Block
+from ccc.ir.operands import Register
 from ccc.passes.collector import Collector, bytes_of
 from ccc.passes.engagement import Engagement
 from ccc.passes.layout import Layout, Plan

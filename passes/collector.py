@@ -22,7 +22,8 @@ from ccc.ir.edit import (
     retarget,
     substitute,
 )
-from ccc.ir.nodes import Block, Instruction, Register, Special
+from ccc.ir.nodes import Block, Instruction
+from ccc.ir.operands import Register, Special
 from ccc.passes.context_stack import STACK_NAME
 from ccc.passes.launch_shape import thread_number
 from ccc.passes.layout import Layout, Plan

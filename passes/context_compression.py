@@ -24,7 +24,8 @@ from typing import ClassVar
 from ccc.analysis.cfg import reachable
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths import Path
-from ccc.ir.nodes import Instruction, Register
+from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Register
 from ccc.passes.context_stack import words
 from ccc.pipeline import Kernel, Pass
 from ccc.ptx.opcodes import Effect, Unit

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ccc.ir.edit import Emitter
-from ccc.ir.nodes import Address, Function, Immediate, Instruction, Register, Variable, Vector
+from ccc.ir.nodes import Function, Instruction, Variable
+from ccc.ir.operands import Address, Immediate, Register, Vector
 from ccc.ptx.types import MAX_BLOCK_THREADS, WARP_SIZE
 
 STACK_NAME = "ccc_context_stack"

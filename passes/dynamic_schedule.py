@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ccc.ir.edit import Emitter
-from ccc.ir.nodes import Address, Guard, Register, Special, Symbol
+from ccc.ir.nodes import Guard
+from ccc.ir.operands import Address, Register, Special, Symbol
 from ccc.passes.launch_shape import block_threads, thread_number
 from ccc.passes.task_counter import CounterTable
 from ccc.passes.virtual_grid import (

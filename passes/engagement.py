@@ -28,7 +28,8 @@ from typing import TYPE_CHECKING
 from ccc.analysis.induction import Induction
 from ccc.analysis.paths import Path, instructions_of
 from ccc.ir.edit import Copy, Emitter, retarget
-from ccc.ir.nodes import Block, Register, Special
+from ccc.ir.nodes import Block
+from ccc.ir.operands import Register, Special
 from ccc.passes.context_stack import join, split
 from ccc.ptx.types import WARP_SIZE
 

@@ -52,7 +52,8 @@ from ccc.analysis.paths import Refused
 from ccc.analysis.repetition import check_repetition, needs_block_barrier, needs_warp_barrier
 from ccc.errors import CccError
 from ccc.ir.edit import Emitter, add_block, remove_jumps_to_next, substitute
-from ccc.ir.nodes import Block, Guard, Instruction, MarkerNote, Register, Symbol, Variable
+from ccc.ir.nodes import Block, Guard, Instruction, MarkerNote, Variable
+from ccc.ir.operands import Register, Symbol
 from ccc.passes.context_stack import known_block_size
 from ccc.passes.dynamic_schedule import SHARED_BYTES, SHARED_NAME, Dynamic
 from ccc.passes.layout import shared_bytes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ccc.ir.edit import Emitter
-from ccc.ir.nodes import Register, Special
+from ccc.ir.operands import Register, Special
 
 
 def extents(emit: Emitter, name: str) -> list[Register]:

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ccc.analysis.paths import AnnotatedLoop, Path
-from ccc.ir.nodes import Function, Register, Special
+from ccc.ir.nodes import Function
+from ccc.ir.operands import Register, Special
 from ccc.passes.context_stack import ENTRIES, Stack, known_block_size
 from ccc.passes.reduction import Slots, place_slots
 from ccc.pipeline import Kernel, PathRecord

@@ -9,7 +9,8 @@ from __future__ import annotations
 from ccc.analysis.convergence import Gathering
 from ccc.analysis.facts import Facts
 from ccc.ir.edit import Emitter
-from ccc.ir.nodes import Block, Function, Register, Symbol
+from ccc.ir.nodes import Block, Function
+from ccc.ir.operands import Register, Symbol
 from ccc.ptx.types import ALL_LANES
 
 

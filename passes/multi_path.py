@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from ccc.analysis.paths import AnnotatedLoop
 from ccc.ir.edit import Emitter, add_block
-from ccc.ir.nodes import Address, Register, Symbol
+from ccc.ir.operands import Address, Register, Symbol
 from ccc.passes.collector import Collector
 from ccc.passes.layout import Layout
 from ccc.pipeline import Kernel

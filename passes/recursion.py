@@ -54,7 +54,8 @@ from ccc.analysis.paths import Refused
 from ccc.analysis.tail_calls import parameter_slots, tail_calls
 from ccc.ir.edit import Emitter, keep_blocks
 from ccc.ir.inline import Inlined, inline
-from ccc.ir.nodes import Address, Block, Function, Symbol
+from ccc.ir.nodes import Block, Function
+from ccc.ir.operands import Address, Symbol
 from ccc.ir.parameters import DoesNotFit, Slots, forget, move_into_registers
 from ccc.pipeline import InlinedCall, Kernel, Pass
 

@@ -30,7 +30,8 @@ from dataclasses import dataclass
 
 from ccc.analysis.paths import Accumulator
 from ccc.ir.edit import Emitter
-from ccc.ir.nodes import Address, Guard, Immediate, Register, Special
+from ccc.ir.nodes import Guard
+from ccc.ir.operands import Address, Immediate, Register, Special
 from ccc.ptx.types import WARP_SIZE
 
 _NEUTRAL = {

@@ -28,7 +28,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ccc.ir.edit import Emitter
-from ccc.ir.nodes import Address, Guard, Register, Special
+from ccc.ir.nodes import Guard
+from ccc.ir.operands import Address, Register, Special
 from ccc.passes.virtual_grid import OpenBlock
 
 PLACES = 128

@@ -18,7 +18,8 @@ from typing import Any
 
 from ccc.cost import KB, Limits
 from ccc.ir.edit import Emitter
-from ccc.ir.nodes import Guard, Register, Special
+from ccc.ir.nodes import Guard
+from ccc.ir.operands import Register, Special
 from ccc.passes.launch_shape import block_threads, extents
 from ccc.ptx.types import WARP_SIZE
 

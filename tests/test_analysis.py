@@ -38,7 +38,8 @@ from ccc.analysis.defuse import def_use_graph
 from ccc.analysis.dominators import Dominators, is_reducible, natural_loops, post_dominators
 from ccc.analysis.facts import Facts
 from ccc.analysis.joins import JoinFinder
-from ccc.ir.nodes import Function, Instruction, Register
+from ccc.ir.nodes import Function, Instruction
+from ccc.ir.operands import Register
 from ccc.ir.verify import verify
 from ccc.parse import parse_function, parse_module
 

@@ -15,7 +15,8 @@ from ccc.ir.edit import (
     retarget,
     substitute,
 )
-from ccc.ir.nodes import Function, Guard, Instruction, Register, Special
+from ccc.ir.nodes import Function, Guard, Instruction
+from ccc.ir.operands import Register, Special
 from ccc.ir.verify import verify
 from ccc.parse import parse_function, parse_module
 from ccc.printer import print_function

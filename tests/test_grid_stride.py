@@ -14,7 +14,8 @@ from ccc.compiler import transform
 from ccc.emulator import Module
 from ccc.errors import CccError, Span
 from ccc.ir.edit import Emitter
-from ccc.ir.nodes import Address, Block, Register
+from ccc.ir.nodes import Block
+from ccc.ir.operands import Address, Register
 from ccc.parse import parse_function, parse_module
 from ccc.passes.task_counter import LINE_BYTES, PLACES
 from ccc.passes.virtual_grid import Room, resident

@@ -20,7 +20,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("ccc.ir",),
     ("ccc.parse", "ccc.printer", "ccc.cost", "ccc.analysis", "ccc.profile"),
     ("ccc.pipeline", "ccc.emulator", "ccc.equivalence"),
-    ("ccc.passes", "ccc.counting"),
+    ("ccc.passes", "ccc.counting", "ccc.preparation"),
     ("ccc.compiler",),
     (
         "ccc.linemap",

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from ccc.ir.nodes import CARRY, Instruction, Register
+from ccc.ir.nodes import Instruction
+from ccc.ir.operands import CARRY, Register
 from ccc.ptx.opcodes import OPCODES, Effect
 from ccc.ptx.types import SPECIAL_REGISTERS, TYPES
 

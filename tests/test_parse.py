@@ -10,19 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ccc.errors import CccError
-from ccc.ir.nodes import (
-    Address,
-    Discard,
-    Function,
-    Immediate,
-    Instruction,
-    MarkerNote,
-    Negated,
-    Pair,
-    Register,
-    Symbol,
-    Vector,
-)
+from ccc.ir.nodes import Function, Instruction, MarkerNote
+from ccc.ir.operands import Address, Discard, Immediate, Negated, Pair, Register, Symbol, Vector
 from ccc.parse import NotRepresentable, parse_function, parse_module, parse_variables
 
 HERE = Path(__file__).parent

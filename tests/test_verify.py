@@ -8,16 +8,8 @@ import pytest
 
 from ccc.errors import CccError
 from ccc.ir.edit import jump
-from ccc.ir.nodes import (
-    Address,
-    Block,
-    Function,
-    Guard,
-    Immediate,
-    Instruction,
-    Register,
-    Symbol,
-)
+from ccc.ir.nodes import Block, Function, Guard, Instruction
+from ccc.ir.operands import Address, Immediate, Register, Symbol
 from ccc.ir.verify import InvalidIR, verify
 from ccc.parse import parse_function, parse_module
 

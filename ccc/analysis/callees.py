@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ccc.ir.nodes import Arguments, Function, Instruction, Symbol
+from ccc.ir.nodes import Function, Instruction
+from ccc.ir.operands import Arguments, Symbol
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import BLOCK, GRID
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Iterable
 
 import networkx as nx
 
-from ccc.ir.nodes import Block, Function, Instruction, Symbol
+from ccc.ir.nodes import Block, Function, Instruction
+from ccc.ir.operands import Symbol
 from ccc.ptx.opcodes import Effect
 
 EXIT = "<exit>"

@@ -13,7 +13,8 @@ from ccc.analysis.memory import conflict, touches_local
 from ccc.analysis.paths import Path, Refused, at, instructions_of
 from ccc.analysis.reductions import declared_operations, place_at, touched
 from ccc.analysis.slicing import Region, slice_region
-from ccc.ir.nodes import CARRY, Instruction, Register, Special
+from ccc.ir.nodes import Instruction
+from ccc.ir.operands import CARRY, Register, Special
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import BLOCK, GRID
 

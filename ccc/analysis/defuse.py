@@ -9,7 +9,8 @@ from operator import or_
 import networkx as nx
 
 from ccc.analysis.dataflow import Problem, members, solve
-from ccc.ir.nodes import Function, Instruction, Register
+from ccc.ir.nodes import Function, Instruction
+from ccc.ir.operands import Register
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,8 @@ from ccc.analysis.dataflow import Problem, members, solve
 from ccc.analysis.dominators import Loop
 from ccc.analysis.joins import JoinFinder
 from ccc.analysis.liveness import Liveness
-from ccc.ir.nodes import Function, Immediate, Instruction, Register
+from ccc.ir.nodes import Function, Instruction
+from ccc.ir.operands import Immediate, Register
 from ccc.ptx.opcodes import BROADCASTS, Effect
 from ccc.ptx.types import LANE, TIME
 

@@ -21,7 +21,8 @@ from ccc.analysis.dominators import (
 )
 from ccc.analysis.liveness import Liveness
 from ccc.analysis.memory import local_addresses
-from ccc.ir.nodes import Block, Function, Instruction, Register
+from ccc.ir.nodes import Block, Function, Instruction
+from ccc.ir.operands import Register
 
 
 class Facts:

@@ -13,7 +13,7 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.memory import touches_local
 from ccc.analysis.paths import Path, instructions_of
 from ccc.analysis.reductions import place_at
-from ccc.ir.nodes import Immediate, Register
+from ccc.ir.operands import Immediate, Register
 
 _TYPES = ("s32", "u32", "b32", "s64", "u64", "b64")
 _UP, _DOWN = ("lt", "le", "ne"), ("gt", "ge", "ne")

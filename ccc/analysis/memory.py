@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ccc.ir.nodes import Function, Instruction, Register, registers
+from ccc.ir.nodes import Function, Instruction
+from ccc.ir.operands import Register, registers
 from ccc.ptx.opcodes import Effect
 
 EVERY_SPACE = frozenset({"global", "shared", "local"})

@@ -14,7 +14,8 @@ from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.slicing import Slice
 from ccc.ir.markers import Marker
-from ccc.ir.nodes import Instruction, Register, Special
+from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Register, Special
 
 
 class Refused(Exception):

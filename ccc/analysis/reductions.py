@@ -15,7 +15,8 @@ from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths import Accumulator, Refused, instructions_of
 from ccc.ir.markers import Marker
-from ccc.ir.nodes import Instruction, Operand, Register
+from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Operand, Register
 
 SIZES = (32, 64)
 TYPES = ("s32", "u32", "s64", "u64", "f32", "f64")

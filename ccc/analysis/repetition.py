@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 from ccc.analysis.callees import callee
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths import Refused, at
-from ccc.ir.nodes import Function, Instruction, Special
+from ccc.ir.nodes import Function, Instruction
+from ccc.ir.operands import Special
 from ccc.ptx.opcodes import Effect
 
 Load = Callable[[str], Function | None]

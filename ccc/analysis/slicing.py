@@ -14,7 +14,8 @@ import networkx as nx
 
 from ccc.analysis.defuse import ReachingDefinitions
 from ccc.analysis.dominators import Dominators, connect
-from ccc.ir.nodes import Block, Instruction, Register
+from ccc.ir.nodes import Block, Instruction
+from ccc.ir.operands import Register
 
 _END = "<end>"
 

@@ -15,15 +15,8 @@ from ccc.analysis.callees import callee
 from ccc.analysis.facts import Facts
 from ccc.analysis.memory import escaping_store
 from ccc.analysis.paths import Refused, at
-from ccc.ir.nodes import (
-    Block,
-    Function,
-    Immediate,
-    Instruction,
-    Register,
-    RegisterFile,
-    Symbol,
-)
+from ccc.ir.nodes import Block, Function, Instruction, RegisterFile
+from ccc.ir.operands import Immediate, Register, Symbol
 from ccc.ir.parameters import CallList, DoesNotFit, Part, Slots, accessed, accesses, parts
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import TYPES

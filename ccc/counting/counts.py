@@ -25,17 +25,8 @@ from dataclasses import dataclass, field
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.ir.edit import Emitter, add_block, jump, retarget
-from ccc.ir.nodes import (
-    Address,
-    Block,
-    Function,
-    Guard,
-    Register,
-    Special,
-    Statement,
-    Symbol,
-    Variable,
-)
+from ccc.ir.nodes import Block, Function, Guard, Statement, Variable
+from ccc.ir.operands import Address, Register, Special, Symbol
 from ccc.profile import COPIES, COUNTERS
 
 HALF = 16

@@ -16,18 +16,8 @@ from ccc.emulator.memory import Access
 from ccc.emulator.operands import FindSymbol, Names, Writer
 from ccc.emulator.program import Call, Fork, Program, Table, is_set_apart
 from ccc.emulator.semantics import ACCESSES, operation_of
-from ccc.ir.nodes import (
-    CARRY,
-    Address,
-    Guard,
-    Instruction,
-    Negated,
-    Operand,
-    Pair,
-    Register,
-    Symbol,
-    Vector,
-)
+from ccc.ir.nodes import Guard, Instruction
+from ccc.ir.operands import CARRY, Address, Negated, Operand, Pair, Register, Symbol, Vector
 from ccc.ptx.opcodes import Effect
 
 RunSegment: TypeAlias = Callable[[Any, Any, list[Array]], Any]

@@ -13,7 +13,7 @@ from ccc.emulator.forms import DTYPES, Array
 from ccc.emulator.memory import Location
 from ccc.emulator.program import Code, Program, Segment
 from ccc.emulator.special import PER_LANE
-from ccc.ir.nodes import Address, Discard, Immediate, Negated, Operand, Register, Special, Symbol
+from ccc.ir.operands import Address, Discard, Immediate, Negated, Operand, Register, Special, Symbol
 from ccc.ptx.types import TIME, TYPES
 
 FindSymbol: TypeAlias = Callable[[Code, str], Location]

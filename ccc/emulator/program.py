@@ -14,7 +14,8 @@ from typing import TypeAlias
 
 from ccc.emulator.errors import EmulatorError
 from ccc.emulator.order import weak_topological_order
-from ccc.ir.nodes import Arguments, Function, Guard, Instruction, Operand, Register, Symbol
+from ccc.ir.nodes import Function, Guard, Instruction
+from ccc.ir.operands import Arguments, Operand, Register, Symbol
 from ccc.ptx.opcodes import Effect
 
 

@@ -20,7 +20,8 @@ from ccc.emulator.geometry import Geometry
 from ccc.emulator.groups import Group
 from ccc.emulator.memory import Costs, Memory
 from ccc.emulator.program import Call, Exit, Fork, Jump, Program, Return, Segment, Table
-from ccc.ir.nodes import Instruction, Register
+from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Register
 
 WAITING = np.iinfo(np.int32).max - 1
 DONE = np.iinfo(np.int32).max

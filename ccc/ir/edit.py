@@ -6,19 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ccc.errors import Span
-from ccc.ir.nodes import (
-    Block,
-    Directive,
-    Function,
-    Guard,
-    Immediate,
-    Instruction,
-    Operand,
-    Register,
-    Special,
-    Symbol,
-    map_leaves,
-)
+from ccc.ir.nodes import Block, Directive, Function, Guard, Instruction
+from ccc.ir.operands import Immediate, Operand, Register, Special, Symbol, map_leaves
 
 
 def jump(label: str) -> Instruction:

@@ -14,13 +14,10 @@ from ccc.ir.nodes import (
     Guard,
     Instruction,
     MarkerNote,
-    Operand,
-    Register,
     Statement,
-    Symbol,
     Variable,
-    map_leaves,
 )
+from ccc.ir.operands import Operand, Register, Symbol, map_leaves
 from ccc.ir.parameters import (
     CallList,
     DoesNotFit,

@@ -9,151 +9,15 @@ A guarded instruction defines its destination only where the guard holds: it rea
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ccc.errors import Span
 from ccc.ir.markers import Marker
+from ccc.ir.operands import CARRY, Arguments, Operand, Register, Special, Symbol, leaves, registers
 from ccc.ptx.opcodes import Effect, Opcode, Unit, effects_of, find_opcode
-from ccc.ptx.types import SPECIAL_REGISTERS, STATE_SPACES, TYPES, SpecialRegister, parse_integer
-
-
-@dataclass(frozen=True, slots=True)
-class Register:
-    """A virtual register; ``type`` is a key of :data:`ccc.ptx.types.TYPES`."""
-
-    name: str
-    type: str
-
-    def __str__(self) -> str:
-        return self.name
-
-    @property
-    def bits(self) -> int:
-        """Width in bits; 1 for a predicate."""
-        return TYPES[self.type].bits
-
-
-CARRY = Register("%CC.CF", "pred")
-"""The condition code that ``add.cc`` and its like write and ``addc`` reads (PTX ISA 9.7.2)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Special:
-    """A special register such as ``%tid.x``."""
-
-    name: str
-
-    def __str__(self) -> str:
-        return self.name
-
-    @property
-    def register(self) -> SpecialRegister:
-        """Its type and what it varies with."""
-        return SPECIAL_REGISTERS[self.name]
-
-
-@dataclass(frozen=True, slots=True)
-class Immediate:
-    """A literal, kept as written: ``7``, ``-1``, ``0x1FU``, ``0f3F800000``."""
-
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
-    @property
-    def integer(self) -> int | None:
-        """Its value if it is an integer literal."""
-        return parse_integer(self.text)
-
-
-@dataclass(frozen=True, slots=True)
-class Symbol:
-    """A variable, parameter, function or label, with a byte offset."""
-
-    name: str
-    offset: int = 0
-
-    def __str__(self) -> str:
-        return f"{self.name}+{self.offset}" if self.offset else self.name
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """``[base+offset]``; the offset is in bytes."""
-
-    base: Register | Symbol | Immediate
-    offset: int = 0
-
-    def __str__(self) -> str:
-        return f"[{self.base}+{self.offset}]" if self.offset else f"[{self.base}]"
-
-
-@dataclass(frozen=True, slots=True)
-class TupleAddress:
-    """``[texture, {x, y}]`` and other addresses of several parts."""
-
-    parts: tuple[Operand, ...]
-
-    def __str__(self) -> str:
-        return f"[{', '.join(map(str, self.parts))}]"
-
-
-@dataclass(frozen=True, slots=True)
-class Vector:
-    """``{a, b}``: several scalars as one operand."""
-
-    elements: tuple[Operand, ...]
-
-    def __str__(self) -> str:
-        return "{" + ", ".join(map(str, self.elements)) + "}"
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """``p|q``: two destinations."""
-
-    first: Operand
-    second: Operand
-
-    def __str__(self) -> str:
-        return f"{self.first}|{self.second}"
-
-
-@dataclass(frozen=True, slots=True)
-class Negated:
-    """``!p``: a predicate operand, inverted."""
-
-    operand: Operand
-
-    def __str__(self) -> str:
-        return f"!{self.operand}"
-
-
-@dataclass(frozen=True, slots=True)
-class Discard:
-    """``_``: a destination that nobody reads."""
-
-    def __str__(self) -> str:
-        return "_"
-
-
-@dataclass(frozen=True, slots=True)
-class Arguments:
-    """``(a, b)`` in a call."""
-
-    elements: tuple[Operand, ...]
-
-    def __str__(self) -> str:
-        return f"({', '.join(map(str, self.elements))})"
-
-
-Operand: TypeAlias = (
-    Register | Special | Immediate | Symbol | Address | TupleAddress | Vector | Pair | Negated
-    | Discard | Arguments
-)  # fmt: skip
+from ccc.ptx.types import STATE_SPACES, TYPES
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,51 +181,6 @@ class Instruction:
         """The variables, parameters, functions and labels it names."""
         for operand in self.operands:
             yield from (leaf for leaf in leaves(operand) if isinstance(leaf, Symbol))
-
-
-def leaves(operand: Operand) -> Iterator[Operand]:
-    """The parts of an operand that have no parts."""
-    if isinstance(operand, Address):
-        yield operand.base
-    elif isinstance(operand, TupleAddress):
-        for part in operand.parts:
-            yield from leaves(part)
-    elif isinstance(operand, (Vector, Arguments)):
-        for part in operand.elements:
-            yield from leaves(part)
-    elif isinstance(operand, Pair):
-        yield from leaves(operand.first)
-        yield from leaves(operand.second)
-    elif isinstance(operand, Negated):
-        yield from leaves(operand.operand)
-    else:
-        yield operand
-
-
-def registers(operand: Operand) -> Iterator[Register]:
-    """The virtual registers in an operand."""
-    return (leaf for leaf in leaves(operand) if isinstance(leaf, Register))
-
-
-def map_leaves(operand: Operand, change: Callable[[Operand], Operand]) -> Operand:
-    """The same operand with every leaf replaced by ``change(leaf)``."""
-    match operand:
-        case Address(base, offset):
-            changed = change(base)
-            assert isinstance(changed, (Register, Symbol, Immediate))
-            return Address(changed, offset)
-        case TupleAddress(parts):
-            return TupleAddress(tuple(map_leaves(part, change) for part in parts))
-        case Vector(elements):
-            return Vector(tuple(map_leaves(part, change) for part in elements))
-        case Arguments(elements):
-            return Arguments(tuple(map_leaves(part, change) for part in elements))
-        case Pair(first, second):
-            return Pair(map_leaves(first, change), map_leaves(second, change))
-        case Negated(inner):
-            return Negated(map_leaves(inner, change))
-        case _:
-            return change(operand)
 
 
 @dataclass(slots=True, eq=False)

@@ -12,18 +12,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from ccc.ir.edit import Emitter
-from ccc.ir.nodes import (
-    Address,
-    Arguments,
-    Discard,
-    Function,
-    Instruction,
-    Operand,
-    Register,
-    RegisterFile,
-    Symbol,
-    Vector,
-)
+from ccc.ir.nodes import Function, Instruction, RegisterFile
+from ccc.ir.operands import Address, Arguments, Discard, Operand, Register, Symbol, Vector
 from ccc.ptx.types import TYPES
 
 _LEAST_BITS = 16

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from ccc.errors import CccError
 from ccc.ir.edit import falls_off_the_end
-from ccc.ir.nodes import CARRY, Block, Discard, Function, Instruction, Register, Symbol, leaves
+from ccc.ir.nodes import Block, Function, Instruction
+from ccc.ir.operands import CARRY, Discard, Register, Symbol, leaves
 from ccc.ptx.opcodes import Effect
 
 

@@ -11,17 +11,11 @@ from lark.exceptions import UnexpectedInput
 
 from ccc.ir.edit import falls_off_the_end
 from ccc.ir.markers import parse_marker
-from ccc.ir.nodes import (
+from ccc.ir.nodes import Block, Directive, Function, FunctionText, Guard, Instruction, MarkerNote
+from ccc.ir.operands import (
     Address,
-    Block,
-    Directive,
     Discard,
-    Function,
-    FunctionText,
-    Guard,
     Immediate,
-    Instruction,
-    MarkerNote,
     Operand,
     Register,
     Special,

@@ -8,7 +8,7 @@ from typing import Any
 from lark import Tree
 
 from ccc.errors import CccError
-from ccc.ir.nodes import (
+from ccc.ir.operands import (
     Address,
     Arguments,
     Immediate,

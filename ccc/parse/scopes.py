@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ccc.ir.nodes import Discard, Operand, RegisterFile, Special, Symbol
+from ccc.ir.nodes import RegisterFile
+from ccc.ir.operands import Discard, Operand, Special, Symbol
 from ccc.ptx.types import SPECIAL_REGISTERS
 
 _DIGITS = "0123456789"
