@@ -30,7 +30,7 @@ from ccc.fuzz.shrinking import bodies, expressions, launches, shrink
 from ccc.fuzz.tastes import NOT_YET, THINGS
 from ccc.fuzz.tree import Kernel, case, closed, source
 
-PINNED = "03820a875e6d4074"
+PINNED = "a1829f7f10129ecd"
 """Of the first kernels of seed 0, whatever the version of Python. Changes with the generator."""
 
 

@@ -173,6 +173,11 @@ class Scope:
         """With more forms."""
         return Scope(self.variables, (*self.forms, *forms), self.banned)
 
+    def without(self, text: str) -> Scope:
+        """With the forms of the surroundings that do not hold this text."""
+        forms = tuple(form for form in self.forms if text not in form.text)
+        return Scope(self.variables, forms, self.banned)
+
 
 def expression(random: Random, scope: Scope, kind: str, depth: int) -> Expr:
     """A random expression of a type, at most ``depth`` operations deep."""

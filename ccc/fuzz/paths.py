@@ -53,7 +53,7 @@ class PathWriter(Writer):
         clauses = f" prob(1.0/{2 + self.below(8)})" if self.chance(0.15) else ""
         clauses += f" priority({self.below(9)})" if self.chance(0.05) else ""
         if kind in ("while", "for variable"):
-            return self._loop_path(scope, f"#pragma ccc {kind}{clauses}\n")
+            return self._loop_path(scope, kind, clauses)
         jumps = "c" if self.may_continue and self.likes("jumps", 0.2) else ""
         if kind == "switch":
             inner = max(depth - 1, 0)
@@ -75,12 +75,15 @@ class PathWriter(Writer):
             fitting = {kind: w for kind, w in fitting.items() if kind not in _WITH_ARMS}
         return self.pick(fitting)
 
-    def _loop_path(self, scope: Scope, pragma: str) -> Stmt:
+    def _loop_path(self, scope: Scope, kind: str, clauses: str) -> Stmt:
         """A loop whose turns differ in number, with branches in it."""
-        outer = self.may_break, self.may_continue
+        outer = self.may_break, self.may_continue, self.in_turns
         self.may_break = self.may_continue = False
-        path = self.loop(scope, 2, pragma, size=3)
-        self.may_break, self.may_continue = outer
+        if kind == "for variable":
+            self.in_turns = True
+            scope = scope.without("y[")
+        path = self.loop(scope, 2, f"#pragma ccc {kind}{clauses}\n", size=3)
+        self.may_break, self.may_continue, self.in_turns = outer
         return path
 
     def _arm(self, scope: Scope, depth: int, jumps: str, size: int = 3) -> Block:

@@ -43,6 +43,7 @@ class Writer:
         self.slot = ""
         self.slot_names: tuple[str, ...] = ()
         self.may_break = self.may_continue = True
+        self.in_turns = False
 
     # -- small things ---------------------------------------------------------------------------
 
@@ -126,6 +127,10 @@ class Writer:
     def store(self, scope: Scope) -> Stmt:
         """A store to the iteration's own slot, or an atomic."""
         slot, names = self.slot, self.slot_names
+        if self.in_turns:  # that may run at the same time: each place has one atomic of its own
+            place = self.below(3)
+            text = f"atomic{('Add', 'Xor', 'Max')[place]}(&y[{slot} * 3 + {place}], $0);"
+            return Stmt(text, (self.value(scope, "u"),), names=names)
         kind = "uuuulffa"[self.below(8)]
         if kind == "a":
             return self.atomic(scope)
