@@ -205,7 +205,7 @@ def _refuse(kernel: Kernel, layout: Layout, room: int) -> None:
     needed = plan.stack.offset + plan.stack.bytes
     fits = (kernel.shared_limit - _used(kernel)) // needed * WARP_SIZE
     entry = plan.stack.bytes // plan.stack.entries
-    hint = f"; declare the kernel __launch_bounds__({fits}) if its blocks are no larger"
+    hint = f"; say how large its blocks are, by __launch_bounds__ or --ccc-max-block: {fits} fit"
     plan.record.reason = (
         f"its context of {entry} bytes a task does not fit into shared memory for "
         f"blocks of {block} threads beside the {used} bytes in use"

@@ -261,7 +261,8 @@ def test_the_examples_of_the_pages(
     for name in ("cupy.md", "profile.md"):
         for example in re.findall(r"```python\n(.*?)```", (docs / name).read_text(), re.DOTALL):
             exec(compile(example, name, "exec"), scope)
-    applied, times, efficiency, _ = capsys.readouterr().out.splitlines()
+    applied, times, _, after, efficiency, _ = capsys.readouterr().out.splitlines()
     assert applied == "if applied"
     assert re.fullmatch(r"[\d.]+ ms before, [\d.]+ ms after: [\d.]+ times as fast", times)
+    assert "of the lanes active" in after
     assert 0 < float(efficiency) <= 1

@@ -10,6 +10,7 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.memory import conflict, local_escapes, touches_local
 from ccc.analysis.paths import AnnotatedLoop, Path, Refused, at, instructions_of
 from ccc.analysis.reductions import place_at
+from ccc.analysis.same_place import SamePlaces
 from ccc.ir.nodes import Instruction
 from ccc.ptx.opcodes import Effect
 
@@ -25,7 +26,7 @@ def check_loop(annotated: AnnotatedLoop, facts: Facts) -> None:
             meeting = _meets_at_the_top(annotated, facts)
             for instruction in instructions_of(annotated.loop.blocks, facts):
                 if instruction not in meeting:
-                    _check_collective(instruction, facts)
+                    _check_collective(instruction, annotated, facts)
             exits = annotated.loop.exits(facts.graph)
             if not exits:
                 raise Refused("the annotated loop never ends")
@@ -55,13 +56,16 @@ def _meets_at_the_top(annotated: AnnotatedLoop, facts: Facts) -> set[Instruction
     return {i for i in facts.blocks[loop.header].instructions if is_broadcast(i)}
 
 
-def _check_collective(instruction: Instruction, facts: Facts) -> None:
+def _check_collective(instruction: Instruction, annotated: AnnotatedLoop, facts: Facts) -> None:
     effects = instruction.effects
     if effects & Effect.BARRIER:
-        raise Refused(
-            f"there is a barrier in the annotated loop{at(instruction)}; "
-            "mark a loop between two barriers"
-        )
+        advice = "mark a loop between two barriers"
+        if _holds_the_kernel(annotated, facts):
+            advice = (
+                "with shared memory or barriers in the kernel, ccc grid_stride puts one between "
+                "its blocks: write the loop, with ccc for"
+            )
+        raise Refused(f"there is a barrier in the annotated loop{at(instruction)}; {advice}")
     if effects & Effect.COLLECTIVE:
         raise Refused(
             f"there is a warp-collective in the annotated loop{at(instruction)}; "
@@ -72,6 +76,15 @@ def _check_collective(instruction: Instruction, facts: Facts) -> None:
             f"the annotated loop calls {callee(instruction)}, which is not known to be free of "
             f"barriers and warp-collectives{at(instruction)}"
         )
+
+
+def _holds_the_kernel(annotated: AnnotatedLoop, facts: Facts) -> bool:
+    """Whether the loop was made around the body of the kernel: then it was none in the source."""
+    return not any(
+        marker.kind == "loop" and marker.identifier == annotated.marker.identifier
+        for block in facts.function.blocks
+        for marker in block.markers
+    )
 
 
 def check_instructions(path: Path, facts: Facts) -> None:
@@ -113,6 +126,27 @@ def check_order(path: Path, facts: Facts) -> None:
         if conflict(instructions_of(path.region, facts), instructions_of(blocks, facts)):
             raise Refused(
                 f"it may access the same memory as {what}, which would no longer wait for it"
+            )
+
+
+def check_independence(path: Path, facts: Facts) -> None:
+    """That iterations, or turns of a ``for variable``, do not certainly share memory.
+
+    Raises:
+        Refused: with the reason.
+    """
+    assert path.loop is not None
+    if path.loop.same_places is None:
+        path.loop.same_places = SamePlaces(path.loop.loop, facts)
+    found = {"iterations": path.loop.same_places.find(path.region)}
+    if path.marker.kind == "variable":
+        own = next(loop for loop in facts.loops if loop.header == path.entry)
+        found["turns"] = SamePlaces(own, facts).find(path.blocks)
+    for what, shared in found.items():
+        if shared is not None:
+            raise Refused(
+                f"all {what} of the loop use the same memory, and are not independent{at(shared)}; "
+                "use a variable or an array declared in the loop"
             )
 
 

@@ -12,7 +12,7 @@ from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.continuation import choose_continuation, find_context
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.legality import check_instructions, check_loop, check_order
+from ccc.analysis.legality import check_independence, check_instructions, check_loop, check_order
 from ccc.analysis.paths import AnnotatedLoop, Path, Refused, at
 from ccc.analysis.reductions import find_accumulators
 from ccc.analysis.tail_calls import tail_calls
@@ -143,6 +143,7 @@ def _examine(path: Path, facts: Facts, loops: list[AnnotatedLoop], paths: list[P
     choose_continuation(path, frozenset().union(*inner), facts)
     if path.continuation:
         check_order(path, facts)  # of what goes with the task, too
+    check_independence(path, facts)
     find_context(path, facts)
 
 
@@ -157,6 +158,9 @@ def _find_loops(path: Path, facts: Facts, loops: list[AnnotatedLoop], paths: lis
         around = [loop for loop in around if loop.header != path.entry]
     annotated = {loop.loop.header: loop for loop in loops}
     if not any(loop.header in annotated for loop in around):
+        branch = facts.dominators.immediate(path.entry)
+        if any(branch in loop.loop.blocks for loop in loops):
+            raise Refused("the path jumps out of the annotated loop")
         raise Refused("no annotated loop is left around it; does the loop run more than once?")
     collected = {o.entry: o.loop for o in paths if o.repeats and o.loop and o.reason is None}
     turn = around[0]

@@ -1,0 +1,143 @@
+"""Memory that every iteration of a loop stores to: then the iterations are not independent.
+
+    __shared__ float column[8][128];
+    for (...) if (...) { column[0][threadIdx.x] = x[i]; ... }     // st.shared.f32 [%r9], %f1;
+
+No value goes from one iteration to the next, but while the task of one waits, that of the next
+overwrites what it needs. Iterations are promised to be independent, and in general nobody can check
+that; but where the address of a store comes from nothing that differs between iterations, they
+certainly are not. A flag that all of them set alike does no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ccc.analysis.dominators import Loop
+from ccc.analysis.facts import Facts
+from ccc.analysis.memory import touches_local
+from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Immediate, Operand, Register, Vector, registers
+from ccc.ptx.opcodes import Effect
+from ccc.ptx.types import TIME
+
+_DIFFERS = Effect.READ | Effect.CALL | Effect.OPAQUE | Effect.COLLECTIVE
+"""What gives another result in every iteration, for all that is known."""
+
+Origin = frozenset[str]
+"""The variables and parameters that an address is made from."""
+
+
+class SamePlaces:
+    """The stores of a loop whose addresses are the same in all its iterations."""
+
+    def __init__(self, loop: Loop, facts: Facts):
+        self.facts = facts
+        self._parameters = {parameter.name for parameter in facts.function.parameters}
+        self._origins: dict[Register, Origin] = {}
+        self._definitions: dict[Register, list[Instruction]] = {}
+        self._overwritten: set[Origin] = set()
+        stores = [i for i in self._accesses(loop.blocks) if i.name == "st"]
+        if stores:
+            for instruction in facts.function.instructions:
+                for register in instruction.defined():
+                    self._definitions.setdefault(register, []).append(instruction)
+            self._inside = {i for label in loop.blocks for i in facts.blocks[label].instructions}
+            self._differing = self._find_differing(loop)
+            self._find_overwritten(stores)
+
+    def find(self, labels: Iterable[str]) -> Instruction | None:
+        """An instruction in these blocks that uses memory which every iteration stores to."""
+        accesses = self._accesses(labels) if self._overwritten else ()
+        return next(filter(self._may_meet, accesses), None)
+
+    def _may_meet(self, instruction: Instruction) -> bool:
+        """Whether it uses such a place, or reads one somewhere in the same shared variable."""
+        origin = self._origin(instruction)
+        if self._is_same(instruction):
+            return origin in self._overwritten
+        variables = frozenset[str]().union(*self._overwritten) - self._parameters
+        reads_shared = instruction.name == "ld" and instruction.space == "shared"
+        return reads_shared and not variables.isdisjoint(origin)
+
+    def _accesses(self, labels: Iterable[str]) -> list[Instruction]:
+        """The loads and stores, but for those of the thread's own memory."""
+        return [
+            instruction
+            for label in sorted(labels)
+            for instruction in self.facts.blocks[label].instructions
+            if instruction.name in ("ld", "st")
+            and instruction.effects & (Effect.READ | Effect.WRITE)
+            and not touches_local(instruction, self.facts.local_addresses)
+        ]
+
+    def _find_differing(self, loop: Loop) -> set[Register]:
+        """The registers that may hold something else in another iteration, as far as data says."""
+        written = {r for i in self._inside for r in i.defined()}
+        differing = written & self.facts.liveness.live_in(loop.header)
+        grown = True
+        while grown:
+            found = {
+                register
+                for instruction in self._inside
+                if not differing.issuperset(instruction.defined())
+                and (_differs(instruction) or not differing.isdisjoint(instruction.used()))
+                for register in instruction.defined()
+            }
+            grown = not found <= differing
+            differing |= found
+        return differing
+
+    def _find_overwritten(self, stores: Iterable[Instruction]) -> None:
+        values: dict[Origin, set[object]] = {}
+        for store in filter(self._is_same, stores):
+            values.setdefault(self._origin(store), set()).add(self._value(store.operands[1]))
+        self._overwritten = {
+            origin for origin, stored in values.items() if None in stored or len(stored) > 1
+        }
+
+    def _is_same(self, instruction: Instruction) -> bool:
+        """Whether all iterations use the same address, or the same few."""
+        return self._differing.isdisjoint(registers(_address(instruction)))
+
+    def _origin(self, instruction: Instruction) -> Origin:
+        named = frozenset(symbol.name for symbol in instruction.symbols())
+        return named.union(*map(self._origin_of, registers(_address(instruction))))
+
+    def _origin_of(self, register: Register) -> Origin:
+        if register not in self._origins:
+            names: set[str] = set()
+            seen, worklist = {register}, [register]
+            while worklist:
+                for definition in self._definitions.get(worklist.pop(), ()):
+                    if definition.effects & Effect.READ:
+                        continue  # an index, or a pointer of which nothing is known
+                    names.update(symbol.name for symbol in definition.symbols())
+                    worklist += set(definition.used()) - seen
+                    seen.update(definition.used())
+            self._origins[register] = frozenset(names)
+        return self._origins[register]
+
+    def _value(self, operand: Operand) -> object:
+        """What is stored, if that is the same in all iterations; else None."""
+        if isinstance(operand, Vector):
+            values = tuple(map(self._value, operand.elements))
+            return None if None in values else values
+        if not isinstance(operand, Register):
+            return str(operand)
+        definitions = self._definitions.get(operand, [])
+        if self._inside.isdisjoint(definitions):
+            return operand.name
+        source = definitions[0].operands[-1]
+        is_literal = definitions[0].name == "mov" and isinstance(source, Immediate)
+        return str(source) if is_literal and len(definitions) == 1 else None
+
+
+def _address(instruction: Instruction) -> Operand:
+    return next(operand for operand, role in instruction.roles() if role == "addr")
+
+
+def _differs(instruction: Instruction) -> bool:
+    """Whether its result differs from one time to the next, though its operands do not."""
+    times = any(special.register.varies == TIME for special in instruction.specials())
+    return times or bool(instruction.effects & _DIFFERS)
