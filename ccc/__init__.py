@@ -43,6 +43,10 @@ def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module(_HOMES[name]), name)
 
 
+def __dir__() -> list[str]:
+    return [*globals(), *_HOMES, *_MODULES]
+
+
 __all__ = [
     "CccError",
     "CccWarning",

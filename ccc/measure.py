@@ -131,8 +131,9 @@ class EmulatedModule:
         """What ptxas says that a kernel needs."""
         return self.needs[name]
 
-    def resident_blocks(self, *_: Any) -> int:
-        """How many blocks to launch."""
+    def resident_blocks(self, name: str, *_: Any) -> int:
+        """How many blocks of a kernel to launch."""
+        self.module.get_function(name)  # an unknown one is to be told here, too
         return EMULATED_BLOCKS
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ccc import toolchain
-from ccc.errors import CccError
+from ccc.errors import CccError, Span
 from ccc.shim import Pass, Report, Settings
 from ccc.version import VERSION
 
@@ -92,6 +92,7 @@ def compile(  # noqa: A001 - the name that users see, as ccc.compile
     """
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - the commands need none
 
+    _check_arguments(source, options)
     with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
         path = str(source)
         shown = path
@@ -113,6 +114,17 @@ def compile(  # noqa: A001 - the name that users see, as ccc.compile
     said = [*outcome.diagnostics, *outcome.stderr.splitlines()]
     report = json.loads(json.dumps(outcome.report).replace(json.dumps(path)[1:-1], shown))
     return Compiled(text, original, report, [line.replace(path, shown) for line in said])
+
+
+def _check_arguments(source: str | Path, options: Sequence[str]) -> None:
+    """Say what nvcc would say less clearly."""
+    if isinstance(options, str):
+        raise CccError(f'options are a sequence of strings: ["{options}"]')
+    ours = next((option for option in options if option.startswith("--ccc-")), None)
+    if ours is not None:
+        raise CccError(f"{ours} is an option of cccc and of ccc.RawModule; here go nvcc's")
+    if "\n" not in str(source) and not Path(source).is_file():
+        raise CccError("there is no such file; CUDA text holds a newline", Span(str(source)))
 
 
 def plain(source: Path, arch: str, options: Sequence[str] = ()) -> str:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from ccc import source
 from ccc.errors import CccError, render
-from ccc.ir.markers import MARKER_PREFIX
+from ccc.ir.markers import MARKER_PREFIX, hide
 
 if TYPE_CHECKING:
     from ccc import cost
@@ -359,9 +359,10 @@ def _call(tool: str, arguments: Sequence[str], text: str, *, quiet: bool = False
         changed = Path(folder, Path(given).name)
         _write_text(changed, text)
         command = [tool, *(str(changed) if word == given else word for word in arguments)]
-        run = subprocess.run(command, stderr=subprocess.PIPE if quiet else None, check=False)
+        run = subprocess.run(command, stderr=subprocess.PIPE, check=False)
+    if run.returncode or not quiet:
+        sys.stderr.write(hide(run.stderr.decode(errors="replace")))
     if run.returncode:
-        sys.stderr.write((run.stderr or b"").decode(errors="replace"))
         raise ToolError(run.returncode if run.returncode > 0 else 128 - run.returncode)
 
 

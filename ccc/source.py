@@ -14,7 +14,7 @@ Works on preprocessed text, where macros are expanded, and on a plain source fil
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -272,7 +272,7 @@ class _Marking:
                 "put it on the line before a __global__ function"
             )
         if placed.repeats:
-            return None
+            return self._strange_reduction(placed)
         if constexpr := _NOT_AT_RUN_TIME.match(self.blank, statement.start_byte):
             word = constexpr[1].decode()
             return f'"if {word}" is no branch at run time; remove the annotation'
@@ -282,6 +282,17 @@ class _Marking:
                 "mark the loop whose iterations are independent, "
                 'or the kernel, if its threads are, "#pragma ccc grid_stride"'
             )
+        return None
+
+    def _strange_reduction(self, placed: _Placed) -> str | None:
+        """What is wrong with the variables of a reduction."""
+        assert placed.statement is not None
+        used = {self.code[n.start_byte : n.end_byte] for n in identifiers_in(placed.statement)}
+        if used & {macro.encode() for macro in self.macros or ()}:
+            return None  # which may hold any name
+        for _, variable in _reduction_variables(placed.pragma.clauses):
+            if variable.encode() not in used:
+                return f'the loop has no "{variable}", which a reduction must name as it is there'
         return None
 
     def _hidden_end(self, placed: _Placed) -> str | None:
@@ -373,14 +384,12 @@ class _Marking:
         need no leave.
         """
         text = b""
-        for clause in filter(None, annotation.clauses.get("reduction", "").split(";")):
-            operation, _, names = clause.partition(":")
-            for name in names.split(","):
-                kind = floating_type(placed.statement, name.encode())
-                if kind:
-                    made = Marker("reduced", annotation.id, annotation.span, {"by": operation})
-                    words = f'asm volatile("{made.text()} register=%0" :: "{kind}"({name}));'
-                    text += words.encode(errors="surrogateescape")
+        for operation, name in _reduction_variables(annotation.clauses):
+            kind = floating_type(placed.statement, name.encode())
+            if kind:
+                made = Marker("reduced", annotation.id, annotation.span, {"by": operation})
+                words = f'asm volatile("{made.text()} register=%0" :: "{kind}"({name}));'
+                text += words.encode(errors="surrogateescape")
         return text
 
     def _before(self, placed: _Placed, marker: bytes) -> list[_Edit]:
@@ -411,6 +420,12 @@ class _Marking:
         self, match: re.Match[bytes], message: str, before: str | None = None
     ) -> CccError:
         return CccError(message, *self._position(match, before))
+
+
+def _reduction_variables(clauses: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The operation and the name of each variable that is declared a reduction."""
+    declared = [clause.partition(":") for clause in clauses.get("reduction", "").split(";")]
+    return [(by, name) for by, _, names in declared for name in names.split(",") if name]
 
 
 def _wrap(statement: Node, name: str, marker: bytes) -> list[_Edit]:

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
-from ccc import cli, compare, cost, measure, outputs, png
+from ccc import cli, compare, cost, emulator, measure, outputs, png
 from ccc.errors import CccError
 from ccc.sample import Sample
 
@@ -106,6 +106,14 @@ class FakeModule:
 
     def resident_blocks(self, *_: Any) -> int:
         return 2
+
+
+def test_the_emulator_tells_unknown_kernels_when_asked_for_their_blocks() -> None:
+    module = emulator.Module(".version 8.0\n.target sm_80\n.address_size 64\n.entry k() { ret; }\n")
+    emulated = measure.EmulatedModule(module, {}, "lockstep")
+    assert emulated.resident_blocks("k", 128) == measure.EMULATED_BLOCKS
+    with pytest.raises(CccError, match="there is no kernel z"):
+        emulated.resident_blocks("z", 128)
 
 
 def double(x: np.ndarray, _: np.int32) -> None:

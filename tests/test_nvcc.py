@@ -329,3 +329,32 @@ def test_what_nvcc_says_is_raised() -> None:
         nvcc.compile("__global__ void k() { not_declared(); }\n")
     with pytest.raises(CccError, match=r"source\.cu:2:13: error: unknown directive"):
         nvcc.compile("__global__ void k() {\n#pragma ccc fro\n}\n")
+
+
+@pytest.mark.usefixtures("real")
+def test_the_lines_that_nvcc_shows_are_the_users_own() -> None:
+    wrong = SOURCE.replace("x[i] = v;", "x[i] = v +;").replace("for (int j", "z = 1; for (int j")
+    with pytest.raises(CccError) as caught:
+        nvcc.compile(wrong.replace("{\n            z", "{ z"))
+    said = str(caught.value).split("\n")
+    place = said.index(
+        "          if (v > 0.f) { z = 1; for (int j = 0; j < 100; j++) v = v * v + 3.f;"
+    )
+    assert said[place].index("z = 1") == said[place + 1].index("^")
+    place = said.index("              x[i] = v +;")
+    assert said[place].index(";") == said[place + 1].index("^")
+    assert "asm" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "said"),
+    [
+        ("kernel_that_is_not.cu", [], "kernel_that_is_not.cu: error: there is no such file"),
+        ("__global__ void k() {}", [], "CUDA text holds a newline"),
+        (SOURCE, "-O3", r'sequence of strings: \["-O3"\]'),
+        (SOURCE, ["--ccc-strict"], "--ccc-strict is an option of cccc and of ccc.RawModule"),
+    ],
+)
+def test_wrong_arguments_of_compile(source: str, options: Any, said: str) -> None:
+    with pytest.raises(CccError, match=said):
+        nvcc.compile(source, "sm_90", options)

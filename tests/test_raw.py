@@ -357,6 +357,11 @@ def test_importing_ccc_loads_little() -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_what_there_is_is_listed() -> None:
+    assert set(ccc.__all__) <= set(dir(ccc))
+    assert all(hasattr(ccc, name) for name in dir(ccc))
+
+
 @needs_nvcc
 def test_the_examples_of_the_pages(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path

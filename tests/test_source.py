@@ -203,7 +203,7 @@ def test_continued_and_commented_pragmas() -> None:
 def test_several_reductions() -> None:
     pragma = "#pragma ccc for reduction(+: a, b) reduction(min: c)"
     marked = mark(
-        f"void k() {{\n{pragma}\nfor (;;) {{\n#pragma ccc if\nif (x) y();\n}}\n}}\n", "k.cu"
+        f"void k() {{\n{pragma}\nfor (;;) {{\n#pragma ccc if\nif (x) y(a += 1, b += 2, c = min(c, 3));\n}}\n}}\n", "k.cu"
     )
     assert marked.annotations[0].clauses == {"reduction": "add:a,b;min:c"}
 
@@ -254,6 +254,7 @@ def test_the_caret_is_under_the_word() -> None:
         ("if (a) b();\n#pragma ccc if\nelse c();", 'stands before "else c();"'),
         ("#pragma ccc if\n#pragma ccc if\nif (a) b();", "is given twice for one statement"),
         ("b();\n#pragma ccc if", 'stands before "}"'),
+        ("#pragma ccc for reduction(+: sum)\nwhile (a) total += b();", 'the loop has no "sum"'),
     ],
 )
 def test_wrong_places(body: str, expected: str) -> None:

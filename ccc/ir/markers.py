@@ -28,6 +28,9 @@ DIRECTIVES = {"then": "if", "else": "if", "case": "switch", "variable": "for var
 """The directive that makes a marker, where it has another name."""
 
 _MARKER = re.compile(r"//\s*ccc\.(\w+)\s+(\d+)\s+(\S+):(\d+):(\d+)((?:\s+\w+=\S+)*)\s*$")
+_ASSEMBLY = re.compile(
+    r' asm volatile\("// ccc\.[^"]*"(?: :: "\w"\([^()]*\))?\);(?: _Pragma\("unroll 1"\))?'
+)
 _UNSAFE = re.compile(rb"[^A-Za-z0-9_./+-]")
 
 
@@ -67,6 +70,25 @@ def parse_marker(comment: str) -> Marker | None:
     span = Span(_unquote(match[3]), int(match[4]), int(match[5]))
     pairs = (word.split("=", 1) for word in match[6].split())
     return Marker(match[1], int(match[2]), span, {name: _unquote(value) for name, value in pairs})
+
+
+def hide(said: str) -> str:
+    """What a compiler says of annotated source, without the markers in the lines that it shows.
+
+    >>> print(hide('{ asm volatile("// ccc.then 2 a.cu:5:9"); y = ; }\\n' + 46 * " " + "^"))
+    { y = ; }
+          ^
+    """
+    lines: list[str] = []
+    shift: list[re.Match[str]] = []
+    for line in said.split("\n"):
+        at = len(line) - 1
+        if line.strip() == "^":  # below what is wrong in the line before
+            lines.append(" " * (at - sum(len(m[0]) for m in shift if m.end() <= at)) + "^")
+        else:
+            shift = list(_ASSEMBLY.finditer(line))
+            lines.append(_ASSEMBLY.sub("", line))
+    return "\n".join(lines)
 
 
 def _quote(text: str) -> str:
