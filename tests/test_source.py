@@ -202,9 +202,8 @@ def test_continued_and_commented_pragmas() -> None:
 
 def test_several_reductions() -> None:
     pragma = "#pragma ccc for reduction(+: a, b) reduction(min: c)"
-    marked = mark(
-        f"void k() {{\n{pragma}\nfor (;;) {{\n#pragma ccc if\nif (x) y(a += 1, b += 2, c = min(c, 3));\n}}\n}}\n", "k.cu"
-    )
+    body = "#pragma ccc if\nif (x) y(a += 1, b += 2, c = min(c, 3));"
+    marked = mark(f"void k() {{\n{pragma}\nfor (;;) {{\n{body}\n}}\n}}\n", "k.cu")
     assert marked.annotations[0].clauses == {"reduction": "add:a,b;min:c"}
 
 
