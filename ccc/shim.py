@@ -8,6 +8,7 @@ our pragmas would only cause warnings.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -344,11 +345,24 @@ def _ptx(tool: str, arguments: Sequence[str], text: str, *, quiet: bool) -> str:
         output = Path(folder, "output.ptx")
         command = list(arguments)
         command[command.index("-o") + 1] = str(output)
-        _call(tool, command, text, quiet=quiet)
+        _call(tool, command, text, quiet=quiet, meanwhile=_load_passes)
         return _read(str(output))
 
 
-def _call(tool: str, arguments: Sequence[str], text: str, *, quiet: bool = False) -> None:
+def _load_passes() -> None:
+    """Import what is needed when cicc is done, which takes about as long as a small kernel."""
+    importlib.import_module("ccc.compiler")
+    importlib.import_module("ccc.parse").load_grammar()
+
+
+def _call(
+    tool: str,
+    arguments: Sequence[str],
+    text: str,
+    *,
+    quiet: bool = False,
+    meanwhile: Callable[[], None] = lambda: None,
+) -> None:
     """Run a tool on ``text`` in place of its input; files kept with ``--keep`` are not touched.
 
     Raises:
@@ -359,11 +373,13 @@ def _call(tool: str, arguments: Sequence[str], text: str, *, quiet: bool = False
         changed = Path(folder, Path(given).name)
         _write_text(changed, text)
         command = [tool, *(str(changed) if word == given else word for word in arguments)]
-        run = subprocess.run(command, stderr=subprocess.PIPE, check=False)
-    if run.returncode or not quiet:
-        sys.stderr.write(hide(run.stderr.decode(errors="replace")))
-    if run.returncode:
-        raise ToolError(run.returncode if run.returncode > 0 else 128 - run.returncode)
+        with subprocess.Popen(command, stderr=subprocess.PIPE) as running:
+            meanwhile()
+            said = running.communicate()[1]
+    if running.returncode or not quiet:
+        sys.stderr.write(hide(said.decode(errors="replace")))
+    if running.returncode:
+        raise ToolError(running.returncode if running.returncode > 0 else 128 - running.returncode)
 
 
 def _input(arguments: Sequence[str]) -> str:

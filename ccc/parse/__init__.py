@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from ccc.parse.body import parse_function
 from ccc.parse.module import parse_files, parse_module, parse_variables
+from ccc.parse.shapes import load_grammar
 from ccc.parse.source import NotRepresentable
 
 __all__ = [
     "NotRepresentable",
+    "load_grammar",
     "parse_files",
     "parse_function",
     "parse_module",

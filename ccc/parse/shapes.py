@@ -19,7 +19,8 @@ _STARTS = ["header", "statement", "variable"]
 
 
 @functools.cache
-def _lark() -> Lark:
+def load_grammar() -> Lark:
+    """The parser; making its tables takes some time, once."""
     grammar = resources.files("ccc.grammars").joinpath("ptx.lark").read_text()
     return Lark(grammar, parser="lalr", start=_STARTS, maybe_placeholders=False)
 
@@ -49,7 +50,7 @@ _shapes: dict[tuple[str, str], _Shape] = {}
 
 
 def _parse_shape(start: str, text: str) -> _Shape:
-    tree = _lark().parse(text, start)
+    tree = load_grammar().parse(text, start)
     starts = [match.start() for match in _NUMBER.finditer(text)]
     leaves: list[tuple[tuple[str, ...], int]] = []
 
