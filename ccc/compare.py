@@ -127,6 +127,7 @@ def show(result: Result, report: Mapping[str, Any], console: Console) -> None:
     else:
         lines = [f"equal: no: {text}" for text in result.differences]
     lines += [_path_line(path) for kernel in report["kernels"] for path in kernel["paths"]]
+    lines += [line for kernel in report["kernels"] for line in _advice(kernel, result.figures)]
     for line in lines:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
@@ -191,6 +192,21 @@ def _path_line(path: Mapping[str, Any]) -> str:
         f"saves {', '.join(map(str, saved))}" if saved else None,
     ]
     return f"{head}applied ({', '.join(text for text in details if text)})"
+
+
+def _advice(kernel: Mapping[str, Any], figures: list[Figures]) -> Iterator[str]:
+    """Whether stacks for larger blocks than ran keep blocks from being resident."""
+    mine = {one.version: one for one in figures if one.kernel == kernel["name"]}
+    bytes_ = sum(path.get("shared_bytes_per_thread") or 0 for path in kernel["paths"])
+    if bytes_ and {"original", "ccc"} <= set(mine):
+        after = mine["ccc"]
+        threads = (after.shared - mine["original"].shared) // bytes_
+        if after.occupancy.limited_by == "shared" and threads >= 2 * after.block:
+            yield (
+                f"{kernel['name']}: its stacks are for blocks of {threads} threads, which leaves "
+                f"shared memory for few blocks, and it ran in blocks of {after.block}: say so, by "
+                f"__launch_bounds__({after.block}) or --ccc-max-block={after.block}"
+            )
 
 
 def _record(

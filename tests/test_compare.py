@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
+from rich.console import Console
 
 from ccc import cli, compare, cost, emulator, measure, outputs, png
 from ccc.errors import CccError
@@ -191,6 +192,30 @@ def test_equal(ccc_compare: Any, folder: Path, capsys: pytest.CaptureFixture[str
     assert "kernel.cu:7:9: ccc if: applied (queue, shared, 8 bytes a thread, saves v, %r6)" in out
     assert "kernel.cu:9: ccc if: left alone: it holds a barrier" in out
     assert err == ""
+
+
+@pytest.mark.parametrize(
+    ("shared", "limit", "said"),
+    [(1024 * 8, "shared", True), (1024 * 8, "registers", False), (32 * 8, "shared", False)],
+)
+def test_stacks_for_larger_blocks_than_ran(shared: int, limit: str, said: bool) -> None:
+    figures = [
+        measure.Figures(
+            "double",
+            version,
+            1,
+            32,
+            16 + stack,
+            cost.Resources(20, 16 + stack, 0),
+            cost.Occupancy(4, 4, 0.1, limit),
+            counters=dict.fromkeys(measure.COUNTERS, 1.0),
+        )
+        for version, stack in (("original", 0), ("ccc", shared))
+    ]
+    console = Console(record=True, width=400)
+    compare.show(measure.Result(figures, {}, {}), REPORT, console)
+    advice = "for blocks of 1024 threads, which leaves shared memory for few blocks, and it ran in"
+    assert (f"double: its stacks are {advice} blocks of 32" in console.export_text()) == said
 
 
 def test_a_gpu_is_timed_in_turn(
