@@ -122,7 +122,10 @@ def _check_arguments(source: str | Path, options: Sequence[str]) -> None:
         raise CccError(f'options are a sequence of strings: ["{options}"]')
     ours = next((option for option in options if option.startswith("--ccc-")), None)
     if ours is not None:
-        raise CccError(f"{ours} is an option of cccc and of ccc.RawModule; here go nvcc's")
+        raise CccError(
+            f"{ours} is for cccc and ccc.RawModule, and here go nvcc's options; "
+            "compile with cccc -ptx, or give ccc.transform the argument of that name"
+        )
     if "\n" not in str(source) and not Path(source).is_file():
         raise CccError("there is no such file; CUDA text holds a newline", Span(str(source)))
 
@@ -150,8 +153,9 @@ def _ptx(
 
 
 def _failure(outcome: Outcome) -> str:
-    said = [*outcome.errors, outcome.stderr.strip()]
-    return "nvcc failed:\n" + "\n".join(filter(None, said))
+    """What to say of a command that failed: nvcc has no part in an annotation that is wrong."""
+    blamed = [] if outcome.errors else ["nvcc failed:"]
+    return "\n".join(filter(None, [*blamed, *outcome.errors, outcome.stderr.strip()]))
 
 
 def merge(passes: Sequence[Pass], code: int, stderr: str = "") -> Outcome:

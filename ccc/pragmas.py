@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -94,6 +95,9 @@ def _grammar() -> Lark:
 
 
 def _tree(text: str) -> Tree[Token]:
+    hyphened = re.match(r"\s*(\w+-[\w-]+)", text)
+    if hyphened and (hint := nearest(hyphened[1], DIRECTIVES)):
+        raise PragmaError(f'unknown directive "{hyphened[1]}"{hint}', hyphened.start(1))
     try:
         return _grammar().parse(text)
     except UnexpectedToken as error:

@@ -352,7 +352,7 @@ def test_the_lines_that_nvcc_shows_are_the_users_own() -> None:
         ("kernel_that_is_not.cu", [], "kernel_that_is_not.cu: error: there is no such file"),
         ("__global__ void k() {}", [], "CUDA text holds a newline"),
         (SOURCE, "-O3", r'sequence of strings: \["-O3"\]'),
-        (SOURCE, ["--ccc-strict"], "--ccc-strict is an option of cccc and of ccc.RawModule"),
+        (SOURCE, ["--ccc-strict"], "--ccc-strict is for cccc and ccc.RawModule, and here go nvcc"),
     ],
 )
 def test_wrong_arguments_of_compile(source: str, options: Any, said: str) -> None:

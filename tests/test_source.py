@@ -211,6 +211,7 @@ def test_several_reductions() -> None:
     ("pragma", "expected"),
     [
         ("fro", '4:13: error: unknown directive "fro"; did you mean "for"?'),
+        ("grid-stride", 'unknown directive "grid-stride"; did you mean "grid_stride"?'),
         ("if prb(.5)", '4:16: error: unknown clause "prb"; did you mean "prob"?'),
         ("if prob(.5) prob(.5)", '4:25: error: clause "prob" is given twice'),
         ("if reduction(+: s)", 'clause "reduction" does not belong to "ccc if"'),

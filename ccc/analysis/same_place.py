@@ -5,8 +5,9 @@
 
 No value goes from one iteration to the next, but while the task of one waits, that of the next
 overwrites what it needs. Iterations are promised to be independent, and in general nobody can check
-that; but where the address of a store comes from nothing that differs between iterations, they
-certainly are not. A flag that all of them set alike does no harm.
+that; but where a store goes to memory of the thread's own, and its address comes from nothing that
+differs between iterations, they certainly are not. What all iterations store alike does no harm,
+nor what all threads store to one place: which of them comes last is open in any case.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from ccc.analysis.memory import touches_local
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Immediate, Operand, Register, Vector, registers
 from ccc.ptx.opcodes import Effect
-from ccc.ptx.types import TIME
+from ccc.ptx.types import LANE, SPECIAL_REGISTERS, TIME
 
 _DIFFERS = Effect.READ | Effect.CALL | Effect.OPAQUE | Effect.COLLECTIVE
 """What gives another result in every iteration, for all that is known."""
 
 Origin = frozenset[str]
-"""The variables and parameters that an address is made from."""
+"""The variables, parameters and special registers that an address is made from."""
 
 
 class SamePlaces:
@@ -56,7 +57,8 @@ class SamePlaces:
         origin = self._origin(instruction)
         if self._is_same(instruction):
             return origin in self._overwritten
-        variables = frozenset[str]().union(*self._overwritten) - self._parameters
+        named = frozenset[str]().union(*self._overwritten)
+        variables = named - self._parameters - SPECIAL_REGISTERS.keys()
         reads_shared = instruction.name == "ld" and instruction.space == "shared"
         return reads_shared and not variables.isdisjoint(origin)
 
@@ -97,8 +99,11 @@ class SamePlaces:
         }
 
     def _is_same(self, instruction: Instruction) -> bool:
-        """Whether all iterations use the same address, or the same few."""
-        return self._differing.isdisjoint(registers(_address(instruction)))
+        """Whether all iterations of a thread, but not all threads, use one address, or a few."""
+        return self._differing.isdisjoint(registers(_address(instruction))) and any(
+            name in SPECIAL_REGISTERS and SPECIAL_REGISTERS[name].varies == LANE
+            for name in self._origin(instruction)
+        )
 
     def _origin(self, instruction: Instruction) -> Origin:
         named = frozenset(symbol.name for symbol in instruction.symbols())
@@ -113,6 +118,7 @@ class SamePlaces:
                     if definition.effects & Effect.READ:
                         continue  # an index, or a pointer of which nothing is known
                     names.update(symbol.name for symbol in definition.symbols())
+                    names.update(special.name for special in definition.specials())
                     worklist += set(definition.used()) - seen
                     seen.update(definition.used())
             self._origins[register] = frozenset(names)
