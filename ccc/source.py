@@ -272,7 +272,7 @@ class _Marking:
                 "put it on the line before a __global__ function"
             )
         if placed.repeats:
-            return self._strange_reduction(placed)
+            return None
         if constexpr := _NOT_AT_RUN_TIME.match(self.blank, statement.start_byte):
             word = constexpr[1].decode()
             return f'"if {word}" is no branch at run time; remove the annotation'
@@ -282,17 +282,6 @@ class _Marking:
                 "mark the loop whose iterations are independent, "
                 'or the kernel, if its threads are, "#pragma ccc grid_stride"'
             )
-        return None
-
-    def _strange_reduction(self, placed: _Placed) -> str | None:
-        """What is wrong with the variables of a reduction."""
-        assert placed.statement is not None
-        used = {self.code[n.start_byte : n.end_byte] for n in identifiers_in(placed.statement)}
-        if used & {macro.encode() for macro in self.macros or ()}:
-            return None  # which may hold any name
-        for _, variable in _reduction_variables(placed.pragma.clauses):
-            if variable.encode() not in used:
-                return f'the loop has no "{variable}", which a reduction must name as it is there'
         return None
 
     def _hidden_end(self, placed: _Placed) -> str | None:
@@ -333,13 +322,22 @@ class _Marking:
         return any(placed.inside(loop) for loop in self.placed if loop.repeats)
 
     def _idle(self, placed: _Placed) -> str | None:
-        """Why a pragma in its right place has no effect."""
+        """Why a pragma in its right place, or a part of it, has no effect."""
         if placed.name == "for" and not self._active(placed):
             return (
                 "no annotated path stands inside this loop, so that there is nothing to collect; "
                 "the code is left as nvcc makes it"
             )
-        return None
+        return self._idle_reduction(placed) if placed.name == "for" else None
+
+    def _idle_reduction(self, placed: _Placed) -> str | None:
+        assert placed.statement is not None
+        used = {self.code[n.start_byte : n.end_byte] for n in identifiers_in(placed.statement)}
+        if used & {macro.encode() for macro in self.macros or ()}:
+            return None  # which may hold any name
+        names = [name for _, name in _reduction_variables(placed.pragma.clauses)]
+        unused = next((name for name in names if name.encode() not in used), None)
+        return unused and f'the reduction has no effect on "{unused}", which is not in the loop'
 
     def _active(self, placed: _Placed) -> bool:
         """Whether a pragma is marked: paths, kernels, and loops that hold paths.

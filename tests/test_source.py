@@ -207,6 +207,15 @@ def test_several_reductions() -> None:
     assert marked.annotations[0].clauses == {"reduction": "add:a,b;min:c"}
 
 
+def test_a_reduction_of_what_is_not_there() -> None:
+    body = "total += x[i];\n#pragma ccc if\nif (a) { b(); }"
+    text = loop(body).replace("ccc for", "ccc for reduction(+: sum)")
+    (warning,) = mark(text, "k.cu").warnings
+    assert 'the reduction has no effect on "sum", which is not in the loop' in str(warning)
+    assert mark(text.replace("sum", "total"), "k.cu").warnings == []
+    assert mark(text, "k.cu", macros=["b"]).warnings == []
+
+
 @pytest.mark.parametrize(
     ("pragma", "expected"),
     [
@@ -254,7 +263,6 @@ def test_the_caret_is_under_the_word() -> None:
         ("if (a) b();\n#pragma ccc if\nelse c();", 'stands before "else c();"'),
         ("#pragma ccc if\n#pragma ccc if\nif (a) b();", "is given twice for one statement"),
         ("b();\n#pragma ccc if", 'stands before "}"'),
-        ("#pragma ccc for reduction(+: sum)\nwhile (a) total += b();", 'the loop has no "sum"'),
     ],
 )
 def test_wrong_places(body: str, expected: str) -> None:
