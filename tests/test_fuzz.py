@@ -171,14 +171,14 @@ def test_a_planted_bug_is_caught_and_made_small(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(build, "transform", without_context)
-    monkeypatch.setattr(fuzz, "shrink", partial(shrink, tries=30))
-    options = ["--seed", "0", "--count", "1", "--first", "23", "--jobs", "1", "--schedules", "1"]
+    monkeypatch.setattr(fuzz, "shrink", partial(shrink, tries=24))
+    options = ["--seed", "0", "--count", "1", "--first", "21", "--jobs", "1", "--schedules", "1"]
     assert main(["fuzz", *options, "--keep", str(tmp_path)]) == 1
     (kept,) = tmp_path.glob("*.cu")
     assert kept.name in capsys.readouterr().err.replace("\n", "")
     text = kept.read_text()
     assert text.startswith("// run: grid=")
-    assert len(text) < len(case(kernel(0, 23)))
+    assert len(text) < len(case(kernel(0, 21)))
 
 
 @pytest.mark.usefixtures("toolkit")
@@ -199,7 +199,7 @@ def test_ptx_that_does_not_assemble_is_laid_to_its_kernel(monkeypatch: pytest.Mo
 
 @pytest.mark.usefixtures("toolkit")
 def test_no_kernel_is_transformed_wrongly(tmp_path: Path) -> None:
-    options = ["--seed", "1", "--count", "100", "--jobs", "2", "--schedules", "1"]
+    options = ["--seed", "1", "--count", "60", "--jobs", "2", "--schedules", "1"]
     kept = tmp_path / "kept"
     assert main(["fuzz", *options, "--keep", str(kept)]) == 0, [
         path.read_text() for path in kept.glob("*.cu")
@@ -238,7 +238,7 @@ def test_the_process_on_a_gpu_says_what_it_runs_and_what_differs(
 
 @pytest.mark.gpu
 def test_no_kernel_is_transformed_wrongly_on_a_gpu(tmp_path: Path) -> None:
-    options = ["--seed", "1", "--count", "100", "--jobs", "4", "--device", "gpu"]
+    options = ["--seed", "1", "--count", "60", "--jobs", "4", "--device", "gpu"]
     kept = tmp_path / "kept"
     assert main(["fuzz", *options, "--keep", str(kept)]) == 0, [
         path.read_text() for path in kept.glob("*.cu")
