@@ -14,10 +14,7 @@ from ccc.errors import CccError, render
 from ccc.ir.markers import DIRECTIVES, WHOLE_KERNEL, parse_marker
 from ccc.ir.nodes import FunctionText, Module
 from ccc.ir.verify import verify
-from ccc.parse import (
-    NotRepresentable,
-    parse_module,
-)
+from ccc.parse import NotRepresentable, parse_module
 from ccc.passes import PIPELINE
 from ccc.pipeline import Kernel, KernelRecord, Pass, PathRecord, make_pass
 from ccc.preparation import Preparation

@@ -19,7 +19,7 @@ import numpy as np
 
 from ccc import cost
 from ccc.errors import CccError
-from ccc.ir.markers import hide
+from ccc.ir.markers import hide_markers
 
 HOLD = """
 .version 6.0
@@ -342,10 +342,10 @@ def nvrtc(
         program = compiler._NVRTCProgram(text, name, name_expressions=tuple(names))
         ptx, found = program.compile(options, log)
     except compiler.CompileException as error:
-        raise CccError(f"NVRTC failed:\n{hide(str(error)).strip()}") from None
+        raise CccError(f"NVRTC failed:\n{hide_markers(str(error)).strip()}") from None
     except RuntimeError as error:
         raise CccError(f"NVRTC does not work: pip install nvidia-cuda-nvrtc ({error})") from None
-    return ptx.decode(), found or {}, hide(log.getvalue())
+    return ptx.decode(), found or {}, hide_markers(log.getvalue())
 
 
 def link(ptx: str) -> bytes:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from ccc import source
 from ccc.errors import CccError, render
-from ccc.ir.markers import MARKER_PREFIX, hide
+from ccc.ir.markers import MARKER_PREFIX, hide_markers
 
 if TYPE_CHECKING:
     from ccc import cost
@@ -377,7 +377,7 @@ def _call(
             meanwhile()
             said = running.communicate()[1]
     if running.returncode or not quiet:
-        sys.stderr.write(hide(said.decode(errors="replace")))
+        sys.stderr.write(hide_markers(said.decode(errors="replace")))
     if running.returncode:
         raise ToolError(running.returncode if running.returncode > 0 else 128 - running.returncode)
 

@@ -40,9 +40,8 @@ class SamePlaces:
         self._overwritten: set[Origin] = set()
         stores = [i for i in self._accesses(loop.blocks) if i.name == "st"]
         if stores:
-            for instruction in facts.function.instructions:
-                for register in instruction.defined():
-                    self._definitions.setdefault(register, []).append(instruction)
+            for one in facts.reaching.definitions:
+                self._definitions.setdefault(one.register, []).append(one.instruction)
             self._inside = {i for label in loop.blocks for i in facts.blocks[label].instructions}
             self._differing = self._find_differing(loop)
             self._find_overwritten(stores)
@@ -93,21 +92,21 @@ class SamePlaces:
     def _find_overwritten(self, stores: Iterable[Instruction]) -> None:
         values: dict[Origin, set[object]] = {}
         for store in filter(self._is_same, stores):
-            values.setdefault(self._origin(store), set()).add(self._value(store.operands[1]))
+            values.setdefault(self._origin(store), set()).add(self._value(_operand(store, "use")))
         self._overwritten = {
             origin for origin, stored in values.items() if None in stored or len(stored) > 1
         }
 
     def _is_same(self, instruction: Instruction) -> bool:
         """Whether all iterations of a thread, but not all threads, use one address, or a few."""
-        return self._differing.isdisjoint(registers(_address(instruction))) and any(
+        return self._differing.isdisjoint(registers(_operand(instruction, "addr"))) and any(
             name in SPECIAL_REGISTERS and SPECIAL_REGISTERS[name].varies == LANE
             for name in self._origin(instruction)
         )
 
     def _origin(self, instruction: Instruction) -> Origin:
         named = frozenset(symbol.name for symbol in instruction.symbols())
-        return named.union(*map(self._origin_of, registers(_address(instruction))))
+        return named.union(*map(self._origin_of, registers(_operand(instruction, "addr"))))
 
     def _origin_of(self, register: Register) -> Origin:
         if register not in self._origins:
@@ -139,8 +138,9 @@ class SamePlaces:
         return str(source) if is_literal and len(definitions) == 1 else None
 
 
-def _address(instruction: Instruction) -> Operand:
-    return next(operand for operand, role in instruction.roles() if role == "addr")
+def _operand(instruction: Instruction, wanted: str) -> Operand:
+    """Its first operand of a role: ``addr`` where it goes, ``use`` what a store writes there."""
+    return next(operand for operand, role in instruction.roles() if role == wanted)
 
 
 def _differs(instruction: Instruction) -> bool:

@@ -29,7 +29,7 @@ DIRECTIVES = {"then": "if", "else": "if", "case": "switch", "variable": "for var
 
 _MARKER = re.compile(r"//\s*ccc\.(\w+)\s+(\d+)\s+(\S+):(\d+):(\d+)((?:\s+\w+=\S+)*)\s*$")
 _ASSEMBLY = re.compile(
-    r' asm volatile\("// ccc\.[^"]*"(?: :: "\w"\([^()]*\))?\);(?: _Pragma\("unroll 1"\))?'
+    r' asm volatile\("// ccc\.[^"]*"(?: :: "\w"\([^()]*\))?\);(?: _Pragma\("[^"]*"\))*'
 )
 _UNSAFE = re.compile(rb"[^A-Za-z0-9_./+-]")
 
@@ -72,10 +72,10 @@ def parse_marker(comment: str) -> Marker | None:
     return Marker(match[1], int(match[2]), span, {name: _unquote(value) for name, value in pairs})
 
 
-def hide(said: str) -> str:
+def hide_markers(said: str) -> str:
     """What a compiler says of annotated source, without the markers in the lines that it shows.
 
-    >>> print(hide('{ asm volatile("// ccc.then 2 a.cu:5:9"); y = ; }\\n' + 46 * " " + "^"))
+    >>> print(hide_markers('{ asm volatile("// ccc.then 2 a.cu:5:9"); y = ; }\\n' + 46 * " " + "^"))
     { y = ; }
           ^
     """
