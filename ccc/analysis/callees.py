@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from ccc.ir.nodes import Function, Instruction
 from ccc.ir.operands import Arguments, Symbol
@@ -16,11 +17,25 @@ def callee(call: Instruction) -> str:
     return operands[0].name if operands and isinstance(operands[0], Symbol) else ""
 
 
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """What a function may do with what a parameter of it points to."""
+
+    reads: bool
+    writes: bool
+    keeps: bool
+    returns: bool
+
+
 class Callees:
-    """Looks into called functions; ``load`` gives the IR of one, None if the file lacks it."""
+    """Looks into called functions; ``load`` gives the IR of one, None if the file lacks it.
+
+    ``manners`` remembers what :mod:`ccc.analysis.points_to` found out about their parameters.
+    """
 
     def __init__(self, load: Callable[[str], Function | None]):
         self.load = load
+        self.manners: dict[tuple[str, int], Handed] = {}
         self._waits: dict[str, bool] = {}
         self._knows_lane: dict[str, bool] = {}
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from ccc.analysis.callees import callee
 from ccc.analysis.facts import Facts
 from ccc.analysis.liveness import reads_and_writes
-from ccc.analysis.memory import conflict, touches_local
+from ccc.analysis.memory import conflict
+from ccc.analysis.own_memory import flows_out
 from ccc.analysis.paths import Path, Refused, at, instructions_of
 from ccc.analysis.reductions import declared_operations, place_at, touched
 from ccc.analysis.slicing import Region, slice_region
@@ -39,7 +40,8 @@ def choose_continuation(path: Path, inner: frozenset[str], facts: Facts) -> None
     defined = {r for i in instructions_of(path.blocks, facts) for r in i.defined()} - webs
     live = defined & facts.liveness.live_in(path.join) if path.join else defined
     clash = conflict(instructions_of(path.blocks, facts), instructions_of(path.rest, facts))
-    path.continuation = bool(live) or clash or path.join is None
+    passed_on = flows_out(path, facts) & facts.local.reads(path.rest)
+    path.continuation = bool(live) or clash or path.join is None or bool(passed_on)
     path.accumulators = touched(path.loop.accumulators, path.region, facts)
     _check_places(path, facts)
     if not path.continuation:
@@ -54,11 +56,6 @@ def choose_continuation(path: Path, inner: frozenset[str], facts: Facts) -> None
         raise Refused(
             "the rest of the iteration would have to run with the path, but calls "
             f"{callee(call)}, which reads a register such as %tid.x; declare it __forceinline__"
-        )
-    tainted = facts.local_addresses
-    if any(touches_local(i, tainted) for i in instructions_of(path.rest, facts)):
-        raise Refused(
-            "the rest of the iteration would have to run with the path, but uses local memory"
         )
     region = Region(path.region, facts.graph)
     mine = frozenset[Register]().union(*(a.registers for a in path.accumulators))

@@ -20,9 +20,8 @@ from ccc.analysis.dominators import (
     post_dominators,
 )
 from ccc.analysis.liveness import Liveness
-from ccc.analysis.memory import local_addresses
+from ccc.analysis.local_memory import LocalMemory
 from ccc.ir.nodes import Block, Function, Instruction
-from ccc.ir.operands import Register
 
 
 class Facts:
@@ -107,6 +106,6 @@ class Facts:
         return Divergence(self.function, self.graph, self.loops, self.liveness)
 
     @cached_property
-    def local_addresses(self) -> frozenset[Register]:
-        """Registers that may hold an address of local memory."""
-        return local_addresses(self.function)
+    def local(self) -> LocalMemory:
+        """Who uses which bytes of local memory."""
+        return LocalMemory(self)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.memory import touches_local
 from ccc.analysis.paths import Path, instructions_of
 from ccc.analysis.reductions import place_at
 from ccc.ir.operands import Immediate, Register
@@ -44,7 +43,7 @@ def find_induction(path: Path, facts: Facts) -> Induction | None:
     if {source for source, _ in loop.exits(facts.graph)} != {latch}:
         return None
     body = list(instructions_of(path.blocks, facts))
-    if any(touches_local(instruction, facts.local_addresses) for instruction in body):
+    if any(facts.local.touches(instruction) for instruction in body):
         return None
     written = {register for instruction in body for register in instruction.defined()}
     updated = {register for a in path.accumulators for register in a.registers}

@@ -7,7 +7,7 @@ from ccc.analysis.cfg import EXIT
 from ccc.analysis.convergence import gathering_points
 from ccc.analysis.divergence import is_broadcast
 from ccc.analysis.facts import Facts
-from ccc.analysis.memory import conflict, local_escapes, touches_local
+from ccc.analysis.memory import conflict
 from ccc.analysis.paths import AnnotatedLoop, Path, Refused, at, instructions_of
 from ccc.analysis.reductions import place_at
 from ccc.analysis.same_place import SamePlaces
@@ -104,7 +104,6 @@ def check_instructions(path: Path, facts: Facts) -> None:
                 f"the path calls {callee(instruction)}, which reads a register such as %tid.x; "
                 "declare it __forceinline__"
             )
-    _check_local_memory(path, facts)
 
 
 def check_order(path: Path, facts: Facts) -> None:
@@ -148,34 +147,3 @@ def check_independence(path: Path, facts: Facts) -> None:
                 f"all {what} of the loop use the same memory, and are not independent{at(shared)}; "
                 "use a variable or an array declared in the loop"
             )
-
-
-def _check_local_memory(path: Path, facts: Facts) -> None:
-    """Local memory stays with its thread, so a task must not share it with what is no task.
-
-    Scratch memory that only the path uses is harmless: the lane that runs the task lends its own.
-    """
-    tainted = facts.local_addresses
-    if not tainted and not any(v.space == "local" for v in facts.function.variables):
-        return
-    inside: list[Instruction] = []
-    outside: list[Instruction] = []
-    for block in facts.function.blocks:
-        group = inside if block.label in path.blocks else outside
-        group += [i for i in block.instructions if touches_local(i, tainted)]
-    generic = [
-        i
-        for i in instructions_of(path.blocks, facts)
-        if i.space == "generic" and i.effects & (Effect.READ | Effect.WRITE)
-    ]
-    if generic and local_escapes(facts.function):
-        raise Refused(f"the path may access the thread's local memory{at(generic[0])}")
-    if inside and conflict(inside, outside):
-        raise Refused(
-            "the path shares local memory (an array of the thread's own) with code outside it"
-            f"{at(inside[0])}"
-        )
-    for instruction in instructions_of(path.blocks, facts):
-        stores = instruction.name in ("st", "red", "atom")
-        if stores and any(operand in tainted for operand in instruction.operands[1:]):
-            raise Refused(f"the path stores an address of local memory{at(instruction)}")

@@ -16,7 +16,6 @@ from collections.abc import Iterable
 
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.memory import touches_local
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Immediate, Operand, Register, Vector, registers
 from ccc.ptx.opcodes import Effect
@@ -69,7 +68,7 @@ class SamePlaces:
             for instruction in self.facts.blocks[label].instructions
             if instruction.name in ("ld", "st")
             and instruction.effects & (Effect.READ | Effect.WRITE)
-            and not touches_local(instruction, self.facts.local_addresses)
+            and not self.facts.local.touches(instruction)
         ]
 
     def _find_differing(self, loop: Loop) -> set[Register]:

@@ -13,7 +13,6 @@ from itertools import takewhile
 
 from ccc.analysis.callees import callee
 from ccc.analysis.facts import Facts
-from ccc.analysis.memory import escaping_store
 from ccc.analysis.paths import Refused, at
 from ccc.ir.nodes import Block, Function, Instruction, RegisterFile
 from ccc.ir.operands import Immediate, Register, Symbol
@@ -77,7 +76,7 @@ def tail_calls(facts: Facts) -> list[TailCall]:
             "the function takes its parameters in other pieces than it passes them to itself"
             f"{_at(own[0][1], facts)}; pass plain values"
         ) from None
-    escaping = escaping_store(function)
+    escaping = facts.local.escaping
     if escaping is not None:
         raise Refused(
             "the function hands on the address of an array of its own, which its call of itself "

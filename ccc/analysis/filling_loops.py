@@ -1,0 +1,174 @@
+"""Loops that fill an array: what they have surely written when they are over.
+
+    FILL:   st.local.u32 [%rd1], %r1;        // %rd1: the array, 4 bytes on in each trip
+            add.s64 %rd1, %rd1, 4;
+            add.s32 %r2, %r2, 1;
+            setp.ne.s32 %p1, %r2, 6;
+            @%p1 bra FILL;
+
+A loop of one block whose trips are counted by constants is tried out: what is not known from them,
+such as the values that are stored, does not matter, as long as the branch and the addresses are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeAlias
+
+from ccc.analysis.points_to import Place, PointsTo
+from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Address, Immediate, Operand, Register
+from ccc.ptx.types import TYPES
+
+if TYPE_CHECKING:
+    from ccc.analysis.facts import Facts
+
+Value: TypeAlias = "int | Place | bool | None"
+"""A number, an address, a predicate, or something that is not known."""
+
+MOST_TRIPS = 1024
+"""Trips up to which a loop is tried out."""
+
+
+def stores_of_loop(
+    label: str, facts: Facts, points_to: PointsTo
+) -> list[tuple[Instruction, Place]]:
+    """The stores that a loop of one block certainly makes, with their places; none if unknown."""
+    return _Trial(label, facts, points_to).run()
+
+
+class _Trial:
+    def __init__(self, label: str, facts: Facts, points_to: PointsTo):
+        self.label = label
+        self.facts = facts
+        self.points_to = points_to
+        self.body = list(facts.blocks[label].instructions)
+        self.known: dict[Register, Value] = {}
+
+    def run(self) -> list[tuple[Instruction, Place]]:
+        branch = self.body[-1]
+        if branch.guard is None or self.label not in map(str, branch.operands):
+            return []
+        used = {register for instruction in self.body for register in instruction.used()}
+        self.known = {register: self._before(register) for register in used}
+        made: dict[tuple[Instruction, Place], None] = {}
+        for _ in range(MOST_TRIPS):
+            made.update(dict.fromkeys(self._trip()))
+            again = self.known.get(branch.guard.register)
+            if again is None:
+                return []
+            if again == branch.guard.negated:
+                return list(made)
+        return []
+
+    def _trip(self) -> Iterator[tuple[Instruction, Place]]:
+        for instruction in self.body[:-1]:
+            if instruction.name == "st" and instruction.guard is None:
+                place = self._place(instruction.operands[0])
+                if place is not None:
+                    yield instruction, place
+            value = self._value(instruction) if instruction.guard is None else None
+            for register in instruction.defined():
+                self.known[register] = value
+
+    def _before(self, register: Register) -> Value:
+        """Its value where the loop begins."""
+        found = [
+            definition.instruction
+            for definition in self.facts.reaching.at_top(self.label, register)
+            if definition.label != self.label
+        ]
+        if len(found) != 1 or found[0].guard is not None:
+            return None
+        places = self.points_to.result(found[0])
+        if places:
+            return next(iter(places)) if len(places) == 1 else None
+        return self._constant(found[0].operands[1]) if found[0].name == "mov" else None
+
+    def _constant(self, operand: Operand) -> Value:
+        if isinstance(operand, Immediate):
+            return operand.integer
+        made = self.points_to.only_definition(operand) if isinstance(operand, Register) else None
+        if made is None or made.name != "mov" or not isinstance(made.operands[1], Immediate):
+            return None
+        return made.operands[1].integer
+
+    def _place(self, operand: Operand) -> Place | None:
+        if not isinstance(operand, Address) or not isinstance(operand.base, Register):
+            return None
+        base = self._read(operand.base)
+        return _add(base, operand.offset) if isinstance(base, Place) else None
+
+    def _read(self, operand: Operand) -> Value:
+        if isinstance(operand, Immediate):
+            return operand.integer
+        if not isinstance(operand, Register):
+            return None
+        if operand not in self.known:
+            self.known[operand] = None
+        return self.known[operand]
+
+    def _value(self, instruction: Instruction) -> Value:
+        """What an instruction makes of what is known."""
+        target = instruction.operands[0] if instruction.operands else None
+        if not isinstance(target, Register):
+            return None
+        sources = [self._read(operand) for operand in instruction.operands[1:]]
+        if any(source is None for source in sources):
+            return None
+        name = instruction.name
+        if name in ("mov", "cvta") and len(sources) == 1:
+            return sources[0]
+        if name == "add" and len(sources) == 2:
+            for one, other in (sources, sources[::-1]):
+                if isinstance(one, Place) and isinstance(other, int):
+                    return _add(one, other)
+        numbers = [source for source in sources if isinstance(source, int)]
+        if len(numbers) != len(sources) or not instruction.types:
+            return None
+        return _computed(instruction, numbers)
+
+
+def _computed(instruction: Instruction, numbers: list[int]) -> Value:
+    kind = TYPES[instruction.types[-1]]
+    if kind.kind not in "usb":
+        return None
+    numbers = [_as(kind.kind, kind.bits, number) for number in numbers]
+    if instruction.name == "setp":
+        relation = _RELATIONS.get(instruction.modifiers[0])
+        plain = len(instruction.modifiers) == 2 and len(numbers) == 2
+        return relation(*numbers) if relation and plain else None
+    if instruction.name == "cvt" and len(instruction.modifiers) == 2:
+        to = TYPES[instruction.types[0]]
+        return _as(to.kind, to.bits, numbers[0]) if to.kind in "usb" else None
+    if instruction.name == "mul" and instruction.modifiers == ("wide", instruction.types[0]):
+        return _as(kind.kind, 2 * kind.bits, numbers[0] * numbers[1])
+    operation = _OPERATIONS.get((instruction.name, *instruction.modifiers[:-1]))
+    if operation is None or len(numbers) != 2:
+        return None
+    if instruction.name == "shl" and not 0 <= numbers[1] < kind.bits:
+        return None
+    return _as(kind.kind, kind.bits, operation(*numbers))
+
+
+_RELATIONS: dict[str, Callable[[int, int], bool]] = {
+    "eq": int.__eq__, "ne": int.__ne__, "lt": int.__lt__,
+    "le": int.__le__, "gt": int.__gt__, "ge": int.__ge__,
+}  # fmt: skip
+_OPERATIONS: dict[tuple[str, ...], Callable[[int, int], int]] = {
+    ("add",): int.__add__, ("sub",): int.__sub__, ("mul", "lo"): int.__mul__,
+    ("shl",): int.__lshift__, ("and",): int.__and__, ("or",): int.__or__,
+}  # fmt: skip
+
+
+def _as(kind: str, bits: int, number: int) -> int:
+    """A number as a type of so many bits has it."""
+    number &= (1 << bits) - 1
+    return number - (1 << bits) if kind == "s" and number >> (bits - 1) else number
+
+
+def _add(place: Place, step: int) -> Place | None:
+    """A place some bytes on; the step may be written unsigned."""
+    if place.offset is None:
+        return None
+    return Place(place.object, place.offset + _as("s", 64, step))
