@@ -1,7 +1,7 @@
 """The members of an annotated loop: the lanes that will come to every meeting (no pass).
 
 Where they are counted is known from :mod:`ccc.analysis.convergence`: right before the loop, among
-all lanes, or at the branches that lead to it, from the outermost on.
+all lanes, or among those that were counted at the branches that lead to it, from the outermost on.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ def gather(
     for label, successor in gathering.guards:
         block = facts.blocks[label]
         mask = _count_at(block, Emitter(function, block, emit.span), successor, mask)
-    if isinstance(mask, Register):
-        emit.emit("mov.b32", members, mask)
-        return
+    # Also where they were counted before: some may have ended since, in a function; and who of them
+    # is still in an earlier loop uses its shared memory, or reads sums there.
     everyone = emit.define("mov.pred", "pred", ALL_LANES)
-    emit.emit("vote.sync.ballot.b32", members, everyone, ALL_LANES)
+    emit.emit("vote.sync.ballot.b32", members, everyone, mask)
 
 
 def _count_at(block: Block, emit: Emitter, successor: str, mask: Register | int) -> Register:

@@ -30,12 +30,14 @@ class Handed:
 class Callees:
     """Looks into called functions; ``load`` gives the IR of one, None if the file lacks it.
 
-    ``manners`` remembers what :mod:`ccc.analysis.points_to` found out about their parameters.
+    ``manners`` remembers what :mod:`ccc.analysis.points_to` found out about their parameters,
+    ``spinning`` what :mod:`ccc.analysis.spinning` did about their loops.
     """
 
     def __init__(self, load: Callable[[str], Function | None]):
         self.load = load
         self.manners: dict[tuple[str, int], Handed] = {}
+        self.spinning: dict[str, bool] = {}
         self._waits: dict[str, bool] = {}
         self._knows_lane: dict[str, bool] = {}
 

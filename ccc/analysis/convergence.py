@@ -15,20 +15,25 @@ from dataclasses import dataclass
 from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
+from ccc.analysis.spinning import Spin
+from ccc.ir.operands import Immediate
 from ccc.ptx.opcodes import Effect
 
 
 @dataclass(frozen=True, slots=True)
 class Gathering:
     """``guards`` lists (block, successor) from the outermost on: at the end of each such block the
-    lanes that go on to the successor are counted, among those counted before. Without guards, the
-    lanes are counted right before the loop."""
+    lanes that go on to the successor are counted, among those counted before; right before the
+    loop those of them that have not ended. Without guards, all lanes are counted there."""
 
     guards: tuple[tuple[str, str], ...] = ()
 
 
 def gathering_points(facts: Facts, loop: Loop) -> Gathering | str:
     """Where to count the members of a loop, or the reason why that cannot be done."""
+    spin = _spin_before(facts, loop)
+    if spin is not None:
+        return _spins_reason(spin)
     guards: list[tuple[str, str]] = []
     target = loop.header
     while True:
@@ -36,21 +41,35 @@ def gathering_points(facts: Facts, loop: Loop) -> Gathering | str:
         if not obstacles:
             return Gathering(tuple(reversed(guards)))
         chain = facts.dominators.chain(target)
-        nearest = next((label for label in chain if label in obstacles), None)
-        if nearest is None or nearest == target or not _is_guarded(facts, nearest):
+        guard = next((label for label in chain if label in obstacles), None)
+        if guard is not None and not _towards(facts, guard, target):
+            guard = _controller(facts, target)
+        if guard is None or guard == target or not _is_guarded(facts, guard):
             return _reason(facts, obstacles)
-        towards = [
-            successor
-            for successor in facts.graph.successors(nearest)
-            if target in facts.post_dominators.chain(successor)
-        ]
-        if len(towards) != 1 or _enters_elsewhere(facts, nearest, towards[0], target):
+        towards = _towards(facts, guard, target)
+        if len(towards) != 1 or _enters_elsewhere(facts, guard, towards[0], target):
             return _reason(facts, obstacles)
-        between = _reachable_in_this_round(facts, nearest, towards[0]) & obstacles
+        between = _reachable_in_this_round(facts, guard, towards[0]) & obstacles
         if between:
             return _reason(facts, between)
-        guards.append((nearest, towards[0]))
-        target = nearest
+        guards.append((guard, towards[0]))
+        target = guard
+
+
+def _towards(facts: Facts, guard: str, target: str) -> list[str]:
+    """The ways from a branch on which all lanes come to ``target``."""
+    return [
+        successor
+        for successor in facts.graph.successors(guard)
+        if target in facts.post_dominators.chain(successor)
+    ]
+
+
+def _controller(facts: Facts, target: str) -> str | None:
+    """The nearest branch before ``target`` that decides whether lanes come to it."""
+    before = facts.dominators.chain(target)[1:]
+    passed = facts.post_dominators
+    return next((label for label in before if not passed.dominates(target, label)), None)
 
 
 def _is_guarded(facts: Facts, label: str) -> bool:
@@ -81,6 +100,47 @@ def _reason(facts: Facts, obstacles: set[str]) -> str:
     return (
         "some lanes may pass by the annotated loop and wait at a barrier, or go round an outer "
         f"loop, while the others are in it{at}"
+    )
+
+
+def _spin_before(facts: Facts, loop: Loop) -> Spin | None:
+    """Where lanes that are not through may wait for one that waits for them before the loop.
+
+    Where all lanes meet in between, as the author has them do, nobody waits longer than he did.
+    """
+    meetings = {label for label in facts.graph if label != EXIT and _all_meet(facts, label)}
+    if loop.header in meetings:
+        return None
+    for spin in facts.spins:
+        if spin.blocks.isdisjoint(loop.blocks):
+            stops = meetings - spin.blocks
+            if loop.header in reachable(facts.graph.successors, spin.blocks, stops=stops):
+                return spin
+    return None
+
+
+def _spins_reason(spin: Spin) -> str:
+    return (
+        "lanes may wait for one another before the annotated loop, where those that are through "
+        f"would now wait for all (PTX line {spin.poll.span.line}: {spin.poll}); "
+        "put __syncwarp() or __syncthreads() between"
+    )
+
+
+def _all_meet(facts: Facts, label: str) -> bool:
+    """Whether all lanes of the warp wait for one another in a block."""
+    return any(
+        instruction.guard is None
+        and (
+            (instruction.effects & Effect.BARRIER and "arrive" not in instruction.modifiers)
+            or (
+                instruction.effects & Effect.COLLECTIVE
+                and "sync" in instruction.modifiers
+                and isinstance(instruction.operands[-1], Immediate)
+                and instruction.operands[-1].integer in (-1, 0xFFFFFFFF)
+            )
+        )
+        for instruction in facts.blocks[label].instructions
     )
 
 
@@ -133,6 +193,8 @@ def _waits(facts: Facts, label: str) -> bool:
     """Whether lanes may wait here for others: also in another annotated loop, once collected."""
     waits = Effect.BARRIER | Effect.COLLECTIVE
     block = facts.blocks[label]
+    if any(label in spin.blocks for spin in facts.spins):
+        return True
     return any(marker.kind == "for" for marker in block.markers) or any(
         instruction.effects & waits or facts.callees.waits(instruction)
         for instruction in block.instructions

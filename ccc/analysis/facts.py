@@ -21,6 +21,7 @@ from ccc.analysis.dominators import (
 )
 from ccc.analysis.liveness import Liveness
 from ccc.analysis.local_memory import LocalMemory
+from ccc.analysis.spinning import Spin, find_spins
 from ccc.ir.nodes import Block, Function, Instruction
 
 
@@ -109,3 +110,8 @@ class Facts:
     def local(self) -> LocalMemory:
         """Who uses which bytes of local memory."""
         return LocalMemory(self)
+
+    @cached_property
+    def spins(self) -> list[Spin]:
+        """Where lanes may wait for what other lanes do."""
+        return find_spins(self)
