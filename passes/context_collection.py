@@ -50,13 +50,14 @@ lanes take the path.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths import AnnotatedLoop, Path
 from ccc.analysis.regions import find_paths
+from ccc.analysis.simultaneous import Entrance, may_be_in_both
 from ccc.ir.nodes import Function, Instruction
 from ccc.passes.collection_row import Row
 from ccc.passes.context_stack import known_block_size, reserve_stack
@@ -91,25 +92,42 @@ class ContextCollection(Pass):
         """Collect what can be collected, outer loops first."""
         _refuse_nested_loops(kernel)
         bases: list[Instruction] = []
-        share = 0
+        placed: dict[Entrance, int] = {}
         known: list[PathRecord] = []
         while chosen := _collectable(kernel, known):
             loop = _outermost(chosen)
             mine = [record for record in chosen if record.path.loop is loop]
             mine = _in_turn(mine, None)
-            layout = lay_out(kernel, loop, mine, self.discipline)
+            start = _free_from(loop, placed, kernel.facts)
+            layout = lay_out(kernel, loop, mine, self.discipline, start)
             if layout is None:
                 known = _outside_refused(chosen)
                 continue
             known = _apart_from(loop, chosen, kernel.facts)
             collector = MultiPath if layout.discipline == "cases" else Row
-            bases.append(collector(kernel, loop, layout).run())
-            share = max(share, layout.share)
+            one = collector(kernel, loop, layout)
+            assert loop.gathering is not None
+            entrance = Entrance.of(loop.loop.header, loop.gathering, kernel.facts)
+            bases.append(one.run())
+            placed[replace(entrance, label=one.enter.label)] = layout.share
             kernel.changed()
         if bases:
+            share = max(placed.values())
             block = known_block_size(kernel.function, kernel.max_block)
             reserve_stack(kernel.function, share, -(-block // WARP_SIZE), bases)
             _promise_block_size(kernel.function, block, kernel.max_block)
+
+
+def _free_from(loop: AnnotatedLoop, placed: Mapping[Entrance, int], facts: Facts) -> int:
+    """The first byte of a warp's share that no loop uses in which lanes may be at the same time."""
+    assert loop.gathering is not None
+    mine = Entrance.of(loop.loop.header, loop.gathering, facts)
+    ends = (
+        end
+        for other, end in placed.items()
+        if may_be_in_both(mine, other, [mine, *placed], facts.graph)
+    )
+    return max(ends, default=0)
 
 
 def _refuse_nested_loops(kernel: Kernel) -> None:

@@ -1,7 +1,9 @@
 """Who gets which registers, and which part of a warp's share of shared memory.
 
-No pass; context collection uses it. In the share the slots of reductions come first, then the tops
-of the stacks where the discipline keeps them in memory, then a stack for each path.
+No pass; context collection uses it. Loops that lanes of one warp may be in at the same time get
+parts of their own, the others use the same one over again. In it the slots of reductions come
+first, then the tops of the stacks where the discipline keeps them in memory, then a stack for each
+path.
 """
 
 from __future__ import annotations
@@ -65,11 +67,12 @@ class Layout:
     @property
     def share(self) -> int:
         """The bytes of a warp; something even for tasks without a context, to have an address."""
-        return max(plan.stack.offset + plan.stack.bytes for plan in self.plans) or TOP_BYTES
+        end = max(plan.stack.offset + plan.stack.bytes for plan in self.plans) or TOP_BYTES
+        return -(-end // ALIGNMENT) * ALIGNMENT
 
 
 def lay_out(
-    kernel: Kernel, loop: AnnotatedLoop, records: Sequence[PathRecord], wanted: str
+    kernel: Kernel, loop: AnnotatedLoop, records: Sequence[PathRecord], wanted: str, start: int
 ) -> Layout | None:
     """Choose a discipline, and give each path its room.
 
@@ -81,6 +84,7 @@ def lay_out(
         loop: the loop that all the paths lie in.
         records: its paths, in the order in which they are served.
         wanted: a discipline, or ``auto``: the first that can be used and fits.
+        start: the first byte of a warp's share that is free for the loop.
 
     Returns:
         None where something does not fit: the reason is then in its record.
@@ -94,7 +98,7 @@ def lay_out(
     chosen = [wanted] if wanted in possible else possible
     if wanted == "auto" and len(paths) < MANY:
         chosen = [discipline for discipline in possible if discipline != "cases"]
-    layouts = [_layout(kernel.function, loop, records, discipline) for discipline in chosen]
+    layouts = [_layout(kernel.function, loop, records, kind, start) for kind in chosen]
     room = _room(kernel)
     fitting = next((layout for layout in layouts if layout.share <= room), None)
     if fitting is None:
@@ -113,11 +117,15 @@ def exclude_one_another(paths: Sequence[Path]) -> bool:
 
 
 def _layout(
-    function: Function, loop: AnnotatedLoop, records: Sequence[PathRecord], discipline: str
+    function: Function,
+    loop: AnnotatedLoop,
+    records: Sequence[PathRecord],
+    discipline: str,
+    start: int,
 ) -> Layout:
     updated = {a for record in records for a in record.path.accumulators}
-    slots = place_slots(tuple(a for a in loop.accumulators if a in updated))
-    tops = offset = sum(one.bytes for one in slots)
+    slots = place_slots(tuple(a for a in loop.accumulators if a in updated), start)
+    tops = offset = start + sum(one.bytes for one in slots)
     together = discipline == "cases"
     pools = _pools(function, records, together)
     overflow = None

@@ -135,9 +135,9 @@ class Slots:
         return emit.define(f"xor.b{bits}", f"b{bits}", value, mask)
 
 
-def place_slots(accumulators: tuple[Accumulator, ...]) -> tuple[Slots, ...]:
-    """Room for the accumulators of a loop, from the beginning of the warp's share."""
+def place_slots(accumulators: tuple[Accumulator, ...], start: int) -> tuple[Slots, ...]:
+    """Room for the accumulators of a loop, from byte ``start`` of the warp's share on."""
     slots: list[Slots] = []
     for accumulator in accumulators:
-        slots.append(Slots(accumulator, sum(other.bytes for other in slots)))
+        slots.append(Slots(accumulator, start + sum(other.bytes for other in slots)))
     return tuple(slots)

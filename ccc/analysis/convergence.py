@@ -33,7 +33,7 @@ def gathering_points(facts: Facts, loop: Loop) -> Gathering | str:
     """Where to count the members of a loop, or the reason why that cannot be done."""
     spin = _spin_before(facts, loop)
     if spin is not None:
-        return _spins_reason(spin)
+        return _reason(facts, set(), spin)
     guards: list[tuple[str, str]] = []
     target = loop.header
     while True:
@@ -94,7 +94,13 @@ def _enters_elsewhere(facts: Facts, guard: str, towards: str, target: str) -> bo
     return target in reachable(facts.graph.successors, others, stops=[guard])
 
 
-def _reason(facts: Facts, obstacles: set[str]) -> str:
+def _reason(facts: Facts, obstacles: set[str], spin: Spin | None = None) -> str:
+    if spin is not None:
+        return (
+            "lanes may wait for one another before the annotated loop, where those that are "
+            f"through would now wait for all (PTX line {spin.poll.span.line}: {spin.poll}); "
+            "put __syncwarp() or __syncthreads() between"
+        )
     branches = [facts.blocks[label].terminator for label in sorted(obstacles)]
     at = next((f" (PTX line {b.span.line}: {b})" for b in branches if b), "")
     return (
@@ -117,14 +123,6 @@ def _spin_before(facts: Facts, loop: Loop) -> Spin | None:
             if loop.header in reachable(facts.graph.successors, spin.blocks, stops=stops):
                 return spin
     return None
-
-
-def _spins_reason(spin: Spin) -> str:
-    return (
-        "lanes may wait for one another before the annotated loop, where those that are through "
-        f"would now wait for all (PTX line {spin.poll.span.line}: {spin.poll}); "
-        "put __syncwarp() or __syncthreads() between"
-    )
 
 
 def _all_meet(facts: Facts, label: str) -> bool:

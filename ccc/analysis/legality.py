@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ccc.analysis.callees import callee
-from ccc.analysis.cfg import EXIT
+from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.convergence import gathering_points
 from ccc.analysis.divergence import is_broadcast
 from ccc.analysis.facts import Facts
@@ -11,6 +13,7 @@ from ccc.analysis.memory import conflict
 from ccc.analysis.paths import AnnotatedLoop, Path, Refused, at, instructions_of
 from ccc.analysis.reductions import place_at
 from ccc.analysis.same_place import SamePlaces
+from ccc.analysis.spinning import roots
 from ccc.ir.nodes import Instruction
 from ccc.ptx.opcodes import Effect
 
@@ -126,6 +129,42 @@ def check_order(path: Path, facts: Facts) -> None:
             raise Refused(
                 f"it may access the same memory as {what}, which would no longer wait for it"
             )
+
+
+def check_waiting(path: Path, facts: Facts) -> None:
+    """That no lane waits in an iteration for what the task of another will do.
+
+    A lane that has entered a critical section before the path would leave it when its task is done;
+    and for that, those that wait for it would have to come to the end of their iterations.
+
+    Raises:
+        Refused: with the reason.
+    """
+    assert path.loop is not None
+    loop = path.loop.loop
+
+    def step(label: str) -> Iterable[str]:
+        return (s for s in facts.graph.successors(label) if s != loop.header)
+
+    later = loop.blocks & reachable(step, [path.entry])
+    for spin in facts.spins:
+        if not spin.blocks < loop.blocks or spin.blocks <= path.blocks:
+            continue
+        polled = roots(spin.poll, facts)
+        for instruction in instructions_of(later, facts):
+            if path.entry in reachable(step, spin.blocks) and _may_end(instruction, polled, facts):
+                raise Refused(
+                    f"lanes may wait before the path{at(spin.poll)} for what is done in it or "
+                    f"after it{at(instruction)}; leave the critical section before the branch"
+                )
+
+
+def _may_end(instruction: Instruction, polled: frozenset[str] | None, facts: Facts) -> bool:
+    """Whether an instruction may write what lanes look at that wait."""
+    if not instruction.effects & Effect.WRITE or instruction.space in ("local", "param"):
+        return False
+    written = roots(instruction, facts)
+    return polled is None or written is None or not polled.isdisjoint(written)
 
 
 def check_independence(path: Path, facts: Facts) -> None:

@@ -12,7 +12,13 @@ from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.continuation import choose_continuation, find_context
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.legality import check_independence, check_instructions, check_loop, check_order
+from ccc.analysis.legality import (
+    check_independence,
+    check_instructions,
+    check_loop,
+    check_order,
+    check_waiting,
+)
 from ccc.analysis.own_memory import check_own_memory
 from ccc.analysis.paths import AnnotatedLoop, Path, Refused, at
 from ccc.analysis.reductions import find_accumulators
@@ -145,6 +151,7 @@ def _examine(path: Path, facts: Facts, loops: list[AnnotatedLoop], paths: list[P
     if path.continuation:
         check_order(path, facts)  # of what goes with the task, too
     check_own_memory(path, paths, facts)
+    check_waiting(path, facts)
     check_independence(path, facts)
     find_context(path, facts)
 

@@ -4,12 +4,12 @@
             setp.lt.u32 %p1, %r1, 31;
             @%p1 bra WAIT;
 
-From sm_70 on lanes of one warp may wait for one another so, since each goes on by itself. Members of
-an annotated loop wait for each other as well, and whoever waits for a lane that waits for him stands
-still for ever. A loop is taken to spin if a place in memory that stays the same over its trips is
-*polled* and decides where control goes, and no counter ends the loop in any case. An atomic that
-itself moves on what it reads, such as a ticket's ``atomicAdd(&next, 1)`` or the retry of a
-compare-and-swap with the value that was found, polls nothing.
+From sm_70 on lanes of one warp may wait for one another so, since each goes on by itself. Members
+of an annotated loop wait for each other as well, and whoever waits for a lane that waits for him
+stands still for ever. A loop is taken to spin if a place in memory that stays the same over its
+trips is *polled* and decides where control goes, and no counter ends the loop in any case. An
+atomic that itself moves on what it reads, such as a ticket's ``atomicAdd(&next, 1)`` or the retry
+of a compare-and-swap with the value that was found, polls nothing.
 """
 
 from __future__ import annotations
@@ -91,8 +91,9 @@ class _Slices:
         self.makers: dict[Register | str, list[Instruction]] = {}
         for label in sorted(loop.blocks):
             for instruction in facts.blocks[label].instructions:
-                for made in (*instruction.defined(), *_results(instruction)):
-                    self.makers.setdefault(made, []).append(instruction)
+                made: list[Register | str] = [*instruction.defined(), *_results(instruction)]
+                for one in made:
+                    self.makers.setdefault(one, []).append(instruction)
 
     def of(self, label: str) -> set[Instruction]:
         """What decides the branch at the end of a block."""
@@ -134,13 +135,18 @@ def _counts(made: Iterable[Instruction]) -> bool:
 def _polls(body: Iterable[Instruction], loop: Loop, facts: Facts) -> list[Instruction]:
     """What looks at the same place in each trip, and changes nothing by itself."""
     whole = [i for label in loop.blocks for i in facts.blocks[label].instructions]
-    written = {register for instruction in whole for register in instruction.defined()}
+    written = {r for i in whole if not _is_constant(i) for r in i.defined()}
     rereads = any(i.effects & (Effect.FENCE | Effect.OPAQUE) for i in whole)
     return [
         i
         for i in body
         if (_polls_if(i, written, rereads) if i.name != "call" else _callee_polls(i, facts))
     ]
+
+
+def _is_constant(instruction: Instruction) -> bool:
+    """Whether it sets a register to a literal, so that it may as well stand before the loop."""
+    return instruction.name == "mov" and isinstance(instruction.operands[1], Immediate)
 
 
 def _callee_polls(call: Instruction, facts: Facts) -> bool:
