@@ -1,0 +1,219 @@
+"""Local memory, byte by byte: where addresses point to, what is filled, what waits for whom."""
+
+from __future__ import annotations
+
+import pytest
+
+from ccc.analysis.callees import Callees
+from ccc.analysis.facts import Facts
+from ccc.analysis.simultaneous import Entrance, may_be_in_both
+from ccc.ir.nodes import Function
+from ccc.parse import parse_function, parse_module
+
+HEAD = ".version 9.0\n.target sm_90\n.address_size 64\n"
+FRAME = """\
+    .local .align 16 .b8 __local_depot0[48];
+    .reg .b64 %SP;
+    .reg .b64 %SPL;
+    .reg .pred %p<4>;
+    .reg .b32 %r<9>;
+    .reg .b64 %rd<9>;
+    mov.u64 %SPL, __local_depot0;
+    cvta.local.u64 %SP, %SPL;
+    add.u64 %rd1, %SPL, 0;
+    add.u64 %rd2, %SPL, 32;
+    ld.param.u64 %rd3, [p];
+"""
+
+
+def functions(body: str, others: str = "") -> dict[str, Function]:
+    text = f"{HEAD}{others}\n.visible .entry k(.param .u64 p) {{\n{FRAME}{body}\n    ret;\n}}\n"
+    return {piece.name: parse_function(piece) for piece in parse_module(text, "k.ptx").functions}
+
+
+def facts_of(body: str, others: str = "") -> Facts:
+    known = functions(body, others)
+    return Facts(known["k"], Callees(known.get))
+
+
+def used(body: str, others: str = "") -> tuple[int, int, int]:
+    """What the last instruction before ``ret`` reads, writes, and surely fills."""
+    facts = facts_of(body, others)
+    last = [i for i in facts.function.instructions if i.name != "ret"][-1]
+    use = facts.local.use(last)
+    return use.reads, use.writes, use.fills
+
+
+def bytes_of(first: int, count: int) -> int:
+    return ((1 << count) - 1) << first
+
+
+@pytest.mark.parametrize(
+    ("instruction", "reads", "writes", "fills"),
+    [
+        ("st.local.u32 [%rd1+4], %r1;", 0, bytes_of(4, 4), bytes_of(4, 4)),
+        ("st.local.v4.u32 [%rd2], {%r1, %r1, %r1, %r1};", 0, bytes_of(32, 16), bytes_of(32, 16)),
+        ("@%p1 st.local.u32 [%rd2], %r1;", 0, bytes_of(32, 4), 0),
+        ("add.s64 %rd4, %rd2, %rd3; ld.local.u32 %r1, [%rd4];", bytes_of(32, 16), 0, 0),
+        ("ld.local.u32 %r1, [%rd3];", bytes_of(0, 48), 0, 0),
+        ("ld.u32 %r1, [%rd3];", 0, 0, 0),
+        ("ld.u32 %r1, [%SP+36];", bytes_of(36, 4), 0, 0),
+        ("ld.local.u32 %r1, [__local_depot0+8];", bytes_of(8, 4), 0, 0),
+        ("or.b64 %rd4, %rd2, 8; ld.local.u32 %r1, [%rd4];", bytes_of(32, 16), 0, 0),
+        ("sub.s64 %rd4, %rd2, 4; st.local.u32 [%rd4], %r1;", 0, bytes_of(28, 4), bytes_of(28, 4)),
+        (
+            "selp.b64 %rd4, %rd1, %rd2, %p1; st.local.u32 [%rd4], %r1;",
+            0,
+            bytes_of(0, 48),
+            0,
+        ),
+        (
+            "add.u64 %rd4, %SP, 32; st.global.u64 [%rd3], %rd4; ld.global.u64 %rd5, [%rd3];"
+            " st.u32 [%rd5], %r1;",
+            0,
+            bytes_of(32, 16),
+            0,
+        ),
+    ],
+)
+def test_bytes_of_an_access(instruction: str, reads: int, writes: int, fills: int) -> None:
+    assert used(instruction) == (reads, writes, fills)
+
+
+CALL = """
+    add.u64 %rd4, %SP, 32;
+    .param .b64 a;
+    st.param.b64 [a], %rd4;
+    call.uni f, (a);
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "reads", "writes"),
+    [
+        ("ld.u32 %r1, [%rd1];", True, False),
+        ("st.u32 [%rd1+4], 1;", False, True),
+        ("cvta.to.local.u64 %rd2, %rd1; ld.local.u32 %r1, [%rd2+8];", True, False),
+        ("st.global.u64 [%rd2], %rd1;", True, True),
+        ("mov.u64 %rd2, 0;", False, False),
+    ],
+)  # fmt: skip
+def test_what_a_function_does_with_an_address(body: str, reads: bool, writes: bool) -> None:
+    callee = (
+        ".func f(.param .b64 q) {\n.reg .b32 %r<3>;\n.reg .b64 %rd<4>;\n"
+        f"ld.param.u64 %rd1, [q];\n{body}\nret;\n}}\n"
+    )
+    found = used(CALL, callee)
+    assert (bool(found[0]), bool(found[1])) == (reads, writes)
+    assert found[0] in (0, bytes_of(32, 16))
+
+
+def test_a_function_that_is_not_there_may_do_anything() -> None:
+    unknown = ".extern .func f(.param .b64 q);\n"
+    assert used(CALL, unknown) == (bytes_of(32, 16), bytes_of(32, 16), 0)
+
+
+def loop(count: int, step: int = 4) -> str:
+    return f"""
+    mov.u32 %r1, 0;
+    mov.u64 %rd4, %rd1;
+FILL:
+    st.local.u32 [%rd4], %r1;
+    add.s64 %rd4, %rd4, {step};
+    add.s32 %r1, %r1, 1;
+    setp.ne.s32 %p1, %r1, {count};
+    @%p1 bra FILL;
+AFTER:
+    ld.local.u32 %r2, [%rd1+4];
+"""
+
+
+@pytest.mark.parametrize(("count", "step", "left"), [(8, 4, 0), (1, 4, 4), (4, 8, 4), (2, 2, 2)])
+def test_a_loop_that_fills_an_array(count: int, step: int, left: int) -> None:
+    facts = facts_of(loop(count, step))
+    labels = set(facts.blocks)
+    assert facts.local.exposed(labels, facts.entry).bit_count() == left
+
+
+def test_constants() -> None:
+    facts = facts_of("""
+    st.local.v2.u32 [%rd1], {7, 8};
+    mov.u32 %r1, 9;
+    st.local.u32 [%rd1+8], %r1;
+    st.local.u32 [%rd1+12], %r2;
+    st.local.u32 [%rd1+16], 1;
+    st.local.u32 [%rd1+16], 2;
+    st.local.u32 [%rd1+20], 3;
+    st.local.u16 [%rd1+22], 3;
+""")
+    assert facts.local.constants == bytes_of(0, 12) | bytes_of(20, 2)
+
+
+SPIN = """
+WAIT:
+    {poll}
+    setp.ne.s32 %p1, %r1, 0;
+    @%p1 bra WAIT;
+"""
+
+
+@pytest.mark.parametrize(
+    ("poll", "spins"),
+    [
+        ("ld.volatile.global.u32 %r1, [%rd3];", True),
+        ("ld.acquire.gpu.global.u32 %r1, [%rd3];", True),
+        ("ld.global.u32 %r1, [%rd3];", False),
+        ("ld.global.u32 %r1, [%rd3]; membar.gl;", True),
+        ("atom.global.cas.b32 %r1, [%rd3], 0, 1;", True),
+        ("mov.u32 %r2, 0; atom.global.cas.b32 %r1, [%rd3], %r2, 1;", True),
+        ("mov.b32 %r2, %r1; atom.global.cas.b32 %r1, [%rd3], %r2, 1;", False),
+        ("atom.global.exch.b32 %r1, [%rd3], 1;", True),
+        ("atom.global.add.u32 %r1, [%rd3], 0;", True),
+        ("atom.global.add.u32 %r1, [%rd3], 1;", False),
+        ("atom.global.or.b32 %r1, [%rd3], 0;", True),
+        ("add.s64 %rd3, %rd3, 4; ld.volatile.global.u32 %r1, [%rd3];", False),
+        ("ld.volatile.global.u32 %r2, [%rd3]; add.s32 %r1, %r1, -1;", False),
+    ],
+)
+def test_loops_that_spin(poll: str, spins: bool) -> None:
+    assert bool(facts_of(SPIN.format(poll=poll)).spins) == spins
+
+
+GUARDS = """
+    @%p1 bra ODD;
+EVEN: @%p2 bra L1;
+    bra L2;
+ODD: @%p3 bra L3;
+    bra END;
+L1: bra L2;
+L2: bra END;
+L3: bra END;
+END: bra NEXT;
+NEXT:
+"""
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "both"),
+    [
+        (("L1", ()), ("L2", ()), False),  # all lanes come to both
+        (("L1", (("E", False),)), ("L3", (("E", True),)), True),  # in the arms of one branch
+        (("L1", (("E", False), ("EVEN", True))), ("L2", (("E", False),)), False),  # one after other
+        (("L1", (("E", False), ("EVEN", True))), ("L3", (("E", True), ("ODD", True))), True),
+        (("L3", (("E", True),)), ("NEXT", ()), False),
+    ],
+)
+def test_loops_at_the_same_time(
+    one: tuple[str, tuple[tuple[str, bool], ...]],
+    other: tuple[str, tuple[tuple[str, bool], ...]],
+    both: bool,
+) -> None:
+    facts = facts_of(GUARDS)
+
+    def entrance(label: str, guards: tuple[tuple[str, bool], ...]) -> Entrance:
+        named = {"E": facts.entry}
+        return Entrance(label, tuple((named.get(guard, guard), way) for guard, way in guards))
+
+    loops = [entrance(*one), entrance(*other)]
+    for first, second in (loops, loops[::-1]):
+        assert may_be_in_both(first, second, loops, facts.graph) is both
