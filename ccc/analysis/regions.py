@@ -12,7 +12,13 @@ from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.continuation import choose_continuation, find_context
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.legality import check_independence, check_instructions, check_loop, check_order
+from ccc.analysis.legality import (
+    check_independence,
+    check_instructions,
+    check_loop,
+    check_meetings,
+    check_order,
+)
 from ccc.analysis.paths import AnnotatedLoop, Path, Refused, at
 from ccc.analysis.reductions import find_accumulators
 from ccc.analysis.tail_calls import tail_calls
@@ -141,6 +147,7 @@ def _examine(path: Path, facts: Facts, loops: list[AnnotatedLoop], paths: list[P
     others = (_extent(other, facts) for other in paths if other.entry in path.blocks | path.rest)
     inner = (blocks for blocks in others if path.entry not in blocks)
     choose_continuation(path, frozenset().union(*inner), facts)
+    check_meetings(path, facts)
     if path.continuation:
         check_order(path, facts)  # of what goes with the task, too
     check_independence(path, facts)
