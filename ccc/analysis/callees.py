@@ -15,8 +15,8 @@ SYSTEM_CALLS = {
     "malloc": "takes memory from a heap that all threads share",
     "free": "gives it back",
 }
-"""What the driver provides to kernels (CUDA C++ Programming Guide, 10.33 to 10.35), and why another
-lane may do it at another time: none of them waits for others, ends the thread, or asks who calls."""
+"""What the driver provides to kernels (CUDA C++ Programming Guide), and what it does. Another lane
+may do it, and later: none of them waits for others, or asks which thread calls."""
 
 
 def callee(call: Instruction) -> str:

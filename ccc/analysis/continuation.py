@@ -78,7 +78,7 @@ def choose_continuation(path: Path, inner: frozenset[str], facts: Facts) -> None
             ),
             *instructions_of(path.region & inner, facts),
         ],
-        lambda sink: facts.liveness.live_in(sink) & mine, decide_sinks=bool(mine),
+        lambda sink: facts.liveness.live_in(sink) & mine, decide_sinks=_places_differ(path, facts),
     )  # fmt: skip
     if path.gives_away:  # else the lane is through when it has given the task away
         path.owner = slice_region(
@@ -96,6 +96,12 @@ def _check_places(path: Path, facts: Facts) -> None:
     for accumulator in path.accumulators:
         for label in (path.entry, *sorted(sinks)):
             place_at(accumulator, label, facts)
+
+
+def _places_differ(path: Path, facts: Facts) -> bool:
+    """Whether it matters to a task's accumulators which way the iteration would have ended."""
+    sinks = Region(path.region, facts.graph).sinks
+    return len({tuple(place_at(a, s, facts) for a in path.accumulators) for s in sinks}) > 1
 
 
 def _check_owner(path: Path, facts: Facts, fetches: Collection[Instruction]) -> None:

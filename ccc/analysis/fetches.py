@@ -124,9 +124,7 @@ class _Names:
             return None
         return [s for s in sources if not isinstance(s, Register) or s.bits >= made.bits]
 
-    def _parameter(
-        self, source: Operand, target: Operand, made: Register
-    ) -> list[Operand] | None:
+    def _parameter(self, source: Operand, target: Operand, made: Register) -> list[Operand] | None:
         base = source.base if isinstance(source, Address) else None
         if not isinstance(base, Symbol) or base.name not in self.parameters:
             return None

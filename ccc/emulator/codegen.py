@@ -17,7 +17,17 @@ from ccc.emulator.operands import FindSymbol, Names, Writer
 from ccc.emulator.program import Call, Fork, Program, Table, called_name, is_set_apart
 from ccc.emulator.semantics import ACCESSES, operation_of
 from ccc.ir.nodes import Guard, Instruction
-from ccc.ir.operands import CARRY, Address, Arguments, Negated, Operand, Pair, Register, Symbol, Vector
+from ccc.ir.operands import (
+    CARRY,
+    Address,
+    Arguments,
+    Negated,
+    Operand,
+    Pair,
+    Register,
+    Symbol,
+    Vector,
+)
 from ccc.ptx.opcodes import Effect
 
 RunSegment: TypeAlias = Callable[[Any, Any, list[Array]], Any]

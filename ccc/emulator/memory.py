@@ -173,7 +173,8 @@ class Memory:
     def allocate(self, group: Group, source: int, target: int) -> None:
         """``malloc`` for each lane; its argument and its result have places in the frame."""
         local, arena = self.spaces["local"], self.spaces["global"]
-        assert isinstance(local, Local) and isinstance(arena, Arena)
+        assert isinstance(local, Local)
+        assert isinstance(arena, Arena)
         base = group.depth * self.frame_bytes
         local.grow(base + max(source, target) + 8)
         sizes = local.take(group.lanes, base + source, np.dtype(np.uint64))
