@@ -104,7 +104,10 @@ def check_instructions(path: Path, facts: Facts) -> None:
     for instruction in instructions_of(path.blocks, facts):
         effects = instruction.effects
         if effects & (Effect.EXIT | Effect.RETURN):
-            raise Refused(f"the path ends the thread{at(instruction)}")
+            raise Refused(
+                f"the path ends the thread{at(instruction)}; "
+                "decide before the branch whether to go on"
+            )
         if instruction.name in ("alloca", "stacksave", "stackrestore"):
             raise Refused(f"the path allocates on the thread's stack{at(instruction)}")
         if facts.callees.knows_its_lane(instruction):
