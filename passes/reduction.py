@@ -21,7 +21,8 @@ After, with one slot a lane:
     AFTER:  ...
 
 PTX has no atomic minimum or maximum of floating-point numbers: their slots hold integers in the
-same order.
+same order. Nor has it atomic operations of 16 bits: their slots have 32, of which the lower half
+counts.
 """
 
 from __future__ import annotations
@@ -55,7 +56,15 @@ class Slots:
     @property
     def bytes(self) -> int:
         """The size of all of them."""
-        return WARP_SIZE * self.accumulator.bytes
+        return WARP_SIZE * self._stored_bytes
+
+    @property
+    def _stored_bytes(self) -> int:
+        return max(self.accumulator.bytes, 4)
+
+    @property
+    def _is_narrow(self) -> bool:
+        return self.accumulator.bytes < self._stored_bytes
 
     @property
     def neutral(self) -> Immediate:
@@ -80,7 +89,8 @@ class Slots:
 
     @property
     def _stored_type(self) -> str:
-        return f"s{8 * self.accumulator.bytes}" if self._in_order else self.accumulator.type
+        kind = "s" if self._in_order else self.accumulator.type[0]
+        return f"{kind}{8 * self._stored_bytes}"
 
     def clear(self, emit: Emitter, base: Register) -> None:
         """Make the lane's own slot neutral."""
@@ -98,12 +108,14 @@ class Slots:
             kind = self.accumulator.type
             guard = Guard(emit.define(f"setp.num.{kind}", "pred", value, value))
             value = self._ordered(emit, self._bits(emit, value))
+        if self._is_narrow:
+            value = emit.define("cvt.u32.u16", "b32", value)
         name = f"red.shared.{self.accumulator.operation}.{self._stored_type}"
         emit.emit(name, address, value, guard=guard)
 
     def finish(self, emit: Emitter, base: Register, target: Register) -> None:
         """Combine the lane's own slot with its register."""
-        bits, operation = 8 * self.accumulator.bytes, self.accumulator.operation
+        bits, operation = 8 * self._stored_bytes, self.accumulator.operation
         own = emit.define("mov.u32", "b32", Special("%laneid"))
         value = emit.define(f"ld.shared.b{bits}", f"b{bits}", self._address(emit, base, own))
         kind = self.accumulator.type
@@ -112,6 +124,8 @@ class Slots:
             none = str(self._neutral_integer())
             touched = Guard(emit.define(f"setp.ne.s{bits}", "pred", value, Immediate(none)))
             value = self._ordered(emit, value)
+        if self._is_narrow:
+            value = emit.define("cvt.u16.u32", "b16", value)
         if kind[0] == "f":
             number = emit.function.registers.fresh(kind)
             emit.emit(f"mov.b{bits}", number, value)
@@ -119,7 +133,7 @@ class Slots:
         emit.emit(f"{operation}.{kind}", target, target, value, guard=touched)
 
     def _address(self, emit: Emitter, base: Register, lane: Register) -> Address:
-        size = self.accumulator.bytes
+        size = self._stored_bytes
         return Address(emit.define("mad.lo.s32", "b32", lane, size, base), self.offset)
 
     def _bits(self, emit: Emitter, value: Register) -> Register:

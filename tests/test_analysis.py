@@ -272,7 +272,8 @@ CALLS = """
 .func third() { .reg .b32 %r; mov.u32 %r, %tid.x; ret; }
 .func fourth() { call third, (); ret; }
 .func harmless() { .reg .b32 %r; mov.u32 %r, %ctaid.x; call harmless, (); ret; }
-.func outside() { call vprintf, (); ret; }
+.func outside() { call cuda_graph_launch, (); ret; }
+.func prints() { call vprintf, (); ret; }
 .func strange() { fabricated.u32; ret; }
 .func ends() { exit; }
 .func indirect() { .reg .b64 %r; mov.u64 %r, 0; call %r, (), proto; ret; }
@@ -288,6 +289,7 @@ CALLS = """
         ("fourth", False, True),
         ("harmless", False, False),
         ("outside", True, True),
+        ("prints", False, False),
         ("strange", True, True),
         ("ends", True, False),
         ("indirect", True, True),

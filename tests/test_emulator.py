@@ -227,14 +227,26 @@ def test_assertions_and_what_has_no_body() -> None:
     #include <assert.h>
     #include <stdio.h>
     extern "C" __global__ void checks(int* out) { assert(out[threadIdx.x] < 5); }
-    extern "C" __global__ void prints(int* out) { printf("%d", out[0]); }"""
+    extern "C" __global__ void prints(int* out) { out[threadIdx.x] += printf("%d", out[0]); }
+    extern "C" __global__ void allocates(int* out) {
+        int *own = (int *)malloc(8), *other = (int *)malloc(4);
+        own[0] = out[threadIdx.x];
+        own[1] = *other = threadIdx.x;
+        out[threadIdx.x] = own[0] + 10 * own[1];
+        free(own);
+    }"""
     module = cuda(source)
     data = np.arange(8, dtype=np.int32)
     module.get_function("checks")((1,), (5,), (data,))
     with pytest.raises(EmulatorError, match=r"assertion failed, thread \(5, 0, 0\)"):
         module.get_function("checks")((1,), (8,), (data,))
-    with pytest.raises(EmulatorError, match="vprintf has no body here, and is not emulated"):
-        module.get_function("prints")((1,), (8,), (data,))
+    module.get_function("prints")((1,), (8,), (data,))
+    assert data.tolist() == list(range(8))
+    module.get_function("allocates")((1,), (8,), (data,))
+    assert data.tolist() == [11 * number for number in range(8)]
+    unknown = Module(".version 8.0\n.target sm_90\n.entry k() { call elsewhere, (); ret; }")
+    with pytest.raises(EmulatorError, match="elsewhere has no body here, and is not emulated"):
+        unknown.get_function("k")((1,), (8,), ())
 
 
 def test_kernels_are_found_by_their_source_names() -> None:

@@ -10,6 +10,15 @@ from ccc.ir.operands import Arguments, Symbol
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import BLOCK, GRID
 
+SYSTEM_CALLS = {
+    "__assertfail": "stops the whole grid, or does not return",
+    "vprintf": "appends to a buffer that the host reads; the order of lines is open",
+    "malloc": "takes memory from a heap that all threads share",
+    "free": "gives it back",
+}
+"""What the driver provides to kernels (CUDA C++ Programming Guide), and what it does. Another lane
+may do it, and later: none of them waits for others, or asks which thread calls."""
+
 
 def callee(call: Instruction) -> str:
     """The name of the function that a ``call`` enters; empty if a register names it."""
@@ -81,10 +90,16 @@ class Callees:
         return known[name]
 
     def reachable(self, name: str) -> Iterator[Function | None]:
-        """That function and all it may call, itself or through others; None for an unknown one."""
+        """That function and all it may call, itself or through others; None for an unknown one.
+
+        What the driver provides is known, and has no body to look into.
+        """
         seen, worklist = {name}, [name]
         while worklist:
-            function = self.load(worklist.pop())
+            name = worklist.pop()
+            function = self.load(name)
+            if function is None and name in SYSTEM_CALLS:
+                continue
             yield function
             for instruction in function.instructions if function else ():
                 if instruction.effects & Effect.CALL and callee(instruction) not in seen:

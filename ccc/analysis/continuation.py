@@ -6,8 +6,11 @@ the path makes, that rest is the task's *continuation*.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from ccc.analysis.callees import callee
 from ccc.analysis.facts import Facts
+from ccc.analysis.fetches import find_fetches, has_side_effect
 from ccc.analysis.liveness import reads_and_writes
 from ccc.analysis.memory import conflict
 from ccc.analysis.own_memory import flows_out
@@ -39,7 +42,9 @@ def choose_continuation(path: Path, inner: frozenset[str], facts: Facts) -> None
     webs = frozenset[Register]().union(*(a.registers for a in path.loop.accumulators))
     defined = {r for i in instructions_of(path.blocks, facts) for r in i.defined()} - webs
     live = defined & facts.liveness.live_in(path.join) if path.join else defined
-    clash = conflict(instructions_of(path.blocks, facts), instructions_of(path.rest, facts))
+    fetches = find_fetches(path, facts, webs)
+    rest = [i for i in instructions_of(path.rest, facts) if i not in fetches]
+    clash = conflict(instructions_of(path.blocks, facts), rest)
     passed_on = flows_out(path, facts) & facts.local.reads(path.rest)
     path.continuation = bool(live) or clash or path.join is None or bool(passed_on)
     path.accumulators = touched(path.loop.accumulators, path.region, facts)
@@ -58,22 +63,27 @@ def choose_continuation(path: Path, inner: frozenset[str], facts: Facts) -> None
             f"{callee(call)}, which reads a register such as %tid.x; declare it __forceinline__"
         )
     region = Region(path.region, facts.graph)
+    reaching = facts.reaching_within(path.region)
     mine = frozenset[Register]().union(*(a.registers for a in path.accumulators))
     path.task = slice_region(
-        region, facts.blocks, facts.reaching,
+        region, facts.blocks, reaching,
         [
-            *(i for i in instructions_of(path.region, facts) if _has_side_effect(i)),
+            *(
+                i
+                for i in instructions_of(path.region, facts)
+                if has_side_effect(i) and i not in fetches
+            ),
             *instructions_of(path.region & inner, facts),
         ],
-        lambda sink: facts.liveness.live_in(sink) & mine, decide_sinks=bool(mine),
+        lambda sink: facts.liveness.live_in(sink) & mine, decide_sinks=_places_differ(path, facts),
     )  # fmt: skip
     if path.gives_away:  # else the lane is through when it has given the task away
         path.owner = slice_region(
-            region, facts.blocks, facts.reaching, [],
+            region, facts.blocks, reaching, [],
             lambda sink: facts.liveness.live_in(sink) - webs, decide_sinks=True,
         )  # fmt: skip
-        _check_owner(path, facts)
-    if not path.accumulators and not any(_has_side_effect(i) for i in path.task.instructions):
+        _check_owner(path, facts, fetches - path.task.instructions)
+    if not path.accumulators and not any(has_side_effect(i) for i in path.task.instructions):
         raise Refused("its lane computes all of it for the next iteration, so that nothing is left")
 
 
@@ -85,13 +95,13 @@ def _check_places(path: Path, facts: Facts) -> None:
             place_at(accumulator, label, facts)
 
 
-def _has_side_effect(instruction: Instruction) -> bool:
-    side = Effect.WRITE | Effect.FENCE | Effect.OPAQUE | Effect.CALL
-    # The parts of a call sequence belong to the call; results that nobody needs do no harm.
-    return bool(instruction.effects & side) or "param" in instruction.modifiers
+def _places_differ(path: Path, facts: Facts) -> bool:
+    """Whether it matters to a task's accumulators which way the iteration would have ended."""
+    sinks = Region(path.region, facts.graph).sinks
+    return len({tuple(place_at(a, s, facts) for a in path.accumulators) for s in sinks}) > 1
 
 
-def _check_owner(path: Path, facts: Facts) -> None:
+def _check_owner(path: Path, facts: Facts, fetches: Collection[Instruction]) -> None:
     """The lane that gives a task away must get its next iteration's values by itself, cheaply."""
     assert path.owner is not None
     needed = path.owner.instructions
@@ -105,7 +115,13 @@ def _check_owner(path: Path, facts: Facts) -> None:
             f"{at(culprit)}; {_reduction_hint(path)}"
         )
     in_rest = [i for i in instructions_of(path.rest, facts) if i in needed]
-    culprit = next((i for i in in_rest if _does_more(i, facts)), None)
+    culprit = next((i for i in in_rest if i not in fetches and _does_more(i, facts)), None)
+    if culprit is not None and culprit.name == "atom":
+        raise Refused(
+            "the next iteration needs what an atomic operation after the path gives, and the order "
+            f"of the two may matter{at(culprit)}; if it counts iterations, leave that counter to "
+            "it, and what it gives to the next iteration"
+        )
     if culprit is not None:
         raise Refused(
             "the next iteration needs a value that is read after the path and may depend on what "

@@ -8,7 +8,7 @@ iterations (temporal divergence).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -21,8 +21,8 @@ from ccc.analysis.dominators import Loop
 from ccc.analysis.joins import JoinFinder
 from ccc.analysis.liveness import Liveness
 from ccc.ir.nodes import Function, Instruction
-from ccc.ir.operands import Immediate, Register
-from ccc.ptx.opcodes import BROADCASTS, Effect
+from ccc.ir.operands import Immediate, Operand, Register
+from ccc.ptx.opcodes import ALL_LANES_MASKS, BROADCASTS, EXCHANGES, Effect
 from ccc.ptx.types import LANE, TIME
 
 
@@ -42,25 +42,58 @@ class _Step:
         return fact & ~self.defined
 
 
-def is_broadcast(instruction: Instruction) -> bool:
+Literals = Mapping[Register, int]
+"""Registers that hold one literal wherever they are read."""
+
+
+def find_literals(function: Function) -> Literals:
+    """The registers that one ``mov`` of an integer literal defines, and nothing else."""
+    found: dict[Register, int | None] = {}
+    for instruction in function.instructions:
+        for register in instruction.defined():
+            is_new = register not in found and instruction.name == "mov" and not instruction.guard
+            found[register] = _literal(instruction.operands[1], {}) if is_new else None
+    return {register: value for register, value in found.items() if value is not None}
+
+
+def _literal(operand: Operand, literals: Literals) -> int | None:
+    if isinstance(operand, Register):
+        return literals.get(operand)
+    return operand.integer if isinstance(operand, Immediate) else None
+
+
+def meets_all_lanes(instruction: Instruction, literals: Literals) -> bool:
+    """Whether all lanes of the warp meet in it to exchange values, and nothing but values."""
+    return (
+        instruction.name in EXCHANGES
+        and instruction.guard is None
+        and "sync" in instruction.modifiers
+        and _literal(instruction.operands[-1], literals) in ALL_LANES_MASKS
+    )
+
+
+def is_broadcast(instruction: Instruction, literals: Literals) -> bool:
     """Whether all lanes of the warp meet in it, and all get the same from it.
 
     That is a ``vote`` or ``redux`` over all lanes, or a ``shfl.idx`` from a certain one (PTX ISA
     section 9.7.9 and 9.7.13).
     """
     name, operands = instruction.name, instruction.operands
-    if instruction.guard or "sync" not in instruction.modifiers or name not in BROADCASTS:
+    if name not in BROADCASTS or not meets_all_lanes(instruction, literals):
         return False
     certain = operands[2:] if name == "shfl" else operands[-1:]
-    wanted = BROADCASTS[name]
+    values = [_literal(operand, literals) for operand in certain]
     return (name != "shfl" or "idx" in instruction.modifiers) and all(
-        isinstance(operand, Immediate) and (value is None or operand.integer in value)
-        for operand, value in zip(certain, wanted, strict=True)
+        value is not None and (wanted is None or value in wanted)
+        for value, wanted in zip(values, BROADCASTS[name], strict=True)
     )
 
 
 class Divergence:
-    """``divergent_branches`` are the blocks whose branch lanes may take differently."""
+    """``divergent_branches`` are the blocks whose branch lanes may take differently.
+
+    ``literals`` are the registers that hold a literal.
+    """
 
     def __init__(
         self, function: Function, graph: nx.DiGraph[str], loops: list[Loop], liveness: Liveness
@@ -69,6 +102,7 @@ class Divergence:
         self._graph = graph
         self._loops = loops
         self._liveness = liveness
+        self.literals = find_literals(function)
         self._parameters = {parameter.name for parameter in function.parameters}
         self._blocks = {block.label: block for block in function.blocks if block.label in graph}
         self._bits: dict[Register, int] = {}
@@ -126,7 +160,7 @@ class Divergence:
     def _step_of(self, instruction: Instruction) -> _Step:
         return _Step(
             self._is_source(instruction),
-            0 if is_broadcast(instruction) else self._mask(instruction.used()),
+            0 if is_broadcast(instruction, self.literals) else self._mask(instruction.used()),
             self._mask(instruction.defined()),
             instruction.is_terminator,
         )
@@ -136,7 +170,7 @@ class Divergence:
 
     def _is_source(self, instruction: Instruction) -> bool:
         """Whether the result may differ although all operands agree."""
-        if is_broadcast(instruction):
+        if is_broadcast(instruction, self.literals):
             return False
         if any(special.register.varies in (LANE, TIME) for special in instruction.specials()):
             return True

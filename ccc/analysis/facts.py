@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 
 import networkx as nx
@@ -23,6 +23,8 @@ from ccc.analysis.liveness import Liveness
 from ccc.analysis.local_memory import LocalMemory
 from ccc.analysis.spinning import Spin, find_spins
 from ccc.ir.nodes import Block, Function, Instruction
+
+_BEGIN = "<begin>"
 
 
 class Facts:
@@ -100,6 +102,13 @@ class Facts:
     def reaching(self) -> ReachingDefinitions:
         """Reaching definitions."""
         return ReachingDefinitions(self.function, self.graph)
+
+    def reaching_within(self, labels: Collection[str]) -> ReachingDefinitions:
+        """Reaching definitions inside some blocks, as far as control does not leave them."""
+        within: nx.DiGraph[str] = nx.DiGraph()
+        within.add_edges_from((_BEGIN, label) for label in labels)
+        within.add_edges_from(self.graph.subgraph(labels).edges)
+        return ReachingDefinitions(self.function, within)
 
     @cached_property
     def divergence(self) -> Divergence:

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from ccc.analysis.callees import callee
 from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.convergence import gathering_points
-from ccc.analysis.divergence import is_broadcast
+from ccc.analysis.divergence import meets_all_lanes
+from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.memory import conflict
 from ccc.analysis.paths import AnnotatedLoop, Path, Refused, at, instructions_of
@@ -26,9 +27,9 @@ def check_loop(annotated: AnnotatedLoop, facts: Facts) -> None:
     """
     if annotated.gathering is None and annotated.reason is None:
         try:
-            meeting = _meets_at_the_top(annotated, facts)
+            meetings = _meetings(annotated.loop, facts)
             for instruction in instructions_of(annotated.loop.blocks, facts):
-                if instruction not in meeting:
+                if instruction not in meetings:
                     _check_collective(instruction, annotated, facts)
             exits = annotated.loop.exits(facts.graph)
             if not exits:
@@ -48,15 +49,21 @@ def check_loop(annotated: AnnotatedLoop, facts: Facts) -> None:
         raise Refused(annotated.reason)
 
 
-def _meets_at_the_top(annotated: AnnotatedLoop, facts: Facts) -> set[Instruction]:
-    """The collectives of all lanes that each iteration begins with, if all lanes have as many.
+def _meetings(loop: Loop, facts: Facts) -> set[Instruction]:
+    """The collectives to which all lanes come in each iteration, whichever way they go through it.
 
-    Lanes give tasks away at the end of an iteration, and stay until they go on together.
+    Lanes give tasks away at the end of an iteration, where all meet before any of them begins the
+    next. So whoever comes to such a collective finds the lanes of its own iteration there: no
+    branch that lanes may take differently has parted them, neither now nor by leaving the loop.
     """
-    loop = annotated.loop
-    if facts.divergence.divergent_branches & {source for source, _ in loop.exits(facts.graph)}:
-        return set()
-    return {i for i in facts.blocks[loop.header].instructions if is_broadcast(i)}
+    parted: set[str] = set()
+    for branch in facts.divergence.divergent_branches & loop.blocks:
+        join = facts.post_dominators.immediate(branch) or EXIT
+        ways = facts.graph.successors(branch)
+        parted |= reachable(facts.graph.successors, ways, stops=[join]) - {join}
+    literals = facts.divergence.literals
+    together = instructions_of(loop.blocks - parted, facts)
+    return {i for i in together if meets_all_lanes(i, literals)}
 
 
 def _check_collective(instruction: Instruction, annotated: AnnotatedLoop, facts: Facts) -> None:
@@ -72,7 +79,8 @@ def _check_collective(instruction: Instruction, annotated: AnnotatedLoop, facts:
     if effects & Effect.COLLECTIVE:
         raise Refused(
             f"there is a warp-collective in the annotated loop{at(instruction)}; "
-            "move it out of the loop"
+            "move it out of the loop, or let all lanes come to it in every iteration, and end the "
+            "loop together"
         )
     if facts.callees.waits(instruction):
         raise Refused(
@@ -99,13 +107,30 @@ def check_instructions(path: Path, facts: Facts) -> None:
     for instruction in instructions_of(path.blocks, facts):
         effects = instruction.effects
         if effects & (Effect.EXIT | Effect.RETURN):
-            raise Refused(f"the path ends the thread{at(instruction)}")
+            raise Refused(
+                f"the path ends the thread{at(instruction)}; "
+                "decide before the branch whether to go on"
+            )
         if instruction.name in ("alloca", "stacksave", "stackrestore"):
             raise Refused(f"the path allocates on the thread's stack{at(instruction)}")
         if facts.callees.knows_its_lane(instruction):
             raise Refused(
                 f"the path calls {callee(instruction)}, which reads a register such as %tid.x; "
                 "declare it __forceinline__"
+            )
+
+
+def check_meetings(path: Path, facts: Facts) -> None:
+    """That no task holds a collective: the lanes that it means are elsewhere by then.
+
+    Raises:
+        Refused: with the reason.
+    """
+    for instruction in instructions_of(path.region, facts):
+        if instruction.effects & Effect.COLLECTIVE:
+            raise Refused(
+                f"a warp-collective would have to run with its tasks{at(instruction)}; "
+                "move it before the path, or to the top of the loop"
             )
 
 

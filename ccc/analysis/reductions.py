@@ -18,8 +18,10 @@ from ccc.ir.markers import Marker
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Operand, Register
 
-SIZES = (32, 64)
-TYPES = ("s32", "u32", "s64", "u64", "f32", "f64")
+SIZES = (16, 32, 64)
+TYPES = ("s16", "u16", "s32", "u32", "s64", "u64", "f32", "f64")
+NARROW = 16
+"""Of so many bits nvcc computes the minimum in wider registers."""
 _PLACES = {"add": (1, 2), "sub": (1,), "fma": (3,), "mad": (3,)}
 """Where an update of a sum may read the sum; other operations read it on either side."""
 
@@ -120,7 +122,8 @@ def _kind(operation: str, type_name: str, target: Operand) -> tuple[str, str] | 
         return None
     if operation == "add":
         return operation, type_name if type_name[0] == "f" else f"u{target.bits}"
-    return (operation, type_name) if operation in ("min", "max") else None
+    is_extreme = operation in ("min", "max") and target.bits > NARROW
+    return (operation, type_name) if is_extreme else None
 
 
 def place_at(accumulator: Accumulator, label: str, facts: Facts) -> Register | None:

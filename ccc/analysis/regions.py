@@ -16,6 +16,7 @@ from ccc.analysis.legality import (
     check_independence,
     check_instructions,
     check_loop,
+    check_meetings,
     check_order,
     check_waiting,
 )
@@ -26,7 +27,10 @@ from ccc.analysis.tail_calls import tail_calls
 from ccc.ir.markers import Marker
 
 ARMS = ("then", "else", "case")
+NO_LOOP = "no loop is left here; does it run more than once?"
 INNER_LOOPS = ("while", "variable", "recursion")
+
+LEAVES = "break, goto and return come too late there: decide before the branch whether to go on"
 
 
 def find_paths(facts: Facts, excluded: Collection[tuple[int, str, str]] = ()) -> list[Path]:
@@ -47,17 +51,23 @@ def find_paths(facts: Facts, excluded: Collection[tuple[int, str, str]] = ()) ->
                 _examine(path, facts, loops, found)
             except Refused as refusal:
                 path.reason = str(refusal)
-    return _without_first_calls(found)
+    return _without_first_turns(found)
 
 
-def _without_first_calls(paths: list[Path]) -> list[Path]:
-    """Without the copies of recursive functions before the loop that nvcc made of the rest."""
+def _without_first_turns(paths: list[Path]) -> list[Path]:
+    """Without the copies of recursive functions before the loop that nvcc made of the rest, and
+    without first turns that nvcc took out of a loop."""
     loops = {
         path.marker.identifier
         for path in paths
-        if path.marker.kind == "recursion" and path.reason is None
+        if path.marker.kind in INNER_LOOPS and path.reason is None
     }
-    return [path for path in paths if path.reason is None or path.marker.identifier not in loops]
+
+    def is_first(path: Path) -> bool:
+        unfit = path.reason is not None and path.marker.kind == "recursion"
+        return (unfit or path.reason == NO_LOOP) and path.marker.identifier in loops
+
+    return [path for path in paths if not is_first(path)]
 
 
 def _located(facts: Facts) -> list[Path]:
@@ -80,7 +90,7 @@ def _locate_loop(path: Path, facts: Facts) -> None:
     if facts.function.kind != "entry":
         return
     if loop is None or _is_stray(facts, loop, path.marker):
-        path.reason = "no loop is left here; does it run more than once?"
+        path.reason = NO_LOOP
     else:
         path.entry = loop.header
 
@@ -148,6 +158,7 @@ def _examine(path: Path, facts: Facts, loops: list[AnnotatedLoop], paths: list[P
     others = (_extent(other, facts) for other in paths if other.entry in path.blocks | path.rest)
     inner = (blocks for blocks in others if path.entry not in blocks)
     choose_continuation(path, frozenset().union(*inner), facts)
+    check_meetings(path, facts)
     if path.continuation:
         check_order(path, facts)  # of what goes with the task, too
     check_own_memory(path, paths, facts)
@@ -167,9 +178,9 @@ def _find_loops(path: Path, facts: Facts, loops: list[AnnotatedLoop], paths: lis
         around = [loop for loop in around if loop.header != path.entry]
     annotated = {loop.loop.header: loop for loop in loops}
     if not any(loop.header in annotated for loop in around):
-        branch = facts.dominators.immediate(path.entry)
+        branch = _branch_to(path.entry, facts)
         if any(branch in loop.loop.blocks for loop in loops):
-            raise Refused("the path jumps out of the annotated loop")
+            raise Refused(f"the path jumps out of the annotated loop; {LEAVES}")
         raise Refused("no annotated loop is left around it; does the loop run more than once?")
     collected = {o.entry: o.loop for o in paths if o.repeats and o.loop and o.reason is None}
     turn = around[0]
@@ -180,6 +191,14 @@ def _find_loops(path: Path, facts: Facts, loops: list[AnnotatedLoop], paths: lis
             "times; annotate the inner loop"
         )
     path.loop, path.turn = loop, turn
+
+
+def _branch_to(label: str, facts: Facts) -> str:
+    """The block whose branch leads to a block, over none but jumps."""
+    above = facts.dominators.immediate(label)
+    while above is not None and len(set(facts.graph.successors(above))) == 1:
+        label, above = above, facts.dominators.immediate(above)
+    return above or label
 
 
 def _parent_of(path: Path, paths: list[Path]) -> Path | None:
@@ -202,7 +221,8 @@ def _find_blocks(path: Path, facts: Facts) -> None:
     whole = path.parent is not None and path.parent.entry == path.entry
     if whole or path.entry == loop.header or all(latch in path.blocks for latch in loop.latches):
         raise Refused(
-            "no branch is left here: nvcc found its condition to be the same in every iteration"
+            "no branch is left here: nvcc found its condition to be the same in every iteration, "
+            "or all other ways leave the loop"
         )
     if not _is_divergent(path, facts):
         raise Refused("all lanes of a warp take the branch together, so there is nothing to fill")
@@ -214,12 +234,12 @@ def _find_blocks(path: Path, facts: Facts) -> None:
     }
     outside = targets - loop.blocks
     if EXIT in outside:
-        raise Refused("the path returns from the kernel")
+        raise Refused(f"the path returns from the kernel; {LEAVES}")
     if outside:
         around = (
             "the loop around it" if path.parent and path.parent.repeats else "the annotated loop"
         )
-        raise Refused(f"the path jumps out of {around}")
+        raise Refused(f"the path jumps out of {around}; {LEAVES}")
     if not targets:
         raise Refused("the path never comes back to the loop")
     path.join = next(iter(targets)) if len(targets) == 1 else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ccc.analysis.callees import callee
+from ccc.analysis.callees import SYSTEM_CALLS, callee
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths import Refused, at
 from ccc.ir.nodes import Function, Instruction
@@ -19,8 +19,6 @@ from ccc.ptx.opcodes import Effect
 
 Load = Callable[[str], Function | None]
 
-SYSTEM_CALLS = ("vprintf", "malloc", "free", "__assertfail")
-"""What the driver provides to kernels (CUDA C++ Programming Guide); it needs to know no block."""
 _BEYOND_THE_BLOCK = ("mapa", "getctarank", "clusterlaunchcontrol")
 _ON_THE_STACK = ("alloca", "stacksave", "stackrestore")
 

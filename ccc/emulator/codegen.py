@@ -14,10 +14,20 @@ from typing import Any, TypeAlias
 from ccc.emulator.forms import Array, Form, Operation
 from ccc.emulator.memory import Access
 from ccc.emulator.operands import FindSymbol, Names, Writer
-from ccc.emulator.program import Call, Fork, Program, Table, is_set_apart
+from ccc.emulator.program import Call, Fork, Program, Table, called_name, is_set_apart
 from ccc.emulator.semantics import ACCESSES, operation_of
 from ccc.ir.nodes import Guard, Instruction
-from ccc.ir.operands import CARRY, Address, Negated, Operand, Pair, Register, Symbol, Vector
+from ccc.ir.operands import (
+    CARRY,
+    Address,
+    Arguments,
+    Negated,
+    Operand,
+    Pair,
+    Register,
+    Symbol,
+    Vector,
+)
 from ccc.ptx.opcodes import Effect
 
 RunSegment: TypeAlias = Callable[[Any, Any, list[Array]], Any]
@@ -304,12 +314,25 @@ class _SegmentWriter(Writer):
     def call(self, instruction: Instruction) -> None:
         end = self.segment.end
         if not isinstance(end, Call):  # one of BUILT_IN
-            self.fail("assertion failed", instruction, "")
+            self.built_in(instruction)
             return
         formals = [variable.name for variable in end.callee.function.parameters]
         if len(end.arguments) != len(formals):
             raise self.refuse(f"the callee takes {len(formals)} arguments")
         self.copy_frames(end, formals, end.arguments, into_callee=True)
+
+    def built_in(self, call: Instruction) -> None:
+        """What the driver provides; memory that is given back is not used again."""
+        frame = self.segment.code.frame
+        lists = [operand for operand in call.operands if isinstance(operand, Arguments)]
+        places = [[frame[str(variable)] for variable in one.elements] for one in lists]
+        match called_name(call):
+            case "__assertfail":
+                self.fail("assertion failed", call, "")
+            case "vprintf":
+                self.emit(f"m.memory.print(g, {places[0][0]})")
+            case "malloc":
+                self.emit(f"m.memory.allocate(g, {places[1][0]}, {places[0][0]})")
 
     def fail(self, message: str, instruction: Instruction, guard: str) -> None:
         """Raise, if a lane executes it."""

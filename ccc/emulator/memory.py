@@ -170,6 +170,25 @@ class Memory:
         local.grow(base + max(source, target) + size)
         local.copy(group.lanes, base + source, base + target, size)
 
+    def allocate(self, group: Group, source: int, target: int) -> None:
+        """``malloc`` for each lane; its argument and its result have places in the frame."""
+        local, arena = self.spaces["local"], self.spaces["global"]
+        assert isinstance(local, Local)
+        assert isinstance(arena, Arena)
+        base = group.depth * self.frame_bytes
+        local.grow(base + max(source, target) + 8)
+        sizes = local.take(group.lanes, base + source, np.dtype(np.uint64))
+        addresses = np.array([arena.allocate(int(size)) for size in sizes], np.uint64)
+        local.put(group.lanes, base + target, addresses)
+
+    def print(self, group: Group, target: int) -> None:
+        """``vprintf`` for each lane: nothing is printed, and its result is 0."""
+        local = self.spaces["local"]
+        assert isinstance(local, Local)
+        base = group.depth * self.frame_bytes
+        local.grow(base + target + 4)
+        local.put(group.lanes, base + target, np.zeros(group.n, np.uint32))
+
     # Spaces --------------------------------------------------------------------------------------
 
     def _over(

@@ -135,7 +135,7 @@ class Program:
 FindFunction: TypeAlias = Callable[[str], "Function | None"]
 
 RECURSION_LIMIT = 1000
-BUILT_IN = ("__assertfail",)
+BUILT_IN = ("__assertfail", "vprintf", "malloc", "free")
 """Functions without a body that the emulator knows."""
 
 
@@ -179,7 +179,7 @@ def build_program(kernel: Function, find: FindFunction, cut_after_waits: bool) -
         return codes[function.name]
 
     def callee(call: Instruction) -> Code:
-        name = _callee_name(call)
+        name = called_name(call)
         function = find(name)
         if function is None:
             raise EmulatorError(f"{name} has no body here, and is not emulated", call.span)
@@ -200,7 +200,12 @@ def build_program(kernel: Function, find: FindFunction, cut_after_waits: bool) -
     return program
 
 
-def _callee_name(call: Instruction) -> str:
+def called_name(call: Instruction) -> str:
+    """The function that a call enters.
+
+    Raises:
+        EmulatorError: a register says which.
+    """
     callee = next(operand for operand in call.operands if not isinstance(operand, Arguments))
     if not isinstance(callee, Symbol):
         raise EmulatorError("a call through a register is not emulated", call.span)
@@ -311,7 +316,7 @@ class _Cutter:
 
     def call(self, instruction: Instruction) -> None:
         self.at.instructions.append(instruction)
-        if _callee_name(instruction) in BUILT_IN:
+        if called_name(instruction) in BUILT_IN:
             return
         returns = isinstance(instruction.operands[0], Arguments)
         lists = [operand for operand in instruction.operands if isinstance(operand, Arguments)]

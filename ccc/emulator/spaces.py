@@ -65,6 +65,18 @@ class Arena(_Bytes):
             at = (-(-(at + size) // _GRAIN) + 1) * _GRAIN
         super().__init__(at)
 
+    def allocate(self, size: int) -> int:
+        """Make another allocation; returns its device address."""
+        at = (-(-self.ends[-1] // _GRAIN) + 1) * _GRAIN if self.ends else _GRAIN
+        self.starts.append(at)
+        self.ends.append(at + size)
+        missing = at + size + 16 - self.data.size
+        if missing > 0:
+            more = np.zeros(max(-(-missing // 16) * 16, self.data.size), np.uint8)
+            self.data = np.concatenate([self.data, more])
+            self._views.clear()
+        return GLOBAL + at
+
     def address(self, index: int) -> int:
         """The device address of an allocation."""
         return GLOBAL + self.starts[index]
@@ -143,6 +155,19 @@ class Local(_Written):
                 cells[self._cell(target + offset, lanes, step)] = cells[
                     self._cell(source + offset, lanes, step)
                 ]
+
+    def take(self, lanes: Array, place: int, dtype: np.dtype[Any]) -> Array:
+        """A value of each lane's memory."""
+        taken: Array = self.view(dtype)[self._cell(place, lanes, dtype.itemsize)]
+        return taken
+
+    def put(self, lanes: Array, place: int, values: Array) -> None:
+        """Write a value into each lane's memory."""
+        cells = self._cell(place, lanes, values.itemsize)
+        self.view(values.dtype)[cells] = values
+        self.flags.view(np.dtype(f"u{values.itemsize}"))[cells] = ~np.uint64(0) >> np.uint64(
+            64 - 8 * values.itemsize
+        )
 
     def _cell(self, offset: int, lanes: Array, step: int) -> Array:
         position = (((offset >> 4) * self.lanes + lanes) << 4) + (offset & 15)

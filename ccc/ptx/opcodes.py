@@ -271,11 +271,13 @@ op("trap brkpt", "", "", PINNED, Unit.BRANCH, _MISC)
 op("pmevent", "a", "use", Effect.OPAQUE, doc=_MISC)
 op("setmaxnreg", "n", "use", Effect.COLLECTIVE | Effect.OPAQUE, doc=_MISC)
 
-_ALL_LANES = (ALL_LANES, 0xFFFFFFFF)
+ALL_LANES_MASKS = (ALL_LANES, 0xFFFFFFFF)
+EXCHANGES = ("vote", "redux", "shfl", "match")
+"""The collectives that exchange values and do nothing else; their last operand is the mask."""
 BROADCASTS: dict[str, tuple[tuple[int, ...] | None, ...]] = {
-    "vote": (_ALL_LANES,),
-    "redux": (_ALL_LANES,),
-    "shfl": (None, (WARP_SIZE - 1,), _ALL_LANES),
+    "vote": (ALL_LANES_MASKS,),
+    "redux": (ALL_LANES_MASKS,),
+    "shfl": (None, (WARP_SIZE - 1,), ALL_LANES_MASKS),
 }
 """What the last operands of a collective must be for all lanes to get the same; None: any literal.
 (PTX ISA sections 9.7.9 and 9.7.13)"""
