@@ -17,8 +17,7 @@ from ccc.emulator.forms import Array
 from ccc.emulator.geometry import Geometry
 from ccc.emulator.memory import Memory, Space
 from ccc.emulator.program import Program, build_program
-from ccc.emulator.races import Judge, JudgedMemory, JudgedWave, Race
-from ccc.emulator.races import Names as RaceNames
+from ccc.emulator.races import Judge, JudgedMemory, JudgedWave, Legend, Race
 from ccc.emulator.schedule import Lockstep, Schedule, Shuffled
 from ccc.emulator.simt import Tally, Wave
 from ccc.emulator.spaces import Arena, Local, Shared, Uniform
@@ -262,7 +261,7 @@ class _Launch:
 
     def _judge(self, geometry: Geometry) -> Judge:
         assert self.races is not None
-        names = RaceNames(self.compiled.slots, geometry.name, self.names.shared)
+        names = Legend(self.compiled.slots, geometry.name, self.names.shared)
         return Judge(geometry.lanes, names, self.races)
 
     def _memory(self, geometry: Geometry, shared_bytes: int, shuffle: Any) -> Memory:

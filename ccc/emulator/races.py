@@ -8,9 +8,10 @@ Lanes that run together stay different lanes: what they do in one instruction is
 
 What orders, besides a lane's own program:
 
-- A meeting: ``bar.warp.sync``, ``vote.sync``, ``shfl.sync``, ``match.sync``, ``redux.sync``, and
-  the barriers of the block. Its lanes learn all that any of them knows. Nothing is learnt from the
-  old votes and shuffles of whoever is there, nor from arriving at a barrier without waiting.
+- A barrier, of lanes of the warp (``bar.warp.sync``) or of the block. Its lanes learn all that any
+  of them knows. Who arrives without waiting learns nothing. Nor does anybody from ``vote.sync``,
+  ``shfl.sync``, ``match.sync`` and ``redux.sync``: lanes wait for one another there, but of memory
+  they are promised no order (CUDA C++ Programming Guide, warp vote and warp shuffle functions).
 - A strong access (an atomic, ``volatile``, ``.relaxed``, ``.acquire``, ``.release``). One that
   writes leaves behind what its lane knows, and one that reads takes up what was left there, as if
   a fence stood beside each. So what a lock protects is in order.
@@ -39,6 +40,8 @@ from ccc.emulator.simt import Wave
 from ccc.ir.nodes import Instruction
 
 _STRONG = frozenset({"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"})
+_BARRIERS = frozenset({"bar", "barrier"})
+"""What orders memory among the lanes that wait for one another at it."""
 _MOST = 100
 """Findings after which nobody looks any more."""
 
@@ -79,7 +82,7 @@ class Race(EmulatorError):
 
 
 @dataclass(slots=True)
-class Names:
+class Legend:
     """What findings are told with: instructions by slot, threads by lane, variables by address."""
 
     slots: list[Instruction]
@@ -128,7 +131,7 @@ class Judge:
         races: where findings go, one for each pair of instructions.
     """
 
-    def __init__(self, lanes: int, names: Names, races: list[Race]):
+    def __init__(self, lanes: int, names: Legend, races: list[Race]):
         self.names = names
         self.races = races
         self.known = {(race.first, race.second) for race in races}
@@ -356,12 +359,12 @@ class _JudgedBarriers(Barriers):
 
 
 class JudgedWave(Wave):
-    """A wave whose meetings tell the judge who met."""
+    """A wave whose barriers tell the judge who met at them."""
 
     judge: Judge
 
     def watch(self, judge: Judge) -> None:
-        """Tell somebody about all meetings from now on."""
+        """Tell somebody about all barriers from now on."""
         self.judge = judge
         self.barriers = _JudgedBarriers(self.geometry)
         self.barriers.judge = judge
@@ -369,7 +372,7 @@ class JudgedWave(Wave):
     def execute(self, code: int, group: Group) -> int | None:
         """As of :class:`Wave`; lanes that need not wait any longer have met."""
         segment = self.segment_of(code)
-        if segment.waits == "warp":
+        if segment.waits == "warp" and segment.instructions[0].name in _BARRIERS:
             waits = self.compiled.waits[segment.number]
             assert waits is not None
             masks: Any = waits(group, self, self.frame(group.depth))
