@@ -3,5 +3,6 @@
 from ccc.emulator.counters import Counters
 from ccc.emulator.errors import EmulatorError
 from ccc.emulator.module import Kernel, Module
+from ccc.emulator.races import Race
 
-__all__ = ["Counters", "EmulatorError", "Kernel", "Module"]
+__all__ = ["Counters", "EmulatorError", "Kernel", "Module", "Race"]

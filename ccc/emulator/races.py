@@ -25,7 +25,7 @@ memory in common. Of the reads of a byte those of one warp are remembered: the l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,6 +79,16 @@ class Race(EmulatorError):
             f"{earlier} at {first.span}, {first}"
         )
         super().__init__(message, second.span, block=block, thread=later, address=address)
+
+
+def new_races(before: Iterable[Race], after: Iterable[Race]) -> list[Race]:
+    """The races of a transformed kernel that are not its author's.
+
+    Where the original has races in a shared variable, or in global memory, those of the transformed
+    kernel in the same are its author's: the lanes that do the same work need not be the same ones.
+    """
+    known = {(race.space, race.variable) for race in before}
+    return [race for race in after if (race.space, race.variable) not in known]
 
 
 @dataclass(slots=True)
