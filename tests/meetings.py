@@ -2,9 +2,9 @@
 
     python tests/meetings.py [part of a golden's name]...
 
-takes them out of the golden files one at a time, and prints for each place in the passes that emits
-one how the faults showed, and where none did: ``race`` (two accesses that nothing orders), ``memory``
-(something else came out), ``deadlock``, ``error``, or ``missed``.
+takes them out of the golden files one at a time, and prints for each place in the passes that
+emits one how the faults showed: ``race`` (two accesses that nothing orders), ``memory``
+(something else came out), ``deadlock``, ``error``, or ``missed``. Those are printed one by one.
 """
 
 from __future__ import annotations

@@ -11,9 +11,7 @@ from emulating import ptx, run
 from goldens import Golden
 from meetings import Trial, places
 
-from ccc import equivalence
-from ccc.emulator import EmulatorError, Module, Race
-from ccc.passes.context_stack import STACK_NAME
+from ccc.emulator import EmulatorError, Race
 
 HERE = Path(__file__).parent
 SHARED = ".shared .align 4 .b8 s[256];"
@@ -173,3 +171,28 @@ def test_races_are_kept_when_the_launch_fails() -> None:
     with pytest.raises(EmulatorError, match="trap"):
         run(module, np.zeros(1, np.uint32), races=found)
     assert opcodes(found[0]) == {"ld.shared.u32", "st.shared.u32"}
+
+
+NEED_THEM = (
+    "recursion/recursion_structure",
+    "context-collection/else_if_cases",
+    "context-collection/reduction_nested",
+    "context-collection/long_tasks_of_fresh_values",
+    "context-collection/path_in_trip_counts",
+    "context-collection/under_a_guard",
+    "grid-stride/grid_stride_shuffle",
+    "grid-stride/grid_stride_shared_column",
+    "grid-stride/grid_stride_dynamic",
+)
+"""Goldens that together have a meeting of every place that emits one, and need it.
+``python tests/meetings.py`` tries all meetings of all goldens."""
+
+
+def test_every_meeting_counts() -> None:
+    needed: set[str] = set()
+    for name in NEED_THEM:
+        trial = Trial(Golden.read(Path(__file__).parent / "golden" / f"{name}.ptx"))
+        for meeting in trial.meetings:
+            if meeting.place not in needed and trial.without(meeting) != "missed":
+                needed.add(meeting.place)
+    assert needed == places()

@@ -131,7 +131,7 @@ class _Pair:
             return Failure("generator: the original fails", str(error))
         self.transformed.step_limit = STEPS + STEPS_FOR_ONE * counters.instructions
         for schedule in schedules:
-            # Races show in any order, and looking for them takes as long as another one.
+            # Races mostly show in any order, so looking for them in one of them is enough.
             races: list[Race] | None = [] if schedule == schedules[0] else None
             failure = self._compare(name, launch, kernel.data, schedule, expected, races)
             if failure is not None:
