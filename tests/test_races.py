@@ -178,11 +178,11 @@ NEED_THEM = (
     "context-collection/else_if_cases",
     "context-collection/reduction_nested",
     "context-collection/long_tasks_of_fresh_values",
-    "context-collection/path_in_trip_counts",
+    "context-collection/seldom",
     "context-collection/under_a_guard",
-    "grid-stride/grid_stride_shuffle",
-    "grid-stride/grid_stride_shared_column",
-    "grid-stride/grid_stride_dynamic",
+    "grid-stride/grid_stride_activemask",
+    "grid-stride/grid_stride_shared_neighbour",
+    "grid-stride/grid_stride_dynamic_inner_loop",
 )
 """Goldens that together have a meeting of every place that emits one, and need it.
 ``python tests/meetings.py`` tries all meetings of all goldens."""
