@@ -174,11 +174,10 @@ def test_races_are_kept_when_the_launch_fails() -> None:
 
 
 NEED_THEM = (
-    "recursion/recursion_structure",
-    "context-collection/else_if_cases",
-    "context-collection/reduction_nested",
-    "context-collection/long_tasks_of_fresh_values",
     "context-collection/seldom",
+    "context-collection/reduction",
+    "context-collection/else_if_cases",
+    "context-collection/long_tasks_of_fresh_values",
     "context-collection/under_a_guard",
     "grid-stride/grid_stride_activemask",
     "grid-stride/grid_stride_shared_neighbour",
