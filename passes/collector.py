@@ -158,10 +158,9 @@ class Collector(ABC):
         emit.emit("mov.pred", self.live, ALL_LANES)
         emit.emit("mov.pred", self.draining, 0)
         self.prepare(emit)
+        # Whoever gets a task of another lane has met all members since then.
         for slots in self.slots:
             slots.clear(emit, self.base)
-        if self.slots:
-            emit.emit("bar.warp.sync", self.members)
         emit.emit("bra", self.again.label)
 
     def _find_base(self, emit: Emitter) -> None:

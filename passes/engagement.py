@@ -11,6 +11,7 @@ members meet after each turn, and serve those paths as they do after any other t
     ENGAGE: // %turns: how often the lane's task turns; %long: it has one, of many turns
             vote.sync.ballot.b32 %lanes, %long, %members;
     NEXT:   // no lanes left? then go to COLLECT
+            bar.warp.sync %members;
             shfl.sync.idx.b32 %context, %own_context, <the first of them>, 31, %members;
             mov.b32 %turn, <this lane's rank>;
     HEAD:   // no turn left? then go to NEXT
@@ -138,6 +139,8 @@ class Engagement:
     def _emit_share(self, emit: Emitter, lanes: Register, turns: Register, following: str) -> None:
         """Every member takes one in so many turns of the first of the lanes with a long task."""
         row, plan = self.row, self.row.plans[self.number]
+        # Every member may read what the task's owner has written before it came here.
+        emit.emit("bar.warp.sync", row.members)
         source = emit.define("clz.b32", "b32", emit.define("brev.b32", "b32", lanes))
         others = emit.define("add.s32", "b32", lanes, -1)
         emit.emit("and.b32", lanes, lanes, others)

@@ -10,7 +10,7 @@ every lane pushes at the same time, each onto the stack of its case:
             // %over: no room, %place is not below a full warp's; then [%overflow + %rank]
             @%waits st.shared.b32 [%stack_of_case + %place], %context;
             bar.warp.sync %members;
-            @%waits ld.shared.u32 %top, [%tops + 4 * %case];
+            @%waits ld.volatile.shared.u32 %top, [%tops + 4 * %case];
             // %ready: the lane's case has a full warp of tasks
     NEXT:   vote.sync.ballot.b32 %lanes, %ready, %members;
             // nobody's? then go to AGAIN
@@ -113,7 +113,8 @@ class MultiPath(Collector):
         emit_pushed.emit("mov.pred", self.ready, 0)
         look, emit_look = self.block("look")
         emit_pushed.branch(waits, look.label, self.next.label)
-        saved = emit_look.define("ld.shared.b32", "b32", self._top(emit_look, self.mine))
+        # A lane that only passes on may push again before this is done, and adds to the same top.
+        saved = emit_look.define("ld.volatile.shared.b32", "b32", self._top(emit_look, self.mine))
         emit_look.emit("setp.ge.u32", self.ready, saved, self.full)
         emit_look.emit("bra", self.next.label)
 

@@ -198,6 +198,24 @@ def test_ptx_that_does_not_assemble_is_laid_to_its_kernel(monkeypatch: pytest.Mo
 
 
 @pytest.mark.usefixtures("toolkit")
+def test_a_missing_barrier_is_a_race(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In lockstep the memory is the same without it."""
+
+    def without_barrier(ptx: str, **options: Any) -> Transformed:
+        result = transform(ptx, **options)
+        taken = r"bar\.warp\.sync [^;]*;(\s+@%ccc_pred_\d+ bra \$ccc_run)"
+        return replace(result, ptx=re.sub(taken, r"\1", result.ptx))
+
+    made = kernel(0, 21)
+    how = Comparison(only="lockstep")
+    assert check([made], how)[0].failure is None
+    monkeypatch.setattr(build, "transform", without_barrier)
+    failure = check([made], how)[0].failure
+    assert failure is not None
+    assert failure.kind == "race"
+
+
+@pytest.mark.usefixtures("toolkit")
 def test_no_kernel_is_transformed_wrongly(tmp_path: Path) -> None:
     options = ["--seed", "1", "--count", "60", "--jobs", "2", "--schedules", "1"]
     kept = tmp_path / "kept"

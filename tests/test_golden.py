@@ -1,4 +1,4 @@
-"""Every golden file: the text, the assembler, and the same memory in every schedule."""
+"""Every golden file: the text, the assembler, and in every schedule the same memory, no races."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from goldens import Golden
 from ccc import gpu, toolchain
 from ccc.analysis.dominators import is_reducible
 from ccc.analysis.facts import Facts
-from ccc.emulator import Module
+from ccc.emulator import Module, Race
+from ccc.emulator.races import new_races
 from ccc.equivalence import Launch, difference, run
 from ccc.errors import CccError
 from ccc.parse import parse_function, parse_module
@@ -89,11 +90,22 @@ def test_memory_is_the_same(path: Path) -> None:
     golden = Golden.read(path)
     expected, _ = run(Module(golden.before), "k", golden.launch)
     after = Module(golden.after)
-    found, cost = run(after, "k", golden.launch)
+    races: list[Race] = []
+    found, cost = run(after, "k", golden.launch, races=races)
     assert difference(expected, found) is None
     for schedule in range(min(20, max(4, ENOUGH // cost.instructions))):
-        found, _ = run(after, "k", golden.launch, schedule=schedule)
+        judged = races if schedule == 0 else None
+        found, _ = run(after, "k", golden.launch, schedule=schedule, races=judged)
         assert difference(expected, found) is None, f"schedule {schedule}"
+    assert not (races and new_races(races_of(golden.before, golden.launch), races))
+
+
+def races_of(ptx: str, launch: Launch) -> list[Race]:
+    """The races of a kernel in several schedules."""
+    races: list[Race] = []
+    for schedule in ("lockstep", 0, 1):
+        run(Module(ptx), "k", launch, schedule=schedule, races=races)
+    return races
 
 
 @pytest.mark.gpu

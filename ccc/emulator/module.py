@@ -17,6 +17,7 @@ from ccc.emulator.forms import Array
 from ccc.emulator.geometry import Geometry
 from ccc.emulator.memory import Memory, Space
 from ccc.emulator.program import Program, build_program
+from ccc.emulator.races import Judge, JudgedMemory, JudgedWave, Legend, Race
 from ccc.emulator.schedule import Lockstep, Schedule, Shuffled
 from ccc.emulator.simt import Tally, Wave
 from ccc.emulator.spaces import Arena, Local, Shared, Uniform
@@ -131,6 +132,7 @@ class Kernel:
         *,
         shared_mem: int = 0,
         schedule: str | int = "lockstep",
+        races: list[Race] | None = None,
     ) -> Counters:
         """Launch.
 
@@ -141,6 +143,8 @@ class Kernel:
                 fails; NumPy and Python scalars, ``bytes`` and ``np.void`` are passed by value.
             shared_mem: bytes of dynamic shared memory.
             schedule: ``"lockstep"``, or the seed of a random order.
+            races: where to put the races between lanes of a warp that were found, also when the
+                launch fails (see :mod:`ccc.emulator.races`); None: nobody looks for any.
 
         Raises:
             EmulatorError: the kernel is at fault, or needs what is not emulated.
@@ -149,7 +153,7 @@ class Kernel:
             program, names, compiled = self._code(schedule != "lockstep")
         grid3, block3 = _three(grid), _three(block)
         shared_bytes = self._check_sizes(grid3, block3, names, shared_mem)
-        launch = _Launch(self.module, program, compiled, tuple(args), names)
+        launch = _Launch(self.module, program, compiled, tuple(args), names, races)
         schedules: Schedule = Lockstep()
         shuffle = None
         if not isinstance(schedule, str):
@@ -208,8 +212,9 @@ class _Launch:
 
     def __init__(
         self, module: Module, program: Program, compiled: Compiled, args: tuple[Any, ...],
-        names: Names,
+        names: Names, races: list[Race] | None,
     ):  # fmt: skip
+        self.races = races
         self.module = module
         self.program = program
         self.compiled = compiled
@@ -246,7 +251,18 @@ class _Launch:
             geometry = Geometry(grid, block, first, min(at_once, blocks - first))
             specials = special_registers(geometry, shared_bytes, dynamic)
             memory = self._memory(geometry, shared_bytes, shuffle)
-            yield Wave(self.program, self.compiled, geometry, memory, specials, self.tally)
+            kind = Wave if self.races is None else JudgedWave
+            wave = kind(self.program, self.compiled, geometry, memory, specials, self.tally)
+            if isinstance(wave, JudgedWave) and isinstance(memory, JudgedMemory):
+                judge = self._judge(geometry)
+                wave.watch(judge)
+                memory.watch(judge)
+            yield wave
+
+    def _judge(self, geometry: Geometry) -> Judge:
+        assert self.races is not None
+        names = Legend(self.compiled.slots, geometry.name, self.names.shared)
+        return Judge(geometry.lanes, names, self.races)
 
     def _memory(self, geometry: Geometry, shared_bytes: int, shuffle: Any) -> Memory:
         frame = self.program.frame_bytes
@@ -258,4 +274,5 @@ class _Launch:
             "local": Local(geometry.lanes, frame, limit),
             "param": Uniform(self.parameters),
         }
-        return Memory(spaces, self.tally.costs, frame, geometry.name, shuffle)
+        kind = Memory if self.races is None else JudgedMemory
+        return kind(spaces, self.tally.costs, frame, geometry.name, shuffle)

@@ -89,6 +89,13 @@ class Names:
         for variable in dynamic:
             self.modules[variable.name] = Location("shared", self.dynamic_start)
 
+    @property
+    def shared(self) -> list[tuple[int, str]]:
+        """The addresses of the variables in shared memory, with their names."""
+        places = [(place, name) for (_, name), place in self.locations.items()]
+        places += [(place, name) for name, place in self.modules.items()]
+        return [(place.address, name) for place, name in places if place.space == "shared"]
+
     def _place(self, variable: Variable) -> int:
         alignment = max(variable.alignment, 1)
         start = -(-self.shared_bytes // alignment) * alignment

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ccc.emulator import Module
+from ccc.emulator import Module, Race
+from ccc.emulator.races import new_races
 from ccc.equivalence import Launch, difference, run
 from ccc.errors import CccError
 from ccc.fuzz import device
@@ -130,7 +131,9 @@ class _Pair:
             return Failure("generator: the original fails", str(error))
         self.transformed.step_limit = STEPS + STEPS_FOR_ONE * counters.instructions
         for schedule in schedules:
-            failure = self._compare(name, launch, kernel.data, schedule, expected)
+            # Races mostly show in any order, so looking for them in one of them is enough.
+            races: list[Race] | None = [] if schedule == schedules[0] else None
+            failure = self._compare(name, launch, kernel.data, schedule, expected, races)
             if failure is not None:
                 if self._depends_on_order(name, launch, kernel.data, expected):
                     return Failure("generator: the original depends on the order", str(failure))
@@ -138,17 +141,27 @@ class _Pair:
         return None
 
     def _compare(
-        self, name: str, launch: Launch, data: int, schedule: str | int, expected: list[Any]
-    ) -> Failure | None:
+        self, name: str, launch: Launch, data: int, schedule: str | int, expected: list[Any],
+        races: list[Race] | None,
+    ) -> Failure | None:  # fmt: skip
         try:
-            found = _memory(self.transformed, name, launch, data, schedule)
+            found = _memory(self.transformed, name, launch, data, schedule, races)
         except CccError as error:
             words = " ".join(error.message.split(",")[0].split()[:3])
             return Failure(f"run: {words}", str(error))
         except Exception as error:
             return Failure(f"run: {type(error).__name__}", str(error))
         said = difference(expected, found)
-        return Failure("memory", said) if said else None
+        if said:
+            return Failure("memory", said)
+        return self._race(name, launch, data, races) if races else None
+
+    def _race(self, name: str, launch: Launch, data: int, races: list[Race]) -> Failure | None:
+        before: list[Race] = []
+        for schedule in ("lockstep", 1, 2):
+            _memory(self.original, name, launch, data, schedule, before)
+        new = new_races(before, races)
+        return Failure("race", str(new[0])) if new else None
 
     def _depends_on_order(self, name: str, launch: Launch, data: int, expected: list[Any]) -> bool:
         return any(
@@ -157,5 +170,8 @@ class _Pair:
         )
 
 
-def _memory(module: Module, name: str, launch: Launch, data: int, schedule: str | int) -> list[Any]:
-    return run(module, name, launch, data, schedule=schedule)[0]
+def _memory(
+    module: Module, name: str, launch: Launch, data: int, schedule: str | int,
+    races: list[Race] | None = None,
+) -> list[Any]:  # fmt: skip
+    return run(module, name, launch, data, schedule=schedule, races=races)[0]
