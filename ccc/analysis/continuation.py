@@ -84,7 +84,10 @@ def choose_continuation(path: Path, inner: frozenset[str], facts: Facts) -> None
         )  # fmt: skip
         _check_owner(path, facts, fetches - path.task.instructions)
     if not path.accumulators and not any(has_side_effect(i) for i in path.task.instructions):
-        raise Refused("its lane computes all of it for the next iteration, so that nothing is left")
+        hint = f"; {_reduction_hint(path)}" if declared_operations(path.loop.marker) else ""
+        raise Refused(
+            f"its lane computes all of it for the next iteration, so that nothing is left{hint}"
+        )
 
 
 def _check_places(path: Path, facts: Facts) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
+from ccc.analysis.flags import is_flag
 from ccc.analysis.paths import Accumulator, Refused, instructions_of
 from ccc.ir.markers import Marker
 from ccc.ir.nodes import Instruction
@@ -47,7 +48,7 @@ def find_accumulators(marker: Marker, loop: Loop, facts: Facts) -> tuple[Accumul
     carried = facts.liveness.live_in(loop.header) & written
     for register in sorted(carried, key=lambda register: register.name):
         if not any(register in other.registers for other in found):
-            accumulator = _web(register, touching)
+            accumulator = _web(register, touching, loop, facts)
             if accumulator is not None and accumulator.operation in operations:
                 named = accumulator.registers & _named(marker, accumulator.operation, loop, facts)
                 if accumulator.type[0] != "f" or named:
@@ -71,7 +72,9 @@ def _named(marker: Marker, operation: str, loop: Loop, facts: Facts) -> set[Regi
     return {register for register in found if register is not None}
 
 
-def _web(carried: Register, touching: Mapping[Register, list[Instruction]]) -> Accumulator | None:
+def _web(
+    carried: Register, touching: Mapping[Register, list[Instruction]], loop: Loop, facts: Facts
+) -> Accumulator | None:
     """What is made of a register in the loop; None if that is more than copies and updates.
 
     ``touching`` lists for each register the instructions that read or write it.
@@ -87,7 +90,8 @@ def _web(carried: Register, touching: Mapping[Register, list[Instruction]]) -> A
     mine = dict.fromkeys(i for register in web for i in touching[register])
     kinds = {_update(instruction, web) for instruction in mine}
     if None in kinds:
-        return None
+        flag = carried.bits in SIZES and is_flag(carried, web, mine, loop, facts)
+        return Accumulator("or", f"b{carried.bits}", frozenset(web)) if flag else None
     updates = {kind for kind in kinds if kind is not None and kind[0] != "mov"}
     if len(updates) != 1:
         return None

@@ -1,0 +1,120 @@
+"""Flags: accumulators that are 0 or 1, and that the loop sets by ``any |= x`` or ``any = true``.
+
+nvcc has a ``bool`` in a register of 16 bits, and makes of an update, for example,
+
+    cvt.u32.u16 %r1, %rs1;           // any
+    or.b32 %r2, %r1, %r3;            // | x, which may be any number
+    setp.ne.s32 %p1, %r2, 0;
+    selp.u16 %rs1, 1, 0, %p1;
+
+That is a disjunction as long as ``any`` is 0 or 1. In the loop each of its values is made so; that
+the one from before the loop is as well has to be seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ccc.analysis.defuse import Definition
+from ccc.analysis.dominators import Loop
+from ccc.analysis.facts import Facts
+from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Immediate, Operand, Register
+
+_BOTH = (0, 1)
+_DEPTH = 4
+"""Copies behind which the value before the loop is looked for."""
+
+
+def is_flag(
+    carried: Register, web: set[Register], mine: Collection[Instruction], loop: Loop, facts: Facts
+) -> bool:
+    """Whether a register is a flag.
+
+    Args:
+        carried: the register that goes from iteration to iteration.
+        web: all registers that the loop makes of it.
+        mine: the instructions of the loop that read or write them.
+        loop: the loop.
+        facts: the function's analyses.
+    """
+    if not all(_keeps_a_flag(instruction, web) for instruction in mine):
+        return False
+    exact = _exact(web, mine)
+    ends = {loop.header, *loop.blocks, *(target for _, target in loop.exits(facts.graph))}
+    held = web & frozenset[Register]().union(*map(facts.liveness.live_in, ends))
+    return held <= exact and all(
+        _is_zero_or_one(definition, facts, _DEPTH)
+        for definition in facts.reaching.at_top(loop.header, carried)
+        if definition.label not in loop.blocks
+    )
+
+
+def _keeps_a_flag(instruction: Instruction, web: set[Register]) -> bool:
+    """Whether it copies a flag, tests it, or sets it, whatever it was."""
+    if instruction.guard is not None or not instruction.operands:
+        return False
+    name, sources = instruction.name, instruction.operands[1:]
+    mine = [source in web for source in sources]
+    if name == "mov":
+        return mine == [True] or _integer(sources[0]) == 1
+    if name == "cvt":
+        return mine == [True] and all(kind[0] in "usb" for kind in instruction.types)
+    if name == "or":
+        return sum(mine) == 1
+    if name == "setp":
+        return mine == [True, False] and "ne" in instruction.modifiers and _integer(sources[1]) == 0
+    if name == "selp":
+        return _chooses(sources, mine)
+    return False
+
+
+def _chooses(sources: tuple[Operand, ...], mine: list[bool]) -> bool:
+    """``p ? 1 : 0`` where ``p`` is the flag, ``c ? 1 : flag``, or ``c ? flag : 1``."""
+    first, second = map(_integer, sources[:2])
+    return (
+        (mine == [False, False, True] and (first, second) == (1, 0))
+        or (mine == [False, True, False] and first == 1)
+        or (mine == [True, False, False] and second == 1)
+    )
+
+
+def _exact(web: set[Register], mine: Collection[Instruction]) -> set[Register]:
+    """The registers that hold nothing but 0 and 1; others may hold any number for 1."""
+    exact = {register for register in web if register.bits > 1}
+    shrunk = True
+    while shrunk:
+        loose = {
+            instruction.operands[0]
+            for instruction in mine
+            if instruction.name == "or"
+            or (
+                instruction.name in ("mov", "cvt", "selp")
+                and any(s in web and s not in exact for s in instruction.operands[1:3])
+            )
+        }
+        shrunk = not exact.isdisjoint(loose)
+        exact -= loose
+    return exact
+
+
+def _is_zero_or_one(definition: Definition, facts: Facts, depth: int) -> bool:
+    """Whether a definition makes nothing else."""
+    instruction = definition.instruction
+    name, sources = instruction.name, instruction.operands[1:]
+    if instruction.guard is not None or depth == 0:
+        return False
+    if name == "selp":
+        return all(_integer(source) in _BOTH for source in sources[:2])
+    if name == "and":
+        return any(_integer(source) in _BOTH for source in sources)
+    if name not in ("mov", "cvt") or not all(kind[0] in "usb" for kind in instruction.types):
+        return False
+    if not isinstance(sources[0], Register):
+        return _integer(sources[0]) in _BOTH
+    before = facts.reaching.of_uses(definition.label)[instruction, sources[0]]
+    return bool(before) and all(_is_zero_or_one(one, facts, depth - 1) for one in before)
+
+
+def _integer(operand: Operand) -> int | None:
+    return operand.integer if isinstance(operand, Immediate) else None

@@ -1,0 +1,15 @@
+// run: grid=1 block=64 args=u32[64]=0 u32[300]~0:100 s32:300
+// A flag that is or-ed with comparisons.
+extern "C" __global__ void k(unsigned *o, const unsigned *x, int n) {
+    bool any = false;
+#pragma ccc for reduction(| : any)
+    for (int i = threadIdx.x; i < n; i += 64) {
+        unsigned v = x[i];
+#pragma ccc if
+        if (v % 3 == 0) {
+            for (int k = 0; k < 4; k++) v = v * 7 + k;
+            any |= v % 5 == 0;
+        }
+    }
+    o[threadIdx.x] = any;
+}
