@@ -16,7 +16,7 @@ from ccc.analysis.slicing import Region, slice_region
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import CARRY, Register, Special
 from ccc.ptx.opcodes import Effect
-from ccc.ptx.types import BLOCK, GRID
+from ccc.ptx.types import LANE
 
 CHEAP_SLICE = 8
 """Most instructions of a path that its owner may run again for the sake of its next iteration."""
@@ -91,13 +91,21 @@ def _check_places(path: Path, facts: Facts) -> None:
 def _has_side_effect(instruction: Instruction) -> bool:
     side = Effect.WRITE | Effect.FENCE | Effect.OPAQUE | Effect.CALL
     # The parts of a call sequence belong to the call; results that nobody needs do no harm.
-    return bool(instruction.effects & side) or "param" in instruction.modifiers
+    # A loop may wait for a clock and do nothing else.
+    of_a_call = "param" in instruction.modifiers
+    return bool(instruction.effects & side) or of_a_call or instruction.reads_time
 
 
 def _check_owner(path: Path, facts: Facts) -> None:
     """The lane that gives a task away must get its next iteration's values by itself, cheaply."""
     assert path.owner is not None
     needed = path.owner.instructions
+    times = (i for i in instructions_of(path.region, facts) if i in needed and i.reads_time)
+    if (culprit := next(times, None)) is not None:
+        raise Refused(
+            "the next iteration, or the code after the loop, needs a clock or counter that is read "
+            f"in the path or after it{at(culprit)}; read it before the path"
+        )
     in_path = [i for i in instructions_of(path.blocks, facts) if i in needed]
     culprit = next((i for i in in_path if _does_more(i, facts) or i.is_terminator), None)
     if culprit is None and len(in_path) > CHEAP_SLICE:
@@ -160,7 +168,8 @@ def find_context(path: Path, facts: Facts) -> None:
                 raise Refused("the path reads a carry flag that was set before it")
             context.append(register)
     path.context = tuple(context)
-    found = {s for i in body for s in i.specials() if s.register.varies not in (BLOCK, GRID)}
+    # What time it is, and where the warp is at that time, a task asks when it runs.
+    found = {s for i in body for s in i.specials() if s.register.varies == LANE}
     if path.accumulators:  # the owner's
         found.add(Special("%laneid"))
     path.specials = tuple(sorted(found, key=lambda special: special.name))

@@ -17,7 +17,7 @@ from ccc.errors import Span
 from ccc.ir.markers import Marker
 from ccc.ir.operands import CARRY, Arguments, Operand, Register, Special, Symbol, leaves, registers
 from ccc.ptx.opcodes import Effect, Opcode, Unit, effects_of, find_opcode
-from ccc.ptx.types import STATE_SPACES, TYPES
+from ccc.ptx.types import STATE_SPACES, TIME, TYPES
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +176,11 @@ class Instruction:
         """The special registers it reads."""
         for operand in self.operands:
             yield from (leaf for leaf in leaves(operand) if isinstance(leaf, Special))
+
+    @property
+    def reads_time(self) -> bool:
+        """Whether it reads a clock or a counter, which says something else every time."""
+        return any(special.register.varies == TIME for special in self.specials())
 
     def symbols(self) -> Iterator[Symbol]:
         """The variables, parameters, functions and labels it names."""
