@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from ccc.analysis.callees import Callees
 from ccc.analysis.facts import Facts
+from ccc.ir.names import Names
 from ccc.ir.nodes import Function, FunctionText, Module
 from ccc.ir.verify import verify
 from ccc.parse import NotRepresentable, parse_files, parse_function, parse_variables
@@ -36,6 +37,7 @@ class Preparation:
         dynamic_shared: int | None,
         registers: Mapping[str, int],
     ):
+        self._names = Names(module.text)
         self._texts = {piece.name: piece for piece in module.functions}
         self._loaded: dict[str, Function | None] = {}
         self._callees = Callees(self.load)
@@ -55,7 +57,7 @@ class Preparation:
         if name not in self._loaded:
             text = self._texts.get(name)
             try:
-                self._loaded[name] = parse_function(text) if text else None
+                self._loaded[name] = parse_function(text, self._names) if text else None
             except NotRepresentable:
                 self._loaded[name] = None
         return self._loaded[name]
@@ -71,7 +73,7 @@ class Preparation:
             CccError: its PTX is not valid.
             NotRepresentable: it cannot be read.
         """
-        function = parse_function(piece)
+        function = parse_function(piece, self._names)
         verify(function)
         facts = Facts(function, self._callees, self._files)
         kernel = Kernel(
@@ -84,13 +86,13 @@ class Preparation:
         )
         kernel.registers = self._registers.get(function.name)
         kernel.not_inlined = not_inlined
-        if not self._open_ended.isdisjoint(self._names(function)):
+        if not self._open_ended.isdisjoint(self._symbols(function)):
             kernel.dynamic_shared_bytes = self._dynamic_shared
         if self.is_debugged:
             _refuse_all(kernel, DEBUG)
         return kernel
 
-    def _names(self, function: Function) -> Iterator[str]:
+    def _symbols(self, function: Function) -> Iterator[str]:
         """The names of what a function uses, itself or in the functions that it calls."""
         seen, worklist = {function.name}, [function]
         while worklist:
