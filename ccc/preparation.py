@@ -22,7 +22,7 @@ WITHOUT_SHARED_MEMORY = (
     "__cudaCDP2GetParameterBufferV2",
     "__cudaCDP2LaunchDeviceV2",
 )
-"""Functions of the driver, and those of the device runtime that a ``<<<...>>>`` in a kernel becomes:
+"""Functions of the driver, and those of the device runtime that a launch in a kernel becomes:
 nvlink 13.0 gives a kernel that calls them no shared memory for it."""
 
 

@@ -60,7 +60,7 @@ def kernel(module: str = "", local: str = "", path: str = "") -> str:
 def results(ptx: str) -> list[int]:
     found = np.zeros(640, np.uint32)
     Module(ptx).get_function("k")((2,), (64,), (found,))
-    return found.tolist()
+    return [int(value) for value in found]
 
 
 def assembles(ptx: str, folder: Path) -> None:
@@ -69,7 +69,7 @@ def assembles(ptx: str, folder: Path) -> None:
         return
     file = folder / "k.ptx"
     file.write_text(ptx)
-    command = [ptxas, "-arch=sm_80", file, "-o", folder / "k.cubin"]
+    command = [ptxas, "-arch=sm_80", str(file), "-o", str(folder / "k.cubin")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -116,7 +116,7 @@ def test_names_that_are_only_declared_are_taken_too(tmp_path: Path) -> None:
     listing = tmp_path / "k.ptx"
     listing.write_text(done.ptx)
     if ptxas := shutil.which("ptxas"):
-        command = [ptxas, "-c", "-arch=sm_80", listing, "-o", tmp_path / "k.o"]
+        command = [ptxas, "-c", "-arch=sm_80", str(listing), "-o", str(tmp_path / "k.o")]
         done_too = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done_too.returncode == 0, done_too.stderr
 

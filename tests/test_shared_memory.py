@@ -49,7 +49,13 @@ JOIN:
 }
 """
 EXTERN = ".extern .func other();\n"
-OTHER = ".visible .func other()\n{\n	.shared .align 4 .b8 own[@N];\n	st.shared.u8 [own], 1;\n	ret;\n}\n"
+OTHER = """.visible .func other()
+{
+	.shared .align 4 .b8 own[@N];
+	st.shared.u8 [own], 1;
+	ret;
+}
+"""
 
 
 def kernel(module: str = "", before: str = "") -> str:
@@ -148,7 +154,7 @@ def test_with_the_stack_there_is_never_more_than_a_block_has(
     assert taken
     file = tmp_path / "k.ptx"
     file.write_text(taken[-1])
-    command = [ptxas, "-v", "-arch=sm_90", file, "-o", tmp_path / "k.cubin"]
+    command = [ptxas, "-v", "-arch=sm_90", str(file), "-o", str(tmp_path / "k.cubin")]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     found = re.search(r"(\d+) bytes smem", result.stderr)
