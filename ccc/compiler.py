@@ -49,6 +49,7 @@ def transform(
     max_block: int | None = None,
     discipline: str = "auto",
     dynamic_shared: int | None = None,
+    callee_shared: int | None = None,
     multiprocessors: int | None = None,
     registers: Mapping[str, int] | None = None,
     print_after: Sequence[str] = (),
@@ -68,6 +69,8 @@ def transform(
         dynamic_shared: the most bytes of dynamic shared memory that a launch asks for, if a kernel
             uses any. Without it such kernels are left alone: with the stack they might have more
             than a launch gets.
+        callee_shared: the most bytes of static shared memory that functions take which a kernel
+            calls and the file does not show. Without it such kernels are left alone.
         multiprocessors: how many the device has; without it, kernels ask the device.
         registers: how many a thread of each kernel takes, by name, as far as that is known.
         print_after: names of passes.
@@ -81,7 +84,7 @@ def transform(
         return Transformed(ptx, {"version": VERSION, "kernels": []})
     module = parse_module(ptx, filename)
     result = Transformed(ptx, {"version": VERSION, "kernels": []})
-    kernels = Preparation(module, max_block, dynamic_shared, registers or {})
+    kernels = Preparation(module, max_block, dynamic_shared, callee_shared, registers or {})
     options = {"discipline": discipline, "multiprocessors": multiprocessors}
     idle = off or kernels.is_debugged
     passes = () if idle else tuple(make_pass(kind, options) for kind in PIPELINE)

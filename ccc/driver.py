@@ -66,10 +66,13 @@ def _max_block(command: Command, value: str) -> Command:
     return _set(max_block=int(value))(command, value)
 
 
-def _dynamic_shared(command: Command, value: str) -> Command:
-    if not (value.isascii() and value.isdigit()):
-        raise UsageError(f"--ccc-dynamic-shared={value}: a number of bytes is wanted")
-    return _set(dynamic_shared=int(value))(command, value)
+def _bytes(kind: str) -> Callable[[Command, str], Command]:
+    def take(command: Command, value: str) -> Command:
+        if not (value.isascii() and value.isdigit()):
+            raise UsageError(f"--ccc-{kind}-shared={value}: a number of bytes is wanted")
+        return _set(**{f"{kind}_shared": int(value)})(command, value)
+
+    return take
 
 
 def _discipline(command: Command, value: str) -> Command:
@@ -112,7 +115,12 @@ OPTIONS = {
     ),
     "--ccc-max-block": _Option("no block has more than N threads", _max_block, "N"),
     "--ccc-dynamic-shared": _Option(
-        "no launch asks for more than N bytes of dynamic shared memory", _dynamic_shared, "N"
+        "no launch asks for more than N bytes of dynamic shared memory", _bytes("dynamic"), "N"
+    ),
+    "--ccc-callee-shared": _Option(
+        "functions of other files take at most N bytes of static shared memory",
+        _bytes("callee"),
+        "N",
     ),
     "--ccc-discipline": _Option("when saved tasks run", _discipline, "|".join(DISCIPLINES)),
     "--ccc-multiprocessors": _Option(

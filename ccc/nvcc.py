@@ -77,6 +77,7 @@ def compile(  # noqa: A001 - the name that users see, as ccc.compile
     options: Sequence[str] = (),
     *,
     dynamic_shared: int | None = None,
+    callee_shared: int | None = None,
 ) -> Compiled:
     """Compile annotated CUDA to PTX, with and without our pass.
 
@@ -86,6 +87,8 @@ def compile(  # noqa: A001 - the name that users see, as ccc.compile
         options: further options for nvcc.
         dynamic_shared: the most bytes of dynamic shared memory that a launch asks for; not known
             without it.
+        callee_shared: the most bytes of static shared memory that functions of other files take;
+            not known without it.
 
     Raises:
         CccError: no nvcc, an error in the source, or an annotation that is wrong.
@@ -105,9 +108,10 @@ def compile(  # noqa: A001 - the name that users see, as ccc.compile
             return text.replace(path, shown), outcome
 
         with ThreadPoolExecutor() as pool:
-            transformed = pool.submit(
-                ptx, "transformed.ptx", Settings(measure=True, dynamic_shared=dynamic_shared)
+            settings = Settings(
+                measure=True, dynamic_shared=dynamic_shared, callee_shared=callee_shared
             )
+            transformed = pool.submit(ptx, "transformed.ptx", settings)
             plain = pool.submit(ptx, "original.ptx", Settings(off=True))
             text, outcome = transformed.result()
             original, _ = plain.result()

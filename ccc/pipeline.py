@@ -12,7 +12,7 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths import Path
 from ccc.analysis.regions import find_paths
 from ccc.ir.markers import WHOLE_KERNEL, Marker
-from ccc.ir.nodes import Function
+from ccc.ir.nodes import Function, Variable
 from ccc.ptx.types import DEFAULT_SHARED_BYTES
 
 
@@ -58,8 +58,10 @@ class InlinedCall:
 class Kernel:
     """One function on its way through the pipeline.
 
-    ``static_shared_bytes`` is what the module's shared variables take besides the function's own;
-    ``dynamic_shared_bytes`` the most that a launch asks for, None if that is not known;
+    ``shared`` are the shared variables that it uses besides the function's own, itself or in what
+    it calls; ``unseen_callee`` is what is called and cannot be looked into, if anything, and
+    ``callee_shared_bytes`` the most shared memory that such take, None if that is not known;
+    ``dynamic_shared_bytes`` is the most that a launch asks for, None if that is not known;
     ``max_block`` the largest block size the user vouches for, None if he did not say. ``arch`` is
     what the code is for; ``registers`` how many a thread takes, where the assembler has told;
     ``load`` gives another function of the file, None if the file lacks it. ``inlined`` are the
@@ -68,7 +70,9 @@ class Kernel:
 
     function: Function
     facts: Facts
-    static_shared_bytes: int = 0
+    shared: tuple[Variable, ...] = ()
+    unseen_callee: str = ""
+    callee_shared_bytes: int | None = 0
     dynamic_shared_bytes: int | None = 0
     shared_limit: int = DEFAULT_SHARED_BYTES
     max_block: int | None = None

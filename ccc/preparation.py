@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-from ccc.analysis.callees import Callees
+from ccc.analysis.callees import Callees, callee
 from ccc.analysis.facts import Facts
+from ccc.ir.names import Names
 from ccc.ir.nodes import Function, FunctionText, Module
 from ccc.ir.verify import verify
 from ccc.parse import NotRepresentable, parse_files, parse_function, parse_variables
@@ -14,6 +15,14 @@ from ccc.pipeline import Kernel
 from ccc.ptx.opcodes import Effect
 
 DEBUG = "the code is compiled for the debugger (-G), whose tables describe it as it is"
+
+WITHOUT_SHARED_MEMORY = (
+    *SYSTEM_CALLS,
+    "__cudaCDP2GetParameterBufferV2",
+    "__cudaCDP2LaunchDeviceV2",
+)
+"""Functions of the driver, and those of the device runtime that a launch in a kernel becomes:
+nvlink 13.0 gives a kernel that calls them no shared memory for it."""
 
 
 class Preparation:
@@ -23,6 +32,8 @@ class Preparation:
         module: the PTX.
         max_block: the most threads that a block will have, if a kernel does not say.
         dynamic_shared: the most bytes of dynamic shared memory that a launch asks for, if known.
+        callee_shared: the most bytes of static shared memory that functions take which the module
+            does not show, if known.
         registers: how many a thread of each kernel takes, by name, as far as that is known.
 
     Attributes:
@@ -34,18 +45,19 @@ class Preparation:
         module: Module,
         max_block: int | None,
         dynamic_shared: int | None,
+        callee_shared: int | None,
         registers: Mapping[str, int],
     ):
+        self._names = Names(module.text)
         self._texts = {piece.name: piece for piece in module.functions}
         self._loaded: dict[str, Function | None] = {}
         self._callees = Callees(self.load)
         self._files = parse_files(module.text)
         self._max_block = max_block
         self._dynamic_shared = dynamic_shared
+        self._callee_shared = callee_shared
         self._registers = registers
-        shared = [v for v in parse_variables(module) if v.space == "shared"]
-        self._open_ended = {v.name for v in shared if v.bytes is None}
-        self._static_shared = sum(v.bytes or 0 for v in shared)
+        self._shared = {v.name: v for v in parse_variables(module) if v.space == "shared"}
         target = re.search(r"^\s*\.target\s+(\w+)([^\n]*)", module.text, re.MULTILINE)
         self._arch, others = target.groups() if target else ("", "")
         self.is_debugged = re.search(r"\bdebug\b", others) is not None
@@ -55,7 +67,7 @@ class Preparation:
         if name not in self._loaded:
             text = self._texts.get(name)
             try:
-                self._loaded[name] = parse_function(text) if text else None
+                self._loaded[name] = parse_function(text, self._names) if text else None
             except NotRepresentable:
                 self._loaded[name] = None
         return self._loaded[name]
@@ -71,36 +83,51 @@ class Preparation:
             CccError: its PTX is not valid.
             NotRepresentable: it cannot be read.
         """
-        function = parse_function(piece)
+        function = parse_function(piece, self._names)
         verify(function)
         facts = Facts(function, self._callees, self._files)
         kernel = Kernel(
             function,
             facts,
-            self._static_shared,
             max_block=self._max_block,
             arch=self._arch,
             load=self.load,
         )
         kernel.registers = self._registers.get(function.name)
         kernel.not_inlined = not_inlined
-        if not self._open_ended.isdisjoint(self._names(function)):
-            kernel.dynamic_shared_bytes = self._dynamic_shared
+        self._find_shared(kernel)
         if self.is_debugged:
             _refuse_all(kernel, DEBUG)
         return kernel
 
-    def _names(self, function: Function) -> Iterator[str]:
-        """The names of what a function uses, itself or in the functions that it calls."""
-        seen, worklist = {function.name}, [function]
-        while worklist:
-            for instruction in worklist.pop().instructions:
-                for symbol in instruction.symbols():
-                    yield symbol.name
-                    called = self.load(symbol.name) if instruction.effects & Effect.CALL else None
-                    if called is not None and called.name not in seen:
-                        seen.add(called.name)
-                        worklist.append(called)
+    def _find_shared(self, kernel: Kernel) -> None:
+        """What shared memory a kernel uses: each has what it names, itself or in what it calls."""
+        functions, kernel.unseen_callee = self._called(kernel.function)
+        instructions = (i for function in functions for i in function.instructions)
+        named = {symbol.name for i in instructions for symbol in i.symbols()}
+        used = [variable for name, variable in self._shared.items() if name in named]
+        for function in functions[1:]:
+            used += [v for v in function.variables if v.space == "shared"]
+        kernel.shared = tuple(used)
+        if any(variable.bytes is None for variable in used):
+            kernel.dynamic_shared_bytes = self._dynamic_shared
+        if kernel.unseen_callee:
+            kernel.callee_shared_bytes = self._callee_shared
+
+    def _called(self, function: Function) -> tuple[list[Function], str]:
+        """A function and all that it may come to; and what cannot be looked into, if anything."""
+        found, seen, unseen = [function], {*WITHOUT_SHARED_MEMORY, function.name}, ""
+        for one in found:
+            for instruction in one.instructions:
+                name = callee(instruction) if instruction.effects & Effect.CALL else None
+                if name is None or name in seen:
+                    continue
+                seen.add(name)
+                if called := self.load(name):
+                    found.append(called)
+                else:
+                    unseen = unseen or name or "a function through a pointer"
+        return found, unseen
 
 
 def _refuse_all(kernel: Kernel, reason: str) -> None:

@@ -51,6 +51,7 @@ class Settings:
     max_block: int | None = None
     discipline: str | None = None
     dynamic_shared: int | None = None
+    callee_shared: int | None = None
     multiprocessors: int | None = None
     print_after: tuple[str, ...] = ()
     profile: str | None = None
@@ -78,7 +79,8 @@ class Settings:
         Not ``strict``: it would stop at the first path, and the user wants to see them all.
         """
         options: dict[str, Any] = {"print_after": self.print_after}
-        for name in ("max_block", "discipline", "dynamic_shared", "multiprocessors"):
+        shared = ("dynamic_shared", "callee_shared")
+        for name in ("max_block", "discipline", *shared, "multiprocessors"):
             if (value := getattr(self, name)) is not None:
                 options[name] = value
         if self.profile is not None:

@@ -24,7 +24,7 @@ from ccc.ir.edit import (
 )
 from ccc.ir.nodes import Block, Instruction
 from ccc.ir.operands import Register, Special
-from ccc.passes.context_stack import STACK_NAME
+from ccc.passes.context_stack import stack_name
 from ccc.passes.launch_shape import thread_number
 from ccc.passes.layout import Layout, Plan
 from ccc.passes.members import gather
@@ -165,7 +165,7 @@ class Collector(ABC):
 
     def _find_base(self, emit: Emitter) -> None:
         warp = emit.define("shr.u32", "b32", thread_number(emit), 5)
-        stack = emit.define("mov.u32", "b32", STACK_NAME)
+        stack = emit.define("mov.u32", "b32", stack_name(self.function))
         emit.emit("mad.lo.s32", self.base, warp, self.layout.share, stack)
         self.base_instruction = next(reversed(list(emit.block.instructions)))
 

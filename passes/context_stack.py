@@ -13,7 +13,6 @@ from ccc.ir.nodes import Function, Instruction, Variable
 from ccc.ir.operands import Address, Immediate, Register, Vector
 from ccc.ptx.types import MAX_BLOCK_THREADS, WARP_SIZE
 
-STACK_NAME = "ccc_context_stack"
 ENTRIES = {"cases": WARP_SIZE, "queue": 2 * WARP_SIZE, "merge": WARP_SIZE}
 """Entries a stack needs: ``queue`` pushes up to 32 tasks onto up to 31; ``merge`` holds 31.
 
@@ -120,6 +119,11 @@ def _product(sizes: tuple[int, ...]) -> int:
     return product
 
 
+def stack_name(function: Function) -> str:
+    """The variable that all stacks of a function are in."""
+    return function.names.free("ccc_context_stack")
+
+
 def reserve_stack(function: Function, share: int, warps: int, users: list[Instruction]) -> None:
     """Declare ``share`` bytes for each warp, and tell the instructions that compute its base.
 
@@ -129,6 +133,6 @@ def reserve_stack(function: Function, share: int, warps: int, users: list[Instru
     for instruction in users:
         base, warp, _, stack = instruction.operands
         instruction.operands = (base, warp, Immediate(str(share)), stack)
-    total = share * warps
-    text = f".shared .align 16 .b8 {STACK_NAME}[{total}]"
-    function.variables.append(Variable(STACK_NAME, "shared", "b8", total, 16, text))
+    total, name = share * warps, stack_name(function)
+    text = f".shared .align 16 .b8 {name}[{total}]"
+    function.variables.append(Variable(name, "shared", "b8", total, 16, text))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ccc.ir.edit import Emitter
-from ccc.ir.nodes import Guard
+from ccc.ir.nodes import Function, Guard
 from ccc.ir.operands import Address, Register, Special, Symbol
 from ccc.passes.launch_shape import block_threads, thread_number
 from ccc.passes.task_counter import CounterTable
@@ -35,9 +35,13 @@ CHUNKS_A_WORKER = 16
 """Without a given size, chunks are so large that about so many fall to each working block."""
 LARGEST_CHUNK_BIT = 16
 MOST_CHUNKS_BIT = 29
-SHARED_NAME = "ccc_next_block"
 SHARED_BYTES = 4
 """What the threads of a block that meet are told the next block through."""
+
+
+def shared_name(function: Function) -> str:
+    """The variable for that."""
+    return function.names.free("ccc_next_block")
 
 
 @dataclass
@@ -139,9 +143,10 @@ class Dynamic(Schedule):
         taken = self.ahead
         if self.for_block:
             first = Guard(emit.define("setp.eq.s32", "pred", thread_number(emit), 0))
-            emit.emit("st.shared.u32", Address(Symbol(SHARED_NAME)), taken, guard=first)
+            place = Address(Symbol(shared_name(emit.function)))
+            emit.emit("st.shared.u32", place, taken, guard=first)
             emit.emit("barrier.sync", 0)
-            taken = emit.define("ld.shared.u32", "b32", Address(Symbol(SHARED_NAME)))
+            taken = emit.define("ld.shared.u32", "b32", place)
         return emit.define("shfl.sync.idx.b32", "b32", taken, 0, WARP_SIZE - 1, ALL_LANES)
 
     def _find_coordinates(self, open_block: OpenBlock, emit: Emitter) -> None:

@@ -26,7 +26,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ccc.analysis.induction import Induction
+from ccc.analysis.induction import Induction, number_of_type
 from ccc.analysis.paths import Path, instructions_of
 from ccc.ir.edit import Copy, Emitter, retarget
 from ccc.ir.nodes import Block
@@ -118,18 +118,26 @@ class Engagement:
         return self.row.plans[self.number].snapshot.get(register, register)
 
     def _turns(self, emit: Emitter) -> Register:
-        """How often the loop turns: at least once, since it tests at the end. 0: too often."""
+        """How often the loop turns: at least once, since it tests at the end. 0: too often.
+
+        That is exact where the task begins before its bound. Where it does not, its first step may
+        wrap to where it does: then 1 is too few, but such a task is not shared out.
+        """
         induction = self.induction
         bits, counter = induction.counter.bits, self._value(induction.counter)
         bound = induction.bound
         bound = self._value(bound) if isinstance(bound, Register) else bound
-        ends = (bound, counter) if induction.steps[induction.counter] == 1 else (counter, bound)
+        number = bound if isinstance(bound, Register) else number_of_type(bound, f"s{bits}")
+        ends = (number, counter) if induction.steps[induction.counter] == 1 else (counter, number)
         turns = emit.define(f"sub.s{bits}", f"b{bits}", *ends)
         if induction.relation in ("le", "ge"):
             emit.emit(f"add.s{bits}", turns, turns, 1)
         if induction.relation != "ne":
             test = f"setp.{induction.relation}.{induction.type}"
             emit.emit(f"selp.b{bits}", turns, turns, 1, emit.define(test, "pred", counter, bound))
+        if induction.last is not None and isinstance(bound, Register):
+            ends_ever = emit.define(f"setp.ne.{induction.type}", "pred", bound, induction.last)
+            emit.emit(f"selp.b{bits}", turns, turns, 0, ends_ever)
         if bits == 64:
             few = emit.define("setp.lt.u64", "pred", turns, MOST)
             low = emit.define("cvt.u32.u64", "b32", turns)
@@ -197,14 +205,7 @@ class Engagement:
         row, path = self.row, self.row.plans[self.number].path
         state = dict(registers)
         for register, gain in self.induction.steps.items():
-            factor, opcode = turn, f"mad.lo.s{register.bits}"
-            step = gain
-            if isinstance(gain, Register):
-                step = registers.get(gain, gain)
-                factor = emit.define("cvt.u64.u32", "b64", turn) if register.bits == 64 else turn
-            elif register.bits == 64:
-                opcode = "mad.wide.s32"
-            state[register] = emit.define(opcode, register.type, factor, step, registers[register])
+            state[register] = self._advance(emit, registers, register, gain, turn)
         row.name_definitions(emit, path, state)
         inner = row.inside(self.number) if self.sharing else []
         within = frozenset().union(*(row.plans[n].path.blocks for n in inner))
@@ -219,3 +220,20 @@ class Engagement:
         for block in row.function.blocks[known:]:
             retarget(row.function, block, labels[path.entry], latch)
         emit.emit("bra", labels[path.entry])
+
+    def _advance(
+        self,
+        emit: Emitter,
+        registers: dict[Register, Register],
+        register: Register,
+        gain: int | Register,
+        turn: Register,
+    ) -> Register:
+        """What a carried register holds at the beginning of a turn."""
+        bits = register.bits
+        begin = registers[register]
+        step = registers.get(gain, gain) if isinstance(gain, Register) else gain
+        if bits == 64 and isinstance(step, int) and number_of_type(step, "s32") == step:
+            return emit.define("mad.wide.s32", register.type, turn, step, begin)
+        factor = emit.define("cvt.u64.u32", "b64", turn) if bits == 64 else turn
+        return emit.define(f"mad.lo.s{bits}", register.type, factor, step, begin)

@@ -55,7 +55,7 @@ from ccc.ir.edit import Emitter, add_block, remove_jumps_to_next, substitute
 from ccc.ir.nodes import Block, Guard, Instruction, MarkerNote, Variable
 from ccc.ir.operands import Register, Symbol
 from ccc.passes.context_stack import known_block_size
-from ccc.passes.dynamic_schedule import SHARED_BYTES, SHARED_NAME, Dynamic
+from ccc.passes.dynamic_schedule import SHARED_BYTES, Dynamic, shared_name
 from ccc.passes.layout import shared_bytes
 from ccc.passes.task_counter import CounterTable
 from ccc.passes.virtual_grid import Room, Schedule, Static, Y, Z
@@ -125,7 +125,8 @@ class _Repetition:
             return Static(room, by_rows)
         together = self.for_block is not None
         warps = -(-known_block_size(self.function, self.kernel.max_block) // WARP_SIZE)
-        table = CounterTable(f"ccc_counters_{self.function.name}", 1 if together else warps)
+        name = self.function.names.free(f"ccc_counters_{self.function.name}")
+        table = CounterTable(name, 1 if together else warps)
         self._declare(table, together)
         return Dynamic(room, by_rows, table, together, int(chunk) if chunk else None)
 
@@ -135,9 +136,10 @@ class _Repetition:
             used = shared_bytes(self.kernel)
             if used is None or used + SHARED_BYTES > self.kernel.shared_limit:
                 raise Refused(NO_ROOM)
-            text = f".shared .align 4 .b32 {SHARED_NAME}"
+            name = shared_name(self.function)
+            text = f".shared .align 4 .b32 {name}"
             self.function.variables.append(
-                Variable(SHARED_NAME, "shared", "b32", SHARED_BYTES, SHARED_BYTES, text)
+                Variable(name, "shared", "b32", SHARED_BYTES, SHARED_BYTES, text)
             )
         self.kernel.declarations.append(table.declaration())
 

@@ -93,6 +93,14 @@ def lay_out(
         for record in records:
             record.reason = DYNAMIC
         return None
+    if kernel.callee_shared_bytes is None:
+        for record in records:
+            record.reason = (
+                f"the kernel calls {kernel.unseen_callee}, whose shared memory is not seen here, "
+                "and with the stack it might be more than a block gets; say with "
+                "--ccc-callee-shared=N how many bytes such functions take at most"
+            )
+        return None
     paths = [record.path for record in records]
     possible = [d for d in DISCIPLINES if d != "cases" or exclude_one_another(paths)]
     chosen = [wanted] if wanted in possible else possible
@@ -189,11 +197,18 @@ def _warps(kernel: Kernel) -> int:
 
 
 def shared_bytes(kernel: Kernel) -> int | None:
-    """The bytes of shared memory that the kernel has already; None where that is not known."""
-    if kernel.dynamic_shared_bytes is None:
+    """The bytes of shared memory that the kernel has already; None where that is not known.
+
+    The order of variables is the assembler's, or the linker's. If each takes whole units of the
+    largest alignment, ours included, there is room for them in any.
+    """
+    if kernel.dynamic_shared_bytes is None or kernel.callee_shared_bytes is None:
         return None
-    own = sum(v.bytes or 0 for v in kernel.function.variables if v.space == "shared")
-    return kernel.static_shared_bytes + kernel.dynamic_shared_bytes + own
+    own = [v for v in kernel.function.variables if v.space == "shared"]
+    variables = [*kernel.shared, *own]
+    unit = max([ALIGNMENT, *(variable.alignment for variable in variables)])
+    sizes = [kernel.callee_shared_bytes, *(variable.bytes or 0 for variable in variables)]
+    return sum(-(-size // unit) * unit for size in sizes) + kernel.dynamic_shared_bytes
 
 
 def _used(kernel: Kernel) -> int:

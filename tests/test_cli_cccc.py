@@ -45,6 +45,8 @@ def test_our_options_are_taken_out() -> None:
             "--ccc-report=r.json",
             "-O3",
             "--ccc-max-block=256",
+            "--ccc-dynamic-shared=100",
+            "--ccc-callee-shared=200",
             "--ccc-discipline=merge",
             "--ccc-print-after=context-collection",
         ]
@@ -56,6 +58,8 @@ def test_our_options_are_taken_out() -> None:
         strict=True,
         max_block=256,
         discipline="merge",
+        dynamic_shared=100,
+        callee_shared=200,
         print_after=("context-collection",),
     )
 
@@ -67,6 +71,7 @@ def test_our_options_are_taken_out() -> None:
         ("--ccc-report", "--ccc-report needs a value: --ccc-report=FILE"),
         ("--ccc-off=1", "--ccc-off takes no value"),
         ("--ccc-max-block=2k", "a block holds 1 to 1024 threads"),
+        ("--ccc-callee-shared=2k", "--ccc-callee-shared=2k: a number of bytes is wanted"),
         ("--ccc-discipline=merg", 'did you mean "merge"?'),
         ("--ccc-print-after=collection", 'did you mean "context-collection"?'),
         ("-dlto", "leave out -dlto"),

@@ -171,3 +171,21 @@ def test_a_changed_instruction_reads_and_writes_something_else() -> None:
     assert instruction.used() == (first, first, guard, second)
     instruction.opcode = "st.global.u32"
     assert instruction.defined() == ()
+
+
+@pytest.mark.parametrize(
+    ("opcode", "literal"),
+    [
+        ("mad.wide.s32", 1 << 31), ("mad.wide.u32", -1), ("add.s32", 1 << 31), ("and.b32", 1 << 32),
+        ("setp.lt.u32", -1), ("st.shared.b32", -(1 << 31) - 1),
+    ],
+)  # fmt: skip
+def test_a_literal_that_does_not_fit_is_not_emitted(
+    function: Function, opcode: str, literal: int
+) -> None:
+    emit = Emitter(function, add_block(function, "new"), function.span)
+    register = Register("%r1", "b32")
+    with pytest.raises(ValueError, match=f"{literal} is no number"):
+        emit.emit(opcode, register, register, literal)
+    emit.emit(opcode, register, register, 7)
+    emit.emit("mad.wide.s32", register, register, 7, 1 << 40)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ccc.ir.nodes import Function, Instruction
 from ccc.ir.operands import Arguments, Symbol
 from ccc.ptx.opcodes import Effect
-from ccc.ptx.types import BLOCK, GRID
+from ccc.ptx.types import LANE
 
 SYSTEM_CALLS = {
     "__assertfail": "stops the whole grid, or does not return",
@@ -62,7 +62,7 @@ class Callees:
         """Whether it is a call whose outcome may depend on which lane makes it."""
         return self._any(
             instruction,
-            lambda i: any(s.register.varies not in (BLOCK, GRID) for s in i.specials()),
+            lambda i: any(special.register.varies == LANE for special in i.specials()),
             self._knows_lane,
         )
 

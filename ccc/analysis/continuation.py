@@ -20,7 +20,7 @@ from ccc.analysis.slicing import Region, slice_region
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import CARRY, Register, Special
 from ccc.ptx.opcodes import Effect
-from ccc.ptx.types import BLOCK, GRID
+from ccc.ptx.types import LANE
 
 CHEAP_SLICE = 8
 """Most instructions of a path that its owner may run again for the sake of its next iteration."""
@@ -108,6 +108,12 @@ def _check_owner(path: Path, facts: Facts, fetches: Collection[Instruction]) -> 
     """The lane that gives a task away must get its next iteration's values by itself, cheaply."""
     assert path.owner is not None
     needed = path.owner.instructions
+    times = (i for i in instructions_of(path.region, facts) if i in needed and i.reads_time)
+    if (culprit := next(times, None)) is not None:
+        raise Refused(
+            "the next iteration, or the code after the loop, needs a clock or counter that is read "
+            f"in the path or after it{at(culprit)}; read it before the path"
+        )
     in_path = [i for i in instructions_of(path.blocks, facts) if i in needed]
     culprit = next((i for i in in_path if _does_more(i, facts) or i.is_terminator), None)
     if culprit is None and len(in_path) > CHEAP_SLICE:
@@ -176,7 +182,8 @@ def find_context(path: Path, facts: Facts) -> None:
                 raise Refused("the path reads a carry flag that was set before it")
             context.append(register)
     path.context = tuple(context)
-    found = {s for i in body for s in i.specials() if s.register.varies not in (BLOCK, GRID)}
+    # What time it is, and where the warp is at that time, a task asks when it runs.
+    found = {s for i in body for s in i.specials() if s.register.varies == LANE}
     if path.accumulators:  # the owner's
         found.add(Special("%laneid"))
     path.specials = tuple(sorted(found, key=lambda special: special.name))

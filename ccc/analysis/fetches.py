@@ -65,7 +65,9 @@ def has_side_effect(instruction: Instruction) -> bool:
     """Whether it does something that others may see."""
     side = Effect.WRITE | Effect.FENCE | Effect.OPAQUE | Effect.CALL
     # The parts of a call sequence belong to the call; results that nobody needs do no harm.
-    return bool(instruction.effects & side) or "param" in instruction.modifiers
+    # A loop may wait for a clock and do nothing else.
+    of_a_call = "param" in instruction.modifiers
+    return bool(instruction.effects & side) or of_a_call or instruction.reads_time
 
 
 class _Names:

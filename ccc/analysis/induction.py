@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths import Path, instructions_of
 from ccc.analysis.reductions import place_at
-from ccc.ir.operands import Immediate, Register
+from ccc.ir.operands import Immediate, Operand, Register
+from ccc.ptx.types import TYPES
 
 _TYPES = ("s32", "u32", "b32", "s64", "u64", "b64")
 _UP, _DOWN = ("lt", "le", "ne"), ("gt", "ge", "ne")
@@ -20,17 +21,43 @@ _UP, _DOWN = ("lt", "le", "ne"), ("gt", "ge", "ne")
 
 @dataclass(frozen=True, slots=True)
 class Induction:
-    """``steps`` is what each carried register gains in a turn.
+    """``steps`` is what each carried register gains in a turn, as a signed number of its width.
 
     The loop ends when ``counter``, which moves by one, up or down, has no longer the ``relation``
-    (of PTX's ``setp``, with ``type``) to ``bound``.
+    (of PTX's ``setp``, with ``type``) to ``bound``, as a number of that type.
     """
 
     steps: dict[Register, int | Register]
     counter: Register
     relation: str
     type: str
-    bound: Register | Immediate
+    bound: Register | int
+
+    @property
+    def last(self) -> int | None:
+        """The bound that no number lies beyond, so that the loop would have no end; if any."""
+        return _last(self.relation, self.type)
+
+
+def number_of_type(value: int, type_name: str) -> int:
+    """What a literal means in an instruction of a type: its low bits, with or without a sign.
+
+    >>> number_of_type(4294967295, "s32"), number_of_type(-1, "u32")
+    (-1, 4294967295)
+    """
+    kind = TYPES[type_name]
+    value %= 1 << kind.bits
+    return value - (1 << kind.bits) if kind.kind == "s" and value >> kind.bits - 1 else value
+
+
+def _last(relation: str, type_name: str) -> int | None:
+    kind = TYPES[type_name]
+    is_signed = kind.kind == "s"
+    if relation == "le":
+        return (1 << kind.bits - is_signed) - 1
+    if relation == "ge":
+        return -(1 << kind.bits - 1) if is_signed else 0
+    return None
 
 
 def find_induction(path: Path, facts: Facts) -> Induction | None:
@@ -76,14 +103,17 @@ def _step(register: Register, path: Path, latch: str, facts: Facts) -> int | Reg
     ]
     if len(found) != 1 or not facts.dominators.dominates(found[0][0], latch):
         return None
+    inner = (loop.blocks for loop in facts.loops if loop.header in path.blocks - {path.entry})
+    if any(found[0][0] in blocks for blocks in inner):
+        return None  # more than once a turn
     instruction = found[0][1]
     if instruction.name != "add" or instruction.modifiers[0] not in _TYPES or instruction.guard:
         return None
     _, source, step = instruction.operands
     if source != register or len(instruction.modifiers) != 1:
         return None
-    if isinstance(step, Immediate):
-        return step.integer
+    if isinstance(step, Immediate) and step.integer is not None:
+        return number_of_type(step.integer, f"s{register.bits}")
     return step if isinstance(step, Register) else None
 
 
@@ -110,9 +140,16 @@ def _counted(
     relations = _UP if steps[counter] == 1 else _DOWN if steps[counter] == -1 else ()
     if relation not in relations or type_name not in _TYPES:
         return None
-    if not isinstance(bound, (Register, Immediate)) or bound in written or test.guard:
+    end = _bound(bound, type_name)
+    if end is None or end in written or end == _last(relation, type_name) or test.guard:
         return None
     before = facts.reaching.of_uses(latch)[test, counter]
     if len(before) != 1 or before[0].instruction.defined() != (counter,):
         return None  # not yet stepped: the value from before the loop may reach the test
-    return Induction(steps, counter, relation, type_name, bound)
+    return Induction(steps, counter, relation, type_name, end)
+
+
+def _bound(operand: Operand, type_name: str) -> Register | int | None:
+    if isinstance(operand, Immediate) and operand.integer is not None:
+        return number_of_type(operand.integer, type_name)
+    return operand if isinstance(operand, Register) else None

@@ -19,7 +19,7 @@ from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Immediate, Operand, Register, Vector, registers
 from ccc.ptx.opcodes import Effect
-from ccc.ptx.types import LANE, SPECIAL_REGISTERS, TIME
+from ccc.ptx.types import LANE, SPECIAL_REGISTERS
 
 _DIFFERS = Effect.READ | Effect.CALL | Effect.OPAQUE | Effect.COLLECTIVE
 """What gives another result in every iteration, for all that is known."""
@@ -144,5 +144,4 @@ def _operand(instruction: Instruction, wanted: str) -> Operand:
 
 def _differs(instruction: Instruction) -> bool:
     """Whether its result differs from one time to the next, though its operands do not."""
-    times = any(special.register.varies == TIME for special in instruction.specials())
-    return times or bool(instruction.effects & _DIFFERS)
+    return instruction.reads_time or bool(instruction.effects & _DIFFERS)

@@ -16,6 +16,7 @@ from ccc.counting.instrument import instrument
 from ccc.counting.places import Region
 from ccc.errors import CccError, Span, render
 from ccc.ir.markers import DIRECTIVES
+from ccc.ir.names import Names
 from ccc.ir.nodes import Function, FunctionText, Module
 from ccc.ir.verify import verify
 from ccc.parse import NotRepresentable, parse_function, parse_module
@@ -26,6 +27,7 @@ from ccc.ptx.opcodes import Effect
 from ccc.version import VERSION
 
 _DECLARED = re.compile(rf"^\.global \.align 8 \.b8 (\w*{DESCRIPTOR})\[32\];\n", re.MULTILINE)
+_OUR_NAMES = re.compile(rf"(?<![\w$%])(?:{COUNTERS}|{TABLE}|{DESCRIPTOR})(?![\w$])")
 _LEAST_VERSION = (6, 2)
 """Of PTX: the first that has ``activemask`` (PTX ISA section 9.7.13)."""
 
@@ -43,15 +45,16 @@ def count(ptx: str, kernels: Collection[str] | None = None, *, filename: str = "
     """
     module = parse_module(ptx, filename)
     pieces = {piece.name: piece for piece in module.functions}
+    names = Names(ptx)
 
     @functools.cache
     def load(name: str) -> Function | None:
-        return parse_function(pieces[name]) if name in pieces else None
+        return parse_function(pieces[name], names) if name in pieces else None
 
     counting = Counting(module, load, DESCRIPTOR, transformed=False)
     for name, piece in pieces.items():
         if piece.kind == "entry" and (kernels is None or name in kernels):
-            counting.add(parse_function(piece), ())
+            counting.add(parse_function(piece, names), ())
     warnings = counting.finish()
     if warnings:
         raise CccError("\n".join(warnings))
@@ -188,5 +191,8 @@ def _check(module: Module) -> None:
         )
     if re.search(r"^\s*\.target\b[^\n]*\bdebug\b", module.text, re.MULTILINE):
         raise CccError("nothing can be counted in code for the debugger: leave -G out")
-    if re.search(rf"\b{COUNTERS}\b", module.text):
+    if re.search(rf"\.u64 {COUNTERS}\[", module.text):
         raise CccError("this PTX counts already", Span(module.file))
+    names = set(_OUR_NAMES.findall(_DECLARED.sub("", module.text)))
+    if names:
+        raise CccError(f"what counts is called {min(names)}: rename that", Span(module.file))

@@ -38,9 +38,6 @@ MANY = 8
 _REGISTERS = 20
 """How many registers of 32 bits a lane keeps counts in, those of inner loops first."""
 
-_VARIABLE = "ccc_profile_counts"
-"""Where the others are, in the thread's own memory."""
-
 _STEP = 8 * COPIES
 """Bytes from one counter to the next."""
 
@@ -149,6 +146,7 @@ class Counts:
 
     def _place(self, sites: Sequence[Site]) -> None:
         """Find registers for the counts, and places in the thread's own memory for the others."""
+        name = self.function.names.free("ccc_profile_counts")  # in the thread's own memory
         used = len(self.turns)
         offset = 0
         for count in self._in_order(sites):
@@ -158,12 +156,12 @@ class Counts:
                 used += words
             else:
                 offset = -(-offset // words) * words
-                count.place = Address(Symbol(_VARIABLE), 4 * offset)
+                count.place = Address(Symbol(name), 4 * offset)
                 offset += words
         if offset:
             size = 8 * -(-offset // 2)
-            text = f".local .align 8 .b8 {_VARIABLE}[{size}]"
-            self.function.variables.append(Variable(_VARIABLE, "local", "b8", size, 8, text))
+            text = f".local .align 8 .b8 {name}[{size}]"
+            self.function.variables.append(Variable(name, "local", "b8", size, 8, text))
 
     def _in_order(self, sites: Sequence[Site]) -> Iterable[_Count]:
         """The counts of all sites, those in inner loops first."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ccc.errors import Span
 from ccc.ir.nodes import Block, Directive, Function, Guard, Instruction
 from ccc.ir.operands import Immediate, Operand, Register, Special, Symbol, map_leaves
+from ccc.ptx.types import TYPES
 
 
 def jump(label: str) -> Instruction:
@@ -164,9 +165,15 @@ class Emitter:
         self.span = span
 
     def emit(self, opcode: str, *operands: Operand | int | str, guard: Guard | None = None) -> None:
-        """Append one instruction; an int is a literal, a string a symbol or label."""
+        """Append one instruction; an int is a literal, a string a symbol or label.
+
+        Raises:
+            ValueError: a literal does not fit; ptxas would take its low bits without a word.
+        """
         converted = tuple(_operand(operand) for operand in operands)
-        self.block.statements.append(Instruction(opcode, converted, guard, self.span))
+        instruction = Instruction(opcode, converted, guard, self.span)
+        _check_literals(instruction)
+        self.block.statements.append(instruction)
 
     def define(self, opcode: str, type_name: str, *operands: Operand | int | str) -> Register:
         """Append an instruction that defines a fresh register of ``type_name``; return that."""
@@ -188,6 +195,25 @@ class Emitter:
         """End the block: to ``then`` if the predicate holds (or not, if negated)."""
         self.emit("bra", then, guard=Guard(register, negated))
         self.emit("bra", otherwise)
+
+
+def _check_literals(instruction: Instruction) -> None:
+    """Every literal must be a number of the type that the instruction reads it as.
+
+    Where nothing depends on a sign, all bits set may be written as -1.
+    """
+    if not instruction.types:
+        return
+    kind = TYPES[instruction.types[-1]]
+    is_wide = "wide" in instruction.modifiers
+    for place, operand in enumerate(instruction.operands):
+        if not isinstance(operand, Immediate) or operand.integer is None or kind.kind == "p":
+            continue
+        bits = kind.bits * 2 if is_wide and place == 3 else kind.bits
+        low = 0 if kind.kind == "u" and (is_wide or instruction.name == "setp") else -1 << bits - 1
+        high = 1 << bits - (kind.kind == "s")
+        if not low <= operand.integer < high:
+            raise ValueError(f"{operand} is no number of the type that {instruction} reads")
 
 
 def _operand(operand: Operand | int | str) -> Operand:

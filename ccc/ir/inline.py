@@ -96,11 +96,25 @@ class _Inlining:
         others = (i for i in self.function.instructions if i.name == "call" and i is not self.call)
         if any(symbol.name in named for other in others for symbol in other.symbols()):
             raise DoesNotFit  # a variable of this call serves another one, too
+        if not self._foreign().isdisjoint(self._own()):
+            raise DoesNotFit  # it would see another thing of that name
         if any(v.space not in _OWN_SPACES for v in (*self.body.variables, *self.body.parameters)):
             raise DoesNotFit
         statements = (s for block in self.body.blocks for s in block.statements)
         if any(isinstance(s, Directive) and ": ." in s.text for s in statements):
             raise DoesNotFit  # prototypes of indirect calls have names
+
+    def _foreign(self) -> set[str]:
+        """What the copy names that is not its own."""
+        symbols = {symbol.name for i in self.body.instructions for symbol in i.symbols()}
+        own = {block.label for block in self.body.blocks} | self.body.targets.keys()
+        return symbols - own - self.symbols.keys() - {v.name for v in self.body.variables}
+
+    def _own(self) -> set[str]:
+        """What the names in the caller are of."""
+        labels = {block.label for block in self.function.blocks} | self.function.targets.keys()
+        parameters = (*self.function.parameters, *self.function.results)
+        return labels | {v.name for v in (*self.function.variables, *parameters)}
 
     def _accesses(self, formal: str, actual: str, opcode: str) -> list[Part]:
         ours = accesses(self.function.instructions, actual, opcode)
@@ -110,7 +124,7 @@ class _Inlining:
         """The new name of a variable of the body."""
         taken = {v.name for v in self.function.variables}
         number = 0
-        while (name := f"{variable.name}_ccc{number}") in taken:
+        while (name := self.function.names.free(f"{variable.name}_ccc{number}")) in taken:
             number += 1
         old = rf"(?<![\w$%]){re.escape(variable.name)}(?![\w$])"
         text = re.sub(old, name, variable.text, count=1)

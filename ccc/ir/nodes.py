@@ -15,9 +15,10 @@ from typing import TypeAlias
 
 from ccc.errors import Span
 from ccc.ir.markers import Marker
+from ccc.ir.names import Names
 from ccc.ir.operands import CARRY, Arguments, Operand, Register, Special, Symbol, leaves, registers
 from ccc.ptx.opcodes import Effect, Opcode, Unit, effects_of, find_opcode
-from ccc.ptx.types import STATE_SPACES, TYPES
+from ccc.ptx.types import STATE_SPACES, TIME, TYPES
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +178,11 @@ class Instruction:
         for operand in self.operands:
             yield from (leaf for leaf in leaves(operand) if isinstance(leaf, Special))
 
+    @property
+    def reads_time(self) -> bool:
+        """Whether it reads a clock or a counter, which says something else every time."""
+        return any(special.register.varies == TIME for special in self.specials())
+
     def symbols(self) -> Iterator[Symbol]:
         """The variables, parameters, functions and labels it names."""
         for operand in self.operands:
@@ -257,9 +263,13 @@ class Variable:
 
 
 class RegisterFile:
-    """The registers a function declares, and a source of fresh ones."""
+    """The registers a function declares, and a source of fresh ones.
+
+    The names of fresh ones begin with ``prefix``, with which no other name begins.
+    """
 
     def __init__(self) -> None:
+        self.prefix = "%ccc_"
         self.ranges: dict[str, tuple[str, int]] = {}
         self.singles: dict[str, Register] = {}
 
@@ -280,9 +290,9 @@ class RegisterFile:
             return Register(name, self.ranges[prefix][0])
         return None
 
-    def fresh(self, type_name: str, prefix: str = "%ccc_") -> Register:
+    def fresh(self, type_name: str) -> Register:
         """A new register; fresh ones of a type share one declared range."""
-        key = f"{prefix}{type_name}_"
+        key = f"{self.prefix}{type_name}_"
         count = self.ranges.get(key, (type_name, 0))[1]
         self.ranges[key] = (type_name, count + 1)
         return Register(f"{key}{count}", type_name)
@@ -293,7 +303,8 @@ class Function:
     """A kernel (``entry``) or device function (``func``) with its body.
 
     ``header`` is its text up to the opening brace. ``limits`` holds the performance directives,
-    such as ``{"maxntid": (256, 1, 1)}``. ``targets`` are the ``.branchtargets`` tables.
+    such as ``{"maxntid": (256, 1, 1)}``. ``targets`` are the ``.branchtargets`` tables. ``names``
+    are those that may be put into it.
     """
 
     name: str
@@ -307,6 +318,7 @@ class Function:
     blocks: list[Block] = field(default_factory=list)
     targets: dict[str, tuple[str, ...]] = field(default_factory=dict)
     span: Span = field(default_factory=Span)
+    names: Names = field(default_factory=Names)
     _labels: set[str] = field(default_factory=set, init=False, repr=False)
     _fresh: dict[str, int] = field(default_factory=dict, init=False, repr=False)
 
@@ -324,7 +336,8 @@ class Function:
         if not self._labels:  # from now on, all that are new come from here
             self._labels = {block.label for block in self.blocks} | set(self.targets)
         number = self._fresh.get(hint, 0)
-        while (label := f"$ccc_{hint}_{number}") in self._labels:
+        prefix = self.names.free("$ccc", "_")
+        while (label := f"{prefix}{hint}_{number}") in self._labels:
             number += 1
         self._fresh[hint] = number + 1
         self._labels.add(label)

@@ -11,6 +11,7 @@ from lark.exceptions import UnexpectedInput
 
 from ccc.ir.edit import falls_off_the_end
 from ccc.ir.markers import parse_marker
+from ccc.ir.names import Names
 from ccc.ir.nodes import Block, Directive, Function, FunctionText, Guard, Instruction, MarkerNote
 from ccc.ir.operands import (
     Address,
@@ -52,8 +53,12 @@ _ADDRESSES = frozenset(
 _IN_BRACKETS = (Address, TupleAddress)
 
 
-def parse_function(piece: FunctionText) -> Function:
+def parse_function(piece: FunctionText, names: Names | None = None) -> Function:
     """The IR of one function.
+
+    Args:
+        piece: its text.
+        names: what may be put into the module; else what the function alone allows.
 
     Raises:
         CccError: a statement is not PTX, a register is not declared, or an opcode has the wrong
@@ -65,7 +70,9 @@ def parse_function(piece: FunctionText) -> Function:
     if open_at < 0 or not source.code.rstrip().endswith("}"):
         raise source.fail("this function has no body in braces", 0)
     header = piece.text[:open_at]
-    function = Function(piece.name, piece.kind, header, [], span=piece.span)
+    names = names or Names(piece.text)
+    function = Function(piece.name, piece.kind, header, [], span=piece.span, names=names)
+    function.registers.prefix = names.free("%ccc", "_")
     read_header(function, Source(header, piece.span))
     return _BodyParser(function, source, open_at + 1).run()
 
@@ -83,7 +90,8 @@ class _BodyParser:
         self.location: tuple[int, int] | None = None
         self.pending: list[tuple[int, Instruction, tuple[dict[str, str], ...]]] = []
         self.tables: list[tuple[int, str, list[str], tuple[dict[str, str], ...]]] = []
-        self.block = Block(self.scopes.fresh("$ccc_entry"), named=False)
+        self.prefix = function.names.free("$ccc", "_")
+        self.block = Block(self.scopes.fresh(f"{self.prefix}entry"), named=False)
         function.blocks.append(self.block)
 
     def run(self) -> Function:
@@ -226,7 +234,7 @@ class _BodyParser:
             if instruction.operands:
                 self.pending.append((position, instruction, self.scopes.label_view()))
             number = len(self.function.blocks)
-            self.start_block(self.scopes.fresh(f"$ccc_block_{number}"), named=False)
+            self.start_block(self.scopes.fresh(f"{self.prefix}block_{number}"), named=False)
 
     def name(self, text: str) -> Operand:
         """What a name stands for: declared here, or a symbol of the module."""
