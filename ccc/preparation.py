@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ccc.analysis.callees import Callees, callee
+from ccc.analysis.callees import SYSTEM_CALLS, Callees, callee
 from ccc.analysis.facts import Facts
 from ccc.ir.names import Names
 from ccc.ir.nodes import Function, FunctionText, Module

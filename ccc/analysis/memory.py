@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ccc.analysis.callees import SYSTEM_CALLS, callee
 from ccc.ir.nodes import Instruction
 from ccc.ptx.opcodes import Effect
 
@@ -24,6 +25,8 @@ def written_spaces(instruction: Instruction) -> frozenset[str]:
 
 def _spaces(instruction: Instruction, effect: Effect) -> frozenset[str]:
     effects = instruction.effects
+    if effects & Effect.CALL and callee(instruction) in SYSTEM_CALLS:
+        return EVERY_SPACE if SYSTEM_CALLS[callee(instruction)] & effect else frozenset()
     if effects & (Effect.FENCE | Effect.OPAQUE | Effect.CALL):
         return EVERY_SPACE
     if not effects & effect:

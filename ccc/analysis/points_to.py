@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ccc.analysis.callees import Callees, Handed, callee
+from ccc.analysis.callees import SYSTEM_CALLS, Callees, Handed, callee
 from ccc.ir.nodes import Function, Instruction, Variable
 from ccc.ir.operands import Address, Arguments, Immediate, Operand, Register, Symbol, leaves
 from ccc.ptx.opcodes import Effect
@@ -55,9 +55,6 @@ NOWHERE: Places = frozenset()
 
 
 WORST = Handed(reads=True, writes=True, keeps=True, returns=True)
-READS = Handed(reads=True, writes=False, keeps=False, returns=False)
-_EXTERNAL = {"vprintf": READS}
-"""Functions without a body whose manner is known (CUDA C++ Programming Guide, formatted output)."""
 
 
 class PointsTo:
@@ -180,8 +177,9 @@ class PointsTo:
                 yield self._manner(callee(call), number), found
 
     def _manner(self, name: str, number: int) -> Handed:
-        if name in _EXTERNAL:
-            return _EXTERNAL[name]
+        if name in SYSTEM_CALLS:
+            effect = SYSTEM_CALLS[name]
+            return Handed(bool(effect & Effect.READ), bool(effect & Effect.WRITE), False, False)
         known = self.callees.manners
         if (name, number) not in known:
             known[name, number] = WORST  # for a function that calls itself
