@@ -151,6 +151,9 @@ class Collector(ABC):
         if header == self.facts.entry:
             start = Block(self.function.fresh_label("start"), [jump(self.enter.label)], False)
             self.function.blocks.insert(0, start)
+        if self._memory_was_used():
+            # Lanes may have read there, such as sums, since they last met in what orders memory.
+            emit.emit("bar.warp.sync", self.members)
         emit.emit("mov.u32", self.below, Special("%lanemask_lt"))
         emit.emit("mov.b32", self.rank, self.place(emit, self.members))
         emit.emit("mov.b32", self.full, bytes_of(emit, self.members))
@@ -162,6 +165,14 @@ class Collector(ABC):
         for slots in self.slots:
             slots.clear(emit, self.base)
         emit.emit("bra", self.again.label)
+
+    def _memory_was_used(self) -> bool:
+        """Whether a warp may come to the loop a second time, or from another one."""
+        mine = self.loop.loop
+        others = {r.path.loop.loop.header for r in self.kernel.records if r.path.loop}
+        return bool(others - {mine.header}) or any(
+            loop.blocks > mine.blocks for loop in self.facts.loops
+        )
 
     def _find_base(self, emit: Emitter) -> None:
         warp = emit.define("shr.u32", "b32", thread_number(emit), 5)

@@ -9,9 +9,8 @@ every lane pushes at the same time, each onto the stack of its case:
             @%waits atom.shared.add.u32 %place, [%tops + 4 * %case], 4;
             // %over: no room, %place is not below a full warp's; then [%overflow + %rank]
             @%waits st.shared.b32 [%stack_of_case + %place], %context;
+            // %ready: with this one, the lane's case has a full warp of tasks
             bar.warp.sync %members;
-            @%waits ld.volatile.shared.u32 %top, [%tops + 4 * %case];
-            // %ready: the lane's case has a full warp of tasks
     NEXT:   vote.sync.ballot.b32 %lanes, %ready, %members;
             // nobody's? then go to AGAIN
             shfl.sync.idx.b32 %chosen, %case, <the first of them>, 31, %members;
@@ -25,7 +24,7 @@ from ccc.analysis.paths import AnnotatedLoop
 from ccc.ir.edit import Emitter, add_block
 from ccc.ir.operands import Address, Register, Symbol
 from ccc.passes.collector import Collector
-from ccc.passes.layout import Layout
+from ccc.passes.layout import TOP_BYTES, Layout
 from ccc.pipeline import Kernel
 from ccc.ptx.types import WARP_SIZE
 
@@ -100,6 +99,7 @@ class MultiPath(Collector):
         pushed, emit_pushed = self.block("pushed")
         emit_pushing.emit("mov.b32", self.mine, self.case)
         emit_pushing.emit("mov.pred", self.over, 0)
+        emit_pushing.emit("mov.pred", self.ready, 0)
         emit_pushing.branch(waits, push.label, pushed.label)
         emit_push.emit("atom.shared.add.u32", self.position, self._top(emit_push, self.case), 4)
         emit_push.emit("setp.ge.u32", self.over, self.position, self.full)
@@ -107,16 +107,13 @@ class MultiPath(Collector):
         beyond = emit_push.define("add.s32", "b32", self.base, self.rank)
         emit_push.emit("add.s32", beyond, beyond, self.overflow.offset - self.first.offset)
         self.first.store(emit_push, emit_push.define("selp.b32", "b32", beyond, within, self.over))
+        # Who gets the last place of a full warp's tasks, or one beyond, says that they are complete.
+        behind = emit_push.define("add.s32", "b32", self.position, TOP_BYTES)
+        emit_push.emit("setp.ge.u32", self.ready, behind, self.full)
         emit_push.emit("mov.b32", self.case, self.none)
         emit_push.emit("bra", pushed.label)
         emit_pushed.emit("bar.warp.sync", self.members)
-        emit_pushed.emit("mov.pred", self.ready, 0)
-        look, emit_look = self.block("look")
-        emit_pushed.branch(waits, look.label, self.next.label)
-        # A lane that only passes on may push again before this is done, and adds to the same top.
-        saved = emit_look.define("ld.volatile.shared.b32", "b32", self._top(emit_look, self.mine))
-        emit_look.emit("setp.ge.u32", self.ready, saved, self.full)
-        emit_look.emit("bra", self.next.label)
+        emit_pushed.emit("bra", self.next.label)
 
     def _emit_next(self) -> None:
         """Take the case of the first lane whose case is ready."""

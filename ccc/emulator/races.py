@@ -116,6 +116,15 @@ class _Shadow:
         self.read = np.zeros((size, 32), np.uint32)
         self.read_slot = np.zeros((size, 32), np.int32)
 
+    def grow(self, size: int) -> None:
+        """Make room for a space that has grown, as by ``malloc``."""
+        more = size - len(self.writer)
+        if more <= 0:
+            return
+        fresh = _Shadow(more)
+        for name, known in vars(self).items():
+            setattr(self, name, np.concatenate([known, getattr(fresh, name)]))
+
 
 @dataclass(slots=True)
 class _Accesses:
@@ -200,6 +209,7 @@ class Judge:
         shadow = self.shadows.get(touch.name)
         if shadow is None:
             shadow = self.shadows[touch.name] = _Shadow(len(touch.space.data))
+        shadow.grow(len(touch.space.data))
         place = place.astype(np.int64)
         steps = np.arange(size)
         value = None if values is None else _bytes_of(touch.access, touch.group.n, values)
