@@ -107,7 +107,7 @@ class MultiPath(Collector):
         beyond = emit_push.define("add.s32", "b32", self.base, self.rank)
         emit_push.emit("add.s32", beyond, beyond, self.overflow.offset - self.first.offset)
         self.first.store(emit_push, emit_push.define("selp.b32", "b32", beyond, within, self.over))
-        # Who gets the last place of a full warp's tasks, or one beyond, says that they are complete.
+        # Who gets the last place of a full warp's tasks, or one beyond, says that they are there.
         behind = emit_push.define("add.s32", "b32", self.position, TOP_BYTES)
         emit_push.emit("setp.ge.u32", self.ready, behind, self.full)
         emit_push.emit("mov.b32", self.case, self.none)

@@ -162,7 +162,11 @@ WAIT:
     [
         ("ld.volatile.global.u32 %r1, [%rd3];", True),
         ("ld.acquire.gpu.global.u32 %r1, [%rd3];", True),
-        ("ld.global.u32 %r1, [%rd3];", False),
+        ("ld.global.u32 %r1, [%rd3];", True),
+        ("ld.global.nc.u32 %r1, [%rd3];", False),
+        ("ld.global.cv.u32 %r1, [%rd3];", True),
+        ("atom.global.max.u32 %r1, [%rd3], 0;", True),
+        ("add.s64 %rd3, %rd3, 4; ld.global.u32 %r1, [%rd3];", False),
         ("ld.global.u32 %r1, [%rd3]; membar.gl;", True),
         ("atom.global.cas.b32 %r1, [%rd3], 0, 1;", True),
         ("mov.u32 %r2, 0; atom.global.cas.b32 %r1, [%rd3], %r2, 1;", True),
@@ -171,7 +175,7 @@ WAIT:
         ("atom.global.add.u32 %r1, [%rd3], 0;", True),
         ("atom.global.add.u32 %r1, [%rd3], 1;", False),
         ("atom.global.or.b32 %r1, [%rd3], 0;", True),
-        ("add.s64 %rd3, %rd3, 4; ld.volatile.global.u32 %r1, [%rd3];", False),
+        ("add.s64 %rd3, %rd3, 4; ld.volatile.global.u32 %r1, [%rd3];", True),
         ("ld.volatile.global.u32 %r2, [%rd3]; add.s32 %r1, %r1, -1;", False),
     ],
 )

@@ -19,7 +19,7 @@ from ccc.analysis.cfg import EXIT
 from ccc.analysis.filling_loops import stores_of_loop
 from ccc.analysis.points_to import Place, PointsTo
 from ccc.ir.nodes import Instruction
-from ccc.ir.operands import Immediate, Operand, Register
+from ccc.ir.operands import Address, Immediate, Operand, Register
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import TYPES
 
@@ -91,9 +91,16 @@ class LocalMemory:
         if not places and instruction.space == "local":
             mask = self.points_to.everything
         sure = len(places) == 1 and instruction.guard is None and instruction.name == "st"
+        sure = sure and self._is_local(instruction)
         fills = mask if sure and next(iter(places)).offset is not None else 0
         reads = mask if effects & Effect.READ else 0
         return Use(reads, mask if effects & Effect.WRITE else 0, fills)
+
+    def _is_local(self, store: Instruction) -> bool:
+        address = store.operands[0]
+        return store.space == "local" or (
+            isinstance(address, Address) and self.points_to.is_certain(address.base)
+        )
 
     def _find_use_of_call(self, call: Instruction) -> Use:
         kept = reduce(or_, (one.mask for one in self.points_to.stored), 0)
@@ -262,7 +269,11 @@ class LocalMemory:
             if loop.blocks == {loop.header} and self.writes(loop.blocks):
                 after = set(self.facts.graph.successors(loop.header)) - {loop.header}
                 stores = stores_of_loop(loop.header, self.facts, self.points_to)
-                masks = (self._mask(place, _bytes(store)) for store, place in stores)
+                masks = (
+                    self._mask(place, _bytes(store))
+                    for store, place in stores
+                    if self._is_local(store)
+                )
                 found.update(
                     dict.fromkeys(((loop.header, s) for s in after), reduce(or_, masks, 0))
                 )

@@ -44,8 +44,14 @@ def check_own_memory(path: Path, paths: Iterable[Path], facts: Facts) -> None:
     )
     within, across = _flows_in(path, facts)
     mixed = within | flows_out(path, facts) | _missed(path, facts)
+    mixed |= local.points_to.allocated  # its address means nothing to another lane
     passed_on = local.first(path.region, across & ~tables)
     culprit = local.first(path.region, mixed & ~tables)
+    if passed_on is not None and not _is_dependent(path, _loops_around(path, facts), facts):
+        raise Refused(
+            "when the annotated loop is run again, the path may read what it has left in local "
+            f"memory (an array of the thread's own){at(passed_on)}; write the array first"
+        )
     if passed_on is not None:
         raise Refused(
             "its turns pass local memory (an array of the thread's own) on to one another, but a "
@@ -64,7 +70,7 @@ def check_own_memory(path: Path, paths: Iterable[Path], facts: Facts) -> None:
 
 
 def _flows_in(path: Path, facts: Facts) -> tuple[int, int]:
-    """The bytes that a task may read and other code wrote; that an earlier trip of it wrote."""
+    """The bytes that a task may read and other code wrote; that an earlier run of it wrote."""
     local = facts.local
     exposed = local.exposed(path.region, path.entry)
     cut = _promised(path, facts)
@@ -73,8 +79,8 @@ def _flows_in(path: Path, facts: Facts) -> tuple[int, int]:
         return (b for b in facts.graph.predecessors(label) if (b, label) not in cut)
 
     before = reachable(back, [path.entry]) - path.region
-    across = local.writes(path.region) if _is_dependent(path, facts) else 0
-    return exposed & local.writes(before), exposed & across
+    own = local.writes(path.region) if _is_dependent(path, facts.loops, facts) else 0
+    return exposed & local.writes(before), exposed & own
 
 
 def flows_out(path: Path, facts: Facts) -> int:
@@ -109,7 +115,7 @@ def _missed(path: Path, facts: Facts) -> int:
 
 def _own_reads(path: Path, facts: Facts) -> frozenset[str]:
     """The blocks whose reads do not count, since by the promise nothing is there to be read."""
-    return frozenset() if _is_dependent(path, facts) else path.region
+    return frozenset() if _is_dependent(path, facts.loops, facts) else path.region
 
 
 def _loops_around(path: Path, facts: Facts) -> list[Loop]:
@@ -120,7 +126,10 @@ def _loops_around(path: Path, facts: Facts) -> list[Loop]:
 
 
 def _promised(path: Path, facts: Facts) -> frozenset[Edge]:
-    """The edges from one iteration to the next of the loops whose iterations are independent."""
+    """The edges from one iteration to the next of the loops whose iterations are independent.
+
+    These are the annotated loop, inner loops of independent turns, and annotated loops around.
+    """
     assert path.loop is not None
     headers = {path.loop.loop.header}
     around: Path | None = path
@@ -128,20 +137,33 @@ def _promised(path: Path, facts: Facts) -> frozenset[Edge]:
         if around.repeats and around.marker.kind == "variable":
             headers.add(around.entry)
         around = around.parent
+    headers |= {loop.header for loop in facts.loops if _is_annotated(loop, path, facts)}
     return frozenset(
         (latch, loop.header)
-        for loop in _loops_around(path, facts)
-        if loop.header in headers
+        for loop in facts.loops
+        if loop.header in headers and path.entry in loop.blocks
         for latch in loop.latches
     )
 
 
-def _is_dependent(path: Path, facts: Facts) -> bool:
-    """Whether the path may run several times in one iteration, each time after the other."""
+def _is_annotated(loop: Loop, path: Path, facts: Facts) -> bool:
+    """Whether it is an annotated loop around that of the path: no ``loop`` marker lies in it."""
+    assert path.loop is not None
+    if not path.loop.loop.blocks < loop.blocks:
+        return False
+    inner = [other.blocks for other in facts.loops if other.blocks < loop.blocks]
+    own = [m for label in loop.blocks.difference(*inner) for m in facts.blocks[label].markers]
+    begun = {m.identifier for m in own if m.kind == "loop"}
+    return any(m.kind == "for" and m.identifier not in begun for m in own)
+
+
+def _is_dependent(path: Path, loops: Iterable[Loop], facts: Facts) -> bool:
+    """Whether a lane may run the path several times, and each time after the other."""
     cut = _promised(path, facts)
     return any(
         (latch, loop.header) not in cut
-        for loop in _loops_around(path, facts)
+        for loop in loops
+        if path.entry in loop.blocks
         for latch in loop.latches
     )
 

@@ -142,6 +142,30 @@ class PointsTo:
                     found |= self._objects.named(leaf.name, leaf.offset)
         return found
 
+    @property
+    def allocated(self) -> int:
+        """What ``alloca`` has made: each lane has it in another place."""
+        return self._objects.allocated
+
+    def is_certain(self, operand: Operand) -> bool:
+        """Whether an address surely leads to local memory, in all that the register may hold."""
+        seen: set[Register] = set()
+        worklist = [operand]
+        while worklist:
+            base = worklist.pop()
+            if isinstance(base, Symbol):
+                if not self._objects.named(base.name, 0):
+                    return False
+            elif not isinstance(base, Register):
+                return False
+            elif base not in seen:
+                seen.add(base)
+                made = self._objects.made.get(base, ())
+                if not made or any(_step(maker) is None for maker in made):
+                    return False
+                worklist += [maker.operands[1] for maker in made]
+        return True
+
     def address(self, instruction: Instruction) -> Places:
         """What a load or store goes to."""
         found: Places = NOWHERE
@@ -316,6 +340,7 @@ class _Objects:
 
     def __init__(self, function: Function, *, of_caller: bool):
         self.size = 0
+        self.allocated = 0
         self._known: dict[object, Object] = {}
         self._arrays: dict[str, list[Object]] = {}
         self.made: dict[Register, list[Instruction]] = {}
@@ -328,7 +353,9 @@ class _Objects:
                 self._add_variable(variable, function)
         for instruction in function.instructions:
             if instruction.name == "alloca":
-                self._known[id(instruction)] = self._new("alloca", 0, 1, is_whole=False)
+                made = self._new("alloca", 0, 1, is_whole=False)
+                self._known[id(instruction)] = made
+                self.allocated |= made.mask
         for parameter in function.parameters if of_caller else ():
             self._known[parameter.name] = self._new(parameter.name, 0, 1, is_whole=False)
 

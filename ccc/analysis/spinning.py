@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ccc.analysis.callees import callee
+from ccc.analysis.callees import SYSTEM_CALLS, callee
 from ccc.analysis.cfg import EXIT
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Arguments, Immediate, Operand, Register, Symbol
@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from ccc.analysis.dominators import Loop
     from ccc.analysis.facts import Facts
 
-_STRONG = frozenset({"volatile", "relaxed", "acquire", "mmio"})
-_LEAVES_AS_IT_IS = {"add": 0, "or": 0, "xor": 0, "and": -1}
-"""The operand with which an atomic operation only reads."""
+_STRONG = frozenset({"volatile", "relaxed", "acquire", "mmio", "cv"})
+"""Loads that are done anew each time."""
+_MOVES_ON = frozenset({"add", "inc", "dec"})
+"""Atomic operations that leave another value each time, unless they add nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,21 +67,35 @@ def _callee_spins(call: Instruction, facts: Facts) -> bool:
 
 
 def _spins_on(loop: Loop, facts: Facts) -> Instruction | None:
-    """What a loop polls, if it spins; loops inside it are asked themselves."""
-    inner = [other.blocks for other in facts.loops if other.blocks < loop.blocks]
-    own = sorted(loop.blocks.difference(*inner))
-    body = [i for label in own for i in facts.blocks[label].instructions]
-    polls = _polls(body, loop, facts)
+    """What a loop polls, if it spins: in it, or in a loop inside it that gives up after a while."""
+    body = [i for label in sorted(loop.blocks) for i in facts.blocks[label].instructions]
+    slices = _Slices(loop, facts)
+    carried = facts.liveness.live_in(loop.header) & {r for i in body for r in i.defined()}
+    polls = [i for i in body if _is_poll(i, slices, carried, facts)]
     if not polls:
         return None
-    slices = _Slices(loop, facts)
-    leaving = {source for source, _ in loop.exits(facts.graph)}
-    for source in leaving:
+    inner = [other.blocks for other in facts.loops if other.blocks < loop.blocks]
+    stepped = _stepped(loop.blocks.difference(*inner), slices, facts) & carried
+    for source, _ in loop.exits(facts.graph):
         made = slices.of(source)
-        if _counts(made) and made.isdisjoint(polls):
+        if made.isdisjoint(polls) and any(stepped.intersection(i.defined()) for i in made):
             return None
-    decided = set[Instruction]().union(*(slices.of(label) for label in own))
+    decided = set[Instruction]().union(*map(slices.of, loop.blocks))
     return next((poll for poll in polls if poll in decided), None)
+
+
+def _stepped(labels: Iterable[str], slices: _Slices, facts: Facts) -> set[Register]:
+    """The registers that are stepped by a constant in some blocks, and not written elsewhere."""
+    return {
+        register
+        for label in labels
+        for i in facts.blocks[label].instructions
+        if i.name in ("add", "sub")
+        and i.operands[0] == i.operands[1]
+        and isinstance(i.operands[2], Immediate)
+        for register in i.defined()
+        if len(slices.makers[register]) == 1
+    }
 
 
 class _Slices:
@@ -97,13 +112,17 @@ class _Slices:
 
     def of(self, label: str) -> set[Instruction]:
         """What decides the branch at the end of a block."""
-        found: set[Instruction] = set()
-        worklist: list[Register | str] = [
+        return self.behind(
             register
             for instruction in self.facts.blocks[label].instructions
             if instruction.is_terminator
             for register in instruction.used()
-        ]
+        )
+
+    def behind(self, registers: Iterable[Register | str]) -> set[Instruction]:
+        """What the loop makes some registers from."""
+        found: set[Instruction] = set()
+        worklist = list(registers)
         while worklist:
             for maker in self.makers.get(worklist.pop(), ()):
                 if maker not in found:
@@ -122,58 +141,50 @@ def _results(instruction: Instruction) -> tuple[str, ...]:
     return tuple(leaf.name for leaf in first.elements if isinstance(leaf, Symbol))
 
 
-def _counts(made: Iterable[Instruction]) -> bool:
-    """Whether a register among these is stepped by a constant."""
-    return any(
-        i.name in ("add", "sub")
-        and i.operands[0] == i.operands[1]
-        and isinstance(i.operands[2], Immediate)
-        for i in made
-    )
-
-
-def _polls(body: Iterable[Instruction], loop: Loop, facts: Facts) -> list[Instruction]:
-    """What looks at the same place in each trip, and changes nothing by itself."""
-    whole = [i for label in loop.blocks for i in facts.blocks[label].instructions]
-    written = {r for i in whole if not _is_constant(i) for r in i.defined()}
-    rereads = any(i.effects & (Effect.FENCE | Effect.OPAQUE) for i in whole)
-    return [
-        i
-        for i in body
-        if (_polls_if(i, written, rereads) if i.name != "call" else _callee_polls(i, facts))
-    ]
-
-
-def _is_constant(instruction: Instruction) -> bool:
-    """Whether it sets a register to a literal, so that it may as well stand before the loop."""
-    return instruction.name == "mov" and isinstance(instruction.operands[1], Immediate)
-
-
-def _callee_polls(call: Instruction, facts: Facts) -> bool:
-    functions = facts.callees.reachable(callee(call)) if callee(call) else ()
-    return any(
-        _polls_if(instruction, set(), rereads=False)
-        for function in functions
-        for instruction in (function.instructions if function else ())
-    )
-
-
-def _polls_if(instruction: Instruction, written: set[Register], rereads: bool) -> bool:
-    """Whether it polls, in a loop that writes these registers, and reads memory anew each time."""
-    if instruction.name not in ("ld", "atom") or instruction.space in ("param", "local", "const"):
-        return False
-    address = next(operand for operand, role in instruction.roles() if role == "addr")
-    if not isinstance(address, Address) or address.base in written:
+def _is_poll(
+    instruction: Instruction, slices: _Slices, carried: frozenset[Register], facts: Facts
+) -> bool:
+    """Whether it may look at the same place again in the next trip, and changes nothing itself."""
+    if instruction.name == "call":
+        return _callee_reads(instruction, facts)
+    if not _reads_what_may_change(instruction):
         return False
     words = set(instruction.modifiers)
     if instruction.name == "ld":
-        return bool(words & _STRONG) or (rereads and "nc" not in words)
+        return bool(words & _STRONG) or not _goes_on(_address(instruction), slices, carried)
     if "cas" in words:
-        return instruction.operands[2] not in written
-    harmless = [value for word, value in _LEAVES_AS_IT_IS.items() if word in words]
+        return not _goes_on([instruction.operands[2]], slices, carried)
     operand = instruction.operands[2]
-    number = operand.integer if isinstance(operand, Immediate) else None
-    return "exch" in words or (bool(harmless) and number in harmless)
+    nothing = isinstance(operand, Immediate) and operand.integer == 0
+    return nothing or words.isdisjoint(_MOVES_ON)
+
+
+def _reads_what_may_change(instruction: Instruction) -> bool:
+    if instruction.name not in ("ld", "atom") or "nc" in instruction.modifiers:
+        return False
+    return instruction.space not in ("param", "local", "const")
+
+
+def _address(instruction: Instruction) -> list[Operand]:
+    bases = (o.base for o, role in instruction.roles() if role == "addr" and isinstance(o, Address))
+    return list(bases)
+
+
+def _goes_on(operands: Iterable[Operand], slices: _Slices, carried: frozenset[Register]) -> bool:
+    """Whether operands depend on what the loop's last trip has left."""
+    used = {operand for operand in operands if isinstance(operand, Register)}
+    made = slices.behind(used)
+    return not carried.isdisjoint(used.union(*(i.used() for i in made)))
+
+
+def _callee_reads(call: Instruction, facts: Facts) -> bool:
+    """Whether the result of a call may depend on memory that changes."""
+    if callee(call) in SYSTEM_CALLS or not callee(call):
+        return False
+    return any(
+        function is None or any(map(_reads_what_may_change, function.instructions))
+        for function in facts.callees.reachable(callee(call))
+    )
 
 
 def roots(instruction: Instruction, facts: Facts) -> frozenset[str] | None:

@@ -8,7 +8,7 @@ extern "C" __global__ void k(unsigned *out, int n) {
 #pragma ccc if
             if ((i ^ r) % 3 == 0) {
                 unsigned b[8];
-                for (unsigned j = 0; j < 8; j++) b[(j + i) & 7] = i ^ j;
+                for (unsigned j = 0; j < 8; j++) b[j] = i ^ j;
                 for (unsigned k = 0; k < 5; k++) {
                     b[(b[k] + k) & 7] += k;
                 }
