@@ -179,6 +179,7 @@ NEED_THEM = (
     "context-collection/else_if_cases",
     "context-collection/long_tasks_of_fresh_values",
     "context-collection/under_a_guard",
+    "context-collection/sums_of_two_widths",
     "grid-stride/grid_stride_activemask",
     "grid-stride/grid_stride_shared_neighbour",
     "grid-stride/grid_stride_dynamic_inner_loop",

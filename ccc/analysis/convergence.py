@@ -118,7 +118,7 @@ def _spin_before(facts: Facts, loop: Loop) -> Spin | None:
     if loop.header in meetings:
         return None
     for spin in facts.spins:
-        if spin.blocks.isdisjoint(loop.blocks):
+        if spin.blocks.isdisjoint(loop.blocks) and not spin.gives_up:
             stops = meetings - spin.blocks
             if loop.header in reachable(facts.graph.successors, spin.blocks, stops=stops):
                 return spin

@@ -173,7 +173,7 @@ def check_waiting(path: Path, facts: Facts) -> None:
 
     later = loop.blocks & reachable(step, [path.entry])
     for spin in facts.spins:
-        if not spin.blocks < loop.blocks or spin.blocks <= path.blocks:
+        if not spin.blocks < loop.blocks or spin.blocks <= path.blocks or spin.gives_up:
             continue
         polled = roots(spin.poll, facts)
         for instruction in instructions_of(later, facts):

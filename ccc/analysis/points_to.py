@@ -72,6 +72,8 @@ class PointsTo:
         self.keeper: Instruction | None = None
         self._objects = _Objects(function, of_caller=of_caller)
         self.size = self._objects.size
+        if of_caller and _takes_address_of_parameter(function):
+            self.stored = frozenset(self._objects.parameters)
         if self.size:
             self._solve()
 
@@ -98,7 +100,10 @@ class PointsTo:
             target = instruction.operands[0]
             assert isinstance(target, Address)
             found = self._values(instruction.operands[1:])
-            return isinstance(target.base, Symbol) and self._pass(target.base.name, found)
+            if isinstance(target.base, Symbol):
+                return self._pass(target.base.name, found)
+            self._keep(instruction, found)
+            return False
         if instruction.effects & (Effect.WRITE | Effect.OPAQUE):
             self._keep(instruction, self._values(_handed(instruction)))
         found = self.result(instruction)
@@ -112,8 +117,10 @@ class PointsTo:
         if instruction.name == "alloca":
             return frozenset({Place(self._objects.of(id(instruction)), None)})
         if instruction.space == "param" and instruction.name == "ld":
-            names = (symbol.name for symbol in instruction.symbols())
-            return NOWHERE.union(*(self._parameter(name) for name in names))
+            names = {symbol.name for symbol in instruction.symbols()}
+            if not names:  # through a register
+                names = {*self.parameters, *(p.name for p in self.function.parameters)}
+            return NOWHERE.union(*map(self._parameter, names))
         if instruction.effects & Effect.READ:
             return frozenset(Place(one, None) for one in self.stored)
         return self._computed(instruction)
@@ -288,6 +295,17 @@ def parameter_manner(function: Function, number: int, callees: Callees) -> Hande
     return Handed(reads or keeps, writes or keeps, keeps, returns)
 
 
+def _takes_address_of_parameter(function: Function) -> bool:
+    """Whether a parameter is named elsewhere than where it is loaded."""
+    names = {parameter.name for parameter in function.parameters}
+    return any(
+        symbol.name in names
+        for instruction in function.instructions
+        if instruction.space != "param" or instruction.name not in ("ld", "st")
+        for symbol in instruction.symbols()
+    )
+
+
 def _handed(instruction: Instruction) -> list[Operand]:
     """The operands whose values a store, an atomic or something unknown hands on."""
     return [operand for operand, role in instruction.roles() if role == "use"]
@@ -356,8 +374,11 @@ class _Objects:
                 made = self._new("alloca", 0, 1, is_whole=False)
                 self._known[id(instruction)] = made
                 self.allocated |= made.mask
-        for parameter in function.parameters if of_caller else ():
-            self._known[parameter.name] = self._new(parameter.name, 0, 1, is_whole=False)
+        self.parameters = [
+            self._new(parameter.name, 0, 1, is_whole=False)
+            for parameter in (function.parameters if of_caller else ())
+        ]
+        self._known.update((made.name, made) for made in self.parameters)
 
     def _new(self, name: str, start: int, size: int, *, is_whole: bool = True) -> Object:
         made = Object(name, start, size, self.size, is_whole)

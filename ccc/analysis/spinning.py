@@ -8,8 +8,8 @@ From sm_70 on lanes of one warp may wait for one another so, since each goes on 
 of an annotated loop wait for each other as well, and whoever waits for a lane that waits for him
 stands still for ever. A loop is taken to spin if a place in memory that stays the same over its
 trips is *polled* and decides where control goes, and no counter ends the loop in any case. An
-atomic that itself moves on what it reads, such as a ticket's ``atomicAdd(&next, 1)`` or the retry
-of a compare-and-swap with the value that was found, polls nothing.
+atomic that itself moves on what it reads, such as a ticket's ``atomicAdd(&next, 1)``, or the retry
+of a compare-and-swap with just the value that was found, polls nothing.
 """
 
 from __future__ import annotations
@@ -36,19 +36,23 @@ _MOVES_ON = frozenset({"add", "inc", "dec"})
 
 @dataclass(frozen=True, slots=True)
 class Spin:
-    """``blocks`` in which lanes may wait for others; ``poll`` is what they look at."""
+    """``blocks`` in which lanes may wait for others; ``poll`` is what they look at.
+
+    Whoever ``gives_up`` waits for a while only: a counter ends the loop as well.
+    """
 
     blocks: frozenset[str]
     poll: Instruction
+    gives_up: bool = False
 
 
 def find_spins(facts: Facts) -> list[Spin]:
     """The loops that spin, and the blocks that call a function which does."""
     found = []
     for loop in facts.loops:
-        poll = _spins_on(loop, facts)
-        if poll is not None:
-            found.append(Spin(frozenset(loop.blocks), poll))
+        spin = _spin_of(loop, facts)
+        if spin is not None:
+            found.append(spin)
     for label in facts.graph:
         for instruction in facts.blocks[label].instructions if label != EXIT else ():
             if instruction.name == "call" and _callee_spins(instruction, facts):
@@ -66,33 +70,54 @@ def _callee_spins(call: Instruction, facts: Facts) -> bool:
     return known[name]
 
 
-def _spins_on(loop: Loop, facts: Facts) -> Instruction | None:
+def _spin_of(loop: Loop, facts: Facts) -> Spin | None:
     """What a loop polls, if it spins: in it, or in a loop inside it that gives up after a while."""
     body = [i for label in sorted(loop.blocks) for i in facts.blocks[label].instructions]
     slices = _Slices(loop, facts)
     carried = facts.liveness.live_in(loop.header) & {r for i in body for r in i.defined()}
-    polls = [i for i in body if _is_poll(i, slices, carried, facts)]
-    if not polls:
+    polls = {i: None for i in body if _is_poll(i, slices, carried, facts)}
+    decided = set[Instruction]().union(*map(slices.of, loop.blocks))
+    poll = next((poll for poll in polls if poll in decided), None)
+    if poll is None or _retries(loop, slices, facts):
         return None
     inner = [other.blocks for other in facts.loops if other.blocks < loop.blocks]
     stepped = _stepped(loop.blocks.difference(*inner), slices, facts) & carried
-    for source, _ in loop.exits(facts.graph):
-        made = slices.of(source)
-        if made.isdisjoint(polls) and any(stepped.intersection(i.defined()) for i in made):
-            return None
-    decided = set[Instruction]().union(*map(slices.of, loop.blocks))
-    return next((poll for poll in polls if poll in decided), None)
+    leaving = {source for source, _ in loop.exits(facts.graph)}
+    counted = {source for source in leaving if _counts(slices.of(source, computed=True), stepped)}
+    if not counted:
+        return Spin(frozenset(loop.blocks), poll)
+    if any(_is_strong(i) and i in polls for source in leaving - counted for i in slices.of(source)):
+        return Spin(frozenset(loop.blocks), poll, gives_up=True)
+    return None
+
+
+def _counts(made: Iterable[Instruction], stepped: set[Register]) -> bool:
+    return any(stepped.intersection(instruction.defined()) for instruction in made)
+
+
+def _retries(loop: Loop, slices: _Slices, facts: Facts) -> bool:
+    """Whether each trip tries to swap what it has found: then somebody gets on, whoever waits."""
+    return any(
+        i.name == "atom" and "cas" in i.modifiers and _was_found(i.operands[2], i, slices)
+        for label in loop.blocks
+        if all(facts.dominators.dominates(label, latch) for latch in loop.latches)
+        for i in facts.blocks[label].instructions
+    )
+
+
+def _is_strong(instruction: Instruction) -> bool:
+    return instruction.name == "atom" or not _STRONG.isdisjoint(instruction.modifiers)
 
 
 def _stepped(labels: Iterable[str], slices: _Slices, facts: Facts) -> set[Register]:
-    """The registers that are stepped by a constant in some blocks, and not written elsewhere."""
+    """The registers that some blocks step by the same each time, and that nothing else writes."""
     return {
         register
         for label in labels
         for i in facts.blocks[label].instructions
         if i.name in ("add", "sub")
         and i.operands[0] == i.operands[1]
-        and isinstance(i.operands[2], Immediate)
+        and (isinstance(i.operands[2], Immediate) or i.operands[2] not in slices.makers)
         for register in i.defined()
         if len(slices.makers[register]) == 1
     }
@@ -103,6 +128,7 @@ class _Slices:
 
     def __init__(self, loop: Loop, facts: Facts):
         self.facts = facts
+        self.body = [i for label in sorted(loop.blocks) for i in facts.blocks[label].instructions]
         self.makers: dict[Register | str, list[Instruction]] = {}
         for label in sorted(loop.blocks):
             for instruction in facts.blocks[label].instructions:
@@ -110,16 +136,19 @@ class _Slices:
                 for one in made:
                     self.makers.setdefault(one, []).append(instruction)
 
-    def of(self, label: str) -> set[Instruction]:
-        """What decides the branch at the end of a block."""
-        return self.behind(
+    def of(self, label: str, *, computed: bool = False) -> set[Instruction]:
+        """What decides the branch at the end of a block; ``computed``: not how it was read."""
+        used = (
             register
             for instruction in self.facts.blocks[label].instructions
             if instruction.is_terminator
             for register in instruction.used()
         )
+        return self.behind(used, computed=computed)
 
-    def behind(self, registers: Iterable[Register | str]) -> set[Instruction]:
+    def behind(
+        self, registers: Iterable[Register | str], *, computed: bool = False
+    ) -> set[Instruction]:
         """What the loop makes some registers from."""
         found: set[Instruction] = set()
         worklist = list(registers)
@@ -127,6 +156,8 @@ class _Slices:
             for maker in self.makers.get(worklist.pop(), ()):
                 if maker not in found:
                     found.add(maker)
+                    if computed and maker.effects & Effect.READ:
+                        continue
                     worklist += maker.used()
                     if maker.space == "param":
                         worklist += [symbol.name for symbol in maker.symbols()]
@@ -152,11 +183,11 @@ def _is_poll(
     words = set(instruction.modifiers)
     if instruction.name == "ld":
         return bool(words & _STRONG) or not _goes_on(_address(instruction), slices, carried)
-    if "cas" in words:
-        return not _goes_on([instruction.operands[2]], slices, carried)
     operand = instruction.operands[2]
+    if "cas" in words:
+        return not _was_found(operand, instruction, slices)
     nothing = isinstance(operand, Immediate) and operand.integer == 0
-    return nothing or words.isdisjoint(_MOVES_ON)
+    return nothing or words.isdisjoint(_MOVES_ON) or _is_taken_back(instruction, slices, facts)
 
 
 def _reads_what_may_change(instruction: Instruction) -> bool:
@@ -175,6 +206,38 @@ def _goes_on(operands: Iterable[Operand], slices: _Slices, carried: frozenset[Re
     used = {operand for operand in operands if isinstance(operand, Register)}
     made = slices.behind(used)
     return not carried.isdisjoint(used.union(*(i.used() for i in made)))
+
+
+def _was_found(expected: Operand, swap: Instruction, slices: _Slices) -> bool:
+    """Whether a compare-and-swap expects just what it, or a load in the loop, has found."""
+    seen: set[Operand] = set()
+    worklist = [expected]
+    found = False
+    while worklist:
+        operand = worklist.pop()
+        if not isinstance(operand, Register):
+            return False
+        makers = slices.makers.get(operand, ()) if operand not in seen else ()
+        seen.add(operand)
+        for maker in makers:
+            if maker.name == "mov":
+                worklist.append(maker.operands[1])
+            elif maker is not swap and maker.name != "ld":
+                return False
+            found |= maker.name != "mov"
+    return found
+
+
+def _is_taken_back(atomic: Instruction, slices: _Slices, facts: Facts) -> bool:
+    """Whether something else in the loop writes what an atomic has moved on."""
+    mine = roots(atomic, facts)
+    for instruction in slices.body:
+        writes = instruction.effects & Effect.WRITE and instruction is not atomic
+        if writes and instruction.name in ("st", "red", "atom"):
+            others = roots(instruction, facts)
+            if mine is None or others is None or not mine.isdisjoint(others):
+                return True
+    return False
 
 
 def _callee_reads(call: Instruction, facts: Facts) -> bool:

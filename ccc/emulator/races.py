@@ -9,9 +9,10 @@ Lanes that run together stay different lanes: what they do in one instruction is
 What orders, besides a lane's own program:
 
 - A barrier, of lanes of the warp (``bar.warp.sync``) or of the block. Its lanes learn all that any
-  of them knows. Who arrives without waiting learns nothing. Nor does anybody from ``vote.sync``,
-  ``shfl.sync``, ``match.sync`` and ``redux.sync``: lanes wait for one another there, but of memory
-  they are promised no order (CUDA C++ Programming Guide, warp vote and warp shuffle functions).
+  of them knows, and what lanes did that have ended. Who arrives without waiting learns nothing.
+  Nor does anybody from ``vote.sync``, ``shfl.sync``, ``match.sync`` and ``redux.sync``: lanes wait
+  for one another there, but of memory they are promised no order (CUDA C++ Programming Guide, warp
+  vote and warp shuffle functions).
 - A strong access (an atomic, ``volatile``, ``.relaxed``, ``.acquire``, ``.release``). One that
   writes leaves behind what its lane knows, and one that reads takes up what was left there, as if
   a fence stood beside each. So what a lock protects is in order.
@@ -156,6 +157,7 @@ class Judge:
         self.known = {(race.first, race.second) for race in races}
         self.clock = np.zeros((lanes, 32), np.uint32)
         self._advance(np.arange(lanes))
+        self.ended = np.zeros((lanes // 32, 32), np.uint32)
         self.shadows: dict[str, _Shadow] = {}
         self.left: dict[tuple[str, int, int], Array] = {}
 
@@ -171,8 +173,13 @@ class Judge:
         new = (lanes[1:] >> 5 != lanes[:-1] >> 5) | (keys[1:] != keys[:-1])
         starts = np.flatnonzero(np.concatenate([[True], new]))
         joined = np.maximum.reduceat(self.clock[lanes], starts)
+        joined = np.maximum(joined, self.ended[lanes[starts] >> 5])
         self.clock[lanes] = np.repeat(joined, np.diff(np.append(starts, len(lanes))), axis=0)
         self._advance(lanes)
+
+    def end(self, lanes: Array) -> None:
+        """Lanes have ended: who meets without them from now on comes after all that they did."""
+        np.maximum.at(self.ended, lanes >> 5, self.clock[lanes])
 
     def synchronise(self, touch: Touch, lanes: Array) -> None:
         """Strong accesses, in the order of ``lanes``, pass on what their lanes know."""
@@ -388,6 +395,10 @@ class JudgedWave(Wave):
         self.judge = judge
         self.barriers = _JudgedBarriers(self.geometry)
         self.barriers.judge = judge
+
+    def _exit(self, group: Group) -> None:
+        self.judge.end(group.lanes)
+        super()._exit(group)
 
     def execute(self, code: int, group: Group) -> int | None:
         """As of :class:`Wave`; lanes that need not wait any longer have met."""
