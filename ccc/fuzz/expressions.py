@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from ccc.fuzz.tree import TYPES, Expr
@@ -10,7 +10,10 @@ from ccc.fuzz.tree import TYPES, Expr
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A template and the types of its parts; ``names`` are the variables it uses itself."""
+    """A template and the types of its parts; ``names`` are the variables it uses itself.
+
+    One without a type is a statement.
+    """
 
     type: str
     text: str
@@ -51,6 +54,7 @@ FORMS = [
     Form("u", "f_fold($0, $1)", "uu", 1),
     Form("u", "f_pick($0, $1)", "uu", 1),
     Form("u", "f_carry($0, $1)", "uu", 1),
+    Form("u", "f_own($0, $1)", "uu", 1),
     Form("u", "f_any<unsigned>($0, $1)", "uu", 1),
     Form("u", "f_lane()", "", 1),
     Form("u", "f_below()", "", 1),
@@ -127,6 +131,7 @@ FORMS = [
 ]
 
 LITERALS = {
+    "": (";",),
     "u": ("0u", "1u", "3u", "17u", "255u", "2654435761u", "0x80000001u"),
     "i": ("0", "1", "-1", "7", "-100"),
     "q": ("1ll", "-3ll", "-4294967297ll"),
@@ -142,13 +147,22 @@ LITERALS = {
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What an expression may use: variables by type, and forms of the surroundings."""
+    """What an expression may use: variables by type, and forms of the surroundings.
+
+    ``arrays`` are those of the thread's own, of four words at least, that may be written to.
+    """
 
     variables: tuple[tuple[str, str], ...] = ()
     forms: tuple[Form, ...] = ()
     banned: frozenset[str] = frozenset()
     """Texts that forms must not hold, such as functions that make a path uncollectable."""
+    arrays: tuple[str, ...] = ()
     by_type: dict[str, list[Form]] = field(default_factory=dict)
+
+    @property
+    def effects(self) -> bool:
+        """Whether the surroundings offer statements."""
+        return any(not form.type for form in self.forms)
 
     def choices(self, kind: str) -> list[Form]:
         """The forms of a type, each as often as it weighs."""
@@ -167,16 +181,22 @@ class Scope:
 
     def declare(self, name: str, kind: str) -> Scope:
         """With one more variable."""
-        return Scope((*self.variables, (name, kind)), self.forms, self.banned, self.by_type)
+        return replace(self, variables=(*self.variables, (name, kind)))
 
-    def extend(self, *forms: Form) -> Scope:
-        """With more forms."""
-        return Scope(self.variables, (*self.forms, *forms), self.banned)
+    def extend(self, *forms: Form, arrays: tuple[str, ...] = ()) -> Scope:
+        """With more forms, and arrays."""
+        forms, arrays = (*self.forms, *forms), (*self.arrays, *arrays)
+        return replace(self, forms=forms, arrays=arrays, by_type={})
 
     def without(self, text: str) -> Scope:
         """With the forms of the surroundings that do not hold this text."""
         forms = tuple(form for form in self.forms if text not in form.text)
-        return Scope(self.variables, forms, self.banned)
+        return replace(self, forms=forms, by_type={})
+
+    def to_read(self) -> Scope:
+        """Without what writes to memory of the surroundings."""
+        forms = tuple(form for form in self.forms if form.type)
+        return replace(self, forms=forms, arrays=(), by_type={})
 
 
 def expression(random: Random, scope: Scope, kind: str, depth: int) -> Expr:

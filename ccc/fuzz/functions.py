@@ -18,6 +18,22 @@ FUNCTIONS = {
     "    unsigned kept[6];\n"
     "    for (unsigned j = 0; j < 6; ++j) kept[j] = p * j + q;\n"
     "    return kept[(p ^ q) % 6];\n}",
+    "f_fill": "__device__ __noinline__ void f_fill(unsigned *p, unsigned q) {\n"
+    "    for (unsigned j = 0; j < 4; ++j) p[j] = p[j] * 3 + (q >> j);\n}",
+    "f_total": "__device__ __noinline__ unsigned f_total(const unsigned *p) {\n"
+    "    unsigned r = 0;\n    for (unsigned j = 0; j < 4; ++j) r = r * 5 + p[j];\n"
+    "    return r;\n}",
+    "f_at": "__device__ __noinline__ unsigned *f_at(unsigned *p, unsigned q) {\n"
+    "    return p + (q & 3);\n}",
+    "f_keep": "__device__ __noinline__ void f_keep(unsigned **p, unsigned *q, unsigned s) {\n"
+    "    *p = q + (s & 3);\n}",
+    "f_two": "__device__ __noinline__ void f_two(unsigned p, unsigned *q, unsigned *r) {\n"
+    "    *q = p * 7;\n    *r ^= p >> 3;\n}",
+    "f_own": "__device__ __noinline__ unsigned f_own(unsigned p, unsigned q) {\n"
+    "    unsigned kept[8];\n"
+    "    for (unsigned j = 0; j < 8; ++j) kept[j] = p + j * q;\n"
+    "    for (unsigned j = 0; j < (q & 7); ++j) kept[kept[j] & 7] ^= p >> j;\n"
+    "    return kept[p & 7];\n}",
     "f_put": "__device__ __noinline__ void f_put(unsigned *p, unsigned q) { *p += q * 3; }",
     "f_who": "__device__ __noinline__ unsigned f_who(unsigned p) { return p + threadIdx.x; }",
     "f_lane": "__device__ __forceinline__ unsigned f_lane() {\n"

@@ -10,14 +10,14 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
+from ccc.fuzz.arrangements import ArrangementWriter
 from ccc.fuzz.expressions import Form, Scope
-from ccc.fuzz.loops import LoopWriter
 from ccc.fuzz.tastes import Taste, taste
-from ccc.fuzz.tree import BLOCKS, LOOPS, Block, Expr, Kernel, Stmt
+from ccc.fuzz.tree import BLOCKS, Block, Expr, Kernel, Stmt
 
 COUNTS = (0, 1, 31, 33, 64, 100, 150, 200, 300, 300, 450)
 SCHEDULES = ("", *(f" schedule(dynamic{chunk})" for chunk in ("", ", 1", ", 2", ", 3", ", 5")))
-UNSAFE = ("f_who(", "f_pick(", "f_put(")
+UNSAFE = ("f_who(", "f_put(", "f_pick(", "f_own(")
 """Functions for which a path may be left alone."""
 
 
@@ -50,7 +50,7 @@ def kernel(seed: int, index: int) -> Kernel:
     )
 
 
-class KernelWriter(LoopWriter):
+class KernelWriter(ArrangementWriter):
     """Writes the body of one kernel."""
 
     def __init__(self, random: Random, taste: Taste):
@@ -72,6 +72,8 @@ class KernelWriter(LoopWriter):
         if self.likes("refused", 0.06):
             banned = frozenset()
             scope = scope.extend(Form("u", "f_who($0)", "u"))
+        elif self.likes("callee", 0.03):
+            banned = frozenset(UNSAFE[:-2])
         if self.is_template:
             scope = scope.extend(
                 Form("u", "(unsigned)((T)$0 >> MODE)", "u", 4),
@@ -82,17 +84,14 @@ class KernelWriter(LoopWriter):
         for _ in range(self.below(3)):
             scope = self.declare(out, scope, "p")
         scope, tail = self._shared(out, scope)
+        if self.likes("outside", 0.06):
+            scope = self.array(out, scope).to_read()
         if self.one_task:
             return (*out, *self._one_task(scope), *tail)
         if self.likes("returns", 0.15):
             guard = Expr("b", "(g >= n)") if self.chance(0.3) else self.condition(scope)
             out.append(Stmt("if ($0) return;", (guard,)))
-        several = not self.is_template and self.likes("several", 0.3)
-        for _ in range(2 + self.below(LOOPS - 1) if several else 1):
-            out += self.place(scope)
-            if self.waits and self.likes("barrier", 0.25):
-                out.append(Stmt("__syncthreads();"))
-            self.number += 1
+        out += self.loops(scope)
         return (*out, *tail)
 
     def _one_task(self, scope: Scope) -> list[Stmt]:

@@ -77,33 +77,6 @@ class LoopWriter(PathWriter):
     waits = True
     """Whether threads may wait for one another outside the loops."""
 
-    def place(self, scope: Scope) -> list[Stmt]:
-        """An annotated loop by itself, under a guard, or in a loop of its own."""
-        usual = {"alone": 6.0, "guard": 2.0, "outer loop": 1.2, "ragged": 0.3}
-        how = self.pick(usual)
-        if how == "alone":
-            return self.annotated(scope, may_wait=True)
-        if how == "guard":
-            return [self._guarded(scope)]
-        name = self.fresh("r")
-        body = self.annotated(scope.declare(name, "u"))
-        if how == "outer loop":
-            if self.waits and self.chance(0.4):
-                body.append(Stmt("__syncthreads();"))
-            times = Expr("u", f"{2 + self.below(2)}u")
-        else:
-            times = Expr("u", "($0 & 3)", (self.value(scope, "u"),))
-        text = f"for (unsigned {name} = 0; {name} < $0; ++{name}) @0"
-        return [Stmt(text, (times,), (tuple(body),), binds=(name,))]
-
-    def _guarded(self, scope: Scope) -> Stmt:
-        guard = Expr("b", "(l % 5 != 2)") if self.chance(0.4) else self.condition(scope)
-        inside = tuple(self.annotated(scope))
-        if self.chance(0.3):
-            other = Stmt("t[g * 4 + 3] += $0;", (self.value(scope, "u"),))
-            return Stmt("if ($0) @0 else @1", (guard,), (inside, (other,)))
-        return Stmt("if ($0) @0", (guard,), (inside,))
-
     def annotated(self, scope: Scope, may_wait: bool = False) -> list[Stmt]:
         """An annotated loop, what it carries from one iteration to the next or adds up, and what
         becomes of that."""
@@ -135,6 +108,7 @@ class LoopWriter(PathWriter):
         out += [reduction.result(self.random) for reduction in self.reductions]
         self.reductions = []
         self.slot_names = ()
+        self.number += 1
         return out
 
     def _slot(self, i: str) -> str:

@@ -81,10 +81,31 @@ class PathWriter(Writer):
         self.may_break = self.may_continue = False
         if kind == "for variable":
             self.in_turns = True
-            scope = scope.without("y[")
-        path = self.loop(scope, 2, f"#pragma ccc {kind}{clauses}\n", size=3)
+            scope = scope.without("y[").to_read()
+        pragma = f"#pragma ccc {kind}{clauses}\n"
+        if kind == "while" and self.likes("traversal", 0.15):
+            path = self._traversal(scope, pragma)
+        else:
+            path = self.loop(scope, 2, pragma, size=3)
         self.may_break, self.may_continue, self.in_turns = outer
         return path
+
+    def _traversal(self, scope: Scope, pragma: str) -> Stmt:
+        """A loop over what lies on a stack of the thread's own, of at most so many turns."""
+        stack, top, turn, node = (self.fresh(prefix) for prefix in ("k", "s", "c", "j"))
+        inner = scope.declare(node, "u")
+        body = self.block(inner, 3, 1, "cb" if self.likes("jumps", 0.1) else "")
+        push = f"if ($1 && {top} < 15) {stack}[{top}++] = $2;"
+        another = f"\nif ($3 && {top} < 15) {stack}[{top}++] = $4;" if self.chance(0.5) else ""
+        text = (
+            f"{{\nunsigned {stack}[16], {top} = 1, {turn} = 0;\n{stack}[0] = $0;\n"
+            f"{pragma}while ({top} && {turn} < {4 + self.below(14)}) {{\n"
+            f"const unsigned {node} = {stack}[--{top}];\n++{turn};\n{push}{another}\n@0\n}}\n}}"
+        )
+        parts = [self.value(scope, "u"), self.condition(inner), self.value(inner, "u")]
+        parts += [self.condition(inner), self.value(inner, "u")] if another else []
+        names = (stack, top, turn, node)
+        return Stmt(text, tuple(parts), (body,), binds=names)
 
     def _arm(self, scope: Scope, depth: int, jumps: str, size: int = 3) -> Block:
         out: list[Stmt] = []
