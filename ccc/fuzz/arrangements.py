@@ -9,11 +9,29 @@ from ccc.fuzz.tree import LOOPS, Block, Expr, Stmt
 _GUARDS = ("(l % 5 != 2)", "(l & 1)", "(l % 7 < 3)", "(g % 3 == 1)")
 
 
+_WAITERS = (
+    ("l == 0", "size - 1"),
+    ("l % 5 == 2", "size - (size + 2) / 5"),
+    ("(l & 31) == 1", "size - (size + 30) / 32"),
+)
+"""Which threads of a block wait, and how many of it do not."""
+
+DONE = 8
+"""From here on, words of ``work`` count the threads of each block that have been through."""
+
+
 class ArrangementWriter(LoopWriter):
-    """Writes one to three annotated loops; ``number`` is that of the next one."""
+    """Writes one to three annotated loops.
+
+    Where some threads are ``waiting`` for others, none may leave the kernel before.
+    """
+
+    waiting = False
 
     def loops(self, scope: Scope) -> list[Stmt]:
         """All annotated loops of a kernel, and what stands between them."""
+        if self.waiting:
+            return [self._waited_for(scope), *self._end()]
         several = not self.is_template and self.likes("several", 0.3)
         count = 2 + self.below(LOOPS - 1) if several else 1
         if count == 1:
@@ -80,6 +98,20 @@ class ArrangementWriter(LoopWriter):
         body = self._inside(scope.declare(name, "u"), count)
         text = f"for (unsigned {name} = 0; {name} < $0; ++{name}) @0"
         return Stmt(text, (Expr("u", f"{2 + self.below(2)}u"),), (body,), binds=(name,))
+
+    def _waited_for(self, scope: Scope) -> Stmt:
+        """Some threads of each block wait until the others have been through the loops."""
+        done = f"work + {DONE} + blockIdx.x"
+        who, others = _WAITERS[self.below(len(_WAITERS))]
+        read = f"atomicAdd({done}, 0u)"
+        if self.chance(0.4):
+            read = f"*(volatile unsigned *)({done})"
+        text = f"while ({read} < (unsigned)({others})) {{}}\nt[g * 4 + 2] += 5;"
+        wait = Stmt(text + ("\nreturn;" if self.chance(0.5) else ""))
+        self.may_leave = False
+        loops = self._inside(scope, 1 if self.chance(0.6) else 2)
+        say = Stmt(f"__threadfence();\natomicAdd({done}, 1u);")
+        return Stmt(f"if ({who}) @0 else @1", (), ((wait,), (*loops, say)))
 
     # -- one loop -------------------------------------------------------------------------------
 

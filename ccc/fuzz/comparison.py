@@ -36,9 +36,14 @@ class Comparison:
     gpu: bool = False
 
     def orders(self, kernel: Kernel) -> tuple[str | int, ...]:
-        """The schedules for a kernel: lockstep and random ones; of one only, kernels take turns."""
+        """The schedules for a kernel: lockstep and random ones; of one only, kernels take turns.
+
+        Where threads wait for one another, random ones alone.
+        """
         if self.only is not None:
             return (self.only,)
+        if kernel.spins:
+            return tuple(range(kernel.data + 1, kernel.data + self.schedules + 1))
         first = kernel.data % 2 if self.schedules == 1 else 0
         seeds = range(kernel.data + 1, kernel.data + self.schedules + 1)
         return ("lockstep", *seeds)[first : first + self.schedules]
@@ -104,8 +109,9 @@ def _on_emulator(
         failure = None
         for launch in range(how.launches):
             variant = kernel.variant(launch)
-            # Code that nothing was done to needs no second schedule.
-            orders = how.orders(variant) if verdict.applied else ("lockstep",)
+            orders = how.orders(variant)
+            if not verdict.applied:  # nothing was done to the code: it needs no second schedule
+                orders = orders[:1] if kernel.spins else ("lockstep",)
             failure = pair.failure(name_of(number), variant, orders)
             if failure is not None:
                 failure = replace(failure, variant=launch)
@@ -125,7 +131,8 @@ class _Pair:
         """Compare one launch in several schedules; None if all agree."""
         launch = kernel.launch()
         try:
-            expected, counters = run(self.original, name, launch, kernel.data)
+            first = 0 if kernel.spins else "lockstep"
+            expected, counters = run(self.original, name, launch, kernel.data, schedule=first)
         except CccError as error:
             return Failure("generator: the original fails", str(error))
         self.transformed.step_limit = STEPS + STEPS_FOR_ONE * counters.instructions

@@ -96,6 +96,9 @@ FORMS = [
     Form("s", "((const short *)a)[$0 & 511]", "u", 3),
     Form("h", "(unsigned short)($0 + $1)", "hh"),
     Form("h", "(unsigned short)((unsigned)$0 * $1)", "hh"),
+    Form("c", "(unsigned char)$0", "u", 3),
+    Form("c", "(unsigned char)($0 | $1)", "cc", 1),
+    Form("c", "((const unsigned char *)a)[$0 & 1023]", "u", 2),
     *(Form("b", f"($0 {o} $1)", "uu", 3) for o in ("<", ">=", "==", "!=")),
     Form("b", "($0 < $1)", "ii", 2),
     Form("b", "($0 > $1)", "ll", 2),
@@ -138,11 +141,16 @@ LITERALS = {
     "s": ("(short)2", "(short)-300"),
     "l": ("1ull", "0x123456789abcdefull", "4294967296ull"),
     "h": ("(unsigned short)5", "(unsigned short)40000"),
+    "c": ("(unsigned char)1", "(unsigned char)200"),
     "b": ("true", "false"),
     "f": ("0.5f", "1.0f", "-1.25f", "3.0f"),
     "d": ("0.25", "2.0", "-1.5"),
 }
 """The first and shortest is what shrinking puts in the place of an expression."""
+
+
+OF_THE_THREAD = frozenset(("threadIdx", "blockIdx", "f_lane(", "f_below(", "f_who("))
+"""Texts of forms that tell one thread from another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +201,13 @@ class Scope:
         forms = tuple(form for form in self.forms if text not in form.text)
         return replace(self, forms=forms, by_type={})
 
+    def anywhere(self) -> Scope:
+        """With what has the same value in all threads of the grid."""
+        variables = tuple(variable for variable in self.variables if variable[0] == "n")
+        shared = frozenset(("table", "dynamic"))
+        forms = tuple(f for f in self.forms if f.type and shared.issuperset(f.names))
+        return Scope(variables, forms, self.banned | OF_THE_THREAD)
+
     def to_read(self) -> Scope:
         """Without what writes to memory of the surroundings."""
         forms = tuple(form for form in self.forms if form.type)
@@ -217,7 +232,7 @@ def leaf(random: Random, scope: Scope, kind: str) -> Expr:
     """A variable of another type, converted, or a literal."""
     if kind != "b" and scope.variables and random.random() < 0.7:
         name, other = scope.variables[random.randrange(len(scope.variables))]
-        if not (other in "fd" and kind in "uilqhs"):  # converting those may overflow
+        if not (other in "fd" and kind in "uilqhsc"):  # converting those may overflow
             return Expr(kind, f"({TYPES[kind]}){name}", names=(name,))
     texts = LITERALS[kind]
     return Expr(kind, texts[random.randrange(len(texts))])

@@ -44,6 +44,26 @@ FUNCTIONS = {
     "    unsigned r;\n"
     '    asm("{ .reg .u32 c; add.cc.u32 c, %1, %2; addc.u32 %0, c, %2; }"\n'
     '        : "=r"(r) : "r"(p), "r"(q));\n    return r;\n}',
+    "f_leave": "__device__ __noinline__ unsigned f_leave(unsigned p) {\n"
+    '    if (p % 7 == 1) asm volatile("exit;");\n    return p * 3;\n}',
+    "f_named": "__device__ __forceinline__ unsigned f_named(unsigned p, unsigned q) {\n"
+    "    unsigned r;\n"
+    '    asm("{ .reg .b32 %%ccc_b32_0; add.u32 %%ccc_b32_0, %1, %2; "\n'
+    '        "xor.b32 %0, %%ccc_b32_0, 77; }" : "=r"(r) : "r"(p), "r"(q));\n    return r;\n}',
+    "f_wait": "__device__ __forceinline__ void f_wait(unsigned p) {\n"
+    "    const unsigned start = clock();\n"
+    "    while ((unsigned)clock() - start < 20u + p % 16) {}\n}",
+    "f_pause": "__device__ __noinline__ void f_pause(unsigned p) {\n"
+    "    const long long end = clock64() + p % 32;\n    while (clock64() < end) {}\n}",
+    "f_ticks": "__device__ __forceinline__ bool f_ticks(unsigned p) {\n"
+    "    unsigned long long one, two;\n"
+    '    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(one));\n'
+    '    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(two));\n'
+    "    return two - one < (1ull << 60) + p;\n}",
+    "f_locked": "__device__ __noinline__ void f_locked(unsigned *p, unsigned q) {\n"
+    "    while (atomicCAS(p, 0u, 1u)) {}\n    __threadfence();\n"
+    "    *(volatile unsigned *)(p + 1) += q;\n    __threadfence();\n"
+    "    atomicExch(p, 0u);\n}",
     "f_any": "template <typename T> __device__ __forceinline__ T f_any(T p, T q) {\n"
     "    return p < q ? q - p : p * q + T(1);\n}",
 }

@@ -12,6 +12,7 @@ from random import Random
 
 from ccc.fuzz.arrangements import ArrangementWriter
 from ccc.fuzz.expressions import Form, Scope
+from ccc.fuzz.surroundings import locked, symbols
 from ccc.fuzz.tastes import Taste, taste
 from ccc.fuzz.tree import BLOCKS, Block, Expr, Kernel, Stmt
 
@@ -31,6 +32,8 @@ def kernel(seed: int, index: int) -> Kernel:
     grid = 1 + random.randrange(12 if writer.pragma else 4)
     grid = max(1, min(grid, most // threads))
     n = COUNTS[random.randrange(len(COUNTS))]
+    if writer.spins:  # waiting takes long
+        n, grid = min(n, 64), min(grid, 2)
     if writer.one_task:
         grid = max(1, -(-n // threads))
     body = writer.write()
@@ -45,6 +48,7 @@ def kernel(seed: int, index: int) -> Kernel:
         template=writer.is_template,
         pragma=writer.pragma,
         one_task=writer.one_task,
+        spins=writer.spins,
         high=(100, 4, 1 << 32)[random.randrange(3)],
         data=index,
     )
@@ -59,7 +63,10 @@ class KernelWriter(ArrangementWriter):
         self.pragma = ""
         if self.one_task or self.likes("grid_stride", 0.06):
             self.pragma = f"#pragma ccc grid_stride{SCHEDULES[self.below(len(SCHEDULES))]}\n"
-        self.is_template = not self.one_task and self.likes("template", 0.06)
+        self.waiting = not self.pragma and self.likes("waiting", 0.03)
+        self.locking = self.likes("locks", 0.03)
+        self.spins = self.waiting or self.locking
+        self.is_template = not self.waiting and not self.one_task and self.likes("template", 0.06)
         self.waits = not self.is_template
         if self.is_template:  # all that is in it comes twice
             self.arms //= 2
@@ -80,6 +87,10 @@ class KernelWriter(ArrangementWriter):
                 Form("b", "(MODE == 0 || $0)", "b"),
                 Form("l", "(unsigned long long)((T)$0 * (T)$1)", "ll"),
             )
+        if self.locking:
+            scope = scope.extend(*locked())
+        if self.likes("symbols", 0.04):
+            scope = scope.extend(*symbols())
         scope = replace(scope, banned=banned, by_type={})
         for _ in range(self.below(3)):
             scope = self.declare(out, scope, "p")
@@ -88,7 +99,8 @@ class KernelWriter(ArrangementWriter):
             scope = self.array(out, scope).to_read()
         if self.one_task:
             return (*out, *self._one_task(scope), *tail)
-        if self.likes("returns", 0.15):
+        if self.likes("returns", 0.15) and not self.waiting:
+            self.all_come = False
             guard = Expr("b", "(g >= n)") if self.chance(0.3) else self.condition(scope)
             out.append(Stmt("if ($0) return;", (guard,)))
         out += self.loops(scope)

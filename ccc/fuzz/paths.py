@@ -5,8 +5,9 @@ from __future__ import annotations
 from random import Random
 
 from ccc.fuzz.expressions import Form, Scope, expression
-from ccc.fuzz.statements import Writer
+from ccc.fuzz.surroundings import ENTER, LEAVE, LOCKS, time
 from ccc.fuzz.tastes import Taste
+from ccc.fuzz.turns import TurnWriter
 from ccc.fuzz.tree import ARGUMENTS, FORMAL_PARAMETERS, Block, Expr, Stmt
 
 LANE = "(1u << (l & 31))"
@@ -26,7 +27,7 @@ ARMS = 8
 """How many arms of paths a kernel has, about: what nvcc makes of them may be many more."""
 
 
-class PathWriter(Writer):
+class PathWriter(TurnWriter):
     """Writes paths, and the ``functions`` of the kernel that hold some."""
 
     def __init__(self, random: Random, taste: Taste):
@@ -35,6 +36,10 @@ class PathWriter(Writer):
         self.functions_left = 2
         self.in_function = False
         self.arms = ARMS
+        self.may_leave = True
+        """Whether threads may end in a loop."""
+        self.spins = False
+        """Whether threads wait for one another by spinning."""
 
     def path(self, scope: Scope, depth: int = LEVELS - 1) -> Stmt:
         """A path, by itself or in a branch without an annotation."""
@@ -82,30 +87,9 @@ class PathWriter(Writer):
         if kind == "for variable":
             self.in_turns = True
             scope = scope.without("y[").to_read()
-        pragma = f"#pragma ccc {kind}{clauses}\n"
-        if kind == "while" and self.likes("traversal", 0.15):
-            path = self._traversal(scope, pragma)
-        else:
-            path = self.loop(scope, 2, pragma, size=3)
+        path = self.turns(scope, kind, f"#pragma ccc {kind}{clauses}\n")
         self.may_break, self.may_continue, self.in_turns = outer
         return path
-
-    def _traversal(self, scope: Scope, pragma: str) -> Stmt:
-        """A loop over what lies on a stack of the thread's own, of at most so many turns."""
-        stack, top, turn, node = (self.fresh(prefix) for prefix in ("k", "s", "c", "j"))
-        inner = scope.declare(node, "u")
-        body = self.block(inner, 3, 1, "cb" if self.likes("jumps", 0.1) else "")
-        push = f"if ($1 && {top} < 15) {stack}[{top}++] = $2;"
-        another = f"\nif ($3 && {top} < 15) {stack}[{top}++] = $4;" if self.chance(0.5) else ""
-        text = (
-            f"{{\nunsigned {stack}[16], {top} = 1, {turn} = 0;\n{stack}[0] = $0;\n"
-            f"{pragma}while ({top} && {turn} < {4 + self.below(14)}) {{\n"
-            f"const unsigned {node} = {stack}[--{top}];\n++{turn};\n{push}{another}\n@0\n}}\n}}"
-        )
-        parts = [self.value(scope, "u"), self.condition(inner), self.value(inner, "u")]
-        parts += [self.condition(inner), self.value(inner, "u")] if another else []
-        names = (stack, top, turn, node)
-        return Stmt(text, tuple(parts), (body,), binds=names)
 
     def _arm(self, scope: Scope, depth: int, jumps: str, size: int = 3) -> Block:
         out: list[Stmt] = []
@@ -113,13 +97,13 @@ class PathWriter(Writer):
         if depth > 0 and self.arms > 0 and self.likes("nested", 0.25):
             out.append(self.path(inner, depth - 1))
             inner = self.some(out, inner, 1, 0)
-        if self.likes("refused", 0.02):
+        if self.may_leave and self.likes("refused", 0.02):
             out.append(self.unwelcome(inner, inside=True))
         return (*out, self.plain(inner))
 
     def unwelcome(self, scope: Scope, inside: bool = False) -> Stmt:
         """What a path is left alone for."""
-        if inside and self.chance(0.4):
+        if inside and self.may_leave and self.chance(0.4):
             word = "break" if self.may_break and self.chance(0.5) else "return"
             if word == "break" or not self.in_function:
                 return Stmt(f"if ($0) {word};", (self.condition(scope),))
@@ -130,6 +114,8 @@ class PathWriter(Writer):
             f"f_put(&{slot}, $0);",
             "__threadfence_block();",
         ]
+        if self.may_leave:
+            forms.append(f"{slot} += f_leave($0);")
         if not self.in_function:
             forms += [
                 f"{slot} = __shfl_sync({LANE}, $0, l & 31);",
@@ -208,7 +194,7 @@ class PathWriter(Writer):
         if self.likes("own slot", 0.12):
             form = Form("u", f"y[{self.slot} * 3 + {self.below(3)}]", "", 6, self.slot_names)
             scope = scope.extend(form)
-        if self.likes("refused", 0.01):
+        if self.may_leave and self.likes("refused", 0.01):
             out.append(self.unwelcome(scope))
         for kind in ("u", "uuf"[self.below(3)])[: 1 + self.below(2)]:
             scope = self.data(out, scope, kind, self.slot_names[0])
@@ -216,11 +202,27 @@ class PathWriter(Writer):
             scope = self.declare(out, scope)
         if self.likes("array", 0.05):
             scope = self.array(out, scope)
+        if self.likes("time", 0.04):
+            start = self.fresh("s")
+            out.append(Stmt(f"const long long {start} = clock64();", declares=(start,)))
+            scope = scope.extend(*time(start))
         for _ in range((1, 1, 1, 2, 2, 3)[self.below(6)] if self.arms > 0 else 1):
             scope = self._between(out, scope)
-            out.append(self.path(scope))
+            out += self._held(scope) if self.spins and self.chance(0.3) else [self.path(scope)]
         if self.chance(0.6):
             out += self.block(scope, 2, 1)
+        return out
+
+    def _held(self, scope: Scope) -> list[Stmt]:
+        """A path in a critical section."""
+        words = {"held": self.fresh("h"), "lock": LOCKS + 4}
+        held = (words["held"],)
+        jumps = self.may_break, self.may_continue, self.may_leave
+        self.may_break = self.may_continue = self.may_leave = False
+        inner = scope.extend(Form("", f"{held[0]} += $0;", "u", 9, held)).without("f_locked(")
+        enter = Stmt(ENTER.format(**words), (self.value(scope, "u"),), declares=held)
+        out = [enter, self.path(inner), Stmt(LEAVE.format(**words), names=held)]
+        self.may_break, self.may_continue, self.may_leave = jumps
         return out
 
     def _between(self, out: list[Stmt], scope: Scope) -> Scope:
