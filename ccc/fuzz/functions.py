@@ -20,6 +20,8 @@ FUNCTIONS = {
     "    return kept[(p ^ q) % 6];\n}",
     "f_fill": "__device__ __noinline__ void f_fill(unsigned *p, unsigned q) {\n"
     "    for (unsigned j = 0; j < 4; ++j) p[j] = p[j] * 3 + (q >> j);\n}",
+    "f_new": "__device__ __noinline__ void f_new(unsigned *p, unsigned q) {\n"
+    "    for (unsigned j = 0; j < 4; ++j) p[j] = q * 8 + j;\n}",
     "f_total": "__device__ __noinline__ unsigned f_total(const unsigned *p) {\n"
     "    unsigned r = 0;\n    for (unsigned j = 0; j < 4; ++j) r = r * 5 + p[j];\n"
     "    return r;\n}",

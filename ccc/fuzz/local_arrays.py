@@ -16,11 +16,12 @@ class ArrayWriter(Drawer):
 
     def array(self, out: list[Stmt], scope: Scope) -> Scope:
         """Add an array of some kind."""
-        usual = {"words": 3.0, "table": 0.6, "nodes": 0.7, "fields": 0.5, "out parameters": 0.4}
+        usual = {"words": 3.0, "table": 0.6, "nodes": 0.7, "handed": 0.6, "fields": 0.5, "out parameters": 0.4}
         what = self.pick(usual | ({"addresses": 1.5} if scope.arrays else {}))
         write = {
             "table": self._table,
             "nodes": self._nodes,
+            "handed": self._handed,
             "fields": self._fields,
             "out parameters": self._out_parameters,
             "addresses": self._addresses,
@@ -73,6 +74,16 @@ class ArrayWriter(Drawer):
             Form("", f"f_two($0, {name}, {name} + 2);", "u", 1, (name,)),
         ]
 
+    def _handed(self, out: list[Stmt], scope: Scope) -> Scope:
+        """An array that functions alone use."""
+        name = self.fresh("k")
+        text = f"unsigned {name}[4];\nf_new({name}, $0);"
+        out.append(Stmt(text, (self.value(scope, "u"),), declares=(name,)))
+        forms = [Form("u", f"f_total({name})", "", 9, (name,))]
+        if self.chance(0.5):
+            forms.append(Form("", f"f_fill({name}, $0);", "u", 3, (name,)))
+        return scope.extend(*forms)
+
     def _table(self, out: list[Stmt], scope: Scope) -> Scope:
         """Constants, the same in all threads."""
         name, size = self.fresh("k"), 4 << self.below(3)
@@ -95,9 +106,11 @@ class ArrayWriter(Drawer):
         )
         parts = (self.value(scope, "u"), self.value(scope, "u"))
         out.append(Stmt(text, parts, declares=(name, at)))
+        followed = (Form("u", f"{at}->v", "", 8, (at,)), Form("u", f"{at}->next->v", "", 5, (at,)))
+        if self.chance(0.4):
+            return scope.extend(*followed)
         return scope.extend(
-            Form("u", f"{at}->v", "", 8, (at,)),
-            Form("u", f"{at}->next->v", "", 5, (at,)),
+            *followed,
             Form("u", f"{name}[$0 & 3].next->v", "u", 5, (name,)),
             Form("", f"{at} = {at}->next;", "", 4, (at,)),
             Form("", f"{at}->v ^= $0;", "u", 4, (at,)),

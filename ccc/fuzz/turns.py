@@ -45,7 +45,7 @@ class TurnWriter(Writer):
     def turns(self, scope: Scope, kind: str, pragma: str) -> Stmt:
         """A loop of any form that is marked with ``kind``."""
         if kind == "while" and self.likes("traversal", 0.15):
-            return self._traversal(scope, pragma)
+            return (self._traversal if self.chance(0.5) else self._ring)(scope, pragma)
         if kind == "while" and self.likes("time", 0.04):
             return self._until(scope, pragma)
         if self.likes("steps", 0.2):
@@ -90,6 +90,26 @@ class TurnWriter(Writer):
         parts = [self.value(scope, "u"), self.condition(inner), self.value(inner, "u")]
         parts += [self.condition(inner), self.value(inner, "u")] if another else []
         return Stmt(text, tuple(parts), (body,), binds=(stack, top, turn, node))
+
+    def _ring(self, scope: Scope, pragma: str) -> Stmt:
+        """A loop that keeps what its last four turns computed, and no array before it."""
+        ring, turn, state = self.fresh("k"), self.fresh("c"), self.fresh("s")
+        inner = scope.declare(state, "u")
+        body = self.block(inner, 2, 1)
+        variables = [v for v, kind in scope.variables if v[0] == "v" and kind == "u"]
+        read = f"{ring}[({turn} + {state}) & 3]"
+        use = f"y[{self.slot} * 3 + 1] ^= {read};"
+        if variables and self.chance(0.7):
+            use = f"{variables[self.below(len(variables))]} += {read};"
+        text = (
+            f"{{\nunsigned {ring}[4], {turn} = 0, {state} = $0;\n"
+            f"{pragma}while (({state} & 15) && {turn} < 30) {{\nif ({turn} >= 4) {use}\n"
+            f"{ring}[{turn} & 3] = $1;\n{state} = {state} * 1664525u + 1013904223u;\n"
+            f"{state} ^= {state} >> 13;\n++{turn};\n@0\n}}\n}}"
+        )
+        names = (*self.slot_names, *(v for v in variables if f"{v} +=" in use))
+        parts = (self.value(scope, "u"), self.value(inner, "u"))
+        return Stmt(text, parts, (body,), names=names, binds=(ring, turn, state))
 
     def _until(self, scope: Scope, pragma: str) -> Stmt:
         """A loop until a time has come. How many turns that takes is nowhere to be seen."""
