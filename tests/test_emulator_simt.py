@@ -323,6 +323,52 @@ def test_each_missing_warp_barrier_is_seen_by_some_schedule(number: int) -> None
     assert different > 2
 
 
+TICKETS = """
+mov.u32 %r1, 0;
+LOOP: atom.global.add.u32 %r2, [%p0], 1;
+setp.eq.u32 %q1, %r1, 0;
+add.u64 %x1, %p1, %x0;
+@%q1 st.global.u32 [%x1], %r2;
+add.u32 %r1, %r1, 1;
+setp.lt.u32 %q1, %r1, 40;
+@%q1 bra LOOP;
+"""
+"""Each lane takes forty tickets, and shows the first."""
+
+
+def test_in_some_orders_a_lane_is_far_behind_and_in_some_far_ahead() -> None:
+    behind = ahead = 0
+    for seed in range(40):
+        counter, first = np.zeros(1, np.int32), np.zeros(32, np.int32)
+        run(ptx(TICKETS, 2), counter, first, schedule=seed)
+        again = np.zeros(32, np.int32)
+        run(ptx(TICKETS, 2), np.zeros(1, np.int32), again, schedule=seed)
+        assert first.tolist() == again.tolist()
+        assert counter.tolist() == [32 * 40]
+        second, last = np.sort(first)[[1, -1]]
+        behind += last >= 31 * 40
+        ahead += second >= 40
+    assert behind > 1
+    assert ahead > 1
+
+
+def test_lanes_that_spin_for_a_starved_one_go_on() -> None:
+    text = """
+    setp.eq.u32 %q1, %r0, 5;
+    @%q1 bra SET;
+    SPIN: ld.volatile.global.u32 %r1, [%p0];
+    setp.eq.u32 %q1, %r1, 0;
+    @%q1 bra SPIN;
+    bra END;
+    SET: mov.u32 %r2, 7; st.volatile.global.u32 [%p0], %r2;
+    END: add.u64 %x1, %p1, %x0; st.global.u32 [%x1], %r0;
+    """
+    for seed in range(40):
+        out = np.zeros(32, np.int32)
+        run(ptx(text, 2), np.zeros(1, np.int32), out, schedule=seed)
+        assert out.tolist() == list(range(32))
+
+
 def test_activemask_is_no_promise() -> None:
     """Under a random order, not all lanes of a converged warp need to be there."""
     text = """

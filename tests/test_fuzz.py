@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -24,8 +25,10 @@ from ccc.errors import CccError
 from ccc.fuzz import BATCH, batches, build, device, worker
 from ccc.fuzz.build import Built, Failure
 from ccc.fuzz.comparison import Comparison, Verdict, check
-from ccc.fuzz.coverage import Coverage, levels
+from ccc.fuzz.coverage import FEATURES, Coverage, levels
+from ccc.fuzz.expressions import Form, Scope, expression
 from ccc.fuzz.generate import kernel
+from ccc.fuzz.mutation import mutated
 from ccc.fuzz.shrinking import bodies, expressions, launches, shrink
 from ccc.fuzz.tastes import NOT_YET, THINGS
 from ccc.fuzz.tree import Kernel, case, closed, source
@@ -70,6 +73,47 @@ def test_a_hundred_kernels_hold_every_directive_three_levels_deep() -> None:
     assert all(f"#pragma ccc {word}\n" in text for word in words)
     assert max(levels(one.body) for one in made) >= 3
     assert all(word in text for word in ("do {", "else if", "default:", "template <int MODE"))
+
+
+def test_every_form_is_written() -> None:
+    coverage = Coverage()
+    for index in range(250):
+        coverage.add(kernel(1, index), Verdict())
+    seldom = [name for name in FEATURES if coverage.features[name] < 3]
+    assert not seldom
+    assert coverage.features["annotated loops in both arms"] > 2
+
+
+def test_kernels_whose_threads_wait_run_in_random_orders_alone() -> None:
+    made = [kernel(1, index) for index in range(200)]
+    waiting = [one for one in made if "lanes in lockstep" in case(one)]
+    assert waiting
+    for one in waiting:
+        assert re.search(r"atomicCAS\(|< \(unsigned\)\(size", case(one)) or one.spins
+        assert "lockstep" not in Comparison().orders(one)
+    others = [one for one in made if one not in waiting]
+    assert not any(re.search(r"atomicCAS\(|< \(unsigned\)\(size", case(one)) for one in others)
+
+
+def test_what_is_fetched_does_not_tell_one_thread_from_another() -> None:
+    random = Random(5)
+    scope = Scope((("g", "i"), ("n", "i"))).extend(Form("u", "k1[$0 & 3]", "u", 9, ("k1",)))
+    drawn = {str(expression(random, scope.anywhere(), "u", 3)) for _ in range(2000)}
+    assert not any(re.search(r"threadIdx|blockIdx|\bg\b|k1|f_lane|f_below", text) for text in drawn)
+
+
+def test_changed_kernels_keep_the_rules() -> None:
+    changed = 0
+    for index in range(60):
+        made = kernel(2, index)
+        if made.spins or "work +" in made.cuda("k"):
+            continue
+        one = mutated(Random(index), made)
+        changed += one != made
+        assert one.closed()
+        fixed = re.compile(r"__sync|\b(?:continue|break|return);")
+        assert fixed.findall(one.cuda("k")) == fixed.findall(made.cuda("k"))
+    assert changed > 30
 
 
 def test_what_cannot_be_done_yet_is_not_written() -> None:

@@ -12,6 +12,7 @@ from random import Random
 
 from ccc.fuzz.arrangements import ArrangementWriter
 from ccc.fuzz.expressions import Form, Scope
+from ccc.fuzz.mutation import mutated
 from ccc.fuzz.surroundings import locked, symbols
 from ccc.fuzz.tastes import Taste, taste
 from ccc.fuzz.tree import BLOCKS, Block, Expr, Kernel, Stmt
@@ -41,7 +42,7 @@ def kernel(seed: int, index: int) -> Kernel:
         # Many iterations a thread, so that the loops have much to do at the same time.
         block, grid, n = BLOCKS[(0, 1, 3)[random.randrange(3)]], 1, 300 + 85 * random.randrange(5)
         threads = block[0]
-    return Kernel(
+    made = Kernel(
         body,
         grid,
         block,
@@ -56,6 +57,8 @@ def kernel(seed: int, index: int) -> Kernel:
         high=(100, 4, 1 << 32)[random.randrange(3)],
         data=index,
     )
+    changes = not writer.spins and "work +" not in made.cuda("k") and writer.likes("mutated", 0.12)
+    return mutated(random, made) if changes else made
 
 
 class KernelWriter(ArrangementWriter):

@@ -11,8 +11,17 @@ from ccc.fuzz.expressions import LITERALS, Form, Scope, expression
 from ccc.fuzz.tree import TYPES, Stmt
 
 
+KINDS = ("table", "nodes", "handed", "fields", "out parameters", "addresses", "callee")
+"""What a kernel with arrays may be fond of."""
+
+
 class ArrayWriter(Drawer):
     """Declares arrays; their uses become forms of the scope."""
+
+    def wants_array(self) -> bool:
+        """Whether an iteration has an array."""
+        fond = not self.taste.fond.isdisjoint(KINDS) and self.chance(0.6)
+        return fond or self.likes("array", 0.05)
 
     def array(self, out: list[Stmt], scope: Scope) -> Scope:
         """Add an array of some kind."""
@@ -26,7 +35,10 @@ class ArrayWriter(Drawer):
             "out parameters": self._out_parameters,
             "addresses": self._addresses,
         }
-        return write.get(what, self._words)(out, scope)
+        scope = write.get(what, self._words)(out, scope)
+        if what == "words" and scope.arrays and self.likes("addresses", 0.1):
+            scope = self._addresses(out, scope)
+        return scope
 
     def effect(self, scope: Scope) -> Stmt:
         """A statement that the surroundings offer."""

@@ -200,7 +200,7 @@ class PathWriter(TurnWriter):
             scope = self.data(out, scope, kind, self.slot_names[0])
         for _ in range(self.below(3)):
             scope = self.declare(out, scope)
-        if self.likes("array", 0.05):
+        if self.wants_array():
             scope = self.array(out, scope)
         if self.likes("time", 0.04):
             start = self.fresh("s")

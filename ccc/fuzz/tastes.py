@@ -16,7 +16,7 @@ THINGS = (
     "carried", "template", "array", "wide", "narrow", "returns", "several", "outer loop",
     "own slot", "reduction", "one task", "grid_stride", "noinline",
     "table", "nodes", "handed", "fields", "out parameters", "addresses", "callee", "outside", "traversal",
-    "steps", "time", "fetching", "exits", "symbols", "waiting", "locks", "arms", "guards", "returning", "outer row",
+    "steps", "time", "fetching", "exits", "symbols", "mutated", "waiting", "locks", "arms", "guards", "returning", "outer row",
 )  # fmt: skip
 """All that a kernel may be fond of."""
 
