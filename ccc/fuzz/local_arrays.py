@@ -10,7 +10,6 @@ from ccc.fuzz.drawing import Drawer
 from ccc.fuzz.expressions import LITERALS, Form, Scope, expression
 from ccc.fuzz.tree import TYPES, Stmt
 
-
 KINDS = ("table", "nodes", "handed", "fields", "out parameters", "addresses", "callee")
 """What a kernel with arrays may be fond of."""
 
@@ -25,8 +24,9 @@ class ArrayWriter(Drawer):
 
     def array(self, out: list[Stmt], scope: Scope) -> Scope:
         """Add an array of some kind."""
-        usual = {"words": 3.0, "table": 0.6, "nodes": 0.7, "handed": 0.6, "fields": 0.5, "out parameters": 0.4}
-        what = self.pick(usual | ({"addresses": 1.5} if scope.arrays else {}))
+        usual = {"words": 3.0, "table": 0.6, "nodes": 0.7, "handed": 0.6}
+        usual |= {"fields": 0.5, "out parameters": 0.4, "addresses": 1.5 * bool(scope.arrays)}
+        what = self.pick(usual)
         write = {
             "table": self._table,
             "nodes": self._nodes,

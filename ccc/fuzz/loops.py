@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ccc.fuzz.expressions import Scope
 from ccc.fuzz.paths import PathWriter
 from ccc.fuzz.reductions import Reduction
-from ccc.fuzz.tree import LOOPS, Expr, Stmt
+from ccc.fuzz.tree import LOOPS, Stmt
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,12 @@ SHAPES = (
 
 FETCHING = (
     Shape("{for}\nfor (int {i}; ({i} = {next}) < n;) @0"),
-    Shape("{{\nint {i} = {next};\n{for}\nwhile ({i} < n) {{\n@0\n{i} = {next};\n}}\n}}", loose=True),
-    Shape("{{\nint {i} = {next};\nif ({i} < n) {{\n{for}\ndo @0 while (({i} = {next}) < n);\n}}\n}}"),
+    Shape(
+        "{{\nint {i} = {next};\n{for}\nwhile ({i} < n) {{\n@0\n{i} = {next};\n}}\n}}", loose=True
+    ),
+    Shape(
+        "{{\nint {i} = {next};\nif ({i} < n) {{\n{for}\ndo @0 while (({i} = {next}) < n);\n}}\n}}"
+    ),
     Shape("{for}\nwhile (true) {{\nconst int {i} = {next};\nif ({i} >= n) break;\n@0\n}}"),
     Shape(
         "{for}\nfor (;;) {{\nunsigned {s} = 0;\n"

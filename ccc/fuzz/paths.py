@@ -7,8 +7,8 @@ from random import Random
 from ccc.fuzz.expressions import Form, Scope, expression
 from ccc.fuzz.surroundings import ENTER, LEAVE, LOCKS, time
 from ccc.fuzz.tastes import Taste
-from ccc.fuzz.turns import TurnWriter
 from ccc.fuzz.tree import ARGUMENTS, FORMAL_PARAMETERS, Block, Expr, Stmt
+from ccc.fuzz.turns import TurnWriter
 
 LANE = "(1u << (l & 31))"
 """The mask of the thread alone: with it, collectives are defined in divergent code."""
@@ -215,8 +215,8 @@ class PathWriter(TurnWriter):
 
     def _held(self, scope: Scope) -> list[Stmt]:
         """A path in a critical section."""
-        words = {"held": self.fresh("h"), "lock": LOCKS + 4}
-        held = (words["held"],)
+        held = (self.fresh("h"),)
+        words = {"held": held[0], "lock": LOCKS + 4}
         jumps = self.may_break, self.may_continue, self.may_leave
         self.may_break = self.may_continue = self.may_leave = False
         inner = scope.extend(Form("", f"{held[0]} += $0;", "u", 9, held)).without("f_locked(")
