@@ -323,6 +323,33 @@ def test_each_missing_warp_barrier_is_seen_by_some_schedule(number: int) -> None
     assert different > 2
 
 
+def test_what_a_function_allocates_is_its_own_until_it_returns() -> None:
+    text = """
+    stacksave.u64 %x4;
+    cvt.u64.u32 %x1, %r0;
+    add.u64 %x1, %x1, 4;
+    alloca.u64 %x2, %x1, 16;
+    st.local.u32 [%x2], %r0;
+    alloca.u64 %x3, 4, 16;
+    st.local.u32 [%x3], 7;
+    ld.local.u32 %r1, [%x2];
+    stackrestore.u64 %x4;
+    alloca.u64 %x5, 4, 16;
+    sub.u64 %x5, %x5, %x2;
+    cvt.u32.u64 %r2, %x5;
+    add.u32 %r1, %r1, %r2;
+    sub.u64 %x3, %x3, %x2;
+    cvt.u32.u64 %r2, %x3;
+    shl.b32 %r2, %r2, 8;
+    add.u32 %r1, %r1, %r2;
+    add.u64 %x1, %p0, %x0; st.global.u32 [%x1], %r1;
+    """
+    for schedule in ("lockstep", 1, 2):
+        out = np.zeros(32, np.int32)
+        run(ptx(text), out, schedule=schedule)
+        assert out.tolist() == [(i + 4 + 15) // 16 * 16 * 256 + i for i in range(32)]
+
+
 TICKETS = """
 mov.u32 %r1, 0;
 LOOP: atom.global.add.u32 %r2, [%p0], 1;

@@ -31,6 +31,7 @@ FEATURES = {
     "16 bits": r"\bshort v",
     "array of the thread's own": r"k\d+\[",
     "array handed to a function": r"f_(fill|new|total|at|keep)\(&?k\d",
+    "alloca": r"__builtin_alloca",
     "array of structures": r"struct ",
     "addresses in an array": r"\*m\d+\[2\]",
     "stack or ring of a traversal": r"k\d+\[(--s\d|c\d+ & 3)",

@@ -55,6 +55,7 @@ FORMS = [
     Form("u", "f_pick($0, $1)", "uu", 1),
     Form("u", "f_carry($0, $1)", "uu", 1),
     Form("u", "f_own($0, $1)", "uu", 1),
+    Form("u", "f_scratch($0, $1)", "uu", 1),
     Form("u", "f_any<unsigned>($0, $1)", "uu", 1),
     Form("u", "f_lane()", "", 1),
     Form("u", "f_below()", "", 1),

@@ -36,6 +36,10 @@ FUNCTIONS = {
     "    for (unsigned j = 0; j < 8; ++j) kept[j] = p + j * q;\n"
     "    for (unsigned j = 0; j < (q & 7); ++j) kept[kept[j] & 7] ^= p >> j;\n"
     "    return kept[p & 7];\n}",
+    "f_scratch": "__device__ __noinline__ unsigned f_scratch(unsigned p, unsigned q) {\n"
+    "    unsigned *kept = (unsigned *)__builtin_alloca(4 * (2 + (q & 7)));\n"
+    "    for (unsigned j = 0; j < 2 + (q & 7); ++j) kept[j] = p * j + q;\n"
+    "    return kept[p % (2 + (q & 7))];\n}",
     "f_put": "__device__ __noinline__ void f_put(unsigned *p, unsigned q) { *p += q * 3; }",
     "f_who": "__device__ __noinline__ unsigned f_who(unsigned p) { return p + threadIdx.x; }",
     "f_lane": "__device__ __forceinline__ unsigned f_lane() {\n"

@@ -19,7 +19,7 @@ from ccc.fuzz.tree import BLOCKS, Block, Expr, Kernel, Stmt
 
 COUNTS = (0, 1, 31, 33, 64, 100, 150, 200, 300, 300, 450)
 SCHEDULES = ("", *(f" schedule(dynamic{chunk})" for chunk in ("", ", 1", ", 2", ", 3", ", 5")))
-UNSAFE = ("f_who(", "f_put(", "f_pick(", "f_own(")
+UNSAFE = ("f_who(", "f_put(", "f_pick(", "f_own(", "f_scratch(")
 """Functions for which a path may be left alone."""
 
 
@@ -87,7 +87,7 @@ class KernelWriter(ArrangementWriter):
             banned = frozenset()
             scope = scope.extend(Form("u", "f_who($0)", "u"))
         elif self.likes("callee", 0.03):
-            banned = frozenset(UNSAFE[:-2])
+            banned = frozenset(UNSAFE[:2])
         if self.is_template:
             scope = scope.extend(
                 Form("u", "(unsigned)((T)$0 >> MODE)", "u", 4),
@@ -102,7 +102,7 @@ class KernelWriter(ArrangementWriter):
         for _ in range(self.below(3)):
             scope = self.declare(out, scope, "p")
         scope, tail = self._shared(out, scope)
-        if self.likes("outside", 0.06):
+        if self.likes("outside", 0.06) or "alloca" in self.taste.fond:
             scope = self.array(out, scope).to_read()
         if self.one_task:
             return (*out, *self._one_task(scope), *tail)

@@ -26,10 +26,13 @@ class ArrayWriter(Drawer):
         """Add an array of some kind."""
         usual = {"words": 3.0, "table": 0.6, "nodes": 0.7, "handed": 0.6}
         usual |= {"fields": 0.5, "out parameters": 0.4, "addresses": 1.5 * bool(scope.arrays)}
+        if not self.slot_names:  # in an iteration it would be allocated again in each
+            usual["alloca"] = 1.0
         what = self.pick(usual)
         write = {
             "table": self._table,
             "nodes": self._nodes,
+            "alloca": self._allocated,
             "handed": self._handed,
             "fields": self._fields,
             "out parameters": self._out_parameters,
@@ -95,6 +98,18 @@ class ArrayWriter(Drawer):
         if self.chance(0.5):
             forms.append(Form("", f"f_fill({name}, $0);", "u", 3, (name,)))
         return scope.extend(*forms)
+
+    def _allocated(self, out: list[Stmt], scope: Scope) -> Scope:
+        """Memory of a size that is known at run time, of which the first words are used."""
+        name = self.fresh("k")
+        text = (
+            f"unsigned *{name} = (unsigned *)__builtin_alloca(4 * (4 + ($0 & 3)));\n"
+            f"for (unsigned j = 0; j < 4; ++j) {name}[j] = $1 + j * l;"
+        )
+        out.append(Stmt(text, (self.value(scope, "u"), self.value(scope, "u")), declares=(name,)))
+        forms = [Form("u", f"{name}[$0 & 3]", "u", 10, (name,))]
+        forms.append(Form("", f"{name}[$0 & 3] ^= $1;", "uu", 3, (name,)))
+        return scope.extend(*forms, *self._for_callees(name, 4), arrays=(name,))
 
     def _table(self, out: list[Stmt], scope: Scope) -> Scope:
         """Constants, the same in all threads."""
