@@ -216,13 +216,13 @@ def test_a_planted_bug_is_caught_and_made_small(
 ) -> None:
     monkeypatch.setattr(build, "transform", without_context)
     monkeypatch.setattr(fuzz, "shrink", partial(shrink, tries=24))
-    options = ["--seed", "0", "--count", "1", "--first", "21", "--jobs", "1", "--schedules", "1"]
+    options = ["--seed", "0", "--count", "1", "--first", "33", "--jobs", "1", "--schedules", "1"]
     assert main(["fuzz", *options, "--keep", str(tmp_path)]) == 1
     (kept,) = tmp_path.glob("*.cu")
     assert kept.name in capsys.readouterr().err.replace("\n", "")
     text = kept.read_text()
     assert text.startswith("// run: grid=")
-    assert len(text) < len(case(kernel(0, 21)))
+    assert len(text) < len(case(kernel(0, 33)))
 
 
 @pytest.mark.usefixtures("toolkit")
