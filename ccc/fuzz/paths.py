@@ -74,6 +74,8 @@ class PathWriter(TurnWriter):
     def _kind(self) -> str:
         """What kind of path comes next, of those that there is still room for."""
         fitting = dict(_KINDS)
+        if "steps" in self.taste.fond and "for variable" not in self.taste.averse:
+            fitting["for variable"] *= 4
         if not self.functions_left:
             fitting = {kind: w for kind, w in fitting.items() if kind not in _IN_FUNCTIONS}
         if self.arms < 4:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ccc.fuzz.expressions import Scope
 from ccc.fuzz.statements import Writer
-from ccc.fuzz.tree import TYPES, Stmt
+from ccc.fuzz.tree import TYPES, Block, Stmt
 
 _COUNTERS = (
     ("i", "int {j} = 2147483647 - (int)({n}); {j} < 2147483647; ++{j}"),
@@ -38,6 +38,14 @@ _STEPS = {
 }
 """By what a variable of each type grows from turn to turn. None that is signed overflows."""
 
+_SHOWN = {
+    "l": "atomicAdd(&sums[1], {s} >> 3);\n",
+    "q": "atomicAdd(&sums[2], (unsigned long long){s} * 5);\n",
+    "u": "atomicXor(&counters[9], {s} * 3);\n",
+    "i": "atomicXor(&counters[10], (unsigned){s} * 7);\n",
+}
+"""How every turn shows such a variable."""
+
 
 class TurnWriter(Writer):
     """Writes loops inside iterations."""
@@ -57,7 +65,8 @@ class TurnWriter(Writer):
         name = self.fresh("j")
         kind, counter = _COUNTERS[self.below(len(_COUNTERS))]
         words = {"j": name, "n": _TURNS[self.below(len(_TURNS))]}
-        parts, before, after, names = [self.value(scope, "u")], "", "", [name]
+        parts, names = [self.value(scope, "u")], [name]
+        before = shown = after = ""
         inner = scope.declare(name, kind)
         for _ in range(1 + self.below(3)):
             grows = "llquif"[self.below(6)]
@@ -68,11 +77,17 @@ class TurnWriter(Writer):
                 start = f"(int)(${len(parts) - 1} >> 3)"
             before += f"{TYPES[grows]} {grown} = {start};\n"
             after += f"{grown} += {steps[self.below(len(steps))]};\n"
+            if grows in _SHOWN and self.chance(0.5):
+                shown += _SHOWN[grows].format(s=grown)
             names.append(grown)
             inner = inner.declare(grown, grows)
-        body = self.block(inner, 3, 1, "b" if self.likes("jumps", 0.1) else "")
+        if self.in_turns and self.chance(0.6):  # nothing that what follows would need
+            body: Block = (self.store(inner),)
+        else:
+            body = self.block(inner, 3, 1, "b" if self.likes("jumps", 0.1) else "")
         first, last = (after, "") if self.chance(0.5) else ("", after)
-        text = f"{{\n{before}{pragma}for ({counter.format(**words)}) {{\n{first}@0\n{last}}}\n}}"
+        head = f"{before}{pragma}for ({counter.format(**words)})"
+        text = f"{{\n{head} {{\n{first}{shown}@0\n{last}}}\n}}"
         return Stmt(text, tuple(parts), (body,), binds=tuple(names))
 
     def _traversal(self, scope: Scope, pragma: str) -> Stmt:
