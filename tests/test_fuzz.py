@@ -216,13 +216,13 @@ def test_a_planted_bug_is_caught_and_made_small(
 ) -> None:
     monkeypatch.setattr(build, "transform", without_context)
     monkeypatch.setattr(fuzz, "shrink", partial(shrink, tries=24))
-    options = ["--seed", "0", "--count", "1", "--first", "33", "--jobs", "1", "--schedules", "1"]
+    options = ["--seed", "0", "--count", "1", "--first", "6", "--jobs", "1", "--schedules", "1"]
     assert main(["fuzz", *options, "--keep", str(tmp_path)]) == 1
     (kept,) = tmp_path.glob("*.cu")
     assert kept.name in capsys.readouterr().err.replace("\n", "")
     text = kept.read_text()
     assert text.startswith("// run: grid=")
-    assert len(text) < len(case(kernel(0, 33)))
+    assert len(text) < len(case(kernel(0, 6)))
 
 
 @pytest.mark.usefixtures("toolkit")
@@ -269,7 +269,7 @@ class EmulatedDevice:
 def test_the_process_on_a_gpu_says_what_it_runs_and_what_differs(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kernels = [kernel(0, 34), kernel(0, 35)]
+    kernels = [kernel(0, 17), kernel(0, 19)]
     variants = [[one, one.variant(1)] for one in kernels]
     monkeypatch.setattr(worker.gpu, "Device", EmulatedDevice)
     monkeypatch.setattr(build, "transform", without_context)
