@@ -325,7 +325,7 @@ def test_each_missing_warp_barrier_is_seen_by_some_schedule(number: int) -> None
 
 def test_what_a_function_allocates_is_its_own_until_it_returns() -> None:
     text = """
-    stacksave.u64 %x4;
+    stacksave.u32 %r4;
     cvt.u64.u32 %x1, %r0;
     add.u64 %x1, %x1, 4;
     alloca.u64 %x2, %x1, 16;
@@ -333,7 +333,7 @@ def test_what_a_function_allocates_is_its_own_until_it_returns() -> None:
     alloca.u64 %x3, 4, 16;
     st.local.u32 [%x3], 7;
     ld.local.u32 %r1, [%x2];
-    stackrestore.u64 %x4;
+    stackrestore.u32 %r4;
     alloca.u64 %x5, 4, 16;
     sub.u64 %x5, %x5, %x2;
     cvt.u32.u64 %r2, %x5;

@@ -198,14 +198,15 @@ class _SegmentWriter(Writer):
         """An instruction of the stack beyond the frames (PTX ISA section 9.7.17)."""
         if instruction.guard:
             raise self.refuse(f"a guarded {instruction.name} is not emulated")
-        target = instruction.operands[0]
+        target, type_ = instruction.operands[0], Form(instruction).type
         if instruction.name == "stackrestore":
-            self.emit(f"m.tops[i] = {self.read(target, 'u64')[0]}")
+            self.emit(f"m.tops[i] = {self.read(target, type_)[0]}")
             return
         call = "m.tops[i].copy()"
         if instruction.name == "alloca":
-            call = f"m.allocate(g, {self.read(instruction.operands[1], 'u64')[0]})"
-        self.write(target, "u64", self.let(call), False, "")
+            call = f"m.allocate(g, {self.read(instruction.operands[1], type_)[0]})"
+        value = self.let(f"{call}.astype({self.names.dtype(type_)})")
+        self.write(target, type_, value, False, "")
 
     # mov -------------------------------------------------------------------------------------
 

@@ -104,7 +104,8 @@ class Wave:
     def allocate(self, group: Group, size: Any) -> Array:
         """Local memory beyond all frames, until the running function returns."""
         found: Array = self.tops[group.index].copy()
-        self.tops[group.index] = found + ((size + np.uint64(15)) & ~np.uint64(15))
+        rounded = (np.asarray(size).astype(np.uint64) + np.uint64(15)) & ~np.uint64(15)
+        self.tops[group.index] = found + rounded
         self.memory.spaces["local"].grow(int(self.tops.max()))  # type: ignore[union-attr]
         return found
 
