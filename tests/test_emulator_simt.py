@@ -323,6 +323,79 @@ def test_each_missing_warp_barrier_is_seen_by_some_schedule(number: int) -> None
     assert different > 2
 
 
+def test_what_a_function_allocates_is_its_own_until_it_returns() -> None:
+    text = """
+    stacksave.u32 %r4;
+    cvt.u64.u32 %x1, %r0;
+    add.u64 %x1, %x1, 4;
+    alloca.u64 %x2, %x1, 16;
+    st.local.u32 [%x2], %r0;
+    alloca.u64 %x3, 4, 16;
+    st.local.u32 [%x3], 7;
+    ld.local.u32 %r1, [%x2];
+    stackrestore.u32 %r4;
+    alloca.u64 %x5, 4, 16;
+    sub.u64 %x5, %x5, %x2;
+    cvt.u32.u64 %r2, %x5;
+    add.u32 %r1, %r1, %r2;
+    sub.u64 %x3, %x3, %x2;
+    cvt.u32.u64 %r2, %x3;
+    shl.b32 %r2, %r2, 8;
+    add.u32 %r1, %r1, %r2;
+    add.u64 %x1, %p0, %x0; st.global.u32 [%x1], %r1;
+    """
+    for schedule in ("lockstep", 1, 2):
+        out = np.zeros(32, np.int32)
+        run(ptx(text), out, schedule=schedule)
+        assert out.tolist() == [(i + 4 + 15) // 16 * 16 * 256 + i for i in range(32)]
+
+
+TICKETS = """
+mov.u32 %r1, 0;
+LOOP: atom.global.add.u32 %r2, [%p0], 1;
+setp.eq.u32 %q1, %r1, 0;
+add.u64 %x1, %p1, %x0;
+@%q1 st.global.u32 [%x1], %r2;
+add.u32 %r1, %r1, 1;
+setp.lt.u32 %q1, %r1, 40;
+@%q1 bra LOOP;
+"""
+"""Each lane takes forty tickets, and shows the first."""
+
+
+def test_in_some_orders_a_lane_is_far_behind_and_in_some_far_ahead() -> None:
+    behind = ahead = 0
+    for seed in range(40):
+        counter, first = np.zeros(1, np.int32), np.zeros(32, np.int32)
+        run(ptx(TICKETS, 2), counter, first, schedule=seed)
+        again = np.zeros(32, np.int32)
+        run(ptx(TICKETS, 2), np.zeros(1, np.int32), again, schedule=seed)
+        assert first.tolist() == again.tolist()
+        assert counter.tolist() == [32 * 40]
+        second, last = np.sort(first)[[1, -1]]
+        behind += last >= 31 * 40
+        ahead += second >= 40
+    assert behind > 1
+    assert ahead > 1
+
+
+def test_lanes_that_spin_for_a_starved_one_go_on() -> None:
+    text = """
+    setp.eq.u32 %q1, %r0, 5;
+    @%q1 bra SET;
+    SPIN: ld.volatile.global.u32 %r1, [%p0];
+    setp.eq.u32 %q1, %r1, 0;
+    @%q1 bra SPIN;
+    bra END;
+    SET: mov.u32 %r2, 7; st.volatile.global.u32 [%p0], %r2;
+    END: add.u64 %x1, %p1, %x0; st.global.u32 [%x1], %r0;
+    """
+    for seed in range(40):
+        out = np.zeros(32, np.int32)
+        run(ptx(text, 2), np.zeros(1, np.int32), out, schedule=seed)
+        assert out.tolist() == list(range(32))
+
+
 def test_activemask_is_no_promise() -> None:
     """Under a random order, not all lanes of a converged warp need to be there."""
     text = """

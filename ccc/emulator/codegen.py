@@ -142,6 +142,8 @@ class _SegmentWriter(Writer):
             self.call(instruction)
         elif instruction.name in ("trap", "brkpt"):
             self.fail(f"{instruction.name} was reached", instruction, guard)
+        elif instruction.name in ("alloca", "stacksave", "stackrestore"):
+            self.stack(instruction)
         elif instruction.name == "mov" and self.moves_parts(instruction):
             self.move_parts(instruction, guard)
         elif instruction.row and instruction.row.name in ACCESSES:
@@ -201,6 +203,20 @@ class _SegmentWriter(Writer):
         function = self.names.of(operation.compute)
         group = self.let(f"g.only({guard})") if guard else "g"
         self.emit(f"if {group} is not None: {function}({group})")
+
+    def stack(self, instruction: Instruction) -> None:
+        """An instruction of the stack beyond the frames (PTX ISA section 9.7.17)."""
+        if instruction.guard:
+            raise self.refuse(f"a guarded {instruction.name} is not emulated")
+        target, type_ = instruction.operands[0], Form(instruction).type
+        if instruction.name == "stackrestore":
+            self.emit(f"m.tops[i] = {self.read(target, type_)[0]}")
+            return
+        call = "m.tops[i].copy()"
+        if instruction.name == "alloca":
+            call = f"m.allocate(g, {self.read(instruction.operands[1], type_)[0]})"
+        value = self.let(f"{call}.astype({self.names.dtype(type_)})")
+        self.write(target, type_, value, False, "")
 
     # mov -------------------------------------------------------------------------------------
 

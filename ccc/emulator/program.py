@@ -122,7 +122,8 @@ class Program:
     """A kernel with all its callees; ``segments`` are numbered through.
 
     ``registers`` gives the place in the state of every register that lives across segments.
-    ``max_depth`` bounds the number of calls that are open at once.
+    ``max_depth`` bounds the number of calls that are open at once. ``allocates`` says whether
+    local memory beyond the frames is used.
     """
 
     codes: list[Code]
@@ -130,6 +131,7 @@ class Program:
     registers: dict[tuple[int, Register], int]
     max_depth: int
     frame_bytes: int
+    allocates: bool = False
 
 
 FindFunction: TypeAlias = Callable[[str], "Function | None"]
@@ -197,6 +199,10 @@ def build_program(kernel: Function, find: FindFunction, cut_after_waits: bool) -
             for register in sorted(segment.live_in, key=str):
                 program.registers.setdefault((id(code), register), len(program.registers))
     program.frame_bytes = max(code.frame_bytes for code in program.codes)
+    program.allocates = any(
+        instruction.name == "alloca" for segment in program.segments
+        for instruction in segment.instructions
+    )  # fmt: skip
     return program
 
 

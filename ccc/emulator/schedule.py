@@ -125,17 +125,19 @@ class Shuffled:
 
     The next code is that of a random lane, or the lowest (who is behind goes on), or the highest
     (who is ahead goes on). How often a group is split is drawn once for a run: some runs mix up
-    whole warps only, and are quick, others the lanes, too.
+    whole warps only, and are quick, others the lanes, too. So is who is :class:`Favoured`.
     """
 
     def __init__(self, random: np.random.Generator):
         self.random = random
         self.splits = float(random.choice([0.05, 0.2, 0.6]))
+        self.favoured = Favoured(random.spawn(1)[0])  # takes no number of those drawn from here
 
     def run(self, wave: Wave, limit: int) -> None:
         """Run all lanes until they have ended."""
         pc = wave.pc
         while len(running := (pc < WAITING).nonzero()[0]):
+            running = self.favoured.among(running, len(pc))
             codes = pc[running]
             code = self._next(codes)
             group = self._group(wave, code, self._some(running[codes == code]))
@@ -177,3 +179,54 @@ class Shuffled:
             chosen = chosen[np.searchsorted(lanes >> 5, lanes >> 5)]  # as the warp's first lane
         some = lanes[chosen]
         return some if len(some) else lanes[:1]
+
+
+class Favoured:
+    """Lanes that go first, or last: somebody is far ahead of all others, or far behind.
+
+    Most runs favour nobody. In some, a lane or a random set of lanes starves: it is run when
+    nobody else can, and for one step now and then, lest those who spin for it spin for ever. In
+    others, one lane runs as long as it can and then, as others may have to come first, all run for
+    a while before the next one is drawn.
+    """
+
+    STARVED_FOR = 48
+    """Steps of the others between two of those who starve."""
+
+    AHEAD_FOR = 200
+    """The most steps of the lane ahead alone, and of all lanes after that."""
+
+    def __init__(self, random: np.random.Generator):
+        self.random = random
+        self.how = str(random.choice(["nobody", "starved", "ahead"], p=[0.6, 0.25, 0.15]))
+        self.last: Array = np.zeros(0, bool)
+        self.first = -1
+        self.steps = 0
+
+    def among(self, running: Array, lanes: int) -> Array:
+        """Those of the lanes that can run of which one is run next."""
+        if self.how == "starved":
+            return self._not_starved(running, lanes)
+        return self._ahead(running) if self.how == "ahead" else running
+
+    def _not_starved(self, running: Array, lanes: int) -> Array:
+        if len(self.last) != lanes:  # a new wave
+            share = float(self.random.choice([0.0, 0.03, 0.3]))
+            self.last = self.random.random(lanes) < share
+            self.last[self.random.choice(running)] = True
+        starving = self.last[running]
+        self.steps += 1
+        if self.steps % self.STARVED_FOR == 0 and starving.any():
+            return running[starving]
+        return running if starving.all() else running[~starving]
+
+    def _ahead(self, running: Array) -> Array:
+        self.steps += 1
+        if self.steps > 2 * self.AHEAD_FOR:
+            self.first, self.steps = -1, 0
+        if self.steps > self.AHEAD_FOR:
+            return running
+        if self.first not in running:
+            self.first = int(self.random.choice(running))
+        place = int(np.searchsorted(running, self.first))
+        return running[place : place + 1]

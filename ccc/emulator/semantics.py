@@ -18,6 +18,7 @@ ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(ACCESSES, "memory"),
     **dict.fromkeys(("bra", "brx", "call", "ret", "exit"), "program, simt"),
     **dict.fromkeys(("trap", "brkpt"), "codegen"),
+    **dict.fromkeys(("alloca", "stacksave", "stackrestore"), "codegen, simt"),
 }
 
 NOTHING: dict[str, str] = {
@@ -58,7 +59,6 @@ NOT_EMULATED: dict[str, str] = {
         _VIDEO: "video instructions are not modelled",
         "tex tld4 txq istypep": "there are no textures",
         "suq suld sust sured": "there are no surfaces",
-        "stacksave stackrestore alloca": "frames have a fixed size",
         "createpolicy": "there is no cache, so it has no policies",
         "discard": "it leaves memory undefined",
         "griddepcontrol": "one grid runs at a time",

@@ -56,7 +56,8 @@ class Wave:
 
     ``pc`` has the code of every lane; ``waits_at`` the code where a waiting lane waits. ``alive``
     has, for each warp, the mask of its threads that have not ended. ``released`` are lanes that a
-    barrier lets go, to be run before anything else.
+    barrier lets go, to be run before anything else. ``tops`` says up to where each lane has local
+    memory in use, if the program allocates any.
     """
 
     program: Program
@@ -75,6 +76,8 @@ class Wave:
     parked: int = 0
     frames: list[list[Array]] = field(default_factory=list)
     returns: list[Array] = field(default_factory=list)
+    tops: Array = field(init=False)
+    kept_tops: list[Array] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         lanes = self.geometry.lanes
@@ -87,6 +90,8 @@ class Wave:
         self.block_of_lane = self.geometry.block_of_lane
         self.barriers = Barriers(self.geometry)
         self.guarded = self.tally.guarded
+        frames = (self.program.max_depth + 1) * self.program.frame_bytes
+        self.tops = np.full(lanes if self.program.allocates else 0, frames, np.uint64)
 
     # What the generated code calls ---------------------------------------------------------------
 
@@ -95,6 +100,14 @@ class Wave:
         local = self.memory.spaces["local"]
         local.grow((group.depth + 1) * self.program.frame_bytes)  # type: ignore[union-attr]
         return np.uint64(group.depth * self.program.frame_bytes + offset)
+
+    def allocate(self, group: Group, size: Any) -> Array:
+        """Local memory beyond all frames, until the running function returns."""
+        found: Array = self.tops[group.index].copy()
+        rounded = (np.asarray(size).astype(np.uint64) + np.uint64(15)) & ~np.uint64(15)
+        self.tops[group.index] = found + rounded
+        self.memory.spaces["local"].grow(int(self.tops.max()))  # type: ignore[union-attr]
+        return found
 
     def time(self, name: str, dtype: Any) -> Any:
         """A clock that counts the steps of the launch."""
@@ -146,6 +159,8 @@ class Wave:
             case Call(callee, after):
                 return self._call(code, group, base, callee.segments[0].number, after.number)
             case Return() if group.depth:
+                if self.program.allocates:
+                    self.tops[group.index] = self.kept_tops[group.depth - 1][group.index]
                 self.pc[group.index] = self.returns[group.depth - 1][group.index]
                 return None
             case Return() | Exit():
@@ -191,6 +206,9 @@ class Wave:
             self.fault(f"calls are nested deeper than {group.depth}", call, group)
         while len(self.returns) <= group.depth:
             self.returns.append(np.zeros(self.geometry.lanes, np.int32))
+            self.kept_tops.append(self.tops.copy())
+        if self.program.allocates:
+            self.kept_tops[group.depth][group.index] = self.tops[group.index]
         self.returns[group.depth][group.index] = base + after
         return self._move(group, base - count + entry)
 

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from ccc import gpu, toolchain
-from ccc.fuzz.build import TABLES, Failure
+from ccc.fuzz.build import SEPARATE, TABLES, Failure
 from ccc.fuzz.comparison import Comparison, Verdict, check
 from ccc.fuzz.coverage import Coverage
 from ccc.fuzz.generate import kernel
@@ -30,9 +30,11 @@ from ccc.fuzz.tree import Kernel, case
 
 BATCH = 20
 """Kernels of one file: nvcc's start-up is shared. Files take turns with the disciplines, and with
-jump tables."""
+nvcc's options."""
 
 DISCIPLINES = ("queue", "merge")
+
+OPTIONS: tuple[tuple[str, ...], ...] = ((), TABLES, (), SEPARATE)
 
 PATIENCE = 1.0
 """Seconds before progress is shown."""
@@ -112,7 +114,7 @@ def attempt(task: Task, indices: range) -> tuple[range, list[Verdict], list[Find
     how = replace(
         task.how,
         discipline=DISCIPLINES[number % len(DISCIPLINES)],
-        options=TABLES if number // len(DISCIPLINES) % 2 else (),
+        options=OPTIONS[number // len(DISCIPLINES) % len(OPTIONS)],
     )
     verdicts = check([kernel(task.seed, index) for index in indices], how)
     findings = []

@@ -23,6 +23,9 @@ NVCC_OPTIONS = ("-fmad=false", "-w")
 TABLES = ("--jump-table-density=30",)
 """Has nvcc make jump tables of switches, which it does not do by itself."""
 
+SEPARATE = ("-rdc=true",)
+"""Has nvcc expect functions and variables of other files."""
+
 _HIDDEN = "// hidden "
 _KERNEL = re.compile(r"(?:_ZN?\d+)?(k\d+)(?:_|$)")
 

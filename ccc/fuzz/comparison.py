@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ccc.emulator import Module, Race
+from ccc.emulator.module import STEP_LIMIT
 from ccc.emulator.races import new_races
 from ccc.equivalence import Launch, difference, run
 from ccc.errors import CccError
@@ -37,9 +38,14 @@ class Comparison:
     gpu: bool = False
 
     def orders(self, kernel: Kernel) -> tuple[str | int, ...]:
-        """The schedules for a kernel: lockstep and random ones; of one only, kernels take turns."""
+        """The schedules for a kernel: lockstep and random ones; of one only, kernels take turns.
+
+        Where threads wait for one another, random ones alone.
+        """
         if self.only is not None:
             return (self.only,)
+        if kernel.spins:
+            return tuple(range(kernel.data + 1, kernel.data + self.schedules + 1))
         first = kernel.data % 2 if self.schedules == 1 else 0
         seeds = range(kernel.data + 1, kernel.data + self.schedules + 1)
         return ("lockstep", *seeds)[first : first + self.schedules]
@@ -105,8 +111,9 @@ def _on_emulator(
         failure = None
         for launch in range(how.launches):
             variant = kernel.variant(launch)
-            # Code that nothing was done to needs no second schedule.
-            orders = how.orders(variant) if verdict.applied else ("lockstep",)
+            orders = how.orders(variant)
+            if not verdict.applied:  # nothing was done to the code: it needs no second schedule
+                orders = orders[:1] if kernel.spins else ("lockstep",)
             failure = pair.failure(name_of(number), variant, orders)
             if failure is not None:
                 failure = replace(failure, variant=launch)
@@ -126,10 +133,14 @@ class _Pair:
         """Compare one launch in several schedules; None if all agree."""
         launch = kernel.launch()
         try:
-            expected, counters = run(self.original, name, launch, kernel.data)
+            first = 0 if kernel.spins else "lockstep"
+            self.original.step_limit = 4 * STEPS if kernel.spins else STEP_LIMIT
+            expected, counters = run(self.original, name, launch, kernel.data, schedule=first)
         except CccError as error:
             return Failure("generator: the original fails", str(error))
         self.transformed.step_limit = STEPS + STEPS_FOR_ONE * counters.instructions
+        if kernel.spins:  # the original ran in a random order, too
+            self.transformed.step_limit //= 4
         for schedule in schedules:
             # Races mostly show in any order, so looking for them in one of them is enough.
             races: list[Race] | None = [] if schedule == schedules[0] else None
@@ -158,7 +169,7 @@ class _Pair:
 
     def _race(self, name: str, launch: Launch, data: int, races: list[Race]) -> Failure | None:
         before: list[Race] = []
-        for schedule in ("lockstep", 1, 2):
+        for schedule in (1, 2, 3):
             _memory(self.original, name, launch, data, schedule, before)
         new = new_races(before, races)
         return Failure("race", str(new[0])) if new else None

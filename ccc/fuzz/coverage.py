@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ccc.fuzz.comparison import Verdict
-from ccc.fuzz.tree import Block, Kernel
+from ccc.fuzz.tree import Block, Kernel, walk
 
 FEATURES = {
     "loop in an outer loop": r"r\d+ = 0",
@@ -30,6 +30,22 @@ FEATURES = {
     "64 bits, double": r"\b(long long|double) v",
     "16 bits": r"\bshort v",
     "array of the thread's own": r"k\d+\[",
+    "array handed to a function": r"f_(fill|new|total|at|keep)\(&?k\d",
+    "alloca": r"__builtin_alloca",
+    "array of structures": r"struct ",
+    "addresses in an array": r"\*m\d+\[2\]",
+    "stack or ring of a traversal": r"k\d+\[(--s\d|c\d+ & 3)",
+    "out parameters": r"f_two\(",
+    "return after a loop": r"(?m)^        return;",
+    "long steps": r"\bs\d+ \+= -?\d{9}",
+    "counter at the edge of its type": r"(2147483647|4294967296ull|9223372036854775807ll)",
+    "time": r"clock64\(\)|f_(wait|pause|ticks)\(",
+    "tasks fetched": r"atomicAdd\(work",
+    "ends in a function": r"f_leave\(",
+    "symbol named like ccc's": r"\bccc_\w+[\[(]|f_named\(",
+    "lanes that wait": r"\) < \(unsigned\)\(size",
+    "critical section": r"f_locked\(|atomicCAS\(work",
+    "small reduction": r"(bool|unsigned char|unsigned short) x\d",
     "shared memory": r"\btable\[",
     "dynamic shared memory": r"\bdynamic\[",
     "atomics in shared memory": r"&bins\[",
@@ -37,7 +53,17 @@ FEATURES = {
 }
 """What to look for in the text of a kernel."""
 
+_LOOP = re.compile(r"(?m)^#pragma ccc for(?! v)")
 _PATH = re.compile(r"(?m)^#pragma ccc (if|switch|while|for variable|recursion)")
+
+
+def _in_both_arms(block: Block) -> bool:
+    """Whether an annotated loop stands in each arm of a branch."""
+    return any(
+        one.form == "if ($0) @0 else @1"
+        and all(any(_LOOP.search(s.form) for s in walk(body)) for body in one.bodies)
+        for one in block
+    )
 
 
 def levels(block: Block) -> int:
@@ -70,6 +96,8 @@ class Coverage:
                 self.details[directive, "compressed"] += bool(path.get("compressed"))
         text = kernel.cuda("k")
         found = {name for name, pattern in FEATURES.items() if re.search(pattern, text)}
+        if _in_both_arms(kernel.body):
+            found.add("annotated loops in both arms")
         found.add(f"paths {max(levels(kernel.body), levels(kernel.functions))} deep")
         if verdict.table:
             found.add("jump table")

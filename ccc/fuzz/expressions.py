@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from ccc.fuzz.tree import TYPES, Expr
@@ -10,7 +10,10 @@ from ccc.fuzz.tree import TYPES, Expr
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A template and the types of its parts; ``names`` are the variables it uses itself."""
+    """A template and the types of its parts; ``names`` are the variables it uses itself.
+
+    One without a type is a statement.
+    """
 
     type: str
     text: str
@@ -51,6 +54,8 @@ FORMS = [
     Form("u", "f_fold($0, $1)", "uu", 1),
     Form("u", "f_pick($0, $1)", "uu", 1),
     Form("u", "f_carry($0, $1)", "uu", 1),
+    Form("u", "f_own($0, $1)", "uu", 1),
+    Form("u", "f_scratch($0, $1)", "uu", 1),
     Form("u", "f_any<unsigned>($0, $1)", "uu", 1),
     Form("u", "f_lane()", "", 1),
     Form("u", "f_below()", "", 1),
@@ -92,6 +97,9 @@ FORMS = [
     Form("s", "((const short *)a)[$0 & 511]", "u", 3),
     Form("h", "(unsigned short)($0 + $1)", "hh"),
     Form("h", "(unsigned short)((unsigned)$0 * $1)", "hh"),
+    Form("c", "(unsigned char)$0", "u", 3),
+    Form("c", "(unsigned char)($0 | $1)", "cc", 1),
+    Form("c", "((const unsigned char *)a)[$0 & 1023]", "u", 2),
     *(Form("b", f"($0 {o} $1)", "uu", 3) for o in ("<", ">=", "==", "!=")),
     Form("b", "($0 < $1)", "ii", 2),
     Form("b", "($0 > $1)", "ll", 2),
@@ -127,12 +135,14 @@ FORMS = [
 ]
 
 LITERALS = {
+    "": (";",),
     "u": ("0u", "1u", "3u", "17u", "255u", "2654435761u", "0x80000001u"),
     "i": ("0", "1", "-1", "7", "-100"),
     "q": ("1ll", "-3ll", "-4294967297ll"),
     "s": ("(short)2", "(short)-300"),
     "l": ("1ull", "0x123456789abcdefull", "4294967296ull"),
     "h": ("(unsigned short)5", "(unsigned short)40000"),
+    "c": ("(unsigned char)1", "(unsigned char)200"),
     "b": ("true", "false"),
     "f": ("0.5f", "1.0f", "-1.25f", "3.0f"),
     "d": ("0.25", "2.0", "-1.5"),
@@ -140,15 +150,28 @@ LITERALS = {
 """The first and shortest is what shrinking puts in the place of an expression."""
 
 
+OF_THE_THREAD = frozenset(("threadIdx", "blockIdx", "f_lane(", "f_below(", "f_who("))
+"""Texts of forms that tell one thread from another."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What an expression may use: variables by type, and forms of the surroundings."""
+    """What an expression may use: variables by type, and forms of the surroundings.
+
+    ``arrays`` are those of the thread's own, of four words at least, that may be written to.
+    """
 
     variables: tuple[tuple[str, str], ...] = ()
     forms: tuple[Form, ...] = ()
     banned: frozenset[str] = frozenset()
     """Texts that forms must not hold, such as functions that make a path uncollectable."""
+    arrays: tuple[str, ...] = ()
     by_type: dict[str, list[Form]] = field(default_factory=dict)
+
+    @property
+    def effects(self) -> bool:
+        """Whether the surroundings offer statements."""
+        return any(not form.type for form in self.forms)
 
     def choices(self, kind: str) -> list[Form]:
         """The forms of a type, each as often as it weighs."""
@@ -167,16 +190,29 @@ class Scope:
 
     def declare(self, name: str, kind: str) -> Scope:
         """With one more variable."""
-        return Scope((*self.variables, (name, kind)), self.forms, self.banned, self.by_type)
+        return replace(self, variables=(*self.variables, (name, kind)))
 
-    def extend(self, *forms: Form) -> Scope:
-        """With more forms."""
-        return Scope(self.variables, (*self.forms, *forms), self.banned)
+    def extend(self, *forms: Form, arrays: tuple[str, ...] = ()) -> Scope:
+        """With more forms, and arrays."""
+        forms, arrays = (*self.forms, *forms), (*self.arrays, *arrays)
+        return replace(self, forms=forms, arrays=arrays, by_type={})
 
     def without(self, text: str) -> Scope:
         """With the forms of the surroundings that do not hold this text."""
         forms = tuple(form for form in self.forms if text not in form.text)
-        return Scope(self.variables, forms, self.banned)
+        return replace(self, forms=forms, by_type={})
+
+    def anywhere(self) -> Scope:
+        """With what has the same value in all threads of the grid."""
+        variables = tuple(variable for variable in self.variables if variable[0] == "n")
+        shared = frozenset(("table", "dynamic"))
+        forms = tuple(f for f in self.forms if f.type and shared.issuperset(f.names))
+        return Scope(variables, forms, self.banned | OF_THE_THREAD)
+
+    def to_read(self) -> Scope:
+        """Without what writes to memory of the surroundings."""
+        forms = tuple(form for form in self.forms if form.type)
+        return replace(self, forms=forms, arrays=(), by_type={})
 
 
 def expression(random: Random, scope: Scope, kind: str, depth: int) -> Expr:
@@ -197,7 +233,7 @@ def leaf(random: Random, scope: Scope, kind: str) -> Expr:
     """A variable of another type, converted, or a literal."""
     if kind != "b" and scope.variables and random.random() < 0.7:
         name, other = scope.variables[random.randrange(len(scope.variables))]
-        if not (other in "fd" and kind in "uilqhs"):  # converting those may overflow
+        if not (other in "fd" and kind in "uilqhsc"):  # converting those may overflow
             return Expr(kind, f"({TYPES[kind]}){name}", names=(name,))
     texts = LITERALS[kind]
     return Expr(kind, texts[random.randrange(len(texts))])

@@ -10,14 +10,16 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
+from ccc.fuzz.arrangements import ArrangementWriter
 from ccc.fuzz.expressions import Form, Scope
-from ccc.fuzz.loops import LoopWriter
+from ccc.fuzz.mutation import mutated
+from ccc.fuzz.surroundings import locked, symbols
 from ccc.fuzz.tastes import Taste, taste
-from ccc.fuzz.tree import BLOCKS, LOOPS, Block, Expr, Kernel, Stmt
+from ccc.fuzz.tree import BLOCKS, Block, Expr, Kernel, Stmt
 
 COUNTS = (0, 1, 31, 33, 64, 100, 150, 200, 300, 300, 450)
 SCHEDULES = ("", *(f" schedule(dynamic{chunk})" for chunk in ("", ", 1", ", 2", ", 3", ", 5")))
-UNSAFE = ("f_who(", "f_pick(", "f_put(")
+UNSAFE = ("f_who(", "f_put(", "f_pick(", "f_own(", "f_scratch(")
 """Functions for which a path may be left alone."""
 
 
@@ -31,10 +33,16 @@ def kernel(seed: int, index: int) -> Kernel:
     grid = 1 + random.randrange(12 if writer.pragma else 4)
     grid = max(1, min(grid, most // threads))
     n = COUNTS[random.randrange(len(COUNTS))]
+    if writer.spins:  # waiting takes long
+        n, grid = min(n, 64), min(grid, 2)
     if writer.one_task:
         grid = max(1, -(-n // threads))
     body = writer.write()
-    return Kernel(
+    if writer.number > 1 and not writer.spins and random.random() < 0.6:
+        # Many iterations a thread, so that the loops have much to do at the same time.
+        block, grid, n = BLOCKS[(0, 1, 3)[random.randrange(3)]], 1, 300 + 85 * random.randrange(5)
+        threads = block[0]
+    made = Kernel(
         body,
         grid,
         block,
@@ -45,12 +53,15 @@ def kernel(seed: int, index: int) -> Kernel:
         template=writer.is_template,
         pragma=writer.pragma,
         one_task=writer.one_task,
+        spins=writer.spins,
         high=(100, 4, 1 << 32)[random.randrange(3)],
         data=index,
     )
+    changes = not writer.spins and "work +" not in made.cuda("k") and writer.likes("mutated", 0.12)
+    return mutated(random, made) if changes else made
 
 
-class KernelWriter(LoopWriter):
+class KernelWriter(ArrangementWriter):
     """Writes the body of one kernel."""
 
     def __init__(self, random: Random, taste: Taste):
@@ -59,7 +70,10 @@ class KernelWriter(LoopWriter):
         self.pragma = ""
         if self.one_task or self.likes("grid_stride", 0.06):
             self.pragma = f"#pragma ccc grid_stride{SCHEDULES[self.below(len(SCHEDULES))]}\n"
-        self.is_template = not self.one_task and self.likes("template", 0.06)
+        self.waiting = not self.pragma and self.likes("waiting", 0.03)
+        self.locking = self.likes("locks", 0.03)
+        self.spins = self.waiting or self.locking
+        self.is_template = not self.waiting and not self.one_task and self.likes("template", 0.06)
         self.waits = not self.is_template
         if self.is_template:  # all that is in it comes twice
             self.arms //= 2
@@ -72,27 +86,31 @@ class KernelWriter(LoopWriter):
         if self.likes("refused", 0.06):
             banned = frozenset()
             scope = scope.extend(Form("u", "f_who($0)", "u"))
+        elif self.likes("callee", 0.03):
+            banned = frozenset(UNSAFE[:2])
         if self.is_template:
             scope = scope.extend(
                 Form("u", "(unsigned)((T)$0 >> MODE)", "u", 4),
                 Form("b", "(MODE == 0 || $0)", "b"),
                 Form("l", "(unsigned long long)((T)$0 * (T)$1)", "ll"),
             )
+        if self.locking:
+            scope = scope.extend(*locked())
+        if self.likes("symbols", 0.04):
+            scope = scope.extend(*symbols())
         scope = replace(scope, banned=banned, by_type={})
         for _ in range(self.below(3)):
             scope = self.declare(out, scope, "p")
         scope, tail = self._shared(out, scope)
+        if self.likes("outside", 0.06) or "alloca" in self.taste.fond:
+            scope = self.array(out, scope).to_read()
         if self.one_task:
             return (*out, *self._one_task(scope), *tail)
-        if self.likes("returns", 0.15):
+        if self.likes("returns", 0.15) and not self.waiting:
+            self.all_come = False
             guard = Expr("b", "(g >= n)") if self.chance(0.3) else self.condition(scope)
             out.append(Stmt("if ($0) return;", (guard,)))
-        several = not self.is_template and self.likes("several", 0.3)
-        for _ in range(2 + self.below(LOOPS - 1) if several else 1):
-            out += self.place(scope)
-            if self.waits and self.likes("barrier", 0.25):
-                out.append(Stmt("__syncthreads();"))
-            self.number += 1
+        out += self.loops(scope)
         return (*out, *tail)
 
     def _one_task(self, scope: Scope) -> list[Stmt]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ccc.fuzz.expressions import Scope
 from ccc.fuzz.paths import PathWriter
 from ccc.fuzz.reductions import Reduction
-from ccc.fuzz.tree import LOOPS, Expr, Stmt
+from ccc.fuzz.tree import LOOPS, Stmt
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,13 +16,14 @@ class Shape:
 
     ``{i}`` is the number of the iteration, ``{s}`` another variable. ``uniform`` loops run equally
     often in all threads; in a ``loose`` one a ``continue`` would leave out the counting; how often
-    one that ``counts`` runs is in the data.
+    one that ``counts`` runs is in the data; in one of ``warps``, whole warps fetch their tasks.
     """
 
     text: str
     uniform: bool = False
     loose: bool = False
     counts: bool = False
+    warps: bool = False
 
 
 SHAPES = (
@@ -69,58 +70,68 @@ SHAPES = (
 )
 
 
+FETCHING = (
+    Shape("{for}\nfor (int {i}; ({i} = {next}) < n;) @0"),
+    Shape(
+        "{{\nint {i} = {next};\n{for}\nwhile ({i} < n) {{\n@0\n{i} = {next};\n}}\n}}", loose=True
+    ),
+    Shape(
+        "{{\nint {i} = {next};\nif ({i} < n) {{\n{for}\ndo @0 while (({i} = {next}) < n);\n}}\n}}"
+    ),
+    Shape("{for}\nwhile (true) {{\nconst int {i} = {next};\nif ({i} >= n) break;\n@0\n}}"),
+    Shape(
+        "{for}\nfor (;;) {{\nunsigned {s} = 0;\n"
+        "if ((l & 31) == 0) {s} = atomicAdd({counter}, 32u);\n"
+        "{s} = __shfl_sync(~0u, {s}, 0);\nif ((int){s} >= n) break;\n"
+        "const int {i} = (int){s} + (l & 31);\nif ({i} < n) @0\n}}",
+        warps=True,
+    ),
+)
+"""Loops that fetch the number of the next iteration from a ``{counter}``: a thread for itself, or
+a warp for all its lanes. Who runs which iteration is for chance to say."""
+
+
 class LoopWriter(PathWriter):
     """Writes annotated loops; ``number`` is that of the next one."""
 
     number = 0
+    all_come = True
+    """Whether no thread has left the kernel before."""
     is_template = False
     waits = True
     """Whether threads may wait for one another outside the loops."""
-
-    def place(self, scope: Scope) -> list[Stmt]:
-        """An annotated loop by itself, under a guard, or in a loop of its own."""
-        usual = {"alone": 6.0, "guard": 2.0, "outer loop": 1.2, "ragged": 0.3}
-        how = self.pick(usual)
-        if how == "alone":
-            return self.annotated(scope, may_wait=True)
-        if how == "guard":
-            return [self._guarded(scope)]
-        name = self.fresh("r")
-        body = self.annotated(scope.declare(name, "u"))
-        if how == "outer loop":
-            if self.waits and self.chance(0.4):
-                body.append(Stmt("__syncthreads();"))
-            times = Expr("u", f"{2 + self.below(2)}u")
-        else:
-            times = Expr("u", "($0 & 3)", (self.value(scope, "u"),))
-        text = f"for (unsigned {name} = 0; {name} < $0; ++{name}) @0"
-        return [Stmt(text, (times,), (tuple(body),), binds=(name,))]
-
-    def _guarded(self, scope: Scope) -> Stmt:
-        guard = Expr("b", "(l % 5 != 2)") if self.chance(0.4) else self.condition(scope)
-        inside = tuple(self.annotated(scope))
-        if self.chance(0.3):
-            other = Stmt("t[g * 4 + 3] += $0;", (self.value(scope, "u"),))
-            return Stmt("if ($0) @0 else @1", (guard,), (inside, (other,)))
-        return Stmt("if ($0) @0", (guard,), (inside,))
 
     def annotated(self, scope: Scope, may_wait: bool = False) -> list[Stmt]:
         """An annotated loop, what it carries from one iteration to the next or adds up, and what
         becomes of that."""
         out: list[Stmt] = []
-        scope = self._carry_something(out, scope)
+        fetches = self.likes("fetching", 0.05)
+        if self.may_leave and self.likes("exits", 0.05):
+            self.all_come = False
+            out.append(Stmt("t[g * 4 + 3] += f_leave(g + $0);", (self.value(scope, "u"),)))
+        outside = self.bins, self.may_leave
+        if fetches:
+            scope = scope.anywhere()
+            self.bins, self.may_leave = "", False
+        else:
+            scope = self._carry_something(out, scope)
         for _ in range(1 + self.below(3) if self.likes("reduction", 0.2) else 0):
             self.reductions.append(Reduction.drawn(self.random, self.fresh("x")))
             out.append(self.reductions[-1].declaration(self.random))
         shape = SHAPES[self.below(len(SHAPES))]
+        if fetches:
+            warps = may_wait and self.all_come and self.chance(0.2)
+            shape = FETCHING[-1 if warps else self.below(len(FETCHING) - 1)]
         i, s = self.fresh("i"), self.fresh("s")
         pragma = self._pragma()
+        counter = f"work + {self.number}" + (f" + MODE * {LOOPS}" if self.is_template else "")
         words = {"i": i, "s": s, "for": pragma, "trips": 2 + self.below(6)}
+        words |= {"counter": counter, "next": f"(int)atomicAdd({counter}, 1u)"}
         text = shape.text.format(**words)
         count = (self.value(scope, "u"),) if shape.counts else ()
         self.slot, self.slot_names = self._slot(i), (i,)
         waits = may_wait and self.waits and shape.uniform and self.likes("barrier", 0.05)
-        self.may_break = not waits
+        self.may_break = not waits and not fetches
         self.may_continue = not shape.loose
         inner = scope.declare(i, "i")
         binds = (i, s) if f"int {s}" in text else (i,)
@@ -132,9 +143,11 @@ class LoopWriter(PathWriter):
             body = (Stmt("__syncthreads();"), *body)
         out.append(Stmt(text, count, (body,), names, binds=binds))
         out += self._show_carried()
-        out += [reduction.result(self.random) for reduction in self.reductions]
+        out += [reduction.result(self.random, fetches) for reduction in self.reductions]
+        self.bins, self.may_leave = outside
         self.reductions = []
         self.slot_names = ()
+        self.number += 1
         return out
 
     def _slot(self, i: str) -> str:

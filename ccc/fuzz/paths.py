@@ -5,9 +5,10 @@ from __future__ import annotations
 from random import Random
 
 from ccc.fuzz.expressions import Form, Scope, expression
-from ccc.fuzz.statements import Writer
+from ccc.fuzz.surroundings import ENTER, LEAVE, LOCKS, time
 from ccc.fuzz.tastes import Taste
 from ccc.fuzz.tree import ARGUMENTS, FORMAL_PARAMETERS, Block, Expr, Stmt
+from ccc.fuzz.turns import TurnWriter
 
 LANE = "(1u << (l & 31))"
 """The mask of the thread alone: with it, collectives are defined in divergent code."""
@@ -26,7 +27,7 @@ ARMS = 8
 """How many arms of paths a kernel has, about: what nvcc makes of them may be many more."""
 
 
-class PathWriter(Writer):
+class PathWriter(TurnWriter):
     """Writes paths, and the ``functions`` of the kernel that hold some."""
 
     def __init__(self, random: Random, taste: Taste):
@@ -35,6 +36,10 @@ class PathWriter(Writer):
         self.functions_left = 2
         self.in_function = False
         self.arms = ARMS
+        self.may_leave = True
+        """Whether threads may end in a loop."""
+        self.spins = False
+        """Whether threads wait for one another by spinning."""
 
     def path(self, scope: Scope, depth: int = LEVELS - 1) -> Stmt:
         """A path, by itself or in a branch without an annotation."""
@@ -69,6 +74,8 @@ class PathWriter(Writer):
     def _kind(self) -> str:
         """What kind of path comes next, of those that there is still room for."""
         fitting = dict(_KINDS)
+        if "steps" in self.taste.fond and "for variable" not in self.taste.averse:
+            fitting["for variable"] *= 4
         if not self.functions_left:
             fitting = {kind: w for kind, w in fitting.items() if kind not in _IN_FUNCTIONS}
         if self.arms < 4:
@@ -81,8 +88,8 @@ class PathWriter(Writer):
         self.may_break = self.may_continue = False
         if kind == "for variable":
             self.in_turns = True
-            scope = scope.without("y[")
-        path = self.loop(scope, 2, f"#pragma ccc {kind}{clauses}\n", size=3)
+            scope = scope.without("y[").to_read()
+        path = self.turns(scope, kind, f"#pragma ccc {kind}{clauses}\n")
         self.may_break, self.may_continue, self.in_turns = outer
         return path
 
@@ -92,13 +99,13 @@ class PathWriter(Writer):
         if depth > 0 and self.arms > 0 and self.likes("nested", 0.25):
             out.append(self.path(inner, depth - 1))
             inner = self.some(out, inner, 1, 0)
-        if self.likes("refused", 0.02):
+        if self.may_leave and self.likes("refused", 0.02):
             out.append(self.unwelcome(inner, inside=True))
         return (*out, self.plain(inner))
 
     def unwelcome(self, scope: Scope, inside: bool = False) -> Stmt:
         """What a path is left alone for."""
-        if inside and self.chance(0.4):
+        if inside and self.may_leave and self.chance(0.4):
             word = "break" if self.may_break and self.chance(0.5) else "return"
             if word == "break" or not self.in_function:
                 return Stmt(f"if ($0) {word};", (self.condition(scope),))
@@ -109,6 +116,8 @@ class PathWriter(Writer):
             f"f_put(&{slot}, $0);",
             "__threadfence_block();",
         ]
+        if self.may_leave:
+            forms.append(f"{slot} += f_leave($0);")
         if not self.in_function:
             forms += [
                 f"{slot} = __shfl_sync({LANE}, $0, l & 31);",
@@ -187,19 +196,35 @@ class PathWriter(Writer):
         if self.likes("own slot", 0.12):
             form = Form("u", f"y[{self.slot} * 3 + {self.below(3)}]", "", 6, self.slot_names)
             scope = scope.extend(form)
-        if self.likes("refused", 0.01):
+        if self.may_leave and self.likes("refused", 0.01):
             out.append(self.unwelcome(scope))
         for kind in ("u", "uuf"[self.below(3)])[: 1 + self.below(2)]:
             scope = self.data(out, scope, kind, self.slot_names[0])
         for _ in range(self.below(3)):
             scope = self.declare(out, scope)
-        if self.likes("array", 0.05):
+        if self.wants_array():
             scope = self.array(out, scope)
+        if self.likes("time", 0.04):
+            start = self.fresh("s")
+            out.append(Stmt(f"const long long {start} = clock64();", declares=(start,)))
+            scope = scope.extend(*time(start))
         for _ in range((1, 1, 1, 2, 2, 3)[self.below(6)] if self.arms > 0 else 1):
             scope = self._between(out, scope)
-            out.append(self.path(scope))
+            out += self._held(scope) if self.spins and self.chance(0.3) else [self.path(scope)]
         if self.chance(0.6):
             out += self.block(scope, 2, 1)
+        return out
+
+    def _held(self, scope: Scope) -> list[Stmt]:
+        """A path in a critical section."""
+        held = (self.fresh("h"),)
+        words = {"held": held[0], "lock": LOCKS + 4}
+        jumps = self.may_break, self.may_continue, self.may_leave
+        self.may_break = self.may_continue = self.may_leave = False
+        inner = scope.extend(Form("", f"{held[0]} += $0;", "u", 9, held)).without("f_locked(")
+        enter = Stmt(ENTER.format(**words), (self.value(scope, "u"),), declares=held)
+        out = [enter, self.path(inner), Stmt(LEAVE.format(**words), names=held)]
+        self.may_break, self.may_continue, self.may_leave = jumps
         return out
 
     def _between(self, out: list[Stmt], scope: Scope) -> Scope:

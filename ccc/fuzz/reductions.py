@@ -13,7 +13,7 @@ from ccc.fuzz.atomics import atomic
 from ccc.fuzz.expressions import Scope, expression
 from ccc.fuzz.tree import TYPES, Expr, Stmt
 
-_KINDS = {"+": "uilqfd", "min": "uilqfd", "max": "uilqfd", "&": "uil", "|": "ul", "^": "ull"}
+_KINDS = {"+": "uilqfdh", "min": "uilqfd", "max": "uilqfd", "&": "uil", "|": "ulbch", "^": "ullh"}
 _STARTS = {"+": ("0", "3"), "min": ("7", "-1"), "max": ("0", "5"), "&": ("-1",), "|": ("0",)}
 _EXACT = {
     "f": "((float)(int)(fminf(fmaxf($0, -8.0f), 8.0f) * 16.0f) * 0.0625f)",
@@ -67,10 +67,10 @@ class Reduction:
         sign = "-" if self.sign == "+" and random.random() < 0.2 else self.sign
         return f"{name} {sign}= $0;"
 
-    def result(self, random: Random) -> Stmt:
-        """What becomes of it: all threads' are joined, or each is stored."""
+    def result(self, random: Random, joined: bool = False) -> Stmt:
+        """What becomes of it: all threads' are joined, or each is stored if it need not be."""
         name = self.name
-        if random.random() < 0.5:
+        if random.random() < 0.5 and not joined:
             words = {
                 "f": f"__float_as_uint({name})",
                 "d": f"(unsigned)__double_as_longlong({name})",

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from ccc.fuzz.atomics import ATOMICS, atomic
-from ccc.fuzz.expressions import Form, Scope, expression
+from ccc.fuzz.expressions import Scope, expression
+from ccc.fuzz.local_arrays import ArrayWriter
 from ccc.fuzz.reductions import Reduction
 from ccc.fuzz.tastes import Taste
 from ccc.fuzz.tree import TYPES, Block, Expr, Stmt
@@ -27,78 +28,26 @@ _LOOPS = (
 """Loops of at most 13 turns. What they count in is changed where no ``continue`` can miss it."""
 
 
-class Writer:
+class Writer(ArrayWriter):
     """Writes statements; holds what is the same for a whole kernel or a whole annotated loop."""
 
     def __init__(self, random: Random, taste: Taste):
-        self.random = random
-        self.taste = taste
-        self.names = 0
+        super().__init__(random, taste)
         self.budget = 3 + self.below(16)
         """How many statements with something in them the kernel may still have."""
         self.kinds = self._kinds()
         self.bins = ""
         self.carried: list[tuple[str, str]] = []
         self.reductions: list[Reduction] = []
-        self.slot = ""
-        self.slot_names: tuple[str, ...] = ()
         self.may_break = self.may_continue = True
         self.in_turns = False
 
-    # -- small things ---------------------------------------------------------------------------
-
-    def below(self, bound: int) -> int:
-        """A number from 0 to ``bound`` - 1."""
-        return self.random.randrange(bound)
-
-    def chance(self, share: float) -> bool:
-        """Whether something of that probability happens."""
-        return self.random.random() < share
-
-    def likes(self, thing: str, share: float) -> bool:
-        """Whether something happens that a kernel may be fond of."""
-        return self.random.random() < self.taste.share(thing, share)
-
-    def pick(self, usual: dict[str, float]) -> str:
-        """One of several things, by their usual weights and the kernel's taste."""
-        weights = [self.taste.weight(thing, weight) for thing, weight in usual.items()]
-        at = self.random.random() * sum(weights)
-        for thing, weight in zip(usual, weights, strict=True):
-            at -= weight
-            if at < 0:
-                return thing
-        return next(iter(usual))
+    # -- declarations ---------------------------------------------------------------------------
 
     def _kinds(self) -> str:
         """The types of variables, each as often as it is drawn."""
         wide, narrow = (round(self.taste.weight(thing, 1)) for thing in ("wide", "narrow"))
         return "uuuuuuiibff" + "lqd" * wide + "hs" * narrow
-
-    def fresh(self, prefix: str) -> str:
-        """A new name."""
-        self.names += 1
-        return f"{prefix}{self.names}"
-
-    def value(self, scope: Scope, kind: str) -> Expr:
-        """An expression."""
-        return expression(self.random, scope, kind, (0, 1, 1, 1, 2)[self.below(5)])
-
-    def condition(self, scope: Scope) -> Expr:
-        """A condition that some lanes of a warp meet and others do not."""
-        share = 1 + self.below(7)
-        text = f"(($0 ^ $1) * 2654435761u >> 29) < {share}u"
-        mixed = Expr("b", f"({text})", (self._datum(scope), self.value(scope, "u")))
-        if self.chance(0.25):
-            joined = "($0 && $1)" if self.chance(0.5) else "($0 || $1)"
-            return Expr("b", joined, (mixed, self.condition(scope)))
-        return self.value(scope, "b") if self.chance(0.1) else mixed
-
-    def _datum(self, scope: Scope) -> Expr:
-        """A word of the input; mostly another one in each iteration."""
-        if self.slot_names and self.chance(0.7):
-            index = f"{self.slot_names[0]} * {1 + 2 * self.below(6)} + {self.below(99)}"
-            return Expr("u", f"a[({index}) & 255]", names=self.slot_names)
-        return Expr("u", "a[$0 & 255]", (self.value(scope, "u"),))
 
     def kind(self) -> str:
         """A type."""
@@ -164,6 +113,8 @@ class Writer:
         mine = [v for v in scope.variables if v[0][0] == "v"]
         if mine and self.chance(0.4):
             return self.assign(scope, mine)
+        if scope.effects and self.chance(0.35):
+            return self.effect(scope)
         if self.reductions and self.chance(0.5):
             return self.reductions[self.below(len(self.reductions))].statement(self.random, scope)
         if self.carried and self.likes("carried", 0.2):
@@ -187,9 +138,9 @@ class Writer:
 
     def some(self, out: list[Stmt], scope: Scope, size: int, depth: int, jumps: str = "") -> Scope:
         """Add up to ``size`` statements; returns the scope behind them."""
-        usual = {"declare": 6.0, "plain": 7.0}
+        usual = {"declare": 6.0, "plain": 7.0, "array": 0.8 if depth > 0 else 0.2}
         if depth > 0:
-            usual |= {"branches": 3.0, "loops": 2.0, "switches": 1.0, "array": 0.8}
+            usual |= {"branches": 3.0, "loops": 2.0, "switches": 1.0}
         if jumps:
             usual["jumps"] = 0.8
         for _ in range(self.below(size + 1)):
@@ -281,11 +232,3 @@ class Writer:
         modulus = 97 if sparse and self.chance(0.5) else values[-1] + 2
         text = f"{pragma}switch ($0 % {modulus}u) {{\n" + "\n".join(lines) + "\n}"
         return Stmt(text, (self.value(scope, "u"),), tuple(bodies))
-
-    def array(self, out: list[Stmt], scope: Scope) -> Scope:
-        """Add a small array of the thread's own."""
-        name = self.fresh("k")
-        size = 4 << self.below(2)
-        text = f"unsigned {name}[{size}];\nfor (int j = 0; j < {size}; ++j) {name}[j] = $0 * j;"
-        out.append(Stmt(text, (self.value(scope, "u"),), declares=(name,)))
-        return scope.extend(Form("u", f"{name}[$0 & {size - 1}]", "u", 10, (name,)))

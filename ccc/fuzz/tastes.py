@@ -15,6 +15,9 @@ THINGS = (
     "nested", "branches", "jumps", "refused", "guard", "barrier", "shared", "dynamic", "bins",
     "carried", "template", "array", "wide", "narrow", "returns", "several", "outer loop",
     "own slot", "reduction", "one task", "grid_stride", "noinline",
+    "table", "alloca", "nodes", "handed", "fields", "out parameters", "addresses", "callee",
+    "outside", "traversal", "steps", "time", "fetching", "exits", "symbols", "mutated", "waiting",
+    "locks", "arms", "guards", "returning", "outer row",
 )  # fmt: skip
 """All that a kernel may be fond of."""
 

@@ -15,6 +15,7 @@ from random import Random
 
 from ccc.equivalence import Launch
 from ccc.fuzz.functions import called, own
+from ccc.fuzz.symbols import named
 
 TYPES = {
     "u": "unsigned",
@@ -23,6 +24,7 @@ TYPES = {
     "q": "long long",
     "h": "unsigned short",
     "s": "short",
+    "c": "unsigned char",
     "b": "bool",
     "f": "float",
     "d": "double",
@@ -124,6 +126,7 @@ class Kernel:
     have, 0 if it does not say. ``high`` bounds the values of its input, ``data`` chooses them. With
     ``template`` the body is a function template that is called twice. ``pragma`` stands before the
     kernel; with ``one_task`` each thread has one task there, so that the grid must hold them all.
+    Where it ``spins``, threads wait for one another, so that lanes in lockstep might never end.
     """
 
     body: Block
@@ -136,6 +139,7 @@ class Kernel:
     template: bool = False
     pragma: str = ""
     one_task: bool = False
+    spins: bool = False
     high: int = 100
     data: int = 0
 
@@ -169,7 +173,7 @@ class Kernel:
             f"grid={self.grid} block=({shape}) shared={self.dynamic_bytes} "
             f"args=s32:{self.n} s32:{slots} u32[256]~0:{self.high} f32[256]~-2:2 "
             f"u32[{3 * places}]=7 u64[{places}]=0 f32[{places}]=0 f64[{places}]=0 "
-            f"u16[{places}]=0 u32[{4 * threads}]=0 u32[16]=0 u64[16]=0 f64[4]=0"
+            f"u16[{places}]=0 u32[{4 * threads}]=0 u32[16]=0 u64[16]=0 f64[4]=0 u32[64]=0"
         )
 
     def launch(self) -> Launch:
@@ -217,7 +221,7 @@ DYNAMIC_BYTES = 4 * DYNAMIC_WORDS
 
 FORMAL_PARAMETERS = """int n, int slots, const unsigned *a, const float *b,
     unsigned *y, unsigned long long *z, float *w, double *e, unsigned short *o,
-    unsigned *t, unsigned *counters, unsigned long long *sums, double *totals"""
+    unsigned *t, unsigned *counters, unsigned long long *sums, double *totals, unsigned *work"""
 
 PARAMETERS = tuple(re.findall(r"(\w+)(?=,|$)", FORMAL_PARAMETERS))
 """The names of the kernel's parameters."""
@@ -241,14 +245,20 @@ HEAD = "extern __shared__ unsigned dynamic[];\n"
 def source(kernels: Iterable[tuple[str, Kernel]]) -> str:
     """One file of several kernels under the names given."""
     texts = []
+    head: dict[str, None] = {}
     for name, kernel in kernels:
         text = kernel.cuda(name)
+        head |= dict.fromkeys(said.replace("KERNEL", name) + "\n" for said in named(text))
+        text = text.replace("KERNEL", name)
         texts.append(own("".join(f"{part}\n" for part in (*called(text), text)), name))
-    head = [HEAD] if any("dynamic[" in text for text in texts) else []
+    if any("dynamic[" in text for text in texts):
+        head[HEAD] = None
     return "\n".join([*head, *texts])
 
 
 def case(kernel: Kernel, remark: str = "") -> str:
     """A kernel as a file of its own, with its launch in the first line, like tests/cases."""
     said = "".join(f"// {line}\n" for line in remark.splitlines())
+    if kernel.spins:
+        said += "// Threads wait for one another: not for lanes in lockstep.\n"
     return f"// run: {kernel.run_line()}\n{said}{source([('k', kernel)])}"
