@@ -94,8 +94,13 @@ def _check_places(path: Path, facts: Facts) -> None:
     """An accumulator must be in one place wherever a task begins or ends."""
     sinks = {s for label in path.region for s in facts.graph.successors(label)} - path.region
     for accumulator in path.accumulators:
-        for label in (path.entry, *sorted(sinks)):
-            place_at(accumulator, label, facts)
+        before = place_at(accumulator, path.entry, facts)
+        behind = [place_at(accumulator, label, facts) for label in sorted(sinks)]
+        if before is None and any(behind):
+            raise Refused(
+                "an accumulator of a reduction is set in the path whatever it was before; combine "
+                "it with what it was"
+            )
 
 
 def _places_differ(path: Path, facts: Facts) -> bool:

@@ -51,7 +51,7 @@ FUNCTIONS = {
     '    asm("{ .reg .u32 c; add.cc.u32 c, %1, %2; addc.u32 %0, c, %2; }"\n'
     '        : "=r"(r) : "r"(p), "r"(q));\n    return r;\n}',
     "f_leave": "__device__ __noinline__ unsigned f_leave(unsigned p) {\n"
-    '    if (p % 7 == 1) asm volatile("exit;");\n    return p * 3;\n}',
+    '    if (p % 7 == 1) asm volatile("exit;" ::: "memory");\n    return p * 3;\n}',
     "f_named": "__device__ __forceinline__ unsigned f_named(unsigned p, unsigned q) {\n"
     "    unsigned r;\n"
     '    asm("{ .reg .b32 %%ccc_b32_0; add.u32 %%ccc_b32_0, %1, %2; "\n'
