@@ -33,7 +33,7 @@ from ccc.fuzz.shrinking import bodies, expressions, launches, shrink
 from ccc.fuzz.tastes import NOT_YET, THINGS
 from ccc.fuzz.tree import Kernel, case, closed, source
 
-PINNED = "702af5d2f42b97a6"
+PINNED = "36d4710720bbb427"
 """Of the first kernels of seed 0, whatever the version of Python. Changes with the generator."""
 
 
@@ -215,7 +215,7 @@ def test_a_planted_bug_is_caught_and_made_small(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(build, "transform", without_context)
-    monkeypatch.setattr(fuzz, "shrink", partial(shrink, tries=24))
+    monkeypatch.setattr(fuzz, "shrink", partial(shrink, tries=12))
     options = ["--seed", "0", "--count", "1", "--first", "6", "--jobs", "1", "--schedules", "1"]
     assert main(["fuzz", *options, "--keep", str(tmp_path)]) == 1
     (kept,) = tmp_path.glob("*.cu")
