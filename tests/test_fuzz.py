@@ -215,7 +215,7 @@ def test_a_planted_bug_is_caught_and_made_small(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(build, "transform", without_context)
-    monkeypatch.setattr(fuzz, "shrink", partial(shrink, tries=12))
+    monkeypatch.setattr(fuzz, "shrink", partial(shrink, tries=24))
     options = ["--seed", "0", "--count", "1", "--first", "6", "--jobs", "1", "--schedules", "1"]
     assert main(["fuzz", *options, "--keep", str(tmp_path)]) == 1
     (kept,) = tmp_path.glob("*.cu")
