@@ -33,7 +33,7 @@ from ccc.fuzz.shrinking import bodies, expressions, launches, shrink
 from ccc.fuzz.tastes import NOT_YET, THINGS
 from ccc.fuzz.tree import Kernel, case, closed, source
 
-PINNED = "702af5d2f42b97a6"
+PINNED = "36d4710720bbb427"
 """Of the first kernels of seed 0, whatever the version of Python. Changes with the generator."""
 
 

@@ -38,8 +38,9 @@ def kernel(seed: int, index: int) -> Kernel:
     if writer.one_task:
         grid = max(1, -(-n // threads))
     body = writer.write()
-    if writer.number > 1 and not writer.spins and random.random() < 0.6:
-        # Many iterations a thread, so that the loops have much to do at the same time.
+    moves = writer.number > 1 or not writer.taste.fond.isdisjoint(("traversal", "steps"))
+    if moves and not (writer.spins or writer.one_task) and random.random() < 0.6:
+        # Many iterations a thread, so that loops have much to do at the same time.
         block, grid, n = BLOCKS[(0, 1, 3)[random.randrange(3)]], 1, 300 + 85 * random.randrange(5)
         threads = block[0]
     made = Kernel(
