@@ -98,7 +98,12 @@ def _with_tables(ptx: str) -> set[str]:
 def _on_gpu(
     built: Built, kernels: Sequence[Kernel], _: Sequence[Verdict], how: Comparison
 ) -> list[Failure | None]:
-    variants = [[kernel.variant(n) for n in range(how.launches)] for kernel in kernels]
+    """Kernels that allocate on the stack are for the emulator: of those, two compilations without
+    any transformation came out differently (H200, ptxas 13.0, 2026-11-22), or outgrew the stack."""
+    variants = [
+        [kernel.variant(n) for n in range(0 if "alloca" in kernel.cuda("k") else how.launches)]
+        for kernel in kernels
+    ]
     return device.failures(built, variants)
 
 
