@@ -33,7 +33,7 @@ from ccc.fuzz.shrinking import bodies, expressions, launches, shrink
 from ccc.fuzz.tastes import NOT_YET, THINGS
 from ccc.fuzz.tree import Kernel, case, closed, source
 
-PINNED = "36d4710720bbb427"
+PINNED = "63dab3a59e95b0b7"
 """Of the first kernels of seed 0, whatever the version of Python. Changes with the generator."""
 
 

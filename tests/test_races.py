@@ -76,7 +76,8 @@ def test_what_does_not_order(between: str) -> None:
 
 def test_members_of_one_mask_learn_nothing_of_another_one() -> None:
     halves = "setp.lt.u32 %q1, %r0, 16; selp.b32 %r6, 0xffff, 0xffff0000, %q1;"
-    found = races(f"{halves} {STORE} bar.warp.sync %r6; {LOAD}")
+    again = "add.u32 %r5, %r0, 1; st.shared.u32 [%r2], %r5;"
+    found = races(f"{halves} {STORE} bar.warp.sync -1; {again} bar.warp.sync %r6; {LOAD}")
     assert {min(race.threads[0][1][0], race.threads[1][1][0]) for race in found} <= {0, 15}
     assert found
 
