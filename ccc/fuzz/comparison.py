@@ -141,7 +141,7 @@ class _Pair:
             first = 0 if kernel.spins else "lockstep"
             self.original.step_limit = 4 * STEPS if kernel.spins else STEP_LIMIT
             expected, counters = run(self.original, name, launch, kernel.data, schedule=first)
-        except CccError as error:
+        except (CccError, ValueError) as error:
             return Failure("generator: the original fails", str(error))
         self.transformed.step_limit = STEPS + STEPS_FOR_ONE * counters.instructions
         if kernel.spins:  # the original ran in a random order, too
