@@ -51,17 +51,7 @@ def choose_continuation(path: Path, inner: frozenset[str], facts: Facts) -> None
     _check_places(path, facts)
     if not path.continuation:
         return
-    if path.repeats and any(loop.blocks <= path.rest for loop in facts.loops):
-        raise Refused(
-            "what follows the loop in the iteration would have to run with its tasks, a few lanes "
-            "at a time, and holds a loop itself"
-        )
-    knowing = (i for i in instructions_of(path.rest, facts) if facts.callees.knows_its_lane(i))
-    if (call := next(knowing, None)) is not None:
-        raise Refused(
-            "the rest of the iteration would have to run with the path, but calls "
-            f"{callee(call)}, which reads a register such as %tid.x; declare it __forceinline__"
-        )
+    _check_rest(path, facts)
     region = Region(path.region, facts.graph)
     reaching = facts.reaching_within(path.region)
     mine = frozenset[Register]().union(*(a.registers for a in path.accumulators))
@@ -87,6 +77,21 @@ def choose_continuation(path: Path, inner: frozenset[str], facts: Facts) -> None
         hint = f"; {_reduction_hint(path)}" if declared_operations(path.loop.marker) else ""
         raise Refused(
             f"its lane computes all of it for the next iteration, so that nothing is left{hint}"
+        )
+
+
+def _check_rest(path: Path, facts: Facts) -> None:
+    """The rest of the iteration must be able to run with the path."""
+    if path.repeats and any(loop.blocks <= path.rest for loop in facts.loops):
+        raise Refused(
+            "what follows the loop in the iteration would have to run with its tasks, a few lanes "
+            "at a time, and holds a loop itself"
+        )
+    knowing = (i for i in instructions_of(path.rest, facts) if facts.callees.knows_its_lane(i))
+    if (call := next(knowing, None)) is not None:
+        raise Refused(
+            "the rest of the iteration would have to run with the path, but calls "
+            f"{callee(call)}, which reads a register such as %tid.x; declare it __forceinline__"
         )
 
 

@@ -21,7 +21,7 @@ from ccc.analysis.points_to import Place, PointsTo
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Immediate, Operand, Register
 from ccc.ptx.opcodes import Effect
-from ccc.ptx.types import TYPES
+from ccc.ptx.types import TYPES, VECTORS
 
 if TYPE_CHECKING:
     from ccc.analysis.dominators import Loop
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 Edge = tuple[str, str]
 Stored = tuple[int, int, object]
 """A constant that a store leaves in memory: its first byte, how many, and the constant."""
-
-_VECTORS = {"v2": 2, "v4": 4, "v8": 8}
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +280,7 @@ class LocalMemory:
 
 def _bytes(instruction: Instruction) -> int:
     """The bytes that one lane touches."""
-    elements = [_VECTORS[word] for word in instruction.modifiers if word in _VECTORS]
+    elements = [VECTORS[word] for word in instruction.modifiers if word in VECTORS]
     kinds = instruction.types
     return TYPES[kinds[-1]].bits // 8 * (elements[0] if elements else 1) if kinds else 1
 

@@ -23,13 +23,14 @@ from ccc.analysis.cfg import EXIT
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Arguments, Immediate, Operand, Register, Symbol
 from ccc.ptx.opcodes import Effect
+from ccc.ptx.types import STRONG
 
 if TYPE_CHECKING:
     from ccc.analysis.dominators import Loop
     from ccc.analysis.facts import Facts
 
-_STRONG = frozenset({"volatile", "relaxed", "acquire", "mmio", "cv"})
-"""Loads that are done anew each time."""
+_ANEW = STRONG | {"cv"}
+"""Of loads that are done anew each time."""
 _MOVES_ON = frozenset({"add", "inc", "dec"})
 """Atomic operations that leave another value each time, unless they add nothing."""
 
@@ -106,7 +107,7 @@ def _retries(loop: Loop, slices: _Slices, facts: Facts) -> bool:
 
 
 def _is_strong(instruction: Instruction) -> bool:
-    return instruction.name == "atom" or not _STRONG.isdisjoint(instruction.modifiers)
+    return instruction.name == "atom" or not _ANEW.isdisjoint(instruction.modifiers)
 
 
 def _stepped(labels: Iterable[str], slices: _Slices, facts: Facts) -> set[Register]:
@@ -182,7 +183,7 @@ def _is_poll(
         return False
     words = set(instruction.modifiers)
     if instruction.name == "ld":
-        return bool(words & _STRONG) or not _goes_on(_address(instruction), slices, carried)
+        return bool(words & _ANEW) or not _goes_on(_address(instruction), slices, carried)
     operand = instruction.operands[2]
     if "cas" in words:
         return not _was_found(operand, instruction, slices)

@@ -14,10 +14,9 @@ from ccc.emulator.forms import DTYPES, Array, Form
 from ccc.emulator.groups import Group
 from ccc.emulator.spaces import LOCAL, PARAM, SHARED, WINDOW_BITS, Arena, Local, Shared, Uniform
 from ccc.ir.nodes import Instruction
+from ccc.ptx.types import VECTORS
 
 Space = Arena | Shared | Local | Uniform
-
-_VECTORS = {"v2": 2, "v4": 4, "v8": 8}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +57,10 @@ class Access:
         )
         if form.type not in DTYPES:
             form.refuse(f"accesses {form.type}")
-        words = [word for word in instruction.modifiers if word in _VECTORS]
+        words = [word for word in instruction.modifiers if word in VECTORS]
         access = cls(
             instruction, slot, method, instruction.space, form.type,
-            _VECTORS[words[0]] if words else 1, 1,
+            VECTORS[words[0]] if words else 1, 1,
         )  # fmt: skip
         if method in ("atomic", "reduce"):
             access.operation = atomics.operation_name(form)

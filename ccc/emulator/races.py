@@ -39,8 +39,8 @@ from ccc.emulator.groups import Group
 from ccc.emulator.memory import Access, Memory, Touch
 from ccc.emulator.simt import Wave
 from ccc.ir.nodes import Instruction
+from ccc.ptx.types import STRONG
 
-_STRONG = frozenset({"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"})
 _BARRIERS = frozenset({"bar", "barrier"})
 """What orders memory among the lanes that wait for one another at it."""
 _MOST = 100
@@ -319,7 +319,7 @@ class Judge:
 
 def _is_strong(instruction: Instruction) -> bool:
     is_atomic = instruction.name in ("atom", "red")
-    return is_atomic or not _STRONG.isdisjoint(instruction.modifiers)
+    return is_atomic or not STRONG.isdisjoint(instruction.modifiers)
 
 
 def _bytes_of(access: Access, lanes: int, values: tuple[Array, ...]) -> Array:

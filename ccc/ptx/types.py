@@ -38,6 +38,11 @@ for _name, _bits in {
 }.items():  # fmt: skip
     TYPES[_name] = ScalarType(_name, "x", _bits)
 
+VECTORS = {"v2": 2, "v4": 4, "v8": 8}
+"""How many elements a load or store with such a modifier has (PTX ISA, ld)."""
+STRONG = frozenset({"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"})
+"""The modifiers of strong accesses (PTX ISA, memory consistency model); so are atomics."""
+
 STATE_SPACES = ("global", "shared", "local", "param", "const")
 
 LANE, WARP, BLOCK, GRID, TIME = "lane", "warp", "block", "grid", "time"
