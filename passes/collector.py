@@ -9,6 +9,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
+from ccc.analysis.cfg import reachable
+from ccc.analysis.memory import conflict
 from ccc.analysis.paths import AnnotatedLoop, Path
 from ccc.analysis.reductions import place_at
 from ccc.ir.edit import (
@@ -144,16 +146,17 @@ class Collector(ABC):
         emit = self.emitter(self.enter)
         assert self.loop.gathering is not None
         # Branches that lead straight to the loop are told by that, so they must still do.
-        gather(self.function, self.facts, self.loop.gathering, emit, self.members)
         header = self.loop.loop.header
+        loops = [record.path.loop.loop for record in self.kernel.records if record.path.loop]
+        gather(
+            self.function, self.facts, self.loop.gathering, emit, self.members,
+            self.loop.loop, {loop.header for loop in loops},
+        )  # fmt: skip
         for source in self.edges_in:
             retarget(self.function, source, header, self.enter.label)
         if header == self.facts.entry:
             start = Block(self.function.fresh_label("start"), [jump(self.enter.label)], False)
             self.function.blocks.insert(0, start)
-        if self._memory_was_used():
-            # Lanes may have read there, such as sums, since they last met in what orders memory.
-            emit.emit("bar.warp.sync", self.members)
         emit.emit("mov.u32", self.below, Special("%lanemask_lt"))
         emit.emit("mov.b32", self.rank, self.place(emit, self.members))
         emit.emit("mov.b32", self.full, bytes_of(emit, self.members))
@@ -165,14 +168,6 @@ class Collector(ABC):
         for slots in self.slots:
             slots.clear(emit, self.base)
         emit.emit("bra", self.again.label)
-
-    def _memory_was_used(self) -> bool:
-        """Whether a warp may come to the loop a second time, or from another one."""
-        mine = self.loop.loop
-        others = {r.path.loop.loop.header for r in self.kernel.records if r.path.loop}
-        return bool(others - {mine.header}) or any(
-            loop.blocks > mine.blocks for loop in self.facts.loops
-        )
 
     def _find_base(self, emit: Emitter) -> None:
         warp = emit.define("shr.u32", "b32", thread_number(emit), 5)
@@ -435,13 +430,25 @@ class Collector(ABC):
 
     def _emit_exits(self, emit: Emitter) -> None:
         """Every lane leaves by the exit that it had chosen, and sees what others wrote for it."""
-        emit.emit("bar.warp.sync", self.members)
+        if self.slots or self._meets_memory_again():
+            emit.emit("bar.warp.sync", self.members)
         for number, target in enumerate(self.targets[:-1]):
             chosen = emit.define("setp.eq.b32", "pred", self.exit_number, number)
             following, emit_following = self.block("exit")
             emit.branch(chosen, self._finished(target), following.label)
             emit = emit_following
         emit.emit("bra", self._finished(self.targets[-1]))
+
+    def _meets_memory_again(self) -> bool:
+        """Whether the order of what tasks did to memory and of what follows the loop may matter."""
+        blocks, graph = self.facts.blocks, self.facts.graph
+        follows = reachable(graph.successors, self.targets)
+        tasks = frozenset().union(*(plan.path.region for plan in self.plans))
+        instructions = [
+            [i for label in labels if label in blocks for i in blocks[label].instructions]
+            for labels in (tasks, follows)
+        ]
+        return self.function.kind != "entry" or conflict(*instructions)
 
     def _finished(self, target: str) -> str:
         """The way to an exit on which a lane takes what others added to its accumulators."""

@@ -2,11 +2,19 @@
 
 Where they are counted is known from :mod:`ccc.analysis.convergence`: right before the loop, among
 all lanes, or among those that were counted at the branches that lead to it, from the outermost on.
+
+Whoever was in an earlier loop may still use its shared memory, or read sums there. A ballot waits
+for them, but orders no memory (PTX ISA, memory consistency model): a barrier does, where they come
+by after that loop.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+
+from ccc.analysis.cfg import reachable
 from ccc.analysis.convergence import Gathering
+from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Block, Function
@@ -15,20 +23,43 @@ from ccc.ptx.types import ALL_LANES
 
 
 def gather(
-    function: Function, facts: Facts, gathering: Gathering, emit: Emitter, members: Register
+    function: Function,
+    facts: Facts,
+    gathering: Gathering,
+    emit: Emitter,
+    members: Register,
+    loop: Loop,
+    headers: Collection[str],
 ) -> None:
-    """Count the members, and emit what puts their mask into ``members``."""
+    """Count the members, and emit what puts their mask into ``members``.
+
+    ``loop`` is theirs; ``headers`` are those of all loops that use the same memory, its own too.
+    """
     mask: Register | int = ALL_LANES
+    counted_at = {loop.header, *(label for label, _ in gathering.guards)}
     for label, successor in gathering.guards:
         block = facts.blocks[label]
-        mask = _count_at(block, Emitter(function, block, emit.span), successor, mask)
-    # Also where they were counted before: some may have ended since, in a function; and who of them
-    # is still in an earlier loop uses its shared memory, or reads sums there.
+        comes_from = facts.graph.predecessors(label)
+        orders = _is_first_after(facts, comes_from, counted_at, headers)
+        mask = _count_at(block, Emitter(function, block, emit.span), successor, mask, orders)
+    # Also where they were counted before: some may have ended since, in a function.
     everyone = emit.define("mov.pred", "pred", ALL_LANES)
     emit.emit("vote.sync.ballot.b32", members, everyone, mask)
+    comes_from = (p for p in facts.graph.predecessors(loop.header) if p not in loop.blocks)
+    if _is_first_after(facts, comes_from, counted_at, headers):
+        emit.emit("bar.warp.sync", members)
 
 
-def _count_at(block: Block, emit: Emitter, successor: str, mask: Register | int) -> Register:
+def _is_first_after(
+    facts: Facts, comes_from: Iterable[str], counted_at: Collection[str], headers: Collection[str]
+) -> bool:
+    """Whether lanes come from one of the loops without being counted on the way."""
+    return not reachable(facts.graph.predecessors, comes_from, counted_at).isdisjoint(headers)
+
+
+def _count_at(
+    block: Block, emit: Emitter, successor: str, mask: Register | int, orders: bool
+) -> Register:
     """Count, at the end of ``block``, the lanes that go on to ``successor``."""
     branch = next(i for i in block.instructions if i.is_terminator)
     position = block.statements.index(branch)
@@ -37,6 +68,8 @@ def _count_at(block: Block, emit: Emitter, successor: str, mask: Register | int)
     taken = isinstance(target, Symbol) and target.name == successor
     before, behind = block.statements[:position], block.statements[position:]
     block.statements[:] = before
+    if orders:
+        emit.emit("bar.warp.sync", mask)
     goes = branch.guard.register
     if taken == branch.guard.negated:
         goes = emit.define("not.pred", "pred", goes)

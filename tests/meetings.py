@@ -4,7 +4,8 @@
 
 takes them out of the golden files one at a time, and prints for each place in the passes that
 emits one how the faults showed: ``race`` (two accesses that nothing orders), ``memory``
-(something else came out), ``deadlock``, ``error``, or ``missed``. Those are printed one by one.
+(something else came out), ``deadlock``, ``error``, or ``missed``. Those are listed in
+``meetings.txt``, by golden file and number; the tests demand that all others are found.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +24,13 @@ from goldens import Golden
 
 from ccc.emulator import EmulatorError, Module
 from ccc.emulator.races import Race
-from ccc.equivalence import difference, run
+from ccc.equivalence import Launch, difference, run
 from ccc.ir import edit
 from ccc.ir.nodes import Instruction
 
 HERE = Path(__file__).parent
+GOLDENS = sorted((HERE / "golden").glob("*/*.ptx"))
+LIST = HERE / "meetings.txt"
 PASSES = HERE.parent / "passes"
 MEETING = re.compile(r"(bar|barrier|vote|shfl)\.(warp\.)?sync\b")
 _TOLD = re.compile(r" // at (\S+)$")
@@ -81,15 +85,20 @@ def _telling_places() -> Iterator[None]:
 
 
 class Trial:
-    """A golden file whose meetings can be taken out."""
+    """A golden file whose meetings can be taken out.
+
+    Whether a meeting is missed hangs on how long the lanes of a warp are busy, and who has a task
+    when. So the golden's own launch is followed by others, as far as the kernel is right with them.
+    """
 
     def __init__(self, golden: Golden):
-        self.launch = golden.launch
+        self.golden = golden
         with _telling_places():
             self.lines = golden.transform().ptx.splitlines()
-        self.expected, _ = run(Module(golden.before), "k", self.launch)
-        _, cost = run(Module(golden.after), "k", self.launch)
-        self.step_limit = 40 * cost.instructions
+        self.original, self.after = Module(golden.before), Module(golden.after)
+        own = golden.launch
+        self.launches = [(own, 0), *((launch, 0) for launch in _unevenly(own)), (own, 1), (own, 2)]
+        self._tried: dict[tuple[Launch, int], tuple[list[Any], int] | None] = {}
 
     @property
     def meetings(self) -> list[Meeting]:
@@ -98,51 +107,126 @@ class Trial:
         return [Meeting(number, told[1]) for number, told in found if told]
 
     def without(self, meeting: Meeting) -> str:
-        """How it shows that a meeting is not there, in the first schedule in which it does."""
-        # Without a barrier all run as before. Others count on lanes that have gone their own ways.
-        is_barrier = "bar" in self.lines[meeting.line]
-        schedules: Sequence[str | int] = ("lockstep", 1) if is_barrier else (1, 2, 4)
+        """How it shows that a meeting is not there, in the first launch in which it does."""
         lines = list(self.lines)
         lines[meeting.line] = _alone(lines[meeting.line])
-        module = Module("\n".join(lines), step_limit=self.step_limit)
-        return next(filter(None, (self._fault(module, s) for s in schedules)), "missed")
+        module = Module("\n".join(lines))
+        return next(filter(None, (self._fault(module, *one) for one in self.launches)), "missed")
 
-    def _fault(self, module: Module, schedule: str | int) -> str | None:
+    def _fault(self, module: Module, launch: Launch, seed: int) -> str | None:
+        right = self._right(launch, seed)
+        if right is None:
+            return None
+        expected, module.step_limit = right
         races: list[Race] = []
         try:
-            found, _ = run(module, "k", self.launch, schedule=schedule, races=races)
+            found, _ = run(module, "k", launch, seed, races=races)
         except EmulatorError as error:
             return "deadlock" if "deadlock" in error.message else "error"
         if races:
             return "race"
-        return "memory" if difference(self.expected, found) else None
+        return "memory" if difference(expected, found) else None
+
+    def _right(self, launch: Launch, seed: int) -> tuple[list[Any], int] | None:
+        """What a launch leaves, and a limit for its steps; None where it is no launch to try."""
+        if (launch, seed) not in self._tried:
+            races: list[Race] = []
+            try:
+                expected, _ = run(self.original, "k", launch, seed, races=races)
+                found, cost = run(self.after, "k", launch, seed, races=races)
+            except EmulatorError:
+                self._tried[launch, seed] = None
+            else:
+                fits = not races and not difference(expected, found)
+                self._tried[launch, seed] = (expected, 40 * cost.instructions) if fits else None
+        return self._tried[launch, seed]
+
+
+def _unevenly(launch: Launch) -> Iterator[Launch]:
+    """Launches like one on an array of n elements, in which lanes are done at different times."""
+    count = re.search(r"[su]32:(\d+)", launch.argument_text)
+    if count is None:
+        return
+    total = prod(launch.grid) * prod(launch.block)
+    fewer = replace(launch, grid=(1, 1, 1), block=(32, 1, 1))
+    for like, threads in ((launch, total), (fewer, 32)):
+        for left_over in (1, 20):
+            elements = (int(count[1]) - left_over) // threads * threads + left_over
+            if elements > 0:
+                text = launch.argument_text.replace(count[0], f"{count[0][:4]}{elements}", 1)
+                yield replace(like, argument_text=text)
 
 
 def _alone(line: str) -> str:
-    """An instruction without waiting: a barrier is none, others ask who happens to be there."""
+    """An instruction without waiting: a barrier is none, others are among the lane itself."""
     instruction = _TOLD.sub("", line)
     if "bar" in instruction.split(".")[0]:
         return ""
-    old, _, _ = instruction.replace(".sync", "").rpartition(",")
-    return f"{old};"
+    if instruction.strip().startswith("shfl"):
+        target, own, *_ = instruction.split(None, 1)[1].split(",")
+        return f"mov.b32 {target}, {own};"
+    before, _, _ = instruction.rpartition(",")
+    return f"{before}, %lanemask_eq;"
+
+
+@dataclass(frozen=True, order=True)
+class Missed:
+    """A meeting that no launch of a golden shows to be needed: the ``number``-th in its text."""
+
+    golden: str
+    number: int
+    opcode: str
+    file: str
+
+    def __str__(self) -> str:
+        return f"{self.golden} {self.number}: {self.opcode} of {self.file}"
+
+
+def known_missed() -> set[str]:
+    """Those that are known, as text."""
+    return set(LIST.read_text().splitlines())
+
+
+def try_all(path: Path) -> Iterator[tuple[Meeting, Missed, str]]:
+    """The meetings of a golden file that are not known to be missed, and how each shows itself."""
+    trial = Trial(Golden.read(path))
+    for meeting, line in _unknown(trial, path):
+        yield meeting, line, trial.without(meeting)
+
+
+def needed(path: Path) -> list[Meeting]:
+    """The meetings of a golden file that are not known to be missed."""
+    return [meeting for meeting, _ in _unknown(Trial(Golden.read(path)), path)]
+
+
+def _unknown(trial: Trial, path: Path) -> Iterator[tuple[Meeting, Missed]]:
+    known, name = known_missed(), f"{path.parent.name}/{path.stem}"
+    for number, meeting in enumerate(trial.meetings):
+        opcode = trial.lines[meeting.line].split()[0]
+        line = Missed(name, number, opcode, meeting.place.partition(":")[0])
+        if str(line) not in known:
+            yield meeting, line
 
 
 def main() -> None:
-    """Try all of them."""
+    """Try all of them, and write the list."""
     wanted = sys.argv[1:] or [""]
+    paths = [p for p in GOLDENS if any(part in p.stem for part in wanted)]
+    names = {f"{path.parent.name}/{path.stem}" for path in paths}
+    others = {line for line in known_missed() if line.split()[0] not in names}
+    LIST.write_text("".join(f"{line}\n" for line in sorted(others)))
     seen: dict[str, Counter[str]] = {}
-    for path in sorted((HERE / "golden").glob("*/*.ptx")):
-        if not any(part in path.stem for part in wanted):
-            continue
-        trial = Trial(Golden.read(path))
-        for meeting in trial.meetings:
-            how = trial.without(meeting)
+    missed: list[Missed] = []
+    for path in paths:
+        for meeting, line, how in try_all(path):
             seen.setdefault(meeting.place, Counter())[how] += 1
             if how == "missed":
-                print(f"{path.stem}: {trial.lines[meeting.line].strip()}", flush=True)
+                print(line, flush=True)
+                missed.append(line)
     for place in sorted(places() | set(seen)):
         figures = seen.get(place, Counter())
         print(place, ", ".join(f"{how} {count}" for how, count in figures.most_common()))
+    LIST.write_text("".join(f"{line}\n" for line in sorted(others | set(map(str, missed)))))
 
 
 if __name__ == "__main__":

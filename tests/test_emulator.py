@@ -234,6 +234,12 @@ def test_assertions_and_what_has_no_body() -> None:
         own[1] = *other = threadIdx.x;
         out[threadIdx.x] = own[0] + 10 * own[1];
         free(own);
+    }
+    __device__ __noinline__ void put(int *place, int value) { *place += value; }
+    extern "C" __global__ void fills(int* out) {
+        int *own = (int *)malloc(4);
+        own[0] = threadIdx.x;
+        put(out + threadIdx.x, own[0]);
     }"""
     module = cuda(source)
     data = np.arange(8, dtype=np.int32)
@@ -244,6 +250,8 @@ def test_assertions_and_what_has_no_body() -> None:
     assert data.tolist() == list(range(8))
     module.get_function("allocates")((1,), (8,), (data,))
     assert data.tolist() == [11 * number for number in range(8)]
+    module.get_function("fills")((1,), (8,), (data,))
+    assert data.tolist() == [12 * number for number in range(8)]
     unknown = Module(".version 8.0\n.target sm_90\n.entry k() { call elsewhere, (); ret; }")
     with pytest.raises(EmulatorError, match="elsewhere has no body here, and is not emulated"):
         unknown.get_function("k")((1,), (8,), ())

@@ -323,6 +323,14 @@ def test_each_missing_warp_barrier_is_seen_by_some_schedule(number: int) -> None
     assert different > 2
 
 
+def test_the_top_of_a_stack_on_which_nothing_is_allocated() -> None:
+    data = np.ones(32, np.uint32)
+    text = """stacksave.u32 %r1; stackrestore.u32 %r1;
+    add.u64 %x1, %p0, %x0; st.global.u32 [%x1], %r1;"""
+    run(ptx(text), data)
+    assert not data.any()
+
+
 def test_what_a_function_allocates_is_its_own_until_it_returns() -> None:
     text = """
     stacksave.u32 %r4;

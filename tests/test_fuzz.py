@@ -33,7 +33,7 @@ from ccc.fuzz.shrinking import bodies, expressions, launches, shrink
 from ccc.fuzz.tastes import NOT_YET, THINGS
 from ccc.fuzz.tree import Kernel, case, closed, source
 
-PINNED = "63dab3a59e95b0b7"
+PINNED = "7c1f103bdaf1e1d8"
 """Of the first kernels of seed 0, whatever the version of Python. Changes with the generator."""
 
 

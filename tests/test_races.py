@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from emulating import ptx, run
-from goldens import Golden
-from meetings import Trial, places
+from meetings import GOLDENS, needed, places, try_all
 
 from ccc.emulator import EmulatorError, Race
 
@@ -174,26 +173,25 @@ def test_races_are_kept_when_the_launch_fails() -> None:
     assert opcodes(found[0]) == {"ld.shared.u32", "st.shared.u32"}
 
 
-NEED_THEM = (
+@pytest.mark.parametrize("path", GOLDENS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_every_meeting_counts(path: Path) -> None:
+    assert not [str(line) for _, line, how in try_all(path) if how == "missed"]
+
+
+SHOW_THEM = (
     "context-collection/seldom",
     "context-collection/reduction",
     "context-collection/else_if_cases",
     "context-collection/long_tasks_of_fresh_values",
-    "context-collection/under_a_guard",
+    "context-collection/sum_then_a_guard",
     "context-collection/sums_of_two_widths",
     "grid-stride/grid_stride_activemask",
     "grid-stride/grid_stride_shared_neighbour",
     "grid-stride/grid_stride_dynamic_inner_loop",
 )
-"""Goldens that together have a meeting of every place that emits one, and need it.
-``python tests/meetings.py`` tries all meetings of all goldens."""
+"""Goldens that together have a meeting of every place that emits one, and need it."""
 
 
-def test_every_meeting_counts() -> None:
-    needed: set[str] = set()
-    for name in NEED_THEM:
-        trial = Trial(Golden.read(Path(__file__).parent / "golden" / f"{name}.ptx"))
-        for meeting in trial.meetings:
-            if meeting.place not in needed and trial.without(meeting) != "missed":
-                needed.add(meeting.place)
-    assert needed == places()
+def test_every_place_that_emits_a_meeting_is_needed_somewhere() -> None:
+    paths = [HERE / "golden" / f"{name}.ptx" for name in SHOW_THEM]
+    assert {meeting.place for path in paths for meeting in needed(path)} == places()

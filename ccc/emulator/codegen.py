@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from ccc.emulator.forms import Array, Form, Operation
 from ccc.emulator.memory import Access
 from ccc.emulator.operands import FindSymbol, Names, Writer
-from ccc.emulator.program import Call, Fork, Program, Table, called_name, is_set_apart
+from ccc.emulator.program import BUILT_IN, Call, Fork, Program, Table, called_name, is_set_apart
 from ccc.emulator.semantics import ACCESSES, operation_of
 from ccc.ir.nodes import Guard, Instruction
 from ccc.ir.operands import (
@@ -328,10 +328,11 @@ class _SegmentWriter(Writer):
     # Calls -----------------------------------------------------------------------------------
 
     def call(self, instruction: Instruction) -> None:
-        end = self.segment.end
-        if not isinstance(end, Call):  # one of BUILT_IN
+        if called_name(instruction) in BUILT_IN:
             self.built_in(instruction)
             return
+        end = self.segment.end
+        assert isinstance(end, Call)
         formals = [variable.name for variable in end.callee.function.parameters]
         if len(end.arguments) != len(formals):
             raise self.refuse(f"the callee takes {len(formals)} arguments")

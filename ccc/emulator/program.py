@@ -123,7 +123,7 @@ class Program:
 
     ``registers`` gives the place in the state of every register that lives across segments.
     ``max_depth`` bounds the number of calls that are open at once. ``allocates`` says whether
-    local memory beyond the frames is used.
+    local memory beyond the frames may be used, or where it begins is asked for.
     """
 
     codes: list[Code]
@@ -200,7 +200,7 @@ def build_program(kernel: Function, find: FindFunction, cut_after_waits: bool) -
                 program.registers.setdefault((id(code), register), len(program.registers))
     program.frame_bytes = max(code.frame_bytes for code in program.codes)
     program.allocates = any(
-        instruction.name == "alloca" for segment in program.segments
+        instruction.name in ("alloca", "stacksave") for segment in program.segments
         for instruction in segment.instructions
     )  # fmt: skip
     return program

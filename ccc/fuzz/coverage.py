@@ -46,6 +46,7 @@ FEATURES = {
     "lanes that wait": r"\) < \(unsigned\)\(size",
     "critical section": r"f_locked\(|atomicCAS\(work",
     "small reduction": r"(bool|unsigned char|unsigned short) x\d",
+    "system call": r"\b(assert|printf|malloc)\(",
     "shared memory": r"\btable\[",
     "dynamic shared memory": r"\bdynamic\[",
     "atomics in shared memory": r"&bins\[",

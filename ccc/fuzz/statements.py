@@ -27,6 +27,12 @@ _LOOPS = (
 )
 """Loops of at most 13 turns. What they count in is changed where no ``continue`` can miss it."""
 
+_SYSTEM_CALLS = (
+    "assert(($0 & 7) < 8 * gridDim.z);",
+    'if (gridDim.z > 1) printf("%u\\n", $0);',
+    "{{\nunsigned *{m} = (unsigned *)malloc(8);\n{m}[1] = $0;\n{y} += {m}[1];\nfree({m});\n}}",
+)
+
 
 class Writer(ArrayWriter):
     """Writes statements; holds what is the same for a whole kernel or a whole annotated loop."""
@@ -119,7 +125,18 @@ class Writer(ArrayWriter):
             return self.reductions[self.below(len(self.reductions))].statement(self.random, scope)
         if self.carried and self.likes("carried", 0.2):
             return self._carry(scope)
+        if self.likes("system calls", 0.03):
+            return self.system_call(scope)
         return self.store(scope)
+
+    def system_call(self, scope: Scope) -> Stmt:
+        """One of those that the driver answers; what is asserted holds, and nothing is printed."""
+        form = _SYSTEM_CALLS[self.below(len(_SYSTEM_CALLS))]
+        place = f"y[{self.slot} * 3 + {self.below(3)}]"
+        text = form.format(m=self.fresh("m"), y=place)
+        if self.in_turns and "+=" in text:
+            text = _SYSTEM_CALLS[0]
+        return Stmt(text, (self.value(scope, "u"),), names=self.slot_names)
 
     def _carry(self, scope: Scope) -> Stmt:
         name, kind = self.carried[self.below(len(self.carried))]

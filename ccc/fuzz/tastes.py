@@ -17,7 +17,7 @@ THINGS = (
     "own slot", "reduction", "one task", "grid_stride", "noinline",
     "table", "alloca", "nodes", "handed", "fields", "out parameters", "addresses", "callee",
     "outside", "traversal", "steps", "time", "fetching", "exits", "symbols", "mutated", "waiting",
-    "locks", "arms", "guards", "returning", "outer row",
+    "locks", "arms", "guards", "returning", "outer row", "system calls",
 )  # fmt: skip
 """All that a kernel may be fond of."""
 
