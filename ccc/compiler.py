@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ccc.analysis.paths import Path
-from ccc.analysis.regions import ARMS, INNER_LOOPS
+from ccc.analysis.paths.find import ARMS, INNER_LOOPS
+from ccc.analysis.paths.model import Path
 from ccc.errors import CccError, render
 from ccc.ir.markers import DIRECTIVES, WHOLE_KERNEL, parse_marker
 from ccc.ir.nodes import FunctionText, Module

@@ -18,8 +18,8 @@ import networkx as nx
 from ccc import nvcc
 from ccc.analysis.defuse import def_use_graph
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths import Path
-from ccc.analysis.regions import find_paths
+from ccc.analysis.paths.find import find_paths
+from ccc.analysis.paths.model import Path
 from ccc.errors import CccError
 from ccc.parse import parse_function, parse_module
 from ccc.ptx.types import LANE, SPECIAL_REGISTERS

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ccc.analysis.induction import find_induction
-from ccc.analysis.paths import AnnotatedLoop, Path
+from ccc.analysis.paths.induction import find_induction
+from ccc.analysis.paths.model import AnnotatedLoop, Path
 from ccc.ir.edit import Emitter, add_block
 from ccc.ir.nodes import Block
 from ccc.ir.operands import Register

@@ -9,8 +9,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
-from ccc.analysis.paths import AnnotatedLoop, Path
-from ccc.analysis.reductions import place_at
+from ccc.analysis.paths.model import AnnotatedLoop, Path
+from ccc.analysis.paths.reductions import place_at
 from ccc.ir.edit import (
     Copy,
     Emitter,

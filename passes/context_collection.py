@@ -55,8 +55,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths import AnnotatedLoop, Path
-from ccc.analysis.regions import find_paths
+from ccc.analysis.paths.find import find_paths
+from ccc.analysis.paths.model import AnnotatedLoop, Path
 from ccc.analysis.simultaneous import Entrance, may_be_in_both
 from ccc.ir.nodes import Function, Instruction
 from ccc.passes.collection_row import Row

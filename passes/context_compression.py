@@ -23,7 +23,7 @@ from typing import ClassVar
 
 from ccc.analysis.cfg import reachable
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths import Path
+from ccc.analysis.paths.model import Path
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Register
 from ccc.passes.context_stack import words

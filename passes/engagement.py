@@ -26,8 +26,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ccc.analysis.induction import Induction, number_of_type
-from ccc.analysis.paths import Path, instructions_of
+from ccc.analysis.paths.induction import Induction, number_of_type
+from ccc.analysis.paths.model import Path, instructions_of
 from ccc.ir.edit import Copy, Emitter, retarget
 from ccc.ir.nodes import Block
 from ccc.ir.operands import Register, Special

@@ -48,8 +48,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ccc import cost
-from ccc.analysis.paths import Refused
-from ccc.analysis.repetition import check_repetition, needs_block_barrier, needs_warp_barrier
+from ccc.analysis.paths.model import Refused
+from ccc.analysis.paths.repetition import check_repetition, needs_block_barrier, needs_warp_barrier
 from ccc.errors import CccError
 from ccc.ir.edit import Emitter, add_block, remove_jumps_to_next, substitute
 from ccc.ir.nodes import Block, Guard, Instruction, MarkerNote, Variable

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ccc.analysis.paths import AnnotatedLoop, Path
+from ccc.analysis.paths.model import AnnotatedLoop, Path
 from ccc.ir.nodes import Function
 from ccc.ir.operands import Register, Special
 from ccc.passes.context_stack import ENTRIES, Stack, known_block_size

@@ -20,7 +20,7 @@ every lane pushes at the same time, each onto the stack of its case:
 
 from __future__ import annotations
 
-from ccc.analysis.paths import AnnotatedLoop
+from ccc.analysis.paths.model import AnnotatedLoop
 from ccc.ir.edit import Emitter, add_block
 from ccc.ir.operands import Address, Register, Symbol
 from ccc.passes.collector import Collector

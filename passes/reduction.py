@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ccc.analysis.paths import Accumulator
+from ccc.analysis.paths.model import Accumulator
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Guard
 from ccc.ir.operands import Address, Immediate, Register, Special

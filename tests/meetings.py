@@ -44,7 +44,7 @@ def places() -> set[str]:
     """Every place in the passes that emits a meeting: its file and line."""
     return {
         f"{path.name}:{number}"
-        for path in PASSES.glob("*.py")
+        for path in PASSES.rglob("*.py")
         for number, line in enumerate(path.read_text().splitlines(), 1)
         if re.search(r'"(bar|barrier|vote|shfl)\.[\w.]*"', line)
     }

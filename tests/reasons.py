@@ -10,8 +10,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = (
-    *sorted(ROOT.glob("ccc/analysis/*.py")),
-    *sorted(ROOT.glob("passes/*.py")),
+    *sorted(ROOT.glob("ccc/analysis/**/*.py")),
+    *sorted(ROOT.glob("passes/**/*.py")),
     *(ROOT / name for name in ("ccc/preparation.py", "ccc/cost.py", "ccc/parse/body.py")),
 )
 CALLED = {"Refused": 0, "_refuse_all": 1}

@@ -207,7 +207,7 @@ def test_the_design_names_every_part() -> None:
     text = (DOCS / "design.md").read_text()
     packages = [f"ccc/{path.parent.name}/" for path in ROOT.glob("ccc/*/__init__.py")]
     modules = [f"ccc/{path.name}" for path in ROOT.glob("ccc/*.py")]
-    passes = [path.name for path in ROOT.glob("passes/*.py")]
+    passes = [path.name for path in ROOT.glob("passes/**/*.py")]
     elsewhere = {"ccc/passes/", "ccc/grammars/", "ccc/__init__.py", "__init__.py"}
     for name in {*packages, *modules, *passes} - elsewhere:
         assert f"`{name}`" in text, name

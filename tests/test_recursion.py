@@ -11,8 +11,8 @@ from goldens import Golden
 from ccc import driver
 from ccc.analysis.callees import Callees
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths import Refused
-from ccc.analysis.tail_calls import tail_calls
+from ccc.analysis.paths.model import Refused
+from ccc.analysis.paths.tail_calls import tail_calls
 from ccc.compiler import transform
 from ccc.emulator import Module
 from ccc.equivalence import Launch, difference, run

@@ -96,7 +96,7 @@ def guarded_groups(
 
 
 def extent(entry: str, is_loop: bool, facts: Facts) -> tuple[set[str], bool]:
-    """The blocks of a path, as ``ccc.analysis.regions`` has them, and whether they are a loop.
+    """The blocks of a path, as ``ccc.analysis.paths.find`` has them, and whether they are a loop.
 
     Args:
         entry: the path's first block.

@@ -13,7 +13,7 @@ from itertools import takewhile
 
 from ccc.analysis.callees import callee
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths import Refused, at
+from ccc.analysis.paths.model import Refused, at
 from ccc.ir.nodes import Block, Function, Instruction, RegisterFile
 from ccc.ir.operands import Immediate, Register, Symbol
 from ccc.ir.parameters import CallList, DoesNotFit, Part, Slots, accessed, accesses, parts

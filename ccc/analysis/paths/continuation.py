@@ -10,12 +10,12 @@ from collections.abc import Collection
 
 from ccc.analysis.callees import callee
 from ccc.analysis.facts import Facts
-from ccc.analysis.fetches import find_fetches, has_side_effect
 from ccc.analysis.liveness import reads_and_writes
 from ccc.analysis.memory import conflict
-from ccc.analysis.own_memory import flows_out
-from ccc.analysis.paths import Path, Refused, at, instructions_of
-from ccc.analysis.reductions import declared_operations, place_at, touched
+from ccc.analysis.paths.fetches import find_fetches, has_side_effect
+from ccc.analysis.paths.model import Path, Refused, at, instructions_of
+from ccc.analysis.paths.own_memory import flows_out
+from ccc.analysis.paths.reductions import declared_operations, place_at, touched
 from ccc.analysis.slicing import Region, slice_region
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import CARRY, Register, Special

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ccc.analysis.cfg import EXIT, reachable
-from ccc.analysis.continuation import choose_continuation, find_context
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.legality import (
+from ccc.analysis.paths.continuation import choose_continuation, find_context
+from ccc.analysis.paths.legality import (
     check_independence,
     check_instructions,
     check_loop,
@@ -20,10 +20,10 @@ from ccc.analysis.legality import (
     check_order,
     check_waiting,
 )
-from ccc.analysis.own_memory import check_own_memory
-from ccc.analysis.paths import AnnotatedLoop, Path, Refused, at
-from ccc.analysis.reductions import find_accumulators
-from ccc.analysis.tail_calls import tail_calls
+from ccc.analysis.paths.model import AnnotatedLoop, Path, Refused, at
+from ccc.analysis.paths.own_memory import check_own_memory
+from ccc.analysis.paths.reductions import find_accumulators
+from ccc.analysis.paths.tail_calls import tail_calls
 from ccc.ir.markers import Marker
 
 ARMS = ("then", "else", "case")

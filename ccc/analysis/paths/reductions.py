@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.flags import is_flag
-from ccc.analysis.paths import Accumulator, Refused, instructions_of
+from ccc.analysis.paths.model import Accumulator, Refused, instructions_of
 from ccc.ir.markers import Marker
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Operand, Register

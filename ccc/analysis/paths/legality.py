@@ -11,9 +11,9 @@ from ccc.analysis.divergence import meets_all_lanes
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.memory import conflict
-from ccc.analysis.paths import AnnotatedLoop, Path, Refused, at, instructions_of
-from ccc.analysis.reductions import place_at
-from ccc.analysis.same_place import SamePlaces
+from ccc.analysis.paths.invariant_stores import SamePlaces
+from ccc.analysis.paths.model import AnnotatedLoop, Path, Refused, at, instructions_of
+from ccc.analysis.paths.reductions import place_at
 from ccc.analysis.spinning import roots
 from ccc.ir.nodes import Instruction
 from ccc.ptx.opcodes import Effect

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ccc.analysis.convergence import Gathering
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.same_place import SamePlaces
+from ccc.analysis.paths.invariant_stores import SamePlaces
 from ccc.analysis.slicing import Slice
 from ccc.ir.markers import Marker
 from ccc.ir.nodes import Instruction

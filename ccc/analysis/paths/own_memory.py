@@ -20,7 +20,7 @@ from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.local_memory import Edge
-from ccc.analysis.paths import Path, Refused, at
+from ccc.analysis.paths.model import Path, Refused, at
 
 
 def check_own_memory(path: Path, paths: Iterable[Path], facts: Facts) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from ccc.analysis.callees import SYSTEM_CALLS, callee
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths import Refused, at
+from ccc.analysis.paths.model import Refused, at
 from ccc.ir.nodes import Function, Instruction
 from ccc.ir.operands import Special
 from ccc.ptx.opcodes import Effect

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths import Path, instructions_of
-from ccc.analysis.reductions import place_at
+from ccc.analysis.paths.model import Path, instructions_of
+from ccc.analysis.paths.reductions import place_at
 from ccc.ir.operands import Immediate, Operand, Register
 from ccc.ptx.types import TYPES
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.memory import conflict
-from ccc.analysis.paths import Path, instructions_of
+from ccc.analysis.paths.model import Path, instructions_of
 from ccc.analysis.slicing import Region, slice_region
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Operand, Register, Symbol, Vector
