@@ -21,7 +21,7 @@ from typing import Any
 from goldens import Golden
 
 from ccc.emulator import EmulatorError, Module
-from ccc.emulator.races import Race
+from ccc.emulator.run.races import Race
 from ccc.equivalence import difference, run
 from ccc.ir import edit
 from ccc.ir.nodes import Instruction

@@ -13,7 +13,7 @@ from ccc import gpu, toolchain
 from ccc.analysis.dominators import is_reducible
 from ccc.analysis.facts import Facts
 from ccc.emulator import Module, Race
-from ccc.emulator.races import new_races
+from ccc.emulator.run.races import new_races
 from ccc.equivalence import Launch, difference, run
 from ccc.errors import CccError
 from ccc.parse import parse_function, parse_module

@@ -188,8 +188,8 @@ def test_a_wrong_import_is_reported(module: str, source: str, complaint: str) ->
             False,
         ),
         (
-            "ccc.emulator.simt",
-            "from ccc.emulator import memory\nfrom ccc.parse import parse",
+            "ccc.emulator.run.simt",
+            "from ccc.emulator.memory import spaces\nfrom ccc.parse import parse",
             False,
         ),
         ("ccc.passes.a", "from ccc.passes.context_stack import Stack", False),

@@ -14,7 +14,7 @@ from ccc.analysis.facts import Facts
 from ccc.compiler import transform
 from ccc.counting import count as count_all
 from ccc.counting import counts
-from ccc.emulator.counters import Counters
+from ccc.emulator.run.counters import Counters
 from ccc.equivalence import Launch
 from ccc.errors import CccError
 from ccc.parse import parse_function, parse_module

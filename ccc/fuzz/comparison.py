@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ccc.emulator import Module, Race
-from ccc.emulator.module import STEP_LIMIT
-from ccc.emulator.races import new_races
+from ccc.emulator.run.module import STEP_LIMIT
+from ccc.emulator.run.races import new_races
 from ccc.equivalence import Launch, difference, run
 from ccc.errors import CccError
 from ccc.fuzz import device
