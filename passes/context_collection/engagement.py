@@ -31,11 +31,11 @@ from ccc.analysis.paths.model import Path, instructions_of
 from ccc.ir.edit import Copy, Emitter, retarget
 from ccc.ir.nodes import Block
 from ccc.ir.operands import Register, Special
-from ccc.passes.context_stack import join, split
+from ccc.passes.context_collection.context_stack import join, split
 from ccc.ptx.types import WARP_SIZE
 
 if TYPE_CHECKING:
-    from ccc.passes.collection_row import Row
+    from ccc.passes.context_collection.collection_row import Row
 
 LONG = 16
 """Turns from which on a task is shared out. On an H200, breadth-first search of an R-MAT graph of

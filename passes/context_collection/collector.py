@@ -24,11 +24,11 @@ from ccc.ir.edit import (
 )
 from ccc.ir.nodes import Block, Instruction
 from ccc.ir.operands import Register, Special
-from ccc.passes.context_stack import stack_name
+from ccc.passes.context_collection.context_stack import stack_name
+from ccc.passes.context_collection.layout import Layout, Plan
+from ccc.passes.context_collection.members import gather
+from ccc.passes.context_collection.reduction import Slots
 from ccc.passes.launch_shape import thread_number
-from ccc.passes.layout import Layout, Plan
-from ccc.passes.members import gather
-from ccc.passes.reduction import Slots
 from ccc.pipeline import Kernel
 from ccc.ptx.types import ALL_LANES, WARP_SIZE
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from ccc.analysis.paths.model import AnnotatedLoop, Path
 from ccc.ir.nodes import Function
 from ccc.ir.operands import Register, Special
-from ccc.passes.context_stack import ENTRIES, Stack, known_block_size
-from ccc.passes.reduction import Slots, place_slots
+from ccc.passes.context_collection.context_stack import ENTRIES, Stack, known_block_size
+from ccc.passes.context_collection.reduction import Slots, place_slots
 from ccc.pipeline import Kernel, PathRecord
 from ccc.ptx.types import WARP_SIZE
 

@@ -23,8 +23,8 @@ from __future__ import annotations
 from ccc.analysis.paths.model import AnnotatedLoop
 from ccc.ir.edit import Emitter, add_block
 from ccc.ir.operands import Address, Register, Symbol
-from ccc.passes.collector import Collector
-from ccc.passes.layout import TOP_BYTES, Layout
+from ccc.passes.context_collection.collector import Collector
+from ccc.passes.context_collection.layout import TOP_BYTES, Layout
 from ccc.pipeline import Kernel
 from ccc.ptx.types import WARP_SIZE
 

@@ -3,7 +3,7 @@
 At the collection point the paths have their turns one after the other, outer paths before those
 inside them. The rule of the paper, ``merge``, lets lanes with a task of their own keep it and idle
 lanes pop; ``queue`` has all push, and all pop when there is a full warp of tasks. Long tasks of an
-inner loop are shared out before (:mod:`ccc.passes.engagement`).
+inner loop are shared out before (:mod:`ccc.passes.context_collection.engagement`).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from ccc.analysis.paths.model import AnnotatedLoop, Path
 from ccc.ir.edit import Emitter, add_block
 from ccc.ir.nodes import Block
 from ccc.ir.operands import Register
-from ccc.passes.collector import Collector, bytes_of
-from ccc.passes.engagement import Engagement
-from ccc.passes.layout import Layout, Plan
+from ccc.passes.context_collection.collector import Collector, bytes_of
+from ccc.passes.context_collection.engagement import Engagement
+from ccc.passes.context_collection.layout import Layout, Plan
 from ccc.pipeline import Kernel
 from ccc.ptx.types import ALL_LANES
 
