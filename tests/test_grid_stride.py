@@ -17,8 +17,8 @@ from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Block
 from ccc.ir.operands import Address, Register
 from ccc.parse import parse_function, parse_module
-from ccc.passes.task_counter import LINE_BYTES, PLACES
-from ccc.passes.virtual_grid import Room, resident
+from ccc.passes.grid_stride.task_counter import LINE_BYTES, PLACES
+from ccc.passes.grid_stride.virtual_grid import Room, resident
 from ccc.printer import print_function
 
 HEADER = ".version 8.0\n.target sm_90\n.address_size 64\n"

@@ -51,15 +51,15 @@ HELPERS = (
     "ccc.passes.context_collection.collection_row",
     "ccc.passes.context_collection.collector",
     "ccc.passes.context_collection.context_stack",
-    "ccc.passes.dynamic_schedule",
+    "ccc.passes.grid_stride.dynamic_schedule",
     "ccc.passes.context_collection.engagement",
     "ccc.passes.launch_shape",
     "ccc.passes.context_collection.layout",
     "ccc.passes.context_collection.members",
     "ccc.passes.context_collection.multi_path",
     "ccc.passes.context_collection.reduction",
-    "ccc.passes.task_counter",
-    "ccc.passes.virtual_grid",
+    "ccc.passes.grid_stride.task_counter",
+    "ccc.passes.grid_stride.virtual_grid",
 )
 
 # Packages with one door each.

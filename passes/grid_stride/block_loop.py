@@ -2,8 +2,8 @@
 
 A kernel written one task a thread has no loop to collect tasks over. Here its body becomes one over
 *virtual* blocks: some of the blocks that the host launches run them all, the others leave at once,
-and the host's launch stays as it is. :mod:`ccc.passes.virtual_grid` and
-:mod:`ccc.passes.dynamic_schedule` say which blocks run what.
+and the host's launch stays as it is. :mod:`ccc.passes.grid_stride.virtual_grid` and
+:mod:`ccc.passes.grid_stride.dynamic_schedule` say which blocks run what.
 
 Before:
 
@@ -56,9 +56,9 @@ from ccc.ir.nodes import Block, Guard, Instruction, MarkerNote, Variable
 from ccc.ir.operands import Register, Symbol
 from ccc.passes.context_collection.context_stack import known_block_size
 from ccc.passes.context_collection.layout import shared_bytes
-from ccc.passes.dynamic_schedule import SHARED_BYTES, Dynamic, shared_name
-from ccc.passes.task_counter import CounterTable
-from ccc.passes.virtual_grid import Room, Schedule, Static, Y, Z
+from ccc.passes.grid_stride.dynamic_schedule import SHARED_BYTES, Dynamic, shared_name
+from ccc.passes.grid_stride.task_counter import CounterTable
+from ccc.passes.grid_stride.virtual_grid import Room, Schedule, Static, Y, Z
 from ccc.pipeline import Kernel, KernelRecord, Pass
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import ALL_LANES, GRID, LANE, WARP_SIZE

@@ -15,9 +15,8 @@ from typing import Any
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Function, Guard
 from ccc.ir.operands import Address, Register, Special, Symbol
-from ccc.passes.launch_shape import block_threads, thread_number
-from ccc.passes.task_counter import CounterTable
-from ccc.passes.virtual_grid import (
+from ccc.passes.grid_stride.task_counter import CounterTable
+from ccc.passes.grid_stride.virtual_grid import (
     OpenBlock,
     Place,
     Schedule,
@@ -28,6 +27,7 @@ from ccc.passes.virtual_grid import (
     in_digits,
     leave_unless,
 )
+from ccc.passes.launch_shape import block_threads, thread_number
 from ccc.ptx.types import ALL_LANES, WARP_SIZE
 
 LANE = Special("%laneid")

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Guard
 from ccc.ir.operands import Address, Register, Special
-from ccc.passes.virtual_grid import OpenBlock
+from ccc.passes.grid_stride.virtual_grid import OpenBlock
 
 PLACES = 128
 LINE_BYTES = 128
