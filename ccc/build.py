@@ -19,7 +19,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ccc import cache, gpu, nvcc, nvrtc, shim, toolchain
+from ccc import files as cache
+from ccc import gpu, nvcc, nvrtc, shim, toolchain
 from ccc.errors import CccError
 from ccc.nvcc import Outcome
 from ccc.request import RELOCATABLE, UNNAMED, BuildError, Request

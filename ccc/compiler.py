@@ -13,12 +13,12 @@ from ccc.analysis.paths.model import Path
 from ccc.errors import CccError, render
 from ccc.ir.markers import DIRECTIVES, WHOLE_KERNEL, parse_marker
 from ccc.ir.nodes import FunctionText, Module
+from ccc.ir.printer import print_function
 from ccc.ir.verify import verify
 from ccc.parse import NotRepresentable, parse_module
 from ccc.passes import PIPELINE
 from ccc.pipeline import Kernel, KernelRecord, Pass, PathRecord, make_pass
 from ccc.preparation import Preparation
-from ccc.printer import print_function
 from ccc.version import VERSION
 
 if TYPE_CHECKING:

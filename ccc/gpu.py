@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from ccc import cost
 from ccc.errors import CccError
 from ccc.ir.markers import hide_markers
+from ccc.ptx import occupancy as cost
 
 HOLD = """
 .version 6.0

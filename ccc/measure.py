@@ -14,10 +14,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ccc import cost, emulator, gpu
+from ccc import emulator, gpu
 from ccc.configuration import OWN, Configuration
 from ccc.errors import CccError
 from ccc.outputs import Judge
+from ccc.ptx import occupancy as cost
 from ccc.sample import Sample
 
 EMULATED_BLOCKS = 16

@@ -25,7 +25,7 @@ from ccc.errors import CccError, render
 from ccc.ir.markers import MARKER_PREFIX, hide_markers
 
 if TYPE_CHECKING:
-    from ccc import cost
+    from ccc.ptx import occupancy as cost
 
 _VARIABLE = "CCC_SETTINGS"
 Report = dict[str, Any]
@@ -291,7 +291,8 @@ def _measure(before: str, after: str, report: Report) -> None:
 
 def _resources(*texts: str) -> list[dict[str, cost.Resources]]:
     """What the kernels of PTX files need, by name; nothing where ptxas alone cannot tell."""
-    from ccc import cost, toolchain  # noqa: PLC0415 - seldom asked for
+    from ccc import toolchain  # noqa: PLC0415 - seldom asked for
+    from ccc.ptx import occupancy as cost  # noqa: PLC0415 - seldom asked for
 
     try:
         ptxas = toolchain.find().bin / "ptxas"

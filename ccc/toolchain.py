@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ccc import cache
+from ccc import files as cache
 from ccc.errors import CccError
 
 INSTALL = 'pip install "cuda-toolkit[nvcc,cudart,cccl]==13.0.*"'

@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 from rich.console import Console
 
-from ccc import cli, compare, cost, emulator, measure, outputs, png
+from ccc import cli, compare, emulator, measure, outputs, png
 from ccc.errors import CccError
+from ccc.ptx import occupancy as cost
 from ccc.sample import Sample
 
 BFS = Path(__file__).resolve().parent.parent / "samples" / "bfs"

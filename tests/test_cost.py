@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ccc import cost, gpu
+from ccc import gpu
 from ccc.errors import CccError
+from ccc.ptx import occupancy as cost
 
 PTXAS = shutil.which("ptxas")
 needs_ptxas = pytest.mark.skipif(PTXAS is None, reason="ptxas is not installed")

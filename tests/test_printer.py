@@ -11,9 +11,9 @@ from goldens import Golden
 
 from ccc import toolchain
 from ccc.errors import CccError
+from ccc.ir.printer import print_function, replace
 from ccc.ir.verify import verify
 from ccc.parse import parse_function, parse_module
-from ccc.printer import print_function, replace
 from ccc.source import mark
 
 HERE = Path(__file__).parent

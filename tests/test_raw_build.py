@@ -14,7 +14,8 @@ import pytest
 from emulating import needs_nvcc
 
 from ccc import build as building
-from ccc import cache, nvcc
+from ccc import files as cache
+from ccc import nvcc
 from ccc.build import Built, build
 from ccc.emulator import Module
 from ccc.errors import CccError

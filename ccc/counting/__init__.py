@@ -18,10 +18,10 @@ from ccc.errors import CccError, Span, render
 from ccc.ir.markers import DIRECTIVES
 from ccc.ir.names import Names
 from ccc.ir.nodes import Function, FunctionText, Module
+from ccc.ir.printer import print_function
 from ccc.ir.verify import verify
 from ccc.parse import NotRepresentable, parse_function, parse_module
 from ccc.pipeline import PathRecord
-from ccc.printer import print_function
 from ccc.profile import COPIES, COUNTERS, DESCRIPTOR, TABLE
 from ccc.ptx.opcodes import Effect
 from ccc.version import VERSION

@@ -47,7 +47,6 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ccc import cost
 from ccc.analysis.paths.model import Refused
 from ccc.analysis.paths.repetition import check_repetition, needs_block_barrier, needs_warp_barrier
 from ccc.errors import CccError
@@ -60,6 +59,7 @@ from ccc.passes.grid_stride.dynamic_schedule import SHARED_BYTES, Dynamic, share
 from ccc.passes.grid_stride.task_counter import CounterTable
 from ccc.passes.grid_stride.virtual_grid import Room, Schedule, Static, Y, Z
 from ccc.pipeline import Kernel, KernelRecord, Pass
+from ccc.ptx import occupancy as cost
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import ALL_LANES, GRID, LANE, WARP_SIZE
 

@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from ccc.cost import KB, Limits
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Guard
 from ccc.ir.operands import Register, Special
 from ccc.passes.launch_shape import block_threads, extents
+from ccc.ptx.occupancy import KB, Limits
 from ccc.ptx.types import WARP_SIZE
 
 OpenBlock = Callable[[], Emitter]
