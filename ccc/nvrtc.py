@@ -12,9 +12,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from ccc import gpu, nvcc, shim, source
+from ccc import gpu, nvcc, shim
 from ccc.errors import CccError, Span, render
-from ccc.headers import definitions
+from ccc.frontend import marking as source
+from ccc.frontend.headers import definitions
 from ccc.request import UNNAMED, BuildError, Request
 from ccc.shim import LTO_REFUSED, Pass
 

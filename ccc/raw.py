@@ -15,9 +15,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ccc import driver, gpu, headers, shim
+from ccc import driver, gpu, shim
 from ccc.build import Built, build
 from ccc.errors import CccError
+from ccc.frontend import headers
 from ccc.request import Request
 from ccc.shim import Report
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ccc.errors import CccError
-from ccc.headers import reachable
+from ccc.frontend.headers import reachable
 from ccc.shim import Settings
 
 UNNAMED = "source.cu"

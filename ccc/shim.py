@@ -20,8 +20,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ccc import source
 from ccc.errors import CccError, render
+from ccc.frontend import marking as source
 from ccc.ir.markers import MARKER_PREFIX, hide_markers
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from pathlib import Path
 from ccc import toolchain
 from ccc.compiler import Transformed, transform
 from ccc.equivalence import Launch
-from ccc.source import mark
+from ccc.frontend.marking import mark
 
 AFTER = "// %%% after %%%\n"
 SAYS = "// %%% says %%%\n"

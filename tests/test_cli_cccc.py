@@ -291,7 +291,7 @@ def test_a_wrong_annotation_is_told_once(project: Project) -> None:
 
 
 def test_marked_ptx(project: Project) -> None:
-    from ccc.source import mark
+    from ccc.frontend.marking import mark
 
     marked = mark(project.read("k.cu"), "k.cu").text
     project.write("m.cu", marked)

@@ -16,10 +16,10 @@ PACKAGE = ROOT / "ccc"
 # import its own package and anything in a row below its own, never a neighbour in the same row.
 ROWS: tuple[tuple[str, ...], ...] = (
     ("ccc.errors", "ccc.grammars", "ccc.version", "ccc.configuration"),
-    ("ccc.ptx", "ccc.files", "ccc.headers"),
+    ("ccc.ptx", "ccc.files",),
     ("ccc.ir",),
-    ( "ccc.linemap", "ccc.syntax", "ccc.pragmas"),
-    ("ccc.source",),
+    (),
+    (),
     ("ccc.parse", "ccc.analysis", "ccc.profile", "ccc.frontend", "ccc.toolkit", "ccc.toolchain"),
     ("ccc.pipeline", "ccc.emulator", "ccc.equivalence"),
     ("ccc.passes", "ccc.counting", "ccc.preparation", "ccc.profile.instrument"),
@@ -65,9 +65,9 @@ DOORS: dict[str, tuple[str, ...]] = {
     "cupy": ("ccc.gpu",),
     "cupyx": ("ccc.gpu",),
     "cupy_backends": ("ccc.gpu",),
-    "tree_sitter": ("ccc.syntax",),
-    "tree_sitter_cuda": ("ccc.syntax",),
-    "pycparser": ("ccc.pragmas",),
+    "tree_sitter": ("ccc.frontend.syntax",),
+    "tree_sitter_cuda": ("ccc.frontend.syntax",),
+    "pycparser": ("ccc.frontend.pragmas",),
     "passes": (),
     "grammars": (),
 }

@@ -19,7 +19,7 @@ from ccc import nvcc
 from ccc.build import Built, build
 from ccc.emulator import Module
 from ccc.errors import CccError
-from ccc.headers import definitions, folders, reachable
+from ccc.frontend.headers import definitions, folders, reachable
 from ccc.request import Request
 from ccc.shim import Settings
 

@@ -14,9 +14,9 @@ from ccc import gpu, nvrtc
 from ccc.build import build
 from ccc.emulator import Module
 from ccc.errors import CccError
+from ccc.frontend.marking import SourceError, mark
 from ccc.request import Request
 from ccc.shim import Settings
-from ccc.source import SourceError, mark
 
 
 def kernel(body: str, before: str = "") -> str:

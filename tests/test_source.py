@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ccc.errors import Span
+from ccc.frontend.marking import Marked, SourceError, mark, strip
 from ccc.ir.markers import Marker, parse_marker
-from ccc.source import Marked, SourceError, mark, strip
 
 
 def loop(body: str) -> str:

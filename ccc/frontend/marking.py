@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ccc.errors import CccError, Span
-from ccc.ir.markers import Marker
-from ccc.linemap import LineMap
-from ccc.syntax import (
+from ccc.frontend.linemap import LineMap
+from ccc.frontend.syntax import (
     LOOPS,
     bodies_of,
     body_of,
@@ -35,10 +34,11 @@ from ccc.syntax import (
     parts_of,
     statement_at,
 )
+from ccc.ir.markers import Marker
 
 if TYPE_CHECKING:
-    from ccc.pragmas import Directive, Pragma
-    from ccc.syntax import Node
+    from ccc.frontend.pragmas import Directive, Pragma
+    from ccc.frontend.syntax import Node
 
 _REST = rb"(?:\\\r?\n|[^\n])*"
 _PRAGMA = re.compile(rb"^([ \t]*)(#[ \t]*pragma[ \t]+ccc(?!\w))(" + _REST + rb")$", re.MULTILINE)
@@ -225,7 +225,7 @@ class _Marking:
         return node is not None and node.type in _NO_CODE
 
     def _place(self, number: int, match: re.Match[bytes]) -> None:
-        from ccc.pragmas import DIRECTIVES, PragmaError, parse  # noqa: PLC0415 - loads Lark
+        from ccc.frontend.pragmas import DIRECTIVES, PragmaError, parse  # noqa: PLC0415 - loads Lark
 
         text = _COMMENT.sub(b"", match[3]).decode(errors="replace")
         try:
