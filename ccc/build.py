@@ -20,11 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from ccc import files as cache
-from ccc import gpu, nvcc, nvrtc, shim, toolchain
+from ccc import gpu, nvcc, nvrtc, shim
 from ccc.errors import CccError
 from ccc.nvcc import Outcome
 from ccc.request import RELOCATABLE, UNNAMED, BuildError, Request
 from ccc.shim import Pass, Report
+from ccc.toolkit import find as toolchain
 from ccc.version import VERSION
 
 _NAME = re.compile(

@@ -18,7 +18,7 @@ from pathlib import Path
 from ccc import nvcc
 from ccc.errors import CccError, nearest
 from ccc.shim import LTO_REFUSED, Pass, Settings, transform_file, write
-from ccc.toolchain import RESOLVING
+from ccc.toolkit.find import RESOLVING
 from ccc.version import VERSION
 
 PHASES = frozenset(

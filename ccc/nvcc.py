@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ccc import toolchain
 from ccc.errors import CccError, Span
 from ccc.shim import Pass, Report, Settings
+from ccc.toolkit import find as toolchain
 from ccc.version import VERSION
 
 

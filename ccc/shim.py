@@ -291,8 +291,8 @@ def _measure(before: str, after: str, report: Report) -> None:
 
 def _resources(*texts: str) -> list[dict[str, cost.Resources]]:
     """What the kernels of PTX files need, by name; nothing where ptxas alone cannot tell."""
-    from ccc import toolchain  # noqa: PLC0415 - seldom asked for
     from ccc.ptx import occupancy as cost  # noqa: PLC0415 - seldom asked for
+    from ccc.toolkit import find as toolchain  # noqa: PLC0415 - seldom asked for
 
     try:
         ptxas = toolchain.find().bin / "ptxas"

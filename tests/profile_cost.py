@@ -15,9 +15,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ccc import nvcc, toolchain
+from ccc import nvcc
 from ccc.measure import Device, Figures, choose_device, measure
 from ccc.sample import Sample
+from ccc.toolkit import find as toolchain
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"
 REPEAT = {"gpu": 7, "emulator": 1}

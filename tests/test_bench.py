@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ccc import cli, gpu, nvcc, toolchain
+from ccc import cli, gpu, nvcc
 from ccc.bench import efficiency, measuring, ncu, profiled, session
 from ccc.bench.inputs import Inputs
 from ccc.bench.results import (
@@ -32,6 +32,7 @@ from ccc.errors import CccError
 from ccc.measure import EMULATED_ARCH, Emulator
 from ccc.ptx import occupancy as cost
 from ccc.sample import Sample
+from ccc.toolkit import find as toolchain
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"
 

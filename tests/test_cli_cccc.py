@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from ccc import cli, driver, nvcc, toolchain
+from ccc import cli, driver, nvcc
 from ccc.errors import CccError
 from ccc.shim import Settings
+from ccc.toolkit import find as toolchain
 from ccc.version import VERSION
 
 KERNEL = """\

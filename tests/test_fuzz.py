@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from ccc import fuzz, toolchain
+from ccc import fuzz
 from ccc.cli import main
 from ccc.compiler import Transformed, transform
 from ccc.emulator import Module
@@ -32,6 +32,7 @@ from ccc.fuzz.mutation import mutated
 from ccc.fuzz.shrinking import bodies, expressions, launches, shrink
 from ccc.fuzz.tastes import NOT_YET, THINGS
 from ccc.fuzz.tree import Kernel, case, closed, source
+from ccc.toolkit import find as toolchain
 
 PINNED = "63dab3a59e95b0b7"
 """Of the first kernels of seed 0, whatever the version of Python. Changes with the generator."""

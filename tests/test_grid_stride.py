@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ccc import nvcc, toolchain
+from ccc import nvcc
 from ccc.compiler import transform
 from ccc.emulator import Module
 from ccc.errors import CccError, Span
@@ -21,6 +21,7 @@ from ccc.parse import parse_function, parse_module
 from ccc.passes.grid_stride.task_counter import LINE_BYTES, PLACES
 from ccc.passes.grid_stride.virtual_grid import Room, resident
 from ccc.ptx import occupancy as cost
+from ccc.toolkit import find as toolchain
 
 HEADER = ".version 8.0\n.target sm_90\n.address_size 64\n"
 MARKER = "// ccc.grid_stride 1 k.cu:3:1 schedule="

@@ -16,11 +16,14 @@ PACKAGE = ROOT / "ccc"
 # import its own package and anything in a row below its own, never a neighbour in the same row.
 ROWS: tuple[tuple[str, ...], ...] = (
     ("ccc.errors", "ccc.grammars", "ccc.version", "ccc.configuration"),
-    ("ccc.ptx", "ccc.files",),
+    (
+        "ccc.ptx",
+        "ccc.files",
+    ),
     ("ccc.ir",),
     (),
     (),
-    ("ccc.parse", "ccc.analysis", "ccc.profile", "ccc.frontend", "ccc.toolkit", "ccc.toolchain"),
+    ("ccc.parse", "ccc.analysis", "ccc.profile", "ccc.frontend", "ccc.toolkit",),
     ("ccc.pipeline", "ccc.emulator", "ccc.equivalence"),
     ("ccc.passes", "ccc.counting", "ccc.preparation", "ccc.profile.instrument"),
     ("ccc.compiler",),

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from ccc import compiler, nvcc, shim, toolchain
+from ccc import compiler, nvcc, shim
 from ccc.errors import CccError, Span, render
 from ccc.ir.markers import parse_marker
+from ccc.toolkit import find as toolchain
 
 PROFILE = """
 TOP              = $(_HERE_)/..

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ccc import cli, measure, nvcc, png, toolchain
+from ccc import cli, measure, nvcc, png
 from ccc.errors import CccError
 from ccc.outputs import differences
 from ccc.sample import Sample
+from ccc.toolkit import find as toolchain
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"
 

@@ -11,13 +11,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ccc import toolchain
 from ccc.bench.page import PAGE, write
 from ccc.bench.plots import NoMatplotlib, draw
 from ccc.bench.results import Results
 from ccc.bench.session import Extent, Session
 from ccc.errors import CccError, Span
 from ccc.measure import choose_device
+from ccc.toolkit import find as toolchain
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

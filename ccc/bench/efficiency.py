@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ccc import counting, gpu, profile, toolchain
+from ccc import counting, gpu, profile
 from ccc.bench import ncu
 from ccc.bench.inputs import Inputs
 from ccc.bench.measuring import Step
@@ -25,6 +25,7 @@ from ccc.bench.treatments import Subject
 from ccc.errors import CccError
 from ccc.measure import EMULATED_ARCH, Device, Emulator, Recorder
 from ccc.sample import Sample
+from ccc.toolkit import find as toolchain
 
 
 def fill(entries: Sequence[Entry], subject: Subject, step: Step) -> list[str]:

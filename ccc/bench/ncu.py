@@ -17,11 +17,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ccc import toolchain
 from ccc.bench.inputs import Inputs
 from ccc.configuration import Configuration
 from ccc.errors import CccError
 from ccc.sample import Sample
+from ccc.toolkit import find as toolchain
 
 INSTRUCTIONS = "smsp__inst_executed.sum"
 LANES = "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio"

@@ -20,13 +20,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress
 
-from ccc import gpu, toolchain
+from ccc import gpu
 from ccc.fuzz.build import SEPARATE, TABLES, Failure
 from ccc.fuzz.comparison import Comparison, Verdict, check
 from ccc.fuzz.coverage import Coverage
 from ccc.fuzz.generate import kernel
 from ccc.fuzz.shrinking import shrink
 from ccc.fuzz.tree import Kernel, case
+from ccc.toolkit import find as toolchain
 
 BATCH = 20
 """Kernels of one file: nvcc's start-up is shared. Files take turns with the disciplines, and with

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ccc import toolchain
 from ccc.compiler import transform
 from ccc.errors import CccError
 from ccc.frontend.marking import mark, strip
 from ccc.fuzz.tree import DYNAMIC_BYTES, Kernel, source
 from ccc.parse import parse_module
+from ccc.toolkit import find as toolchain
 
 # Contraction and the like depend on what nvcc sees around an operation, markers included.
 NVCC_OPTIONS = ("-fmad=false", "-w")

@@ -10,10 +10,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ccc import gpu, toolchain
+from ccc import gpu
 from ccc.emulator import Module
 from ccc.equivalence import Launch, difference, run
 from ccc.errors import CccError
+from ccc.toolkit import find as toolchain
 
 VERSIONS = ("original", "transformed")
 
