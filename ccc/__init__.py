@@ -19,15 +19,15 @@ from ccc.version import VERSION as __version__
 
 if TYPE_CHECKING:
     from ccc import counting, emulator, profile
-    from ccc.compiler import Transformed, transform
+    from ccc.compiler.transform import Transformed, transform
     from ccc.nvcc import Compiled, compile  # noqa: A004 - the design's name
     from ccc.raw import CccWarning, RawKernel, RawModule
 
 _HOMES = {
     "compile": "ccc.nvcc",
     "Compiled": "ccc.nvcc",
-    "transform": "ccc.compiler",
-    "Transformed": "ccc.compiler",
+    "transform": "ccc.compiler.transform",
+    "Transformed": "ccc.compiler.transform",
     "RawModule": "ccc.raw",
     "RawKernel": "ccc.raw",
     "CccWarning": "ccc.raw",

@@ -258,7 +258,7 @@ def _warn(warnings: Sequence[CccError], settings: Settings, done: Pass) -> None:
 
 def _transform(ptx: str, output: str, settings: Settings, done: Pass) -> str:
     """Transform, and add what was said to ``done``."""
-    from ccc.compiler import transform  # noqa: PLC0415 - a pass that fails earlier needs none of it
+    from ccc.compiler.transform import transform  # noqa: PLC0415 - a pass that fails earlier needs none of it
 
     options = settings.transform_options()
     result = transform(ptx, filename=output, **options)
@@ -354,7 +354,7 @@ def _ptx(tool: str, arguments: Sequence[str], text: str, *, quiet: bool) -> str:
 
 def _load_passes() -> None:
     """Import what is needed when cicc is done, which takes about as long as a small kernel."""
-    importlib.import_module("ccc.compiler")
+    importlib.import_module("ccc.compiler.transform")
     importlib.import_module("ccc.parse").load_grammar()
 
 

@@ -26,7 +26,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ccc.compiler import Transformed, transform
+from ccc.compiler.transform import Transformed, transform
 from ccc.equivalence import Launch
 from ccc.frontend.marking import mark
 from ccc.toolkit import find as toolchain

@@ -18,7 +18,7 @@ import pytest
 
 from ccc import fuzz
 from ccc.cli import main
-from ccc.compiler import Transformed, transform
+from ccc.compiler.transform import Transformed, transform
 from ccc.emulator import Module
 from ccc.equivalence import Launch
 from ccc.errors import CccError

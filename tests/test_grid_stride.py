@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ccc import nvcc
-from ccc.compiler import transform
+from ccc.compiler.transform import transform
 from ccc.emulator import Module
 from ccc.errors import CccError, Span
 from ccc.ir.edit import Emitter

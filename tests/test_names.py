@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ccc import profile
-from ccc.compiler import transform
+from ccc.compiler.transform import transform
 from ccc.counting import count
 from ccc.emulator import Module
 from ccc.errors import CccError

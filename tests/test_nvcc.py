@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from ccc import compiler, nvcc, shim
+from ccc import nvcc, shim
+from ccc.compiler import transform as compiler
 from ccc.errors import CccError, Span, render
 from ccc.ir.markers import parse_marker
 from ccc.toolkit import find as toolchain

@@ -11,7 +11,7 @@ from goldens import Golden
 
 from ccc import cli, emulator, profile
 from ccc.analysis.facts import Facts
-from ccc.compiler import transform
+from ccc.compiler.transform import transform
 from ccc.counting import count as count_all
 from ccc.counting import counts
 from ccc.emulator.run.counters import Counters

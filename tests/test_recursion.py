@@ -13,7 +13,7 @@ from ccc.analysis.callees import Callees
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Refused
 from ccc.analysis.paths.tail_calls import tail_calls
-from ccc.compiler import transform
+from ccc.compiler.transform import transform
 from ccc.emulator import Module
 from ccc.equivalence import Launch, difference, run
 from ccc.parse import parse_function, parse_module

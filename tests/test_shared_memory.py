@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ccc import cli
-from ccc.compiler import transform
+from ccc.compiler.transform import transform
 from ccc.errors import CccError
 from ccc.toolkit import find as toolchain
 

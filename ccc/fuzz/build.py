@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ccc.compiler import transform
+from ccc.compiler.transform import transform
 from ccc.errors import CccError
 from ccc.frontend.marking import mark, strip
 from ccc.fuzz.tree import DYNAMIC_BYTES, Kernel, source

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ccc.analysis.paths.find import ARMS, INNER_LOOPS
 from ccc.analysis.paths.model import Path
+from ccc.compiler.module import Preparation
 from ccc.errors import CccError, render
 from ccc.ir.markers import DIRECTIVES, WHOLE_KERNEL, parse_marker
 from ccc.ir.nodes import FunctionText, Module
@@ -18,7 +19,6 @@ from ccc.ir.verify import verify
 from ccc.parse import NotRepresentable, parse_module
 from ccc.passes import PIPELINE
 from ccc.pipeline import Kernel, KernelRecord, Pass, PathRecord, make_pass
-from ccc.preparation import Preparation
 from ccc.version import VERSION
 
 if TYPE_CHECKING:
