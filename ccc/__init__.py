@@ -20,12 +20,12 @@ from ccc.version import VERSION as __version__
 if TYPE_CHECKING:
     from ccc import counting, emulator, profile
     from ccc.compiler.transform import Transformed, transform
-    from ccc.nvcc import Compiled, compile  # noqa: A004 - the design's name
+    from ccc.nvcc.run import Compiled, compile  # noqa: A004 - the design's name
     from ccc.raw import CccWarning, RawKernel, RawModule
 
 _HOMES = {
-    "compile": "ccc.nvcc",
-    "Compiled": "ccc.nvcc",
+    "compile": "ccc.nvcc.run",
+    "Compiled": "ccc.nvcc.run",
     "transform": "ccc.compiler.transform",
     "Transformed": "ccc.compiler.transform",
     "RawModule": "ccc.raw",

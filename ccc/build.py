@@ -20,11 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from ccc import files as cache
-from ccc import gpu, nvcc, nvrtc, shim
+from ccc import gpu, nvrtc
 from ccc.errors import CccError
-from ccc.nvcc import Outcome
+from ccc.nvcc import cicc as shim
+from ccc.nvcc import run as nvcc
+from ccc.nvcc.cicc import Pass, Report
+from ccc.nvcc.run import Outcome
 from ccc.request import RELOCATABLE, UNNAMED, BuildError, Request
-from ccc.shim import Pass, Report
 from ccc.toolkit import find as toolchain
 from ccc.version import VERSION
 

@@ -22,7 +22,7 @@ TOOLS = {
 
 def cccc(arguments: Sequence[str] | None = None) -> int:
     """Entry point of ``cccc``: nvcc with one more pass; see ``cccc --ccc-help``."""
-    from ccc import driver  # noqa: PLC0415 - the toolbox does without it
+    from ccc.nvcc import command as driver  # noqa: PLC0415 - the toolbox does without it
 
     given = sys.argv[1:] if arguments is None else arguments
     return _guarded(lambda: driver.main(given), {driver.UsageError: 2})

@@ -17,9 +17,10 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from ccc import nvcc, png, record
+from ccc import png, record
 from ccc.errors import CccError, Span
 from ccc.measure import EMULATED_ARCH, Device, Figures, Result, choose_device, measure
+from ccc.nvcc import run as nvcc
 from ccc.sample import Sample
 from ccc.toolkit import find as toolchain
 from ccc.version import VERSION

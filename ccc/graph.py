@@ -15,15 +15,15 @@ from pathlib import Path as FilePath
 
 import networkx as nx
 
-from ccc import nvcc
 from ccc.analysis.defuse import def_use_graph
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import find_paths
 from ccc.analysis.paths.model import Path
 from ccc.errors import CccError
+from ccc.nvcc import run as nvcc
+from ccc.nvcc.cicc import Settings, write
 from ccc.parse import parse_function, parse_module
 from ccc.ptx.types import LANE, SPECIAL_REGISTERS
-from ccc.shim import Settings, write
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

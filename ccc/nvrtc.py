@@ -12,12 +12,14 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from ccc import gpu, nvcc, shim
+from ccc import gpu
 from ccc.errors import CccError, Span, render
 from ccc.frontend import marking as source
 from ccc.frontend.headers import definitions
+from ccc.nvcc import cicc as shim
+from ccc.nvcc import run as nvcc
+from ccc.nvcc.cicc import LTO_REFUSED, Pass
 from ccc.request import UNNAMED, BuildError, Request
-from ccc.shim import LTO_REFUSED, Pass
 
 _SILENCE = ("-w", "--disable-warnings")
 _FOR_PTXAS = re.compile(r"--?(maxrregcount|ptxas-options|Xptxas)\b")

@@ -15,12 +15,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ccc import driver, gpu, shim
+from ccc import gpu
 from ccc.build import Built, build
 from ccc.errors import CccError
 from ccc.frontend import headers
+from ccc.nvcc import cicc as shim
+from ccc.nvcc import command as driver
+from ccc.nvcc.cicc import Report
 from ccc.request import Request
-from ccc.shim import Report
 
 BACKENDS = ("nvrtc", "nvcc")
 UNASKED = 48 * 1024

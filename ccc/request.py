@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ccc.errors import CccError
 from ccc.frontend.headers import reachable
-from ccc.shim import Settings
+from ccc.nvcc.cicc import Settings
 
 UNNAMED = "source.cu"
 """What messages call a source that is not in a file."""

@@ -15,8 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ccc import nvcc
 from ccc.measure import Device, Figures, choose_device, measure
+from ccc.nvcc import run as nvcc
 from ccc.sample import Sample
 from ccc.toolkit import find as toolchain
 

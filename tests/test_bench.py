@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ccc import cli, gpu, nvcc
+from ccc import cli, gpu
 from ccc.bench import efficiency, measuring, ncu, profiled, session
 from ccc.bench.inputs import Inputs
 from ccc.bench.results import (
@@ -30,6 +30,7 @@ from ccc.bench.treatments import Subject
 from ccc.configuration import MOST_BLOCKS, OWN, Configuration
 from ccc.errors import CccError
 from ccc.measure import EMULATED_ARCH, Emulator
+from ccc.nvcc import run as nvcc
 from ccc.ptx import occupancy as cost
 from ccc.sample import Sample
 from ccc.toolkit import find as toolchain

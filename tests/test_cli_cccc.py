@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from ccc import cli, driver, nvcc
+from ccc import cli
 from ccc.errors import CccError
-from ccc.shim import Settings
+from ccc.nvcc import command as driver
+from ccc.nvcc import run as nvcc
+from ccc.nvcc.cicc import Settings
 from ccc.toolkit import find as toolchain
 from ccc.version import VERSION
 

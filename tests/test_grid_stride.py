@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ccc import nvcc
 from ccc.compiler.transform import transform
 from ccc.emulator import Module
 from ccc.errors import CccError, Span
@@ -17,6 +16,7 @@ from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Block
 from ccc.ir.operands import Address, Register
 from ccc.ir.printer import print_function
+from ccc.nvcc import run as nvcc
 from ccc.parse import parse_function, parse_module
 from ccc.passes.grid_stride.task_counter import LINE_BYTES, PLACES
 from ccc.passes.grid_stride.virtual_grid import Room, resident

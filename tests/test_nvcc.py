@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from ccc import nvcc, shim
 from ccc.compiler import transform as compiler
 from ccc.errors import CccError, Span, render
 from ccc.ir.markers import parse_marker
+from ccc.nvcc import cicc as shim
+from ccc.nvcc import run as nvcc
 from ccc.toolkit import find as toolchain
 
 PROFILE = """

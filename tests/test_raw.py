@@ -21,9 +21,10 @@ import pytest
 from emulating import needs_nvcc
 
 import ccc
-from ccc import driver, gpu
+from ccc import gpu
 from ccc import raw as raw_module
 from ccc.build import Built
+from ccc.nvcc import command as driver
 from ccc.raw import CccWarning, RawKernel, RawModule
 from ccc.request import Request
 

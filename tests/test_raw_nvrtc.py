@@ -15,8 +15,8 @@ from ccc.build import build
 from ccc.emulator import Module
 from ccc.errors import CccError
 from ccc.frontend.marking import SourceError, mark
+from ccc.nvcc.cicc import Settings
 from ccc.request import Request
-from ccc.shim import Settings
 
 
 def kernel(body: str, before: str = "") -> str:

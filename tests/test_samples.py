@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ccc import cli, measure, nvcc, png
+from ccc import cli, measure, png
 from ccc.errors import CccError
+from ccc.nvcc import run as nvcc
 from ccc.outputs import differences
 from ccc.sample import Sample
 from ccc.toolkit import find as toolchain

@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from ccc import nvcc
 from ccc.bench.results import BOUND, CCC, ORIGINAL
 from ccc.errors import CccError, Span
 from ccc.measure import Device
+from ccc.nvcc import run as nvcc
 from ccc.sample import Sample
 
 

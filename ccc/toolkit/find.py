@@ -35,7 +35,7 @@ if LC_ALL=C grep -q '^[[:space:]]*#[[:space:]]*pragma[[:space:]][[:space:]]*ccc'
 fi
 exec {tool} "$@"
 """
-_LAUNCHER = "from ccc.shim import main\n\nraise SystemExit(main())\n"
+_LAUNCHER = "from ccc.nvcc.cicc import main\n\nraise SystemExit(main())\n"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ccc.errors import CccError, Span
-from ccc.shim import Pass, Report, Settings
+from ccc.nvcc.cicc import Pass, Report, Settings
 from ccc.toolkit import find as toolchain
 from ccc.version import VERSION
 

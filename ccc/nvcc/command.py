@@ -15,9 +15,9 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ccc import nvcc
 from ccc.errors import CccError, nearest
-from ccc.shim import LTO_REFUSED, Pass, Settings, transform_file, write
+from ccc.nvcc import run as nvcc
+from ccc.nvcc.cicc import LTO_REFUSED, Pass, Settings, transform_file, write
 from ccc.toolkit.find import RESOLVING
 from ccc.version import VERSION
 
