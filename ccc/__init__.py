@@ -20,17 +20,17 @@ from ccc.version import VERSION as __version__
 if TYPE_CHECKING:
     from ccc import counting, emulator, profile
     from ccc.compiler.transform import Transformed, transform
+    from ccc.jit.raw import CccWarning, RawKernel, RawModule
     from ccc.nvcc.run import Compiled, compile  # noqa: A004 - the design's name
-    from ccc.raw import CccWarning, RawKernel, RawModule
 
 _HOMES = {
     "compile": "ccc.nvcc.run",
     "Compiled": "ccc.nvcc.run",
     "transform": "ccc.compiler.transform",
     "Transformed": "ccc.compiler.transform",
-    "RawModule": "ccc.raw",
-    "RawKernel": "ccc.raw",
-    "CccWarning": "ccc.raw",
+    "RawModule": "ccc.jit.raw",
+    "RawKernel": "ccc.jit.raw",
+    "CccWarning": "ccc.jit.raw",
 }
 _MODULES = ("counting", "emulator", "profile")
 

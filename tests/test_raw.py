@@ -22,11 +22,11 @@ from emulating import needs_nvcc
 
 import ccc
 from ccc import gpu
-from ccc import raw as raw_module
-from ccc.build import Built
+from ccc.jit import raw as raw_module
+from ccc.jit.build import Built
+from ccc.jit.job import Request
+from ccc.jit.raw import CccWarning, RawKernel, RawModule
 from ccc.nvcc import command as driver
-from ccc.raw import CccWarning, RawKernel, RawModule
-from ccc.request import Request
 
 SOURCE = """\
 extern "C" {

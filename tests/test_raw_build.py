@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 from emulating import needs_nvcc
 
-from ccc import build as building
 from ccc import files as cache
-from ccc.build import Built, build
 from ccc.emulator import Module
 from ccc.errors import CccError
 from ccc.frontend.headers import definitions, folders, reachable
+from ccc.jit import build as building
+from ccc.jit.build import Built, build
+from ccc.jit.job import Request
 from ccc.nvcc import run as nvcc
 from ccc.nvcc.cicc import Settings
-from ccc.request import Request
 
 SOURCE = """\
 namespace ns { __device__ int table[4]; }

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 from emulating import needs_nvcc
 
-from ccc import gpu, nvrtc
-from ccc.build import build
+from ccc import gpu
 from ccc.emulator import Module
 from ccc.errors import CccError
 from ccc.frontend.marking import SourceError, mark
+from ccc.jit import nvrtc
+from ccc.jit.build import build
+from ccc.jit.job import Request
 from ccc.nvcc.cicc import Settings
-from ccc.request import Request
 
 
 def kernel(body: str, before: str = "") -> str:

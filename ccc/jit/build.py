@@ -20,13 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from ccc import files as cache
-from ccc import gpu, nvrtc
+from ccc import gpu
 from ccc.errors import CccError
+from ccc.jit import nvrtc
+from ccc.jit.job import RELOCATABLE, UNNAMED, BuildError, Request
 from ccc.nvcc import cicc as shim
 from ccc.nvcc import run as nvcc
 from ccc.nvcc.cicc import Pass, Report
 from ccc.nvcc.run import Outcome
-from ccc.request import RELOCATABLE, UNNAMED, BuildError, Request
 from ccc.toolkit import find as toolchain
 from ccc.version import VERSION
 
@@ -87,7 +88,7 @@ def _key(request: Request) -> str:
 def _ourselves() -> list[tuple[str, int, int]]:
     """The files of this package: a pass that was changed must not find what it made before."""
     found = []
-    for folder, _, names in os.walk(Path(__file__).parent, followlinks=True):
+    for folder, _, names in os.walk(Path(__file__).parent.parent, followlinks=True):
         for name in names:
             if name.endswith((".py", ".lark")):
                 status = os.stat(os.path.join(folder, name))

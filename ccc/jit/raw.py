@@ -1,6 +1,6 @@
 """``ccc.RawModule`` and ``ccc.RawKernel``: CuPy's classes of those names, compiled through ccc.
 
-What is loaded is a ``cupy.RawModule`` of the file that :mod:`ccc.build` made; whatever a module or
+What is loaded is a ``cupy.RawModule`` of the file that :mod:`ccc.jit` made; whatever a module or
 a kernel can do is left to it.
 """
 
@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from ccc import gpu
-from ccc.build import Built, build
 from ccc.errors import CccError
 from ccc.frontend import headers
+from ccc.jit.build import Built, build
+from ccc.jit.job import Request
 from ccc.nvcc import cicc as shim
 from ccc.nvcc import command as driver
 from ccc.nvcc.cicc import Report
-from ccc.request import Request
 
 BACKENDS = ("nvrtc", "nvcc")
 UNASKED = 48 * 1024

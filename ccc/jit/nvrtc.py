@@ -16,10 +16,10 @@ from ccc import gpu
 from ccc.errors import CccError, Span, render
 from ccc.frontend import marking as source
 from ccc.frontend.headers import definitions
+from ccc.jit.job import UNNAMED, BuildError, Request
 from ccc.nvcc import cicc as shim
 from ccc.nvcc import run as nvcc
 from ccc.nvcc.cicc import LTO_REFUSED, Pass
-from ccc.request import UNNAMED, BuildError, Request
 
 _SILENCE = ("-w", "--disable-warnings")
 _FOR_PTXAS = re.compile(r"--?(maxrregcount|ptxas-options|Xptxas)\b")

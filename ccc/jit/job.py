@@ -1,4 +1,4 @@
-"""What is to be compiled for :mod:`ccc.build`, and what compiling says."""
+"""What is to be compiled for :mod:`ccc.jit`, and what compiling says."""
 
 from __future__ import annotations
 
