@@ -14,8 +14,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ccc import emulator, gpu
+from ccc import emulator
 from ccc.configuration import OWN, Configuration
+from ccc.device import gpu
 from ccc.errors import CccError
 from ccc.outputs import Judge
 from ccc.ptx import occupancy as cost
@@ -39,7 +40,7 @@ COUNTERS = (
 
 
 class Device(Protocol):
-    """What runs modules: ``ccc.gpu.Device`` or ``Emulator``."""
+    """What runs modules: ``ccc.device.gpu.Device`` or ``Emulator``."""
 
     kind: str
     arch: str

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ccc import gpu
+from ccc.device import gpu
 from ccc.emulator import Module
 
 

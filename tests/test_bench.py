@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ccc import cli, gpu
+from ccc import cli
 from ccc.bench import efficiency, measuring, ncu, profiled, session
 from ccc.bench.inputs import Inputs
 from ccc.bench.results import (
@@ -28,6 +28,7 @@ from ccc.bench.results import (
 )
 from ccc.bench.treatments import Subject
 from ccc.configuration import MOST_BLOCKS, OWN, Configuration
+from ccc.device import gpu
 from ccc.errors import CccError
 from ccc.measure import EMULATED_ARCH, Emulator
 from ccc.nvcc import run as nvcc

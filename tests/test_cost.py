@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ccc import gpu
+from ccc.device import gpu
 from ccc.errors import CccError
 from ccc.ptx import occupancy as cost
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from goldens import Golden
 
-from ccc import gpu
 from ccc.analysis.dominators import is_reducible
 from ccc.analysis.facts import Facts
+from ccc.device import gpu
 from ccc.emulator import Module, Race
 from ccc.emulator.run.races import new_races
 from ccc.equivalence import Launch, difference, run

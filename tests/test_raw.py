@@ -21,7 +21,7 @@ import pytest
 from emulating import needs_nvcc
 
 import ccc
-from ccc import gpu
+from ccc.device import gpu
 from ccc.jit import raw as raw_module
 from ccc.jit.build import Built
 from ccc.jit.job import Request

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from emulating import needs_nvcc
 
-from ccc import gpu
+from ccc.device import gpu
 from ccc.emulator import Module
 from ccc.errors import CccError
 from ccc.frontend.marking import SourceError, mark

@@ -15,13 +15,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ccc import counting, gpu, profile
+from ccc import counting, profile
 from ccc.bench import ncu
 from ccc.bench.inputs import Inputs
 from ccc.bench.measuring import Step
 from ccc.bench.ncu import Task
 from ccc.bench.results import CCC, ORIGINAL, Entry, Treatment
 from ccc.bench.treatments import Subject
+from ccc.device import gpu
 from ccc.errors import CccError
 from ccc.measure import EMULATED_ARCH, Device, Emulator, Recorder
 from ccc.sample import Sample

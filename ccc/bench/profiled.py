@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ccc import gpu
 from ccc.bench.inputs import Inputs
 from ccc.configuration import Configuration
+from ccc.device import gpu
 from ccc.measure import Recorder
 from ccc.sample import Sample
 from ccc.toolkit import find as toolchain

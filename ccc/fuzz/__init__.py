@@ -20,7 +20,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress
 
-from ccc import gpu
+from ccc.device import gpu
 from ccc.fuzz.build import SEPARATE, TABLES, Failure
 from ccc.fuzz.comparison import Comparison, Verdict, check
 from ccc.fuzz.coverage import Coverage

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ccc import gpu
+from ccc.device import gpu
 from ccc.emulator import Module
 from ccc.equivalence import Launch, difference, run
 from ccc.errors import CccError

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ccc import files as cache
-from ccc import gpu
+from ccc.device import gpu
 from ccc.errors import CccError
 from ccc.jit import nvrtc
 from ccc.jit.job import RELOCATABLE, UNNAMED, BuildError, Request

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from ccc import gpu
+from ccc.device import gpu
 from ccc.errors import CccError, Span, render
 from ccc.frontend import marking as source
 from ccc.frontend.headers import definitions

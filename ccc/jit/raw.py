@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ccc import gpu
+from ccc.device import gpu
 from ccc.errors import CccError
 from ccc.frontend import headers
 from ccc.jit.build import Built, build
