@@ -17,11 +17,12 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from ccc import png, record
+from ccc import png
 from ccc.errors import CccError, Span
-from ccc.measure import EMULATED_ARCH, Device, Figures, Result, choose_device, measure
+from ccc.harness import provenance as record
+from ccc.harness.measure import EMULATED_ARCH, Device, Figures, Result, choose_device, measure
+from ccc.harness.sample import Sample
 from ccc.nvcc import run as nvcc
-from ccc.sample import Sample
 from ccc.toolkit import find as toolchain
 from ccc.version import VERSION
 

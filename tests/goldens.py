@@ -27,8 +27,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ccc.compiler.transform import Transformed, transform
-from ccc.equivalence import Launch
 from ccc.frontend.marking import mark
+from ccc.harness.equivalence import Launch
 from ccc.toolkit import find as toolchain
 
 AFTER = "// %%% after %%%\n"

@@ -22,7 +22,7 @@ from goldens import Golden
 
 from ccc.emulator import EmulatorError, Module
 from ccc.emulator.run.races import Race
-from ccc.equivalence import difference, run
+from ccc.harness.equivalence import difference, run
 from ccc.ir import edit
 from ccc.ir.nodes import Instruction
 

@@ -15,9 +15,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ccc.measure import Device, Figures, choose_device, measure
+from ccc.harness.measure import Device, Figures, choose_device, measure
+from ccc.harness.sample import Sample
 from ccc.nvcc import run as nvcc
-from ccc.sample import Sample
 from ccc.toolkit import find as toolchain
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"

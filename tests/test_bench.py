@@ -27,13 +27,13 @@ from ccc.bench.results import (
     Treatment,
 )
 from ccc.bench.treatments import Subject
-from ccc.configuration import MOST_BLOCKS, OWN, Configuration
 from ccc.device import gpu
 from ccc.errors import CccError
-from ccc.measure import EMULATED_ARCH, Emulator
+from ccc.harness.launch_config import MOST_BLOCKS, OWN, Configuration
+from ccc.harness.measure import EMULATED_ARCH, Emulator
+from ccc.harness.sample import Sample
 from ccc.nvcc import run as nvcc
 from ccc.ptx import occupancy as cost
-from ccc.sample import Sample
 from ccc.toolkit import find as toolchain
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"

@@ -14,8 +14,8 @@ from ccc import cli
 from ccc.bench import page, plots, sensitivity, session
 from ccc.bench.inputs import Inputs
 from ccc.bench.results import BOUND, CCC, ORIGINAL, Entry, Kernel, Results, Run, Treatment
-from ccc.configuration import OWN
-from ccc.sample import Sample
+from ccc.harness.launch_config import OWN
+from ccc.harness.sample import Sample
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"
 

@@ -20,9 +20,9 @@ from reasons import matches, templates
 import ccc
 from ccc import cli
 from ccc.emulator import Module
-from ccc.equivalence import Launch, difference, run
 from ccc.frontend import marking as source
 from ccc.frontend.pragmas import CLAUSES, DIRECTIVES
+from ccc.harness.equivalence import Launch, difference, run
 from ccc.nvcc import command as driver
 from ccc.pipeline import Kernel, Pass, make_pass
 

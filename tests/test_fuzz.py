@@ -20,7 +20,6 @@ from ccc import fuzz
 from ccc.cli import main
 from ccc.compiler.transform import Transformed, transform
 from ccc.emulator import Module
-from ccc.equivalence import Launch
 from ccc.errors import CccError
 from ccc.fuzz import BATCH, batches, build, device, worker
 from ccc.fuzz.build import Built, Failure
@@ -32,6 +31,7 @@ from ccc.fuzz.mutation import mutated
 from ccc.fuzz.shrinking import bodies, expressions, launches, shrink
 from ccc.fuzz.tastes import NOT_YET, THINGS
 from ccc.fuzz.tree import Kernel, case, closed, source
+from ccc.harness.equivalence import Launch
 from ccc.toolkit import find as toolchain
 
 PINNED = "63dab3a59e95b0b7"

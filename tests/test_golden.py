@@ -14,8 +14,8 @@ from ccc.analysis.facts import Facts
 from ccc.device import gpu
 from ccc.emulator import Module, Race
 from ccc.emulator.run.races import new_races
-from ccc.equivalence import Launch, difference, run
 from ccc.errors import CccError
+from ccc.harness.equivalence import Launch, difference, run
 from ccc.parse import parse_function, parse_module
 from ccc.toolkit import find as toolchain
 

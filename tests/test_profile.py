@@ -15,8 +15,8 @@ from ccc.compiler.transform import transform
 from ccc.counting import count as count_all
 from ccc.counting import counts
 from ccc.emulator.run.counters import Counters
-from ccc.equivalence import Launch
 from ccc.errors import CccError
+from ccc.harness.equivalence import Launch
 from ccc.parse import parse_function, parse_module
 
 HERE = Path(__file__).parent

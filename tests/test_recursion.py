@@ -14,7 +14,7 @@ from ccc.analysis.paths.model import Refused
 from ccc.analysis.paths.tail_calls import tail_calls
 from ccc.compiler.transform import transform
 from ccc.emulator import Module
-from ccc.equivalence import Launch, difference, run
+from ccc.harness.equivalence import Launch, difference, run
 from ccc.nvcc import command as driver
 from ccc.parse import parse_function, parse_module
 

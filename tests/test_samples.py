@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ccc import cli, measure, png
+from ccc import cli, png
 from ccc.errors import CccError
+from ccc.harness import measure
+from ccc.harness.check import differences
+from ccc.harness.sample import Sample
 from ccc.nvcc import run as nvcc
-from ccc.outputs import differences
-from ccc.sample import Sample
 from ccc.toolkit import find as toolchain
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"

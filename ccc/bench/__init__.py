@@ -16,7 +16,7 @@ from ccc.bench.plots import NoMatplotlib, draw
 from ccc.bench.results import Results
 from ccc.bench.session import Extent, Session
 from ccc.errors import CccError, Span
-from ccc.measure import choose_device
+from ccc.harness.measure import choose_device
 from ccc.toolkit import find as toolchain
 
 

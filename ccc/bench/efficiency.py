@@ -24,8 +24,8 @@ from ccc.bench.results import CCC, ORIGINAL, Entry, Treatment
 from ccc.bench.treatments import Subject
 from ccc.device import gpu
 from ccc.errors import CccError
-from ccc.measure import EMULATED_ARCH, Device, Emulator, Recorder
-from ccc.sample import Sample
+from ccc.harness.measure import EMULATED_ARCH, Device, Emulator, Recorder
+from ccc.harness.sample import Sample
 from ccc.toolkit import find as toolchain
 
 

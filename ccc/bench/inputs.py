@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ccc.sample import Sample
+from ccc.harness.sample import Sample
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from typing import Any
 from ccc.bench import tuning
 from ccc.bench.results import BOUND, CCC, ORIGINAL, SAME_LAUNCH, Entry, Kernel, Treatment
 from ccc.bench.treatments import Subject
-from ccc.configuration import Configuration
 from ccc.errors import CccError
-from ccc.measure import Device, Figures, measure
+from ccc.harness.launch_config import Configuration
+from ccc.harness.measure import Device, Figures, measure
 
 Step = Callable[[str], contextlib.AbstractContextManager[None]]
 """Is told what goes on, and holds while it does."""

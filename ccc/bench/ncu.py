@@ -18,9 +18,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ccc.bench.inputs import Inputs
-from ccc.configuration import Configuration
 from ccc.errors import CccError
-from ccc.sample import Sample
+from ccc.harness.launch_config import Configuration
+from ccc.harness.sample import Sample
 from ccc.toolkit import find as toolchain
 
 INSTRUCTIONS = "smsp__inst_executed.sum"

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from ccc import record
 from ccc.bench import sensitivity, tables
 from ccc.bench.results import BOUND, ORIGINAL, Entry, Results, Run
+from ccc.harness import provenance as record
 
 PAGE = "results.md"
 

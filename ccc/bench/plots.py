@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ccc import record
 from ccc.bench import paper, sensitivity
 from ccc.bench.results import BOUND, CCC, ORIGINAL, Entry, Results
 from ccc.bench.sensitivity import Measured
 from ccc.errors import CccError
+from ccc.harness import provenance as record
 
 WIDTH = 7.2  # inches: between the margins of a page
 DPI = 200

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from ccc.bench.inputs import Inputs
-from ccc.configuration import Configuration
 from ccc.device import gpu
-from ccc.measure import Recorder
-from ccc.sample import Sample
+from ccc.harness.launch_config import Configuration
+from ccc.harness.measure import Recorder
+from ccc.harness.sample import Sample
 from ccc.toolkit import find as toolchain
 
 

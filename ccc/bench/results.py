@@ -13,10 +13,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ccc import record
 from ccc.bench.inputs import Inputs
-from ccc.configuration import Configuration
 from ccc.errors import CccError, Span
+from ccc.harness import provenance as record
+from ccc.harness.launch_config import Configuration
 from ccc.version import VERSION
 
 ORIGINAL = "original"

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ccc import record
 from ccc.bench import efficiency, measuring, sensitivity
 from ccc.bench.inputs import Inputs
 from ccc.bench.progress import Steps
 from ccc.bench.results import BOUND, CCC, Entry, Results, Run
 from ccc.bench.treatments import Subject, prepare
 from ccc.errors import CccError
-from ccc.measure import Device
-from ccc.sample import Sample
+from ccc.harness import provenance as record
+from ccc.harness.measure import Device
+from ccc.harness.sample import Sample
 
 FAILURES = (CccError, RuntimeError, MemoryError)
 """What ends a sample, and not the bench; CuPy's errors are RuntimeErrors."""

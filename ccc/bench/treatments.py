@@ -8,9 +8,9 @@ from typing import Any
 
 from ccc.bench.results import BOUND, CCC, ORIGINAL
 from ccc.errors import CccError, Span
-from ccc.measure import Device
+from ccc.harness.measure import Device
+from ccc.harness.sample import Sample
 from ccc.nvcc import run as nvcc
-from ccc.sample import Sample
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from ccc.configuration import OWN, Configuration
-from ccc.measure import Device, Recorder
-from ccc.sample import Sample
+from ccc.harness.launch_config import OWN, Configuration
+from ccc.harness.measure import Device, Recorder
+from ccc.harness.sample import Sample
 
 TRIALS = 2
 """How often each configuration is tried after a first time; the better one counts."""

@@ -9,11 +9,11 @@ from typing import Any
 from ccc.emulator import Module, Race
 from ccc.emulator.run.module import STEP_LIMIT
 from ccc.emulator.run.races import new_races
-from ccc.equivalence import Launch, difference, run
 from ccc.errors import CccError
 from ccc.fuzz import device
 from ccc.fuzz.build import Broken, Built, Failure, assemble, build, name_of
 from ccc.fuzz.tree import Kernel
+from ccc.harness.equivalence import Launch, difference, run
 
 STEPS, STEPS_FOR_ONE = 500_000, 60
 """After how many steps a launch hangs: so many, and so many for each instruction that the original

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from random import Random
 
-from ccc.equivalence import Launch
 from ccc.fuzz.functions import called, own
 from ccc.fuzz.symbols import named
+from ccc.harness.equivalence import Launch
 
 TYPES = {
     "u": "unsigned",
@@ -165,7 +165,7 @@ class Kernel:
         return closed(self.functions, frozenset(PARAMETERS)) and closed(self.body, visible)
 
     def run_line(self) -> str:
-        """The launch, as :mod:`ccc.equivalence` reads it."""
+        """The launch, as :mod:`ccc.harness.equivalence` reads it."""
         slots, threads = self.slots, self.threads * self.grid
         places = LOOPS * slots * (2 if self.template else 1)
         shape = ",".join(map(str, self.block))

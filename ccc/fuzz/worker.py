@@ -12,8 +12,8 @@ from typing import Any
 
 from ccc.device import gpu
 from ccc.emulator import Module
-from ccc.equivalence import Launch, difference, run
 from ccc.errors import CccError
+from ccc.harness.equivalence import Launch, difference, run
 from ccc.toolkit import find as toolchain
 
 VERSIONS = ("original", "transformed")

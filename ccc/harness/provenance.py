@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ccc.errors import CccError, Span
-from ccc.measure import Device
+from ccc.harness.measure import Device
 
 
 def date() -> str:

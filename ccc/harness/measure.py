@@ -15,12 +15,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from ccc import emulator
-from ccc.configuration import OWN, Configuration
 from ccc.device import gpu
 from ccc.errors import CccError
-from ccc.outputs import Judge
+from ccc.harness.check import Judge
+from ccc.harness.launch_config import OWN, Configuration
+from ccc.harness.sample import Sample
 from ccc.ptx import occupancy as cost
-from ccc.sample import Sample
 
 EMULATED_BLOCKS = 16
 """How many blocks the emulated device is said to run at once: few, so that loops stride far."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ccc.graphs import Graph
+from ccc.harness.inputs.graphs import Graph
 from ccc.ptx.types import WARP_SIZE
 
 Numbers = NDArray[np.integer[Any]]

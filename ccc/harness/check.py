@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ccc.errors import CccError
-from ccc.sample import Sample
+from ccc.harness.sample import Sample
 
 
 @dataclass
