@@ -46,7 +46,7 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     for name, purpose in TOOLS.items():
         tool = tools.add_parser(name, help=purpose, description=purpose)
         if name in given:  # only the tool that is asked for is loaded
-            module = importlib.import_module(f"ccc.{name}")
+            module = importlib.import_module(f"ccc.tools.{name}")
             module.add_arguments(tool)
             tool.set_defaults(run=module.run)
     return parser

@@ -14,9 +14,17 @@ import numpy as np
 import pytest
 
 from ccc import cli
-from ccc.bench import efficiency, measuring, ncu, profiled, session
-from ccc.bench.inputs import Inputs
-from ccc.bench.results import (
+from ccc.device import gpu
+from ccc.errors import CccError
+from ccc.harness.launch_config import MOST_BLOCKS, OWN, Configuration
+from ccc.harness.measure import EMULATED_ARCH, Emulator
+from ccc.harness.sample import Sample
+from ccc.nvcc import run as nvcc
+from ccc.ptx import occupancy as cost
+from ccc.toolkit import find as toolchain
+from ccc.tools.bench import efficiency, measuring, ncu, profiled, session
+from ccc.tools.bench.inputs import Inputs
+from ccc.tools.bench.results import (
     BOUND,
     CCC,
     ORIGINAL,
@@ -26,15 +34,7 @@ from ccc.bench.results import (
     Results,
     Treatment,
 )
-from ccc.bench.treatments import Subject
-from ccc.device import gpu
-from ccc.errors import CccError
-from ccc.harness.launch_config import MOST_BLOCKS, OWN, Configuration
-from ccc.harness.measure import EMULATED_ARCH, Emulator
-from ccc.harness.sample import Sample
-from ccc.nvcc import run as nvcc
-from ccc.ptx import occupancy as cost
-from ccc.toolkit import find as toolchain
+from ccc.tools.bench.treatments import Subject
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"
 
@@ -345,7 +345,7 @@ def test_what_ncu_prints() -> None:
 def test_what_ncu_is_told() -> None:
     command = ncu.command("ncu", [task()], Path("jobs"), Path("counts"))
     assert r"regex:^(odd|x\.y)$" in command
-    assert command[-3:] == ["ccc.bench.profiled", "jobs", "counts"]
+    assert command[-3:] == ["ccc.tools.bench.profiled", "jobs", "counts"]
     assert [task(launches=n).every for n in (1, 40, 41, 400)] == [1, 1, 2, 10]
 
 

@@ -20,12 +20,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 from rich.console import Console
 
-from ccc import cli, compare, emulator, png
+from ccc import cli, emulator
 from ccc.errors import CccError
 from ccc.harness import check as outputs
 from ccc.harness import measure
 from ccc.harness.sample import Sample
 from ccc.ptx import occupancy as cost
+from ccc.tools import compare, png
 
 BFS = Path(__file__).resolve().parent.parent / "samples" / "bfs"
 

@@ -15,26 +15,18 @@ PACKAGE = ROOT / "ccc"
 # From the bottom up. A name stands for that module and for everything inside it. A module may
 # import its own package and anything in a row below its own, never a neighbour in the same row.
 ROWS: tuple[tuple[str, ...], ...] = (
-    (
-        "ccc.errors",
-        "ccc.grammars",
-        "ccc.version",
-    ),
+    ("ccc.errors", "ccc.grammars", "ccc.version"),
     ("ccc.ptx", "ccc.files"),
     ("ccc.ir",),
     ("ccc.parse", "ccc.analysis", "ccc.profile", "ccc.frontend", "ccc.toolkit"),
-    (
-        "ccc.pipeline",
-        "ccc.emulator",
-    ),
+    ("ccc.pipeline", "ccc.emulator"),
     ("ccc.passes", "ccc.counting", "ccc.profile.instrument"),
     ("ccc.compiler",),
-    ("ccc.png",),
     ("ccc.device",),
     ("ccc.nvcc",),
     ("ccc.harness",),
     ("ccc.jit",),
-    ("ccc.compare", "ccc.fuzz", "ccc.graph", "ccc.bench", "ccc.report", "ccc.tools"),
+    ("ccc.tools",),
     ("ccc.cli",),
     ("ccc",),
 )
@@ -63,8 +55,8 @@ HELPERS = (
 
 # Packages with one door each.
 DOORS: dict[str, tuple[str, ...]] = {
-    "networkx": ("ccc.analysis", "ccc.graph"),
-    "matplotlib": ("ccc.bench.plots",),
+    "networkx": ("ccc.analysis", "ccc.tools.graph"),
+    "matplotlib": ("ccc.tools.bench.plots",),
     "cupy": ("ccc.device.gpu",),
     "cupyx": ("ccc.device.gpu",),
     "cupy_backends": ("ccc.device.gpu",),
@@ -167,9 +159,9 @@ def test_imports_go_downward(module: str) -> None:
         ("ccc.passes.a", "from ccc.passes import PIPELINE", "one another"),
         ("ccc.passes.a.b", "from ccc.passes.c.d import D", "one another"),
         ("ccc.passes.a", "from ccc.parse import parse", "ccc.passes may not"),
-        ("ccc.passes.a", "import networkx as nx", "only ccc.analysis and ccc.graph may"),
-        ("ccc.harness.inputs.graphs", "import networkx", "only ccc.analysis and ccc.graph may"),
-        ("ccc.compare", "import cupy.cuda", "only ccc.device.gpu may"),
+        ("ccc.passes.a", "import networkx as nx", "only ccc.analysis and ccc.tools.graph may"),
+        ("ccc.harness.sample", "import networkx", "only ccc.analysis and ccc.tools.graph may"),
+        ("ccc.tools.compare", "import cupy.cuda", "only ccc.device.gpu may"),
         ("ccc.harness.measure", "importlib.import_module('cupy')", "only ccc.device.gpu may"),
         ("ccc.cli", "import passes", "nobody may"),
         ("ccc.novelty", "", "give it a row in ROWS"),

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ccc import cli, png
+from ccc import cli
 from ccc.errors import CccError
 from ccc.harness import measure
 from ccc.harness.check import differences
 from ccc.harness.sample import Sample
 from ccc.nvcc import run as nvcc
 from ccc.toolkit import find as toolchain
+from ccc.tools import png
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"
 
