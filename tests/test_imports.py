@@ -20,7 +20,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("ccc.ir",),
     ("ccc.parse", "ccc.analysis", "ccc.profile", "ccc.frontend", "ccc.toolkit"),
     ("ccc.pipeline", "ccc.emulator"),
-    ("ccc.passes", "ccc.counting", "ccc.profile.instrument"),
+    ("ccc.passes", "ccc.profile.instrument"),
     ("ccc.compiler",),
     ("ccc.device",),
     ("ccc.nvcc",),

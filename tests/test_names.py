@@ -12,10 +12,10 @@ import pytest
 
 from ccc import profile
 from ccc.compiler.transform import transform
-from ccc.counting import count
 from ccc.emulator import Module
 from ccc.errors import CccError
 from ccc.ir.names import Names
+from ccc.profile.instrument import count
 
 KERNEL = """.version 8.0
 .target sm_80

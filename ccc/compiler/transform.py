@@ -22,7 +22,7 @@ from ccc.pipeline import Kernel, KernelRecord, Pass, PathRecord, make_pass
 from ccc.version import VERSION
 
 if TYPE_CHECKING:
-    from ccc.counting import Counting
+    from ccc.profile.instrument import Counting
 
 _CALL = re.compile(r"\bcall(?:\.uni)?\s+(?:\([^()]*\)\s*,\s*)?([\w$]+)")
 
@@ -115,7 +115,7 @@ def transform(
 
 def _counting(module: Module, kernels: Preparation, profile: str, off: bool) -> Counting:
     """What adds code that counts."""
-    from ccc.counting import Counting  # noqa: PLC0415 - NumPy takes long to load
+    from ccc.profile.instrument import Counting  # noqa: PLC0415 - NumPy takes long to load
 
     return Counting(module, kernels.load, profile, transformed=not off)
 

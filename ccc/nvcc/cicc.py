@@ -173,7 +173,7 @@ def _compile(tool: str, arguments: Sequence[str], settings: Settings, done: Pass
 
 
 def _watch_launches(stubs: str) -> None:
-    """Let the host's side of a launch tell ccc/profile.cuh of it, when it is over."""
+    """Let the host's side of a launch tell ccc/profile/host.cuh of it, when it is over."""
     if stubs and Path(stubs).exists():
         text = re.sub(r"\b__cudaLaunch\(", r"ccc_profiling::Launch launch; \g<0>", _read(stubs))
         write(stubs, text)

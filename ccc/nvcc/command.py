@@ -218,7 +218,7 @@ def _host_code(command: Command) -> list[str]:
     """Options that make host programs write their profile."""
     if command.settings.profile is None:
         return []
-    from ccc.profile import HOST_CODE  # noqa: PLC0415 - seldom asked for
+    from ccc.profile.data import HOST_CODE  # noqa: PLC0415 - seldom asked for
 
     return ["-DCCC_PROFILE", "-include", str(HOST_CODE)]
 

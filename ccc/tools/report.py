@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ccc import profile
-from ccc.profile import Kernel, Path, Profile
+from ccc.profile.data import Kernel, Path, Profile
 
 _ISSUED = ("warp instr.", "share", "warp eff.")
 

@@ -15,11 +15,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ccc import counting, profile
+from ccc import profile
 from ccc.device import gpu
 from ccc.errors import CccError
 from ccc.harness.measure import EMULATED_ARCH, Device, Emulator, Recorder
 from ccc.harness.sample import Sample
+from ccc.profile import instrument as counting
 from ccc.toolkit import find as toolchain
 from ccc.tools.bench import ncu
 from ccc.tools.bench.inputs import Inputs

@@ -34,7 +34,7 @@ TABLE = "ccc_profile_table"
 COPIES = 32
 """How many lanes, or multiprocessors, add to a counter without meeting, at most."""
 
-HOST_CODE = File(__file__).with_suffix(".cuh")
+HOST_CODE = File(__file__).with_name("host.cuh")
 """What the sources of host programs include, so that these write their profile."""
 
 FUNCTION_COUNTERS = ("instructions", "thread_instructions")

@@ -1,6 +1,6 @@
 """Code that counts, put into one function.
 
-Each lane counts for itself (``ccc.counting.counts`` says where). At the points where lanes may have
+Each lane counts for itself (``counts.py`` says where). At the points where lanes may have
 come together or parted, the highest of those that are there counts the warp instructions that
 follow; what lanes run is counted in one place for all blocks that they come to equally often, less
 what a guard may switch them off in, which is counted where it stands:
@@ -30,8 +30,12 @@ from collections.abc import Callable, Iterable, Sequence
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.counting.counts import Counts, Site
-from ccc.counting.places import (
+from ccc.ir.edit import add_block, jump, remove_jumps_to_next, retarget
+from ccc.ir.nodes import Block, Function, Instruction
+from ccc.pipeline import PathRecord
+from ccc.profile.data import FUNCTION_COUNTERS, PATH_COUNTERS
+from ccc.profile.instrument.counts import Counts, Site
+from ccc.profile.instrument.places import (
     Region,
     count_for_lanes,
     extent,
@@ -40,10 +44,6 @@ from ccc.counting.places import (
     leaves,
     prepare,
 )
-from ccc.ir.edit import add_block, jump, remove_jumps_to_next, retarget
-from ccc.ir.nodes import Block, Function, Instruction
-from ccc.pipeline import PathRecord
-from ccc.profile import FUNCTION_COUNTERS, PATH_COUNTERS
 
 
 def instrument(

@@ -27,7 +27,7 @@ from ccc.analysis.facts import Facts
 from ccc.ir.edit import Emitter, add_block, jump, retarget
 from ccc.ir.nodes import Block, Function, Guard, Statement, Variable
 from ccc.ir.operands import Address, Register, Special, Symbol
-from ccc.profile import COPIES, COUNTERS
+from ccc.profile.data import COPIES, COUNTERS
 
 HALF = 16
 """Bits of each of the two counts in a register."""

@@ -12,8 +12,6 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from ccc.analysis.callees import callee
-from ccc.counting.instrument import instrument
-from ccc.counting.places import Region
 from ccc.errors import CccError, Span, render
 from ccc.ir.markers import DIRECTIVES
 from ccc.ir.names import Names
@@ -22,7 +20,9 @@ from ccc.ir.printer import print_function
 from ccc.ir.verify import verify
 from ccc.parse import NotRepresentable, parse_function, parse_module
 from ccc.pipeline import PathRecord
-from ccc.profile import COPIES, COUNTERS, DESCRIPTOR, TABLE
+from ccc.profile.data import COPIES, COUNTERS, DESCRIPTOR, TABLE
+from ccc.profile.instrument.instrument import instrument
+from ccc.profile.instrument.places import Region
 from ccc.ptx.opcodes import Effect
 from ccc.version import VERSION
 
