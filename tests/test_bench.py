@@ -20,8 +20,8 @@ from ccc.harness.launch_config import MOST_BLOCKS, OWN, Configuration
 from ccc.harness.measure import EMULATED_ARCH, Emulator
 from ccc.harness.sample import Sample
 from ccc.nvcc import run as nvcc
-from ccc.ptx import occupancy as cost
 from ccc.toolkit import find as toolchain
+from ccc.toolkit.ptxas import Resources
 from ccc.tools.bench import efficiency, measuring, ncu, profiled, session
 from ccc.tools.bench.inputs import Inputs
 from ccc.tools.bench.results import (
@@ -237,8 +237,8 @@ class GpuModule:
 
         return launch
 
-    def resources(self, _: str) -> cost.Resources:
-        return cost.Resources(registers=32, shared=64, stack=0)
+    def resources(self, _: str) -> Resources:
+        return Resources(registers=32, shared=64, stack=0)
 
     def resident_blocks(self, _name: str, block: int, _shared: int) -> int:
         return 1024 // block

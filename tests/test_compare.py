@@ -25,7 +25,8 @@ from ccc.errors import CccError
 from ccc.harness import check as outputs
 from ccc.harness import measure
 from ccc.harness.sample import Sample
-from ccc.ptx import occupancy as cost
+from ccc.ptx.occupancy import Occupancy
+from ccc.toolkit.ptxas import Resources
 from ccc.tools import compare, png
 
 BFS = Path(__file__).resolve().parent.parent / "samples" / "bfs"
@@ -106,8 +107,8 @@ class FakeModule:
 
         return launch
 
-    def resources(self, _: str) -> cost.Resources:
-        return cost.Resources(registers=32, shared=16, stack=0)
+    def resources(self, _: str) -> Resources:
+        return Resources(registers=32, shared=16, stack=0)
 
     def resident_blocks(self, *_: Any) -> int:
         return 2
@@ -210,8 +211,8 @@ def test_stacks_for_larger_blocks_than_ran(shared: int, limit: str, said: bool) 
             1,
             32,
             16 + stack,
-            cost.Resources(20, 16 + stack, 0),
-            cost.Occupancy(4, 4, 0.1, limit),
+            Resources(20, 16 + stack, 0),
+            Occupancy(4, 4, 0.1, limit),
             counters=dict.fromkeys(measure.COUNTERS, 1.0),
         )
         for version, stack in (("original", 0), ("ccc", shared))

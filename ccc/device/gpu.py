@@ -19,7 +19,8 @@ import numpy as np
 
 from ccc.errors import CccError
 from ccc.ir.markers import hide_markers
-from ccc.ptx import occupancy as cost
+from ccc.ptx.occupancy import KB, occupancy
+from ccc.toolkit.ptxas import Resources, assemble
 
 HOLD = """
 .version 6.0
@@ -130,7 +131,7 @@ class Device:
         """
         if self._ptxas is None:
             return Module(self, self._raw_module(ptx))
-        return Module(self, self._raw_module(cost.assemble(ptx, self.arch, self._ptxas).cubin))
+        return Module(self, self._raw_module(assemble(ptx, self.arch, self._ptxas).cubin))
 
     def put(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Copy arrays, NumPy's or the device's own, to the device; anything else stays as it is.
@@ -204,10 +205,10 @@ class Module:
         """CuPy's pointer to a module variable; an unknown one raises CuPy's own error."""
         return self._raw.get_global(name)
 
-    def resources(self, name: str) -> cost.Resources:
+    def resources(self, name: str) -> Resources:
         """What the driver says that a kernel needs."""
         kernel = self._raw.get_function(name)
-        return cost.Resources(
+        return Resources(
             registers=kernel.num_regs,
             shared=kernel.shared_size_bytes,
             stack=kernel.local_size_bytes,
@@ -224,7 +225,7 @@ class Module:
         threads = block if isinstance(block, int) else math.prod(block)
         needs = self.resources(name)
         shared = needs.shared + shared_mem
-        room = cost.occupancy(self._device.arch, needs.registers, shared, threads)
+        room = occupancy(self._device.arch, needs.registers, shared, threads)
         return max(room.blocks, 1) * self._device.multiprocessors
 
 
@@ -244,7 +245,7 @@ class Function:
         shared_mem: int = 0,
     ) -> Timing:
         """Launch: ``cupy.RawKernel``'s arguments. Does not wait for the kernel to end."""
-        if shared_mem and shared_mem + self._kernel.shared_size_bytes > 48 * cost.KB:
+        if shared_mem and shared_mem + self._kernel.shared_size_bytes > 48 * KB:
             self._kernel.max_dynamic_shared_size_bytes = shared_mem  # it has to be asked for
         self._device.hold()
         start = self._device.event()

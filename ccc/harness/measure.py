@@ -20,7 +20,8 @@ from ccc.errors import CccError
 from ccc.harness.check import Judge
 from ccc.harness.launch_config import OWN, Configuration
 from ccc.harness.sample import Sample
-from ccc.ptx import occupancy as cost
+from ccc.ptx.occupancy import Occupancy, occupancy
+from ccc.toolkit.ptxas import Resources, resources
 
 EMULATED_BLOCKS = 16
 """How many blocks the emulated device is said to run at once: few, so that loops stride far."""
@@ -101,8 +102,8 @@ class Emulator:
 
     def load(self, ptx: str) -> EmulatedModule:
         """Parse PTX text, and ask ptxas what its kernels need."""
-        resources = cost.resources(ptx, self.arch, self._ptxas)
-        return EmulatedModule(emulator.Module(ptx), resources, self._schedule)
+        needs = resources(ptx, self.arch, self._ptxas)
+        return EmulatedModule(emulator.Module(ptx), needs, self._schedule)
 
     def put(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Copies."""
@@ -118,7 +119,7 @@ class EmulatedModule:
     """A module of the emulator, with what ``gpu.Module`` has besides."""
 
     module: Any
-    needs: dict[str, cost.Resources]
+    needs: dict[str, Resources]
     schedule: str | int
 
     def get_function(self, name: str) -> Callable[..., Any]:
@@ -129,7 +130,7 @@ class EmulatedModule:
         """The bytes of a module variable."""
         return self.module.get_global(name)
 
-    def resources(self, name: str) -> cost.Resources:
+    def resources(self, name: str) -> Resources:
         """What ptxas says that a kernel needs."""
         return self.needs[name]
 
@@ -209,8 +210,8 @@ class Figures:
     launches: int
     block: int
     shared: int
-    resources: cost.Resources
-    occupancy: cost.Occupancy
+    resources: Resources
+    occupancy: Occupancy
     milliseconds: list[float] = field(default_factory=list)
     counters: dict[str, float] = field(default_factory=dict)
 
@@ -293,17 +294,17 @@ def _figures(
     for kernel in dict.fromkeys(launch.kernel for launch in runs[-1]):
         mine = [[launch for launch in run if launch.kernel == kernel] for run in runs]
         last = mine[-1]
-        resources = module.resources(kernel)
+        needs = module.resources(kernel)
         block = max(launch.threads for launch in last)
-        shared = resources.shared + max(launch.shared_mem for launch in last)
+        shared = needs.shared + max(launch.shared_mem for launch in last)
         figures = Figures(
             kernel,
             version,
             launches=len(last),
             block=block,
             shared=shared,
-            resources=resources,
-            occupancy=cost.occupancy(device.arch, resources.registers, shared, block),
+            resources=needs,
+            occupancy=occupancy(device.arch, needs.registers, shared, block),
         )
         if device.kind == "gpu":
             figures.milliseconds = [sum(one.measured.milliseconds for one in run) for run in mine]

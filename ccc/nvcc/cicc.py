@@ -25,7 +25,7 @@ from ccc.frontend import marking as source
 from ccc.ir.markers import MARKER_PREFIX, hide_markers
 
 if TYPE_CHECKING:
-    from ccc.ptx import occupancy as cost
+    from ccc.toolkit.ptxas import Resources
 
 _VARIABLE = "CCC_SETTINGS"
 Report = dict[str, Any]
@@ -289,14 +289,14 @@ def _measure(before: str, after: str, report: Report) -> None:
                 path["registers_before"], path["registers_after"] = counts
 
 
-def _resources(*texts: str) -> list[dict[str, cost.Resources]]:
+def _resources(*texts: str) -> list[dict[str, Resources]]:
     """What the kernels of PTX files need, by name; nothing where ptxas alone cannot tell."""
-    from ccc.ptx import occupancy as cost  # noqa: PLC0415 - seldom asked for
     from ccc.toolkit import find as toolchain  # noqa: PLC0415 - seldom asked for
+    from ccc.toolkit.ptxas import resources  # noqa: PLC0415 - seldom asked for
 
     try:
         ptxas = toolchain.find().bin / "ptxas"
-        return [cost.resources(text, _target(text), ptxas) for text in texts]
+        return [resources(text, _target(text), ptxas) for text in texts]
     except CccError:
         return []
 

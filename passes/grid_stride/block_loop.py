@@ -59,7 +59,7 @@ from ccc.passes.grid_stride.dynamic_schedule import SHARED_BYTES, Dynamic, share
 from ccc.passes.grid_stride.task_counter import CounterTable
 from ccc.passes.grid_stride.virtual_grid import Room, Schedule, Static, Y, Z
 from ccc.pipeline import Kernel, KernelRecord, Pass
-from ccc.ptx import occupancy as cost
+from ccc.ptx import occupancy
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import ALL_LANES, GRID, LANE, WARP_SIZE
 
@@ -96,10 +96,10 @@ class GridStride(Pass):
                 repetition.run()
 
     def _room(self, kernel: Kernel) -> Room:
-        limits = cost.limits(kernel.arch)
+        limits = occupancy.limits(kernel.arch)
         warps = limits.threads // WARP_SIZE
         if kernel.registers:
-            warps = min(warps, cost.warps_with_registers(kernel.registers))
+            warps = min(warps, occupancy.warps_with_registers(kernel.registers))
         return Room(self.multiprocessors, warps, limits)
 
 
