@@ -12,7 +12,8 @@ from pathlib import Path
 
 from ccc.errors import CccError, Span
 from ccc.nvcc.cicc import Pass, Report, Settings
-from ccc.toolkit import find as toolchain
+from ccc.toolkit.find import find
+from ccc.toolkit.hook import hook
 from ccc.version import VERSION
 
 
@@ -56,7 +57,7 @@ def run(
     Raises:
         CccError: no usable nvcc was found.
     """
-    nvcc = toolchain.hook(toolchain.find())
+    nvcc = hook(find())
     with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
         told = replace(settings, folder=folder)
         done = subprocess.run(
