@@ -15,7 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ccc.harness.measure import Device, Figures, choose_device, measure
+from ccc.device.choose import Device, choose_device
+from ccc.harness.measure import Figures, measure
 from ccc.harness.sample import Sample
 from ccc.nvcc import run as nvcc
 from ccc.toolkit import find as toolchain

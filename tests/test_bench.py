@@ -15,9 +15,9 @@ import pytest
 
 from ccc import cli
 from ccc.device import gpu
+from ccc.device.emulated import EMULATED_ARCH, Emulator
 from ccc.errors import CccError
 from ccc.harness.launch_config import MOST_BLOCKS, OWN, Configuration
-from ccc.harness.measure import EMULATED_ARCH, Emulator
 from ccc.harness.sample import Sample
 from ccc.nvcc import run as nvcc
 from ccc.toolkit import find as toolchain

@@ -21,6 +21,7 @@ from hypothesis.extra import numpy as nps
 from rich.console import Console
 
 from ccc import cli, emulator
+from ccc.device.emulated import EMULATED_BLOCKS, EmulatedModule
 from ccc.errors import CccError
 from ccc.harness import check as outputs
 from ccc.harness import measure
@@ -116,8 +117,8 @@ class FakeModule:
 
 def test_the_emulator_tells_unknown_kernels_when_asked_for_their_blocks() -> None:
     module = emulator.Module(".version 8.0\n.target sm_80\n.address_size 64\n.entry k() { ret; }\n")
-    emulated = measure.EmulatedModule(module, {}, "lockstep")
-    assert emulated.resident_blocks("k", 128) == measure.EMULATED_BLOCKS
+    emulated = EmulatedModule(module, {}, "lockstep")
+    assert emulated.resident_blocks("k", 128) == EMULATED_BLOCKS
     with pytest.raises(CccError, match="there is no kernel z"):
         emulated.resident_blocks("z", 128)
 

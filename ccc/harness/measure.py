@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import functools
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from ccc import emulator
-from ccc.device import gpu
+from ccc.device.choose import Device
 from ccc.errors import CccError
 from ccc.harness.check import Judge
 from ccc.harness.launch_config import OWN, Configuration
 from ccc.harness.sample import Sample
 from ccc.ptx.occupancy import Occupancy, occupancy
-from ccc.toolkit.ptxas import Resources, resources
-
-EMULATED_BLOCKS = 16
-"""How many blocks the emulated device is said to run at once: few, so that loops stride far."""
-
-EMULATED_ARCH = "sm_90"
+from ccc.toolkit.ptxas import Resources
 
 COUNTERS = (
     "instructions",
@@ -38,106 +30,6 @@ COUNTERS = (
     "branches",
     "divergent_branches",
 )
-
-
-class Device(Protocol):
-    """What runs modules: ``ccc.device.gpu.Device`` or ``Emulator``."""
-
-    kind: str
-    arch: str
-    warmups: int
-
-    def describe(self) -> dict[str, Any]:
-        """The device, for a record."""
-
-    def load(self, ptx: str) -> Any:
-        """A module: ``get_function``, ``resources`` and ``resident_blocks``."""
-
-    def put(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Fresh copies of arrays, where kernels find them."""
-
-    def get(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The arrays as NumPy's."""
-
-
-def choose_device(
-    kind: str | None, arch: str | None, schedule: str | int, ptxas: str | Path
-) -> Device:
-    """The device asked for; when none was, a GPU where there is one, else the emulator.
-
-    Args:
-        kind: ``"gpu"``, ``"emulator"`` or None.
-        arch: what the emulator's figures are for, ``EMULATED_ARCH`` where None; a GPU has its own.
-        schedule: of the emulator: ``"lockstep"`` or a seed.
-        ptxas: the assembler.
-
-    Raises:
-        CccError: a GPU was asked for, and there is none.
-    """
-    if kind == "gpu" or (kind is None and gpu.available()):
-        return gpu.Device(ptxas)
-    return Emulator(arch or EMULATED_ARCH, schedule, ptxas)
-
-
-class Emulator:
-    """``ccc.emulator`` as a device.
-
-    Args:
-        arch: what ptxas assembles for when it tells registers and shared memory.
-        schedule: ``"lockstep"`` or a seed.
-        ptxas: the assembler.
-    """
-
-    kind = "emulator"
-    warmups = 0
-
-    def __init__(self, arch: str, schedule: str | int, ptxas: str | Path):
-        self.arch = arch
-        self._schedule = schedule
-        self._ptxas = ptxas
-
-    def describe(self) -> dict[str, Any]:
-        """The schedule and the architecture."""
-        return {"arch": self.arch, "schedule": self._schedule, "blocks": EMULATED_BLOCKS}
-
-    def load(self, ptx: str) -> EmulatedModule:
-        """Parse PTX text, and ask ptxas what its kernels need."""
-        needs = resources(ptx, self.arch, self._ptxas)
-        return EmulatedModule(emulator.Module(ptx), needs, self._schedule)
-
-    def put(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Copies."""
-        return copy.deepcopy(dict(values))
-
-    def get(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The same."""
-        return dict(values)
-
-
-@dataclass
-class EmulatedModule:
-    """A module of the emulator, with what ``gpu.Module`` has besides."""
-
-    module: Any
-    needs: dict[str, Resources]
-    schedule: str | int
-
-    def get_function(self, name: str) -> Callable[..., Any]:
-        """The kernel of that name; each launch returns its ``Counters``."""
-        return functools.partial(self.module.get_function(name), schedule=self.schedule)
-
-    def get_global(self, name: str) -> Any:
-        """The bytes of a module variable."""
-        return self.module.get_global(name)
-
-    def resources(self, name: str) -> Resources:
-        """What ptxas says that a kernel needs."""
-        return self.needs[name]
-
-    def resident_blocks(self, name: str, *_: Any) -> int:
-        """How many blocks of a kernel to launch."""
-        self.module.get_function(name)  # an unknown one is to be told here, too
-        return EMULATED_BLOCKS
 
 
 @dataclass

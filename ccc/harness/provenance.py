@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ccc.device.choose import Device
 from ccc.errors import CccError, Span
-from ccc.harness.measure import Device
 
 
 def date() -> str:

@@ -17,9 +17,11 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from ccc.device.choose import Device, choose_device
+from ccc.device.emulated import EMULATED_ARCH
 from ccc.errors import CccError, Span
 from ccc.harness import provenance as record
-from ccc.harness.measure import EMULATED_ARCH, Device, Figures, Result, choose_device, measure
+from ccc.harness.measure import Figures, Result, measure
 from ccc.harness.sample import Sample
 from ccc.nvcc import run as nvcc
 from ccc.toolkit import find as toolchain

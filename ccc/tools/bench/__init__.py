@@ -11,8 +11,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ccc.device.choose import choose_device
 from ccc.errors import CccError, Span
-from ccc.harness.measure import choose_device
 from ccc.toolkit import find as toolchain
 from ccc.tools.bench.page import PAGE, write
 from ccc.tools.bench.plots import NoMatplotlib, draw

@@ -17,8 +17,10 @@ from typing import Any
 
 from ccc import profile
 from ccc.device import gpu
+from ccc.device.choose import Device
+from ccc.device.emulated import EMULATED_ARCH, Emulator
 from ccc.errors import CccError
-from ccc.harness.measure import EMULATED_ARCH, Device, Emulator, Recorder
+from ccc.harness.measure import Recorder
 from ccc.harness.sample import Sample
 from ccc.profile import instrument as counting
 from ccc.toolkit import find as toolchain

@@ -6,9 +6,10 @@ import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ccc.device.choose import Device
 from ccc.errors import CccError
 from ccc.harness.launch_config import Configuration
-from ccc.harness.measure import Device, Figures, measure
+from ccc.harness.measure import Figures, measure
 from ccc.tools.bench import tuning
 from ccc.tools.bench.results import BOUND, CCC, ORIGINAL, SAME_LAUNCH, Entry, Kernel, Treatment
 from ccc.tools.bench.treatments import Subject

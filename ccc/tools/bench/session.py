@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ccc.device.choose import Device
 from ccc.errors import CccError
 from ccc.harness import provenance as record
-from ccc.harness.measure import Device
 from ccc.harness.sample import Sample
 from ccc.tools.bench import efficiency, measuring, sensitivity
 from ccc.tools.bench.inputs import Inputs

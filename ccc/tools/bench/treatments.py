@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from ccc.device.choose import Device
 from ccc.errors import CccError, Span
-from ccc.harness.measure import Device
 from ccc.harness.sample import Sample
 from ccc.nvcc import run as nvcc
 from ccc.tools.bench.results import BOUND, CCC, ORIGINAL

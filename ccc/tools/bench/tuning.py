@@ -6,8 +6,9 @@ import itertools
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
+from ccc.device.choose import Device
 from ccc.harness.launch_config import OWN, Configuration
-from ccc.harness.measure import Device, Recorder
+from ccc.harness.measure import Recorder
 from ccc.harness.sample import Sample
 
 TRIALS = 2
