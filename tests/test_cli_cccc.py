@@ -14,7 +14,7 @@ from ccc import cli
 from ccc.errors import CccError
 from ccc.nvcc import command as driver
 from ccc.nvcc import run as nvcc
-from ccc.nvcc.cicc import Settings
+from ccc.options import Settings
 from ccc.toolkit import find as toolchain
 from ccc.version import VERSION
 

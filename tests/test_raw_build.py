@@ -21,7 +21,7 @@ from ccc.jit import build as building
 from ccc.jit.build import Built, build
 from ccc.jit.job import Request
 from ccc.nvcc import run as nvcc
-from ccc.nvcc.cicc import Settings
+from ccc.options import Settings
 
 SOURCE = """\
 namespace ns { __device__ int table[4]; }

@@ -17,7 +17,7 @@ from ccc.frontend.marking import SourceError, mark
 from ccc.jit import nvrtc
 from ccc.jit.build import build
 from ccc.jit.job import Request
-from ccc.nvcc.cicc import Settings
+from ccc.options import Settings
 
 
 def kernel(body: str, before: str = "") -> str:

@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from ccc import files as cache
+from ccc.compiler import unit
+from ccc.compiler.unit import Pass, Report
 from ccc.device import gpu
 from ccc.errors import CccError
 from ccc.jit import nvrtc
 from ccc.jit.job import RELOCATABLE, UNNAMED, BuildError, Request
-from ccc.nvcc import cicc as shim
 from ccc.nvcc import run as nvcc
-from ccc.nvcc.cicc import Pass, Report
 from ccc.nvcc.run import Outcome
 from ccc.toolkit import find as toolchain
 from ccc.version import VERSION
@@ -214,5 +214,5 @@ def _run(command: Sequence[str]) -> str:
 def _marked_ptx(request: Request) -> Translated:
     """PTX with markers, from a file."""
     done = Pass((request.shown, ""))
-    ptx = shim.transform_file(done, request.settings)
+    ptx = unit.transform_file(done, request.settings)
     return ptx, {}, nvcc.merge([done], int(done.error is not None))

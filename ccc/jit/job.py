@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ccc.errors import CccError
 from ccc.frontend.headers import reachable
-from ccc.nvcc.cicc import Settings
+from ccc.options import Settings
 
 UNNAMED = "source.cu"
 """What messages call a source that is not in a file."""

@@ -12,14 +12,14 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from ccc.compiler import unit
+from ccc.compiler.unit import LTO_REFUSED, Pass
 from ccc.device import gpu
 from ccc.errors import CccError, Span, render
 from ccc.frontend import marking as source
 from ccc.frontend.headers import definitions
 from ccc.jit.job import UNNAMED, BuildError, Request
-from ccc.nvcc import cicc as shim
 from ccc.nvcc import run as nvcc
-from ccc.nvcc.cicc import LTO_REFUSED, Pass
 
 _SILENCE = ("-w", "--disable-warnings")
 _FOR_PTXAS = re.compile(r"--?(maxrregcount|ptxas-options|Xptxas)\b")
@@ -67,7 +67,7 @@ def translate(request: Request) -> tuple[str, dict[str, str], nvcc.Outcome]:
         if request.settings.plain:
             ptx = compiler(source.strip(request.text), False)
         else:
-            ptx = shim.translate(
+            ptx = unit.translate(
                 request.text,
                 request.shown,
                 compiler,

@@ -15,14 +15,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ccc.compiler.unit import Report
 from ccc.device import gpu
 from ccc.errors import CccError
+from ccc.files import write_text
 from ccc.frontend import headers
 from ccc.jit.build import Built, build
 from ccc.jit.job import Request
-from ccc.nvcc import cicc as shim
 from ccc.nvcc import command as driver
-from ccc.nvcc.cicc import Report
 
 BACKENDS = ("nvrtc", "nvcc")
 UNASKED = 48 * 1024
@@ -194,7 +194,7 @@ class RawModule:
             warnings.warn_explicit(message, CccWarning, file, int(line), registry=_shown)
         sys.stdout.write(built.printed)
         if self._command.report:
-            shim.write(self._command.report, json.dumps(built.report, indent=2) + "\n")
+            write_text(self._command.report, json.dumps(built.report, indent=2) + "\n")
 
 
 def _read(path: str) -> str:

@@ -15,9 +15,11 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ccc.compiler.unit import LTO_REFUSED, Pass, transform_file
 from ccc.errors import CccError, nearest
+from ccc.files import write_text
 from ccc.nvcc import run as nvcc
-from ccc.nvcc.cicc import LTO_REFUSED, Pass, Settings, transform_file, write
+from ccc.options import Settings
 from ccc.toolkit.find import RESOLVING
 from ccc.version import VERSION
 
@@ -246,7 +248,7 @@ def _finish(command: Command, outcome: nvcc.Outcome) -> int:
     for line in (*outcome.diagnostics, *outcome.errors):
         print(line, file=sys.stderr)
     if command.report and not outcome.code:
-        write(command.report, json.dumps(outcome.report, indent=2) + "\n")
+        write_text(command.report, json.dumps(outcome.report, indent=2) + "\n")
     return outcome.code
 
 
@@ -274,14 +276,14 @@ def _ptx(command: Command, sources: Sequence[str]) -> int:
     failed = any(done.error for done in passes)
     if failed or last:
         if output and not failed:
-            write(output, texts[0])
+            write_text(output, texts[0])
         return _finish(command, nvcc.merge(passes, int(failed)))
     with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
         places = {}
         for number, (name, text) in enumerate(zip(sources, texts, strict=True)):
             place = Path(folder, str(number), Path(name).name)  # nvcc names results by its inputs
             place.parent.mkdir()
-            write(str(place), text)
+            write_text(str(place), text)
             places[name] = str(place)
         words = [places.get(word, word) for word in arguments]
         return _finish(command, nvcc.run(words, command.settings, passes=passes))

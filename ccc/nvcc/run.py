@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ccc.compiler.unit import Pass, Report
 from ccc.errors import CccError, Span
-from ccc.nvcc.cicc import Pass, Report, Settings
+from ccc.options import Settings
 from ccc.toolkit.find import find
 from ccc.toolkit.hook import hook
 from ccc.version import VERSION

@@ -20,8 +20,9 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import find_paths
 from ccc.analysis.paths.model import Path
 from ccc.errors import CccError
+from ccc.files import write_text
 from ccc.nvcc import run as nvcc
-from ccc.nvcc.cicc import Settings, write
+from ccc.options import Settings
 from ccc.parse import parse_function, parse_module
 from ccc.ptx.types import LANE, SPECIAL_REGISTERS
 
@@ -58,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
         raise CccError(f"there is no path {args.path}; {args.file} has {len(found)}")
     facts, path = found[args.path - 1]
     output = FilePath(args.output).with_suffix(".dot")
-    write(str(output), dot(facts, path))
+    write_text(str(output), dot(facts, path))
     _draw(output)
     return 0
 
