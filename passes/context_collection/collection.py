@@ -60,9 +60,10 @@ from ccc.analysis.paths.model import AnnotatedLoop, Path
 from ccc.analysis.simultaneous import Entrance, may_be_in_both
 from ccc.ir.nodes import Function, Instruction
 from ccc.passes.context_collection.collection_row import Row
-from ccc.passes.context_collection.context_stack import known_block_size, reserve_stack
+from ccc.passes.context_collection.context_stack import reserve_stack
 from ccc.passes.context_collection.layout import lay_out
 from ccc.passes.context_collection.multi_path import MultiPath
+from ccc.passes.launch_shape import known_block_size
 from ccc.pipeline import Kernel, Pass, PathRecord
 from ccc.ptx.types import MAX_BLOCK_THREADS, WARP_SIZE
 

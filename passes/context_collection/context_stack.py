@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Function, Instruction, Variable
 from ccc.ir.operands import Address, Immediate, Register, Vector
-from ccc.ptx.types import MAX_BLOCK_THREADS, WARP_SIZE
+from ccc.ptx.types import WARP_SIZE
 
 ENTRIES = {"cases": WARP_SIZE, "queue": 2 * WARP_SIZE, "merge": WARP_SIZE}
 """Entries a stack needs: ``queue`` pushes up to 32 tasks onto up to 31; ``merge`` holds 31.
@@ -103,20 +103,6 @@ def join(emit: Emitter, target: Register, parts: list[Register]) -> None:
         join(emit, halves[0], parts[:2])
         join(emit, halves[1], parts[2:])
         emit.emit("mov.b128", target, Vector(tuple(halves)))
-
-
-def known_block_size(function: Function, promised: int | None) -> int:
-    """The most threads a block of this kernel can have, as far as that is known."""
-    known = [_product(function.limits[k]) for k in ("reqntid", "maxntid") if k in function.limits]
-    known += [promised] if promised else []
-    return min([*known, MAX_BLOCK_THREADS])
-
-
-def _product(sizes: tuple[int, ...]) -> int:
-    product = 1
-    for size in sizes:
-        product *= size
-    return product
 
 
 def stack_name(function: Function) -> str:

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from ccc.analysis.paths.model import AnnotatedLoop, Path
 from ccc.ir.nodes import Function
 from ccc.ir.operands import Register, Special
-from ccc.passes.context_collection.context_stack import ENTRIES, Stack, known_block_size
+from ccc.passes.context_collection.context_stack import ENTRIES, Stack
 from ccc.passes.context_collection.reduction import Slots, place_slots
+from ccc.passes.launch_shape import ALIGNMENT, known_block_size, shared_bytes
 from ccc.pipeline import Kernel, PathRecord
 from ccc.ptx.types import WARP_SIZE
 
@@ -30,7 +31,6 @@ DYNAMIC = (
     "the kernel has dynamic shared memory, and with the stack it might be more than a launch gets; "
     "say with --ccc-dynamic-shared=N how many bytes a launch asks for at most"
 )
-ALIGNMENT = 16
 TOP_BYTES = 4
 
 
@@ -194,21 +194,6 @@ def _plain(value: Register | Special) -> str:
 
 def _warps(kernel: Kernel) -> int:
     return -(-known_block_size(kernel.function, kernel.max_block) // WARP_SIZE)
-
-
-def shared_bytes(kernel: Kernel) -> int | None:
-    """The bytes of shared memory that the kernel has already; None where that is not known.
-
-    The order of variables is the assembler's, or the linker's. If each takes whole units of the
-    largest alignment, ours included, there is room for them in any.
-    """
-    if kernel.dynamic_shared_bytes is None or kernel.callee_shared_bytes is None:
-        return None
-    own = [v for v in kernel.function.variables if v.space == "shared"]
-    variables = [*kernel.shared, *own]
-    unit = max([ALIGNMENT, *(variable.alignment for variable in variables)])
-    sizes = [kernel.callee_shared_bytes, *(variable.bytes or 0 for variable in variables)]
-    return sum(-(-size // unit) * unit for size in sizes) + kernel.dynamic_shared_bytes
 
 
 def _used(kernel: Kernel) -> int:

@@ -53,11 +53,10 @@ from ccc.errors import CccError
 from ccc.ir.edit import Emitter, add_block, remove_jumps_to_next, substitute
 from ccc.ir.nodes import Block, Guard, Instruction, MarkerNote, Variable
 from ccc.ir.operands import Register, Symbol
-from ccc.passes.context_collection.context_stack import known_block_size
-from ccc.passes.context_collection.layout import shared_bytes
 from ccc.passes.grid_stride.dynamic_schedule import SHARED_BYTES, Dynamic, shared_name
 from ccc.passes.grid_stride.task_counter import CounterTable
 from ccc.passes.grid_stride.virtual_grid import Room, Schedule, Static, Y, Z
+from ccc.passes.launch_shape import known_block_size, shared_bytes
 from ccc.pipeline import Kernel, KernelRecord, Pass
 from ccc.ptx import occupancy
 from ccc.ptx.opcodes import Effect
