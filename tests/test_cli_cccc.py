@@ -152,7 +152,7 @@ def test_failures_end_in_one_message(
 
 def test_a_reader_that_goes_away() -> None:
     code = (
-        "import sys\nfrom ccc import cli, driver\n"
+        "import sys\nfrom ccc import cli\nfrom ccc.nvcc import command as driver\n"
         "driver.usage = lambda: 'x' * 10**6\nsys.exit(cli.cccc(['--ccc-help']))"
     )
     command = f'{sys.executable} -c "$CODE" | head -c 1; exit ${{PIPESTATUS[0]}}'

@@ -243,8 +243,8 @@ def test_a_damaged_entry_is_made_again(suffix: str) -> None:
 
 TWICE = """
 import sys
-from ccc.build import build
-from ccc.request import Request
+from ccc.jit.build import build
+from ccc.jit.job import Request
 print(build(Request(sys.argv[1], "nvcc", "90")).image.read_bytes()[:4])
 """
 

@@ -390,7 +390,7 @@ def test_leaving_annotations_out() -> None:
 
 def test_text_without_annotations_costs_nothing() -> None:
     code = (
-        "import sys; from ccc.source import mark; text = 'int ccc; // #pragma ccc\\n'\n"
+        "import sys; from ccc.frontend.marking import mark; text = 'int ccc; // #pragma ccc\\n'\n"
         "assert mark(text, 'k.cu').text is text\n"
         "assert not {'lark', 'pycparser', 'tree_sitter'} & set(sys.modules)"
     )

@@ -1,9 +1,9 @@
 // What cccc --ccc-profile=FILE includes before each CUDA source: writes FILE when the program ends.
 //
-// The counters are in the device code, which ccc.profile.instrument makes count and describe itself; this
-// only reads them (the layout is explained in ccc/profile/data.py). CUDA may not be called any more once
-// the program leaves main, unless whoever does so signed up after CUDA itself did: that is why the
-// first launch, and no constructor, signs up for the program's end.
+// The counters are in the device code, which ccc/profile/instrument/ makes count and describe
+// itself; this only reads them (the layout is explained in ccc/profile/data.py). CUDA may not be
+// called any more once the program leaves main, unless whoever does so signed up after CUDA itself
+// did: that is why the first launch, and no constructor, signs up for the program's end.
 //
 //     extern "C" void ccc_profile_write(void);
 //

@@ -1,4 +1,4 @@
-"""``schedule(dynamic)``: warps take virtual blocks from a counter (no pass; for grid_stride.py).
+"""``schedule(dynamic)``: warps take virtual blocks from a counter (no pass; for block_loop.py).
 
 As many launched blocks work as are resident, and take the next chunk of virtual blocks, neighbours
 in x, from a counter whenever they are through with one. A warp does that for itself, from a counter

@@ -1,4 +1,4 @@
-"""Handing the blocks of a grid to the blocks that loop over them (no pass; grid_stride.py uses it).
+"""Handing the blocks of a grid to the blocks that loop over them (no pass; block_loop.py uses it).
 
 A *virtual* block is one of the launch's blocks, a *launched* block what the hardware started. They
 are as many; but only some launched blocks work, and each of those runs several virtual ones.
