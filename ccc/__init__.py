@@ -18,26 +18,31 @@ from ccc.errors import CccError
 from ccc.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from ccc import counting, emulator, profile
-    from ccc.compiler import Transformed, transform
-    from ccc.nvcc import Compiled, compile  # noqa: A004 - the design's name
-    from ccc.raw import CccWarning, RawKernel, RawModule
+    from ccc import emulator, profile
+    from ccc.compiler.transform import Transformed, transform
+    from ccc.jit.raw import CccWarning, RawKernel, RawModule
+    from ccc.nvcc.run import Compiled, compile  # noqa: A004 - the design's name
+    from ccc.profile import instrument as counting
 
 _HOMES = {
-    "compile": "ccc.nvcc",
-    "Compiled": "ccc.nvcc",
-    "transform": "ccc.compiler",
-    "Transformed": "ccc.compiler",
-    "RawModule": "ccc.raw",
-    "RawKernel": "ccc.raw",
-    "CccWarning": "ccc.raw",
+    "compile": "ccc.nvcc.run",
+    "Compiled": "ccc.nvcc.run",
+    "transform": "ccc.compiler.transform",
+    "Transformed": "ccc.compiler.transform",
+    "RawModule": "ccc.jit.raw",
+    "RawKernel": "ccc.jit.raw",
+    "CccWarning": "ccc.jit.raw",
 }
-_MODULES = ("counting", "emulator", "profile")
+_MODULES = {
+    "counting": "ccc.profile.instrument",
+    "emulator": "ccc.emulator",
+    "profile": "ccc.profile",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return importlib.import_module(f"ccc.{name}")
+        return importlib.import_module(_MODULES[name])
     if name not in _HOMES:
         raise AttributeError(f"module 'ccc' has no attribute {name!r}")
     return getattr(importlib.import_module(_HOMES[name]), name)

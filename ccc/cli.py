@@ -22,7 +22,7 @@ TOOLS = {
 
 def cccc(arguments: Sequence[str] | None = None) -> int:
     """Entry point of ``cccc``: nvcc with one more pass; see ``cccc --ccc-help``."""
-    from ccc import driver  # noqa: PLC0415 - the toolbox does without it
+    from ccc.nvcc import command as driver  # noqa: PLC0415 - the toolbox does without it
 
     given = sys.argv[1:] if arguments is None else arguments
     return _guarded(lambda: driver.main(given), {driver.UsageError: 2})
@@ -46,7 +46,7 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     for name, purpose in TOOLS.items():
         tool = tools.add_parser(name, help=purpose, description=purpose)
         if name in given:  # only the tool that is asked for is loaded
-            module = importlib.import_module(f"ccc.{name}")
+            module = importlib.import_module(f"ccc.tools.{name}")
             module.add_arguments(tool)
             tool.set_defaults(run=module.run)
     return parser

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any, ClassVar, cast
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths import Path
-from ccc.analysis.regions import find_paths
+from ccc.analysis.paths.find import find_paths
+from ccc.analysis.paths.model import Path
 from ccc.ir.markers import WHOLE_KERNEL, Marker
 from ccc.ir.nodes import Function, Variable
 from ccc.ptx.types import DEFAULT_SHARED_BYTES

@@ -23,10 +23,10 @@ from typing import ClassVar
 
 from ccc.analysis.cfg import reachable
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths import Path
+from ccc.analysis.paths.model import Path
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Register
-from ccc.passes.context_stack import words
+from ccc.passes.context_collection.context_stack import words
 from ccc.pipeline import Kernel, Pass
 from ccc.ptx.opcodes import Effect, Unit
 from ccc.ptx.types import BLOCK, GRID

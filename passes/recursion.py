@@ -47,11 +47,11 @@ import copy
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ccc.analysis.annotated_calls import annotated_calls
 from ccc.analysis.callees import callee
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths import Refused
-from ccc.analysis.tail_calls import parameter_slots, tail_calls
+from ccc.analysis.paths.annotated_calls import annotated_calls
+from ccc.analysis.paths.model import Refused
+from ccc.analysis.paths.tail_calls import parameter_slots, tail_calls
 from ccc.ir.edit import Emitter, keep_blocks
 from ccc.ir.inline import Inlined, inline
 from ccc.ir.nodes import Block, Function

@@ -6,7 +6,7 @@ import functools
 
 import pytest
 
-from ccc import gpu
+from ccc.device import gpu
 from ccc.errors import CccError
 
 

@@ -1,7 +1,7 @@
 """The examples of a documentation page: complete kernels, with what becomes of them.
 
 A block ```` ```c++ ```` holds one kernel, with a line ``// run: grid=... block=... args=...`` (see
-:mod:`ccc.equivalence`). Behind each annotation stands what the report says of it:
+:mod:`ccc.harness.equivalence`). Behind each annotation stands what the report says of it:
 
     #pragma ccc if                       // applied
     #pragma ccc switch                   // applied (4 paths, cases)

@@ -1,4 +1,4 @@
-"""A stand-in for CuPy's half of ``ccc.raw``: modules run on the emulator, arrays are NumPy's."""
+"""A stand-in for CuPy's half of ``ccc.jit``: modules run on the emulator, arrays are NumPy's."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from ccc import gpu
+from ccc.device import gpu
 from ccc.emulator import Module
 
 
 class Kernel:
-    """What ``cupy.RawKernel`` is to ``ccc.raw``."""
+    """What ``cupy.RawKernel`` is to ``ccc.jit.raw``."""
 
     num_regs = 32
     attributes: dict[str, int] = {"num_regs": 32}  # noqa: RUF012 - never written
@@ -30,7 +30,7 @@ class Kernel:
 
 
 class RawModule:
-    """What ``cupy.RawModule`` is to ``ccc.raw``; machine code is run as the PTX beside it."""
+    """What ``cupy.RawModule`` is to ``ccc.jit.raw``; machine code is run as the PTX beside it."""
 
     def __init__(self, path: str, cooperative: bool):
         self.path = Path(path)

@@ -26,10 +26,10 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ccc import toolchain
-from ccc.compiler import Transformed, transform
-from ccc.equivalence import Launch
-from ccc.source import mark
+from ccc.compiler.transform import Transformed, transform
+from ccc.frontend.marking import mark
+from ccc.harness.equivalence import Launch
+from ccc.toolkit import find as toolchain
 
 AFTER = "// %%% after %%%\n"
 SAYS = "// %%% says %%%\n"

@@ -23,8 +23,8 @@ from typing import Any
 from goldens import Golden
 
 from ccc.emulator import EmulatorError, Module
-from ccc.emulator.races import Race
-from ccc.equivalence import Launch, difference, run
+from ccc.emulator.run.races import Race
+from ccc.harness.equivalence import Launch, difference, run
 from ccc.ir import edit
 from ccc.ir.nodes import Instruction
 
@@ -48,7 +48,7 @@ def places() -> set[str]:
     """Every place in the passes that emits a meeting: its file and line."""
     return {
         f"{path.name}:{number}"
-        for path in PASSES.glob("*.py")
+        for path in PASSES.rglob("*.py")
         for number, line in enumerate(path.read_text().splitlines(), 1)
         if re.search(r'"(bar|barrier|vote|shfl)\.[\w.]*"', line)
     }

@@ -15,9 +15,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ccc import nvcc, toolchain
-from ccc.measure import Device, Figures, choose_device, measure
-from ccc.sample import Sample
+from ccc.device.choose import Device, choose_device
+from ccc.harness.measure import Figures, measure
+from ccc.harness.sample import Sample
+from ccc.nvcc import run as nvcc
+from ccc.toolkit import find as toolchain
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"
 REPEAT = {"gpu": 7, "emulator": 1}

@@ -10,9 +10,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = (
-    *sorted(ROOT.glob("ccc/analysis/*.py")),
-    *sorted(ROOT.glob("passes/*.py")),
-    *(ROOT / name for name in ("ccc/preparation.py", "ccc/cost.py", "ccc/parse/body.py")),
+    *sorted(ROOT.glob("ccc/analysis/**/*.py")),
+    *sorted(ROOT.glob("passes/**/*.py")),
+    *(
+        ROOT / name
+        for name in ("ccc/compiler/module.py", "ccc/ptx/occupancy.py", "ccc/parse/body.py")
+    ),
 )
 CALLED = {"Refused": 0, "_refuse_all": 1}
 """What is called with a reason, and which argument that is."""

@@ -13,10 +13,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ccc import cli, cost, gpu, nvcc, toolchain
-from ccc.bench import efficiency, measuring, ncu, profiled, session
-from ccc.bench.inputs import Inputs
-from ccc.bench.results import (
+from ccc import cli
+from ccc.device import gpu
+from ccc.device.emulated import EMULATED_ARCH, Emulator
+from ccc.errors import CccError
+from ccc.harness.launch_config import MOST_BLOCKS, OWN, Configuration
+from ccc.harness.sample import Sample
+from ccc.nvcc import run as nvcc
+from ccc.toolkit import find as toolchain
+from ccc.toolkit.ptxas import Resources
+from ccc.tools.bench import efficiency, measuring, ncu, profiled, session
+from ccc.tools.bench.inputs import Inputs
+from ccc.tools.bench.results import (
     BOUND,
     CCC,
     ORIGINAL,
@@ -26,11 +34,7 @@ from ccc.bench.results import (
     Results,
     Treatment,
 )
-from ccc.bench.treatments import Subject
-from ccc.configuration import MOST_BLOCKS, OWN, Configuration
-from ccc.errors import CccError
-from ccc.measure import EMULATED_ARCH, Emulator
-from ccc.sample import Sample
+from ccc.tools.bench.treatments import Subject
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"
 
@@ -233,8 +237,8 @@ class GpuModule:
 
         return launch
 
-    def resources(self, _: str) -> cost.Resources:
-        return cost.Resources(registers=32, shared=64, stack=0)
+    def resources(self, _: str) -> Resources:
+        return Resources(registers=32, shared=64, stack=0)
 
     def resident_blocks(self, _name: str, block: int, _shared: int) -> int:
         return 1024 // block
@@ -341,7 +345,7 @@ def test_what_ncu_prints() -> None:
 def test_what_ncu_is_told() -> None:
     command = ncu.command("ncu", [task()], Path("jobs"), Path("counts"))
     assert r"regex:^(odd|x\.y)$" in command
-    assert command[-3:] == ["ccc.bench.profiled", "jobs", "counts"]
+    assert command[-3:] == ["ccc.tools.bench.profiled", "jobs", "counts"]
     assert [task(launches=n).every for n in (1, 40, 41, 400)] == [1, 1, 2, 10]
 
 

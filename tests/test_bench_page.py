@@ -11,11 +11,11 @@ from types import MappingProxyType
 import pytest
 
 from ccc import cli
-from ccc.bench import page, plots, sensitivity, session
-from ccc.bench.inputs import Inputs
-from ccc.bench.results import BOUND, CCC, ORIGINAL, Entry, Kernel, Results, Run, Treatment
-from ccc.configuration import OWN
-from ccc.sample import Sample
+from ccc.harness.launch_config import OWN
+from ccc.harness.sample import Sample
+from ccc.tools.bench import page, plots, sensitivity, session
+from ccc.tools.bench.inputs import Inputs
+from ccc.tools.bench.results import BOUND, CCC, ORIGINAL, Entry, Kernel, Results, Run, Treatment
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"
 

@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from ccc import cli, driver, nvcc, toolchain
+from ccc import cli
 from ccc.errors import CccError
-from ccc.shim import Settings
+from ccc.nvcc import command as driver
+from ccc.nvcc import run as nvcc
+from ccc.options import Settings
+from ccc.toolkit import find as toolchain
 from ccc.version import VERSION
 
 KERNEL = """\
@@ -149,7 +152,7 @@ def test_failures_end_in_one_message(
 
 def test_a_reader_that_goes_away() -> None:
     code = (
-        "import sys\nfrom ccc import cli, driver\n"
+        "import sys\nfrom ccc import cli\nfrom ccc.nvcc import command as driver\n"
         "driver.usage = lambda: 'x' * 10**6\nsys.exit(cli.cccc(['--ccc-help']))"
     )
     command = f'{sys.executable} -c "$CODE" | head -c 1; exit ${{PIPESTATUS[0]}}'
@@ -291,7 +294,7 @@ def test_a_wrong_annotation_is_told_once(project: Project) -> None:
 
 
 def test_marked_ptx(project: Project) -> None:
-    from ccc.source import mark
+    from ccc.frontend.marking import mark
 
     marked = mark(project.read("k.cu"), "k.cu").text
     project.write("m.cu", marked)

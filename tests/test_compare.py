@@ -20,9 +20,15 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 from rich.console import Console
 
-from ccc import cli, compare, cost, emulator, measure, outputs, png
+from ccc import cli, emulator
+from ccc.device.emulated import EMULATED_BLOCKS, EmulatedModule
 from ccc.errors import CccError
-from ccc.sample import Sample
+from ccc.harness import check as outputs
+from ccc.harness import measure
+from ccc.harness.sample import Sample
+from ccc.ptx.occupancy import Occupancy
+from ccc.toolkit.ptxas import Resources
+from ccc.tools import compare, png
 
 BFS = Path(__file__).resolve().parent.parent / "samples" / "bfs"
 
@@ -102,8 +108,8 @@ class FakeModule:
 
         return launch
 
-    def resources(self, _: str) -> cost.Resources:
-        return cost.Resources(registers=32, shared=16, stack=0)
+    def resources(self, _: str) -> Resources:
+        return Resources(registers=32, shared=16, stack=0)
 
     def resident_blocks(self, *_: Any) -> int:
         return 2
@@ -111,8 +117,8 @@ class FakeModule:
 
 def test_the_emulator_tells_unknown_kernels_when_asked_for_their_blocks() -> None:
     module = emulator.Module(".version 8.0\n.target sm_80\n.address_size 64\n.entry k() { ret; }\n")
-    emulated = measure.EmulatedModule(module, {}, "lockstep")
-    assert emulated.resident_blocks("k", 128) == measure.EMULATED_BLOCKS
+    emulated = EmulatedModule(module, {}, "lockstep")
+    assert emulated.resident_blocks("k", 128) == EMULATED_BLOCKS
     with pytest.raises(CccError, match="there is no kernel z"):
         emulated.resident_blocks("z", 128)
 
@@ -206,8 +212,8 @@ def test_stacks_for_larger_blocks_than_ran(shared: int, limit: str, said: bool) 
             1,
             32,
             16 + stack,
-            cost.Resources(20, 16 + stack, 0),
-            cost.Occupancy(4, 4, 0.1, limit),
+            Resources(20, 16 + stack, 0),
+            Occupancy(4, 4, 0.1, limit),
             counters=dict.fromkeys(measure.COUNTERS, 1.0),
         )
         for version, stack in (("original", 0), ("ccc", shared))

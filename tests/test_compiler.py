@@ -10,7 +10,7 @@ from goldens import Golden
 import ccc
 from ccc.analysis import facts
 from ccc.analysis.divergence import Divergence
-from ccc.compiler import transform
+from ccc.compiler.transform import transform
 from ccc.errors import CccError
 
 HERE = Path(__file__).parent

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ccc import cost, gpu
+from ccc.device import gpu
 from ccc.errors import CccError
+from ccc.ptx import occupancy as cost
+from ccc.toolkit import ptxas
 
 PTXAS = shutil.which("ptxas")
 needs_ptxas = pytest.mark.skipif(PTXAS is None, reason="ptxas is not installed")
@@ -78,16 +80,16 @@ ptxas info    : Function properties for _Z1fPii
 
 
 def test_reading_what_ptxas_prints() -> None:
-    assert cost.read_resources(MESSAGES) == {
-        "b": cost.Resources(32, 0, 2064, 3532, 4844),
-        "_Z1aIdEvPT_i": cost.Resources(30, 4096, 16, 0, 0),
+    assert ptxas.read_resources(MESSAGES) == {
+        "b": ptxas.Resources(32, 0, 2064, 3532, 4844),
+        "_Z1aIdEvPT_i": ptxas.Resources(30, 4096, 16, 0, 0),
     }
-    assert cost.read_resources("ptxas info    : 0 bytes gmem\n") == {}
+    assert ptxas.read_resources("ptxas info    : 0 bytes gmem\n") == {}
 
 
 @needs_ptxas
 def test_asking_ptxas() -> None:
-    assembled = cost.assemble(gpu.HOLD, "sm_90")
+    assembled = ptxas.assemble(gpu.HOLD, "sm_90")
     assert assembled.cubin.startswith(b"\x7fELF")
     assert set(assembled.resources) == {"hold"}
     assert assembled.resources["hold"].registers > 0
@@ -96,12 +98,12 @@ def test_asking_ptxas() -> None:
 @needs_ptxas
 def test_ptxas_refuses() -> None:
     with pytest.raises(CccError, match="Not a name of any known instruction") as caught:
-        cost.resources(gpu.HOLD.replace("ret;", "rett;"), "sm_90")
+        ptxas.resources(gpu.HOLD.replace("ret;", "rett;"), "sm_90")
     assert "    rett;" in str(caught.value)
     with pytest.raises(CccError, match="not defined for option 'gpu-name'"):
-        cost.resources(gpu.HOLD, "sm_1")
+        ptxas.resources(gpu.HOLD, "sm_1")
 
 
 def test_no_ptxas() -> None:
     with pytest.raises(CccError, match="cannot run ptxas"):
-        cost.resources(gpu.HOLD, "sm_90", "/there/is/no/ptxas")
+        ptxas.resources(gpu.HOLD, "sm_90", "/there/is/no/ptxas")

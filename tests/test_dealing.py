@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ccc.dealing import Dealt, deal
-from ccc.graphs import Graph, from_edges, rmat
+from ccc.harness.inputs.graphs import Graph, from_edges, rmat
+from ccc.harness.inputs.uniform_graph import Dealt, deal
 from ccc.ptx.types import WARP_SIZE
 
 SOURCE = 5

@@ -17,9 +17,9 @@ from ccc.ir.edit import (
 )
 from ccc.ir.nodes import Function, Guard, Instruction
 from ccc.ir.operands import Register, Special
+from ccc.ir.printer import print_function
 from ccc.ir.verify import verify
 from ccc.parse import parse_function, parse_module
-from ccc.printer import print_function
 
 TEXT = """.version 8.0
 .entry k()

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ccc.emulator import Counters, EmulatorError, Module
-from ccc.emulator import atomics as atomics_of_emulator
+from ccc.emulator.memory import atomics as atomics_of_emulator
 
 COPY = "add.u64 %x1, %p0, %x0; add.u64 %x2, %p1, %x0; "
 

@@ -16,22 +16,23 @@ from typing import Any
 
 import pytest
 
-from ccc import fuzz, toolchain
 from ccc.cli import main
-from ccc.compiler import Transformed, transform
+from ccc.compiler.transform import Transformed, transform
 from ccc.emulator import Module
-from ccc.equivalence import Launch
 from ccc.errors import CccError
-from ccc.fuzz import BATCH, batches, build, device, worker
-from ccc.fuzz.build import Built, Failure
-from ccc.fuzz.comparison import Comparison, Verdict, check
-from ccc.fuzz.coverage import FEATURES, Coverage, levels
-from ccc.fuzz.expressions import Form, Scope, expression
-from ccc.fuzz.generate import kernel
-from ccc.fuzz.mutation import mutated
-from ccc.fuzz.shrinking import bodies, expressions, launches, shrink
-from ccc.fuzz.tastes import NOT_YET, THINGS
-from ccc.fuzz.tree import Kernel, case, closed, source
+from ccc.harness.equivalence import Launch
+from ccc.toolkit import find as toolchain
+from ccc.tools import fuzz
+from ccc.tools.fuzz import BATCH, batches, build, device, worker
+from ccc.tools.fuzz.build import Built, Failure
+from ccc.tools.fuzz.comparison import Comparison, Verdict, check
+from ccc.tools.fuzz.coverage import FEATURES, Coverage, levels
+from ccc.tools.fuzz.expressions import Form, Scope, expression
+from ccc.tools.fuzz.generate import kernel
+from ccc.tools.fuzz.mutation import mutated
+from ccc.tools.fuzz.shrinking import bodies, expressions, launches, shrink
+from ccc.tools.fuzz.tastes import NOT_YET, THINGS
+from ccc.tools.fuzz.tree import Kernel, case, closed, source
 
 PINNED = "7c1f103bdaf1e1d8"
 """Of the first kernels of seed 0, whatever the version of Python. Changes with the generator."""

@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 from goldens import Golden
 
-from ccc import gpu, toolchain
 from ccc.analysis.dominators import is_reducible
 from ccc.analysis.facts import Facts
+from ccc.device import gpu
 from ccc.emulator import Module, Race
-from ccc.emulator.races import new_races
-from ccc.equivalence import Launch, difference, run
+from ccc.emulator.run.races import new_races
 from ccc.errors import CccError
+from ccc.harness.equivalence import Launch, difference, run
 from ccc.parse import parse_function, parse_module
+from ccc.toolkit import find as toolchain
 
 HERE = Path(__file__).parent
 COLLECTED = sorted((HERE / "golden").glob("*/*.ptx"))

@@ -1,4 +1,4 @@
-"""``ccc.gpu`` on a device where there is one, and its messages where there is none."""
+"""``ccc.device.gpu`` on a device where there is one, and its messages where there is none."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ccc import gpu
+from ccc.device import gpu
 from ccc.errors import CccError
 
 SCALE = """

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ccc.errors import CccError
-from ccc.graphs import Graph, from_edges, read_graph, rmat, uniform
+from ccc.harness.inputs.graphs import Graph, from_edges, read_graph, rmat, uniform
 
 HEADER = b"%%MatrixMarket matrix coordinate pattern general\n"
 
@@ -182,7 +182,7 @@ def test_rmat_has_the_shape_that_was_asked_for() -> None:
 
 
 def test_quadrants_have_their_probabilities() -> None:
-    from ccc.graphs import _quadrants
+    from ccc.harness.inputs.graphs import _quadrants
 
     source, target = _quadrants(np.random.default_rng(0), 100_000, 1, (0.45, 0.7, 0.85))
     share = np.bincount(2 * source + target, minlength=4) / 100_000

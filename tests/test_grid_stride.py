@@ -9,17 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ccc import cost, nvcc, toolchain
-from ccc.compiler import transform
+from ccc.compiler.transform import transform
 from ccc.emulator import Module
 from ccc.errors import CccError, Span
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Block
 from ccc.ir.operands import Address, Register
+from ccc.ir.printer import print_function
+from ccc.nvcc import run as nvcc
 from ccc.parse import parse_function, parse_module
-from ccc.passes.task_counter import LINE_BYTES, PLACES
-from ccc.passes.virtual_grid import Room, resident
-from ccc.printer import print_function
+from ccc.passes.grid_stride.task_counter import LINE_BYTES, PLACES
+from ccc.passes.grid_stride.virtual_grid import Room, resident
+from ccc.ptx import occupancy as cost
+from ccc.toolkit import find as toolchain
 
 HEADER = ".version 8.0\n.target sm_90\n.address_size 64\n"
 MARKER = "// ccc.grid_stride 1 k.cu:3:1 schedule="

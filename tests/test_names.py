@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from ccc import profile
-from ccc.compiler import transform
-from ccc.counting import count
+from ccc.compiler.transform import transform
 from ccc.emulator import Module
 from ccc.errors import CccError
 from ccc.ir.names import Names
+from ccc.profile.instrument import count
 
 KERNEL = """.version 8.0
 .target sm_80

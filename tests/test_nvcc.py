@@ -11,9 +11,13 @@ from typing import Any
 
 import pytest
 
-from ccc import compiler, nvcc, shim, toolchain
+from ccc.compiler import transform as compiler
 from ccc.errors import CccError, Span, render
 from ccc.ir.markers import parse_marker
+from ccc.nvcc import cicc as shim
+from ccc.nvcc import run as nvcc
+from ccc.toolkit import find as toolchain
+from ccc.toolkit.hook import hook
 
 PROFILE = """
 TOP              = $(_HERE_)/..
@@ -98,7 +102,7 @@ def test_what_was_asked_for_must_work(fake: Path, monkeypatch: pytest.MonkeyPatc
 def test_the_hook(fake: Path) -> None:
     toolkit = toolchain.find(str(fake / "nvcc"))
     with ThreadPoolExecutor() as pool:
-        (hooked,) = set(pool.map(lambda _: toolchain.hook(toolkit), range(8)))
+        (hooked,) = set(pool.map(lambda _: hook(toolkit), range(8)))
     home = hooked.parent.parent
     assert hooked.resolve() == fake / "nvcc"
     assert [path.name for path in home.parent.iterdir()] == [home.name]
@@ -108,13 +112,13 @@ def test_the_hook(fake: Path) -> None:
     assert f'"-L{fake.parent / "lib"}"' in profile  # the wheels have no lib64
     assert os.access(home / "shims" / "cicc", os.X_OK)
     (fake.parent / "lib64").mkdir()
-    assert toolchain.hook(toolkit) != hooked
+    assert hook(toolkit) != hooked
 
 
 def test_a_cache_that_cannot_be_written(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CCC_CACHE_DIR", "/dev/null/cache")
     with pytest.raises(CccError, match="CCC_CACHE_DIR"):
-        toolchain.hook(toolchain.find(str(fake / "nvcc")))
+        hook(toolchain.find(str(fake / "nvcc")))
 
 
 # The shims, with a cicc that copies its input and a pass that follows what the test says.

@@ -11,7 +11,7 @@ from emulating import evaluate, signed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ccc.emulator.semantics import ELSEWHERE, NOT_EMULATED, NOTHING, SEMANTICS
+from ccc.emulator.semantics.table import ELSEWHERE, NOT_EMULATED, NOTHING, SEMANTICS
 from ccc.ptx.opcodes import OPCODES
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from ccc import png
 from ccc.errors import CccError
+from ccc.tools import png
 
 
 def chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:

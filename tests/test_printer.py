@@ -9,12 +9,12 @@ import pytest
 from emulating import needs_nvcc
 from goldens import Golden
 
-from ccc import toolchain
 from ccc.errors import CccError
+from ccc.frontend.marking import mark
+from ccc.ir.printer import print_function, replace
 from ccc.ir.verify import verify
 from ccc.parse import parse_function, parse_module
-from ccc.printer import print_function, replace
-from ccc.source import mark
+from ccc.toolkit import find as toolchain
 
 HERE = Path(__file__).parent
 KERNELS = HERE / "parsing" / "kernels.cu"

@@ -11,13 +11,13 @@ from goldens import Golden
 
 from ccc import cli, emulator, profile
 from ccc.analysis.facts import Facts
-from ccc.compiler import transform
-from ccc.counting import count as count_all
-from ccc.counting import counts
-from ccc.emulator.counters import Counters
-from ccc.equivalence import Launch
+from ccc.compiler.transform import transform
+from ccc.emulator.run.counters import Counters
 from ccc.errors import CccError
+from ccc.harness.equivalence import Launch
 from ccc.parse import parse_function, parse_module
+from ccc.profile.instrument import count as count_all
+from ccc.profile.instrument import counts
 
 HERE = Path(__file__).parent
 GOLDEN = HERE / "golden" / "context-collection"

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from ccc import profile, toolchain
+from ccc import profile
 from ccc.errors import CccError
+from ccc.toolkit import find as toolchain
 
 HERE = Path(__file__).parent
 

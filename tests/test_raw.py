@@ -21,11 +21,12 @@ import pytest
 from emulating import needs_nvcc
 
 import ccc
-from ccc import driver, gpu
-from ccc import raw as raw_module
-from ccc.build import Built
-from ccc.raw import CccWarning, RawKernel, RawModule
-from ccc.request import Request
+from ccc.device import gpu
+from ccc.jit import raw as raw_module
+from ccc.jit.build import Built
+from ccc.jit.job import Request
+from ccc.jit.raw import CccWarning, RawKernel, RawModule
+from ccc.nvcc import command as driver
 
 SOURCE = """\
 extern "C" {

@@ -13,14 +13,15 @@ import numpy as np
 import pytest
 from emulating import needs_nvcc
 
-from ccc import build as building
-from ccc import cache, nvcc
-from ccc.build import Built, build
+from ccc import files as cache
 from ccc.emulator import Module
 from ccc.errors import CccError
-from ccc.headers import definitions, folders, reachable
-from ccc.request import Request
-from ccc.shim import Settings
+from ccc.frontend.headers import definitions, folders, reachable
+from ccc.jit import build as building
+from ccc.jit.build import Built, build
+from ccc.jit.job import Request
+from ccc.nvcc import run as nvcc
+from ccc.options import Settings
 
 SOURCE = """\
 namespace ns { __device__ int table[4]; }
@@ -242,8 +243,8 @@ def test_a_damaged_entry_is_made_again(suffix: str) -> None:
 
 TWICE = """
 import sys
-from ccc.build import build
-from ccc.request import Request
+from ccc.jit.build import build
+from ccc.jit.job import Request
 print(build(Request(sys.argv[1], "nvcc", "90")).image.read_bytes()[:4])
 """
 

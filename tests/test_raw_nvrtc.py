@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 from emulating import needs_nvcc
 
-from ccc import gpu, nvrtc
-from ccc.build import build
+from ccc.device import gpu
 from ccc.emulator import Module
 from ccc.errors import CccError
-from ccc.request import Request
-from ccc.shim import Settings
-from ccc.source import SourceError, mark
+from ccc.frontend.marking import SourceError, mark
+from ccc.jit import nvrtc
+from ccc.jit.build import build
+from ccc.jit.job import Request
+from ccc.options import Settings
 
 
 def kernel(body: str, before: str = "") -> str:

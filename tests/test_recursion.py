@@ -8,14 +8,14 @@ import pytest
 from emulating import needs_nvcc
 from goldens import Golden
 
-from ccc import driver
 from ccc.analysis.callees import Callees
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths import Refused
-from ccc.analysis.tail_calls import tail_calls
-from ccc.compiler import transform
+from ccc.analysis.paths.model import Refused
+from ccc.analysis.paths.tail_calls import tail_calls
+from ccc.compiler.transform import transform
 from ccc.emulator import Module
-from ccc.equivalence import Launch, difference, run
+from ccc.harness.equivalence import Launch, difference, run
+from ccc.nvcc import command as driver
 from ccc.parse import parse_function, parse_module
 
 HERE = Path(__file__).parent

@@ -11,10 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ccc import cli, measure, nvcc, png, toolchain
+from ccc import cli
+from ccc.device.choose import Device
+from ccc.device.emulated import EMULATED_ARCH, Emulator
 from ccc.errors import CccError
-from ccc.outputs import differences
-from ccc.sample import Sample
+from ccc.harness import measure
+from ccc.harness.check import differences
+from ccc.harness.sample import Sample
+from ccc.nvcc import run as nvcc
+from ccc.toolkit import find as toolchain
+from ccc.tools import png
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"
 
@@ -47,7 +53,7 @@ def need_nvcc() -> None:
 def compiled(name: str) -> nvcc.Compiled:
     """The kernels of a sample, compiled once for all tests."""
     need_nvcc()
-    return nvcc.compile(SAMPLES / name / "kernel.cu", arch=measure.EMULATED_ARCH)
+    return nvcc.compile(SAMPLES / name / "kernel.cu", arch=EMULATED_ARCH)
 
 
 @functools.cache
@@ -70,8 +76,8 @@ class TwoBlocks(measure.Recorder):
         return 2
 
 
-def emulator(schedule: str | int) -> measure.Device:
-    return measure.Emulator(measure.EMULATED_ARCH, schedule, toolchain.find().bin / "ptxas")
+def emulator(schedule: str | int) -> Device:
+    return Emulator(EMULATED_ARCH, schedule, toolchain.find().bin / "ptxas")
 
 
 def test_none_is_forgotten() -> None:
@@ -123,7 +129,7 @@ def test_rivals_are_right(name: str, label: str) -> None:
     need_nvcc()
     sample, device = Sample(SAMPLES / name), emulator("lockstep")
     rival = sample.rivals[label]
-    module = device.load(nvcc.plain(rival.source, measure.EMULATED_ARCH, rival.options))
+    module = device.load(nvcc.plain(rival.source, EMULATED_ARCH, rival.options))
     inputs = sample.inputs(TINY[name], 3)
     counts = "task_counter.cuh" in rival.source.read_text()
     for _ in range(1 + counts):  # the second time, a counter that was not set back would show
@@ -150,7 +156,7 @@ def test_bounds_are_as_much_work_without_divergence(name: str) -> None:
     ]
     counted = []
     for source, options, given in versions:
-        module = TwoBlocks(device.load(nvcc.plain(source, measure.EMULATED_ARCH, options)))
+        module = TwoBlocks(device.load(nvcc.plain(source, EMULATED_ARCH, options)))
         outputs = device.get(sample.run(module, device.put(given)))
         assert sample.check(given, outputs) is None
         name, *_ = outputs

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from ccc import cli, toolchain
-from ccc.compiler import transform
+from ccc import cli
+from ccc.compiler.transform import transform
 from ccc.errors import CccError
+from ccc.toolkit import find as toolchain
 
 LIMIT = 48 * 1024
 STACK = 4 * 32 * 2

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from ccc.compiler import transform
+from ccc.compiler.transform import transform
 from ccc.emulator import EmulatorError, Module
 from ccc.ptx.types import TYPES
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ccc.errors import Span
+from ccc.frontend.marking import Marked, SourceError, mark, strip
 from ccc.ir.markers import Marker, parse_marker
-from ccc.source import Marked, SourceError, mark, strip
 
 
 def loop(body: str) -> str:
@@ -390,7 +390,7 @@ def test_leaving_annotations_out() -> None:
 
 def test_text_without_annotations_costs_nothing() -> None:
     code = (
-        "import sys; from ccc.source import mark; text = 'int ccc; // #pragma ccc\\n'\n"
+        "import sys; from ccc.frontend.marking import mark; text = 'int ccc; // #pragma ccc\\n'\n"
         "assert mark(text, 'k.cu').text is text\n"
         "assert not {'lark', 'pycparser', 'tree_sitter'} & set(sys.modules)"
     )

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ccc.dealing import deal
 from ccc.errors import CccError
-from ccc.graphs import Graph, read_graph, rmat
+from ccc.harness.inputs.graphs import Graph, read_graph, rmat
+from ccc.harness.inputs.uniform_graph import deal
 
 SIZES = {"gpu": 20, "paper": 22, "emulator": 16}
 BLOCK = 256
@@ -37,7 +37,7 @@ def inputs(size: int, seed: int, graph: str | Path | None = None) -> dict[str, A
     Args:
         size: log2 of the number of vertices of the R-MAT graph that is made without ``graph``.
         seed: what that graph is drawn from.
-        graph: a file that ``ccc.graphs.read_graph`` reads, taken instead.
+        graph: a file that ``ccc.harness.inputs.graphs.read_graph`` reads, taken instead.
 
     Returns:
         ``indptr`` (vertices + 1,), ``indices`` (edges,), ``levels`` (vertices,): 0 at the source,

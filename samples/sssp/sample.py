@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ccc.dealing import deal
 from ccc.errors import CccError
-from ccc.graphs import Graph, read_graph, rmat
+from ccc.harness.inputs.graphs import Graph, read_graph, rmat
+from ccc.harness.inputs.uniform_graph import deal
 
 SIZES = {"gpu": 20, "paper": 22, "emulator": 13}
 BLOCK = 256
@@ -45,7 +45,7 @@ def inputs(size: int, seed: int, graph: str | Path | None = None) -> dict[str, A
     Args:
         size: log2 of the number of vertices of the R-MAT graph that is made without ``graph``.
         seed: what that graph and the weights are drawn from.
-        graph: a file that ``ccc.graphs.read_graph`` reads, taken instead.
+        graph: a file that ``ccc.harness.inputs.graphs.read_graph`` reads, taken instead.
 
     Returns:
         ``indptr`` (vertices + 1,), ``indices`` and ``weights`` (edges,), ``costs`` (vertices,): 0

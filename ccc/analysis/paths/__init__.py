@@ -1,0 +1,1 @@
+"""Paths: found at their markers, checked, and what each takes along."""

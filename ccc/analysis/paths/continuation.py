@@ -1,0 +1,223 @@
+"""What a task takes along, and what its owner keeps doing.
+
+The *context* is what describes a task to another lane. Where the rest of the iteration needs what
+the path makes, that rest is the task's *continuation*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ccc.analysis.callees import callee
+from ccc.analysis.facts import Facts
+from ccc.analysis.liveness import reads_and_writes
+from ccc.analysis.memory import conflict
+from ccc.analysis.paths.fetches import find_fetches, has_side_effect
+from ccc.analysis.paths.model import Path, Refused, at, instructions_of
+from ccc.analysis.paths.own_memory import flows_out
+from ccc.analysis.paths.reductions import declared_operations, place_at, touched
+from ccc.analysis.slicing import Region, slice_region
+from ccc.ir.nodes import Instruction
+from ccc.ir.operands import CARRY, Register, Special
+from ccc.ptx.opcodes import Effect
+from ccc.ptx.types import LANE
+
+CHEAP_SLICE = 8
+"""Most instructions of a path that its owner may run again for the sake of its next iteration."""
+
+
+def choose_continuation(path: Path, inner: frozenset[str], facts: Facts) -> None:
+    """Decide whether the rest of the iteration must run with the task.
+
+    Args:
+        path: the path, of which so much is known.
+        inner: the blocks of paths that lie in others. The task keeps what they need, even where it
+            has no effect, since their contexts are found without asking what has.
+        facts: the function's analyses.
+
+    Raises:
+        Refused: it must, and cannot.
+    """
+    assert path.loop is not None
+    webs = frozenset[Register]().union(*(a.registers for a in path.loop.accumulators))
+    defined = {r for i in instructions_of(path.blocks, facts) for r in i.defined()} - webs
+    live = defined & facts.liveness.live_in(path.join) if path.join else defined
+    fetches = find_fetches(path, facts, webs)
+    rest = [i for i in instructions_of(path.rest, facts) if i not in fetches]
+    clash = conflict(instructions_of(path.blocks, facts), rest)
+    passed_on = flows_out(path, facts) & facts.local.reads(path.rest)
+    path.continuation = bool(live) or clash or path.join is None or bool(passed_on)
+    path.accumulators = touched(path.loop.accumulators, path.region, facts)
+    _check_places(path, facts)
+    if not path.continuation:
+        return
+    _check_rest(path, facts)
+    region = Region(path.region, facts.graph)
+    reaching = facts.reaching_within(path.region)
+    mine = frozenset[Register]().union(*(a.registers for a in path.accumulators))
+    path.task = slice_region(
+        region, facts.blocks, reaching,
+        [
+            *(
+                i
+                for i in instructions_of(path.region, facts)
+                if has_side_effect(i) and i not in fetches
+            ),
+            *instructions_of(path.region & inner, facts),
+        ],
+        lambda sink: facts.liveness.live_in(sink) & mine, decide_sinks=_places_differ(path, facts),
+    )  # fmt: skip
+    if path.gives_away:  # else the lane is through when it has given the task away
+        path.owner = slice_region(
+            region, facts.blocks, reaching, [],
+            lambda sink: facts.liveness.live_in(sink) - webs, decide_sinks=True,
+        )  # fmt: skip
+        _check_owner(path, facts, fetches - path.task.instructions)
+    if not path.accumulators and not any(has_side_effect(i) for i in path.task.instructions):
+        hint = f"; {_reduction_hint(path)}" if declared_operations(path.loop.marker) else ""
+        raise Refused(
+            f"its lane computes all of it for the next iteration, so that nothing is left{hint}"
+        )
+
+
+def _check_rest(path: Path, facts: Facts) -> None:
+    """The rest of the iteration must be able to run with the path."""
+    if path.repeats and any(loop.blocks <= path.rest for loop in facts.loops):
+        raise Refused(
+            "what follows the loop in the iteration would have to run with its tasks, a few lanes "
+            "at a time, and holds a loop itself"
+        )
+    knowing = (i for i in instructions_of(path.rest, facts) if facts.callees.knows_its_lane(i))
+    if (call := next(knowing, None)) is not None:
+        raise Refused(
+            "the rest of the iteration would have to run with the path, but calls "
+            f"{callee(call)}, which reads a register such as %tid.x; declare it __forceinline__"
+        )
+
+
+def _check_places(path: Path, facts: Facts) -> None:
+    """An accumulator must be in one place wherever a task begins or ends."""
+    sinks = {s for label in path.region for s in facts.graph.successors(label)} - path.region
+    for accumulator in path.accumulators:
+        before = place_at(accumulator, path.entry, facts)
+        behind = [place_at(accumulator, label, facts) for label in sorted(sinks)]
+        if before is None and any(behind):
+            raise Refused(
+                "an accumulator of a reduction is set in the path whatever it was before; combine "
+                "it with what it was"
+            )
+
+
+def _places_differ(path: Path, facts: Facts) -> bool:
+    """Whether it matters to a task's accumulators which way the iteration would have ended."""
+    sinks = Region(path.region, facts.graph).sinks
+    return len({tuple(place_at(a, s, facts) for a in path.accumulators) for s in sinks}) > 1
+
+
+def _check_owner(path: Path, facts: Facts, fetches: Collection[Instruction]) -> None:
+    """The lane that gives a task away must get its next iteration's values by itself, cheaply."""
+    assert path.owner is not None
+    needed = path.owner.instructions
+    times = (i for i in instructions_of(path.region, facts) if i in needed and i.reads_time)
+    if (culprit := next(times, None)) is not None:
+        raise Refused(
+            "the next iteration, or the code after the loop, needs a clock or counter that is read "
+            f"in the path or after it{at(culprit)}; read it before the path"
+        )
+    in_path = [i for i in instructions_of(path.blocks, facts) if i in needed]
+    culprit = next((i for i in in_path if _does_more(i, facts) or i.is_terminator), None)
+    if culprit is None and len(in_path) > CHEAP_SLICE:
+        culprit = in_path[0]
+    if culprit is not None:
+        raise Refused(
+            "the next iteration, or the code after the loop, needs a value that the path computes"
+            f"{at(culprit)}; {_reduction_hint(path)}"
+        )
+    in_rest = [i for i in instructions_of(path.rest, facts) if i in needed]
+    culprit = next((i for i in in_rest if i not in fetches and _does_more(i, facts)), None)
+    if culprit is not None and culprit.name == "atom":
+        raise Refused(
+            "the next iteration needs what an atomic operation after the path gives, and the order "
+            f"of the two may matter{at(culprit)}; if it counts iterations, leave that counter to "
+            "it, and what it gives to the next iteration"
+        )
+    if culprit is not None:
+        raise Refused(
+            "the next iteration needs a value that is read after the path and may depend on what "
+            f"the path writes{at(culprit)}"
+        )
+
+
+def _reduction_hint(path: Path) -> str:
+    assert path.loop is not None
+    if declared_operations(path.loop.marker):
+        return "the variable of a reduction may only be updated in the loop, by that operation"
+    return "if the loop only adds it up, say so on the loop: reduction(+: variable)"
+
+
+def _does_more(instruction: Instruction, facts: Facts) -> bool:
+    """Whether it does more than compute from registers, so that it cannot be run twice.
+
+    A parameter of the kernel may be read again; what a call left behind is a part of that call.
+    """
+    blocked = Effect.READ | Effect.WRITE | Effect.CALL | Effect.OPAQUE | Effect.FENCE
+    parameters = {parameter.name for parameter in facts.function.parameters}
+    of_a_call = instruction.space == "param" and any(
+        symbol.name not in parameters for symbol in instruction.symbols()
+    )
+    return bool(instruction.effects & blocked) or of_a_call
+
+
+def find_context(path: Path, facts: Facts) -> None:
+    """The registers and special registers that describe the task to another lane.
+
+    Raises:
+        Refused: something cannot be saved.
+    """
+    assert path.loop is not None
+    loop = path.loop.loop
+    needed = path.task.instructions if path.task else None
+    body = [i for i in instructions_of(path.region, facts) if needed is None or i in needed]
+    divergent = facts.divergence.divergent_at(path.entry)
+    path.live = facts.liveness.live_in(path.entry)
+    context = []
+    updated = frozenset[Register]().union(*(a.registers for a in path.accumulators))
+    for register in sorted(_exposed(path, facts, set(body)), key=lambda r: _natural(r.name)):
+        definitions = facts.reaching.at_top(path.entry, register)
+        if register in updated and not path.repeats:
+            continue  # a task begins with the operation's neutral element
+        varies = any(definition.label in loop.blocks for definition in definitions)
+        if varies or register in divergent:
+            if register == CARRY:
+                raise Refused("the path reads a carry flag that was set before it")
+            context.append(register)
+    path.context = tuple(context)
+    # What time it is, and where the warp is at that time, a task asks when it runs.
+    found = {s for i in body for s in i.specials() if s.register.varies == LANE}
+    if path.accumulators:  # the owner's
+        found.add(Special("%laneid"))
+    path.specials = tuple(sorted(found, key=lambda special: special.name))
+
+
+def _exposed(path: Path, facts: Facts, body: set[Instruction]) -> set[Register]:
+    """The registers that the task may read before it writes them: liveness in its region alone."""
+    effects = {
+        label: reads_and_writes(i for i in facts.blocks[label].instructions if i in body)
+        for label in path.region
+    }
+    live = {label: reads for label, (reads, _) in effects.items()}
+    pending = list(path.region)
+    while pending:
+        label = pending.pop()
+        for before in facts.graph.predecessors(label):
+            if before in path.region:
+                more = live[label] - effects[before][1] - live[before]
+                if more:
+                    live[before] |= more
+                    pending.append(before)
+    return live[path.entry]
+
+
+def _natural(name: str) -> tuple[str, int]:
+    prefix = name.rstrip("0123456789")
+    return prefix, int(name[len(prefix) :] or 0)

@@ -1,0 +1,213 @@
+"""Whether the rules allow a loop and a path to be collected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ccc.analysis.callees import callee
+from ccc.analysis.cfg import EXIT, reachable
+from ccc.analysis.convergence import gathering_points
+from ccc.analysis.divergence import meets_all_lanes
+from ccc.analysis.dominators import Loop
+from ccc.analysis.facts import Facts
+from ccc.analysis.memory import conflict
+from ccc.analysis.paths.invariant_stores import SamePlaces
+from ccc.analysis.paths.model import AnnotatedLoop, Path, Refused, at, instructions_of
+from ccc.analysis.paths.reductions import place_at
+from ccc.analysis.spinning import roots
+from ccc.ir.nodes import Instruction
+from ccc.ptx.opcodes import Effect
+
+
+def check_loop(annotated: AnnotatedLoop, facts: Facts) -> None:
+    """What must hold for the loop, whatever its paths; found once for all of them.
+
+    Raises:
+        Refused: with the reason.
+    """
+    if annotated.gathering is None and annotated.reason is None:
+        try:
+            meetings = _meetings(annotated.loop, facts)
+            for instruction in instructions_of(annotated.loop.blocks, facts):
+                if instruction not in meetings:
+                    _check_collective(instruction, annotated, facts)
+            exits = annotated.loop.exits(facts.graph)
+            if not exits:
+                raise Refused("the annotated loop never ends")
+            if any(target == EXIT for _, target in exits):
+                raise Refused("the annotated loop ends the thread, by a guarded exit or return")
+            for accumulator in annotated.accumulators:
+                for _, target in exits:
+                    place_at(accumulator, target, facts)
+            outcome = gathering_points(facts, annotated.loop)
+            if isinstance(outcome, str):
+                raise Refused(outcome)
+            annotated.gathering = outcome
+        except Refused as refusal:
+            annotated.reason = str(refusal)
+    if annotated.reason is not None:
+        raise Refused(annotated.reason)
+
+
+def _meetings(loop: Loop, facts: Facts) -> set[Instruction]:
+    """The collectives to which all lanes come in each iteration, whichever way they go through it.
+
+    Lanes give tasks away at the end of an iteration, where all meet before any of them begins the
+    next. So whoever comes to such a collective finds the lanes of its own iteration there: no
+    branch that lanes may take differently has parted them, neither now nor by leaving the loop.
+    """
+    parted: set[str] = set()
+    for branch in facts.divergence.divergent_branches & loop.blocks:
+        join = facts.post_dominators.immediate(branch) or EXIT
+        ways = facts.graph.successors(branch)
+        parted |= reachable(facts.graph.successors, ways, stops=[join]) - {join}
+    literals = facts.divergence.literals
+    together = instructions_of(loop.blocks - parted, facts)
+    return {i for i in together if meets_all_lanes(i, literals)}
+
+
+def _check_collective(instruction: Instruction, annotated: AnnotatedLoop, facts: Facts) -> None:
+    effects = instruction.effects
+    if effects & Effect.BARRIER:
+        advice = "mark a loop between two barriers"
+        if _holds_the_kernel(annotated, facts):
+            advice = (
+                "with shared memory or barriers in the kernel, ccc grid_stride puts one between "
+                "its blocks: write the loop, with ccc for"
+            )
+        raise Refused(f"there is a barrier in the annotated loop{at(instruction)}; {advice}")
+    if effects & Effect.COLLECTIVE:
+        raise Refused(
+            f"there is a warp-collective in the annotated loop{at(instruction)}; "
+            "move it out of the loop, or let all lanes come to it in every iteration, and end the "
+            "loop together"
+        )
+    if facts.callees.waits(instruction):
+        raise Refused(
+            f"the annotated loop calls {callee(instruction)}, which is not known to be free of "
+            f"barriers and warp-collectives{at(instruction)}"
+        )
+
+
+def _holds_the_kernel(annotated: AnnotatedLoop, facts: Facts) -> bool:
+    """Whether the loop was made around the body of the kernel: then it was none in the source."""
+    return not any(
+        marker.kind == "loop" and marker.identifier == annotated.marker.identifier
+        for block in facts.function.blocks
+        for marker in block.markers
+    )
+
+
+def check_instructions(path: Path, facts: Facts) -> None:
+    """What must hold for the instructions of a path.
+
+    Raises:
+        Refused: with the reason.
+    """
+    for instruction in instructions_of(path.blocks, facts):
+        effects = instruction.effects
+        if effects & (Effect.EXIT | Effect.RETURN):
+            raise Refused(
+                f"the path ends the thread{at(instruction)}; "
+                "decide before the branch whether to go on"
+            )
+        if instruction.name in ("alloca", "stacksave", "stackrestore"):
+            raise Refused(f"the path allocates on the thread's stack{at(instruction)}")
+        if facts.callees.knows_its_lane(instruction):
+            raise Refused(
+                f"the path calls {callee(instruction)}, which reads a register such as %tid.x; "
+                "declare it __forceinline__"
+            )
+
+
+def check_meetings(path: Path, facts: Facts) -> None:
+    """That no task holds a collective: the lanes that it means are elsewhere by then.
+
+    Raises:
+        Refused: with the reason.
+    """
+    for instruction in instructions_of(path.region, facts):
+        if instruction.effects & Effect.COLLECTIVE:
+            raise Refused(
+                f"a warp-collective would have to run with its tasks{at(instruction)}; "
+                "move it before the path, or to the top of the loop"
+            )
+
+
+def check_order(path: Path, facts: Facts) -> None:
+    """What must hold for memory where a task may wait while the loop that it lies in goes on.
+
+    The iterations of the annotated loop are independent, and so are those of a ``for variable``;
+    the turns of another loop, and what follows an inner loop, are not known to be.
+
+    Raises:
+        Refused: with the reason.
+    """
+    around = path.parent
+    if around is None or not around.repeats:
+        return
+    waits_not = {"what follows the loop around it": around.rest if around.continuation else ()}
+    if around.marker.kind != "variable":
+        waits_not["the other turns of the loop around it"] = around.blocks
+    for what, blocks in waits_not.items():
+        if conflict(instructions_of(path.region, facts), instructions_of(blocks, facts)):
+            raise Refused(
+                f"it may access the same memory as {what}, which would no longer wait for it"
+            )
+
+
+def check_waiting(path: Path, facts: Facts) -> None:
+    """That no lane waits in an iteration for what the task of another will do.
+
+    A lane that has entered a critical section before the path would leave it when its task is done;
+    and for that, those that wait for it would have to come to the end of their iterations.
+
+    Raises:
+        Refused: with the reason.
+    """
+    assert path.loop is not None
+    loop = path.loop.loop
+
+    def step(label: str) -> Iterable[str]:
+        return (s for s in facts.graph.successors(label) if s != loop.header)
+
+    later = loop.blocks & reachable(step, [path.entry])
+    for spin in facts.spins:
+        if not spin.blocks < loop.blocks or spin.blocks <= path.blocks or spin.gives_up:
+            continue
+        polled = roots(spin.poll, facts)
+        for instruction in instructions_of(later, facts):
+            if path.entry in reachable(step, spin.blocks) and _may_end(instruction, polled, facts):
+                raise Refused(
+                    f"lanes may wait before the path{at(spin.poll)} for what is done in it or "
+                    f"after it{at(instruction)}; leave the critical section before the branch"
+                )
+
+
+def _may_end(instruction: Instruction, polled: frozenset[str] | None, facts: Facts) -> bool:
+    """Whether an instruction may write what lanes look at that wait."""
+    if not instruction.effects & Effect.WRITE or instruction.space in ("local", "param"):
+        return False
+    written = roots(instruction, facts)
+    return polled is None or written is None or not polled.isdisjoint(written)
+
+
+def check_independence(path: Path, facts: Facts) -> None:
+    """That iterations, or turns of a ``for variable``, do not certainly share memory.
+
+    Raises:
+        Refused: with the reason.
+    """
+    assert path.loop is not None
+    if path.loop.same_places is None:
+        path.loop.same_places = SamePlaces(path.loop.loop, facts)
+    found = {"iterations": path.loop.same_places.find(path.region)}
+    if path.marker.kind == "variable":
+        own = next(loop for loop in facts.loops if loop.header == path.entry)
+        found["turns"] = SamePlaces(own, facts).find(path.blocks)
+    for what, shared in found.items():
+        if shared is not None:
+            raise Refused(
+                f"all {what} of the loop use the same memory, and are not independent{at(shared)}; "
+                "use a variable or an array declared in the loop"
+            )

@@ -1,0 +1,117 @@
+"""What is known of annotated loops and of the paths in them.
+
+A *path* is a part of an annotated loop's iteration that only some lanes run: an arm of a branch, a
+case of a switch, or an inner loop whose trip count differs from lane to lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from ccc.analysis.convergence import Gathering
+from ccc.analysis.dominators import Loop
+from ccc.analysis.facts import Facts
+from ccc.analysis.paths.invariant_stores import SamePlaces
+from ccc.analysis.slicing import Slice
+from ccc.ir.markers import Marker
+from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Register, Special
+
+
+class Refused(Exception):
+    """Why a path cannot be collected; the message completes "left as it was: ..."."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulator:
+    """A variable that an annotated loop only updates, by one operation.
+
+    ``operation`` and ``type`` are PTX's (``add``, ``f32``); ``registers`` hold it at one place or
+    another of the loop.
+    """
+
+    operation: str
+    type: str
+    registers: frozenset[Register]
+
+    @property
+    def bytes(self) -> int:
+        """The size of a value."""
+        return int(self.type[1:]) // 8
+
+
+@dataclass
+class AnnotatedLoop:
+    """A loop whose iterations the user declared independent, but for its ``accumulators``."""
+
+    marker: Marker
+    loop: Loop
+    accumulators: tuple[Accumulator, ...] = ()
+    gathering: Gathering | None = None
+    same_places: SamePlaces | None = None
+    reason: str | None = None
+
+
+@dataclass
+class Path:
+    """One path of an annotated loop.
+
+    ``turn`` is the innermost loop around it whose iterations are tasks: the annotated one, or one
+    that is a path. ``blocks`` are the path's own, ``rest`` the blocks of the same turn after it. A
+    path that ``repeats`` is a loop: a task comes back to the collection point after each of its
+    turns. A path inside another that can be collected has that as ``parent``; then ``rest`` ends
+    where the parent's task ends, or its turn. ``context`` lists the registers, ``specials`` the
+    special registers, that the task takes along; the ``recomputed`` instructions make the
+    ``compressed`` registers of it anew where the task runs. With a ``continuation`` the rest of the
+    turn runs with the task: ``task`` says which instructions of ``blocks`` and ``rest`` that needs,
+    ``owner`` which the lane that gave the task away still runs for its own next turn.
+    ``accumulators`` are those that the task updates. ``live`` are the registers that hold something
+    where the path begins. ``reason`` is None if the path can be
+    collected.
+    """
+
+    marker: Marker
+    entry: str
+    repeats: bool = False
+    loop: AnnotatedLoop | None = None
+    turn: Loop | None = None
+    parent: Path | None = None
+    blocks: frozenset[str] = frozenset()
+    rest: frozenset[str] = frozenset()
+    join: str | None = None
+    live: frozenset[Register] = frozenset()
+    context: tuple[Register, ...] = ()
+    specials: tuple[Special, ...] = ()
+    recomputed: tuple[Instruction, ...] = ()
+    compressed: tuple[Register, ...] = ()
+    accumulators: tuple[Accumulator, ...] = ()
+    continuation: bool = False
+    task: Slice | None = None
+    owner: Slice | None = None
+    reason: str | None = None
+
+    @property
+    def region(self) -> frozenset[str]:
+        """The blocks that the task runs."""
+        return self.blocks | self.rest if self.continuation else self.blocks
+
+    @property
+    def key(self) -> tuple[int, str, str]:
+        """What identifies it in its function, also after other paths were collected."""
+        return self.marker.identifier, self.marker.kind, self.entry
+
+    @property
+    def gives_away(self) -> bool:
+        """Whether the lane that gives a task away has another turn to think of."""
+        return self.parent is None or self.parent.repeats
+
+
+def instructions_of(labels: Iterable[str], facts: Facts) -> Iterator[Instruction]:
+    """The instructions of some blocks, in a fixed order."""
+    return (i for label in sorted(labels) for i in facts.blocks[label].instructions)
+
+
+def at(instruction: Instruction) -> str:
+    """Where a reason points to, in the PTX that was looked at."""
+    return f" (PTX line {instruction.span.line}: {instruction})"

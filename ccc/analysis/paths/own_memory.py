@@ -1,0 +1,178 @@
+"""Whether a path gets along with the local memory of the lanes that its tasks come to.
+
+A task runs where there is a lane for it, and after each trip of a loop that is a path it may be
+another lane. The lanes have waited where an iteration, or a trip, ends. So of local memory
+
+- a task must not read what somebody else wrote: the code before it, or its own last trip;
+- nobody may read what it wrote: the rest of the iteration, or its own next trip;
+- no lane may miss what a task overwrites there.
+
+Between iterations of the annotated loop, and trips of a ``for variable``, nothing is passed on by
+the user's promise, so that scratch memory that only the path uses does no harm. Nor does an array
+of constants, which is the same on all lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ccc.analysis.cfg import EXIT, reachable
+from ccc.analysis.dominators import Loop
+from ccc.analysis.facts import Facts
+from ccc.analysis.local_memory import Edge
+from ccc.analysis.paths.model import Path, Refused, at
+
+
+def check_own_memory(path: Path, paths: Iterable[Path], facts: Facts) -> None:
+    """That a task can do with the local memory of any lane.
+
+    Args:
+        path: the path, of which the blocks are known, and whether the rest goes with it.
+        paths: all paths of the function: what lies in them, or behind them in an iteration, is not
+            certain to be run by a lane itself.
+        facts: the function's analyses.
+
+    Raises:
+        Refused: it cannot.
+    """
+    local = facts.local
+    if not (local.reads(path.region) | local.writes(path.region)):
+        return
+    assert path.loop is not None
+    tables = local.constants & local.filled_before_meeting(
+        path.loop.loop, _behind_paths(path.loop.loop, paths, facts)
+    )
+    within, across = _flows_in(path, facts)
+    mixed = within | flows_out(path, facts) | _missed(path, facts)
+    mixed |= local.points_to.allocated  # its address means nothing to another lane
+    passed_on = local.first(path.region, across & ~tables)
+    culprit = local.first(path.region, mixed & ~tables)
+    if passed_on is not None and not _is_dependent(path, _loops_around(path, facts), facts):
+        raise Refused(
+            "when the annotated loop is run again, the path may read what it has left in local "
+            f"memory (an array of the thread's own){at(passed_on)}; write the array first"
+        )
+    if passed_on is not None:
+        raise Refused(
+            "its turns pass local memory (an array of the thread's own) on to one another, but a "
+            f"task may go on in another lane after each{at(passed_on)}"
+        )
+    if culprit is not None and path.continuation:
+        raise Refused(
+            "the rest of the iteration would have to run with the path, but uses local memory (an "
+            f"array of the thread's own) together with code outside it{at(culprit)}"
+        )
+    if culprit is not None:
+        raise Refused(
+            "the path shares local memory (an array of the thread's own) with code outside it"
+            f"{at(culprit)}"
+        )
+
+
+def _flows_in(path: Path, facts: Facts) -> tuple[int, int]:
+    """The bytes that a task may read and other code wrote; that an earlier run of it wrote."""
+    local = facts.local
+    exposed = local.exposed(path.region, path.entry)
+    cut = _promised(path, facts)
+
+    def back(label: str) -> Iterable[str]:
+        return (b for b in facts.graph.predecessors(label) if (b, label) not in cut)
+
+    before = reachable(back, [path.entry]) - path.region
+    own = local.writes(path.region) if _is_dependent(path, facts.loops, facts) else 0
+    return exposed & local.writes(before), exposed & own
+
+
+def flows_out(path: Path, facts: Facts) -> int:
+    """The bytes that a task may write and other code reads, on the lane that gave it away."""
+    local, cut, own = facts.local, _promised(path, facts), _own_reads(path, facts)
+    ends = {
+        after
+        for label in path.region
+        for after in facts.graph.successors(label)
+        if (after not in path.region or after == path.entry) and (label, after) not in cut
+    }
+    live = 0
+    for label in ends:
+        live |= local.live(label, cut, own)
+    return live & local.writes(path.region)
+
+
+def _missed(path: Path, facts: Facts) -> int:
+    """The bytes that a task may overwrite on a lane that will read them."""
+    local, cut, own = facts.local, _promised(path, facts), _own_reads(path, facts)
+    missed = 0
+    for loop in _loops_around(path, facts):
+        held = local.live(loop.header, cut, own)
+        if all((latch, loop.header) in cut for latch in loop.latches):
+            outside = {label for label in facts.graph if label not in loop.blocks and label != EXIT}
+            held &= local.writes(outside)
+        for _, target in loop.exits(facts.graph):
+            held |= local.live(target, cut, own)
+        missed |= held
+    return missed & local.writes(path.region)
+
+
+def _own_reads(path: Path, facts: Facts) -> frozenset[str]:
+    """The blocks whose reads do not count, since by the promise nothing is there to be read."""
+    return frozenset() if _is_dependent(path, facts.loops, facts) else path.region
+
+
+def _loops_around(path: Path, facts: Facts) -> list[Loop]:
+    """The annotated loop, and the loops in it that hold the path, or are it."""
+    assert path.loop is not None
+    inside = path.loop.loop.blocks
+    return [loop for loop in facts.loops if path.entry in loop.blocks and loop.blocks <= inside]
+
+
+def _promised(path: Path, facts: Facts) -> frozenset[Edge]:
+    """The edges from one iteration to the next of the loops whose iterations are independent.
+
+    These are the annotated loop, inner loops of independent turns, and annotated loops around.
+    """
+    assert path.loop is not None
+    headers = {path.loop.loop.header}
+    around: Path | None = path
+    while around is not None:
+        if around.repeats and around.marker.kind == "variable":
+            headers.add(around.entry)
+        around = around.parent
+    headers |= {loop.header for loop in facts.loops if _is_annotated(loop, path, facts)}
+    return frozenset(
+        (latch, loop.header)
+        for loop in facts.loops
+        if loop.header in headers and path.entry in loop.blocks
+        for latch in loop.latches
+    )
+
+
+def _is_annotated(loop: Loop, path: Path, facts: Facts) -> bool:
+    """Whether it is an annotated loop around that of the path: no ``loop`` marker lies in it."""
+    assert path.loop is not None
+    if not path.loop.loop.blocks < loop.blocks:
+        return False
+    inner = [other.blocks for other in facts.loops if other.blocks < loop.blocks]
+    own = [m for label in loop.blocks.difference(*inner) for m in facts.blocks[label].markers]
+    begun = {m.identifier for m in own if m.kind == "loop"}
+    return any(m.kind == "for" and m.identifier not in begun for m in own)
+
+
+def _is_dependent(path: Path, loops: Iterable[Loop], facts: Facts) -> bool:
+    """Whether a lane may run the path several times, and each time after the other."""
+    cut = _promised(path, facts)
+    return any(
+        (latch, loop.header) not in cut
+        for loop in loops
+        if path.entry in loop.blocks
+        for latch in loop.latches
+    )
+
+
+def _behind_paths(loop: Loop, paths: Iterable[Path], facts: Facts) -> frozenset[str]:
+    """The blocks of a loop that belong to a path, or may follow one in an iteration."""
+    starts = {path.entry for path in paths if path.entry in loop.blocks}
+
+    def step(label: str) -> Iterable[str]:
+        return (after for after in facts.graph.successors(label) if after != loop.header)
+
+    return frozenset(reachable(step, starts)) & loop.blocks

@@ -1,0 +1,153 @@
+"""Accumulators: registers that an annotated loop only ever adds to, in the sense of a reduction.
+
+The clause ``reduction(op: variable)`` names variables; what nvcc makes of one is a *web* of
+registers: the one that is carried from iteration to iteration, and all that copies and updates make
+of it. If nothing else in the loop reads or writes the web, then an update may be made later, and by
+another lane: the order of the updates of one accumulator does not matter (floating point: but for
+rounding).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ccc.analysis.dominators import Loop
+from ccc.analysis.facts import Facts
+from ccc.analysis.flags import is_flag
+from ccc.analysis.paths.model import Accumulator, Refused, instructions_of
+from ccc.ir.markers import Marker
+from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Operand, Register
+
+SIZES = (16, 32, 64)
+TYPES = ("s16", "u16", "s32", "u32", "s64", "u64", "f32", "f64")
+NARROW = 16
+"""Of so many bits nvcc computes the minimum in wider registers."""
+_PLACES = {"add": (1, 2), "sub": (1,), "fma": (3,), "mad": (3,)}
+"""Where an update of a sum may read the sum; other operations read it on either side."""
+
+
+def declared_operations(marker: Marker) -> frozenset[str]:
+    """The operations that the ``reduction`` clauses of an annotated loop name, as PTX opcodes."""
+    clauses = marker.clauses.get("reduction", "")
+    return frozenset(part.partition(":")[0] for part in clauses.split(";") if part)
+
+
+def find_accumulators(marker: Marker, loop: Loop, facts: Facts) -> tuple[Accumulator, ...]:
+    """The accumulators of a loop, for the operations that its annotation declares."""
+    operations = declared_operations(marker)
+    if not operations:
+        return ()
+    body = list(instructions_of(loop.blocks, facts))
+    written = {register for instruction in body for register in instruction.defined()}
+    touching: dict[Register, list[Instruction]] = {}
+    for instruction in body:
+        for register in {*instruction.used(), *instruction.defined()}:
+            touching.setdefault(register, []).append(instruction)
+    found: list[Accumulator] = []
+    carried = facts.liveness.live_in(loop.header) & written
+    for register in sorted(carried, key=lambda register: register.name):
+        if not any(register in other.registers for other in found):
+            accumulator = _web(register, touching, loop, facts)
+            if accumulator is not None and accumulator.operation in operations:
+                named = accumulator.registers & _named(marker, accumulator.operation, loop, facts)
+                if accumulator.type[0] != "f" or named:
+                    found.append(accumulator)
+    return tuple(found)
+
+
+def _named(marker: Marker, operation: str, loop: Loop, facts: Facts) -> set[Register]:
+    """The registers that hold the floating-point variables of a reduction.
+
+    Their order matters, so that another variable must not be taken for one of them.
+    """
+    names = {
+        note.clauses["register"]
+        for label in loop.blocks
+        for note in facts.blocks[label].markers
+        if note.kind == "reduced" and note.identifier == marker.identifier
+        if note.clauses.get("by") == operation
+    }
+    found = (facts.function.registers.find(name) for name in names)
+    return {register for register in found if register is not None}
+
+
+def _web(
+    carried: Register, touching: Mapping[Register, list[Instruction]], loop: Loop, facts: Facts
+) -> Accumulator | None:
+    """What is made of a register in the loop; None if that is more than copies and updates.
+
+    ``touching`` lists for each register the instructions that read or write it.
+    """
+    web, worklist = {carried}, [carried]
+    while worklist:
+        register = worklist.pop()
+        for instruction in touching[register]:
+            if register in instruction.used():
+                made = set(instruction.defined()) - web
+                web |= made
+                worklist += made
+    mine = dict.fromkeys(i for register in web for i in touching[register])
+    kinds = {_update(instruction, web) for instruction in mine}
+    if None in kinds:
+        flag = carried.bits in SIZES and is_flag(carried, web, mine, loop, facts)
+        return Accumulator("or", f"b{carried.bits}", frozenset(web)) if flag else None
+    updates = {kind for kind in kinds if kind is not None and kind[0] != "mov"}
+    if len(updates) != 1:
+        return None
+    operation, type_name = updates.pop()
+    return Accumulator(operation, type_name, frozenset(web))
+
+
+def _update(instruction: Instruction, web: set[Register]) -> tuple[str, str] | None:
+    """The operation and the type of an update, ("mov", "") of a copy; None if it is neither."""
+    reads = [n for n, operand in enumerate(instruction.operands) if n and operand in web]
+    if instruction.guard is not None and instruction.guard.register in web:
+        return None
+    if instruction.name == "mov" and reads == [1]:
+        return "mov", ""
+    if instruction.name == "selp" and reads == [1, 2]:
+        return "mov", ""
+    operation = "add" if instruction.name in ("sub", "fma", "mad") else instruction.name
+    plain = {"rn", "ftz", "lo", "wide", *instruction.types}
+    if len(reads) != 1 or not plain.issuperset(instruction.modifiers):
+        return None
+    if reads[0] not in _PLACES.get(instruction.name, (1, 2)):
+        return None
+    return _kind(operation, instruction.types[0], instruction.operands[0])
+
+
+def _kind(operation: str, type_name: str, target: Operand) -> tuple[str, str] | None:
+    if not isinstance(target, Register) or target.bits not in SIZES:
+        return None
+    if operation in ("and", "or", "xor"):
+        return operation, f"b{target.bits}"
+    if type_name not in TYPES:
+        return None
+    if operation == "add":
+        return operation, type_name if type_name[0] == "f" else f"u{target.bits}"
+    is_extreme = operation in ("min", "max") and target.bits > NARROW
+    return (operation, type_name) if is_extreme else None
+
+
+def place_at(accumulator: Accumulator, label: str, facts: Facts) -> Register | None:
+    """The register that holds an accumulator at the top of a block; None if it is not used there.
+
+    Raises:
+        Refused: there are several, so that one of them is an older value.
+    """
+    live = accumulator.registers & facts.liveness.live_in(label)
+    if len(live) > 1:
+        raise Refused(
+            "an accumulator of a reduction is used both before and after an update: "
+            + ", ".join(sorted(register.name for register in live))
+        )
+    return next(iter(live), None)
+
+
+def touched(
+    accumulators: Iterable[Accumulator], blocks: Iterable[str], facts: Facts
+) -> tuple[Accumulator, ...]:
+    """The accumulators that some blocks write."""
+    written = {r for i in instructions_of(blocks, facts) for r in i.defined()}
+    return tuple(a for a in accumulators if not written.isdisjoint(a.registers))

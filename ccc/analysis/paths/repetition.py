@@ -1,0 +1,181 @@
+"""Whether the threads of a kernel may run several of its blocks, one after the other.
+
+In the original, a thread that returns is gone: it does not count at barriers, and no
+warp-collective waits for it. A thread that goes on with the next block instead is still there. So
+where threads wait for one another, all of them must surely come. And nothing may depend on which
+block of the hardware it runs in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ccc.analysis.callees import SYSTEM_CALLS, callee
+from ccc.analysis.facts import Facts
+from ccc.analysis.paths.model import Refused, at
+from ccc.ir.nodes import Function, Instruction
+from ccc.ir.operands import Special
+from ccc.ptx.opcodes import Effect
+
+Load = Callable[[str], Function | None]
+
+_BEYOND_THE_BLOCK = ("mapa", "getctarank", "clusterlaunchcontrol")
+_ON_THE_STACK = ("alloca", "stacksave", "stackrestore")
+
+
+def check_repetition(facts: Facts, load: Load) -> None:
+    """What must hold for a kernel whose threads are to run several blocks.
+
+    Args:
+        facts: the kernel's analyses.
+        load: gives another function of the file, None if the file lacks it.
+
+    Raises:
+        Refused: with the reason.
+    """
+    for instruction in facts.function.instructions:
+        _check_instruction(instruction)
+    for name, function in _called(facts.function, load):
+        _check_callee(name, function)
+    _check_meetings(facts)
+
+
+def needs_block_barrier(facts: Facts, load: Load) -> Instruction | None:
+    """An instruction for whose sake the threads of a block must meet before the next block begins.
+
+    It uses shared memory, which the next block would overwrite, or is a barrier.
+    """
+    functions = [facts.function, *(function for _, function in _called(facts.function, load))]
+    instructions = (i for function in functions if function for i in function.instructions)
+    return next((i for i in instructions if _is_barrier(i) or "shared" in i.modifiers), None)
+
+
+def needs_warp_barrier(facts: Facts) -> Instruction | None:
+    """A warp-collective: the lanes that it finds must all be in the same block."""
+    instructions = facts.function.instructions
+    return next((i for i in instructions if i.effects & Effect.COLLECTIVE), None)
+
+
+def _is_barrier(instruction: Instruction) -> bool:
+    return bool(instruction.effects & Effect.BARRIER)
+
+
+def _check_instruction(instruction: Instruction) -> None:
+    name, modifiers = instruction.name, instruction.modifiers
+    if instruction.row is None:
+        raise Refused(f"the opcode {instruction.opcode} is not known to ccc{at(instruction)}")
+    if name in _ON_THE_STACK:
+        raise Refused(f"the kernel allocates on the thread's stack{at(instruction)}")
+    if _is_barrier(instruction) and {"cluster", "arrive"} & set(modifiers):
+        raise Refused(
+            "the kernel has a barrier that other blocks take part in, or at which threads do not "
+            f"wait{at(instruction)}"
+        )
+    if name in _BEYOND_THE_BLOCK or (_is_barrier(instruction) and name not in ("bar", "barrier")):
+        raise Refused(
+            "the kernel works asynchronously, or with blocks of the hardware, which virtual blocks "
+            f"are not{at(instruction)}"
+        )
+    halved = name == "mov" and {"u16", "b16", "s16"} & set(modifiers)
+    if halved and any(_block_numbers(instruction)):
+        raise Refused(f"the kernel reads the block's number in 16 bits{at(instruction)}")
+    if special := _hardware_special(instruction):
+        raise Refused(
+            f"the kernel reads {special}: it means blocks of the hardware, which virtual blocks "
+            f"are not{at(instruction)}"
+        )
+
+
+def _block_numbers(instruction: Instruction) -> Iterator[Special]:
+    return (s for s in instruction.specials() if s.name.startswith("%ctaid"))
+
+
+def _hardware_special(instruction: Instruction) -> Special | None:
+    """A special register it reads that belongs to a cluster, or to a cooperative launch."""
+    named = (s for s in instruction.specials() if "cluster" in s.name or "envreg" in s.name)
+    return next(named, None)
+
+
+def _called(function: Function, load: Load) -> Iterator[tuple[str, Function | None]]:
+    """The functions it may call, itself or through others; None for one that is not known."""
+    seen = set(SYSTEM_CALLS)
+    worklist = [function]
+    while worklist:
+        for instruction in worklist.pop().instructions:
+            name = callee(instruction)
+            if instruction.effects & Effect.CALL and name not in seen:
+                seen.add(name)
+                found = load(name)
+                yield name, found
+                worklist += [found] if found else []
+
+
+def _check_callee(name: str, function: Function | None) -> None:
+    """A called function must not know its block, and neither wait for others nor end the thread."""
+    if not name:
+        raise Refused("the kernel calls a function through a pointer, which may do anything")
+    if function is None:
+        raise Refused(f"the kernel calls {name}, which is not in this file and may do anything")
+    for instruction in function.instructions:
+        special = next(_block_numbers(instruction), _hardware_special(instruction))
+        waits_or_ends = Effect.BARRIER | Effect.COLLECTIVE | Effect.EXIT
+        if instruction.row is None or special or instruction.effects & waits_or_ends:
+            raise Refused(
+                f"the kernel calls {name}, which reads the block's number, waits for other "
+                f"threads, or ends the thread{at(instruction)}; declare it __forceinline__"
+            )
+
+
+def _check_meetings(facts: Facts) -> None:
+    """Every thread must come to every barrier, and every lane to every warp-collective."""
+    for label in sorted(facts.blocks.keys() & facts.graph):
+        for waiting in filter(_waits, facts.blocks[label].instructions):
+            parting = _controllers(facts, label) & facts.divergence.divergent_branches
+            if parting or waiting.guard:
+                branch = facts.blocks[min(parting)].terminator if parting else None
+                raise Refused(
+                    "some threads may return, or go another way, while the others wait for all"
+                    f"{at(waiting)}" + (f"; they part at a branch{at(branch)}" if branch else "")
+                )
+            if _is_barrier(waiting):
+                _check_warp_numbers(facts)
+
+
+def _waits(instruction: Instruction) -> bool:
+    meeting = Effect.BARRIER | Effect.COLLECTIVE
+    return bool(instruction.effects & meeting) and instruction.name != "activemask"
+
+
+def _check_warp_numbers(facts: Facts) -> None:
+    """Within a warp ``%warpid`` is the same, so that divergence says nothing of it."""
+    for instruction in facts.function.instructions:
+        if any(special.name == "%warpid" for special in instruction.specials()):
+            raise Refused(
+                f"who comes to a barrier may depend on %warpid{at(instruction)}; "
+                "number warps by threadIdx"
+            )
+
+
+def _controllers(facts: Facts, label: str) -> set[str]:
+    """The blocks whose branches decide, directly or through others, whether a block is reached.
+
+    That is control dependence (Ferrante, Ottenstein, Warren, 1987), closed transitively.
+    """
+    found: set[str] = set()
+    worklist = [label]
+    while worklist:
+        reached = worklist.pop()
+        for branch in facts.graph:
+            if branch not in found and _decides(facts, branch, reached):
+                found.add(branch)
+                worklist.append(branch)
+    return found
+
+
+def _decides(facts: Facts, branch: str, label: str) -> bool:
+    """Whether one way out of a branch surely leads to a block, and another may not."""
+    targets = set(facts.graph.successors(branch))
+    tree = facts.post_dominators
+    if len(targets) < 2 or (branch != label and tree.dominates(label, branch)):
+        return False
+    return any(tree.dominates(label, target) for target in targets)

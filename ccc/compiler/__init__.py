@@ -1,0 +1,1 @@
+"""From marked PTX to transformed PTX, and from a source to that."""

@@ -1,0 +1,79 @@
+"""The emulator as a device."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ccc import emulator
+from ccc.toolkit.ptxas import Resources, resources
+
+EMULATED_BLOCKS = 16
+"""How many blocks the emulated device is said to run at once: few, so that loops stride far."""
+
+EMULATED_ARCH = "sm_90"
+
+
+class Emulator:
+    """``ccc.emulator`` as a device.
+
+    Args:
+        arch: what ptxas assembles for when it tells registers and shared memory.
+        schedule: ``"lockstep"`` or a seed.
+        ptxas: the assembler.
+    """
+
+    kind = "emulator"
+    warmups = 0
+
+    def __init__(self, arch: str, schedule: str | int, ptxas: str | Path):
+        self.arch = arch
+        self._schedule = schedule
+        self._ptxas = ptxas
+
+    def describe(self) -> dict[str, Any]:
+        """The schedule and the architecture."""
+        return {"arch": self.arch, "schedule": self._schedule, "blocks": EMULATED_BLOCKS}
+
+    def load(self, ptx: str) -> EmulatedModule:
+        """Parse PTX text, and ask ptxas what its kernels need."""
+        needs = resources(ptx, self.arch, self._ptxas)
+        return EmulatedModule(emulator.Module(ptx), needs, self._schedule)
+
+    def put(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Copies."""
+        return copy.deepcopy(dict(values))
+
+    def get(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The same."""
+        return dict(values)
+
+
+@dataclass
+class EmulatedModule:
+    """A module of the emulator, with what ``gpu.Module`` has besides."""
+
+    module: Any
+    needs: dict[str, Resources]
+    schedule: str | int
+
+    def get_function(self, name: str) -> Callable[..., Any]:
+        """The kernel of that name; each launch returns its ``Counters``."""
+        return functools.partial(self.module.get_function(name), schedule=self.schedule)
+
+    def get_global(self, name: str) -> Any:
+        """The bytes of a module variable."""
+        return self.module.get_global(name)
+
+    def resources(self, name: str) -> Resources:
+        """What ptxas says that a kernel needs."""
+        return self.needs[name]
+
+    def resident_blocks(self, name: str, *_: Any) -> int:
+        """How many blocks of a kernel to launch."""
+        self.module.get_function(name)  # an unknown one is to be told here, too
+        return EMULATED_BLOCKS

@@ -1,0 +1,1 @@
+"""Faults of an emulated kernel, and what an instruction with its modifiers is."""

@@ -1,0 +1,1 @@
+"""Where lanes are: the launch's geometry, groups that go together, barriers."""

@@ -1,0 +1,117 @@
+"""A group: the lanes that run a segment together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ccc.emulator.base.forms import Array
+
+
+class Group:
+    """Lanes of a wave, in ascending order; lane ``k`` of the wave is in warp ``k >> 5``.
+
+    ``index`` selects them from an array over all lanes: a slice where they are contiguous.
+    ``depth`` is the number of calls open. ``blocks_of`` gives the block of each lane of the wave.
+    """
+
+    __slots__ = (
+        "_blocks",
+        "_places",
+        "_rank",
+        "_warps",
+        "blocks_of",
+        "depth",
+        "index",
+        "lanes",
+        "n",
+    )
+
+    def __init__(self, lanes: Array, depth: int, blocks_of: Array):
+        self.lanes = lanes
+        self.n = n = len(lanes)
+        self.depth = depth
+        self.blocks_of = blocks_of
+        first, last = int(lanes[0]), int(lanes[-1])
+        self.index: Any = slice(first, last + 1) if last - first + 1 == n else lanes
+        self._warps: Array | None = None
+        self._rank: Array | None = None
+        self._blocks: Array | None = None
+        self._places: Array | None = None
+
+    def only(self, where: Array) -> Group | None:
+        """The lanes where the mask holds; None when there are none."""
+        lanes = self.lanes[where]
+        if len(lanes) == self.n:
+            return self
+        return Group(lanes, self.depth, self.blocks_of) if len(lanes) else None
+
+    def set_warps(self, warps: Array, rank: Array) -> None:
+        """Tell what :attr:`warps` and :attr:`rank` would find out."""
+        self._warps, self._rank = warps, rank
+
+    def _find_warps(self) -> None:
+        of_lane = self.lanes >> 5
+        if of_lane[0] == of_lane[-1]:
+            self._warps, self._rank = of_lane[:1], np.zeros(self.n, np.intp)
+            return
+        starts = np.empty(self.n, bool)
+        starts[0] = True
+        np.not_equal(of_lane[1:], of_lane[:-1], out=starts[1:])
+        self._warps = of_lane[starts]
+        self._rank = starts.cumsum() - 1
+
+    @property
+    def warps(self) -> Array:
+        """The warps that have a lane here, ascending."""
+        if self._warps is None:
+            self._find_warps()
+        assert self._warps is not None
+        return self._warps
+
+    @property
+    def warp_count(self) -> int:
+        """How many warps have a lane here."""
+        return len(self.warps)
+
+    @property
+    def rank(self) -> Array:
+        """For each lane, the place of its warp in :attr:`warps`."""
+        if self._rank is None:
+            self._find_warps()
+        assert self._rank is not None
+        return self._rank
+
+    @property
+    def blocks(self) -> Array:
+        """For each lane, its block in the wave."""
+        if self._blocks is None:
+            self._blocks = self.blocks_of[self.index]
+        return self._blocks
+
+    @property
+    def places(self) -> Array:
+        """For each lane, its place in an array of 32 entries for each of :attr:`warps`."""
+        if self._places is None:
+            self._places = (self.rank << 5) + (self.lanes & 31)
+        return self._places
+
+    def by_warp(self, values: Any, nobody: Any) -> Array:
+        """Values as a matrix, one row a warp and 32 columns; ``nobody`` where no lane is."""
+        if self.n == 32 * self.warp_count:
+            return np.array(np.broadcast_to(values, self.n)).reshape(-1, 32)
+        dtype = values.dtype
+        table = np.full(32 * self.warp_count, nobody, dtype)
+        table[self.places] = values
+        return table.reshape(-1, 32)
+
+    def bits(self, where: Any) -> Array:
+        """For each warp, the 32-bit mask of its lanes here where a predicate holds (uint32)."""
+        rows = self.by_warp(np.asarray(where), False)
+        return np.packbits(rows, axis=1, bitorder="little").view(np.uint32).ravel()
+
+    @property
+    def active(self) -> Array:
+        """For each warp, the 32-bit mask of its lanes here."""
+        return self.bits(np.True_)

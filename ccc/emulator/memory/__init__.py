@@ -1,0 +1,1 @@
+"""The state spaces, accesses to them, and what they cost."""

@@ -1,0 +1,189 @@
+"""Atomic operations of many lanes, as if one lane went after the other (PTX ISA section 9.7.13).
+
+Lanes that meet at one address are sorted into runs. An operation that associates is a prefix scan
+over each run; the others go round by round, the k-th lane of every run in round k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ccc.emulator.base.forms import Array, Form
+
+Apply = Callable[[Array, Array, tuple[Array, ...]], Array]
+
+OPERATIONS = ("add", "exch", "cas", "min", "max", "and", "or", "xor", "inc", "dec")
+
+_ASSOCIATIVE: dict[str, Callable[[Any, Any], Any]] = {
+    "min": np.minimum,
+    "max": np.maximum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+
+
+def operation_name(form: Form) -> str:
+    """The operation of an ``atom`` or ``red``.
+
+    Raises:
+        EmulatorError: it is not emulated for that type.
+    """
+    name = form.choose(*OPERATIONS)
+    if name is None:
+        form.refuse("has no operation that is known here")
+    if form.kind == "x" or form.type == "f16" or (form.kind == "f" and name != "add"):
+        form.refuse(f"applies {name} to {form.type}")
+    return name
+
+
+def apply(name: str, cells: Array, place: Array, values: tuple[Array, ...]) -> Array:
+    """Apply an operation at ``cells[place]`` in lane order.
+
+    Args:
+        name: one of OPERATIONS.
+        cells: memory as an array of the operation's dtype; changed.
+        place: (lanes,) indices into it.
+        values: the operands, (lanes,) each and of the same dtype as ``cells``; two for ``cas``.
+
+    Returns:
+        What each lane found, (lanes,).
+    """
+    order = np.argsort(place, kind="stable") if len(place) > 1 else np.zeros(1, np.intp)
+    at = place[order]
+    starts = np.flatnonzero(np.concatenate([[True], at[1:] != at[:-1]]))
+    runs = _Runs(cells, at, starts, tuple(value[order] for value in values))
+    if len(starts) == len(at):
+        found = runs.round(name)
+    elif name == "exch":
+        found = runs.exchange()
+    elif name == "cas":
+        found = runs.compare_and_swap()
+    elif name == "add" and cells.dtype.kind != "f":
+        found = runs.add()
+    elif name in _ASSOCIATIVE:
+        found = runs.scan(_ASSOCIATIVE[name])
+    else:
+        found = runs.rounds(name)
+    result = np.empty_like(found)
+    result[order] = found
+    return result
+
+
+def _step(name: str, old: Array, values: tuple[Array, ...]) -> Any:
+    """What one lane leaves behind, for lanes at different addresses."""
+    value = values[0]
+    match name:
+        case "add":
+            return old + value
+        case "exch":
+            return value
+        case "cas":
+            return np.where(old == value, values[1], old)
+        case "inc":
+            return np.where(old >= value, old.dtype.type(0), old + old.dtype.type(1))
+        case "dec":
+            wraps = (old == 0) | (old > value)
+            return np.where(wraps, value, old - old.dtype.type(1))
+        case _:
+            return _ASSOCIATIVE[name](old, value)
+
+
+class _Runs:
+    """Lanes sorted by address: each run of equal addresses in the order of its lanes."""
+
+    def __init__(self, cells: Array, at: Array, starts: Array, values: tuple[Array, ...]):
+        self.cells = cells
+        self.at = at
+        self.values = values
+        self.starts = starts
+        self.lengths = np.diff(np.append(starts, len(at)))
+        self.ends = starts + self.lengths - 1
+
+    @property
+    def base(self) -> Array:
+        """What is in memory, per run."""
+        found: Array = self.cells[self.at[self.starts]]
+        return found
+
+    @property
+    def rank(self) -> Array:
+        """Each lane's place in its run."""
+        found: Array = np.arange(len(self.at)) - np.repeat(self.starts, self.lengths)
+        return found
+
+    def leave(self, per_run: Array) -> None:
+        """Store what each run leaves behind."""
+        self.cells[self.at[self.starts]] = per_run
+
+    def round(self, name: str) -> Array:
+        """All addresses differ."""
+        old: Array = self.cells[self.at]
+        self.cells[self.at] = _step(name, old, self.values)
+        return old
+
+    def rounds(self, name: str) -> Array:
+        """One lane of every run after the other."""
+        found = np.empty(len(self.at), self.cells.dtype)
+        for k in range(int(self.lengths.max())):
+            now = self.starts[self.lengths > k] + k
+            old = self.cells[self.at[now]]
+            found[now] = old
+            self.cells[self.at[now]] = _step(name, old, tuple(v[now] for v in self.values))
+        return found
+
+    def exchange(self) -> Array:
+        """Each lane finds what the one before it put."""
+        (value,) = self.values
+        found = np.empty_like(value)
+        found[1:] = value[:-1]
+        found[self.starts] = self.base
+        self.leave(value[self.ends])
+        return found
+
+    def add(self) -> Array:
+        """Integers: prefix sums, which wrap around as the additions do."""
+        (value,) = self.values
+        total = np.cumsum(value, dtype=value.dtype)
+        before = total - value
+        found: Array = before - np.repeat(before[self.starts] - self.base, self.lengths)
+        self.leave(found[self.ends] + value[self.ends])
+        return found
+
+    def scan(self, combine: Callable[[Any, Any], Any]) -> Array:
+        """Prefix scan by doubling steps."""
+        value = self.values[0].copy()
+        rank = self.rank
+        distance = 1
+        while distance < int(self.lengths.max()):
+            later = np.flatnonzero(rank >= distance)
+            value[later] = combine(value[later], value[later - distance])
+            distance *= 2
+        base = np.repeat(self.base, self.lengths)
+        after = combine(base, value)
+        found = np.where(rank == 0, base, np.concatenate([base[:1], after[:-1]]))
+        self.leave(after[self.ends])
+        return found
+
+    def compare_and_swap(self) -> Array:
+        """From success to success: lanes between two of them all find the same."""
+        compare, value = self.values
+        now = self.base
+        found = np.repeat(now, self.lengths)
+        position = np.arange(len(self.at))
+        run = np.repeat(np.arange(len(self.starts)), self.lengths)
+        following = self.starts.copy()
+        while True:
+            hit = (compare == now[run]) & (position >= following[run])
+            first = np.minimum.reduceat(np.where(hit, position, len(position)), self.starts)
+            won = first < len(position)
+            if not won.any():
+                break
+            now = np.where(won, value[np.minimum(first, len(position) - 1)], now)
+            following = np.where(won, first + 1, following)
+            found = np.where(won[run] & (position >= following[run]), now[run], found)
+        self.leave(now)
+        return found

@@ -1,0 +1,309 @@
+"""Loads, stores and atomics of many lanes at once, with their checks and their costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ccc.emulator.base.errors import EmulatorError
+from ccc.emulator.base.forms import DTYPES, Array, Form
+from ccc.emulator.lanes.groups import Group
+from ccc.emulator.memory import atomics, traffic
+from ccc.emulator.memory.spaces import (
+    LOCAL,
+    PARAM,
+    SHARED,
+    WINDOW_BITS,
+    Arena,
+    Local,
+    Shared,
+    Uniform,
+)
+from ccc.ir.nodes import Instruction
+from ccc.ptx.types import VECTORS
+
+Space = Arena | Shared | Local | Uniform
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where a variable is: an address in its space, or in the frame of the running function."""
+
+    space: str
+    address: int
+    in_frame: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Access:
+    """What an instruction does to memory: ``count`` elements of ``size`` bytes and a PTX type.
+
+    ``slot`` is its place in the counters; ``values`` the number of operands that it takes.
+    """
+
+    instruction: Instruction
+    slot: int
+    method: str
+    space: str
+    type: str
+    count: int
+    values: int
+    operation: str = ""
+
+    @classmethod
+    def of(cls, instruction: Instruction, slot: int) -> Access:
+        """Read an ``ld``, ``st``, ``atom`` or ``red``.
+
+        Raises:
+            EmulatorError: its type or operation is not emulated.
+        """
+        form = Form(instruction)
+        method = {"ld": "load", "ldu": "load", "st": "store", "red": "reduce"}.get(
+            instruction.name, "atomic"
+        )
+        if form.type not in DTYPES:
+            form.refuse(f"accesses {form.type}")
+        words = [word for word in instruction.modifiers if word in VECTORS]
+        access = cls(
+            instruction, slot, method, instruction.space, form.type,
+            VECTORS[words[0]] if words else 1, 1,
+        )  # fmt: skip
+        if method in ("atomic", "reduce"):
+            access.operation = atomics.operation_name(form)
+            access.values = 2 if access.operation == "cas" else 1
+            if words:
+                form.refuse("has several elements")
+        return access
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of one element."""
+        return DTYPES[self.type]
+
+    @property
+    def size(self) -> int:
+        """Bytes of one element."""
+        return self.dtype.itemsize
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that one lane touches; its addresses are multiples of it."""
+        return self.size * self.count
+
+
+@dataclass(slots=True)
+class Costs:
+    """Per instruction slot: sectors loaded and stored, bank conflicts."""
+
+    loads: list[int]
+    stores: list[int]
+    conflicts: list[int]
+
+
+@dataclass(slots=True)
+class Touch:
+    """An access on its way: the lanes of a group go to addresses of one space."""
+
+    space: Space
+    name: str
+    access: Access
+    group: Group
+    address: Array
+
+
+class Memory:
+    """All state spaces of one wave of blocks.
+
+    Args:
+        spaces: by state space.
+        costs: where to count.
+        frame_bytes: the size of one function's frame in local memory.
+        name_thread: the block and thread index of a lane, for messages.
+        shuffle: a permutation of n lanes, for atomics in random order; None for lane order.
+    """
+
+    def __init__(
+        self,
+        spaces: dict[str, Space],
+        costs: Costs,
+        frame_bytes: int,
+        name_thread: Callable[[int], tuple[Any, Any]],
+        shuffle: Callable[[int], Array] | None = None,
+    ):
+        self.spaces = spaces
+        self.costs = costs
+        self.frame_bytes = frame_bytes
+        self.name_thread = name_thread
+        self.shuffle = shuffle
+        self.windows: dict[int, tuple[Space, str]] = {
+            SHARED >> WINDOW_BITS: (spaces["shared"], "shared"),
+            LOCAL >> WINDOW_BITS: (spaces["local"], "local"),
+            PARAM >> WINDOW_BITS: (spaces["param"], "param"),
+        }
+
+    # What the generated code calls ---------------------------------------------------------------
+
+    def load(self, access: Access, group: Group, address: Array) -> Any:
+        """The elements at each lane's address: an array, or a tuple of ``count`` arrays."""
+        found = self._over(self._load, access, group, address)
+        return found[0] if access.count == 1 else tuple(found)
+
+    def store(self, access: Access, group: Group, address: Array, *values: Array) -> None:
+        """Write each lane's elements; of several lanes at one address, one wins."""
+        self._over(self._store, access, group, address, *values)
+
+    def atomic(self, access: Access, group: Group, address: Array, *values: Array) -> Array:
+        """Apply an atomic operation lane after lane; returns what each lane found."""
+        values = tuple(np.broadcast_to(value, group.n) for value in values)
+        return self._over(self._atomic, access, group, address, *values)[0]
+
+    def reduce(self, access: Access, group: Group, address: Array, *values: Array) -> None:
+        """An atomic operation without a result."""
+        values = tuple(np.broadcast_to(value, group.n) for value in values)
+        self._over(self._atomic, access, group, address, *values)
+
+    def parameter(self, dtype: np.dtype[Any], offset: int) -> Any:
+        """One scalar of the kernel's parameters."""
+        data: Array = self.spaces["param"].data
+        return data[offset : offset + dtype.itemsize].view(dtype)[0]
+
+    def copy_local(self, group: Group, source: int, target: int, size: int) -> None:
+        """Copy bytes of each lane's local memory; the places are relative to its frame."""
+        local = self.spaces["local"]
+        assert isinstance(local, Local)
+        base = group.depth * self.frame_bytes
+        local.grow(base + max(source, target) + size)
+        local.copy(group.lanes, base + source, base + target, size)
+
+    def allocate(self, group: Group, source: int, target: int) -> None:
+        """``malloc`` for each lane; its argument and its result have places in the frame."""
+        local, arena = self.spaces["local"], self.spaces["global"]
+        assert isinstance(local, Local)
+        assert isinstance(arena, Arena)
+        base = group.depth * self.frame_bytes
+        local.grow(base + max(source, target) + 8)
+        sizes = local.take(group.lanes, base + source, np.dtype(np.uint64))
+        addresses = np.array([arena.allocate(int(size)) for size in sizes], np.uint64)
+        local.put(group.lanes, base + target, addresses)
+
+    def print(self, group: Group, target: int) -> None:
+        """``vprintf`` for each lane: nothing is printed, and its result is 0."""
+        local = self.spaces["local"]
+        assert isinstance(local, Local)
+        base = group.depth * self.frame_bytes
+        local.grow(base + target + 4)
+        local.put(group.lanes, base + target, np.zeros(group.n, np.uint32))
+
+    # Spaces --------------------------------------------------------------------------------------
+
+    def _over(
+        self,
+        act: Callable[[Touch, tuple[Array, ...]], list[Array]],
+        access: Access,
+        group: Group,
+        address: Array,
+        *values: Array,
+    ) -> list[Array]:
+        """Do something in the space of an access; generic addresses may need several."""
+        if access.space != "generic":
+            space = self.spaces[access.space]
+            return act(Touch(space, access.space, access, group, address), values)
+        tags = address >> np.uint64(WINDOW_BITS)
+        if (tags == tags[0]).all():
+            return act(self._generic(tags[0], access, group, address), values)
+        result = [np.zeros(group.n, access.dtype) for _ in range(access.count)]
+        for tag in np.unique(tags):
+            here = tags == tag
+            part = group.only(here)
+            assert part is not None
+            mine = tuple(np.broadcast_to(value, group.n)[here] for value in values)
+            pieces = act(self._generic(tag, access, part, address[here]), mine)
+            for whole, piece in zip(result, pieces, strict=False):
+                whole[here] = piece
+        return result
+
+    def _generic(self, tag: Any, access: Access, group: Group, address: Array) -> Touch:
+        """An access through generic addresses that all lie in one window."""
+        found = self.windows.get(int(tag))
+        if found is None:
+            return Touch(self.spaces["global"], "global", access, group, address)
+        inside = address & np.uint64((1 << WINDOW_BITS) - 1)
+        return Touch(found[0], found[1], access, group, inside)
+
+    def _locate(self, touch: Touch) -> Array:
+        """The indices of the first elements in the space's data; checks bounds and alignment."""
+        access, address = touch.access, touch.address
+        if int(np.bitwise_or.reduce(address)) & (access.bytes - 1):
+            self._fault("misaligned", touch, (address & np.uint64(access.bytes - 1)) != 0)
+        place, bad = touch.space.locate(touch.group, address, access.bytes)
+        if bad is not None:
+            self._fault("out-of-bounds", touch, bad)
+        if touch.name == "global":
+            sectors = self.costs.loads if access.method == "load" else self.costs.stores
+            sectors[access.slot] += traffic.sectors(touch.group, place)
+        elif touch.name == "shared":
+            self.costs.conflicts[access.slot] += traffic.conflicts(
+                touch.group, address, access.bytes
+            )
+        element: Array = place >> (access.size.bit_length() - 1)
+        return element
+
+    def _fault(self, what: str, touch: Touch, bad: Array) -> NoReturn:
+        access = touch.access
+        first = int(np.argmax(bad))
+        block, thread = self.name_thread(int(touch.group.lanes[first]))
+        raise EmulatorError(
+            f"{what} {touch.name} access of {access.bytes} bytes by {access.instruction.opcode}",
+            access.instruction.span,
+            block=block,
+            thread=thread,
+            address=int(touch.address[first]),
+        )
+
+    # Actions -------------------------------------------------------------------------------------
+
+    def _load(self, touch: Touch, _: tuple[Array, ...]) -> list[Array]:
+        place = self._locate(touch)
+        self._check_written(touch, place)
+        cells = touch.space.view(touch.access.dtype)
+        return [cells.take(place + k if k else place) for k in range(touch.access.count)]
+
+    def _store(self, touch: Touch, values: tuple[Array, ...]) -> list[Array]:
+        place = self._locate(touch)
+        cells = touch.space.view(touch.access.dtype)
+        for k, value in enumerate(values):
+            cells[place + k if k else place] = value
+        self._mark_written(touch, place)
+        return []
+
+    def _atomic(self, touch: Touch, values: tuple[Array, ...]) -> list[Array]:
+        place = self._locate(touch)
+        self._check_written(touch, place)
+        access, n = touch.access, touch.group.n
+        cells = touch.space.view(access.dtype)
+        if self.shuffle is None or n == 1:
+            return [atomics.apply(access.operation, cells, place, values)]
+        order = self.shuffle(n)
+        mixed = tuple(value[order] for value in values)
+        old = np.empty(n, access.dtype)
+        old[order] = atomics.apply(access.operation, cells, place[order], mixed)
+        return [old]
+
+    def _check_written(self, touch: Touch, place: Array) -> None:
+        """Every element must have been written, at least in part (padding is copied, too)."""
+        if isinstance(touch.space, (Shared, Local)):
+            flags = touch.space.written_view(touch.access.size)
+            for k in range(touch.access.count):
+                seen = flags.take(place + k)
+                if not seen.all():
+                    self._fault("uninitialised", touch, seen == 0)
+
+    @staticmethod
+    def _mark_written(touch: Touch, place: Array) -> None:
+        if isinstance(touch.space, (Shared, Local)):
+            flags = touch.space.written_view(touch.access.size)
+            for k in range(touch.access.count):
+                flags[place + k] = flags.dtype.type((1 << 8 * touch.access.size) - 1)

@@ -1,0 +1,189 @@
+"""State spaces: where the bytes of many lanes lie, and which addresses are good.
+
+A space has its bytes in one flat array and turns the addresses of a group of lanes into positions
+in it. Addresses are uint64. Generic addresses of the small spaces lie in windows of their own.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Any
+
+import numpy as np
+
+from ccc.emulator.base.forms import Array
+from ccc.emulator.lanes.groups import Group
+
+WINDOW_BITS = 40
+PARAM, SHARED, LOCAL, GLOBAL = (tag << WINDOW_BITS for tag in (0x7C, 0x7D, 0x7E, 0x7F))
+"""Where the generic addresses of each space begin."""
+
+_GRAIN = 256  # allocations are aligned to it, and at least so far apart
+
+
+class _Bytes:
+    """A flat array of bytes, seen as any type."""
+
+    def __init__(self, size: int):
+        self.data: Array = np.zeros(-(-size // 16) * 16 + 16, np.uint8)
+        self._views: dict[Any, Array] = {}
+
+    def view(self, dtype: np.dtype[Any]) -> Array:
+        """The bytes as an array of ``dtype``."""
+        found = self._views.get(dtype)
+        if found is None:
+            found = self._views[dtype] = self.data.view(dtype)
+        return found
+
+
+class _Written(_Bytes):
+    """Bytes that remember whether they were ever written."""
+
+    def __init__(self, size: int):
+        super().__init__(size)
+        self.flags = _Bytes(size)
+
+    def written_view(self, size: int) -> Array:
+        """One element per ``size`` bytes, not 0 where one of them was written."""
+        return self.flags.view(np.dtype(f"u{size}"))
+
+
+class Arena(_Bytes):
+    """Global memory: separate allocations with gaps between.
+
+    Args:
+        sizes: bytes of each allocation.
+    """
+
+    def __init__(self, sizes: list[int]):
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        at = _GRAIN
+        for size in sizes:
+            self.starts.append(at)
+            self.ends.append(at + size)
+            at = (-(-(at + size) // _GRAIN) + 1) * _GRAIN
+        super().__init__(at)
+
+    def allocate(self, size: int) -> int:
+        """Make another allocation; returns its device address."""
+        at = (-(-self.ends[-1] // _GRAIN) + 1) * _GRAIN if self.ends else _GRAIN
+        self.starts.append(at)
+        self.ends.append(at + size)
+        missing = at + size + 16 - self.data.size
+        if missing > 0:
+            more = np.zeros(max(-(-missing // 16) * 16, self.data.size), np.uint8)
+            self.data = np.concatenate([self.data, more])
+            self._views.clear()
+        return GLOBAL + at
+
+    def address(self, index: int) -> int:
+        """The device address of an allocation."""
+        return GLOBAL + self.starts[index]
+
+    def bytes_of(self, index: int) -> Array:
+        """The bytes of an allocation, writable."""
+        return self.data[self.starts[index] : self.ends[index]]
+
+    def locate(self, _: Group, address: Array, size: int) -> tuple[Array, Array | None]:
+        """Byte positions of accesses of ``size`` bytes; a mask of bad ones if there are any."""
+        place = (address - np.uint64(GLOBAL)).view(np.int64)
+        low, high = int(np.minimum.reduce(place)), int(np.maximum.reduce(place))
+        index = bisect_right(self.starts, low) - 1
+        if index >= 0 and high + size <= self.ends[index]:
+            return place, None
+        if not self.starts:
+            return place, np.ones(place.shape, bool)
+        owner = np.searchsorted(self.starts, place, side="right") - 1
+        bad = (owner < 0) | (place + size > np.asarray(self.ends)[owner])
+        return place, bad if bad.any() else None
+
+
+class Shared(_Written):
+    """Shared memory of a wave: ``size`` bytes for each of ``blocks``."""
+
+    def __init__(self, blocks: int, size: int):
+        self.size = size
+        self.stride = -(-size // 16) * 16
+        super().__init__(blocks * self.stride)
+
+    def locate(self, group: Group, address: Array, size: int) -> tuple[Array, Array | None]:
+        """As of :class:`Arena`."""
+        if int(np.maximum.reduce(address)) + size > self.size:
+            return address, address > max(self.size - size, -1)
+        return address.view(np.int64) + group.blocks * self.stride, None
+
+
+class Local(_Written):
+    """Local memory: every lane has its own, in granules of 16 bytes that lie lane by lane.
+
+    It grows as calls nest; ``limit`` is how far.
+    """
+
+    def __init__(self, lanes: int, size: int, limit: int):
+        self.lanes = lanes
+        self.size = size
+        self.limit = limit
+        super().__init__(lanes * (-(-size // 16) * 16))
+
+    def grow(self, size: int) -> None:
+        """Make room for ``size`` bytes a lane."""
+        if size <= self.size:
+            return
+        self.size = min(max(size, 2 * self.size), max(self.limit, size))
+        wanted = self.lanes * (-(-self.size // 16) * 16) + 16
+        for part in (self, self.flags):
+            part.data = np.concatenate([part.data, np.zeros(wanted - part.data.size, np.uint8)])
+            part._views.clear()
+
+    def locate(self, group: Group, address: Array, size: int) -> tuple[Array, Array | None]:
+        """As of :class:`Arena`."""
+        if int(np.maximum.reduce(address)) + size > self.size or size > 16:
+            return address, address > max(self.size - size, -1) if size <= 16 else address >= 0
+        place = address.view(np.int64)
+        return ((place >> 4) * self.lanes + group.lanes << 4) + (place & 15), None
+
+    def copy(self, lanes: Array, source: int, target: int, size: int) -> None:
+        """Copy ``size`` bytes inside each lane's memory."""
+        step = 16
+        while (source | target | size) & (step - 1) or step > 8:
+            step //= 2
+        dtype = np.dtype(f"u{step}")
+        for part in (self, self.flags):
+            cells = part.view(dtype)
+            for offset in range(0, size, step):
+                cells[self._cell(target + offset, lanes, step)] = cells[
+                    self._cell(source + offset, lanes, step)
+                ]
+
+    def take(self, lanes: Array, place: int, dtype: np.dtype[Any]) -> Array:
+        """A value of each lane's memory."""
+        taken: Array = self.view(dtype)[self._cell(place, lanes, dtype.itemsize)]
+        return taken
+
+    def put(self, lanes: Array, place: int, values: Array) -> None:
+        """Write a value into each lane's memory."""
+        cells = self._cell(place, lanes, values.itemsize)
+        self.view(values.dtype)[cells] = values
+        self.flags.view(np.dtype(f"u{values.itemsize}"))[cells] = ~np.uint64(0) >> np.uint64(
+            64 - 8 * values.itemsize
+        )
+
+    def _cell(self, offset: int, lanes: Array, step: int) -> Array:
+        position = (((offset >> 4) * self.lanes + lanes) << 4) + (offset & 15)
+        return position // step
+
+
+class Uniform(_Bytes):
+    """Kernel parameters: one copy for all lanes."""
+
+    def __init__(self, content: bytes):
+        super().__init__(len(content))
+        self.size = len(content)
+        self.data[: self.size] = np.frombuffer(content, np.uint8)
+
+    def locate(self, _: Group, address: Array, size: int) -> tuple[Array, Array | None]:
+        """As of :class:`Arena`."""
+        if int(np.maximum.reduce(address)) + size > self.size:
+            return address, address > max(self.size - size, -1)
+        return address.view(np.int64), None

@@ -1,0 +1,122 @@
+"""Arguments of a launch: arrays become device memory, scalars the parameter buffer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ccc.emulator.base.errors import EmulatorError
+from ccc.emulator.base.forms import Array
+from ccc.emulator.memory.spaces import Arena
+from ccc.emulator.translate.variables import parameter_offsets
+from ccc.ir.nodes import Function, Variable
+
+
+class Buffers:
+    """The arrays of a launch, with those that overlap merged into one stretch of memory."""
+
+    def __init__(self, arguments: tuple[Any, ...]):
+        self.arrays: list[Array] = []
+        for position, argument in enumerate(arguments):
+            if isinstance(argument, np.ndarray):
+                if not argument.flags.c_contiguous:
+                    raise EmulatorError(f"argument {position} is not C-contiguous")
+                self.arrays.append(argument)
+        self.stretches: list[list[int]] = []
+        for start, end in sorted(map(_extent, self.arrays)):
+            if self.stretches and start < self.stretches[-1][1]:
+                self.stretches[-1][1] = max(self.stretches[-1][1], end)
+            else:
+                self.stretches.append([start, end])
+        self.sizes = [end - start for start, end in self.stretches]
+
+    def place(self, array: Array) -> tuple[int, int]:
+        """The stretch that an array lies in, and its offset there."""
+        begin, end = _extent(array)
+        for index, (start, stop) in enumerate(self.stretches):
+            if start <= begin and end <= stop:
+                return index, begin - start
+        raise AssertionError("an array lies in no stretch")
+
+    def upload(self, arena: Arena, first: int) -> None:
+        """Copy the arrays in; stretch k is allocation ``first + k``."""
+        for array in self.arrays:
+            self._bytes(arena, first, array)[:] = _raw(array)
+
+    def download(self, arena: Arena, first: int) -> None:
+        """Copy the arrays back."""
+        for array in self.arrays:
+            content = self._bytes(arena, first, array)
+            if array.flags.writeable:
+                _raw(array)[:] = content
+            elif (_raw(array) != content).any():
+                raise EmulatorError("the kernel wrote to an array that is read-only")
+
+    def address(self, arena: Arena, first: int, array: Array) -> int:
+        """The device address of an array."""
+        index, offset = self.place(array)
+        return arena.address(first + index) + offset
+
+    def _bytes(self, arena: Arena, first: int, array: Array) -> Array:
+        index, offset = self.place(array)
+        return arena.bytes_of(first + index)[offset : offset + array.nbytes]
+
+
+def _extent(array: Array) -> tuple[int, int]:
+    start = int(array.__array_interface__["data"][0])
+    return start, start + array.nbytes
+
+
+def _raw(array: Array) -> Array:
+    return array.reshape(-1).view(np.uint8)
+
+
+def pack_parameters(kernel: Function, arguments: tuple[Any, ...], address_of: Any) -> bytes:
+    """The parameter buffer of a launch.
+
+    Args:
+        kernel: its parameters give the sizes.
+        arguments: NumPy arrays (pointers), scalars, ``bytes``, ``np.void`` or None (null).
+        address_of: the device address of an array.
+
+    Raises:
+        EmulatorError: the arguments do not fit the parameters.
+    """
+    if len(arguments) != len(kernel.parameters):
+        raise EmulatorError(
+            f"{kernel.name} takes {len(kernel.parameters)} arguments, not {len(arguments)}",
+            kernel.span,
+        )
+    offsets = parameter_offsets(kernel.parameters)
+    content = bytearray()
+    for position, (parameter, argument) in enumerate(
+        zip(kernel.parameters, arguments, strict=True)
+    ):
+        content = content.ljust(offsets[parameter.name], b"\0")
+        value = _encode(parameter, argument, address_of)
+        if len(value) != parameter.bytes:
+            raise EmulatorError(
+                f"argument {position} of {kernel.name} has {len(value)} bytes, "
+                f"its parameter {parameter.bytes}",
+                kernel.span,
+            )
+        content += value
+    return bytes(content)
+
+
+def _encode(parameter: Variable, argument: Any, address_of: Any) -> bytes:
+    size = parameter.bytes or 0
+    if isinstance(argument, np.ndarray):
+        return int(address_of(argument)).to_bytes(8, "little")
+    if isinstance(argument, (bytes, bytearray)):
+        return bytes(argument)
+    if isinstance(argument, np.generic):
+        return argument.tobytes()
+    if argument is None:
+        return bytes(size)
+    if isinstance(argument, int):
+        return (argument & (1 << 8 * size) - 1).to_bytes(size, "little")
+    if isinstance(argument, float):
+        return np.array(argument, f"f{size}").tobytes() if size in (4, 8) else b""
+    raise EmulatorError(f"an argument of type {type(argument).__name__} cannot be passed")

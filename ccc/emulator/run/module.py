@@ -1,0 +1,278 @@
+"""A PTX module on the emulator, with CuPy's interface."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ccc.emulator.base.errors import EmulatorError, Index3
+from ccc.emulator.base.forms import Array
+from ccc.emulator.lanes.geometry import Geometry
+from ccc.emulator.lanes.special import special_registers
+from ccc.emulator.memory.memory import Memory, Space
+from ccc.emulator.memory.spaces import Arena, Local, Shared, Uniform
+from ccc.emulator.run.arguments import Buffers, pack_parameters
+from ccc.emulator.run.counters import Counters
+from ccc.emulator.run.races import Judge, JudgedMemory, JudgedWave, Legend, Race
+from ccc.emulator.run.schedule import Lockstep, Schedule, Shuffled
+from ccc.emulator.run.simt import Tally, Wave
+from ccc.emulator.run.tally import counters_of
+from ccc.emulator.translate.codegen import Compiled, compile_program
+from ccc.emulator.translate.program import Program, build_program
+from ccc.emulator.translate.variables import SHARED_LIMIT, Names, initial_bytes
+from ccc.errors import CccError, nearest
+from ccc.ir.nodes import Function
+from ccc.parse import parse_files, parse_function, parse_module, parse_variables
+
+STEP_LIMIT = 50_000_000
+_WAVE_LANES = 1 << 17
+_WAVE_BYTES = 1 << 29
+
+
+class Module:
+    """A PTX file, ready to run.
+
+    Its ``.global`` and ``.const`` variables keep their values from one launch to the next.
+
+    Args:
+        ptx: the text.
+        file: its name in messages.
+        step_limit: the number of steps after which a launch is taken to be without end; a step
+            runs one segment for all lanes that are there.
+
+    Raises:
+        CccError: the text is no PTX.
+    """
+
+    def __init__(self, ptx: str, file: str = "<ptx>", *, step_limit: int = STEP_LIMIT):
+        self.module = parse_module(ptx, file)
+        self.step_limit = step_limit
+        self.lines = ptx.splitlines()
+        self.files = parse_files(ptx)
+        self.pieces = {piece.name: piece for piece in self.module.functions}
+        self.variables = parse_variables(self.module)
+        self._functions: dict[str, Function] = {}
+        self._kernels: dict[str, Kernel] = {}
+        self._place_variables()
+
+    def _place_variables(self) -> None:
+        stored = [v for v in self.variables if v.space in ("global", "const") and v.bytes]
+        self.arena = Arena([variable.bytes or 0 for variable in stored])
+        self.addresses = {v.name: self.arena.address(k) for k, v in enumerate(stored)}
+        for index, variable in enumerate(stored):
+            content = initial_bytes(variable, self._address_of)
+            self.arena.bytes_of(index)[:] = np.frombuffer(content, np.uint8)
+
+    def _address_of(self, name: str) -> int:
+        if name not in self.addresses:
+            raise EmulatorError(f"an initialiser names {name}, which has no address here")
+        return self.addresses[name]
+
+    def get_global(self, name: str) -> Array:
+        """The bytes of a ``.global`` or ``.const`` variable; writing to them changes it.
+
+        Raises:
+            EmulatorError: there is no such variable.
+        """
+        if name not in self.addresses:
+            raise EmulatorError(f"there is no variable {name}{nearest(name, self.addresses)}")
+        return self.arena.bytes_of(list(self.addresses).index(name))
+
+    @contextmanager
+    def showing_lines(self) -> Iterator[None]:
+        """Errors raised inside show the PTX line that they are about."""
+        try:
+            yield
+        except CccError as error:
+            span = error.span
+            if span and error.source_line is None and 0 < span.line <= len(self.lines):
+                error.source_line = self.lines[span.line - 1]
+            raise
+
+    def function_ir(self, name: str) -> Function | None:
+        """The IR of a function; None where it has no body here."""
+        if name not in self._functions and name in self.pieces:
+            self._functions[name] = parse_function(self.pieces[name])
+        return self._functions.get(name)
+
+    def get_function(self, name: str) -> Kernel:
+        """The kernel of that name, mangled or, where only one fits, as in the source.
+
+        Raises:
+            EmulatorError: there is no such kernel.
+        """
+        kernels = [piece.name for piece in self.module.functions if piece.kind == "entry"]
+        fitting = [k for k in kernels if k == name] or [
+            k for k in kernels if k.startswith(f"_Z{len(name)}{name}")
+        ]
+        if len(fitting) != 1:
+            known = ", ".join(fitting or kernels)
+            hint = (not fitting and nearest(name, kernels)) or (known and f", only {known}")
+            raise EmulatorError(f"there is no kernel {name}{hint}")
+        return self._kernels.setdefault(fitting[0], Kernel(self, fitting[0]))
+
+
+class Kernel:
+    """A kernel of a module; call it to launch it."""
+
+    def __init__(self, module: Module, name: str):
+        self.module = module
+        self.name = name
+        self._compiled: dict[bool, tuple[Program, Names, Compiled]] = {}
+
+    def __call__(
+        self,
+        grid: Sequence[int],
+        block: Sequence[int],
+        args: Sequence[Any],
+        *,
+        shared_mem: int = 0,
+        schedule: str | int = "lockstep",
+        races: list[Race] | None = None,
+    ) -> Counters:
+        """Launch.
+
+        Args:
+            grid: blocks in x, y and z; missing ones are 1.
+            block: threads in x, y and z.
+            args: NumPy arrays are device pointers and are changed in place, also when the launch
+                fails; NumPy and Python scalars, ``bytes`` and ``np.void`` are passed by value.
+            shared_mem: bytes of dynamic shared memory.
+            schedule: ``"lockstep"``, or the seed of a random order.
+            races: where to put the races between lanes of a warp that were found, also when the
+                launch fails (see :mod:`ccc.emulator.run.races`); None: nobody looks for any.
+
+        Raises:
+            EmulatorError: the kernel is at fault, or needs what is not emulated.
+        """
+        with self.module.showing_lines():
+            program, names, compiled = self._code(schedule != "lockstep")
+        grid3, block3 = _three(grid), _three(block)
+        shared_bytes = self._check_sizes(grid3, block3, names, shared_mem)
+        launch = _Launch(self.module, program, compiled, tuple(args), names, races)
+        schedules: Schedule = Lockstep()
+        shuffle = None
+        if not isinstance(schedule, str):
+            random = np.random.default_rng(schedule)
+            schedules, shuffle = Shuffled(random), random.permutation
+        elif schedule != "lockstep":
+            raise EmulatorError(f'the schedule is "lockstep" or an integer, not {schedule!r}')
+        try:
+            with np.errstate(all="ignore"), self.module.showing_lines():
+                for wave in launch.waves(grid3, block3, shared_bytes, shared_mem, shuffle):
+                    schedules.run(wave, self.module.step_limit)
+        finally:
+            launch.finish()
+        return counters_of(program, compiled, launch.tally, self.module.files)
+
+    def _code(self, cut_after_waits: bool) -> tuple[Program, Names, Compiled]:
+        if cut_after_waits not in self._compiled:
+            module = self.module
+            kernel = module.function_ir(self.name)
+            assert kernel is not None
+            program = build_program(kernel, module.function_ir, cut_after_waits)
+            names = Names(program, module.variables, module.addresses)
+            self._compiled[cut_after_waits] = program, names, compile_program(program, names.find)
+        return self._compiled[cut_after_waits]
+
+    def _limits(self) -> dict[str, tuple[int, ...]]:
+        kernel = self.module.function_ir(self.name)
+        return kernel.limits if kernel else {}
+
+    def _check_sizes(self, grid: Index3, block: Index3, names: Names, dynamic: int) -> int:
+        """Bytes of shared memory of a block."""
+        threads = block[0] * block[1] * block[2]
+        if not 0 < threads <= 1024 or min(grid) < 1:
+            raise EmulatorError(f"a grid of {grid} blocks of {block} threads cannot be launched")
+        limits = self._limits()
+        required, allowed = limits.get("reqntid"), limits.get("maxntid")
+        if (required and _three(required) != block) or (allowed and threads > math.prod(allowed)):
+            raise EmulatorError(
+                f"{self.name} was compiled for blocks of {required or allowed}, not {block}"
+            )
+        total = names.dynamic_start + dynamic if dynamic else names.shared_bytes
+        if total > SHARED_LIMIT:
+            raise EmulatorError(f"{total} bytes of shared memory: a block has {SHARED_LIMIT}")
+        return total
+
+
+def _three(size: Sequence[int]) -> Index3:
+    if isinstance(size, int):
+        size = (size,)
+    x, y, z = (*map(int, size), 1, 1)[:3]
+    return x, y, z
+
+
+class _Launch:
+    """The memory and the counters of one launch."""
+
+    def __init__(
+        self, module: Module, program: Program, compiled: Compiled, args: tuple[Any, ...],
+        names: Names, races: list[Race] | None,
+    ):  # fmt: skip
+        self.races = races
+        self.module = module
+        self.program = program
+        self.compiled = compiled
+        self.names = names
+        self.buffers = Buffers(args)
+        self.first = len(module.arena.starts)
+        sizes = [e - s for s, e in zip(module.arena.starts, module.arena.ends, strict=True)]
+        self.arena = Arena(sizes + self.buffers.sizes)
+        self.fixed = module.arena.ends[-1] if self.first else 0
+        self.arena.data[: self.fixed] = module.arena.data[: self.fixed]
+        self.buffers.upload(self.arena, self.first)
+        self.parameters = pack_parameters(program.codes[0].function, args, self._address)
+        self.tally = Tally.of(compiled)
+
+    def _address(self, array: Any) -> int:
+        return self.buffers.address(self.arena, self.first, array)
+
+    def finish(self) -> None:
+        """Give everything that the kernel wrote back."""
+        self.module.arena.data[: self.fixed] = self.arena.data[: self.fixed]
+        self.buffers.download(self.arena, self.first)
+
+    def waves(
+        self, grid: Index3, block: Index3, shared_bytes: int, dynamic: int, shuffle: Any
+    ) -> Any:
+        """The blocks of the grid, as many at once as memory allows."""
+        blocks = grid[0] * grid[1] * grid[2]
+        lanes = Geometry(grid, block, 0, 1).lanes_per_block
+        depth = min(self.program.max_depth, 16) + 1
+        per_lane = depth * (2 * self.program.frame_bytes + 8 * len(self.program.registers))
+        per_block = 2 * shared_bytes + lanes * per_lane + 1
+        at_once = max(1, min(_WAVE_LANES // lanes, _WAVE_BYTES // per_block))
+        for first in range(0, blocks, at_once):
+            geometry = Geometry(grid, block, first, min(at_once, blocks - first))
+            specials = special_registers(geometry, shared_bytes, dynamic)
+            memory = self._memory(geometry, shared_bytes, shuffle)
+            kind = Wave if self.races is None else JudgedWave
+            wave = kind(self.program, self.compiled, geometry, memory, specials, self.tally)
+            if isinstance(wave, JudgedWave) and isinstance(memory, JudgedMemory):
+                judge = self._judge(geometry)
+                wave.watch(judge)
+                memory.watch(judge)
+            yield wave
+
+    def _judge(self, geometry: Geometry) -> Judge:
+        assert self.races is not None
+        names = Legend(self.compiled.slots, geometry.name, self.names.shared)
+        return Judge(geometry.lanes, names, self.races)
+
+    def _memory(self, geometry: Geometry, shared_bytes: int, shuffle: Any) -> Memory:
+        frame = self.program.frame_bytes
+        limit = frame * (self.program.max_depth + 1)
+        spaces: dict[str, Space] = {
+            "global": self.arena,
+            "const": self.arena,
+            "shared": Shared(geometry.count, shared_bytes),
+            "local": Local(geometry.lanes, frame, limit),
+            "param": Uniform(self.parameters),
+        }
+        kind = Memory if self.races is None else JudgedMemory
+        return kind(spaces, self.tally.costs, frame, geometry.name, shuffle)

@@ -1,0 +1,412 @@
+"""A judge of races: accesses of two lanes of a warp that nothing orders.
+
+Who accesses a byte, and when by that lane's own clock, is written down as FastTrack does it
+(Flanagan and Freund, 2009): of the last write its lane and clock, of the reads since then one clock
+a lane. Each lane knows how far it has seen the clocks of its warp's lanes. An access is in order
+if its lane has seen the earlier one; else the two race, however the schedule happened to run them.
+Lanes that run together stay different lanes: what they do in one instruction is in no order.
+
+What orders, besides a lane's own program:
+
+- A barrier, of lanes of the warp (``bar.warp.sync``) or of the block. Its lanes learn all that any
+  of them knows, and what lanes did that have ended. Who arrives without waiting learns nothing.
+  Nor does anybody from ``vote.sync``, ``shfl.sync``, ``match.sync`` and ``redux.sync``: lanes wait
+  for one another there, but of memory they are promised no order (CUDA C++ Programming Guide, warp
+  vote and warp shuffle functions).
+- A strong access (an atomic, ``volatile``, ``.relaxed``, ``.acquire``, ``.release``). One that
+  writes leaves behind what its lane knows, and one that reads takes up what was left there, as if
+  a fence stood beside each. So what a lock protects is in order.
+
+What is no conflict: two reads; two strong accesses; two plain stores of the same bytes. A strong
+and a plain access are one. Several bytes are judged one by one.
+
+Only lanes of one warp are judged, and only shared and global memory, since no two lanes have local
+memory in common. Of the reads of a byte those of one warp are remembered: the last that read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ccc.emulator.base.errors import EmulatorError, Index3
+from ccc.emulator.base.forms import Array
+from ccc.emulator.lanes.barriers import Barriers
+from ccc.emulator.lanes.groups import Group
+from ccc.emulator.memory.memory import Access, Memory, Touch
+from ccc.emulator.run.simt import Wave
+from ccc.ir.nodes import Instruction
+from ccc.ptx.types import STRONG
+
+_BARRIERS = frozenset({"bar", "barrier"})
+"""What orders memory among the lanes that wait for one another at it."""
+_MOST = 100
+"""Findings after which nobody looks any more."""
+
+
+class Race(EmulatorError):
+    """Two accesses of one byte that nothing orders; ``first`` ran before ``second``.
+
+    Args:
+        first: the instruction of the one.
+        second: the instruction of the other.
+        threads: who they were, each with its block.
+        space: ``"shared"`` or ``"global"``.
+        address: of the byte, in that space.
+        variable: the name of the shared variable that it lies in, if any.
+    """
+
+    def __init__(
+        self,
+        first: Instruction,
+        second: Instruction,
+        threads: tuple[tuple[Index3, Index3], tuple[Index3, Index3]],
+        space: str,
+        address: int,
+        variable: str | None,
+    ):
+        self.first = first
+        self.second = second
+        self.threads = threads
+        self.space = space
+        self.variable = variable
+        (_, earlier), (block, later) = threads
+        where = f"{variable} in {space}" if variable else space
+        message = (
+            f"race in {where} memory: nothing orders this access, {second}, and that of thread "
+            f"{earlier} at {first.span}, {first}"
+        )
+        super().__init__(message, second.span, block=block, thread=later, address=address)
+
+
+def new_races(before: Iterable[Race], after: Iterable[Race]) -> list[Race]:
+    """The races of a transformed kernel that are not its author's.
+
+    Where the original has races in a shared variable, or in global memory, those of the transformed
+    kernel in the same are its author's: the lanes that do the same work need not be the same ones.
+    """
+    known = {(race.space, race.variable) for race in before}
+    return [race for race in after if (race.space, race.variable) not in known]
+
+
+@dataclass(slots=True)
+class Legend:
+    """What findings are told with: instructions by slot, threads by lane, variables by address."""
+
+    slots: list[Instruction]
+    thread: Callable[[int], tuple[Index3, Index3]]
+    shared: list[tuple[int, str]]
+
+    def variable(self, space: str, address: int) -> str | None:
+        """The shared variable that an address lies in."""
+        names = [name for start, name in sorted(self.shared) if start <= address]
+        return names[-1] if names and space == "shared" else None
+
+
+class _Shadow:
+    """What is known of each byte of a space: its last write, and the reads since then."""
+
+    def __init__(self, size: int):
+        self.writer = np.full(size, -1, np.int32)
+        self.written = np.zeros(size, np.uint32)
+        self.write_slot = np.zeros(size, np.int32)
+        self.reading_warp = np.full(size, -1, np.int32)
+        self.read = np.zeros((size, 32), np.uint32)
+        self.read_slot = np.zeros((size, 32), np.int32)
+
+    def grow(self, size: int) -> None:
+        """Make room for a space that has grown, as by ``malloc``."""
+        more = size - len(self.writer)
+        if more <= 0:
+            return
+        fresh = _Shadow(more)
+        for name, known in vars(self).items():
+            setattr(self, name, np.concatenate([known, getattr(fresh, name)]))
+
+
+@dataclass(slots=True)
+class _Accesses:
+    """Accesses of one instruction, a row for each byte: where, by whom, and what is stored."""
+
+    touch: Touch
+    byte: Array
+    address: Array
+    lane: Array
+    value: Array | None
+
+    @property
+    def is_strong(self) -> bool:
+        return _is_strong(self.touch.access.instruction)
+
+
+class Judge:
+    """Judges the accesses of one wave.
+
+    Args:
+        lanes: how many there are.
+        names: for findings.
+        races: where findings go, one for each pair of instructions.
+    """
+
+    def __init__(self, lanes: int, names: Legend, races: list[Race]):
+        self.names = names
+        self.races = races
+        self.known = {(race.first, race.second) for race in races}
+        self.clock = np.zeros((lanes, 32), np.uint32)
+        self._advance(np.arange(lanes))
+        self.ended = np.zeros((lanes // 32, 32), np.uint32)
+        self.shadows: dict[str, _Shadow] = {}
+        self.left: dict[tuple[str, int, int], Array] = {}
+
+    # Order ---------------------------------------------------------------------------------------
+
+    def _advance(self, lanes: Array) -> None:
+        self.clock[lanes, lanes & 31] += np.uint32(1)
+
+    def meet(self, lanes: Array, keys: Array) -> None:
+        """Lanes of one warp with the same key have met."""
+        order = np.lexsort((keys, lanes >> 5))
+        lanes, keys = lanes[order], keys[order]
+        new = (lanes[1:] >> 5 != lanes[:-1] >> 5) | (keys[1:] != keys[:-1])
+        starts = np.flatnonzero(np.concatenate([[True], new]))
+        joined = np.maximum.reduceat(self.clock[lanes], starts)
+        joined = np.maximum(joined, self.ended[lanes[starts] >> 5])
+        self.clock[lanes] = np.repeat(joined, np.diff(np.append(starts, len(lanes))), axis=0)
+        self._advance(lanes)
+
+    def end(self, lanes: Array) -> None:
+        """Lanes have ended: who meets without them from now on comes after all that they did."""
+        np.maximum.at(self.ended, lanes >> 5, self.clock[lanes])
+
+    def synchronise(self, touch: Touch, lanes: Array) -> None:
+        """Strong accesses, in the order of ``lanes``, pass on what their lanes know."""
+        access = touch.access
+        takes, leaves = access.method != "store", access.method != "load"
+        place = dict(zip(touch.group.lanes.tolist(), touch.address.tolist(), strict=True))
+        blocks = dict(zip(touch.group.lanes.tolist(), touch.group.blocks.tolist(), strict=True))
+        for lane in lanes.tolist():
+            where = place[lane] if touch.name == "global" else place[lane] + (blocks[lane] << 32)
+            key = touch.name, where, lane >> 5
+            mine, left = self.clock[lane], self.left.get(key)
+            if takes and left is not None:
+                np.maximum(mine, left, out=mine)
+            if leaves:
+                self.left[key] = mine.copy() if left is None else np.maximum(mine, left)
+        if leaves:
+            self._advance(lanes)
+
+    # Accesses ------------------------------------------------------------------------------------
+
+    def note(self, touch: Touch, values: tuple[Array, ...] | None) -> None:
+        """Judge accesses that are about to be done, and write them down.
+
+        Args:
+            touch: the lanes and where they go.
+            values: what a store writes; None of other accesses.
+        """
+        if touch.name not in ("shared", "global") or len(self.races) >= _MOST:
+            return
+        size = touch.access.bytes
+        place, bad = touch.space.locate(touch.group, touch.address, size)
+        if bad is not None:
+            return  # a fault, which the memory reports
+        shadow = self.shadows.get(touch.name)
+        if shadow is None:
+            shadow = self.shadows[touch.name] = _Shadow(len(touch.space.data))
+        shadow.grow(len(touch.space.data))
+        place = place.astype(np.int64)
+        steps = np.arange(size)
+        value = None if values is None else _bytes_of(touch.access, touch.group.n, values)
+        accesses = _Accesses(
+            touch,
+            (place[:, None] + steps).ravel(),
+            (touch.address.astype(np.int64)[:, None] + steps).ravel(),
+            np.repeat(touch.group.lanes, size),
+            value,
+        )
+        if touch.access.method != "load":
+            self._among_themselves(accesses, place)
+        self._against_write(shadow, accesses)
+        if touch.access.method == "load":
+            self._read(shadow, accesses)
+        else:
+            self._against_reads(shadow, accesses)
+            self._write(shadow, accesses)
+
+    def _now(self, lanes: Array) -> Array:
+        now: Array = self.clock[lanes, lanes & 31]
+        return now
+
+    def _among_themselves(self, new: _Accesses, place: Array) -> None:
+        """Plain stores of different bytes to one place by one instruction."""
+        if new.is_strong or new.value is None or len(np.unique(place)) == len(place):
+            return
+        order = np.argsort(new.byte, kind="stable")
+        byte, lane, value = new.byte[order], new.lane[order], new.value[order]
+        bad = (byte[1:] == byte[:-1]) & (lane[1:] >> 5 == lane[:-1] >> 5)
+        bad &= value[1:] != value[:-1]
+        for row in np.flatnonzero(bad)[:1]:
+            slot = new.touch.access.slot
+            self._report(new, int(order[row + 1]), int(lane[row]), slot)
+
+    def _against_write(self, shadow: _Shadow, new: _Accesses) -> None:
+        """The last write of each byte must be known to who accesses it."""
+        writer = shadow.writer[new.byte]
+        ahead = shadow.written[new.byte] > self.clock[new.lane, writer & 31]
+        bad = ahead & (writer >> 5 == new.lane >> 5) & (writer != new.lane)
+        if not bad.any():
+            return
+        data = new.touch.space.data
+        for row in np.flatnonzero(bad):
+            earlier = self.names.slots[slot := int(shadow.write_slot[new.byte[row]])]
+            both_strong = new.is_strong and _is_strong(earlier)
+            both_store = new.value is not None and earlier.name == "st"
+            same = both_store and new.value is not None and new.value[row] == data[new.byte[row]]
+            if not both_strong and not same:
+                self._report(new, int(row), int(writer[row]), slot)
+                return
+
+    def _against_reads(self, shadow: _Shadow, new: _Accesses) -> None:
+        """The reads of each byte must be known to who writes it."""
+        rows = np.flatnonzero(shadow.reading_warp[new.byte] == new.lane >> 5)
+        if not len(rows):
+            return
+        byte, lane = new.byte[rows], new.lane[rows]
+        ahead = shadow.read[byte] > self.clock[lane]
+        ahead[np.arange(len(rows)), lane & 31] = False
+        if not ahead.any():
+            return
+        for row, reader in zip(*ahead.nonzero(), strict=True):
+            slot = int(shadow.read_slot[byte[row], reader])
+            if not (new.is_strong and _is_strong(self.names.slots[slot])):
+                self._report(new, int(rows[row]), int(lane[row]) & ~31 | int(reader), slot)
+                return
+
+    def _read(self, shadow: _Shadow, new: _Accesses) -> None:
+        warp = new.lane >> 5
+        others = shadow.reading_warp[new.byte] != warp
+        if others.any():
+            shadow.read[new.byte[others]] = 0
+            shadow.reading_warp[new.byte[others]] = warp[others]
+            # Several warps may read at once: the last of them stays.
+            mine = shadow.reading_warp[new.byte] == warp
+            byte, lane = new.byte[mine], new.lane[mine]
+        else:
+            byte, lane = new.byte, new.lane
+        shadow.read[byte, lane & 31] = self._now(lane)
+        shadow.read_slot[byte, lane & 31] = new.touch.access.slot
+
+    def _write(self, shadow: _Shadow, new: _Accesses) -> None:
+        shadow.writer[new.byte] = new.lane
+        shadow.written[new.byte] = self._now(new.lane)
+        shadow.write_slot[new.byte] = new.touch.access.slot
+        shadow.reading_warp[new.byte] = -1
+
+    def _report(self, new: _Accesses, row: int, other: int, slot: int) -> None:
+        """A finding, unless this pair of instructions has been found already."""
+        first, second = self.names.slots[slot], new.touch.access.instruction
+        if (first, second) in self.known:
+            return
+        self.known.add((first, second))
+        threads = self.names.thread(other), self.names.thread(int(new.lane[row]))
+        space, address = new.touch.name, int(new.address[row])
+        variable = self.names.variable(space, address)
+        self.races.append(Race(first, second, threads, space, address, variable))
+
+
+def _is_strong(instruction: Instruction) -> bool:
+    is_atomic = instruction.name in ("atom", "red")
+    return is_atomic or not STRONG.isdisjoint(instruction.modifiers)
+
+
+def _bytes_of(access: Access, lanes: int, values: tuple[Array, ...]) -> Array:
+    """What lanes store, byte by byte."""
+    columns = [np.broadcast_to(value, lanes).astype(access.dtype) for value in values]
+    return np.stack(columns, axis=1).view(np.uint8).ravel()
+
+
+# The parts of a launch, with somebody who looks on ------------------------------------------------
+
+
+class JudgedMemory(Memory):
+    """A memory whose accesses are judged."""
+
+    judge: Judge
+    order: Array | None = None
+
+    def watch(self, judge: Judge) -> None:
+        """Let somebody judge all accesses from now on."""
+        self.judge = judge
+        shuffle = self.shuffle
+        if shuffle is not None:
+            self.shuffle = lambda n: self._remember(shuffle(n))
+
+    def _remember(self, order: Array) -> Array:
+        self.order = order
+        return order
+
+    def _load(self, touch: Touch, values: tuple[Array, ...]) -> list[Array]:
+        return self._judged(super()._load, touch, values, None)
+
+    def _store(self, touch: Touch, values: tuple[Array, ...]) -> list[Array]:
+        return self._judged(super()._store, touch, values, values)
+
+    def _atomic(self, touch: Touch, values: tuple[Array, ...]) -> list[Array]:
+        return self._judged(super()._atomic, touch, values, None)
+
+    def _judged(
+        self,
+        act: Callable[[Touch, tuple[Array, ...]], list[Array]],
+        touch: Touch,
+        values: tuple[Array, ...],
+        stored: tuple[Array, ...] | None,
+    ) -> list[Array]:
+        self.judge.note(touch, stored)
+        self.order = None
+        result = act(touch, values)
+        if _is_strong(touch.access.instruction) and touch.name in ("shared", "global"):
+            lanes = touch.group.lanes
+            self.judge.synchronise(touch, lanes if self.order is None else lanes[self.order])
+        return result
+
+
+class _JudgedBarriers(Barriers):
+    """The barriers of the block, which tell the judge who met at them."""
+
+    judge: Judge
+
+    def complete(self, blocks: Array) -> Iterator[Array]:
+        """As of :class:`Barriers`."""
+        for lanes in super().complete(blocks):
+            self.judge.meet(lanes, np.zeros(len(lanes), np.uint32))
+            yield lanes
+
+
+class JudgedWave(Wave):
+    """A wave whose barriers tell the judge who met at them."""
+
+    judge: Judge
+
+    def watch(self, judge: Judge) -> None:
+        """Tell somebody about all barriers from now on."""
+        self.judge = judge
+        self.barriers = _JudgedBarriers(self.geometry)
+        self.barriers.judge = judge
+
+    def _exit(self, group: Group) -> None:
+        self.judge.end(group.lanes)
+        super()._exit(group)
+
+    def execute(self, code: int, group: Group) -> int | None:
+        """As of :class:`Wave`; lanes that need not wait any longer have met."""
+        segment = self.segment_of(code)
+        if segment.waits == "warp" and segment.instructions[0].name in _BARRIERS:
+            waits = self.compiled.waits[segment.number]
+            assert waits is not None
+            masks: Any = waits(group, self, self.frame(group.depth))
+            if not isinstance(masks, tuple):  # else they have only arrived
+                self.judge.meet(group.lanes, np.broadcast_to(masks, group.n))
+        return super().execute(code, group)

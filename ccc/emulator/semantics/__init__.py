@@ -1,0 +1,1 @@
+"""What instructions compute, for all active lanes at once."""

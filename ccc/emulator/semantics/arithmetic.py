@@ -1,0 +1,130 @@
+"""Rows of the opcode table that integers and floating-point numbers share, and data movement."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ccc.emulator.base.forms import DTYPES, Form, Operation, emulates, same
+from ccc.emulator.memory.spaces import GLOBAL, LOCAL, PARAM, SHARED, WINDOW_BITS
+from ccc.emulator.semantics import floating, integer
+
+
+def _halves(form: Form) -> bool:
+    return form.type.endswith("x2")
+
+
+@emulates("add")
+def add(form: Form) -> Operation:
+    """Sum."""
+    if _halves(form):
+        return floating.by_halves(form)
+    return floating.add(form) if floating.is_floating(form) else integer.add(form)
+
+
+@emulates("sub")
+def sub(form: Form) -> Operation:
+    """Difference."""
+    if _halves(form):
+        return floating.by_halves(form)
+    return floating.sub(form) if floating.is_floating(form) else integer.sub(form)
+
+
+@emulates("mul")
+def mul(form: Form) -> Operation:
+    """Product."""
+    if _halves(form):
+        return floating.by_halves(form)
+    return floating.mul(form) if floating.is_floating(form) else integer.mul(form)
+
+
+@emulates("mad", "fma")
+def mad(form: Form) -> Operation:
+    """Product and sum."""
+    if _halves(form):
+        return floating.by_halves(form)
+    return floating.fma(form) if floating.is_floating(form) else integer.mad(form)
+
+
+@emulates("div")
+def div(form: Form) -> Operation:
+    """Quotient."""
+    if floating.is_floating(form):
+        return floating.div(form)
+    return same(integer.divide, form.type, 2)
+
+
+@emulates("rem")
+def rem(form: Form) -> Operation:
+    """Remainder."""
+    return same(integer.remainder, form.type, 2)
+
+
+@emulates("min", "max")
+def extreme(form: Form) -> Operation:
+    """Smaller or larger of the operands."""
+    if _halves(form):
+        return floating.by_halves(form)
+    if floating.is_floating(form):
+        return floating.extreme(form)
+    pick = np.minimum if form.instruction.name == "min" else np.maximum
+    if form.has("relu"):
+        return same(lambda a, b: np.maximum(pick(a, b), 0), form.type, 2)
+    return same(pick, form.type, 2)
+
+
+@emulates("abs")
+def absolute(form: Form) -> Operation:
+    """Magnitude."""
+    if _halves(form):
+        return floating.by_halves(form)
+    return floating.absolute(form) if floating.is_floating(form) else integer.absolute(form)
+
+
+@emulates("neg")
+def negate(form: Form) -> Operation:
+    """Negation."""
+    if _halves(form):
+        return floating.by_halves(form)
+    return floating.negate(form) if floating.is_floating(form) else integer.negate(form)
+
+
+@emulates("mov")
+def mov(form: Form) -> Operation:
+    """Copy a register, or take an address; vectors are packed and unpacked by ``codegen``."""
+    kind = "pred" if "pred" in form.instruction.modifiers else f"b{form.bits}"
+    if kind not in DTYPES:
+        form.refuse(f"moves {form.bits} bits")
+    return Operation(lambda a: a, (kind,), (kind,), may_alias=True)
+
+
+_WINDOWS = {"shared": SHARED, "local": LOCAL, "param": PARAM}
+
+
+@emulates("cvta")
+def cvta(form: Form) -> Operation:
+    """To a generic address, or with ``.to`` from one (PTX ISA section 9.7.9, cvta)."""
+    window = _WINDOWS.get(form.instruction.space, 0)
+    kind = f"u{form.bits}"
+    if form.bits == 32 and window:
+        form.refuse("has generic addresses of 32 bits")
+    base = DTYPES[kind].type(window)
+    if form.has("to"):
+        return same(lambda a: a - base, kind, 1)
+    return same(lambda a: a + base, kind, 1)
+
+
+@emulates("isspacep")
+def isspacep(form: Form) -> Operation:
+    """Whether a generic address lies in a space's window."""
+    space = form.instruction.space
+    if space == "const":
+        form.refuse("asks for .const")
+    bits = np.uint64(WINDOW_BITS)
+    wanted = np.uint64(_WINDOWS.get(space, GLOBAL) >> WINDOW_BITS)
+
+    def compute(a: Any) -> Any:
+        return a >> bits == wanted
+
+    return Operation(compute, ("u64",), ("pred",))

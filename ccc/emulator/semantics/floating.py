@@ -1,0 +1,309 @@
+"""Floating-point arithmetic (PTX ISA sections 9.7.3 to 9.7.5).
+
+Results are correctly rounded. Those of ``.approx`` and ``.full`` forms are the correctly rounded
+value of the function, computed in double precision: hardware differs from it in the last bits, and
+so does the emulator from hardware.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ccc.emulator.base.forms import DTYPES, SEMANTICS, Compute, Form, Operation, emulates, same
+from ccc.emulator.semantics.fma import fma_double, fma_narrow
+from ccc.emulator.semantics.rounding import (
+    MODES,
+    canonical,
+    directed,
+    exactly,
+    flush,
+    narrow,
+    saturate,
+    widen,
+)
+
+_SINGLE = ("f16", "bf16", "f32", "f64")
+
+
+def is_floating(form: Form) -> bool:
+    """Whether a form computes with floating-point numbers."""
+    return form.type in _SINGLE or form.type in ("f16x2", "bf16x2", "f32x2")
+
+
+def by_halves(form: Form) -> Operation:
+    """A packed type: the operation of its half, on both halves."""
+    instruction = form.instruction
+    opcode = instruction.opcode.replace(f"{form.type}", form.type[:-2])
+    half = Form(dataclasses.replace(instruction, opcode=opcode))
+    inner = SEMANTICS[instruction.name](half)
+    if len(inner.results) != 1 or inner.group or inner.carry:
+        form.refuse("is packed")
+    dtype = DTYPES[form.type[:-2]]
+    part = np.dtype(f"u{dtype.itemsize}")
+    whole = DTYPES[form.type]
+    bits = whole.type(8 * dtype.itemsize)
+
+    def compute(*sources: Any) -> Any:
+        low = inner.compute(*(x.astype(part).view(dtype) for x in sources))
+        high = inner.compute(*((x >> bits).astype(part).view(dtype) for x in sources))
+        return (high.view(part).astype(whole) << bits) | low.view(part).astype(whole)
+
+    return Operation(compute, (form.type,) * len(inner.sources), (form.type,))
+
+
+def mode_of(form: Form) -> str:
+    """The rounding mode; to nearest even where none is named."""
+    return form.choose(*MODES) or "rn"
+
+
+def finished(form: Form, compute: Compute, count: int) -> Operation:
+    """``compute`` on numbers of the form's type, with ``.ftz``, ``.sat``, ``.relu`` and NaNs."""
+    name = form.type
+    ftz, sat, relu = form.has("ftz"), form.has("sat"), form.has("relu")
+    if name == "f64" and not (ftz or sat):
+        return same(compute, name, count)
+    if name == "bf16" and (sat or ftz):
+        form.refuse("has modifiers that bf16 has not")
+    if not (ftz or sat or relu):
+        if name == "bf16":
+            return same(compute, name, count)
+        return same(lambda *sources: canonical(compute(*sources), name), name, count)
+
+    def whole(*sources: Any) -> Any:
+        if ftz:
+            sources = tuple(flush(x) for x in sources)
+        result = compute(*sources)
+        if ftz:
+            result = flush(result)
+        if relu:
+            result = _relu(result, name)
+        if sat:
+            return saturate(result)
+        return result if name == "bf16" else canonical(result, name)
+
+    return same(whole, name, count)
+
+
+def _relu(x: Any, name: str) -> Any:
+    if name == "bf16":
+        return np.where((x >> np.uint16(15) == 1) & (x <= np.uint16(0xFF80)), np.uint16(0), x)
+    return np.where(x <= 0, x.dtype.type(0), x)
+
+
+def add(form: Form, sign: int = 1) -> Operation:
+    """``add``, or ``sub`` with ``sign`` -1."""
+    name, mode = form.type, mode_of(form)
+    plain = np.add if sign > 0 else np.subtract
+    if name == "f64" and mode != "rn":
+        return finished(
+            form, lambda a, b: exactly(lambda x, y: x + sign * y, plain(a, b), (a, b), mode), 2
+        )
+    if mode == "rn" and name != "bf16":
+        return finished(form, plain, 2)
+    one = np.float64(1)
+
+    def compute(a: Any, b: Any) -> Any:
+        return fma_narrow(widen(a, name), one, sign * widen(b, name), name, mode)
+
+    return finished(form, compute, 2)
+
+
+def sub(form: Form) -> Operation:
+    """``sub``."""
+    return add(form, -1)
+
+
+def mul(form: Form) -> Operation:
+    """``mul``."""
+    name, mode = form.type, mode_of(form)
+    if name == "f64" and mode != "rn":
+        return finished(form, lambda a, b: exactly(lambda x, y: x * y, a * b, (a, b), mode), 2)
+    if mode == "rn" and name != "bf16":
+        return finished(form, np.multiply, 2)
+    return finished(form, lambda a, b: narrow(widen(a, name) * widen(b, name), name, mode), 2)
+
+
+def fma(form: Form) -> Operation:
+    """``fma`` and ``mad``: one rounding."""
+    name, mode = form.type, mode_of(form)
+    if name == "f64" and mode == "rn":
+        return finished(form, fma_double, 3)
+    if name == "f64":
+        return finished(
+            form,
+            lambda a, b, c: exactly(
+                lambda x, y, z: x * y + z, np.asarray(fma_double(a, b, c)), (a, b, c), mode
+            ),
+            3,
+        )
+    return finished(
+        form,
+        lambda a, b, c: fma_narrow(widen(a, name), widen(b, name), widen(c, name), name, mode),
+        3,
+    )
+
+
+def _quotient(name: str, mode: str) -> Compute:
+    def compute(a: Any, b: Any) -> Any:
+        nearest = a / b
+        if mode == "rn":
+            return nearest
+        if name == "f64":
+            return exactly(lambda x, y: x / y if y else Fraction(0), nearest, (a, b), mode)
+        product = nearest.astype(np.float64) * b.astype(np.float64)
+        error = np.where(
+            np.isfinite(nearest),
+            (a.astype(np.float64) - product) * np.sign(b).astype(np.float64),
+            np.where((b != 0) & np.isfinite(a), -nearest, 0),
+        )
+        return directed(nearest, error, mode)
+
+    return compute
+
+
+def div(form: Form) -> Operation:
+    """``div``, with the approximate forms rounded correctly, too."""
+    return finished(form, _quotient(form.type, mode_of(form)), 2)
+
+
+@emulates("rcp")
+def rcp(form: Form) -> Operation:
+    """1 / a."""
+    divide = _quotient(form.type, mode_of(form))
+    one = DTYPES[form.type].type(1)
+    return finished(form, lambda a: divide(one, a), 1)
+
+
+@emulates("sqrt")
+def sqrt(form: Form) -> Operation:
+    """Square root."""
+    name, mode = form.type, mode_of(form)
+
+    def compute(a: Any) -> Any:
+        nearest = np.sqrt(a)
+        if mode == "rn":
+            return nearest
+        if name == "f64":
+            return directed(nearest, np.asarray(_sqrt_error(nearest, a)).astype(float), mode)
+        wide = nearest.astype(np.float64)
+        error = np.where(np.isfinite(nearest), a.astype(np.float64) - wide * wide, 0)
+        return directed(nearest, error, mode)
+
+    return finished(form, compute, 1)
+
+
+def _root_misses(root: float, number: float) -> float:
+    if not math.isfinite(root):
+        return 0.0
+    difference = Fraction(number) - Fraction(root) ** 2
+    return float((difference > 0) - (difference < 0))
+
+
+_sqrt_error = np.frompyfunc(_root_misses, 2, 1)
+
+
+def _in_double(function: Callable[[Any], Any]) -> Callable[[Form], Operation]:
+    """A function of one number, computed in double precision and rounded once."""
+
+    def semantics(form: Form) -> Operation:
+        name = form.type
+        return finished(form, lambda a: narrow(function(widen(a, name)), name), 1)
+
+    return semantics
+
+
+def _emulate(row: str, function: Callable[[Any], Any]) -> None:
+    one = _in_double(function)
+    emulates(row)(lambda form: by_halves(form) if form.type.endswith("x2") else one(form))
+
+
+_emulate("rsqrt", lambda x: 1 / np.sqrt(x))
+_emulate("sin", np.sin)
+_emulate("cos", np.cos)
+_emulate("lg2", np.log2)
+_emulate("ex2", np.exp2)
+_emulate("tanh", np.tanh)
+
+
+def _extreme(form: Form, smaller: bool) -> Compute:
+    """``min`` or ``max`` of two: a number beats NaN, and -0 is less than +0."""
+    name = form.type
+    pick, meet = (np.fmin, np.bitwise_or) if smaller else (np.fmax, np.bitwise_and)
+    bits = np.dtype(f"u{DTYPES[name].itemsize}")
+    top = bits.type(1 << (8 * bits.itemsize - 1))
+    with_sign = form.has("xorsign")
+
+    def compute(a: Any, b: Any) -> Any:
+        sign = (a.view(bits) ^ b.view(bits)) & top
+        if with_sign:
+            a, b = np.abs(a), np.abs(b)
+        met = meet(a.view(bits), b.view(bits)).view(a.dtype)
+        result = np.where(a == b, met, pick(a, b))
+        if form.has("NaN"):
+            result = np.where(np.isnan(a) | np.isnan(b), a.dtype.type(np.nan), result)
+        return (result.view(bits) | sign).view(a.dtype) if with_sign else result
+
+    return compute
+
+
+def extreme(form: Form) -> Operation:
+    """``min`` and ``max`` of two or three numbers."""
+    if form.type == "bf16":
+        form.refuse("compares bf16")
+    two = _extreme(form, form.instruction.name == "min")
+    if len(form.instruction.operands) == 3:
+        return finished(form, two, 2)
+    return finished(form, lambda a, b, c: two(two(a, b), c), 3)
+
+
+def _sign_bits(form: Form) -> tuple[str, Any, Any]:
+    bits = f"b{form.bits}"
+    dtype = DTYPES[bits]
+    return bits, dtype, dtype.type(1 << (form.bits - 1))
+
+
+def absolute(form: Form) -> Operation:
+    """``abs``: the sign bit cleared."""
+    bits, _, top = _sign_bits(form)
+    if form.has("ftz"):
+        return same(lambda a: np.abs(flush(a)), form.type, 1)
+    return same(lambda a: a & ~top, bits, 1)
+
+
+def negate(form: Form) -> Operation:
+    """``neg``: the sign bit inverted."""
+    bits, _, top = _sign_bits(form)
+    if form.has("ftz"):
+        return same(lambda a: -flush(a), form.type, 1)
+    return same(lambda a: a ^ top, bits, 1)
+
+
+@emulates("copysign")
+def copysign(form: Form) -> Operation:
+    """The sign of ``a`` on the magnitude of ``b``."""
+    bits, _, top = _sign_bits(form)
+    return same(lambda a, b: (a & top) | (b & ~top), bits, 2)
+
+
+@emulates("testp")
+def testp(form: Form) -> Operation:
+    """Which kind of number it is."""
+    smallest = np.finfo(DTYPES[form.type]).tiny
+    tests: dict[str, Compute] = {
+        "finite": np.isfinite,
+        "infinite": np.isinf,
+        "number": lambda a: ~np.isnan(a),
+        "notanumber": np.isnan,
+        "normal": lambda a: np.isfinite(a) & (np.abs(a) >= smallest),
+        "subnormal": lambda a: (np.abs(a) < smallest) & (a != 0),
+    }
+    name = form.choose(*tests)
+    if name is None:
+        form.refuse("names no test")
+    return Operation(tests[name], (form.type,), ("pred",))

@@ -1,0 +1,87 @@
+"""What every row of the opcode table computes; ``SEMANTICS`` is filled by the files imported here.
+
+A row is in ``SEMANTICS``, in ``ELSEWHERE`` (named with the file that runs it), in ``NOTHING``
+(it has no effect here) or in ``NOT_EMULATED``, with the reason.
+"""
+
+from __future__ import annotations
+
+from ccc.emulator.base.forms import SEMANTICS, Form, Operation
+from ccc.emulator.semantics import arithmetic, convert, floating, integer, logic, warp
+
+SECTIONS = (arithmetic, convert, floating, integer, logic, warp)
+"""The files that fill SEMANTICS when they are imported."""
+
+ACCESSES = frozenset({"ld", "ldu", "st", "atom", "red"})
+
+ELSEWHERE: dict[str, str] = {
+    **dict.fromkeys(ACCESSES, "memory"),
+    **dict.fromkeys(("bra", "brx", "call", "ret", "exit"), "program, simt"),
+    **dict.fromkeys(("trap", "brkpt"), "codegen"),
+    **dict.fromkeys(("alloca", "stacksave", "stackrestore"), "codegen, simt"),
+}
+
+NOTHING: dict[str, str] = {
+    "membar": "every access is performed before the next one begins",
+    "fence": "every access is performed before the next one begins",
+    "nanosleep": "time does not pass",
+    "pmevent": "there is no profiler",
+    "prefetch": "there is no cache",
+    "prefetchu": "there is no cache",
+    "applypriority": "there is no cache",
+}
+
+_ASYNCHRONOUS = (
+    "cp.async cp.async.commit_group cp.async.wait_all cp.async.wait_group cp.async.bulk "
+    "cp.reduce.async.bulk cp.async.bulk.prefetch cp.async.bulk.tensor cp.reduce.async.bulk.tensor "
+    "cp.async.bulk.prefetch.tensor cp.async.bulk.commit_group cp.async.bulk.wait_group st.async "
+    "st.bulk red.async cp.async.mbarrier.arrive mbarrier.init mbarrier.inval mbarrier.expect_tx "
+    "mbarrier.complete_tx mbarrier.arrive mbarrier.arrive_drop mbarrier.arrive.expect_tx "
+    "mbarrier.arrive_drop.expect_tx mbarrier.test_wait mbarrier.try_wait mbarrier.pending_count "
+    "tensormap.replace tensormap.cp_fenceproxy"
+)
+_CLUSTER = (
+    "mapa getctarank barrier.cluster clusterlaunchcontrol.try_cancel "
+    "clusterlaunchcontrol.query_cancel multimem.ld_reduce multimem.st multimem.red"
+)
+_MATRIX = "wmma.load wmma.store wmma.mma mma ldmatrix stmatrix movmatrix"
+_VIDEO = (
+    "vadd vsub vabsdiff vmin vmax vshl vshr vmad vset vadd2 vsub2 vavrg2 vabsdiff2 vmin2 vmax2 "
+    "vadd4 vsub4 vavrg4 vabsdiff4 vmin4 vmax4 vset2 vset4"
+)
+
+NOT_EMULATED: dict[str, str] = {
+    row: reason
+    for rows, reason in {
+        _ASYNCHRONOUS: "asynchronous copies and their barriers are not modelled",
+        _CLUSTER: "a cluster is one block of one device",
+        _MATRIX: "matrix units are not modelled",
+        _VIDEO: "video instructions are not modelled",
+        "tex tld4 txq istypep": "there are no textures",
+        "suq suld sust sured": "there are no surfaces",
+        "createpolicy": "there is no cache, so it has no policies",
+        "discard": "it leaves memory undefined",
+        "griddepcontrol": "one grid runs at a time",
+        "setmaxnreg": "registers are not counted",
+    }.items()
+    for row in rows.split()
+}
+
+
+def operation_of(form: Form) -> Operation | None:
+    """The operation of an instruction that is no access and no jump; None if it does nothing.
+
+    Raises:
+        EmulatorError: it is not emulated.
+    """
+    row = form.instruction.row
+    if row is None:
+        form.refuse("is not in the opcode table")
+    if row.name in NOTHING:
+        return None
+    if row.name not in SEMANTICS:
+        form.refuse(f"is left out: {NOT_EMULATED.get(row.name, 'no semantics')}")
+    return SEMANTICS[row.name](form)
+
+
+__all__ = ["ACCESSES", "NOTHING", "NOT_EMULATED", "SECTIONS", "SEMANTICS", "operation_of"]

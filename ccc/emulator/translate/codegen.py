@@ -1,0 +1,379 @@
+"""Segments to Python functions.
+
+A segment becomes ``def s7(g, m, R)``: it gathers the registers it needs from the state ``R`` for
+the lanes of the group ``g``, computes, and scatters what lives on. Registers that live and die
+inside it never touch the state. It returns what its last branch decides on, if anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from ccc.emulator.base.forms import Array, Form, Operation
+from ccc.emulator.memory.memory import Access
+from ccc.emulator.semantics.table import ACCESSES, operation_of
+from ccc.emulator.translate.operands import FindSymbol, Names, Writer
+from ccc.emulator.translate.program import (
+    BUILT_IN,
+    Call,
+    Fork,
+    Program,
+    Table,
+    called_name,
+    is_set_apart,
+)
+from ccc.ir.nodes import Guard, Instruction
+from ccc.ir.operands import (
+    CARRY,
+    Address,
+    Arguments,
+    Negated,
+    Operand,
+    Pair,
+    Register,
+    Symbol,
+    Vector,
+)
+from ccc.ptx.opcodes import Effect
+
+RunSegment: TypeAlias = Callable[[Any, Any, list[Array]], Any]
+
+
+@dataclass(slots=True)
+class Compiled:
+    """A program's code: per segment its function and, where it waits, its operands' function.
+
+    ``slots`` lists the instructions in the order in which they are counted; ``segment_slots`` has
+    the slots of each segment.
+    """
+
+    run: list[RunSegment]
+    waits: list[RunSegment | None]
+    slots: list[Instruction]
+    segment_slots: list[range]
+
+
+def compile_program(program: Program, find_symbol: FindSymbol) -> Compiled:
+    """Make the Python functions of all segments.
+
+    Raises:
+        EmulatorError: an instruction is not emulated.
+    """
+    names = Names()
+    slots: list[Instruction] = []
+    segment_slots = []
+    sources = []
+    for segment in program.segments:
+        first = len(slots)
+        slots += segment.instructions
+        segment_slots.append(range(first, len(slots)))
+        sources.append(_SegmentWriter(program, segment, names, find_symbol, first).function())
+        if segment.waits:
+            writer = _SegmentWriter(program, segment, names, find_symbol, first)
+            sources.append(writer.wait_function())
+    exec(compile("\n".join(sources), "<emulated segments>", "exec"), names.namespace)
+    run = [names.namespace[f"s{segment.number}"] for segment in program.segments]
+    waits = [names.namespace.get(f"w{segment.number}") for segment in program.segments]
+    return Compiled(run, waits, slots, segment_slots)
+
+
+def _parts(target: Operand) -> list[Operand]:
+    """The destinations in an operand."""
+    if isinstance(target, Pair):
+        return [target.first, target.second]
+    return list(target.elements) if isinstance(target, Vector) else [target]
+
+
+class _SegmentWriter(Writer):
+    """Writes the functions of one segment."""
+
+    # The functions ---------------------------------------------------------------------------
+
+    def function(self) -> str:
+        self.lines = [f"def s{self.segment.number}(g, m, R):", "    i = g.index"]
+        if self.segment.arrived:
+            call = self.segment.arrived
+            formals = [variable.name for variable in call.callee.function.results]
+            self.copy_frames(call, formals, call.results, into_callee=False)
+        for slot, instruction in enumerate(self.segment.instructions, self.first_slot):
+            self.instruction(instruction, slot)
+        result = self.decision()
+        for register in sorted(self.written & self.segment.live_out, key=str):
+            self.emit(f"R[{self.place(register)}][i] = {self.current[register].name}")
+        self.emit(f"return {result}")
+        return "\n".join(self.lines)
+
+    def wait_function(self) -> str:
+        """What an instruction that waits is told: a member mask, or a barrier's id and count."""
+        self.lines = [f"def w{self.segment.number}(g, m, R):", "    i = g.index"]
+        instruction = self.segment.instructions[0]
+        operands = list(instruction.operands)
+        if not instruction.effects & Effect.BARRIER:
+            self.emit(f"return {self.read(operands[-1], 'u32')[0]}")
+            return "\n".join(self.lines)
+        if "red" in instruction.modifiers:
+            operands = operands[1:-1]
+        number = self.read(operands[0], "u32")[0]
+        count = self.read(operands[1], "u32")[0] if len(operands) > 1 else "None"
+        self.emit(f"return {number}, {count}")
+        return "\n".join(self.lines)
+
+    def decision(self) -> str:
+        """What the end of the segment needs to know."""
+        end = self.segment.end
+        if isinstance(end, Fork):
+            return self.condition(end.guard)[0]
+        if isinstance(end, Table):
+            return self.read(end.index, "u32")[0]
+        return "None"
+
+    def condition(self, guard: Guard) -> tuple[str, bool]:
+        """A guard as an expression, and whether it is uniform."""
+        operand = Negated(guard.register) if guard.negated else guard.register
+        return self.read(operand, "pred")
+
+    # Instructions ----------------------------------------------------------------------------
+
+    def instruction(self, instruction: Instruction, slot: int) -> None:
+        if instruction.is_terminator and not is_set_apart(instruction):
+            return
+        guard = ""
+        if instruction.guard:
+            name, uniform = self.condition(instruction.guard)
+            guard = self.let(f"full(g, {name})" if uniform else name)
+            self.emit(f"m.guarded[{slot}] += np.count_nonzero({guard})")
+        if is_set_apart(instruction):
+            return
+        if instruction.effects & Effect.CALL:
+            self.call(instruction)
+        elif instruction.name in ("trap", "brkpt"):
+            self.fail(f"{instruction.name} was reached", instruction, guard)
+        elif instruction.name in ("alloca", "stacksave", "stackrestore"):
+            self.stack(instruction)
+        elif instruction.name == "mov" and self.moves_parts(instruction):
+            self.move_parts(instruction, guard)
+        elif instruction.row and instruction.row.name in ACCESSES:
+            self.access(instruction, slot, guard)
+        else:
+            self.operation(instruction, guard)
+
+    def operation(self, instruction: Instruction, guard: str) -> None:
+        """An instruction that computes registers from registers."""
+        operation = operation_of(Form(instruction))
+        if operation is None:
+            return
+        if not operation.results:
+            self.effect(operation, guard)
+            return
+        sources, uniform = self.sources(operation, instruction.operands[1:])
+        uniform = uniform and not operation.group
+        function = self.names.of(operation.compute)
+        if operation.group and guard:
+            names = self.guarded_group(operation, function, sources, guard)
+        else:
+            arguments = ", ".join((["g"] if operation.group else []) + [s for s, _ in sources])
+            names = [self.fresh() for _ in operation.results]
+            self.emit(f"{', '.join(names)} = {function}({arguments})")
+        if operation.may_alias and not uniform:
+            self.emit(f"{names[0]} = {names[0]}.copy()")
+        targets = _parts(instruction.operands[0])
+        if "out" in operation.carry:
+            targets.append(CARRY)
+        for target, type_name, name in zip(targets, operation.results, names, strict=False):
+            self.write(target, type_name, name, uniform, guard)
+
+    def sources(
+        self, operation: Operation, operands: tuple[Operand, ...]
+    ) -> tuple[list[tuple[str, bool]], bool]:
+        """The operands' expressions, each with its being uniform; and whether all of them are."""
+        pairs = zip(operands, operation.sources, strict=False)
+        found = [self.read(operand, type_name) for operand, type_name in pairs]
+        if "in" in operation.carry:
+            found.append(self.read(CARRY, "pred"))
+        return found, all(uniform for _, uniform in found)
+
+    def guarded_group(
+        self, operation: Operation, function: str, sources: list[tuple[str, bool]], guard: str
+    ) -> list[str]:
+        """A guarded operation on the group of lanes: only the lanes of the guard take part."""
+        picked = [name if uniform else f"{name}[{guard}]" for name, uniform in sources]
+        sub = self.let(f"g.only({guard})")
+        names = [self.let(f"np.zeros(g.n, {self.names.dtype(t)})") for t in operation.results]
+        targets = ", ".join(f"{name}[{guard}]" for name in names)
+        call = f"{function}({', '.join([sub, *picked])})"
+        self.emit(f"if {sub} is not None: {targets} = {call}")
+        return names
+
+    def effect(self, operation: Operation, guard: str) -> None:
+        """An operation without a result, called for the lanes that execute it."""
+        function = self.names.of(operation.compute)
+        group = self.let(f"g.only({guard})") if guard else "g"
+        self.emit(f"if {group} is not None: {function}({group})")
+
+    def stack(self, instruction: Instruction) -> None:
+        """An instruction of the stack beyond the frames (PTX ISA section 9.7.17)."""
+        if instruction.guard:
+            raise self.refuse(f"a guarded {instruction.name} is not emulated")
+        target, type_ = instruction.operands[0], Form(instruction).type
+        if instruction.name == "stackrestore":
+            self.emit(f"m.tops[i] = {self.read(target, type_)[0]}")
+            return
+        call = "m.tops[i].copy()"
+        if instruction.name == "alloca":
+            call = f"m.allocate(g, {self.read(instruction.operands[1], type_)[0]})"
+        value = self.let(f"{call}.astype({self.names.dtype(type_)})")
+        self.write(target, type_, value, False, "")
+
+    # mov -------------------------------------------------------------------------------------
+
+    def moves_parts(self, instruction: Instruction) -> bool:
+        return any(isinstance(operand, Vector) for operand in instruction.operands)
+
+    def move_parts(self, instruction: Instruction, guard: str) -> None:
+        """Pack or unpack (PTX ISA section 9.7.9, mov)."""
+        target, source = instruction.operands
+        form = Form(instruction)
+        bits = form.bits
+        if bits > 64:
+            form.refuse(f"moves {bits} bits")
+        if isinstance(source, Vector):
+            part = bits // len(source.elements)
+            parts = [self.read(element, f"b{part}") for element in source.elements]
+            dtype = self.names.dtype(f"b{bits}")
+            shifted = [
+                f"({name}.astype({dtype}) << {self.names.constant(index * part, bits)})"
+                for index, (name, _) in enumerate(parts)
+            ]
+            name = self.let(" | ".join(shifted))
+            uniform = all(flag for _, flag in parts)
+            self.write(target, f"b{bits}", name, uniform, guard)
+            return
+        assert isinstance(target, Vector)
+        part = bits // len(target.elements)
+        whole, uniform = self.read(source, f"b{bits}")
+        dtype = self.names.dtype(f"b{part}")
+        for index, element in enumerate(target.elements):
+            shift = self.names.constant(index * part, bits)
+            name = self.let(f"({whole} >> {shift}).astype({dtype})")
+            self.write(element, f"b{part}", name, uniform, guard)
+
+    # Memory ----------------------------------------------------------------------------------
+
+    def access(self, instruction: Instruction, slot: int, guard: str) -> None:
+        """A load, store or atomic."""
+        access = Access.of(instruction, slot)
+        operands = list(instruction.operands)
+        target = operands.pop(0) if instruction.name in ("ld", "ldu", "atom") else None
+        place = operands.pop(0)
+        assert isinstance(place, Address)
+        if self.is_kernel_parameter(access, place):
+            self.parameter(access, target, place, guard)
+            return
+        if access.space == "param" and isinstance(place.base, Register):
+            access.space = "param" if self.segment.code.is_kernel else "local"
+        elif access.space == "param":
+            access.space = "local"
+        address = self.address(place)
+        values = self.stored(access, operands)
+        group = "g"
+        if guard:
+            group = self.let(f"g.only({guard})")
+            address = f"{address}[{guard}]"
+            values = [(v if uniform else f"{v}[{guard}]", uniform) for v, uniform in values]
+        arguments = [self.names.of(access, "a"), group, address, *(name for name, _ in values)]
+        call = f"m.memory.{access.method}({', '.join(arguments)})"
+        if target is None:
+            self.emit(f"if {group} is not None: {call}" if guard else call)
+        else:
+            self.loaded(access, target, call, group, guard)
+
+    def stored(self, access: Access, operands: list[Operand]) -> list[tuple[str, bool]]:
+        """The values that a store or atomic takes."""
+        if access.method == "load":
+            return []
+        found = []
+        for operand in operands[: access.values]:
+            elements = operand.elements if isinstance(operand, Vector) else (operand,)
+            found += [self.read(element, access.type) for element in elements]
+        return found
+
+    def loaded(self, access: Access, target: Operand, call: str, group: str, guard: str) -> None:
+        """Take what a load or atomic returns into its registers."""
+        targets = _parts(target)
+        names = [self.fresh() for _ in targets]
+        if not guard:
+            self.emit(f"{', '.join(names)} = {call}")
+        else:
+            dtype = self.names.dtype(access.type)
+            zeros = ", ".join(f"np.zeros(g.n, {dtype})" for _ in names)
+            self.emit(f"{', '.join(names)} = {zeros}")
+            filled = ", ".join(f"{name}[{guard}]" for name in names)
+            self.emit(f"if {group} is not None: {filled} = {call}")
+        for element, name in zip(targets, names, strict=True):
+            self.write(element, access.type, name, False, guard)
+
+    def is_kernel_parameter(self, access: Access, place: Address) -> bool:
+        if access.space != "param" or not isinstance(place.base, Symbol):
+            return False
+        return not self.find_symbol(self.segment.code, place.base.name).in_frame
+
+    def parameter(self, access: Access, target: Operand | None, place: Address, guard: str) -> None:
+        """A kernel parameter: the same for every lane."""
+        assert isinstance(place.base, Symbol)
+        if target is None:
+            raise self.refuse("a kernel's parameters cannot be stored to")
+        offset = self.find_symbol(self.segment.code, place.base.name).address
+        offset += place.base.offset + place.offset
+        targets = _parts(target)
+        dtype = self.names.dtype(access.type)
+        for index, element in enumerate(targets):
+            at = offset + index * access.size
+            name = self.let(f"m.memory.parameter({dtype}, {at})")
+            self.write(element, access.type, name, True, guard)
+
+    # Calls -----------------------------------------------------------------------------------
+
+    def call(self, instruction: Instruction) -> None:
+        if called_name(instruction) in BUILT_IN:
+            self.built_in(instruction)
+            return
+        end = self.segment.end
+        assert isinstance(end, Call)
+        formals = [variable.name for variable in end.callee.function.parameters]
+        if len(end.arguments) != len(formals):
+            raise self.refuse(f"the callee takes {len(formals)} arguments")
+        self.copy_frames(end, formals, end.arguments, into_callee=True)
+
+    def built_in(self, call: Instruction) -> None:
+        """What the driver provides; memory that is given back is not used again."""
+        frame = self.segment.code.frame
+        lists = [operand for operand in call.operands if isinstance(operand, Arguments)]
+        places = [[frame[str(variable)] for variable in one.elements] for one in lists]
+        match called_name(call):
+            case "__assertfail":
+                self.fail("assertion failed", call, "")
+            case "vprintf":
+                self.emit(f"m.memory.print(g, {places[0][0]})")
+            case "malloc":
+                self.emit(f"m.memory.allocate(g, {places[1][0]}, {places[0][0]})")
+
+    def fail(self, message: str, instruction: Instruction, guard: str) -> None:
+        """Raise, if a lane executes it."""
+        group = self.let(f"g.only({guard})") if guard else "g"
+        what = self.names.of(instruction, "n")
+        self.emit(f"if {group} is not None: m.fault({message!r}, {what}, {group})")
+
+    def copy_frames(
+        self, call: Call, formals: list[str], actuals: tuple[str, ...], into_callee: bool
+    ) -> None:
+        """Copy the arguments of a call into the callee's frame, or its results out of it."""
+        callee = call.callee
+        variables = {v.name: v for v in callee.function.parameters + callee.function.results}
+        for formal, actual in zip(formals, actuals, strict=True):
+            inner = callee.frame[formal] + self.program.frame_bytes
+            outer = self.segment.code.frame[actual]
+            source, target = (outer, inner) if into_callee else (inner, outer)
+            size = variables[formal].bytes or 0
+            self.emit(f"m.memory.copy_local(g, {source}, {target}, {size})")

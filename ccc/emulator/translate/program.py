@@ -1,0 +1,413 @@
+"""A kernel and the functions it calls, cut into segments and put into an order.
+
+A segment is code that a group of lanes runs from its first to its last instruction: a basic block,
+cut again before an instruction that waits for other lanes and around calls. Segment numbers are the
+emulator's program counters; see ``order`` for why the lowest is run first.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from ccc.emulator.base.errors import EmulatorError
+from ccc.emulator.translate.order import weak_topological_order
+from ccc.ir.nodes import Function, Guard, Instruction
+from ccc.ir.operands import Arguments, Operand, Register, Symbol
+from ccc.ptx.opcodes import Effect
+
+
+@dataclass(slots=True, eq=False)
+class Jump:
+    """Go on at ``target``."""
+
+    target: Segment
+
+
+@dataclass(slots=True, eq=False)
+class Fork:
+    """Lanes where ``guard`` holds go to ``taken``, the others to ``other``."""
+
+    guard: Guard
+    taken: Segment
+    other: Segment
+
+
+@dataclass(slots=True, eq=False)
+class Table:
+    """Each lane goes to the target of its ``index``."""
+
+    index: Operand
+    targets: list[Segment]
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """Enter ``callee``; on return, go on at ``after``."""
+
+    callee: Code
+    after: Segment
+    arguments: tuple[str, ...]
+    results: tuple[str, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Return:
+    """Go back to the caller; in a kernel, end the thread."""
+
+
+@dataclass(slots=True, eq=False)
+class Exit:
+    """End the thread."""
+
+
+End: TypeAlias = Jump | Fork | Table | Call | Return | Exit
+
+
+@dataclass(slots=True, eq=False)
+class Segment:
+    """Instructions, the last of which may be the branch that ``end`` tells about.
+
+    ``waits`` says that the first instruction waits for other lanes: ``"warp"`` or ``"block"``.
+    ``live_in`` and ``live_out`` are registers that carry a value in and out. ``arrived`` is the
+    call that a return leads here from. ``uncounted`` is an instruction that was issued, under its
+    guard, at the end of the segment before.
+    """
+
+    code: Code
+    instructions: list[Instruction] = field(default_factory=list)
+    end: End = field(default_factory=Exit)
+    waits: str | None = None
+    arrived: Call | None = None
+    uncounted: Instruction | None = None
+    number: int = -1
+    live_in: frozenset[Register] = frozenset()
+    live_out: frozenset[Register] = frozenset()
+
+    def successors(self) -> list[Segment]:
+        """The segments that may follow in the same function."""
+        match self.end:
+            case Jump(target):
+                return [target]
+            case Fork(_, taken, other):
+                return [other, taken]
+            case Table(_, targets):
+                return list(dict.fromkeys(targets))
+            case Call():
+                return [self.end.after]
+            case _:
+                return []
+
+
+@dataclass(slots=True, eq=False)
+class Code:
+    """One function of a program: its segments, ordered, and its frame's layout in bytes."""
+
+    function: Function
+    segments: list[Segment] = field(default_factory=list)
+    frame: dict[str, int] = field(default_factory=dict)
+    frame_bytes: int = 0
+    register_base: int = 0
+
+    @property
+    def is_kernel(self) -> bool:
+        """Whether the host launches it."""
+        return self.function.kind == "entry"
+
+
+@dataclass(slots=True, eq=False)
+class Program:
+    """A kernel with all its callees; ``segments`` are numbered through.
+
+    ``registers`` gives the place in the state of every register that lives across segments.
+    ``max_depth`` bounds the number of calls that are open at once. ``allocates`` says whether
+    local memory beyond the frames may be used, or where it begins is asked for.
+    """
+
+    codes: list[Code]
+    segments: list[Segment]
+    registers: dict[tuple[int, Register], int]
+    max_depth: int
+    frame_bytes: int
+    allocates: bool = False
+
+
+FindFunction: TypeAlias = Callable[[str], "Function | None"]
+
+RECURSION_LIMIT = 1000
+BUILT_IN = ("__assertfail", "vprintf", "malloc", "free")
+"""Functions without a body that the emulator knows."""
+
+
+def waits_for(instruction: Instruction) -> str | None:
+    """Whom an instruction waits for: its ``"warp"``, its ``"block"`` or nobody.
+
+    A warp comes to a barrier as one, so an arrival waits for the rest of the warp.
+    """
+    if not instruction.effects & Effect.COLLECTIVE:
+        return None
+    if instruction.effects & Effect.BARRIER:
+        return "warp" if "arrive" in instruction.modifiers else "block"
+    is_warp_barrier = instruction.name == "bar" and "warp" in instruction.modifiers
+    return "warp" if is_warp_barrier or "sync" in instruction.modifiers else None
+
+
+def is_set_apart(instruction: Instruction) -> bool:
+    """Whether it is a guarded call, exit or wait, done in a segment of its own."""
+    leaves = instruction.effects & (Effect.CALL | Effect.RETURN | Effect.EXIT)
+    return instruction.guard is not None and bool(leaves or waits_for(instruction))
+
+
+def build_program(kernel: Function, find: FindFunction, cut_after_waits: bool) -> Program:
+    """Cut a kernel and everything it calls into numbered segments.
+
+    Args:
+        kernel: the entry function.
+        find: the IR of a function by name; None where it has no body.
+        cut_after_waits: end a segment after an instruction that waits, too, so that the lanes
+            that waited together need not go on together.
+
+    Raises:
+        EmulatorError: a call cannot be emulated.
+    """
+    codes: dict[str, Code] = {}
+
+    def code_of(function: Function) -> Code:
+        if function.name not in codes:
+            code = codes[function.name] = Code(function)
+            _Cutter(code, callee, cut_after_waits).run()
+        return codes[function.name]
+
+    def callee(call: Instruction) -> Code:
+        name = called_name(call)
+        function = find(name)
+        if function is None:
+            raise EmulatorError(f"{name} has no body here, and is not emulated", call.span)
+        return code_of(function)
+
+    code_of(kernel)
+    program = Program(list(codes.values()), [], {}, _call_depth(codes[kernel.name]), 0)
+    for code in program.codes:
+        _order(code)
+        _liveness(code)
+        _lay_out_frame(code)
+        for segment in code.segments:
+            segment.number = len(program.segments)
+            program.segments.append(segment)
+            for register in sorted(segment.live_in, key=str):
+                program.registers.setdefault((id(code), register), len(program.registers))
+    program.frame_bytes = max(code.frame_bytes for code in program.codes)
+    program.allocates = any(
+        instruction.name in ("alloca", "stacksave") for segment in program.segments
+        for instruction in segment.instructions
+    )  # fmt: skip
+    return program
+
+
+def called_name(call: Instruction) -> str:
+    """The function that a call enters.
+
+    Raises:
+        EmulatorError: a register says which.
+    """
+    callee = next(operand for operand in call.operands if not isinstance(operand, Arguments))
+    if not isinstance(callee, Symbol):
+        raise EmulatorError("a call through a register is not emulated", call.span)
+    return callee.name
+
+
+def _variables(operand: Operand, call: Instruction) -> tuple[str, ...]:
+    """The names of the ``.param`` variables that a call passes."""
+    assert isinstance(operand, Arguments)
+    if not all(isinstance(element, Symbol) for element in operand.elements):
+        raise EmulatorError("a call that passes registers is not emulated", call.span)
+    return tuple(element.name for element in operand.elements if isinstance(element, Symbol))
+
+
+def _call_depth(kernel: Code) -> int:
+    """The longest chain of calls; RECURSION_LIMIT where there is recursion."""
+    depths: dict[int, int] = {}
+    open_calls: set[int] = set()
+
+    def depth(code: Code) -> int:
+        if id(code) in open_calls:
+            return RECURSION_LIMIT
+        if id(code) not in depths:
+            open_calls.add(id(code))
+            calls = [s.end.callee for s in code.segments if isinstance(s.end, Call)]
+            depths[id(code)] = max((1 + depth(callee) for callee in calls), default=0)
+            open_calls.discard(id(code))
+        return depths[id(code)]
+
+    return min(depth(kernel), RECURSION_LIMIT)
+
+
+class _Cutter:
+    """Cuts one function into segments."""
+
+    def __init__(self, code: Code, callee: Callable[[Instruction], Code], cut_after_waits: bool):
+        self.code = code
+        self.callee = callee
+        self.cut_after_waits = cut_after_waits
+        self.at = self.new()
+        self.blocks = {block.label: self.new() for block in code.function.blocks}
+
+    def new(self) -> Segment:
+        return Segment(self.code)
+
+    def run(self) -> None:
+        blocks = self.code.function.blocks
+        self.code.segments.append(self.at)
+        for block in blocks:
+            self.go_on(self.blocks[block.label])
+            for instruction in block.instructions:
+                self.take(instruction)
+        self.at.end = Return()
+
+    def go_on(self, following: Segment) -> Segment:
+        """Fall through into ``following``."""
+        self.at.end = Jump(following)
+        self.start(following)
+        return following
+
+    def start(self, segment: Segment) -> None:
+        self.code.segments.append(segment)
+        self.at = segment
+
+    def take(self, instruction: Instruction) -> None:
+        waits = waits_for(instruction)
+        if instruction.effects & Effect.BRANCH:
+            self.branch(instruction)
+        elif instruction.effects & (Effect.CALL | Effect.RETURN | Effect.EXIT) or waits:
+            if instruction.guard:
+                self.apart(instruction, waits)
+            else:
+                self.special(instruction, waits)
+        else:
+            self.at.instructions.append(instruction)
+
+    def apart(self, instruction: Instruction, waits: str | None) -> None:
+        """A guarded call, exit or wait is done in a segment that only some lanes enter.
+
+        Where it stood, it is issued, and counted.
+        """
+        assert instruction.guard is not None
+        alone, after = self.new(), self.new()
+        self.at.instructions.append(instruction)
+        self.at.end = Fork(instruction.guard, alone, after)
+        self.start(alone)
+        alone.uncounted = dataclasses.replace(instruction, guard=None)
+        self.special(alone.uncounted, waits)
+        if not instruction.effects & (Effect.RETURN | Effect.EXIT):
+            self.at.end = Jump(after)
+        self.start(after)
+
+    def special(self, instruction: Instruction, waits: str | None) -> None:
+        effects = instruction.effects
+        if waits:
+            if self.at.instructions or self.at.waits:
+                self.go_on(self.new())
+            self.at.waits = waits
+            self.at.instructions.append(instruction)
+            if self.cut_after_waits:
+                self.go_on(self.new())
+        elif effects & Effect.CALL:
+            self.call(instruction)
+        else:
+            self.at.instructions.append(instruction)
+            self.at.end = Return() if effects & Effect.RETURN else Exit()
+            self.start(self.new())
+
+    def call(self, instruction: Instruction) -> None:
+        self.at.instructions.append(instruction)
+        if called_name(instruction) in BUILT_IN:
+            return
+        returns = isinstance(instruction.operands[0], Arguments)
+        lists = [operand for operand in instruction.operands if isinstance(operand, Arguments)]
+        results = _variables(lists.pop(0), instruction) if returns else ()
+        arguments = _variables(lists[0], instruction) if lists else ()
+        after = self.new()
+        self.at.end = Call(self.callee(instruction), after, arguments, results)
+        after.arrived = self.at.end
+        self.start(after)
+
+    def branch(self, instruction: Instruction) -> None:
+        self.at.instructions.append(instruction)
+        target = instruction.operands[-1]
+        assert isinstance(target, Symbol)
+        at, after = self.at, self.new()
+        if instruction.name == "brx":
+            labels = self.code.function.targets[target.name]
+            jump: End = Table(instruction.operands[0], [self.blocks[name] for name in labels])
+        else:
+            jump = Jump(self.blocks[target.name])
+        if instruction.guard and isinstance(jump, Jump):
+            at.end = Fork(instruction.guard, jump.target, after)
+        elif instruction.guard:
+            table = Segment(self.code, end=jump)
+            at.instructions.pop()
+            table.instructions.append(dataclasses.replace(instruction, guard=None))
+            at.end = Fork(instruction.guard, table, after)
+            self.code.segments.append(table)
+        else:
+            at.end = jump
+        self.start(after)
+
+
+def _order(code: Code) -> None:
+    """Drop segments that nothing reaches and put the others into a weak topological order."""
+    place = {id(segment): index for index, segment in enumerate(code.segments)}
+    edges = [[place[id(t)] for t in segment.successors()] for segment in code.segments]
+    code.segments = [code.segments[index] for index in weak_topological_order(edges)]
+
+
+def _needs_and_kills(segment: Segment) -> tuple[set[Register], set[Register]]:
+    needs: set[Register] = set()
+    kills: set[Register] = set()
+    for instruction in segment.instructions:
+        needs.update(r for r in instruction.used() if r not in kills)
+        kills.update(instruction.defined())
+    for register in _used_by_end(segment.end):
+        if register not in kills:
+            needs.add(register)
+    return needs, kills
+
+
+def _used_by_end(end: End) -> Iterator[Register]:
+    if isinstance(end, Fork):
+        yield end.guard.register
+    elif isinstance(end, Table) and isinstance(end.index, Register):
+        yield end.index
+
+
+def _liveness(code: Code) -> None:
+    """Backward liveness over the segments of one function (no register outlives it)."""
+    facts = [_needs_and_kills(segment) for segment in code.segments]
+    changed = True
+    while changed:
+        changed = False
+        for segment, (needs, kills) in zip(reversed(code.segments), reversed(facts), strict=True):
+            live_out = frozenset().union(*(s.live_in for s in segment.successors()))
+            live_in = live_out.difference(kills).union(needs)
+            changed |= live_in != segment.live_in or live_out != segment.live_out
+            segment.live_in, segment.live_out = live_in, live_out
+
+
+def _lay_out_frame(code: Code) -> None:
+    """Give ``.local`` variables, ``.param`` variables and formal parameters their offsets."""
+    function = code.function
+    variables = [v for v in function.variables if v.space in ("local", "param")]
+    if not code.is_kernel:
+        variables += function.parameters + function.results
+    offset = 0
+    for variable in variables:
+        alignment = max(variable.alignment, 1)
+        offset = -(-offset // alignment) * alignment
+        code.frame[variable.name] = offset
+        offset += variable.bytes or 0
+    code.frame_bytes = -(-offset // 16) * 16
+
+
+__all__ = ["Program", "Segment", "build_program", "waits_for"]

@@ -1,0 +1,1 @@
+"""CUDA with annotations: reading it, and marking it for the compilers."""

@@ -1,0 +1,506 @@
+"""Annotations -> markers.
+
+    #pragma ccc if prob(1.0/8)
+    if (hit) shade(ray);
+
+becomes, line by line,
+
+    <blank>
+    if (hit) { asm volatile("// ccc.then 2 k.cu:7:5 prob=0.125"); shade(ray); }
+
+Works on preprocessed text, where macros are expanded, and on a plain source file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ccc.errors import CccError, Span
+from ccc.frontend.linemap import LineMap
+from ccc.frontend.syntax import (
+    LOOPS,
+    bodies_of,
+    body_of,
+    closing_brace,
+    floating_type,
+    head_end,
+    identifiers_in,
+    is_in_kernel,
+    parse_cuda,
+    parts_of,
+    statement_at,
+)
+from ccc.ir.markers import Marker
+
+if TYPE_CHECKING:
+    from ccc.frontend.pragmas import Directive, Pragma
+    from ccc.frontend.syntax import Node
+
+_REST = rb"(?:\\\r?\n|[^\n])*"
+_PRAGMA = re.compile(rb"^([ \t]*)(#[ \t]*pragma[ \t]+ccc(?!\w))(" + _REST + rb")$", re.MULTILINE)
+_UNROLL = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+unroll\b" + _REST + rb"$", re.MULTILINE)
+_ANY_PRAGMA = re.compile(rb"^[ \t]*#[ \t]*pragma\b" + _REST + rb"$", re.MULTILINE)
+_SPACE = re.compile(rb"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_STATEMENT_WORD = re.compile(rb"(?:\w+\s*:\s*|\[\[[^\]]*\]\]\s*)*(?:for|while|do|if|switch)\b")
+_NOT_AT_RUN_TIME = re.compile(rb"if\s*(constexpr\b|!?\s*consteval\b)")
+_COMMENT = re.compile(rb"//.*|/\*.*?(?:\*/|$)", re.DOTALL)
+_CONDITIONAL = re.compile(rb"^[ \t]*#[ \t]*(?:if|el|endif)", re.MULTILINE)
+_PATHS = {
+    "if": ("consequence", ("if_statement",)),
+    "switch": ("body", ("switch_statement",)),
+    "while": ("body", LOOPS),
+    "for variable": ("body", LOOPS),
+    "recursion": ("body", ("function_definition",)),
+}
+_PLACES = {"for": ("body", LOOPS), "grid_stride": ("body", ("function_definition",)), **_PATHS}
+_IN_LOOPS = {"for": "for", "while": "while", "for variable": "variable"}
+_NO_CODE = ("comment", "raw_string_literal", "raw_string_content")
+_REPARSED = 1 << 18  # bytes read again when the file around a statement cannot be understood
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """One pragma that was turned into markers.
+
+    ``loop`` is the ``id`` of the innermost ``ccc for`` around a ``ccc if``.
+    """
+
+    id: int
+    directive: str
+    span: Span
+    clauses: dict[str, str]
+    loop: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """Marked text, what was marked, and warnings (to be raised or rendered)."""
+
+    text: str
+    annotations: list[Annotation] = field(default_factory=list)
+    warnings: list[CccError] = field(default_factory=list)
+
+
+class SourceError(CccError):
+    """All that is wrong with the annotations of one text."""
+
+    def __init__(self, errors: list[CccError]):
+        first = errors[0]
+        super().__init__(first.message, first.span, first.source_line)
+        self.errors = errors
+
+    def __str__(self) -> str:
+        return "\n".join(CccError.__str__(error) for error in self.errors)
+
+
+def mark(
+    text: str,
+    filename: str,
+    *,
+    without: Collection[int] = (),
+    macros: Collection[str] | None = None,
+) -> Marked:
+    """Put markers where the annotations of ``text`` say; lines stay where they are.
+
+    Args:
+        text: preprocessed or plain CUDA.
+        filename: the file's name, where no line marker tells.
+        without: annotations, by ``id``, to be left out.
+        macros: the macros that plain text may use; a statement whose end they could hide is then
+            an error. None where macros are expanded, or known to hide nothing.
+
+    Raises:
+        SourceError: unknown words, and annotations that stand in a wrong place.
+    """
+    code = text.encode(errors="surrogateescape")
+    if not _PRAGMA.search(code):
+        return Marked(text)
+    marking = _Marking(code, filename, macros)
+    marking.read()
+    if marking.errors:
+        raise SourceError(marking.errors)
+    annotations, edits = marking.write(without)
+    marked = _apply(code, edits).decode(errors="surrogateescape")
+    return Marked(marked, annotations, marking.warnings)
+
+
+def strip(text: str) -> str:
+    """The text without our pragmas; lines stay where they are.
+
+    >>> strip("#pragma ccc if\\nif (x) y();\\n")
+    '\\nif (x) y();\\n'
+    """
+    code = text.encode(errors="surrogateescape")
+    return _PRAGMA.sub(lambda m: _newlines(m[0]), code).decode(errors="surrogateescape")
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    start: int
+    end: int
+    text: bytes
+
+
+@dataclass(slots=True)
+class _Placed:
+    """A pragma that was read, with the statement it stands before."""
+
+    id: int
+    match: re.Match[bytes]
+    pragma: Pragma
+    known: Directive
+    at: int  # where the statement begins
+    statement: Node | None
+
+    @property
+    def name(self) -> str:
+        return self.pragma.directive
+
+    @property
+    def repeats(self) -> bool:
+        """Whether it makes an annotated loop, in which paths may stand."""
+        return self.name in ("for", "grid_stride")
+
+    @property
+    def body(self) -> tuple[int, int]:
+        """The bytes of a loop's or a kernel's body; none of anything else."""
+        body = body_of(self.statement, "body") if self.statement is not None else None
+        if self.statement is None or body is None:
+            return 0, 0
+        is_loop = self.statement.type in LOOPS
+        return head_end(self.statement, body) if is_loop else body.start_byte, body.end_byte
+
+    def inside(self, loop: _Placed) -> bool:
+        """Whether this stands in the body of ``loop``."""
+        start, end = loop.body
+        return start <= self.at < end
+
+
+class _Marking:
+    """The work on one text: ``read`` finds what is annotated, ``write`` makes the edits."""
+
+    def __init__(self, code: bytes, filename: str, macros: Collection[str] | None):
+        self.code = code
+        self.macros = macros
+        self.lines = LineMap(code, filename)
+        pragmas = list(_PRAGMA.finditer(code))
+        self.ranges = self.lines.user_ranges([match.start(2) for match in pragmas])
+        self.blank = _blanked(code, self.ranges)
+        self.tree = parse_cuda(self.blank, self.ranges)
+        self.pragmas = [match for match in pragmas if not self._in_comment(match)]
+        self.unrolls = [m for r in self.ranges for m in _UNROLL.finditer(code, *r)]
+        self.placed: list[_Placed] = []
+        self.errors: list[CccError] = []
+        self.warnings: list[CccError] = []
+
+    def read(self) -> None:
+        """Read every pragma and find its statement; fills ``errors`` and ``warnings``."""
+        for number, match in enumerate(self.pragmas, 1):
+            self._place(number, match)
+        if self.errors:  # a pragma that cannot be read would make others look misplaced
+            return
+        for placed in self.placed:
+            if error := self._misplaced(placed) or self._hidden_end(placed):
+                self.errors.append(self._complaint(placed.match, error))
+            elif warning := self._idle(placed):
+                self.warnings.append(self._complaint(placed.match, warning))
+
+    def write(self, without: Collection[int]) -> tuple[list[Annotation], list[_Edit]]:
+        """The annotations to be marked, and the edits that mark them."""
+        edits = [_Edit(m.start(2), m.end(), _newlines(m[0])) for m in self.pragmas]
+        annotations = []
+        for placed in self.placed:
+            if placed.id not in without and self._active(placed):
+                annotation = self._annotation(placed)
+                annotations.append(annotation)
+                edits += self._marks(placed, annotation)
+        return annotations, edits
+
+    def _in_comment(self, match: re.Match[bytes]) -> bool:
+        node = self.tree.root_node.descendant_for_byte_range(match.start(2), match.start(2) + 1)
+        return node is not None and node.type in _NO_CODE
+
+    def _place(self, number: int, match: re.Match[bytes]) -> None:
+        from ccc.frontend.pragmas import DIRECTIVES, PragmaError, parse  # noqa: PLC0415 - loads Lark
+
+        text = _COMMENT.sub(b"", match[3]).decode(errors="replace")
+        try:
+            pragma = parse(text)
+        except PragmaError as error:
+            self.errors.append(self._complaint(match, error.message, text[: error.offset]))
+            return
+        at = _end(_SPACE, self.blank, match.end())
+        known, statement = DIRECTIVES[pragma.directive], self._statement(at)
+        self.placed.append(_Placed(number, match, pragma, known, at, statement))
+
+    def _statement(self, at: int) -> Node | None:
+        """The outermost statement that begins at ``at``."""
+        found = statement_at(self.tree.root_node, at)
+        if (found and not found.has_error) or not _STATEMENT_WORD.match(self.blank, at):
+            return found
+        # Something near by confused the parser: read from the statement on, by itself.
+        window = [
+            (max(start, at), min(end, at + _REPARSED))
+            for start, end in self.ranges
+            if end > at and start < at + _REPARSED
+        ]
+        alone = statement_at(parse_cuda(self.blank, window).root_node, at)
+        return alone if alone and not (found and alone.has_error) else found
+
+    def _misplaced(self, placed: _Placed) -> str | None:
+        """What is wrong with the place of a pragma, and what to do about it."""
+        name, statement = placed.name, placed.statement
+        if name not in _PLACES:
+            return None
+        part, types = _PLACES[name]
+        if statement is None or statement.type not in types or body_of(statement, part) is None:
+            what = self.blank[placed.at : placed.at + 40].decode(errors="replace").split("\n")[0]
+            found = f'before "{what.strip()}"' if what.strip() else "at the end"
+            return (
+                f'"ccc {name}" stands {found}, but speaks of {placed.known.place}; '
+                "put it on the line before that statement"
+            )
+        if any(p.name == name and p.at == placed.at for p in self.placed if p.id < placed.id):
+            return f'"ccc {name}" is given twice for one statement; remove one of them'
+        if name == "grid_stride" and not is_in_kernel(statement, self.blank):
+            return (
+                '"ccc grid_stride" stands before a function that is no kernel; '
+                "put it on the line before a __global__ function"
+            )
+        if placed.repeats:
+            return None
+        if constexpr := _NOT_AT_RUN_TIME.match(self.blank, statement.start_byte):
+            word = constexpr[1].decode()
+            return f'"if {word}" is no branch at run time; remove the annotation'
+        if not self._in_loop(placed) and is_in_kernel(statement, self.blank):
+            return (
+                f'"ccc {name}" must stand inside a loop marked "#pragma ccc for"; '
+                "mark the loop whose iterations are independent, "
+                'or the kernel, if its threads are, "#pragma ccc grid_stride"'
+            )
+        return None
+
+    def _hidden_end(self, placed: _Placed) -> str | None:
+        """Why the end of a statement, or of an arm, cannot be told from plain text.
+
+        Braces show it, whatever stands between them. Without them, it is where the parser thinks,
+        and a macro may end elsewhere.
+        """
+        statement = placed.statement
+        if self.macros is None or statement is None or placed.name not in _PLACES:
+            return None
+        bodies = bodies_of(statement, _PLACES[placed.name][0])
+        cause = None
+        for body in bodies:
+            used = {self.code[n.start_byte : n.end_byte].decode() for n in identifiers_in(body)}
+            hiding = sorted(used.intersection(self.macros))
+            if body.type == "compound_statement":
+                if closing_brace(self.blank, body.start_byte) != body.end_byte:
+                    cause = "its braces do not match"
+            elif hiding or body.has_error:
+                known = f'"{hiding[0]}" is a macro' if hiding else "the rest cannot be read"
+                cause = f"it has no braces, and {known}"
+        if statement.has_error and _CONDITIONAL.search(
+            self.code, statement.start_byte, statement.end_byte
+        ):
+            cause = "#if cuts through it"
+        if placed.name == "switch" and statement.has_error:
+            cause = "its cases cannot be read"
+        if any(part.has_error for part in parts_of(statement) if part not in bodies):
+            cause = "its head cannot be read"
+        return cause and (
+            f"no preprocessor has read this text, and where the statement after "
+            f'"ccc {placed.name}" ends is unclear: {cause}; use braces and no #if that cuts '
+            "through them, or compile it with nvcc, which runs one"
+        )
+
+    def _in_loop(self, placed: _Placed) -> bool:
+        return any(placed.inside(loop) for loop in self.placed if loop.repeats)
+
+    def _idle(self, placed: _Placed) -> str | None:
+        """Why a pragma in its right place, or a part of it, has no effect."""
+        if placed.name == "for" and not self._active(placed):
+            return (
+                "no annotated path stands inside this loop, so that there is nothing to collect; "
+                "the code is left as nvcc makes it"
+            )
+        return self._idle_reduction(placed) if placed.name == "for" else None
+
+    def _idle_reduction(self, placed: _Placed) -> str | None:
+        assert placed.statement is not None
+        used = {self.code[n.start_byte : n.end_byte] for n in identifiers_in(placed.statement)}
+        if used & {macro.encode() for macro in self.macros or ()}:
+            return None  # which may hold any name
+        names = [name for _, name in _reduction_variables(placed.pragma.clauses)]
+        unused = next((name for name in names if name.encode() not in used), None)
+        return unused and f'the reduction has no effect on "{unused}", which is not in the loop'
+
+    def _active(self, placed: _Placed) -> bool:
+        """Whether a pragma is marked: paths, kernels, and loops that hold paths.
+
+        A path in a device function may be inlined into any annotated loop of the file.
+        """
+        if placed.name != "for":
+            return True
+        paths = [path for path in self.placed if path.name in _PATHS]
+        return any(path.inside(placed) or not self._in_loop(path) for path in paths)
+
+    def _annotation(self, placed: _Placed) -> Annotation:
+        loops = [loop for loop in self.placed if loop.name == "for" and placed.inside(loop)]
+        inner = max(loops, key=lambda loop: loop.at).id if loops else None
+        span = self._position(placed.match)[0]
+        return Annotation(placed.id, placed.name, span, placed.pragma.clauses, inner)
+
+    def _marks(self, placed: _Placed, annotation: Annotation) -> list[_Edit]:
+        """The edits that mark one statement."""
+
+        def marker(kind: str) -> bytes:
+            made = Marker(kind, annotation.id, annotation.span, annotation.clauses)
+            return made.assembly().encode(errors="surrogateescape")
+
+        statement = placed.statement
+        assert statement is not None
+        if placed.name in _IN_LOOPS:
+            inside = marker(_IN_LOOPS[placed.name]) + self._reduced(placed, annotation)
+            return _wrap(statement, "body", inside) + self._before(placed, marker("loop"))
+        if placed.name in ("recursion", "grid_stride"):
+            return _wrap(statement, "body", marker(placed.name))
+        if placed.name == "switch":
+            return _cases(statement, marker("case"))
+        edits = _wrap(statement, "consequence", marker("then"))
+        otherwise = statement.child_by_field_name("alternative")
+        return edits + (_wrap(otherwise, "", marker("else")) if otherwise else [])
+
+    def _reduced(self, placed: _Placed, annotation: Annotation) -> bytes:
+        """Statements that say where the floating-point variables of reductions are.
+
+        Their sums depend on the order, so that only they may be added up in another one; integers
+        need no leave.
+        """
+        text = b""
+        for operation, name in _reduction_variables(annotation.clauses):
+            kind = floating_type(placed.statement, name.encode())
+            if kind:
+                made = Marker("reduced", annotation.id, annotation.span, {"by": operation})
+                words = f'asm volatile("{made.text()} register=%0" :: "{kind}"({name}));'
+                text += words.encode(errors="surrogateescape")
+        return text
+
+    def _before(self, placed: _Placed, marker: bytes) -> list[_Edit]:
+        """Braces around an annotated loop, with its ``loop`` marker first in them.
+
+        Unrolled, one annotated loop would be many, so that it gets an unroll pragma; a user's own
+        one stands, but must move inside the braces to remain right before the loop.
+        """
+        assert placed.statement is not None
+        own = [m for m in self.unrolls if _end(_SPACE, self.blank, m.end()) == placed.at]
+        words = [b" ".join(m[0].split()[1:]) for m in own] or [b"unroll 1"]
+        head = b"{ " + marker + b"".join(b' _Pragma("%s")' % word for word in words)
+        at = placed.match.start(2)
+        edits = [_Edit(m.start(), m.end(), _newlines(m[0])) for m in own]
+        end = placed.statement.end_byte
+        return [*edits, _Edit(at, at, head), _Edit(end, end, b" }")]
+
+    def _position(self, match: re.Match[bytes], before: str | None = None) -> tuple[Span, str]:
+        """Where a pragma stands, or its word after ``before``; and that line of the source."""
+        file, line = self.lines.line(match.start(2))
+        source = _original_line(file, line) if self.lines.preprocessed else None
+        if source is None:
+            source = self.code[match.start() : match.end()].decode(errors="replace").split("\n")[0]
+        column = _column(source, (match[2] + match[3]).decode(errors="replace"), before)
+        return Span(file, line, column), source
+
+    def _complaint(
+        self, match: re.Match[bytes], message: str, before: str | None = None
+    ) -> CccError:
+        return CccError(message, *self._position(match, before))
+
+
+def _reduction_variables(clauses: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The operation and the name of each variable that is declared a reduction."""
+    declared = [clause.partition(":") for clause in clauses.get("reduction", "").split(";")]
+    return [(by, name) for by, _, names in declared for name in names.split(",") if name]
+
+
+def _wrap(statement: Node, name: str, marker: bytes) -> list[_Edit]:
+    """Make ``marker`` the first statement of a body, with braces where it has none."""
+    body = body_of(statement, name)
+    assert body is not None
+    if body.type == "compound_statement":
+        at = body.start_byte + 1
+        return [_Edit(at, at, b" " + marker)]
+    # Right behind the head: a pragma on its own line may stand before the body.
+    start, end = head_end(statement, body), body.end_byte
+    return [_Edit(start, start, b" { " + marker + b" "), _Edit(end, end, b" }")]
+
+
+def _cases(statement: Node, marker: bytes) -> list[_Edit]:
+    """Put ``marker`` first in every case that has statements of its own."""
+    body = body_of(statement, "body")
+    assert body is not None
+    edits = []
+    for case in body.named_children:
+        colon = next((c for c in case.children if c.type == ":"), None)
+        if case.type == "case_statement" and colon is not None and case.children[-1] != colon:
+            edits.append(_Edit(colon.end_byte, colon.end_byte, b" " + marker))
+    return edits
+
+
+def _apply(code: bytes, edits: list[_Edit]) -> bytes:
+    parts, at = [], 0
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
+        parts += [code[at : edit.start], edit.text]
+        at = edit.end
+    return b"".join([*parts, code[at:]])
+
+
+def _blanked(code: bytes, ranges: list[tuple[int, int]]) -> bytes:
+    """The code with spaces, as many, for whatever is not the user's and for pragmas."""
+    parts, at = [], 0
+    for start, end in ranges:
+        own = _ANY_PRAGMA.sub(lambda m: re.sub(rb"[^\r\n]", b" ", m[0]), code[start:end])
+        parts += [b" " * (start - at), own]
+        at = end
+    return b"".join([*parts, b" " * (len(code) - at)])
+
+
+def _newlines(text: bytes) -> bytes:
+    return b"\n" * text.count(b"\n")
+
+
+def _end(pattern: re.Pattern[bytes], code: bytes, at: int) -> int:
+    match = pattern.match(code, at)
+    return match.end() if match else at
+
+
+def _original_line(file: str, line: int) -> str | None:
+    """The line as the user wrote it: a preprocessor moves a pragma to the first column."""
+    try:
+        lines = Path(file).read_text(errors="replace").split("\n")
+    except OSError:
+        return None
+    return lines[line - 1] if 0 < line <= len(lines) else None
+
+
+def _column(source: str, pragma: str, before: str | None) -> int:
+    """The column, from 1, of a pragma in its source line, or of the word after ``before``.
+
+    Spaces differ between the two, so that the other characters are counted. A pragma that came
+    out of a macro is not in the line: then it is the line's first word.
+    """
+    places = [place for place, letter in enumerate(source) if not letter.isspace()]
+    squeezed = "".join(source.split())
+    wanted = "".join(pragma.split())
+    words = wanted[wanted.index("ccc") :]
+    found = squeezed.find(words)
+    if found < 0:
+        return places[0] + 1 if places else 1
+    if before is None:
+        found = max(squeezed.rfind("#", 0, found), squeezed.rfind("_Pragma", 0, found), 0)
+    else:
+        found += len("ccc") + len("".join(before.split()))
+    return places[min(found, len(places) - 1)] + 1

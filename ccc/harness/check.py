@@ -1,0 +1,93 @@
+"""Whether a version of a kernel computed what the original does."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ccc.errors import CccError
+from ccc.harness.sample import Sample
+
+
+@dataclass
+class Judge:
+    """Says what is wrong with outputs; asks the sample only about outputs it has not seen yet.
+
+    Args:
+        sample: whose check is asked.
+        original: the version whose outputs the others have to equal, bit for bit.
+        inputs: of each version.
+        rivals: versions that need not equal the original, but have to pass the check.
+        seen: the first outputs of versions, where those were checked.
+        complaints: by version; each is in there once.
+    """
+
+    sample: Sample
+    original: str
+    inputs: dict[str, dict[str, Any]]
+    rivals: Collection[str]
+    seen: dict[str, dict[str, Any]] = field(default_factory=dict)
+    complaints: dict[str, dict[str, None]] = field(default_factory=dict)
+
+    @property
+    def expected(self) -> dict[str, Any]:
+        """The outputs of the original's first run."""
+        return self.seen.get(self.original, {})
+
+    def hear(self, version: str, outputs: dict[str, Any]) -> None:
+        """Judge by outputs seen before, a rival's own or the original's; else by the check."""
+        is_rival = version in self.rivals
+        models = [version] if is_rival else []
+        models += [self.original] if self.inputs[version] is self.inputs[self.original] else []
+        found: list[str] = []
+        for model in models:
+            if model in self.seen:
+                found = differences(version, self.seen[model], outputs)
+                if not found:
+                    return
+        self.seen.setdefault(version, outputs)
+        reason = self.sample.check(self.inputs[version], outputs)
+        found = [] if is_rival else found
+        self.complain(version, [*found, *([f"{version} is wrong: {reason}"] if reason else [])])
+
+    def complain(self, version: str, found: Iterable[str]) -> None:
+        """Keep what is wrong with a version, once."""
+        if texts := dict.fromkeys(found):
+            self.complaints.setdefault(version, {}).update(texts)
+
+
+def differences(version: str, expected: dict[str, Any], outputs: dict[str, Any]) -> list[str]:
+    """What differs, bit for bit, between the outputs of the original and of another version.
+
+    Returns:
+        A sentence for each output that differs, with the first place and both values.
+    """
+    names = list(dict.fromkeys([*expected, *outputs]))
+    complaints = []
+    for name in names:
+        if name not in expected or name not in outputs:
+            owner = "original" if name in expected else version
+            complaints.append(f"{name}: only {owner} has it")
+        elif text := _difference(version, np.asarray(expected[name]), np.asarray(outputs[name])):
+            complaints.append(f"{name}{text}")
+    return complaints
+
+
+def _difference(version: str, one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> str | None:
+    if one.dtype.hasobject or other.dtype.hasobject:
+        raise CccError("outputs must be arrays of numbers, not of Python objects")
+    if (one.dtype, one.shape) != (other.dtype, other.shape):
+        return f": original is {one.dtype}{one.shape}, {version} is {other.dtype}{other.shape}"
+    if not one.size or not one.dtype.itemsize:
+        return None
+    bits = [np.ascontiguousarray(a).reshape(-1, 1).view(np.uint8) for a in (one, other)]
+    if np.array_equal(bits[0], bits[1]):  # by far the fastest way, and the usual case
+        return None
+    places = np.flatnonzero((bits[0] != bits[1]).any(axis=1))
+    first = tuple(int(i) for i in np.unravel_index(places[0], one.shape))
+    where = f"[{', '.join(map(str, first))}]" if first else ""
+    count = f" ({places.size} of {one.size} differ)" if one.size > 1 else ""
+    return f"{where}: original {one[first]!s}, {version} {other[first]!s}{count}"

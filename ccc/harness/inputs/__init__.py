@@ -1,0 +1,1 @@
+"""Inputs of the samples: graphs of the real kinds."""

@@ -1,0 +1,123 @@
+"""Annotated CUDA to transformed PTX with NVRTC, which needs no toolkit.
+
+NVRTC preprocesses and compiles in one step, so that annotations are sought in the text as the user
+wrote it. What that cannot follow, in a macro, a header or behind a macro that may hide where a
+statement ends, is an error; NVRTC itself tells of pragmas that were not found.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from ccc.compiler import unit
+from ccc.compiler.unit import LTO_REFUSED, Pass
+from ccc.device import gpu
+from ccc.errors import CccError, Span, render
+from ccc.frontend import marking as source
+from ccc.frontend.headers import definitions
+from ccc.jit.job import UNNAMED, BuildError, Request
+from ccc.nvcc import run as nvcc
+
+_SILENCE = ("-w", "--disable-warnings")
+_FOR_PTXAS = re.compile(r"--?(maxrregcount|ptxas-options|Xptxas)\b")
+_UNKNOWN_PRAGMA = re.compile(r"^(.+)\((\d+)\): warning #161-D:[^\n]*\n([^\n]*)", re.MULTILINE)
+_PRAGMA = re.compile(r"#\s*pragma\b")
+_ANNOTATION = re.compile(r"\bccc\s+[a-z]")
+_NO_CODE = re.compile(r"""//[^\n]*|/\*[\s\S]*?\*/|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'""")
+_NOWHERE = f"/dev/null/{UNNAMED}"
+"""A file in no folder: as for CuPy, headers are not sought in the working folder."""
+_NOT_READ = (
+    "NVRTC compiles text that no preprocessor has read, so annotations are found in the source "
+    'itself and not in a macro or an included file; write "#pragma ccc" into the source, '
+    'or take backend="nvcc"'
+)
+
+
+def translate(request: Request) -> tuple[str, dict[str, str], nvcc.Outcome]:
+    """The PTX, the mangled names by those asked for, and what there is to say.
+
+    Raises:
+        CccError: no NVRTC, an error in the source, or an annotation that cannot be followed.
+    """
+    macros = list(definitions([request.text, *request.headers.values()], request.options))
+    done = Pass((request.shown, f"compute_{request.arch}"))
+    names: dict[str, str] = {}
+    log = ""
+
+    def compiler(marked: str, again: bool) -> str:
+        nonlocal log
+        shown = json.dumps(request.shown, ensure_ascii=False)
+        text = f"{request.prologue}#line 1 {shown}\n{marked}"
+        if marked != request.text and not request.settings.plain:
+            _refuse_halves(macros, request.shown)
+        name = request.path or _NOWHERE
+        ptx, found, said = gpu.nvrtc(text, name, tuple(_told(request)), request.names)
+        if not ptx:
+            raise CccError(LTO_REFUSED)
+        if not request.settings.plain:
+            _refuse_unread(said, [text for _, text in macros])
+        names.update(found)
+        log = log if again else said
+        return ptx
+
+    try:
+        if request.settings.plain:
+            ptx = compiler(source.strip(request.text), False)
+        else:
+            ptx = unit.translate(
+                request.text,
+                request.shown,
+                compiler,
+                request.settings,
+                done,
+                macros={name for name, _ in macros},
+            )
+    except CccError as error:
+        if not done.diagnostics:
+            raise
+        raise BuildError("\n".join([*done.diagnostics, str(error)])) from None
+    done.diagnostics += _without_ptxas(request)
+    silent = any(option in _SILENCE for option in request.options)
+    return ptx, names, replace(nvcc.merge([done], 0), stderr="" if silent else log)
+
+
+def _told(request: Request) -> Iterator[str]:
+    """The options for NVRTC; warnings of unknown pragmas stay, since they show what was missed."""
+    yield f"-arch=compute_{request.arch}"
+    yield from (option for option in request.options if option not in _SILENCE)
+    yield "--diag-warn=161"
+
+
+def _refuse_halves(macros: Iterable[tuple[str, str]], shown: str) -> None:
+    """Raise where a macro may end a statement that does not look like it."""
+    for name, text in macros:
+        code = _NO_CODE.sub("", text)
+        if any(
+            code.count(opening) != code.count(closing) for opening, closing in ("()", "[]", "{}")
+        ):
+            raise CccError(
+                f'the macro "{name}" holds one of two brackets, so that where annotated statements '
+                'end is known only to a preprocessor; take backend="nvcc", which runs one',
+                Span(shown),
+            )
+
+
+def _refuse_unread(log: str, macros: Iterable[str]) -> None:
+    """Raise where NVRTC met an annotation that was not marked: it says so of unknown pragmas."""
+    for file, line, shown in _UNKNOWN_PRAGMA.findall(log):
+        # What it shows is the pragma, or the use of the macro that it comes out of.
+        places = [shown] if _PRAGMA.search(shown) else [shown, *macros]
+        if any(map(_ANNOTATION.search, places)):
+            raise CccError(_NOT_READ, Span(file, int(line)), shown.strip())
+
+
+def _without_ptxas(request: Request) -> list[str]:
+    reason = 'has no effect: the driver assembles what NVRTC makes; take backend="nvcc" for it'
+    return [
+        render("warning", f"{option} {reason}", Span(request.shown, 1))
+        for option in request.options
+        if _FOR_PTXAS.match(option)
+    ]

@@ -1,0 +1,344 @@
+"""``ccc.RawModule`` and ``ccc.RawKernel``: CuPy's classes of those names, compiled through ccc.
+
+What is loaded is a ``cupy.RawModule`` of the file that :mod:`ccc.jit` made; whatever a module or
+a kernel can do is left to it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ccc.compiler.unit import Report
+from ccc.device import gpu
+from ccc.errors import CccError
+from ccc.files import write_text
+from ccc.frontend import headers
+from ccc.jit.build import Built, build
+from ccc.jit.job import Request
+from ccc.nvcc import command as driver
+
+BACKENDS = ("nvrtc", "nvcc")
+UNASKED = 48 * 1024
+"""Bytes of shared memory that a block gets without asking for them."""
+_CUDA = (".cu", ".cuh")
+_LOCATED = re.compile(r"(.+?):(\d+):(?:\d+:)? warning: (.*)", re.DOTALL)
+_shown: dict[Any, Any] = {}  # Python's note of the warnings it has shown
+
+
+class CccWarning(UserWarning):
+    """An annotation was not followed; the code is as the compiler alone makes it."""
+
+
+class RawModule:
+    """CUDA or PTX, compiled when a kernel or a variable of it is first asked for.
+
+    The arguments are those of ``cupy.RawModule``, except that
+
+    Args:
+        code: CUDA. This or ``path`` is given.
+        path: of a file: ``.cu`` is compiled, ``.ptx`` transformed if it holds markers; anything
+            else is loaded as it is.
+        options: for the compiler; those that begin with ``--ccc-`` are ours, as of ``cccc``.
+        backend: ``nvrtc`` or ``nvcc``.
+        translate_cucomplex: take CuPy's complex numbers for those of cuComplex.h.
+        enable_cooperative_groups: launch kernels so that all blocks run together.
+        name_expressions: C++ names, such as ``func<int>``, that ``get_function`` is to know; with
+            either backend.
+        jitify: not supported; CuPy gives it up, too.
+
+    Raises:
+        TypeError: not one of ``code`` and ``path``.
+        ValueError: an unknown backend, or name expressions without CUDA.
+        CccError: no CuPy, no device, or a wrong option of ours; when it is compiled, all that is
+            wrong with the source.
+    """
+
+    def __init__(
+        self,
+        code: str | None = None,
+        *,
+        path: str | None = None,
+        options: Sequence[str] = (),
+        backend: str = "nvrtc",
+        translate_cucomplex: bool = False,
+        enable_cooperative_groups: bool = False,
+        name_expressions: Sequence[str] | None = None,
+        jitify: bool | None = None,
+    ):
+        if (code is None) == (path is None):
+            raise TypeError("one of code and path is to be given, and not both")
+        if isinstance(options, str):
+            raise TypeError(f"options is a tuple of strings, such as ({options!r},)")
+        if backend not in BACKENDS:
+            raise ValueError(f'the backend is {" or ".join(BACKENDS)}, not "{backend}"')
+        self.code = code
+        self.file_path = None if path is None else str(path)
+        self.options = tuple(options)
+        self.backend = backend
+        self.translate_cucomplex = translate_cucomplex
+        self.enable_cooperative_groups = enable_cooperative_groups
+        self.name_expressions = None if name_expressions is None else tuple(name_expressions)
+        if self.name_expressions and self._suffix not in _CUDA:
+            raise ValueError("name_expressions are for CUDA source")
+        if jitify:
+            raise CccError('jitify is not supported; backend="nvcc" finds the headers of the host')
+        self._command = driver.parse(self.options)
+        if self._command.action:
+            raise CccError(f"--ccc-{self._command.action} is for the command line")
+        gpu.require()
+        self._built: dict[str, Built] = {}  # by architecture
+        self._loaded: dict[int, Any] = {}  # by device
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_built": {}, "_loaded": {}}
+
+    def compile(self, log_stream: Any = None) -> None:
+        """Compile and load now; ``log_stream.write`` gets what the compiler says."""
+        log = self._build().log
+        self.module  # noqa: B018 - loads it
+        if log_stream is not None:
+            log_stream.write(log)
+
+    def get_function(self, name: str) -> RawKernel:
+        """The kernel of that name, as in the PTX (mangled) or in ``name_expressions``.
+
+        An unknown name raises CuPy's own error.
+        """
+        kernel = RawKernel.__new__(RawKernel)
+        kernel._of(self, name)
+        kernel.kernel  # noqa: B018 - an unknown name is to be told here
+        return kernel
+
+    def get_global(self, name: str) -> Any:
+        """A ``cupy.cuda.MemoryPointer`` to a global variable of that (mangled) name."""
+        return self._raw().get_global(self.mangled(name))
+
+    @property
+    def module(self) -> Any:
+        """The ``cupy.cuda.function.Module`` on the current device."""
+        return self._raw().module
+
+    @property
+    def report(self) -> Report:
+        """What was done to each annotated branch, and why; see docs/annotations.md."""
+        return self._build().report
+
+    @property
+    def ptx(self) -> str:
+        """The PTX that is loaded, or that was assembled."""
+        return self._build().ptx.read_text(encoding="utf-8", errors="replace")
+
+    def mangled(self, name: str) -> str:
+        """The name in the PTX of one of ``name_expressions``; of others, the name itself."""
+        return self._build().names.get(name, name)
+
+    @property
+    def _suffix(self) -> str:
+        return ".cu" if self.file_path is None else Path(self.file_path).suffix.lower()
+
+    def _raw(self) -> Any:
+        """The ``cupy.RawModule`` on the current device."""
+        device = gpu.current_device()
+        if device not in self._loaded:
+            image = str(self._build().image)
+            self._loaded[device] = gpu.raw_module(image, self.enable_cooperative_groups)
+        return self._loaded[device]
+
+    def _build(self) -> Built:
+        arch = gpu.arch()
+        if arch not in self._built:
+            request = self._request(arch)
+            image = Path(self.file_path or "")
+            built = build(request) if request else Built(image, image)
+            self._tell(built)
+            self._built[arch] = built
+        return self._built[arch]
+
+    def _request(self, arch: str) -> Request | None:
+        """What is to be built; None if the file is loaded as it is."""
+        text = self.code
+        if text is None and self._suffix in (*_CUDA, ".ptx"):
+            text = _read(self.file_path or "")
+        settings = replace(self._command.settings, measure=True)
+        if settings.dynamic_shared is None:  # a launch makes room for what it asks for
+            settings = replace(settings, dynamic_shared=0)
+        if self._suffix in _CUDA and text is not None:
+            given = tuple(self._command.arguments)
+            return Request(
+                text,
+                self.backend,
+                arch,
+                path=self.file_path and str(Path(self.file_path).absolute()),
+                options=gpu.compiler_options(given, self.backend, self.enable_cooperative_groups),
+                folders=tuple(headers.folders(given)),
+                names=self.name_expressions or (),
+                prologue=gpu.complex_prologue() if self.translate_cucomplex else "",
+                settings=settings,
+            )
+        if text is None or settings.plain or "// ccc." not in text:
+            return None
+        return Request(text, "ptx", arch, path=self.file_path, settings=settings)
+
+    def _tell(self, built: Built) -> None:
+        """Warn, print and report as the options ask."""
+        for diagnostic in built.diagnostics:
+            found = _LOCATED.match(diagnostic)
+            file, line, message = found.groups() if found else ("<ccc>", 1, diagnostic)
+            warnings.warn_explicit(message, CccWarning, file, int(line), registry=_shown)
+        sys.stdout.write(built.printed)
+        if self._command.report:
+            write_text(self._command.report, json.dumps(built.report, indent=2) + "\n")
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise CccError(f"{path}: {error.strerror}") from None
+
+
+def _of_module(name: str, doc: str) -> property:
+    return property(lambda kernel: getattr(kernel._module, name), doc=doc)
+
+
+def _of_cupy(name: str, doc: str) -> property:
+    return property(lambda kernel: getattr(kernel._raw(), name), doc=doc)
+
+
+def _settable(name: str, doc: str) -> property:
+    def assign(kernel: RawKernel, value: int) -> None:
+        setattr(kernel._raw(), name, value)
+
+    return _of_cupy(name, doc).setter(assign)
+
+
+def _make_room(kernel: Any, shared_mem: int) -> None:
+    """Ask for dynamic shared memory; the stacks of tasks may have taken the room it had."""
+    room, total = kernel.max_dynamic_shared_size_bytes, kernel.shared_size_bytes + shared_mem
+    if shared_mem > room or room <= UNASKED < total:
+        kernel.max_dynamic_shared_size_bytes = shared_mem
+
+
+class RawKernel:
+    """One kernel of a module; called as ``kernel(grid, block, args, shared_mem=0)``.
+
+    The arguments are those of ``cupy.RawKernel``; see :class:`RawModule` for them and for what is
+    raised.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        name: str,
+        options: Sequence[str] = (),
+        backend: str = "nvrtc",
+        translate_cucomplex: bool = False,
+        *,
+        enable_cooperative_groups: bool = False,
+        jitify: bool | None = None,
+    ):
+        module = RawModule(
+            code,
+            options=options,
+            backend=backend,
+            translate_cucomplex=translate_cucomplex,
+            enable_cooperative_groups=enable_cooperative_groups,
+            jitify=jitify,
+        )
+        self._of(module, name)
+
+    def _of(self, module: RawModule, name: str) -> None:
+        self._module = module
+        self.name = self.__name__ = name
+        self._kernels: dict[int, Any] = {}  # by device
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_kernels": {}}
+
+    def __call__(
+        self,
+        grid: tuple[int, ...],
+        block: tuple[int, ...],
+        args: tuple[Any, ...],
+        *,
+        shared_mem: int = 0,
+        **options: Any,
+    ) -> None:
+        """Launch on CuPy's current stream, and compile first if that was not done.
+
+        Args:
+            grid: blocks, in up to three dimensions.
+            block: threads of a block, likewise.
+            args: CuPy arrays and NumPy scalars.
+            shared_mem: dynamic shared memory of a block, bytes. What a kernel has to ask for, more
+                than 48 KB together with its static shared memory, is asked for.
+            options: whatever else ``cupy.RawKernel`` takes here.
+        """
+        kernel = self._raw()
+        if shared_mem:
+            _make_room(kernel, shared_mem)
+        kernel(grid, block, args, shared_mem=shared_mem, **options)
+
+    def compile(self, log_stream: Any = None) -> None:
+        """Compile and load now; ``log_stream.write`` gets what the compiler says."""
+        self._module.compile(log_stream)
+        self._kernels.clear()
+        self._raw()
+
+    def _raw(self) -> Any:
+        """The ``cupy.RawKernel`` on the current device."""
+        device = gpu.current_device()
+        if device not in self._kernels:
+            name = self._module.mangled(self.name)
+            self._kernels[device] = self._module._raw().get_function(name)
+        return self._kernels[device]
+
+    @property
+    def report(self) -> Report:
+        """This kernel's entry of the module's report; it has no paths where none are left.
+
+        An unknown name raises CuPy's own error.
+        """
+        name = self._module.mangled(self.name)
+        kernels = self._module.report["kernels"]
+        found: Report | None = next((k for k in kernels if k["name"] == name), None)
+        if found is None:
+            self._raw()  # whether there is such a kernel
+            found = {"name": name, "paths": []}
+        return found
+
+    def get_global(self, name: str) -> Any:
+        """A ``cupy.cuda.MemoryPointer`` to a global variable of the kernel's module."""
+        return self._module.get_global(name)
+
+    code = _of_module("code", "The source, if it is not in a file.")
+    file_path = _of_module("file_path", "The file, if the source is in one.")
+    options = _of_module("options", "The options, ours included.")
+    backend = _of_module("backend", "``nvrtc`` or ``nvcc``.")
+    name_expressions = _of_module("name_expressions", "The C++ names asked for.")
+    enable_cooperative_groups = _of_module("enable_cooperative_groups", "Of the launch.")
+    ptx = _of_module("ptx", "The PTX of the module.")
+
+    kernel = _of_cupy("kernel", "The ``cupy.cuda.function.Function`` on the current device.")
+    attributes = _of_cupy("attributes", "The properties below as a dictionary.")
+    max_threads_per_block = _of_cupy("max_threads_per_block", "Of a launch on this device.")
+    shared_size_bytes = _of_cupy("shared_size_bytes", "Static shared memory of a block.")
+    const_size_bytes = _of_cupy("const_size_bytes", "Constant memory.")
+    local_size_bytes = _of_cupy("local_size_bytes", "Local memory of a thread.")
+    num_regs = _of_cupy("num_regs", "Registers of a thread.")
+    ptx_version = _of_cupy("ptx_version", "10 * major + minor of the architecture in the PTX.")
+    binary_version = _of_cupy("binary_version", "10 * major + minor of that of the machine code.")
+    cache_mode_ca = _of_cupy("cache_mode_ca", "Whether loads are cached in L1 by an option.")
+    max_dynamic_shared_size_bytes = _settable(
+        "max_dynamic_shared_size_bytes", "The most dynamic shared memory of a block; can be set."
+    )
+    preferred_shared_memory_carveout = _settable(
+        "preferred_shared_memory_carveout", "The share of L1 that is shared memory; can be set."
+    )

@@ -1,0 +1,140 @@
+"""What nvcc starts in place of ``cicc`` and ``cudafe++``.
+
+``cicc`` gets the preprocessed device code: it is marked, compiled by the real ``cicc``, and the
+PTX transformed. ``cudafe++`` gets the same text for the host, where our pragmas would only cause
+warnings.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ccc.compiler.unit import LTO_REFUSED, Pass, translate
+from ccc.errors import CccError, render
+from ccc.files import put_text, read_text, write_text
+from ccc.frontend import marking as source
+from ccc.ir.markers import hide_markers
+from ccc.options import Settings
+
+
+class ToolError(Exception):
+    """The real tool failed, and said why."""
+
+    def __init__(self, code: int):
+        super().__init__(code)
+        self.code = code
+
+
+def main() -> int:
+    """Run as NAME TOOL ARGUMENTS...: ``name`` is what nvcc asked for, ``tool`` the real one."""
+    name, tool, *arguments = sys.argv[1:]
+    settings = Settings.received()
+    try:
+        if name == "cicc" and not settings.plain and "--emit-optix-ir" not in arguments:
+            return _device(tool, arguments, settings)
+        return _plain(tool, arguments)
+    except ToolError as error:
+        return error.code
+    except KeyboardInterrupt:
+        return 130
+
+
+def _plain(tool: str, arguments: Sequence[str]) -> int:
+    """Run the tool on its input without our pragmas."""
+    _call(tool, arguments, source.strip(read_text(_input(arguments))))
+    return 0
+
+
+def _device(tool: str, arguments: Sequence[str], settings: Settings) -> int:
+    done = Pass((_value(arguments, "--orig_src_path_name"), _value(arguments, "-arch")))
+    try:
+        if "-olto" in arguments or "-lto" in arguments:
+            raise CccError(LTO_REFUSED)
+        _compile(tool, arguments, settings, done)
+        if settings.profile:
+            _watch_launches(_value(arguments, "--stub_file_name"))
+    except CccError as error:
+        done.error = str(error)
+    except OSError as error:
+        done.error = render("error", f"{error.filename}: {error.strerror}")
+    if settings.folder:
+        done.save(settings.folder)
+    else:
+        print(*done.diagnostics, *filter(None, [done.error]), sep="\n", file=sys.stderr)
+        print(done.printed, end="")
+    return 1 if done.error else 0
+
+
+def _compile(tool: str, arguments: Sequence[str], settings: Settings, done: Pass) -> None:
+    """CUDA -> transformed PTX, written to where cicc was told to write."""
+    text, name = read_text(_input(arguments)), _value(arguments, "--orig_src_file_name")
+    output = _value(arguments, "-o")
+
+    def cicc(marked: str, again: bool) -> str:
+        return _ptx(tool, arguments, marked, quiet=again)
+
+    write_text(output, translate(text, name, cicc, settings, done, output=output))
+
+
+def _watch_launches(stubs: str) -> None:
+    """Let the host's side of a launch tell ccc/profile/host.cuh of it, when it is over."""
+    if stubs and Path(stubs).exists():
+        text = re.sub(r"\b__cudaLaunch\(", r"ccc_profiling::Launch launch; \g<0>", read_text(stubs))
+        write_text(stubs, text)
+
+
+def _ptx(tool: str, arguments: Sequence[str], text: str, *, quiet: bool) -> str:
+    """What cicc makes of ``text``."""
+    with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
+        output = Path(folder, "output.ptx")
+        command = list(arguments)
+        command[command.index("-o") + 1] = str(output)
+        _call(tool, command, text, quiet=quiet, meanwhile=_load_passes)
+        return read_text(str(output))
+
+
+def _load_passes() -> None:
+    """Import what is needed when cicc is done, which takes about as long as a small kernel."""
+    importlib.import_module("ccc.compiler.transform")
+    importlib.import_module("ccc.parse").load_grammar()
+
+
+def _call(
+    tool: str,
+    arguments: Sequence[str],
+    text: str,
+    *,
+    quiet: bool = False,
+    meanwhile: Callable[[], None] = lambda: None,
+) -> None:
+    """Run a tool on ``text`` in place of its input; files kept with ``--keep`` are not touched.
+
+    Raises:
+        ToolError: the tool failed.
+    """
+    given = _input(arguments)
+    with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
+        changed = Path(folder, Path(given).name)
+        put_text(changed, text)
+        command = [tool, *(str(changed) if word == given else word for word in arguments)]
+        with subprocess.Popen(command, stderr=subprocess.PIPE) as running:
+            meanwhile()
+            said = running.communicate()[1]
+    if running.returncode or not quiet:
+        sys.stderr.write(hide_markers(said.decode(errors="replace")))
+    if running.returncode:
+        raise ToolError(running.returncode if running.returncode > 0 else 128 - running.returncode)
+
+
+def _input(arguments: Sequence[str]) -> str:
+    return next(word for word in reversed(arguments) if word.endswith(".ii"))
+
+
+def _value(arguments: Sequence[str], option: str) -> str:
+    return arguments[arguments.index(option) + 1] if option in arguments else ""

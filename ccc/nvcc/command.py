@@ -1,0 +1,289 @@
+"""``cccc``: nvcc's command line, with ours in front.
+
+Options that begin with ``--ccc-`` are ours; all others go to nvcc as they are, except that the
+name after ``-o`` chooses the phase where no option does, and that marked PTX is transformed first.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+import tempfile
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ccc.compiler.unit import LTO_REFUSED, Pass, transform_file
+from ccc.errors import CccError, nearest
+from ccc.files import write_text
+from ccc.nvcc import run as nvcc
+from ccc.options import Settings
+from ccc.toolkit.find import RESOLVING
+from ccc.version import VERSION
+
+PHASES = frozenset(
+    {"ptx", "cubin", "c", "compile", "dc", "device-c", "dw", "device-w", "link", "dlink", "lib"}
+    | {"device-link", "run", "cuda", "fatbin", "E", "preprocess", "M", "MM", "optix-ir"}
+)
+_LTO = frozenset({"dlto", "dlink-time-opt", "lto", "ltoir", "gen-opt-lto"})
+_TARGETS = ("-arch", "--gpu-architecture", "-code", "--gpu-code", "-gencode", "--generate-code")
+_OUTPUT = ("-o", "--output-file")
+
+
+class UsageError(CccError):
+    """The command line itself is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command line, taken apart: what is ours, and what nvcc gets."""
+
+    arguments: list[str]
+    settings: Settings = field(default_factory=Settings)
+    report: str | None = None
+    action: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    """One of our options: ``value`` names its value, ``take`` adds it to a command."""
+
+    help: str
+    take: Callable[[Command, str], Command]
+    value: str | None = None
+
+
+def _set(**changes: object) -> Callable[[Command, str], Command]:
+    def take(command: Command, _: str) -> Command:
+        return replace(command, settings=replace(command.settings, **changes))  # type: ignore[arg-type]
+
+    return take
+
+
+def _max_block(command: Command, value: str) -> Command:
+    if not (value.isascii() and value.isdigit() and 1 <= int(value) <= 1024):
+        raise UsageError(f"--ccc-max-block={value}: a block holds 1 to 1024 threads")
+    return _set(max_block=int(value))(command, value)
+
+
+def _bytes(kind: str) -> Callable[[Command, str], Command]:
+    def take(command: Command, value: str) -> Command:
+        if not (value.isascii() and value.isdigit()):
+            raise UsageError(f"--ccc-{kind}-shared={value}: a number of bytes is wanted")
+        return _set(**{f"{kind}_shared": int(value)})(command, value)
+
+    return take
+
+
+def _discipline(command: Command, value: str) -> Command:
+    if value not in DISCIPLINES:
+        known = " or ".join(DISCIPLINES)
+        raise UsageError(f"--ccc-discipline={value}: it is {known}{nearest(value, DISCIPLINES)}")
+    return _set(discipline=value)(command, value)
+
+
+def _multiprocessors(command: Command, value: str) -> Command:
+    if not (value.isascii() and value.isdigit() and 1 <= int(value) <= MOST_MULTIPROCESSORS):
+        raise UsageError(
+            f"--ccc-multiprocessors={value}: a device has 1 to {MOST_MULTIPROCESSORS} of them"
+        )
+    return _set(multiprocessors=int(value))(command, value)
+
+
+def _print_after(command: Command, value: str) -> Command:
+    from ccc.passes import PIPELINE  # noqa: PLC0415 - seldom asked for
+
+    known = [str(kind.name) for kind in PIPELINE]
+    if value not in known:
+        raise UsageError(f'no pass is called "{value}"{nearest(value, known)}')
+    names = (*command.settings.print_after, value)
+    return _set(print_after=names)(command, value)
+
+
+DISCIPLINES = ("auto", "cases", "queue", "merge")
+MOST_MULTIPROCESSORS = 4000
+OPTIONS = {
+    "--ccc-report": _Option(
+        "write what was done and why, as JSON",
+        lambda c, v: _set(measure=True)(replace(c, report=v), v),
+        "FILE",
+    ),
+    "--ccc-strict": _Option("fail where an annotation cannot be followed", _set(strict=True)),
+    "--ccc-off": _Option("plain nvcc: ignore the annotations", _set(off=True)),
+    "--ccc-mark-only": _Option(
+        "leave the markers in the PTX and transform nothing", _set(mark_only=True)
+    ),
+    "--ccc-max-block": _Option("no block has more than N threads", _max_block, "N"),
+    "--ccc-dynamic-shared": _Option(
+        "no launch asks for more than N bytes of dynamic shared memory", _bytes("dynamic"), "N"
+    ),
+    "--ccc-callee-shared": _Option(
+        "functions of other files take at most N bytes of static shared memory",
+        _bytes("callee"),
+        "N",
+    ),
+    "--ccc-discipline": _Option("when saved tasks run", _discipline, "|".join(DISCIPLINES)),
+    "--ccc-multiprocessors": _Option(
+        "the device has N of them; else it is asked (for ccc grid_stride)", _multiprocessors, "N"
+    ),
+    "--ccc-profile": _Option(
+        "count what runs, for a profile in this file",
+        lambda c, v: _set(profile=v)(c, v),
+        "FILE",
+    ),
+    "--ccc-print-after": _Option("print the PTX after a pass", _print_after, "PASS"),
+    "--ccc-version": _Option("print the version", lambda c, _: replace(c, action="version")),
+    "--ccc-help": _Option("print this", lambda c, _: replace(c, action="help")),
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one ``cccc`` command; returns the exit status.
+
+    Raises:
+        CccError: a wrong option, no nvcc, or PTX that cannot be read.
+    """
+    if RESOLVING in os.environ:
+        raise CccError("cccc stands where nvcc is looked for; set CCC_NVCC to the real nvcc")
+    command = parse(arguments)
+    if command.action:
+        print(f"ccc {VERSION}" if command.action == "version" else usage())
+        return 0
+    if not command.settings.plain:
+        _refuse_lto(command.arguments)
+    sources = _ptx_inputs(command.arguments)
+    if sources and not command.settings.plain:
+        return _ptx(command, sources)
+    arguments = [*_host_code(command), *with_phase(command.arguments)]
+    return _finish(command, nvcc.run(arguments, command.settings))
+
+
+def parse(arguments: Sequence[str]) -> Command:
+    """Take a command line apart.
+
+    Raises:
+        UsageError: an unknown option of ours, or a value that is missing or wrong.
+    """
+    command = Command([])
+    for argument in arguments:
+        if argument.startswith("--ccc-"):
+            command = _take(command, argument)
+        else:
+            command.arguments.append(argument)
+    if command.settings.mark_only and command.settings.profile:
+        raise UsageError("--ccc-mark-only leaves the PTX as it is, --ccc-profile does not")
+    return command
+
+
+def usage() -> str:
+    """The text of ``--ccc-help``, made from the table of options."""
+    names = [f"{name}={o.value}" if o.value else name for name, o in OPTIONS.items()]
+    width = max(map(len, names))
+    rows = [f"  {n:{width}}  {o.help}" for n, o in zip(names, OPTIONS.values(), strict=True)]
+    head = "usage: cccc [--ccc-OPTION ...] [any nvcc option ...] FILE ..."
+    return "\n".join([head, "", *rows, "", "cccc --help prints nvcc's own options."])
+
+
+def with_phase(arguments: Sequence[str]) -> list[str]:
+    """Add the phase that the name after ``-o`` asks for, unless an option chooses one."""
+    suffix = Path(_output(arguments) or "").suffix
+    if suffix in (".ptx", ".cubin") and not _has(PHASES, arguments):
+        return [f"-{suffix[1:]}", *arguments]
+    return list(arguments)
+
+
+def _take(command: Command, argument: str) -> Command:
+    name, equals, value = argument.partition("=")
+    option = OPTIONS.get(name)
+    if option is None:
+        raise UsageError(f'unknown option "{name}"{nearest(name, OPTIONS)}')
+    if option.value and not value:
+        raise UsageError(f"{name} needs a value: {name}={option.value}")
+    if equals and not option.value:
+        raise UsageError(f"{name} takes no value")
+    return option.take(command, value)
+
+
+def _refuse_lto(arguments: Sequence[str]) -> None:
+    told = [*arguments]
+    for name in ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"):
+        told += shlex.split(os.environ.get(name, ""))
+    for before, argument in zip(["", *told], told, strict=False):
+        target = before in _TARGETS or argument.startswith(tuple(f"{t}=" for t in _TARGETS))
+        if _has(_LTO, [argument]) or (target and "lto_" in argument):
+            raise UsageError(LTO_REFUSED)
+
+
+def _host_code(command: Command) -> list[str]:
+    """Options that make host programs write their profile."""
+    if command.settings.profile is None:
+        return []
+    from ccc.profile.data import HOST_CODE  # noqa: PLC0415 - seldom asked for
+
+    return ["-DCCC_PROFILE", "-include", str(HOST_CODE)]
+
+
+def _has(names: Collection[str], arguments: Sequence[str]) -> bool:
+    """Whether one of the options is given, with one dash or two."""
+    return any(word.startswith("-") and word.lstrip("-") in names for word in arguments)
+
+
+def _output(arguments: Sequence[str]) -> str | None:
+    for before, argument in zip(["", *arguments], arguments, strict=False):
+        if before in _OUTPUT:
+            return argument
+        name, equals, value = argument.partition("=")
+        if equals and name in _OUTPUT:
+            return value
+    return None
+
+
+def _finish(command: Command, outcome: nvcc.Outcome) -> int:
+    """Say what there is to say, and write the report of a command that succeeded."""
+    if outcome.printed:
+        sys.stdout.write(outcome.printed)
+        sys.stdout.flush()
+    for line in (*outcome.diagnostics, *outcome.errors):
+        print(line, file=sys.stderr)
+    if command.report and not outcome.code:
+        write_text(command.report, json.dumps(outcome.report, indent=2) + "\n")
+    return outcome.code
+
+
+# Marked PTX.
+
+
+def _ptx_inputs(arguments: Sequence[str]) -> list[str]:
+    pairs = zip(["", *arguments], arguments, strict=False)
+    return [
+        word
+        for before, word in pairs
+        if word.endswith(".ptx") and before not in _OUTPUT and not word.startswith("-")
+    ]
+
+
+def _ptx(command: Command, sources: Sequence[str]) -> int:
+    """Transform PTX files, and let nvcc go on with them where a later phase is asked for."""
+    arguments = with_phase(command.arguments)
+    last = _has({"ptx"}, arguments)
+    output = _output(arguments)
+    if last and (output is None or len(sources) != 1):
+        raise UsageError("PTX to PTX takes one file, and -o with the name of the result")
+    passes = [Pass((name, "")) for name in sources]
+    texts = [transform_file(done, command.settings) for done in passes]
+    failed = any(done.error for done in passes)
+    if failed or last:
+        if output and not failed:
+            write_text(output, texts[0])
+        return _finish(command, nvcc.merge(passes, int(failed)))
+    with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
+        places = {}
+        for number, (name, text) in enumerate(zip(sources, texts, strict=True)):
+            place = Path(folder, str(number), Path(name).name)  # nvcc names results by its inputs
+            place.parent.mkdir()
+            write_text(str(place), text)
+            places[name] = str(place)
+        words = [places.get(word, word) for word in arguments]
+        return _finish(command, nvcc.run(words, command.settings, passes=passes))

@@ -1,0 +1,185 @@
+"""Running nvcc with our pass inside, and compiling one source from Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ccc.compiler.unit import Pass, Report
+from ccc.errors import CccError, Span
+from ccc.options import Settings
+from ccc.toolkit.find import find
+from ccc.toolkit.hook import hook
+from ccc.version import VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one nvcc command came to; ``stderr`` is nvcc's own, where it was captured.
+
+    ``diagnostics`` and ``errors`` are rendered; what several device passes say alike is there once.
+    """
+
+    code: int
+    report: Report
+    diagnostics: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    printed: str = ""
+    stderr: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """PTX of one source: transformed, and ``original``, as plain nvcc makes it.
+
+    ``diagnostics`` are rendered lines: paths left as they were, and nvcc's own warnings.
+    """
+
+    ptx: str
+    original: str
+    report: Report
+    diagnostics: list[str]
+
+
+def run(
+    arguments: Sequence[str],
+    settings: Settings,
+    *,
+    passes: Sequence[Pass] = (),
+    capture: bool = False,
+) -> Outcome:
+    """Run one nvcc command with our shims inside; ``passes`` went before it.
+
+    Raises:
+        CccError: no usable nvcc was found.
+    """
+    nvcc = hook(find())
+    with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
+        told = replace(settings, folder=folder)
+        done = subprocess.run(
+            [str(nvcc), *arguments],
+            env={**os.environ, **told.environment()},
+            stderr=subprocess.PIPE if capture else None,
+            check=False,
+        )
+        passes = [*passes, *Pass.load(folder)]
+    code = done.returncode if done.returncode >= 0 else 128 - done.returncode
+    stderr = (done.stderr or b"").decode(errors="replace")
+    return merge(passes, code, stderr)
+
+
+def compile(  # noqa: A001 - the name that users see, as ccc.compile
+    source: str | Path,
+    arch: str = "sm_90",
+    options: Sequence[str] = (),
+    *,
+    dynamic_shared: int | None = None,
+    callee_shared: int | None = None,
+) -> Compiled:
+    """Compile annotated CUDA to PTX, with and without our pass.
+
+    Args:
+        source: a path, or CUDA text, which holds a newline.
+        arch: the architecture, as nvcc's ``-arch`` takes it.
+        options: further options for nvcc.
+        dynamic_shared: the most bytes of dynamic shared memory that a launch asks for; not known
+            without it.
+        callee_shared: the most bytes of static shared memory that functions of other files take;
+            not known without it.
+
+    Raises:
+        CccError: no nvcc, an error in the source, or an annotation that is wrong.
+    """
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - the commands need none
+
+    _check_arguments(source, options)
+    with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
+        path = str(source)
+        shown = path
+        if "\n" in path:
+            path, shown = str(Path(folder, "source.cu")), "source.cu"
+            Path(path).write_text(str(source), encoding="utf-8")
+
+        def ptx(name: str, settings: Settings) -> tuple[str, Outcome]:
+            text, outcome = _ptx(path, shown, arch, options, Path(folder, name), settings)
+            return text.replace(path, shown), outcome
+
+        with ThreadPoolExecutor() as pool:
+            settings = Settings(
+                measure=True, dynamic_shared=dynamic_shared, callee_shared=callee_shared
+            )
+            transformed = pool.submit(ptx, "transformed.ptx", settings)
+            plain = pool.submit(ptx, "original.ptx", Settings(off=True))
+            text, outcome = transformed.result()
+            original, _ = plain.result()
+    said = [*outcome.diagnostics, *outcome.stderr.splitlines()]
+    report = json.loads(json.dumps(outcome.report).replace(json.dumps(path)[1:-1], shown))
+    return Compiled(text, original, report, [line.replace(path, shown) for line in said])
+
+
+def _check_arguments(source: str | Path, options: Sequence[str]) -> None:
+    """Say what nvcc would say less clearly."""
+    if isinstance(options, str):
+        raise CccError(f'options are a sequence of strings: ["{options}"]')
+    ours = next((option for option in options if option.startswith("--ccc-")), None)
+    if ours is not None:
+        raise CccError(
+            f"{ours} is for cccc and ccc.RawModule, and here go nvcc's options; "
+            "compile with cccc -ptx, or give ccc.transform the argument of that name"
+        )
+    if "\n" not in str(source) and not Path(source).is_file():
+        raise CccError("there is no such file; CUDA text holds a newline", Span(str(source)))
+
+
+def plain(source: Path, arch: str, options: Sequence[str] = ()) -> str:
+    """The PTX that nvcc alone makes of CUDA, annotations ignored; arguments as of ``compile``.
+
+    Raises:
+        CccError: no nvcc, or an error in the source.
+    """
+    with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
+        output = Path(folder, "plain.ptx")
+        return _ptx(str(source), str(source), arch, options, output, Settings(off=True))[0]
+
+
+def _ptx(
+    path: str, shown: str, arch: str, options: Sequence[str], output: Path, settings: Settings
+) -> tuple[str, Outcome]:
+    """Compile to PTX in the file ``output``; messages name the source as ``shown``."""
+    command = ["-ptx", f"-arch={arch}", *options, path, "-o", str(output)]
+    outcome = run(command, settings, capture=True)
+    if outcome.code:
+        raise CccError(_failure(outcome).replace(path, shown))
+    return output.read_text(encoding="utf-8"), outcome
+
+
+def _failure(outcome: Outcome) -> str:
+    """What to say of a command that failed: nvcc has no part in an annotation that is wrong."""
+    blamed = [] if outcome.errors else ["nvcc failed:"]
+    return "\n".join(filter(None, [*blamed, *outcome.errors, outcome.stderr.strip()]))
+
+
+def merge(passes: Sequence[Pass], code: int, stderr: str = "") -> Outcome:
+    """One outcome of several device passes, in their order."""
+    kernels = [
+        {**kernel, "source": one.unit[0], "arch": one.unit[1]}
+        for one in passes
+        for kernel in one.report.get("kernels", ())
+    ]
+    return Outcome(
+        code,
+        {"version": VERSION, "kernels": kernels},
+        _once(line for one in passes for line in one.diagnostics),
+        _once(one.error for one in passes if one.error),
+        "".join(one.printed for one in passes),
+        stderr,
+    )
+
+
+def _once(lines: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(lines))

@@ -1,0 +1,29 @@
+"""Profiles of annotated code: reading what it counted; the code that counts is in instrument/."""
+
+from ccc.profile.data import (
+    COUNTERS,
+    DESCRIPTOR,
+    TABLE,
+    Kernel,
+    Path,
+    Profile,
+    add,
+    by_annotation,
+    of,
+    read,
+    reset,
+)
+
+__all__ = [
+    "COUNTERS",
+    "DESCRIPTOR",
+    "TABLE",
+    "Kernel",
+    "Path",
+    "Profile",
+    "add",
+    "by_annotation",
+    "of",
+    "read",
+    "reset",
+]

@@ -1,0 +1,294 @@
+"""Profiles: how often annotated paths ran, and how many lanes took part.
+
+Code compiled with ``--ccc-profile=FILE`` counts in three module variables (docs/profile.md):
+
+- ``ccc_profile_counters``: 64-bit counters, each in ``COPIES`` copies that belong together, so that
+  lanes and multiprocessors do not wait for one another. Counter ``i`` is words ``i * COPIES`` and
+  following.
+- ``ccc_profile_table``: the name of FILE, a newline, and as JSON what each counter is.
+- ``ccc_profile``: four 64-bit words: the address of the counters, how many there are, the address
+  of the table, and its bytes.
+
+An annotated function has two counters, for what it issues outside its paths: warp instructions, and
+the lanes active in them. A path has four: executions, lanes, and those two, less what each
+execution, and each lane in it, is sure to add to them: the table says how much that is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path as File
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccc.errors import CccError, Span
+
+DESCRIPTOR = "ccc_profile"
+COUNTERS = "ccc_profile_counters"
+TABLE = "ccc_profile_table"
+COPIES = 32
+"""How many lanes, or multiprocessors, add to a counter without meeting, at most."""
+
+HOST_CODE = File(__file__).with_name("host.cuh")
+"""What the sources of host programs include, so that these write their profile."""
+
+FUNCTION_COUNTERS = ("instructions", "thread_instructions")
+PATH_COUNTERS = ("executions", "lanes", *FUNCTION_COUNTERS)
+FORMAT = 2
+"""Of the file."""
+
+_WARP = 32
+
+
+def _efficiency(instructions: int, thread_instructions: int) -> float:
+    slots = _WARP * instructions
+    return thread_instructions / slots if slots else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """What was counted of one annotated path, that is of one place in the PTX.
+
+    Attributes:
+        file, line, column, directive, arm: which annotation, and which arm of it.
+        applied: whether it was transformed; then the place is where the saved tasks run.
+        executions: how often lanes entered it together; of an inner loop, how many turns they did.
+        lanes: how many lanes took part in all executions.
+        instructions: warp instructions issued in it, those in paths inside it not among them.
+        thread_instructions: the lanes active in these.
+        counted: whether it is still a place of its own; a path that was left alone is not once a
+            path around it was transformed, and its instructions are among that one's.
+    """
+
+    file: str
+    line: int
+    column: int
+    directive: str
+    arm: str
+    applied: bool
+    executions: int = 0
+    lanes: int = 0
+    instructions: int = 0
+    thread_instructions: int = 0
+    counted: bool = True
+
+    @property
+    def lanes_per_execution(self) -> float:
+        """How many lanes entered together, on average; 32 where none ever did."""
+        return self.lanes / self.executions if self.executions else float(_WARP)
+
+    @property
+    def warp_execution_efficiency(self) -> float:
+        """Active lanes of an issued warp instruction, of 32; 1.0 when nothing was issued."""
+        return _efficiency(self.instructions, self.thread_instructions)
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """What was counted of one function with annotations, or of one that such a function calls.
+
+    Attributes:
+        name: mangled, as in the PTX.
+        kind: ``entry`` for a kernel, ``func`` for a device function that nvcc did not inline.
+        calls: the functions it may call, itself or through others, that are counted too.
+        instructions: warp instructions issued in its body, paths among it, callees not.
+        thread_instructions: the lanes active in these; a lane that a guard switches off is not.
+        paths: in the order of the report.
+    """
+
+    name: str
+    kind: str
+    calls: tuple[str, ...]
+    instructions: int
+    thread_instructions: int
+    paths: tuple[Path, ...]
+
+    @property
+    def warp_execution_efficiency(self) -> float:
+        """Active lanes of an issued warp instruction, of 32; 1.0 when nothing was issued."""
+        return _efficiency(self.instructions, self.thread_instructions)
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What was counted by all modules of a program.
+
+    ``modules`` are in the file's form: for each a ``table``, which says what is counted, and the
+    ``counters``. ``file`` is what ``--ccc-profile`` named, where a loaded module told it.
+    """
+
+    modules: list[dict[str, Any]] = field(default_factory=list)
+    file: str | None = None
+
+    @property
+    def kernels(self) -> list[Kernel]:
+        """The functions, each once; what several modules or devices counted is added up."""
+        found: dict[Any, Kernel] = {}
+        for module in self.modules:
+            for entry in module["table"]["kernels"]:
+                kernel = _kernel(entry, module["counters"])
+                key = (kernel.name, *map(_place, kernel.paths))
+                found[key] = _sum(found[key], kernel) if key in found else kernel
+        return list(found.values())
+
+    def warp_execution_efficiency(self, names: Collection[str] | None = None) -> float:
+        """Active lanes of an issued warp instruction, of 32; 1.0 when nothing was issued.
+
+        Args:
+            names: of kernels, mangled; what they call is counted with them. None for all.
+        """
+        kernels = self.kernels
+        wanted = {k.name for k in kernels} if names is None else set(names)
+        called = {callee for k in kernels if k.name in wanted for callee in k.calls}
+        chosen = [k for k in kernels if k.name in wanted | called]
+        return _efficiency(
+            sum(k.instructions for k in chosen), sum(k.thread_instructions for k in chosen)
+        )
+
+    def write(self, file: str | File | None = None) -> None:
+        """Write a file for ``read`` and ``ccc report``; it is whole or not there.
+
+        Args:
+            file: None for the one that ``--ccc-profile`` named.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        target = File(file or self.file or DESCRIPTOR)
+        beside = target.with_name(f".{target.name}.new")
+        try:
+            content = {"format": FORMAT, "modules": self.modules}
+            beside.write_text(json.dumps(content), encoding="utf-8")
+            beside.replace(target)
+        finally:
+            beside.unlink(missing_ok=True)
+
+
+def read(file: str | File) -> Profile:
+    """Read what a program compiled with ``--ccc-profile`` wrote, or ``Profile.write``.
+
+    Raises:
+        CccError: it is no such file.
+        OSError: it cannot be read.
+    """
+    try:
+        content = json.loads(File(file).read_text(encoding="utf-8"))
+        if content["format"] != FORMAT:
+            raise CccError(
+                f"its format is {content['format']}, not {FORMAT}: another version of ccc wrote it",
+                Span(str(file)),
+            )
+        profile = Profile(content["modules"])
+        _ = profile.kernels  # whether all is there
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        raise CccError("this is no profile", Span(str(file))) from error
+    return profile
+
+
+def of(module: Any) -> Profile:
+    """What the kernels of a loaded module have counted since it was loaded, or ``reset``.
+
+    Args:
+        module: or a ``ccc.RawKernel``. Its ``get_global`` gives a NumPy array of bytes as that of
+            ``ccc.emulator.Module`` or a pointer as that of ``cupy.RawModule``. Kernels in streams
+            that do not wait for the default one must have ended.
+
+    Raises:
+        CccError: the module was compiled without ``--ccc-profile``, or it is no module.
+    """
+    sizes = _bytes(module, DESCRIPTOR, 32).view(np.uint64)
+    count, size = int(sizes[1]), int(sizes[3])
+    counters = _bytes(module, COUNTERS, 8 * COPIES * count).view(np.uint64)
+    text = _bytes(module, TABLE, size).tobytes().decode(errors="surrogateescape")
+    file, _, table = text.partition("\n")
+    sums = [int(total) for total in counters.reshape(count, COPIES).sum(axis=1)]
+    return Profile([{"table": json.loads(table), "counters": sums}], file)
+
+
+def reset(module: Any) -> None:
+    """Set the counters of a loaded module to 0; arguments and errors are those of ``of``."""
+    size = 8 * COPIES * int(_bytes(module, DESCRIPTOR, 32).view(np.uint64)[1])
+    counters = module.get_global(COUNTERS)
+    if hasattr(counters, "memset"):
+        counters.memset(0, size)
+    else:
+        counters[:] = 0
+
+
+def _bytes(module: Any, name: str, size: int) -> NDArray[np.uint8]:
+    """A copy of a module's variable."""
+    if not hasattr(module, "get_global"):
+        raise CccError(
+            "a profile is read from a ccc.RawModule, ccc.RawKernel, cupy.RawModule or "
+            f"ccc.emulator.Module, and not from a {type(module).__name__}"
+        )
+    try:
+        found = module.get_global(name)
+    except Exception as error:
+        raise CccError("this module counts nothing: compile it with --ccc-profile=FILE") from error
+    content = np.empty(size, np.uint8)
+    if hasattr(found, "copy_to_host"):
+        found.copy_to_host(content.ctypes.data, size)
+    else:
+        content[:] = found[:size]
+    return content
+
+
+def _kernel(entry: dict[str, Any], counters: list[int]) -> Kernel:
+    paths = tuple(_path(path, counters) for path in entry["paths"])
+    own = _values(entry, FUNCTION_COUNTERS, counters)
+    total = {name: own[name] + sum(getattr(p, name) for p in paths) for name in FUNCTION_COUNTERS}
+    return Kernel(entry["name"], entry["kind"], tuple(entry["calls"]), **total, paths=paths)
+
+
+def _path(entry: dict[str, Any], counters: list[int]) -> Path:
+    told = {name: value for name, value in entry.items() if name not in ("counter", "each")}
+    path = Path(**told, counted=entry["counter"] is not None)
+    if not path.counted:
+        return path
+    values = _values(entry, PATH_COUNTERS, counters)
+    for name, entered, each in zip(FUNCTION_COUNTERS, PATH_COUNTERS, entry["each"], strict=False):
+        values[name] += each * values[entered]
+    return replace(path, **values)
+
+
+def _values(entry: dict[str, Any], names: Iterable[str], counters: list[int]) -> dict[str, Any]:
+    return {name: counters[entry["counter"] + place] for place, name in enumerate(names)}
+
+
+def _place(path: Path) -> tuple[Any, ...]:
+    return path.file, path.line, path.column, path.directive, path.arm, path.applied, path.counted
+
+
+def _sum(one: Kernel, other: Kernel) -> Kernel:
+    paths = tuple(add(pair) for pair in zip(one.paths, other.paths, strict=True))
+    total = {name: getattr(one, name) + getattr(other, name) for name in FUNCTION_COUNTERS}
+    return replace(one, paths=paths, **total)
+
+
+def add(paths: Iterable[Path]) -> Path:
+    """What was counted of several paths with one annotation, such as instances of a template."""
+    mine = list(paths)
+    return replace(
+        mine[0], **{name: sum(getattr(path, name) for path in mine) for name in PATH_COUNTERS}
+    )
+
+
+def by_annotation(profile: Profile) -> list[tuple[Path, int]]:
+    """What was counted of each arm of each annotation, in the order of the source.
+
+    What was transformed stands apart from what was not, and so do the cases of a switch: these are
+    numbered from 1 in the order of the PTX, everything else is 0.
+    """
+    groups: dict[tuple[Any, ...], list[Path]] = {}
+    for kernel in profile.kernels:
+        cases = Counter[Any]()
+        for path in kernel.paths:
+            cases[_place(path)] += path.arm == "case"
+            groups.setdefault((*_place(path), cases[_place(path)]), []).append(path)
+    return [(add(groups[key]), key[-1]) for key in sorted(groups)]

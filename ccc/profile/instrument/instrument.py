@@ -1,0 +1,181 @@
+"""Code that counts, put into one function.
+
+Each lane counts for itself (``counts.py`` says where). At the points where lanes may have
+come together or parted, the highest of those that are there counts the warp instructions that
+follow; what lanes run is counted in one place for all blocks that they come to equally often, less
+what a guard may switch them off in, which is counted where it stands:
+
+    activemask.b32 %here;
+    setp.le.u32    %last, %here, %upto;      // no lane above this one is here
+    selp.b64       %more, 7, 0, %last;       // seven instructions follow
+    add.u64        %warps, %warps, %more;
+    add.u64        %threads, %threads, 12;   // and five more, later in the same iteration
+    ...
+    selp.b64       %more, 1, 0, %p;
+    add.u64        %threads, %threads, %more;
+    @%p st.global.u32 [%a], %v;
+
+A path has two such counts for how often it was entered, and two more if not all of its points and
+blocks are entered just as often. Lanes that leave the function add theirs to the counters in global
+memory:
+
+    setp.ne.s64 %some, %warps, 0;
+    @%some red.global.add.u64 [%base+512], %warps;
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from ccc.analysis.cfg import EXIT
+from ccc.analysis.dominators import Loop
+from ccc.analysis.facts import Facts
+from ccc.ir.edit import add_block, jump, remove_jumps_to_next, retarget
+from ccc.ir.nodes import Block, Function, Instruction
+from ccc.pipeline import PathRecord
+from ccc.profile.data import FUNCTION_COUNTERS, PATH_COUNTERS
+from ccc.profile.instrument.counts import Counts, Site
+from ccc.profile.instrument.places import (
+    Region,
+    count_for_lanes,
+    extent,
+    find_points,
+    guarded_groups,
+    leaves,
+    prepare,
+)
+
+
+def instrument(
+    function: Function, records: Sequence[PathRecord], take: Callable[[int], int]
+) -> tuple[int, list[Region | None]]:
+    """Make a function count what it issues, and what runs in the paths of ``records``.
+
+    Args:
+        function: all its opcodes are in the table; it is changed.
+        records: what became of its paths.
+        take: gives the number of the first of some counters that nobody has yet.
+
+    Returns:
+        The first counter of the function, and each path, None where it is no place of its own.
+    """
+    counted = prepare(function)
+    instrumenter = _Instrumenter(function)
+    paths = [instrumenter.add_path(record, take) for record in records]
+    root = take(len(FUNCTION_COUNTERS))
+    instrumenter.run(root, counted)
+    remove_jumps_to_next(function)
+    return root, paths
+
+
+class _Instrumenter:
+    """The work on one function. ``regions`` are ordered: those inside others come behind them."""
+
+    def __init__(self, function: Function):
+        self.function = function
+        self.facts = Facts(function)
+        self.regions: list[Region] = []
+        self.tops: dict[Block, Site] = {}
+        self.before: dict[Instruction, Site] = {}
+        self.behind: dict[Instruction, Site] = {}
+
+    def add_path(self, record: PathRecord, take: Callable[[int], int]) -> Region | None:
+        """Count a path apart; None if nothing is left of it."""
+        entry = record.run if record.applied else record.path.entry
+        graph = self.facts.graph
+        if entry is None or entry not in graph:
+            return None
+        is_loop = record.path.repeats and not record.applied
+        blocks, is_loop = extent(entry, is_loop, self.facts)
+        turns = any(label in blocks for label in graph.predecessors(entry))
+        region = Region(take(len(PATH_COUNTERS)), entry, blocks, is_loop or not turns)
+        self.regions.append(region)
+        self.regions.sort(key=lambda region: -len(region.blocks))
+        return region
+
+    def run(self, counter: int, counted: set[Instruction]) -> None:
+        """Write all code; ``counter`` is the function's first one."""
+        reachable = [label for label in self.facts.graph if label != EXIT]
+        self.regions.insert(0, Region(counter, "", set(reachable)))
+        self._find_sites(reachable, counted)
+        entries = [self._enter(region) for region in self.regions[1:] if not region.counts_at_top]
+        sites = [*self.tops.values(), *self.before.values(), *self.behind.values()]
+        counts = Counts(self.function, self.facts, sites)
+        for block in [*map(self.facts.blocks.__getitem__, reachable), *entries]:
+            self._write(block, counts)
+            self._deliver_at_exit(block, counts)
+        counts.start()
+        counts.check_turns()
+
+    # -- counting -------------------------------------------------------------------------------
+
+    def _find_sites(self, labels: Iterable[str], counted: set[Instruction]) -> None:
+        """What to count in these blocks."""
+        innermost = {label: self._innermost(label) for label in labels}
+        points = find_points(innermost, self.facts, counted)
+        lanes = count_for_lanes(innermost, self.facts, counted)
+        for label, region in innermost.items():
+            block, loop = self.facts.blocks[label], self._loop({label})
+            site = self.tops[block] = Site(loop)
+            top, *others = points[label]
+            arriving = [r for r in self.regions if r.entry == label and r.counts_at_top]
+            for entered in arriving:
+                site.add(entered.counter, 1, 1)
+            if region in arriving:
+                region.per_execution, region.per_lane = top.count, lanes[label]
+            else:
+                site.add(region.issued, top.count, lanes[label])
+            for point in others:
+                assert point.after is not None
+                self.behind[point.after] = Site(loop)
+                self.behind[point.after].add(region.issued, point.count, 0)
+            for first, (guard, count) in guarded_groups(block, counted).items():
+                self.before[first] = Site(loop, guard=guard)
+                self.before[first].add(region.issued, 0, count)
+
+    def _innermost(self, label: str) -> Region:
+        """The region that a block is in."""
+        return [region for region in self.regions if label in region.blocks][-1]
+
+    def _loop(self, labels: set[str]) -> Loop | None:
+        """The innermost loop that all of these blocks are in."""
+        return next((loop for loop in self.facts.loops if loop.blocks >= labels), None)
+
+    def _enter(self, path: Region) -> Block:
+        """Where lanes come back to the first block, count executions in one before it."""
+        others = [block for block in self.function.blocks if block.label not in path.blocks]
+        block = add_block(self.function, "enter")
+        block.statements = [jump(path.entry)]
+        for other in others:
+            retarget(self.function, other, path.entry, block.label)
+        sources = set(self.facts.graph.predecessors(path.entry)) - path.blocks
+        self.tops[block] = Site(self._loop({path.entry, *sources}))
+        self.tops[block].add(path.counter, 1, 1)
+        return block
+
+    def _write(self, block: Block, counts: Counts) -> None:
+        """Put the counting code of one block into it."""
+        code = counts.code(self.tops[block])
+        for statement in block.statements:
+            if isinstance(statement, Instruction) and statement in self.before:
+                code += counts.code(self.before[statement])
+            code.append(statement)
+            if isinstance(statement, Instruction) and statement in self.behind:
+                code += counts.code(self.behind[statement])
+        block.statements[:] = code
+
+    def _deliver_at_exit(self, block: Block, counts: Counts) -> None:
+        """Before lanes leave the function."""
+        exits = [i for i in block.instructions if leaves(i)]
+        if not exits:
+            return
+        (ending,) = exits
+        place = block.statements.index(ending)
+        if ending.guard is None:
+            block.statements[place:place] = counts.deliver()
+        else:
+            apart = add_block(self.function, "leave")
+            branch = jump(apart.label)
+            branch.guard, ending.guard = ending.guard, None
+            block.statements[place] = branch
+            apart.statements = [*counts.deliver(), ending]

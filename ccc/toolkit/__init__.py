@@ -1,0 +1,1 @@
+"""The CUDA toolkit: finding it, and the door into its nvcc."""

@@ -1,0 +1,116 @@
+"""The door into nvcc.
+
+nvcc reads ``nvcc.profile`` in the folder of the name it was started by. :func:`hook` makes a
+folder that looks like the toolkit's ``bin``, with one profile changed so that ``cicc`` (CUDA to
+PTX) and ``cudafe++`` (CUDA to host C++) are first looked for in ours.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from ccc import files as cache
+from ccc.errors import CccError
+from ccc.toolkit.find import Toolkit, identity
+
+# Without one of our pragmas in its input a shim is the real tool, and no Python is started.
+_SHIM = """\
+#!/bin/sh
+for argument; do case $argument in *.ii) input=$argument ;; esac; done
+if LC_ALL=C grep -q '^[[:space:]]*#[[:space:]]*pragma[[:space:]][[:space:]]*ccc' \\
+    -- "${{input-/dev/null}}"; then
+    exec {python} {launcher} {name} {tool} "$@"
+fi
+exec {tool} "$@"
+"""
+_LAUNCHER = "from ccc.nvcc.cicc import main\n\nraise SystemExit(main())\n"
+
+
+def hook(toolkit: Toolkit) -> Path:
+    """The nvcc to start so that our shims run; its folder is made once and kept.
+
+    Raises:
+        CccError: the cache folder cannot be written.
+    """
+    home = cache.folder() / "toolchains" / _key(toolkit)
+    if not home.is_dir():
+        try:
+            _build(toolkit, home)
+        except OSError as error:
+            raise cache.refused(error) from error
+    return home / "bin" / "nvcc"
+
+
+def _shims(toolkit: Toolkit, home: Path) -> dict[str, str]:
+    tools = {"cicc": toolkit.cicc / "cicc", "cudafe++": toolkit.bin / "cudafe++"}
+    return {
+        name: _SHIM.format(
+            python=shlex.quote(sys.executable),
+            launcher=shlex.quote(str(home / "launch.py")),
+            name=name,
+            tool=shlex.quote(str(tool)),
+        )
+        for name, tool in tools.items()
+    }
+
+
+def _profile(toolkit: Toolkit, home: Path) -> str:
+    """The toolkit's profile, its paths fixed to the toolkit, and ``CICC_PATH`` to ours."""
+    text = (toolkit.bin / "nvcc.profile").read_text()
+    text = text.replace("$(_HERE_)", str(toolkit.bin))
+    text, count = re.subn(
+        r"^CICC_PATH\b.*$", lambda _: f"CICC_PATH = {home / 'shims'}", text, flags=re.MULTILINE
+    )
+    if not count:
+        raise CccError(f"{toolkit.bin / 'nvcc.profile'} does not set CICC_PATH: unknown toolkit")
+    libraries = toolkit.bin.parent / "lib"
+    if not libraries.with_name("lib64").exists():  # the wheels have lib, the profile says lib64
+        text += f'\nLIBRARIES =+ $(_SPACE_) "-L{libraries}/stubs" "-L{libraries}"\n'
+    return text
+
+
+def _key(toolkit: Toolkit) -> str:
+    """A name for the hooked folder: whatever it is made of changes it."""
+    here = Path("HOME")
+    parts = [*identity(toolkit), _LAUNCHER]
+    parts += [_profile(toolkit, here), *_shims(toolkit, here).values()]
+    return hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()[:16]
+
+
+def _build(toolkit: Toolkit, home: Path) -> None:
+    """Make the folder beside its place, then move it there: parallel builds see all or nothing."""
+    home.parent.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(prefix=".new-", dir=home.parent))
+    try:
+        made.chmod(0o755)
+        _fill(toolkit, made, home)
+        made.rename(home)
+    except OSError:
+        if not home.is_dir():  # else another build was first
+            raise
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def _fill(toolkit: Toolkit, made: Path, home: Path) -> None:
+    for folder in ("bin", "shims"):
+        (made / folder).mkdir()
+    for entry in toolkit.bin.iterdir():
+        if entry.name != "nvcc.profile":
+            (made / "bin" / entry.name).symlink_to(entry)
+    # nvcc looks for these beside its bin folder; "targets" decides how it names the libraries.
+    for entry in toolkit.bin.parent.iterdir():
+        if entry.name != "bin":
+            (made / entry.name).symlink_to(entry)
+    (made / "bin" / "nvcc.profile").write_text(_profile(toolkit, home))
+    (made / "launch.py").write_text(_LAUNCHER)
+    for name, text in _shims(toolkit, home).items():
+        path = made / "shims" / name
+        path.write_text(text)
+        path.chmod(0o755)

@@ -1,0 +1,145 @@
+"""One bench at work: sample after sample, each result saved as soon as it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ccc.device.choose import Device
+from ccc.errors import CccError
+from ccc.harness import provenance as record
+from ccc.harness.sample import Sample
+from ccc.tools.bench import efficiency, measuring, sensitivity
+from ccc.tools.bench.inputs import Inputs
+from ccc.tools.bench.progress import Steps
+from ccc.tools.bench.results import BOUND, CCC, Entry, Results, Run
+from ccc.tools.bench.treatments import Subject, prepare
+
+FAILURES = (CccError, RuntimeError, MemoryError)
+"""What ends a sample, and not the bench; CuPy's errors are RuntimeErrors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much is measured."""
+
+    seed: int = 0
+    quick: bool = False
+    paper: bool = False
+    graphs: tuple[Path, ...] = ()
+
+    def repeat(self, device: Device) -> int:
+        """Timed runs of a treatment; on the emulator all are alike."""
+        return 1 if device.kind != "gpu" else 3 if self.quick else 7
+
+    def size(self, sample: Sample, device: Device) -> int:
+        """Of the problem, as the sample understands it."""
+        if self.quick and device.kind == "emulator":
+            return sample.sizes["quick"]
+        return sample.sizes["paper" if self.paper else device.kind]
+
+    def inputs(self, name: str, sample: Sample, device: Device) -> list[Inputs]:
+        """What the sample is run on: each kind that it has, each graph that it can read."""
+        usual = Inputs(self.size(sample, device), self.seed)
+        if self.graphs and sample.takes_graph:
+            return [replace(usual, graph=str(graph)) for graph in self.graphs]
+        kinds = list(sample.kinds) or [""]
+        if name == sensitivity.SAMPLE:
+            kinds = [point.kind for point in sensitivity.points(self.quick)]
+        elif self.quick:
+            kinds = kinds[:1]
+        return [replace(usual, kind=kind) for kind in kinds]
+
+
+@dataclass
+class Session:
+    """What is measured where, and where results go."""
+
+    device: Device
+    folders: Sequence[Path]
+    extent: Extent
+    results: Results
+    out: Path
+
+    def run(self) -> bool:
+        """Measure everything; whether all of it could be."""
+        now = Run(record.command(), record.date(), record.machine(self.device))
+        self.number = self.results.begin(now)
+        self.steps = Steps({folder.name: self._planned(folder) for folder in self.folders})
+        complete = True
+        with self.steps.shown():
+            for folder in self.folders:
+                with self.steps.sample(folder.name):
+                    complete &= self._measure(folder)
+        return complete
+
+    def _planned(self, folder: Path) -> int:
+        """About how many steps a sample takes."""
+        try:
+            sample = Sample(folder)
+            others = len(sample.rivals) + (sample.bound is not None)
+        except CccError:
+            return 1
+        is_gpu = self.device.kind == "gpu"
+        runs = (2 + others + is_gpu) * (self.device.warmups + self.extent.repeat(self.device))
+        inputs = len(self.extent.inputs(folder.name, sample, self.device))
+        return 1 + inputs * (1 + 2 + others + 2 * runs) + is_gpu
+
+    def _measure(self, folder: Path) -> bool:
+        """Measure a sample on all its inputs; whether that worked."""
+        try:
+            sample = Sample(folder)
+            with self.steps.step("compiling"):
+                subject = prepare(sample, self.device)
+        except FAILURES as error:
+            failed = Entry(folder.name, Inputs(0, self.extent.seed), self.number, "")
+            self._keep(failed, error)
+            return False
+        entries = [
+            self._entry(folder.name, subject, inputs)
+            for inputs in self.extent.inputs(folder.name, sample, self.device)
+        ]
+        for failure in efficiency.fill(entries, subject, self.steps.step):
+            self.steps.say(f"{folder.name}: active lanes could not be counted by {failure}")
+        self.results.save(self.out)
+        return not any(entry.error or entry.rejected for entry in entries)
+
+    def _entry(self, name: str, subject: Subject, inputs: Inputs) -> Entry:
+        device = self.device
+        unit = measuring.UNITS[device.kind]
+        entry = Entry(name, inputs, self.number, unit, papers(subject.sample, inputs))
+        failure = None
+        try:
+            measuring.fill(entry, subject, device, self.extent.repeat(device), self.steps.step)
+        except FAILURES as error:
+            failure = error
+        self._keep(entry, failure)
+        return entry
+
+    def _keep(self, entry: Entry, failure: Exception | None) -> None:
+        if failure is not None:
+            entry.error = str(failure) or type(failure).__name__
+        self.results.put(entry)
+        self.results.save(self.out)
+        self.steps.say(_line(entry))
+
+
+def papers(sample: Sample, inputs: Inputs) -> float | None:
+    """The paper's speedup; None on kinds of inputs other than the first, which is like its own."""
+    return sample.paper if inputs.kind in ("", *sample.kinds[:1]) else None
+
+
+def _line(entry: Entry) -> str:
+    """What was found, in a line or a few."""
+    if entry.error is not None:
+        return f"{entry.name}: failed: {entry.error}"
+    spread = entry.spread(CCC)
+    facts = ["{:.2f} to {:.2f}".format(*spread)] if spread else []
+    facts += [f"paper {entry.paper:.2f}"] if entry.paper else []
+    facts += [f"{one.label} {entry.speedup(one.label):.2f}" for one in entry.rivals[:1]]
+    facts += [f"{BOUND} {entry.speedup(BOUND):.2f}"] if BOUND in entry else []
+    behind = f" ({', '.join(facts)})" if facts else ""
+    lines = [f"{entry.name}: {entry.speedup(CCC):.2f} times as fast{behind}"]
+    lines += [f"{entry.name}: {label} is left out: {why}" for label, why in entry.rejected.items()]
+    return "\n".join(lines)

@@ -1,0 +1,183 @@
+"""The tables of a bench, in Markdown; each takes entries without errors."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from ccc.tools.bench import paper
+from ccc.tools.bench.results import BOUND, CCC, ORIGINAL, Entry, Kernel, Treatment
+from ccc.tools.bench.sensitivity import Measured
+
+NOTHING = "-"
+
+PLACE = r" \(PTX line \d+: [^;]*;\)"
+"""In the reason why a path was left alone."""
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], words: int = 1) -> str:
+    """A table; all columns but the first ``words`` are numbers, set to the right."""
+    lines = [head, [*["---"] * words, *["---:"] * (len(head) - words)], *rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def speedups(entries: Sequence[Entry]) -> str:
+    """Figure 4.12 in numbers: the original, ccc and what it is compared with."""
+    head = ("program", "original", "ccc", "speedup", "range", "paper", "best rival", BOUND)
+    rows = [
+        [
+            entry.name,
+            _cost(entry, ORIGINAL),
+            _cost(entry, CCC),
+            f"**{entry.speedup(CCC):.2f}**",
+            _range(entry),
+            _ratio(entry.paper),
+            _best_rival(entry),
+            _ratio(entry.speedup(BOUND) if BOUND in entry else None),
+        ]
+        for entry in entries
+    ]
+    return table(head, [*rows, *_mean(entries, len(head))])
+
+
+def _mean(entries: Sequence[Entry], columns: int) -> list[list[str]]:
+    """The paper's programs' mean, on the inputs that come first, beside the paper's own."""
+    first = {entry.sample: entry for entry in reversed(entries) if entry.sample in paper.PROGRAMS}
+    if len(first) < len(paper.PROGRAMS):
+        return []
+    mean = statistics.mean(entry.speedup(CCC) for entry in first.values())
+    cells = [f"mean of the paper's {len(first)}", "", "", f"**{mean:.2f}**", "", ""]
+    cells[5] = _ratio(paper.MEAN_SPEEDUP)
+    return [[*cells, *[""] * (columns - len(cells))]]
+
+
+def efficiencies(entries: Sequence[Entry]) -> str:
+    """Figure 4.13 in numbers."""
+    head = ("program", ORIGINAL, CCC, "paper, without", "paper, with")
+    rows = []
+    for entry in entries:
+        theirs = paper.PROGRAMS.get(entry.sample) if entry.paper else None
+        own = [entry[label].efficiency for label in (ORIGINAL, CCC)]
+        rows.append(
+            [entry.name, *map(_percent, (*own, *(theirs.efficiency if theirs else (None,) * 2)))]
+        )
+    return table(head, rows)
+
+
+def overheads(entries: Sequence[Entry]) -> str:
+    """Table 4.1: what the annotated kernels take, registers and shared memory of a thread."""
+    head = (
+        *("kernel", "registers, original", CCC, "paper"),
+        *("shared bytes, original", CCC, "paper", "occupancy, original", CCC),
+    )
+    rows = []
+    seen = set()
+    for entry in entries:
+        theirs = paper.PROGRAMS.get(entry.sample)
+        for before, after in zip(entry[ORIGINAL].kernels, entry[CCC].kernels, strict=True):
+            if (entry.sample, before.name) in seen:  # the same on other inputs
+                continue
+            seen.add((entry.sample, before.name))
+            rows.append([
+                f"{entry.sample}, `{before.name}`",
+                *(str(before.registers), str(after.registers)),
+                "{} to {}".format(*theirs.registers) if theirs else NOTHING,
+                *(_bytes(before), _bytes(after)),
+                "{} to {}".format(*theirs.shared) if theirs else NOTHING,
+                *(_percent(before.occupancy), _percent(after.occupancy)),
+            ])  # fmt: skip
+    return table(head, rows)
+
+
+def treatments(entries: Iterable[Entry]) -> str:
+    """Everything that was timed."""
+    head = ("inputs", "treatment", "launch", "median", "range", "times as fast as the original")
+    rows = [
+        [
+            _inputs(entry),
+            one.label,
+            str(one.configuration),
+            _cost(entry, one.label),
+            _costs(entry, one),
+            _ratio(entry.speedup(one.label)),
+        ]
+        for entry in entries
+        for one in entry.treatments
+    ]
+    return table(head, rows, words=3)
+
+
+def study(head: str, points: Sequence[Measured], values: Sequence[int]) -> str:
+    """One study of sensitivity: ``values`` of the points under ``head``."""
+    rows = [
+        [
+            str(value),
+            _cost(one.entry, ORIGINAL),
+            _cost(one.entry, CCC),
+            _ratio(one.speedup),
+            _ratio(one.point.bound),
+            *(_percent(one.entry[label].efficiency) for label in (ORIGINAL, CCC)),
+        ]
+        for value, one in zip(values, points, strict=True)
+    ]
+    names = (ORIGINAL, CCC, "speedup", "32 / lanes", "efficiency, original", CCC)
+    return table((head, *names), rows)
+
+
+def left_alone(entries: Iterable[Entry]) -> list[str]:
+    """A line for each annotation with a path that ccc left alone, without its place in the PTX."""
+    return list(
+        dict.fromkeys(
+            f"- {entry.sample}, {Path(path['file']).name}:{path['line']}, "
+            f"`ccc {path['directive']}`: {re.sub(PLACE, '', path['reason'])}"
+            for entry in entries
+            for path in entry.paths
+            if not path["applied"]
+        )
+    )
+
+
+def _inputs(entry: Entry) -> str:
+    size = "" if entry.inputs.graph else f"size {entry.inputs.size:,}"
+    return ", ".join(filter(None, (entry.inputs.name, size)))
+
+
+def _cost(entry: Entry, label: str) -> str:
+    return _amount(entry[label].cost, entry.unit)
+
+
+def _costs(entry: Entry, treatment: Treatment) -> str:
+    if len(treatment.costs) < 2:
+        return NOTHING
+    low, high = min(treatment.costs), max(treatment.costs)
+    return f"{_amount(low, entry.unit)} to {_amount(high, entry.unit)}"
+
+
+def _amount(cost: float, unit: str) -> str:
+    return f"{cost:.4g} ms" if unit == "ms" else f"{cost:,.0f}"
+
+
+def _range(entry: Entry) -> str:
+    spread = entry.spread(CCC)
+    return "{:.2f} to {:.2f}".format(*spread) if spread else NOTHING
+
+
+def _best_rival(entry: Entry) -> str:
+    if not entry.rivals:
+        return NOTHING
+    best = entry.rivals[0].label
+    return f"{entry.speedup(best):.2f} ({best})"
+
+
+def _ratio(number: float | None) -> str:
+    return NOTHING if number is None else f"{number:.2f}"
+
+
+def _percent(share: float | None) -> str:
+    return NOTHING if share is None else f"{100 * share:.1f} %"
+
+
+def _bytes(kernel: Kernel) -> str:
+    return f"{kernel.shared_per_thread:g}"

@@ -1,0 +1,233 @@
+"""``ccc compare``: a sample's kernels as nvcc makes them and transformed, side by side."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import functools
+import json
+import statistics
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from ccc.device.choose import Device, choose_device
+from ccc.device.emulated import EMULATED_ARCH
+from ccc.errors import CccError, Span
+from ccc.harness import provenance as record
+from ccc.harness.measure import Figures, Result, measure
+from ccc.harness.sample import Sample
+from ccc.nvcc import run as nvcc
+from ccc.toolkit import find as toolchain
+from ccc.tools import png
+from ccc.version import VERSION
+
+SETTINGS = ("sample", "graph", "inputs", "size", "seed", "device", "schedule", "repeat")
+"""The arguments that a record keeps."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``ccc compare``."""
+    add = parser.add_argument
+    add("sample", type=Path, help="a folder with kernel.cu and sample.py")
+    add("--graph", type=Path, help="run on this graph (.mtx, .txt, .el, .npz; .gz too)")
+    add("--inputs", metavar="KIND", help="of the kinds of inputs that the sample offers")
+    add("--device", choices=("gpu", "emulator"), help="default: a GPU where there is one")
+    add("--size", type=int, help="of the problem, as the sample understands it")
+    add("--seed", type=int, default=0, help="of the problem (default: 0)")
+    add("--json", type=Path, metavar="FILE", help="write every figure to this file")
+    add("--png", type=Path, metavar="FILE", help="write the picture that the original drew")
+    add("--arch", metavar="sm_XX", help=f"default: the GPU's own, or {EMULATED_ARCH}")
+    add(
+        "--schedule",
+        type=_schedule,
+        default="lockstep",
+        metavar="lockstep|SEED",
+        help="how the emulator orders warps: in lockstep, or at random from a seed",
+    )
+    add("--repeat", type=_positive, default=7, metavar="N", help="timed runs on a GPU (default: 7)")
+
+
+def _schedule(text: str) -> str | int:
+    return text if text == "lockstep" else _number(text, 0)
+
+
+def _positive(text: str) -> int:
+    return _number(text, 1)
+
+
+def _number(text: str, least: int) -> int:
+    if not text.isdecimal() or int(text) < least:
+        raise argparse.ArgumentTypeError(f'a number from {least} on is wanted, not "{text}"')
+    return int(text)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run ``ccc compare``.
+
+    Returns:
+        0 when the outputs are equal bit for bit and pass the sample's check, otherwise 1.
+
+    Raises:
+        CccError: the sample, the kernel or the device cannot be used.
+    """
+    for path in (args.json, args.png):
+        if path and not path.parent.is_dir():
+            raise CccError("there is no such folder", Span(str(path.parent)))
+    step = functools.partial(_step, Console(stderr=True))
+    ptxas = toolchain.find().bin / "ptxas"
+    sample = Sample(args.sample)
+    if args.png and not sample.draws:
+        raise CccError("this sample draws no picture", Span(str(args.sample)))
+    device = choose_device(args.device, args.arch, args.schedule, ptxas)
+    size = sample.sizes[device.kind] if args.size is None else args.size
+    with step("compiling"):
+        compiled = nvcc.compile(
+            sample.kernel, args.arch or device.arch, sample.options, dynamic_shared=0
+        )
+        versions = {"original": compiled.original, "ccc": compiled.ptx}
+        modules = {name: device.load(ptx) for name, ptx in versions.items()}
+    with step("making the inputs"):
+        inputs = sample.inputs(size, args.seed, args.graph, args.inputs)
+    repeat = args.repeat if device.kind == "gpu" else 1
+    result = measure(sample, device, modules, inputs, repeat=repeat, step=step)
+    show(result, compiled.report, Console())
+    if args.json:
+        settings = {**vars(args), "size": size, "device": device.kind, "repeat": repeat}
+        everything = _record(settings, device, result, compiled.report)
+        record.write(args.json, json.dumps(everything, indent=2, default=str) + "\n")
+    if args.png:
+        record.write(args.png, png.encode(sample.picture(result.outputs)))
+    return 0 if result.equal else 1
+
+
+@contextlib.contextmanager
+def _step(console: Console, text: str) -> Iterator[None]:
+    """Say what goes on: at once on a terminal, and elsewhere when it takes longer than a second."""
+    if console.is_terminal:
+        with console.status(text):
+            yield
+        return
+    timer = threading.Timer(1.0, console.print, [f"ccc: {text} ..."])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def show(result: Result, report: Mapping[str, Any], console: Console) -> None:
+    """Print the table of figures, whether the outputs are equal, and what became of each path."""
+    console.print(_table(result.figures))
+    if result.equal:
+        names = ", ".join(result.outputs)
+        lines = [f"equal: yes, bit for bit and as the sample's check wants it ({names})"]
+    else:
+        lines = [f"equal: no: {text}" for text in result.differences]
+    lines += [_path_line(path) for kernel in report["kernels"] for path in kernel["paths"]]
+    lines += [line for kernel in report["kernels"] for line in _advice(kernel, result.figures)]
+    for line in lines:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _table(figures: list[Figures]) -> Table:
+    several = len({one.kernel for one in figures}) > 1
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in [*(["kernel"] if several else []), "version"]:
+        table.add_column(name)
+    for name in ("time", "warp instr.", "warp eff.", "regs", "shared", "occupancy"):
+        table.add_column(name, justify="right")
+    kernels = {one.kernel: one for one in reversed(figures)}  # the first version of each
+    for one in sorted(figures, key=lambda one: figures.index(kernels[one.kernel])):
+        base = kernels[one.kernel]
+        cells = [
+            one.version,
+            _time(one, base),
+            _instructions(one, base),
+            _percent(one.counters.get("warp_execution_efficiency")),
+            str(one.resources.registers),
+            f"{one.shared} B",
+            _percent(one.occupancy.fraction),
+        ]
+        table.add_row(*([one.kernel] if several else []), *cells)
+    return table
+
+
+def _time(one: Figures, base: Figures) -> str:
+    if not one.milliseconds:
+        return "-"
+    times = one.milliseconds
+    middle = statistics.median(times)
+    gain = "" if one is base else f"\n{statistics.median(base.milliseconds) / middle:.2f}x"
+    return f"{middle:.3f} ms\n{min(times):.3f}..{max(times):.3f}{gain}"
+
+
+def _instructions(one: Figures, base: Figures) -> str:
+    if not one.counters:
+        return "-"
+    count, before = one.counters["instructions"], base.counters["instructions"]
+    return f"{count:,}" + ("" if one is base else f"\n{_percent(count / before)} as many")
+
+
+def _percent(fraction: float | None) -> str:
+    return "-" if fraction is None else f"{100 * fraction:.1f} %"
+
+
+def _path_line(path: Mapping[str, Any]) -> str:
+    """What became of one annotated path."""
+    where = Span(path["file"], path["line"], path.get("column") or 0)
+    head = f"{where}: ccc {path['directive']}: "
+    if not path["applied"]:
+        return f"{head}left alone: {path['reason']}"
+    saved = [one.get("variable") or one.get("register") for one in path.get("context", [])]
+    details = [
+        path.get("schedule"),
+        path.get("discipline"),
+        path.get("placement"),
+        f"{path['shared_bytes_per_thread']} bytes a thread"
+        if path.get("shared_bytes_per_thread")
+        else None,
+        f"saves {', '.join(map(str, saved))}" if saved else None,
+    ]
+    return f"{head}applied ({', '.join(text for text in details if text)})"
+
+
+def _advice(kernel: Mapping[str, Any], figures: list[Figures]) -> Iterator[str]:
+    """Whether stacks for larger blocks than ran keep blocks from being resident."""
+    mine = {one.version: one for one in figures if one.kernel == kernel["name"]}
+    bytes_ = sum(path.get("shared_bytes_per_thread") or 0 for path in kernel["paths"])
+    if bytes_ and {"original", "ccc"} <= set(mine):
+        after = mine["ccc"]
+        threads = (after.shared - mine["original"].shared) // bytes_
+        if after.occupancy.limited_by == "shared" and threads >= 2 * after.block:
+            yield (
+                f"{kernel['name']}: its stacks are for blocks of {threads} threads, which leaves "
+                f"shared memory for few blocks, and it ran in blocks of {after.block}: say so, by "
+                f"__launch_bounds__({after.block}) or --ccc-max-block={after.block}"
+            )
+
+
+def _record(
+    settings: dict[str, Any], device: Device, result: Result, report: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Everything that ``--json`` writes."""
+    return {
+        "version": 1,
+        "ccc": VERSION,
+        "date": record.date(),
+        "command": record.command(),
+        "settings": {name: settings[name] for name in SETTINGS},
+        "machine": record.machine(device),
+        "equal": result.equal,
+        "outputs": list(result.outputs),
+        "differences": result.differences,
+        "kernels": [asdict(figures) for figures in result.figures],
+        "report": dict(report),
+    }

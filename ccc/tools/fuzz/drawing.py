@@ -1,0 +1,68 @@
+"""What all writers of random kernels draw: names, choices, values, conditions."""
+
+from __future__ import annotations
+
+from random import Random
+
+from ccc.tools.fuzz.expressions import Scope, expression
+from ccc.tools.fuzz.tastes import Taste
+from ccc.tools.fuzz.tree import Expr
+
+
+class Drawer:
+    """Draws by one kernel's taste; ``slot`` is where the iteration at hand has its outputs."""
+
+    def __init__(self, random: Random, taste: Taste):
+        self.random = random
+        self.taste = taste
+        self.names = 0
+        self.slot = ""
+        self.slot_names: tuple[str, ...] = ()
+
+    def below(self, bound: int) -> int:
+        """A number from 0 to ``bound`` - 1."""
+        return self.random.randrange(bound)
+
+    def chance(self, share: float) -> bool:
+        """Whether something of that probability happens."""
+        return self.random.random() < share
+
+    def likes(self, thing: str, share: float) -> bool:
+        """Whether something happens that a kernel may be fond of."""
+        return self.random.random() < self.taste.share(thing, share)
+
+    def pick(self, usual: dict[str, float]) -> str:
+        """One of several things, by their usual weights and the kernel's taste."""
+        weights = [self.taste.weight(thing, weight) for thing, weight in usual.items()]
+        at = self.random.random() * sum(weights)
+        for thing, weight in zip(usual, weights, strict=True):
+            at -= weight
+            if at < 0:
+                return thing
+        return next(iter(usual))
+
+    def fresh(self, prefix: str) -> str:
+        """A new name."""
+        self.names += 1
+        return f"{prefix}{self.names}"
+
+    def value(self, scope: Scope, kind: str) -> Expr:
+        """An expression."""
+        return expression(self.random, scope, kind, (0, 1, 1, 1, 2)[self.below(5)])
+
+    def condition(self, scope: Scope) -> Expr:
+        """A condition that some lanes of a warp meet and others do not."""
+        share = 1 + self.below(7)
+        text = f"(($0 ^ $1) * 2654435761u >> 29) < {share}u"
+        mixed = Expr("b", f"({text})", (self._datum(scope), self.value(scope, "u")))
+        if self.chance(0.25):
+            joined = "($0 && $1)" if self.chance(0.5) else "($0 || $1)"
+            return Expr("b", joined, (mixed, self.condition(scope)))
+        return self.value(scope, "b") if self.chance(0.1) else mixed
+
+    def _datum(self, scope: Scope) -> Expr:
+        """A word of the input; mostly another one in each iteration."""
+        if self.slot_names and self.chance(0.7):
+            index = f"{self.slot_names[0]} * {1 + 2 * self.below(6)} + {self.below(99)}"
+            return Expr("u", f"a[({index}) & 255]", names=self.slot_names)
+        return Expr("u", "a[$0 & 255]", (self.value(scope, "u"),))

@@ -1,0 +1,87 @@
+"""Random reductions: accumulators that every iteration may add to, and that none of them reads.
+
+Each thread ends with what its own iterations added, whoever ran them. Floating-point terms are
+multiples of 1/16 below 8, so that sums are exact in any order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+from ccc.tools.fuzz.atomics import atomic
+from ccc.tools.fuzz.expressions import Scope, expression
+from ccc.tools.fuzz.tree import TYPES, Expr, Stmt
+
+_KINDS = {"+": "uilqfdh", "min": "uilqfd", "max": "uilqfd", "&": "uil", "|": "ulbch", "^": "ullh"}
+_STARTS = {"+": ("0", "3"), "min": ("7", "-1"), "max": ("0", "5"), "&": ("-1",), "|": ("0",)}
+_EXACT = {
+    "f": "((float)(int)(fminf(fmaxf($0, -8.0f), 8.0f) * 16.0f) * 0.0625f)",
+    "d": "((double)(int)(fmin(fmax($0, -8.0), 8.0) * 16.0) * 0.0625)",
+}
+_LESS = {"f": "fminf", "d": "fmin"}
+_MORE = {"f": "fmaxf", "d": "fmax"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """One accumulator."""
+
+    name: str
+    sign: str
+    kind: str
+
+    @staticmethod
+    def drawn(random: Random, name: str) -> Reduction:
+        """A random one."""
+        sign = list(_KINDS)[random.randrange(len(_KINDS))]
+        kinds = _KINDS[sign]
+        return Reduction(name, sign, kinds[random.randrange(len(kinds))])
+
+    @property
+    def clause(self) -> str:
+        """The clause of the loop."""
+        return f" reduction({self.sign}: {self.name})"
+
+    def declaration(self, random: Random) -> Stmt:
+        """Its declaration, before the loop."""
+        starts = _STARTS.get(self.sign, ("0",))
+        start = starts[random.randrange(len(starts))]
+        text = f"{TYPES[self.kind]} {self.name} = ({TYPES[self.kind]}){start};"
+        return Stmt(text, declares=(self.name,))
+
+    def statement(self, random: Random, scope: Scope) -> Stmt:
+        """Something is added."""
+        value = expression(random, scope, self.kind, 1)
+        if self.kind in _EXACT:
+            value = Expr(self.kind, _EXACT[self.kind], (value,))
+        elif self.kind in "iq" and self.sign == "+":  # a signed sum must not overflow
+            value = Expr(self.kind, "($0 >> 14)", (value,))
+        return Stmt(self._text(random), (value,), names=(self.name,))
+
+    def _text(self, random: Random) -> str:
+        name = self.name
+        if self.sign in ("min", "max"):
+            words = _LESS if self.sign == "min" else _MORE
+            return f"{name} = {words.get(self.kind, self.sign)}({name}, $0);"
+        sign = "-" if self.sign == "+" and random.random() < 0.2 else self.sign
+        return f"{name} {sign}= $0;"
+
+    def result(self, random: Random, joined: bool = False) -> Stmt:
+        """What becomes of it: all threads' are joined, or each is stored if it need not be."""
+        name = self.name
+        if random.random() < 0.5 and not joined:
+            words = {
+                "f": f"__float_as_uint({name})",
+                "d": f"(unsigned)__double_as_longlong({name})",
+            }
+            word = words.get(self.kind, f"(unsigned)({name} ^ {name} >> 16)")
+            return Stmt(f"t[g * 4 + {random.randrange(4)}] += {word};", names=(name,))
+        if self.kind in "fd":
+            return Stmt(f"atomicAdd(&totals[0], (double){name});", names=(name,))
+        kind, value = ("l" if self.kind in "lq" else "u"), name
+        if self.sign in ("min", "&"):  # as max and | of what is inverted
+            value = f"~{value}"
+        names = {"+": "Add", "^": "Xor", "min": "Max", "max": "Max", "&": "Or", "|": "Or"}
+        value = f"({TYPES[kind]})({value})"
+        return Stmt(atomic(names[self.sign], kind, "0", value), names=(name,))

@@ -1,0 +1,142 @@
+"""``ccc graph``: the def-use graph of a path, drawn as figure 4.11 of the dissertation draws it.
+
+Edges inside the path are solid, others dashed; registers that a lane-dependent special register
+reaches are shaded; the context is drawn with a double border.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path as FilePath
+
+import networkx as nx
+
+from ccc.analysis.defuse import def_use_graph
+from ccc.analysis.facts import Facts
+from ccc.analysis.paths.find import find_paths
+from ccc.analysis.paths.model import Path
+from ccc.errors import CccError
+from ccc.files import write_text
+from ccc.nvcc import run as nvcc
+from ccc.options import Settings
+from ccc.parse import parse_function, parse_module
+from ccc.ptx.types import LANE, SPECIAL_REGISTERS
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of ``ccc graph``."""
+    parser.add_argument("file", help="annotated CUDA, or marked PTX (cccc --ccc-mark-only)")
+    parser.add_argument("--arch", default="sm_90", help="what to compile CUDA for [%(default)s]")
+    parser.add_argument(
+        "--path", type=int, metavar="N", help="which annotated path, from 1; default: list them"
+    )
+    parser.add_argument(
+        "-o", "--output", default="graph.dot", metavar="FILE",
+        help="where to write the graph; beside it a .png where Graphviz is installed",
+    )  # fmt: skip
+
+
+def run(args: argparse.Namespace) -> int:
+    """Draw the graph of one path, or list the paths.
+
+    Raises:
+        CccError: the file cannot be read, or has no such path.
+    """
+    found = list(_paths(_marked_ptx(args.file, args.arch), args.file))
+    if not found:
+        raise CccError(f"{args.file} holds no annotated path")
+    if args.path is None:
+        for number, (_, path) in enumerate(found, 1):
+            print(
+                f"{number}: {path.marker.span} {path.marker.kind}: {path.reason or 'collectable'}"
+            )
+        return 0
+    if not 1 <= args.path <= len(found):
+        raise CccError(f"there is no path {args.path}; {args.file} has {len(found)}")
+    facts, path = found[args.path - 1]
+    output = FilePath(args.output).with_suffix(".dot")
+    write_text(str(output), dot(facts, path))
+    _draw(output)
+    return 0
+
+
+def _marked_ptx(file: str, arch: str) -> str:
+    if FilePath(file).suffix == ".ptx":
+        try:
+            return FilePath(file).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise CccError(f"cannot read {file}: {error}") from error
+    with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
+        output = FilePath(folder, "marked.ptx")
+        command = ["-ptx", f"-arch={arch}", file, "-o", str(output)]
+        outcome = nvcc.run(command, Settings(mark_only=True), capture=True)
+        if outcome.code:
+            raise CccError("\n".join([*outcome.errors, outcome.stderr.strip()]))
+        return output.read_text(encoding="utf-8")
+
+
+def _paths(text: str, file: str) -> Iterator[tuple[Facts, Path]]:
+    for piece in parse_module(text, file).functions:
+        if piece.is_marked:
+            facts = Facts(parse_function(piece))
+            yield from ((facts, path) for path in find_paths(facts))
+
+
+def _draw(source: FilePath) -> None:
+    program = shutil.which("dot")
+    if program is None:
+        return
+    command = [program, "-Tpng", str(source), "-o", str(source.with_suffix(".png"))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise CccError(f"Graphviz could not draw {source}: {done.stderr.strip()}")
+
+
+def dot(facts: Facts, path: Path) -> str:
+    """The def-use graph around ``path`` in Graphviz's language."""
+    graph = _around(def_use_graph(facts.function, path.region))
+    lane_made = _reached_from_lanes(graph)
+    context = {register.name for register in path.context}
+    context |= {special.name for special in path.specials}
+    title = f"{path.marker.span} ({path.marker.kind}): context in double borders"
+    lines = [
+        "digraph def_use {",
+        "  rankdir=TB; node [shape=ellipse, fontname=monospace];",
+        f"  label={_quoted(title)};",
+    ]
+    # Names of their own for the nodes: Graphviz takes "%r1" for one of its anonymous objects.
+    nodes = {name: f"n{number}" for number, name in enumerate(graph)}
+    for name, node in nodes.items():
+        marks = [f"label={_quoted(name)}"]
+        marks += ["style=filled", "fillcolor=gray85"] if name in lane_made else []
+        marks += ["peripheries=2", "penwidth=2"] if name in context else []
+        marks += ["shape=box"] if graph.nodes[name]["special"] else []
+        lines.append(f"  {node} [{', '.join(marks)}];")
+    for source, target, edge in graph.edges(data=True):
+        style = "solid" if edge["inside"] else "dashed"
+        label = _quoted(", ".join(edge["opcodes"]))
+        lines.append(
+            f"  {nodes[source]} -> {nodes[target]} [style={style}, label={label}, fontsize=9];"
+        )
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _around(graph: nx.DiGraph[str]) -> nx.DiGraph[str]:
+    """The registers that the path names, and what they are made of."""
+    near = {n for a, b, edge in graph.edges(data=True) if edge["inside"] for n in (a, b)}
+    wanted = near.union(*(nx.ancestors(graph, name) for name in near))
+    chosen: nx.DiGraph[str] = nx.DiGraph(graph.subgraph(wanted))
+    return chosen
+
+
+def _reached_from_lanes(graph: nx.DiGraph[str]) -> set[str]:
+    lanes = {n for n in graph if n in SPECIAL_REGISTERS and SPECIAL_REGISTERS[n].varies == LANE}
+    return lanes.union(*(nx.descendants(graph, name) for name in lanes))
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,0 +1,124 @@
+"""The context stack: where a warp keeps the tasks that wait (no pass; the collector uses it).
+
+One stack a path and warp, in shared memory: for each 32-bit context word an array with one entry a
+task, so that the lanes of a warp touch neighbouring words and no two of them the same bank.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ccc.ir.edit import Emitter
+from ccc.ir.nodes import Function, Instruction, Variable
+from ccc.ir.operands import Address, Immediate, Register, Vector
+from ccc.ptx.types import WARP_SIZE
+
+ENTRIES = {"cases": WARP_SIZE, "queue": 2 * WARP_SIZE, "merge": WARP_SIZE}
+"""Entries a stack needs: ``queue`` pushes up to 32 tasks onto up to 31; ``merge`` holds 31.
+
+With ``cases``, what is pushed beyond 32 goes to a further stack that all cases share.
+"""
+
+
+def words(register: Register) -> int:
+    """The 32-bit words that a register takes on the stack."""
+    return max(1, register.bits // 32)
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """One path's stack: byte ``offset`` in the warp's share, ``entries`` tasks of ``context``.
+
+    ``context`` lists the registers that tasks are pushed from and popped to.
+    """
+
+    context: tuple[Register, ...]
+    entries: int
+    offset: int
+
+    @property
+    def bytes(self) -> int:
+        """Its size for one warp."""
+        return sum(map(words, self.context)) * self.entries * 4
+
+    def store(self, emit: Emitter, address: Register) -> None:
+        """Write a task to the entry at ``address`` (of its first word, without the offset)."""
+        offset = self.offset
+        for value in self.context:
+            for word in split(emit, value):
+                emit.emit("st.shared.b32", Address(address, offset), word)
+                offset += 4 * self.entries
+
+    def load(self, emit: Emitter, address: Register) -> None:
+        """Read the task of the entry at ``address``."""
+        offset = self.offset
+        for target in self.context:
+            parts = []
+            for _ in range(words(target)):
+                parts.append(emit.define("ld.shared.b32", "b32", Address(address, offset)))
+                offset += 4 * self.entries
+            join(emit, target, parts)
+
+    def copy(self, emit: Emitter, address: Register, other: Stack, target: Register) -> None:
+        """Copy the task of an entry to an entry of another stack of the same context."""
+        for word in range(sum(map(words, self.context))):
+            source = Address(address, self.offset + 4 * self.entries * word)
+            value = emit.define("ld.shared.b32", "b32", source)
+            place = Address(target, other.offset + 4 * other.entries * word)
+            emit.emit("st.shared.b32", place, value)
+
+
+def split(emit: Emitter, value: Register) -> list[Register]:
+    """The 32-bit words of a register."""
+    if value.bits == 1:
+        return [emit.define("selp.b32", "b32", 1, 0, value)]
+    if value.bits == 16:
+        word = emit.function.registers.fresh("b32")
+        emit.emit("mov.b32", word, Vector((value, value)))
+        return [word]
+    if value.bits == 32:
+        return [value]
+    if value.bits == 64:
+        parts = [emit.function.registers.fresh("b32") for _ in range(2)]
+        emit.emit("mov.b64", Vector(tuple(parts)), value)
+        return parts
+    halves = [emit.function.registers.fresh("b64") for _ in range(2)]
+    emit.emit("mov.b128", Vector(tuple(halves)), value)
+    return [word for half in halves for word in split(emit, half)]
+
+
+def join(emit: Emitter, target: Register, parts: list[Register]) -> None:
+    """Put 32-bit words back into a register."""
+    if target.bits == 1:
+        emit.emit("setp.ne.b32", target, parts[0], 0)
+    elif target.bits == 16:
+        unused = emit.function.registers.fresh("b16")
+        emit.emit("mov.b32", Vector((target, unused)), parts[0])
+    elif target.bits == 32:
+        emit.emit("mov.b32", target, parts[0])
+    elif target.bits == 64:
+        emit.emit("mov.b64", target, Vector(tuple(parts)))
+    else:
+        halves = [emit.function.registers.fresh("b64") for _ in range(2)]
+        join(emit, halves[0], parts[:2])
+        join(emit, halves[1], parts[2:])
+        emit.emit("mov.b128", target, Vector(tuple(halves)))
+
+
+def stack_name(function: Function) -> str:
+    """The variable that all stacks of a function are in."""
+    return function.names.free("ccc_context_stack")
+
+
+def reserve_stack(function: Function, share: int, warps: int, users: list[Instruction]) -> None:
+    """Declare ``share`` bytes for each warp, and tell the instructions that compute its base.
+
+    Loops that follow one another use the same memory. The share must be the same for all of them,
+    since one warp may still be in the first loop while another is in the second.
+    """
+    for instruction in users:
+        base, warp, _, stack = instruction.operands
+        instruction.operands = (base, warp, Immediate(str(share)), stack)
+    total, name = share * warps, stack_name(function)
+    text = f".shared .align 16 .b8 {name}[{total}]"
+    function.variables.append(Variable(name, "shared", "b8", total, 16, text))
