@@ -27,6 +27,7 @@ from ccc.emulator.run.races import Race
 from ccc.harness.equivalence import Launch, difference, run
 from ccc.ir import edit
 from ccc.ir.nodes import Instruction
+from ccc.snippet import Snippet
 
 HERE = Path(__file__).parent
 GOLDENS = sorted((HERE / "golden").glob("*/*.ptx"))
@@ -46,41 +47,68 @@ class Meeting:
 
 def places() -> set[str]:
     """Every place in the passes that emits a meeting: its file and line."""
-    return {
+    written = {
         f"{path.name}:{number}"
         for path in PASSES.rglob("*.py")
         for number, line in enumerate(path.read_text().splitlines(), 1)
         if re.search(r'"(bar|barrier|vote|shfl)\.[\w.]*"', line)
     }
+    return written.union(*(_places_in(snippet.source) for snippet in Snippet.known))
+
+
+def _places_in(text: str) -> list[str]:
+    """The places of the meetings of a snippet."""
+    meetings = [n for n, line in enumerate(text.splitlines()) if MEETING.match(line.strip())]
+    for path in PASSES.rglob("*.py"):
+        source = path.read_text()
+        if meetings and text in source:
+            first = source[: source.index(text)].count("\n") + 1
+            return [f"{path.name}:{first + line}" for line in meetings]
+    return []
 
 
 @contextmanager
 def _telling_places() -> Iterator[None]:
     """Inside, what the passes emit is printed with the place that emits it."""
-    emit, text = edit.Emitter.emit, Instruction.__str__
+    emit, text, emit_snippet = edit.Emitter.emit, Instruction.__str__, Snippet.emit
     told: dict[int, tuple[Instruction, str]] = {}
+    now: list[tuple[str, Counter[str]]] = []
 
     def emit_and_note(self: edit.Emitter, *arguments: Any, **options: Any) -> None:
         emit(self, *arguments, **options)
+        made = self.block.statements[-1]
+        assert isinstance(made, Instruction)
+        if not MEETING.match(made.opcode):
+            return
+        if now:
+            source, seen = now[-1]
+            told[id(made)] = made, _places_in(source)[seen["meetings"]]
+            seen["meetings"] += 1
+            return
         frame = sys._getframe(1)
         while frame.f_back and Path(frame.f_code.co_filename).name == "edit.py":
             frame = frame.f_back
-        made = self.block.statements[-1]
-        assert isinstance(made, Instruction)
-        if MEETING.match(made.opcode):
-            file = Path(frame.f_code.co_filename).name
-            told[id(made)] = made, f"{file}:{frame.f_lineno}"
+        told[id(made)] = made, f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+
+    def emit_all(self: Snippet, *arguments: Any, **given: Any) -> Any:
+        now.append((self.source, Counter()))
+        try:
+            return emit_snippet(self, *arguments, **given)
+        finally:
+            now.pop()
 
     def with_place(self: Instruction) -> str:
         _, place = told.get(id(self), (None, None))
         return text(self) + (f" // at {place}" if place else "")
 
     edit.Emitter.emit = emit_and_note  # type: ignore[method-assign, assignment]
+    Snippet.emit = emit_all  # type: ignore[method-assign]
     Instruction.__str__ = with_place  # type: ignore[method-assign]
     try:
         yield
     finally:
         edit.Emitter.emit = emit  # type: ignore[method-assign]
+        Snippet.emit = emit_snippet  # type: ignore[method-assign]
         Instruction.__str__ = text  # type: ignore[method-assign]
 
 

@@ -19,7 +19,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("ccc.ptx", "ccc.files"),
     ("ccc.ir",),
     ("ccc.parse", "ccc.analysis", "ccc.profile", "ccc.frontend", "ccc.toolkit"),
-    ("ccc.pipeline", "ccc.emulator"),
+    ("ccc.pipeline", "ccc.emulator", "ccc.snippet"),
     ("ccc.passes", "ccc.profile.instrument"),
     ("ccc.compiler",),
     ("ccc.device",),

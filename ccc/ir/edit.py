@@ -172,12 +172,30 @@ class Emitter:
         """
         converted = tuple(_operand(operand) for operand in operands)
         instruction = Instruction(opcode, converted, guard, self.span)
+        before = self.block.terminator
+        if before is not None and not (opcode == "bra" and guard is None):
+            self.start(self.function.fresh_label("then"))
         _check_literals(instruction)
         self.block.statements.append(instruction)
 
-    def define(self, opcode: str, type_name: str, *operands: Operand | int | str) -> Register:
+    def start(self, label: str) -> None:
+        """Begin a new block at the end of the function, and go on there."""
+        if self.is_open:
+            self.emit("bra", label)
+        self.block = Block(label, named=False)
+        self.function.blocks.append(self.block)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether control can reach what is emitted next."""
+        last = self.block.terminator
+        return last is None or last.guard is not None
+
+    def define(
+        self, opcode: str, type_name: str, *operands: Operand | int | str, name: str = ""
+    ) -> Register:
         """Append an instruction that defines a fresh register of ``type_name``; return that."""
-        register = self.function.registers.fresh(type_name)
+        register = self.function.registers.fresh(type_name, name)
         self.emit(opcode, register, *operands)
         return register
 

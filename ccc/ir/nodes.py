@@ -290,9 +290,11 @@ class RegisterFile:
             return Register(name, self.ranges[prefix][0])
         return None
 
-    def fresh(self, type_name: str) -> Register:
-        """A new register; fresh ones of a type share one declared range."""
-        key = f"{self.prefix}{type_name}_"
+    def fresh(self, type_name: str, name: str = "") -> Register:
+        """A new register, named for what it holds: those of a name share one declared range."""
+        key = f"{self.prefix}{name or type_name}_"
+        if self.ranges.get(key, (type_name, 0))[0] != type_name:
+            key = f"{key}{type_name}_"
         count = self.ranges.get(key, (type_name, 0))[1]
         self.ranges[key] = (type_name, count + 1)
         return Register(f"{key}{count}", type_name)

@@ -105,12 +105,12 @@ class ContextCollection(Pass):
                 known = _outside_refused(chosen)
                 continue
             known = _apart_from(loop, chosen, kernel.facts)
-            collector = MultiPath if layout.discipline == "cases" else Row
-            one = collector(kernel, loop, layout)
+            together = layout.discipline == "cases"
+            one = MultiPath(kernel, loop, layout) if together else Row(kernel, loop, layout)
             assert loop.gathering is not None
             entrance = Entrance.of(loop.loop.header, loop.gathering, kernel.facts)
             bases.append(one.run())
-            placed[replace(entrance, label=one.enter.label)] = layout.share
+            placed[replace(entrance, label=one.enter)] = layout.share
             kernel.changed()
         if bases:
             share = max(placed.values())

@@ -8,282 +8,322 @@ inner loop are shared out before (:mod:`ccc.passes.context_collection.engagement
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
 
 from ccc.analysis.paths.induction import find_induction
-from ccc.analysis.paths.model import AnnotatedLoop, Path
-from ccc.ir.edit import Emitter, add_block
-from ccc.ir.nodes import Block
+from ccc.analysis.paths.model import AnnotatedLoop
+from ccc.ir.edit import Emitter
+from ccc.ir.nodes import Guard
 from ccc.ir.operands import Register
-from ccc.passes.context_collection.collector import Collector, bytes_of
+from ccc.passes.context_collection.collector import Collector, Node
 from ccc.passes.context_collection.engagement import Engagement
 from ccc.passes.context_collection.layout import Layout, Plan
 from ccc.pipeline import Kernel
 from ccc.ptx.types import ALL_LANES
+from ccc.snippet import Given, Snippet
+
+COUNT_TASKS = Snippet("""
+    .reg .pred %pending, %none;
+    .reg .b32 %tasks, %members;
+    COLLECT:
+        vote.sync.ballot.b32 %tasks, %pending, %members;
+        setp.eq.b32 %none, %tasks, 0;
+        @%none bra NOBODY;                    // look whether there will be more
+""")
+"""The collection point: all members meet, and see who has a task."""
+
+STAY = Snippet("""
+    .reg .pred %pending, %mine, %enough_tasks;
+    .reg .b32 %tasks, %count, %bytes, %enough;
+        mov.pred %mine, %pending;
+        popc.b32 %count, %tasks;
+        shl.b32 %bytes, %count, 2;
+        setp.ge.u32 %enough_tasks, %bytes, %enough;
+        @!%enough_tasks bra GATHER;
+        mov.pred %pending, 0;
+        @%mine bra RUN;
+        bra LANDING;
+    GATHER:
+""")
+"""While every lane's task goes round, there is nothing to save or to fetch. In the end, when there
+is nothing left to fetch, that holds for any number of lanes."""
+
+WHILE_SHARING = Snippet("""
+    .reg .pred %sharing;
+    COLLECT:
+        @%sharing bra HEAD;
+""")
+"""While a task is shared out, the paths inside it lead to its next turn."""
+
+PUSH = Snippet("""
+    .reg .pred %pending;
+    .reg .b32 %tasks, %below, %before, %count, %place, %top, %address;
+        @!%pending bra PUSHED;
+        and.b32 %before, %tasks, %below;      // the tasks of the lanes before this one
+        popc.b32 %count, %before;
+        shl.b32 %place, %count, 2;
+        add.s32 %address, %top, %place;
+        call push, (%address);
+    PUSHED:
+""")
+"""Lanes with a task write it above the top, in the order of their lanes."""
+
+QUEUE = Snippet("""
+    .reg .pred %pending, %few;
+    .reg .b32 %tasks, %count, %bytes, %top, %limit;
+        popc.b32 %count, %tasks;
+        shl.b32 %bytes, %count, 2;
+        add.s32 %top, %top, %bytes;
+        mov.pred %pending, 0;
+        setp.lt.u32 %few, %top, %limit;       // not yet a full warp of tasks
+        @%few bra AFTER;
+""")
+"""Everyone has pushed; as soon as a full warp of tasks is there, all lanes pop."""
+
+POP = Snippet("""
+    .reg .pred %has;
+    .reg .b32 %top, %base, %saved, %taken, %warp_bytes, %rank_bytes, %members, %address;
+    POP:
+        sub.s32 %saved, %top, %base;
+        min.u32 %taken, %saved, %warp_bytes;
+        sub.s32 %top, %top, %taken;
+        setp.lt.u32 %has, %rank_bytes, %taken;
+        bar.warp.sync %members;               // behind the stores of earlier rounds
+        @!%has bra TAKEN;
+        add.s32 %address, %top, %rank_bytes;
+        call pop, (%address);
+    TAKEN:
+        bar.warp.sync %members;               // before those of later ones
+        @!%has bra LANDING;
+""")
+"""As many lanes as there are tasks, at most all, pop one each, and run it."""
+
+MERGE = Snippet("""
+    .reg .pred %few;
+    .reg .b32 %tasks, %count, %bytes, %top, %total, %limit;
+        popc.b32 %count, %tasks;
+        shl.b32 %bytes, %count, 2;
+        add.s32 %total, %top, %bytes;
+        setp.lt.u32 %few, %total, %limit;
+        @!%few bra FILL;
+""")
+"""The rule of the paper: are there enough tasks, saved and fresh, to fill the warp?"""
+
+SAVED = Snippet("""
+    .reg .pred %pending;
+    .reg .b32 %top, %total;
+        mov.b32 %top, %total;
+        mov.pred %pending, 0;
+        bra AFTER;
+""")
+"""There are not: the fresh ones were pushed, too."""
+
+FILL = Snippet("""
+    .reg .pred %pending, %pops, %keeps, %has;
+    .reg .b32 %tasks, %top, %base, %saved, %warp_bytes, %count, %bytes, %idle, %taken;
+    .reg .b32 %others, %members, %below, %before, %place, %address;
+    FILL:
+        sub.s32 %saved, %top, %base;
+        popc.b32 %count, %tasks;
+        shl.b32 %bytes, %count, 2;
+        sub.s32 %idle, %warp_bytes, %bytes;
+        min.u32 %taken, %saved, %idle;
+        sub.s32 %top, %top, %taken;
+        not.b32 %others, %tasks;
+        and.b32 %others, %others, %members;
+        and.b32 %before, %others, %below;     // the idle lanes before this one
+        popc.b32 %count, %before;
+        shl.b32 %place, %count, 2;
+        setp.lt.u32 %pops, %place, %taken;
+        not.pred %keeps, %pending;
+        and.pred %pops, %pops, %keeps;
+        or.pred %has, %pops, %pending;
+        mov.pred %pending, 0;
+        bar.warp.sync %members;               // behind the stores of earlier rounds
+        @!%pops bra TAKEN;
+        add.s32 %address, %top, %place;
+        call pop, (%address);
+    TAKEN:
+        bar.warp.sync %members;               // before those of later ones
+        @%has bra RUN;
+        bra LANDING;
+""")
+"""There are: lanes with a task keep it, the others pop one as long as there is one."""
 
 
-class Row(Collector):
+@dataclass(eq=False)
+class RowNode(Node):
+    """A path with a stack: ``top`` is its address, ``pending`` whether the lane has a task."""
+
+    pending: Register
+    top: Register
+    collect: str
+    pop: str
+    engagement: Engagement | None = None
+
+    @property
+    def entrance(self) -> str:
+        """Where to go for the saved tasks, without fresh ones."""
+        return self.engagement.entrance if self.engagement else self.collect
+
+    @property
+    def fresh(self) -> str:
+        """Where to go with fresh tasks."""
+        return self.engagement.label if self.engagement else self.collect
+
+    @property
+    def outermost_loop(self) -> RowNode | None:
+        """The outermost path that repeats among those that it lies in, and itself."""
+        return next((node for node in self.around if node.path.repeats), None)  # type: ignore[return-value]
+
+
+class Row(Collector[RowNode]):
     """Serves one path after the other."""
 
     def __init__(self, kernel: Kernel, loop: AnnotatedLoop, layout: Layout):
         super().__init__(kernel, loop, layout)
         fresh = self.function.registers.fresh
-        self.limit = fresh("b32")
-        self.enough = fresh("b32")
-        self.pending = [fresh("pred") for _ in self.plans]
-        self.top = [fresh("b32") for _ in self.plans]
-        self.collect = [add_block(self.function, "collect") for _ in self.plans]
-        self.pop = [add_block(self.function, "pop") for _ in self.plans]
-        self.engagements = dict(self._engagements())
-
-    def _engagements(self) -> Iterator[tuple[int, Engagement]]:
-        for number, plan in enumerate(self.plans):
-            if plan.path.marker.kind == "variable":
-                induction = find_induction(plan.path, self.facts)
+        self.limit = fresh("b32", "limit")  # of a stack, in bytes: a full warp's tasks
+        repeats = any(node.path.repeats for node in self.nodes)
+        self.enough = fresh("b32", "enough") if repeats else self.warp_bytes
+        for node in self.nodes:
+            if node.path.marker.kind == "variable":
+                induction = find_induction(node.path, self.facts)
                 if induction is not None:
-                    block, _ = self.block("engage")
-                    collect = self.collect[number].label
-                    yield number, Engagement(self, number, induction, block, collect)
+                    node.engagement = Engagement(self, node, induction)
 
-    def _way_to(self, number: int) -> str:
-        """Where to go with fresh tasks of a path."""
-        engagement = self.engagements.get(number)
-        return engagement.block.label if engagement else self.collect[number].label
+    def node(self, plan: Plan, number: int, parent: RowNode | None, run: str) -> RowNode:
+        """With a stack of its own."""
+        fresh, label = self.function.registers.fresh, self.function.fresh_label
+        pending, top = fresh("pred", "pending"), fresh("b32", "top")
+        return RowNode(
+            plan, number, parent, run,
+            pending=pending, top=top, collect=label("collect"), pop=label("pop"),
+        )  # fmt: skip
 
     @property
     def meeting(self) -> str:
         """The collection point of the first path."""
-        return self._way_to(0)
+        return self.nodes[0].fresh
 
     def prepare(self, emit: Emitter) -> None:
         """No task yet, and nothing saved."""
-        emit.emit("add.s32", self.limit, self.base, self.full)
-        if any(plan.path.repeats for plan in self.plans):
-            emit.emit("mov.b32", self.enough, self.full)
-        for pending, top in zip(self.pending, self.top, strict=True):
-            emit.emit("mov.pred", pending, 0)
-            emit.emit("mov.b32", top, self.base)
-        for engagement in self.engagements.values():
-            if engagement.sharing:
-                emit.emit("mov.pred", engagement.sharing, 0)
+        emit.emit("add.s32", self.limit, self.base, self.warp_bytes)
+        if self.enough is not self.warp_bytes:
+            emit.emit("mov.b32", self.enough, self.warp_bytes)
+        for node in self.nodes:
+            emit.emit("mov.pred", node.pending, 0)
+            emit.emit("mov.b32", node.top, self.base)
+        for node in self.nodes:
+            if node.engagement and node.engagement.sharing:
+                emit.emit("mov.pred", node.engagement.sharing, 0)
 
-    def note(self, emit: Emitter, number: int) -> None:
+    def note(self, emit: Emitter, node: RowNode) -> None:
         """A flag for each path."""
-        emit.emit("mov.pred", self.pending[number], ALL_LANES)
+        emit.emit("mov.pred", node.pending, ALL_LANES)
 
     def serve(self) -> None:
         """One collection point for each path."""
-        for number in range(len(self.plans)):
-            self._emit_collect(number)
-        for engagement in self.engagements.values():
-            engagement.emit()
+        for node in self.nodes:
+            if node.engagement:
+                node.engagement.emit()
+            self._emit_collect(node)
+            self.emit_run(node)
 
-    def drain(self, emit: Emitter) -> Emitter:
+    def drain(self, emit: Emitter) -> None:
         """Outer paths first: their tasks may bring more for those inside them."""
-        if any(plan.path.repeats for plan in self.plans):  # from now on any task is enough
+        if self.enough is not self.warp_bytes:  # from now on any task is enough
             emit.emit("mov.b32", self.enough, 4)
-        for number in range(len(self.plans)):
-            loop = self._loop_around(number)
-            target = self.pop[number].label if loop is None else self._entrance(loop)
-            emit = self._if_saved(number, emit, target)
-        return emit
+        for node in self.nodes:
+            loop = node.outermost_loop
+            self._if_saved(emit, node, node.pop if loop is None else loop.entrance)
 
-    def _entrance(self, number: int) -> str:
-        """Where to go for the saved tasks of a path."""
-        engagement = self.engagements.get(number)
-        return engagement.entrance if engagement else self.collect[number].label
+    def _if_saved(self, emit: Emitter, node: RowNode, target: str) -> None:
+        """Go to ``target`` if tasks of a path are saved."""
+        left = emit.define("setp.ne.b32", "pred", node.top, self.base, name="left")
+        emit.emit("bra", target, guard=Guard(left))
 
-    def _if_saved(self, number: int, emit: Emitter, target: str) -> Emitter:
-        """Go to ``target`` if tasks of a path are saved; returns where to go on if not."""
-        left = emit.define("setp.ne.b32", "pred", self.top[number], self.base)
-        following, emit_following = self.block("done")
-        emit.branch(left, target, following.label)
-        return emit_following
+    def _scope(self, node: RowNode) -> dict[str, Given]:
+        """What the names in the snippets stand for."""
+        return {
+            "members": self.members, "below": self.below, "base": self.base,
+            "rank_bytes": self.rank_bytes, "warp_bytes": self.warp_bytes,
+            "limit": self.limit, "enough": self.enough,
+            "pending": node.pending, "top": node.top,
+            "push": node.plan.stack.store, "pop": node.plan.stack.load,
+            "COLLECT": node.collect, "POP": node.pop, "RUN": node.run,
+            "LANDING": self.landing(node), "AFTER": self.after(node),
+        }  # fmt: skip
 
-    def _loop_around(self, number: int) -> int | None:
-        """The outermost path that repeats among a path and those it lies in."""
-        around = (n for n in range(number + 1) if self._holds(n, number))
-        return next((n for n in around if self.plans[n].path.repeats), None)
-
-    def _emit_collect(self, number: int) -> None:
-        """Count the tasks of this round; without any, look whether there will be more."""
-        plan = self.plans[number]
-        emit = self._unless_sharing(number, self.emitter(self.collect[number]))
-        pending = self.pending[number]
-        tasks = emit.define("vote.sync.ballot.b32", "b32", pending, self.members)
-        none = emit.define("setp.eq.b32", "pred", tasks, 0)
-        some, emit_some = self.block("some")
-        after = self._after(number)
-        onward = self.check.label if after == self.again.label else after
-        in_loop = self._loop_around(number) is not None
-        idle, emit_idle = self.block("idle") if in_loop else (None, None)
-        emit.branch(none, idle.label if idle else onward, some.label)
-        if plan.path.repeats:
-            emit_some = self._stay(number, emit_some, tasks)
-        if emit_idle:
-            self._emit_idle(number, emit_idle, emit_some.block, onward)
-        if plan.discipline == "queue":
-            self._emit_queue(number, emit_some, tasks)
+    def _emit_collect(self, node: RowNode) -> None:
+        """Count the tasks of this round, and save or run them."""
+        emit, scope = self.here, self._scope(node)
+        if node.engagement and node.engagement.sharing:
+            sharing, head = node.engagement.sharing, node.engagement.head
+            WHILE_SHARING.emit(emit, sharing=sharing, HEAD=head, COLLECT=node.collect)
+            del scope["COLLECT"]
+        after = self.after(node)
+        nobody = self.check if after == self.again else after
+        idle = self.function.fresh_label("idle") if node.outermost_loop else None
+        tasks = COUNT_TASKS.emit(emit, scope, NOBODY=idle or nobody)["tasks"]
+        fetch = ""
+        if node.path.repeats:
+            fetch = self.function.fresh_label("some")
+            emit.start(fetch)
+            STAY.emit(emit, scope, tasks=tasks)
+        if node.plan.discipline == "queue":
+            PUSH.emit(emit, scope, tasks=tasks)
+            QUEUE.emit(emit, scope, tasks=tasks)
         else:
-            self._emit_merge(number, emit_some, tasks)
-        self._emit_pop(number)
+            self._emit_merge(emit, node, scope, tasks)
+        POP.emit(emit, scope)
+        emit.emit("bra", node.run)
+        if idle:
+            self._emit_idle(self.at(idle), node, fetch or node.pop, nobody)
 
-    def _unless_sharing(self, number: int, emit: Emitter) -> Emitter:
-        """While a task is shared out, the paths inside it lead to its next turn."""
-        engagement = self.engagements.get(number)
-        if engagement is None or engagement.sharing is None or engagement.head is None:
-            return emit
-        alone, emit_alone = self.block("alone")
-        emit.branch(engagement.sharing, engagement.head.label, alone.label)
-        return emit_alone
+    def _emit_merge(
+        self, emit: Emitter, node: RowNode, scope: dict[str, Given], tasks: Register
+    ) -> None:
+        if node.path.repeats:
+            limit = emit.define("add.s32", "b32", self.base, self.enough, name="limit")
+            scope = {**scope, "limit": limit}
+        fill = self.function.fresh_label("fill")
+        total = MERGE.emit(emit, scope, tasks=tasks, FILL=fill)["total"]
+        PUSH.emit(emit, scope, tasks=tasks)
+        SAVED.emit(emit, scope, total=total)
+        FILL.emit(emit, scope, tasks=tasks, FILL=fill)
 
-    def _emit_idle(self, number: int, emit: Emitter, fetch: Block, onward: str) -> None:
+    def _emit_idle(self, emit: Emitter, node: RowNode, fetch: str, onward: str) -> None:
         """At the end, what is saved of a path in an inner loop must not be run from outside it:
         that loop would have two entries. So all come by, and look."""
-        rest, emit_rest = self.block("rest")
-        emit.branch(self.draining, rest.label, onward)
-        repeats = self.plans[number].path.repeats
-        mine = fetch if repeats else self.pop[number]
-        emit_rest = self._if_saved(number, emit_rest, mine.label)
-        for inner in range(number + 1, len(self.plans)):
-            if self._holds(number, inner):
-                emit_rest = self._if_saved(inner, emit_rest, self._entrance(number + 1))
-        emit_rest.emit("bra", onward)
+        emit.emit("bra", onward, guard=Guard(self.draining, negated=True))
+        self._if_saved(emit, node, fetch)
+        for inner in node.inside:
+            assert isinstance(inner, RowNode)
+            self._if_saved(emit, inner, self._first_inside(node).entrance)
+        emit.emit("bra", onward)
 
-    def _stay(self, number: int, emit: Emitter, tasks: Register) -> Emitter:
-        """While every lane's task goes round, there is nothing to save or to fetch.
+    def _first_inside(self, node: RowNode) -> RowNode:
+        return cast("RowNode", node.children[0])
 
-        In the end, when nothing is left to fetch, that holds for any number of lanes.
-        """
-        full, emit_full = self.block("full")
-        gather, emit_gather = self.block("gather")
-        mine = emit.define("mov.pred", "pred", self.pending[number])
-        enough = emit.define("setp.ge.u32", "pred", bytes_of(emit, tasks), self.enough)
-        emit.branch(enough, full.label, gather.label)
-        emit_full.emit("mov.pred", self.pending[number], 0)
-        emit_full.branch(mine, self.run_blocks[number].label, self.landing(number))
-        return emit_gather
-
-    def _after(self, number: int) -> str:
+    def after(self, node: RowNode) -> str:
         """Where all members go when this path has had its turn, and those inside it too.
 
         The paths of a loop are served in one row, each before those inside it. Those inside an
         inner loop are served after each of its turns, since the next turn may find new tasks.
         """
-        path = self.plans[number].path
-        later = [n for n in range(number + 1, len(self.plans)) if not self._holds(number, n)]
-        if later and self.plans[later[0]].path.parent is path.parent:
-            return self._way_to(later[0])
-        if path.parent is None:
-            return self.again.label
-        outer = next(n for n, plan in enumerate(self.plans) if plan.path is path.parent)
-        return self.collect[outer].label if path.parent.repeats else self._after(outer)
+        parent = cast("RowNode | None", node.parent)
+        siblings = cast("list[RowNode]", parent.children) if parent else self.roots
+        later = siblings[siblings.index(node) + 1 :]
+        if later:
+            return later[0].fresh
+        if parent is None:
+            return self.again
+        return parent.collect if parent.path.repeats else self.after(parent)
 
-    def _has_inner(self, number: int) -> bool:
-        """Whether other paths lie in a path: they follow it."""
-        inside = self.plans[number + 1 : number + 2]
-        return bool(inside) and inside[0].path.parent is self.plans[number].path
-
-    def _holds(self, outer: int, number: int) -> bool:
-        """Whether a path lies in another one."""
-        path: Path | None = self.plans[number].path
-        while path is not None and path is not self.plans[outer].path:
-            path = path.parent
-        return path is not None
-
-    def landing(self, number: int) -> str:
+    def landing(self, node: RowNode) -> str:
         """Where a lane goes when its task is done, or it had none."""
-        if self._has_inner(number):
-            return self._way_to(number + 1)
-        if self.plans[number].path.repeats:
-            return self.collect[number].label
-        return self._after(number)
-
-    def _emit_queue(self, number: int, emit: Emitter, tasks: Register) -> None:
-        """Everyone pushes; as soon as a full warp of tasks is there, all lanes pop."""
-        top = self.top[number]
-        pushed, emit_pushed = self.block("pushed")
-        self._push(number, emit, tasks, pushed.label)
-        emit_pushed.emit("add.s32", top, top, bytes_of(emit_pushed, tasks))
-        emit_pushed.emit("mov.pred", self.pending[number], 0)
-        few = emit_pushed.define("setp.lt.u32", "pred", top, self.limit)
-        emit_pushed.branch(few, self._after(number), self.pop[number].label)
-
-    def _push(self, number: int, emit: Emitter, tasks: Register, after: str) -> None:
-        """Lanes with a task write it above the top, in the order of their lanes."""
-        plan = self.plans[number]
-        push, emit_push = self.block("push")
-        emit.branch(self.pending[number], push.label, after)
-        place = self.place(emit_push, tasks)
-        address = emit_push.define("add.s32", "b32", self.top[number], place)
-        plan.stack.store(emit_push, address)
-        emit_push.emit("bra", after)
-
-    def _emit_pop(self, number: int) -> None:
-        """As many lanes as there are tasks, at most all, pop one each and run it.
-
-        The barriers keep the loads behind the stores of earlier rounds, and before later ones.
-        """
-        emit = self.emitter(self.pop[number])
-        top, plan = self.top[number], self.plans[number]
-        saved = emit.define("sub.s32", "b32", top, self.base)
-        taken = emit.define("min.u32", "b32", saved, self.full)
-        emit.emit("sub.s32", top, top, taken)
-        has = emit.define("setp.lt.u32", "pred", self.rank, taken)
-        emit.emit("bar.warp.sync", self.members)
-        self._load(plan, emit, has, top, self.rank)
-        self._run(number, has)
-
-    def _load(
-        self, plan: Plan, emit: Emitter, has: Register, top: Register, place: Register
-    ) -> None:
-        """Lanes that ``has`` holds for read the task at ``place`` above the top."""
-        take, emit_take = self.block("take")
-        self._taken, _ = self.block("taken")
-        emit.branch(has, take.label, self._taken.label)
-        address = emit_take.define("add.s32", "b32", top, place)
-        plan.stack.load(emit_take, address)
-        emit_take.emit("bra", self._taken.label)
-
-    def _run(self, number: int, has: Register) -> None:
-        """Go to the path with the lanes that have a task now."""
-        emit = self.emitter(self._taken)
-        emit.emit("bar.warp.sync", self.members)
-        emit.branch(has, self.run_blocks[number].label, self.landing(number))
-
-    def _emit_merge(self, number: int, emit: Emitter, tasks: Register) -> None:
-        """Idle lanes pop if that fills the warp; otherwise the lanes with a task push."""
-        top = self.top[number]
-        total = emit.define("add.s32", "b32", top, bytes_of(emit, tasks))
-        limit = self.limit
-        if self.plans[number].path.repeats:
-            limit = emit.define("add.s32", "b32", self.base, self.enough)
-        few = emit.define("setp.lt.u32", "pred", total, limit)
-        save, emit_save = self.block("save")
-        fill, emit_fill = self.block("fill")
-        emit.branch(few, save.label, fill.label)
-        saved, emit_saved = self.block("saved")
-        self._push(number, emit_save, tasks, saved.label)
-        emit_saved.emit("mov.b32", top, total)
-        emit_saved.emit("mov.pred", self.pending[number], 0)
-        emit_saved.emit("bra", self._after(number))
-        self._fill(number, emit_fill, tasks)
-
-    def _fill(self, number: int, emit: Emitter, tasks: Register) -> None:
-        """Lanes with a task keep it, the others pop one as long as there is one."""
-        top, plan, pending = self.top[number], self.plans[number], self.pending[number]
-        saved = emit.define("sub.s32", "b32", top, self.base)
-        idle = emit.define("sub.s32", "b32", self.full, bytes_of(emit, tasks))
-        taken = emit.define("min.u32", "b32", saved, idle)
-        emit.emit("sub.s32", top, top, taken)
-        others = emit.define("not.b32", "b32", tasks)
-        emit.emit("and.b32", others, others, self.members)
-        place = self.place(emit, others)
-        pops = emit.define("setp.lt.u32", "pred", place, taken)
-        keeps = emit.define("not.pred", "pred", pending)
-        emit.emit("and.pred", pops, pops, keeps)
-        has = emit.define("or.pred", "pred", pops, pending)
-        emit.emit("mov.pred", pending, 0)
-        emit.emit("bar.warp.sync", self.members)
-        self._load(plan, emit, pops, top, place)
-        self._run(number, has)
+        if node.children:
+            return self._first_inside(node).fresh
+        return node.collect if node.path.repeats else self.after(node)

@@ -7,7 +7,9 @@ snapshots, what their owners do next, the tasks' code, and the way out of the lo
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar, cast
 
 from ccc.analysis.cfg import reachable
 from ccc.analysis.memory import conflict
@@ -16,7 +18,6 @@ from ccc.analysis.paths.reductions import place_at
 from ccc.ir.edit import (
     Copy,
     Emitter,
-    add_block,
     jump,
     keep_blocks,
     make_explicit,
@@ -24,7 +25,7 @@ from ccc.ir.edit import (
     retarget,
     substitute,
 )
-from ccc.ir.nodes import Block, Instruction
+from ccc.ir.nodes import Block, Guard, Instruction
 from ccc.ir.operands import Register, Special
 from ccc.passes.context_collection.context_stack import stack_name
 from ccc.passes.context_collection.layout import Layout, Plan
@@ -32,25 +33,93 @@ from ccc.passes.context_collection.members import gather
 from ccc.passes.context_collection.reduction import Slots
 from ccc.passes.launch_shape import thread_number
 from ccc.pipeline import Kernel
-from ccc.ptx.types import ALL_LANES, WARP_SIZE
+from ccc.ptx.types import WARP_SIZE
+from ccc.snippet import Given, Snippet
 
 OWNER = Special("%laneid")
 
+COUNT_MEMBERS = Snippet("""
+    .reg .b32 %members, %below, %mine, %count, %rank_bytes, %warp_bytes;
+        mov.u32 %below, %lanemask_lt;
+        and.b32 %mine, %members, %below;
+        popc.b32 %count, %mine;
+        shl.b32 %rank_bytes, %count, 2;       // four bytes for each member before this lane
+        popc.b32 %count, %members;
+        shl.b32 %warp_bytes, %count, 2;       // and for each of the warp
+""")
+"""Before the loop: the size of one context word, for the members before a lane, and for all."""
 
-def _move(register: Register) -> str:
+BEGIN = Snippet("""
+    .reg .pred %live, %draining;
+        mov.pred %live, -1;
+        mov.pred %draining, 0;
+""")
+"""Before the loop: the lane has an iteration, as it came here."""
+
+CHECK = Snippet("""
+    .reg .pred %live, %draining, %some;
+    .reg .b32 %members;
+    CHECK:                                    // nobody has a task
+        vote.sync.any.pred %some, %live, %members;
+        not.pred %draining, %some;            // nor an iteration: run what is saved, and leave
+        bra AGAIN;
+""")
+
+AGAIN = Snippet("""
+    .reg .pred %live, %draining;
+    AGAIN:
+        @%live bra ITERATION;
+        @!%draining bra COLLECT;              // wait there for those with an iteration
+""")
+"""The loop is entered here too, so that every way through it leads over this block: however the
+tasks are served, the result has no loop with two entries."""
+
+
+def move(register: Register) -> str:
+    """The opcode that copies a register."""
     return "mov.pred" if register.type == "pred" else f"mov.b{register.bits}"
 
 
-def bytes_of(emit: Emitter, lanes: Register) -> Register:
-    """Four bytes for each lane in a mask: the size of one context word of so many tasks."""
-    return emit.define("shl.b32", "b32", emit.define("popc.b32", "b32", lanes), 2)
+@dataclass(eq=False)
+class Node:
+    """A path of the loop on its way into new code: a node of the tree that the paths are.
+
+    ``number`` counts them in the order in which they are served, each before those inside it. A
+    task that was fetched begins at the label ``run``.
+    """
+
+    plan: Plan
+    number: int
+    parent: Node | None
+    run: str
+    children: list[Node] = field(default_factory=list, init=False)
+
+    @property
+    def path(self) -> Path:
+        """The path as the analyses know it."""
+        return self.plan.path
+
+    @property
+    def inside(self) -> Iterator[Node]:
+        """The paths that lie in it, in their order, also those inside others."""
+        for child in self.children:
+            yield child
+            yield from child.inside
+
+    @property
+    def around(self) -> list[Node]:
+        """The paths that it lies in, from the outermost on, and itself."""
+        return [*(self.parent.around if self.parent else []), self]
 
 
-class Collector(ABC):
+N = TypeVar("N", bound=Node)
+
+
+class Collector(ABC, Generic[N]):
     """Rewrites one annotated loop; who inherits says how tasks are served.
 
-    ``base`` is the warp's share of shared memory. ``full`` and ``rank`` are in bytes, four for each
-    member lane: the size of one context word.
+    ``base`` is the warp's share of shared memory. ``rank_bytes`` and ``warp_bytes`` are the size of
+    one context word for the members before a lane, and for all of them.
     """
 
     def __init__(self, kernel: Kernel, loop: AnnotatedLoop, layout: Layout):
@@ -59,40 +128,53 @@ class Collector(ABC):
         self.facts = kernel.facts
         self.loop = loop
         self.layout = layout
-        self.plans = plans = layout.plans
         self.slots = layout.slots
         self.span = loop.marker.span
         fresh = self.function.registers.fresh
-        self.members = fresh("b32")
-        self.below = fresh("b32")
-        self.rank = fresh("b32")
-        self.full = fresh("b32")
-        self.base = fresh("b32")
-        self.live = fresh("pred")
-        self.draining = fresh("pred")
-        self.exit_number = fresh("b32")
+        self.members = fresh("b32", "members")
+        self.below = fresh("b32", "below")
+        self.rank_bytes = fresh("b32", "rank_bytes")
+        self.warp_bytes = fresh("b32", "warp_bytes")
+        self.base = fresh("b32", "base")
+        self.live = fresh("pred", "live")
+        self.draining = fresh("pred", "draining")
         make_explicit(self.function)
-        self.edges_in = self._edges_in()
+        self.originals = list(self.function.blocks)
         self.exits = loop.loop.exits(self.facts.graph)
         self.targets = sorted({target for _, target in self.exits})
-        self.enter = add_block(self.function, "enter")
-        self.run_blocks = [add_block(self.function, "run") for _ in plans]
-        self.again = add_block(self.function, "again")
-        self.check = add_block(self.function, "check")
+        self.exit_number = fresh("b32", "exit") if len(self.targets) > 1 else None
+        self.enter = self.function.fresh_label("enter")
+        self.again = self.function.fresh_label("again")
+        self.check = self.function.fresh_label("check")
+        self.nodes: list[N] = []
+        for plan in layout.plans:
+            parent = next((n for n in self.nodes if n.path is plan.path.parent), None)
+            run = self.function.fresh_label("run")
+            node = self.node(plan, len(self.nodes), parent, run)
+            self.nodes.append(node)
+            if parent is not None:
+                parent.children.append(node)
+
+    @abstractmethod
+    def node(self, plan: Plan, number: int, parent: N | None, run: str) -> N:
+        """The node of a path."""
+
+    @property
+    def roots(self) -> list[N]:
+        """The paths that lie in no other one."""
+        return [node for node in self.nodes if node.parent is None]
 
     def run(self) -> Instruction:
         """Do it; returns the instruction that computes the base of the warp's stack."""
         # Copies first, while the blocks still lead where they led.
-        outer = [number for number, plan in enumerate(self.plans) if plan.path.parent is None]
-        onward = {number: self._owner_goes_on(number) for number in outer}
-        for number in range(len(self.plans)):
-            self._emit_run(number)
+        entered = {node: self._snapshot_of(node) for node in self.roots}
+        leaving = {target: self._leave(number) for number, target in enumerate(self.targets)}
         self.serve()
-        self._count_members()
-        self._redirect_paths(onward)
-        self._redirect_iterations()
-        self._emit_again()
-        self._emit_check()
+        self._enter()
+        for node, snapshot in entered.items():
+            self._redirect_path(node, snapshot)
+        self._redirect_iterations(leaving)
+        self._emit_round()
         self._finish()
         return self.base_instruction
 
@@ -102,7 +184,7 @@ class Collector(ABC):
         """The label of the collection point, where every iteration ends."""
 
     @abstractmethod
-    def landing(self, number: int) -> str:
+    def landing(self, node: N) -> str:
         """Where a lane goes when its task is done, or it had none."""
 
     @abstractmethod
@@ -110,122 +192,127 @@ class Collector(ABC):
         """Emit what is to be done before the loop."""
 
     @abstractmethod
-    def note(self, emit: Emitter, number: int) -> None:
+    def note(self, emit: Emitter, node: N) -> None:
         """Note that the lane has a task of a path, in its snapshot registers."""
 
     @abstractmethod
     def serve(self) -> None:
-        """Emit the collection point: all members meet there, and run tasks or go on."""
+        """Emit the collection point, where all members meet, and the tasks that they run there."""
 
     @abstractmethod
-    def drain(self, emit: Emitter) -> Emitter:
+    def drain(self, emit: Emitter) -> None:
         """Emit where to go when no member has an iteration left, and nobody has a task.
 
-        Returns:
-            An emitter for the block that is reached when nothing is saved either.
+        Behind it, nothing is saved either.
         """
 
     def emitter(self, block: Block) -> Emitter:
         """An emitter for new code of this loop."""
         return Emitter(self.function, block, self.span)
 
+    @property
+    def here(self) -> Emitter:
+        """An emitter behind all blocks: what is emitted first has a label."""
+        return self.emitter(self.function.blocks[-1])
+
+    def at(self, label: str) -> Emitter:
+        """An emitter for a new block of that label, behind all others."""
+        block = Block(label, named=False)
+        self.function.blocks.append(block)
+        return self.emitter(block)
+
     def block(self, hint: str) -> tuple[Block, Emitter]:
         """A new block and an emitter for it."""
-        block = add_block(self.function, hint)
-        return block, self.emitter(block)
-
-    def _edges_in(self) -> list[Block]:
-        loop = self.loop.loop
-        sources = self.facts.graph.predecessors(loop.header)
-        return [self.facts.blocks[s] for s in sources if s not in loop.blocks]
+        emit = self.at(self.function.fresh_label(hint))
+        return emit.block, emit
 
     # -- before the loop ------------------------------------------------------------------------
 
-    def _count_members(self) -> None:
+    def _enter(self) -> None:
         """Find the member lanes, each one's rank among them, and the warp's share of the stack."""
-        emit = self.emitter(self.enter)
         assert self.loop.gathering is not None
+        loop, emit = self.loop.loop, self.at(self.enter)
+        sources = self.facts.graph.predecessors(loop.header)
+        edges_in = [self.facts.blocks[s] for s in sources if s not in loop.blocks]
         # Branches that lead straight to the loop are told by that, so they must still do.
-        header = self.loop.loop.header
         loops = [record.path.loop.loop for record in self.kernel.records if record.path.loop]
         gather(
             self.function, self.facts, self.loop.gathering, emit, self.members,
-            self.loop.loop, {loop.header for loop in loops},
+            loop, {other.header for other in loops},
         )  # fmt: skip
-        for source in self.edges_in:
-            retarget(self.function, source, header, self.enter.label)
-        if header == self.facts.entry:
-            start = Block(self.function.fresh_label("start"), [jump(self.enter.label)], False)
+        for source in edges_in:
+            retarget(self.function, source, loop.header, self.enter)
+        if loop.header == self.facts.entry:
+            start = Block(self.function.fresh_label("start"), [jump(self.enter)], False)
             self.function.blocks.insert(0, start)
-        emit.emit("mov.u32", self.below, Special("%lanemask_lt"))
-        emit.emit("mov.b32", self.rank, self.place(emit, self.members))
-        emit.emit("mov.b32", self.full, bytes_of(emit, self.members))
+        COUNT_MEMBERS.emit(
+            emit, members=self.members, below=self.below,
+            rank_bytes=self.rank_bytes, warp_bytes=self.warp_bytes,
+        )  # fmt: skip
         self._find_base(emit)
-        emit.emit("mov.pred", self.live, ALL_LANES)
-        emit.emit("mov.pred", self.draining, 0)
+        BEGIN.emit(emit, live=self.live, draining=self.draining)
         self.prepare(emit)
         # Whoever gets a task of another lane has met all members since then.
         for slots in self.slots:
             slots.clear(emit, self.base)
-        emit.emit("bra", self.again.label)
+        emit.emit("bra", self.again)
 
     def _find_base(self, emit: Emitter) -> None:
-        warp = emit.define("shr.u32", "b32", thread_number(emit), 5)
-        stack = emit.define("mov.u32", "b32", stack_name(self.function))
+        warp = emit.define("shr.u32", "b32", thread_number(emit), 5, name="warp")
+        stack = emit.define("mov.u32", "b32", stack_name(self.function), name="stack")
         emit.emit("mad.lo.s32", self.base, warp, self.layout.share, stack)
         self.base_instruction = next(reversed(list(emit.block.instructions)))
 
     # -- the loop's body ------------------------------------------------------------------------
 
-    def _redirect_paths(self, onward: Mapping[int, str]) -> None:
+    def _snapshot_of(self, node: N) -> str:
+        """Where a lane that comes to a path takes a snapshot, and goes on with its iteration."""
+        region = node.path.region
+        onward = self._owner(node, Copy({s: s for s in self.targets_of(region)}))
+        return self._snapshot(node, {}, {}, onward)
+
+    def _redirect_path(self, node: N, snapshot: str) -> None:
         """Lanes that come to a path take a snapshot and go on."""
-        for number, target in onward.items():
-            path = self.plans[number].path
-            snapshot = self._snapshot(number, {}, {}, target)
-            for source in list(self.facts.graph.predecessors(path.entry)):
-                if source not in path.blocks:
-                    retarget(self.function, self.facts.blocks[source], path.entry, snapshot)
+        path = node.path
+        for source in list(self.facts.graph.predecessors(path.entry)):
+            if source not in path.blocks:
+                retarget(self.function, self.facts.blocks[source], path.entry, snapshot)
 
     def _snapshot(
         self,
-        number: int,
+        node: N,
         registers: Mapping[Register, Register],
         specials: Mapping[Special, Register],
         onward: str,
     ) -> str:
         """A block that copies a task's context, from registers that may have other names here."""
-        plan = self.plans[number]
+        plan = node.plan
         block, emit = self.block("snapshot")
-        neutral = dict(self.accumulators_at(number, plan.path.entry)) if plan.path.repeats else {}
+        neutral = dict(self.accumulators_at(node, plan.path.entry)) if plan.path.repeats else {}
         for register, copy in plan.snapshot.items():
             if register in neutral:
-                emit.emit(_move(register), copy, neutral[register].neutral)
+                emit.emit(move(register), copy, neutral[register].neutral)
             else:
-                emit.emit(_move(register), copy, registers.get(register, register))
+                emit.emit(move(register), copy, registers.get(register, register))
         for special, copy in plan.specials.items():
             emit.emit(f"mov.{special.register.type}", copy, specials.get(special, special))
-        self.note(emit, number)
+        self.note(emit, node)
         emit.emit("bra", onward)
         return block.label
-
-    def _owner_goes_on(self, number: int) -> str:
-        """Where the lane that gave its task away continues its iteration."""
-        region = self.plans[number].path.region
-        return self._owner(number, Copy({s: s for s in self.targets_of(region)}))
 
     def targets_of(self, labels: frozenset[str]) -> list[str]:
         """Where some blocks lead, in them or out of them."""
         return sorted({s for label in labels for s in self.facts.graph.successors(label)})
 
-    def _owner(self, number: int, outer: Copy) -> str:
+    def _owner(self, node: N, outer: Copy) -> str:
         """Where a lane goes on, in code that was copied like that, when it gave its task away."""
-        path = self.plans[number].path
+        path = node.path
         if path.owner is None:
             assert path.join is not None
-            return self._keep(number, path.join, outer)
+            return self._keep(node, path.join, outer)
         labels = self.fresh_labels(path.region, "owner")
         sinks = {
-            s: self._keep(number, s, outer) for s in self.targets_of(path.region) if s not in labels
+            s: self._keep(node, s, outer) for s in self.targets_of(path.region) if s not in labels
         }
         copy = Copy(
             {**sinks, **labels},
@@ -237,14 +324,12 @@ class Collector(ABC):
         self.function.blocks += copy.blocks(self.function, path.region)
         return labels[path.entry]
 
-    def _keep(self, number: int, sink: str, outer: Copy) -> str:
+    def _keep(self, node: N, sink: str, outer: Copy) -> str:
         """The way to a sink on which the owner's accumulators stay as they were at the branch."""
-        before = {
-            slots: r for r, slots in self.accumulators_at(number, self.plans[number].path.entry)
-        }
+        before = {slots: r for r, slots in self.accumulators_at(node, node.path.entry)}
         moves = [
             (r, before[slots])
-            for r, slots in self.accumulators_at(number, sink)
+            for r, slots in self.accumulators_at(node, sink)
             if r != before[slots]
         ]
         if not moves:
@@ -252,13 +337,13 @@ class Collector(ABC):
         block, emit = self.block("keep")
         for target, source in moves:
             registers = outer.registers
-            emit.emit(_move(target), registers.get(target, target), registers.get(source, source))
+            emit.emit(move(target), registers.get(target, target), registers.get(source, source))
         emit.emit("bra", outer.labels[sink])
         return block.label
 
-    def accumulators_at(self, number: int, label: str) -> list[tuple[Register, Slots]]:
+    def accumulators_at(self, node: N, label: str) -> list[tuple[Register, Slots]]:
         """Where the accumulators of a path are at the top of a block, as far as they are needed."""
-        mine = self.plans[number].path.accumulators
+        mine = node.path.accumulators
         found = (
             (place_at(s.accumulator, label, self.facts), s)
             for s in self.slots
@@ -271,121 +356,102 @@ class Collector(ABC):
         order = [block.label for block in self.function.blocks if block.label in labels]
         return {label: self.function.fresh_label(hint) for label in order}
 
-    def _redirect_iterations(self) -> None:
+    def _redirect_iterations(self, leaving: Mapping[str, str]) -> None:
         """What ended an iteration, or the loop, now leads to the collection point."""
         loop = self.loop.loop
-        header, collect = loop.header, self.meeting
-        stubs = {target: self._leave(number) for number, target in enumerate(self.targets)}
-        generated = {self.enter.label, self.again.label, self.check.label}
-        inside = [b for b in self.function.blocks if self._belongs_to_body(b, generated)]
-        for block in inside:
-            retarget(self.function, block, header, collect)
-            for target, stub in stubs.items():
-                retarget(self.function, block, target, stub)
-
-    def _belongs_to_body(self, block: Block, generated: set[str]) -> bool:
-        if block.label in self.loop.loop.blocks:
-            return True
-        original = block.label in self.facts.graph
-        return not original and block.label not in generated
+        originals = {block.label for block in self.originals}
+        own = {self.enter, self.again, self.check}
+        for block in self.function.blocks:
+            is_new = block.label not in originals and block.label not in own
+            if block.label in loop.blocks or is_new:
+                retarget(self.function, block, loop.header, self.meeting)
+                for target, leave in leaving.items():
+                    retarget(self.function, block, target, leave)
 
     def _leave(self, number: int) -> str:
         """A lane without a next iteration stays, and remembers where it wanted to go."""
         block, emit = self.block("leave")
         emit.emit("mov.pred", self.live, 0)
-        if len(self.targets) > 1:
+        if self.exit_number:
             emit.emit("mov.b32", self.exit_number, number)
         emit.emit("bra", self.meeting)
         return block.label
 
-    def place(self, emit: Emitter, lanes: Register) -> Register:
-        """The offset that this lane has among ``lanes``, in bytes."""
-        return bytes_of(emit, emit.define("and.b32", "b32", lanes, self.below))
-
     # -- the tasks ------------------------------------------------------------------------------
 
-    def _emit_run(self, number: int) -> None:
+    def emit_run(self, node: N) -> None:
         """The path, on registers of its own."""
-        plan = self.plans[number]
-        path = plan.path
-        emit = self.emitter(self.run_blocks[number])
+        plan, path = node.plan, node.path
+        emit = self.at(node.run)
         registers = dict(plan.snapshot)
         for instruction in path.recomputed:
             for register in instruction.defined():
                 registers[register] = self.function.registers.fresh(register.type)
             emit.block.statements.append(substitute(instruction, registers, {}))
         if not path.repeats:
-            for register, slots in self.accumulators_at(number, path.entry):
+            for register, slots in self.accumulators_at(node, path.entry):
                 registers[register] = emit.function.registers.fresh(register.type)
-                emit.emit(_move(register), registers[register], slots.neutral)
+                emit.emit(move(register), registers[register], slots.neutral)
         self.name_definitions(emit, path, registers)
-        inner = self.inside(number)
-        within = frozenset().union(*(self.plans[n].path.blocks for n in inner))
+        within = frozenset().union(*(child.path.blocks for child in node.children))
         labels = self.fresh_labels(path.region - within, "task")
         sinks = {
-            target: self._deliver(number, target, registers)
+            target: self._deliver(node, target, registers)
             for target in self.targets_of(path.region)
             if target not in path.region
         }
         copy = Copy({**sinks, **labels}, registers, plan.specials)
-        for n in inner:
-            entry = self.plans[n].path.entry
-            copy.labels = {**copy.labels, entry: self.function.fresh_label("inner")}
+        for child in node.children:
+            inner = self.function.fresh_label("inner")
+            copy.labels = {**copy.labels, child.path.entry: inner}
         if path.task is not None:
             copy.keep = path.task.instructions.__contains__
             copy.skips = _skips(path.task.skips, copy.labels, sinks)
         emit.emit("bra", labels[path.entry])
         self.function.blocks += copy.blocks(self.function, path.region - within)
-        for n in inner:
-            self.enter_inner(n, number, copy)
+        for child in node.children:
+            self.enter_inner(cast("N", child), node, copy)
         if path.repeats:
-            self._repeat(number, labels[path.entry])
+            self._repeat(node, labels[path.entry])
 
-    def inside(self, number: int) -> list[int]:
-        """The paths that lie directly in a path."""
-        path = self.plans[number].path
-        return [n for n, other in enumerate(self.plans) if other.path.parent is path]
-
-    def enter_inner(self, number: int, outer: int, copy: Copy) -> None:
+    def enter_inner(self, node: N, outer: N, copy: Copy) -> None:
         """In the task of an outer path: lanes that come to an inner one take a snapshot."""
-        path = self.plans[number].path
+        path = node.path
         if path.owner is not None or not path.continuation:
-            onward = self._owner(number, copy)
+            onward = self._owner(node, copy)
         else:
             onward = self._deliver(outer, path.entry, copy.registers)
-        snapshot = self._snapshot(number, copy.registers, copy.specials, onward)
+        snapshot = self._snapshot(node, copy.registers, copy.specials, onward)
         self.function.blocks.append(Block(copy.labels[path.entry], [jump(snapshot)], named=False))
 
-    def _deliver(self, number: int, label: str, registers: Mapping[Register, Register]) -> str:
+    def _deliver(self, node: N, label: str, registers: Mapping[Register, Register]) -> str:
         """Where a task ends: its owner gets what it added to the accumulators."""
-        if not self.accumulators_at(number, label):
-            return self.landing(number)
+        if not self.accumulators_at(node, label):
+            return self.landing(node)
         block, emit = self.block("deliver")
-        self.combine(emit, number, label, registers, self.plans[number].specials)
-        emit.emit("bra", self.landing(number))
+        self.combine(emit, node, label, registers, node.plan.specials)
+        emit.emit("bra", self.landing(node))
         return block.label
 
     def combine(
         self,
         emit: Emitter,
-        number: int,
+        node: N,
         label: str,
         registers: Mapping[Register, Register],
         specials: Mapping[Special, Register],
     ) -> None:
         """Combine what a task added to the accumulators, where they are at ``label``."""
-        for register, slots in self.accumulators_at(number, label):
+        for register, slots in self.accumulators_at(node, label):
             slots.combine(emit, self.base, specials[OWNER], registers[register])
 
-    def _repeat(self, number: int, head: str) -> None:
+    def _repeat(self, node: N, head: str) -> None:
         """A task that goes round is a task again; its context is where the path left it."""
         block, emit = self.block("repeat")
-        self.note(emit, number)
-        emit.emit("bra", self.landing(number))
-        path = self.plans[number].path
-        start = self.run_blocks[number]
+        self.note(emit, node)
+        emit.emit("bra", self.landing(node))
         for other in self.function.blocks:
-            if other is not start and other.label not in path.blocks:
+            if other.label != node.run and other.label not in node.path.blocks:
                 retarget(self.function, other, head, block.label)
 
     def name_definitions(
@@ -396,7 +462,7 @@ class Collector(ABC):
             if register not in registers:
                 registers[register] = self.function.registers.fresh(register.type)
                 if register in path.live:
-                    emit.emit(_move(register), registers[register], register)
+                    emit.emit(move(register), registers[register], register)
 
     def _defined(self, path: Path) -> list[Register]:
         needed = path.task.instructions if path.task else None
@@ -408,42 +474,32 @@ class Collector(ABC):
                         found.update(dict.fromkeys(instruction.defined()))
         return list(found)
 
-    def _emit_again(self) -> None:
-        """Lanes with an iteration run it; the others wait for them at the collection point.
-
-        The loop is entered here too, so that every way through it leads over this block: however
-        the tasks are served, the result has no loop with two entries.
-        """
-        emit = self.emitter(self.again)
-        stay, emit_stay = self.block("stay")
-        emit.branch(self.live, self.loop.loop.header, stay.label)
-        drain, emit_drain = self.block("drain")
-        emit_stay.branch(self.draining, drain.label, self.meeting)
-        self._emit_exits(self.drain(emit_drain))
-
-    def _emit_check(self) -> None:
-        """In a round without tasks: is any lane alive? If none is, run what is saved, and leave."""
-        emit = self.emitter(self.check)
-        some = emit.define("vote.sync.any.pred", "pred", self.live, self.members)
-        emit.emit("not.pred", self.draining, some)
-        emit.emit("bra", self.again.label)
+    def _emit_round(self) -> None:
+        """Lanes with an iteration run it; in the end, what is saved is run, and all leave."""
+        emit = self.here
+        state: dict[str, Given] = {"live": self.live, "draining": self.draining}
+        CHECK.emit(emit, state, members=self.members, CHECK=self.check, AGAIN=self.again)
+        iteration, collect = self.loop.loop.header, self.meeting
+        AGAIN.emit(emit, state, AGAIN=self.again, ITERATION=iteration, COLLECT=collect)
+        self.drain(emit)
+        self._emit_exits(emit)
 
     def _emit_exits(self, emit: Emitter) -> None:
         """Every lane leaves by the exit that it had chosen, and sees what others wrote for it."""
         if self.slots or self._meets_memory_again():
             emit.emit("bar.warp.sync", self.members)
-        for number, target in enumerate(self.targets[:-1]):
-            chosen = emit.define("setp.eq.b32", "pred", self.exit_number, number)
-            following, emit_following = self.block("exit")
-            emit.branch(chosen, self._finished(target), following.label)
-            emit = emit_following
-        emit.emit("bra", self._finished(self.targets[-1]))
+        *others, last = self.targets
+        for number, target in enumerate(others):
+            assert self.exit_number is not None
+            chosen = emit.define("setp.eq.b32", "pred", self.exit_number, number, name="chosen")
+            emit.emit("bra", self._finished(target), guard=Guard(chosen))
+        emit.emit("bra", self._finished(last))
 
     def _meets_memory_again(self) -> bool:
         """Whether the order of what tasks did to memory and of what follows the loop may matter."""
         blocks, graph = self.facts.blocks, self.facts.graph
         follows = reachable(graph.successors, self.targets)
-        tasks = frozenset().union(*(plan.path.region for plan in self.plans))
+        tasks = frozenset().union(*(node.path.region for node in self.nodes))
         instructions = [
             [i for label in labels if label in blocks for i in blocks[label].instructions]
             for labels in (tasks, follows)
@@ -463,14 +519,30 @@ class Collector(ABC):
         return block.label
 
     def _finish(self) -> None:
-        """Drop the paths' old blocks and write down what was done."""
+        """Drop the paths' old blocks, and write down what was done."""
+        self._put_in_order()
         remove_jumps_to_next(self.function)
         self.kernel.changed()
         keep_blocks(self.function, set(self.kernel.facts.graph))
         self.kernel.changed()
-        for plan, run in zip(self.plans, self.run_blocks, strict=True):
-            plan.record.run = run.label
-            _record(plan)
+        for node in self.nodes:
+            node.plan.record.run = node.run
+            _record(node.plan)
+
+    def _put_in_order(self) -> None:
+        """The entrance before the loop, and all else that is new right behind it."""
+        old = {block.label for block in self.originals}
+        before = [block for block in self.function.blocks if block.label in old]
+        new = [block for block in self.function.blocks if block.label not in old]
+        first = next(i for i, b in enumerate(before) if b.label == self.loop.loop.header)
+        last = max(i for i, block in enumerate(before) if block.label in self.loop.loop.blocks)
+        starts = [block for block in new if block.label == self.function.blocks[0].label]
+        entrance = [block for block in new if block.label == self.enter]
+        others = [block for block in new if block not in starts and block not in entrance]
+        self.function.blocks = [
+            *starts, *before[:first], *entrance, *before[first : last + 1],
+            *others, *before[last + 1 :],
+        ]  # fmt: skip
 
 
 def _skips(

@@ -23,19 +23,20 @@ members meet after each turn, and serve those paths as they do after any other t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
 
 from ccc.analysis.paths.induction import Induction, number_of_type
 from ccc.analysis.paths.model import Path, instructions_of
 from ccc.ir.edit import Copy, Emitter, retarget
-from ccc.ir.nodes import Block
 from ccc.ir.operands import Register, Special
+from ccc.passes.context_collection.collector import move
 from ccc.passes.context_collection.context_stack import join, split
 from ccc.ptx.types import WARP_SIZE
+from ccc.snippet import Given, Snippet
 
 if TYPE_CHECKING:
-    from ccc.passes.context_collection.collection_row import Row
+    from ccc.passes.context_collection.collection_row import Row, RowNode
 
 LONG = 16
 """Turns from which on a task is shared out. On an H200, breadth-first search of an R-MAT graph of
@@ -47,41 +48,125 @@ LONG_PATH = 32
 H200, collecting a branch that 8 lanes take paid from 34 operations on (docs/results.md)."""
 
 
+ENGAGE = Snippet(
+    """
+    .reg .pred %pending, %long, %countable, %short;
+    .reg .b32 %turns, %lanes, %members;
+        setp.ge.u32 %long, %turns, LONG;
+        setp.lt.u32 %countable, %turns, MOST;
+        and.pred %long, %long, %countable;
+        and.pred %long, %long, %pending;
+        vote.sync.ballot.b32 %lanes, %long, %members;
+        not.pred %short, %long;
+        and.pred %pending, %pending, %short;  // what is shared out is not saved
+        bra NEXT;
+""",
+    "LONG", "MOST",
+)  # fmt: skip
+"""All members come by on their way to the collection point: who has a long task?"""
+
+QUIET = Snippet("""
+    .reg .b32 %lanes;
+    QUIET:
+        mov.b32 %lanes, 0;
+        bra NEXT;
+""")
+"""The way in for members that may have saved tasks, but none of their own. Where the collection
+point leads back to what is shared out, there is one way in for all: else that loop would have two
+entries."""
+
+NEXT = Snippet("""
+    .reg .pred %none;
+    .reg .b32 %lanes;
+    NEXT:
+        setp.eq.b32 %none, %lanes, 0;
+        @%none bra COLLECT;
+""")
+
+NEXT_SHARING = Snippet("""
+    .reg .pred %none, %sharing;
+    .reg .b32 %lanes;
+    NEXT:
+        setp.eq.b32 %none, %lanes, 0;
+        not.pred %sharing, %none;
+        @%none bra COLLECT;
+""")
+"""The same, where members meet after each turn: they are told there that a task is shared out."""
+
+FIRST = Snippet("""
+    .reg .b32 %lanes, %members, %reverse, %source, %rest;
+        bar.warp.sync %members;               // all may read what the task's owner has written
+        brev.b32 %reverse, %lanes;
+        clz.b32 %source, %reverse;
+        add.s32 %rest, %lanes, -1;
+        and.b32 %lanes, %lanes, %rest;
+""")
+"""Take the first of the lanes with a long task."""
+
+SHARES = Snippet("""
+    .reg .b32 %turn, %rank_bytes, %step, %warp_bytes;
+        shr.u32 %turn, %rank_bytes, 2;        // a lane's first turn is the one of its rank,
+        shr.u32 %step, %warp_bytes, 2;        // and it takes one in so many as there are members
+""")
+
+HEAD = Snippet("""
+    .reg .pred %over;
+    .reg .b32 %turn, %turns;
+    HEAD:
+        setp.ge.u32 %over, %turn, %turns;
+        @%over bra SHARED;
+""")
+"""A lane without a turn left waits for the others at the next task."""
+
+HEAD_SHARING = Snippet("""
+    .reg .pred %over, %idle;
+    .reg .b32 %turn, %turns, %rank, %first;
+    HEAD:
+        sub.s32 %first, %turn, %rank;
+        setp.ge.u32 %over, %first, %turns;    // the same for all
+        @%over bra SHARED;
+        setp.ge.u32 %idle, %turn, %turns;
+        @%idle bra LATCH;
+""")
+"""The same, where members meet after each turn: all take part until none has one left."""
+
+LATCH = Snippet("""
+    .reg .b32 %turn, %step;
+    LATCH:
+        add.s32 %turn, %turn, %step;
+        bra MEET;
+""")
+
+
 @dataclass
 class Engagement:
-    """Shares out the long tasks of one path, before it is served at ``collect``."""
+    """Shares out the long tasks of one path, before they are served at its collection point.
+
+    Where members have to meet after each turn, ``sharing`` says that they do it for a shared task,
+    and ``head`` is where its next turn begins.
+    """
 
     row: Row
-    number: int
+    node: RowNode
     induction: Induction
-    block: Block
-    collect: str
+    label: str = field(init=False)
     sharing: Register | None = None
-    head: Block | None = None
-    quiet: Block | None = None
+    head: str = field(init=False)
+    quiet: str = field(init=False)
 
     def __post_init__(self) -> None:
         """See whether members have to meet after each turn."""
-        row = self.row
-        inner = [row.plans[n].path for n in row.inside(self.number)]
-        if any(self._is_long(path) for path in inner):
-            self.sharing = row.function.registers.fresh("pred")
-            self.head, _ = row.block("head")
-            self.quiet, _ = row.block("quiet")
+        function = self.row.function
+        self.label = function.fresh_label("engage")
+        self.head = function.fresh_label("head")
+        self.quiet = function.fresh_label("quiet")
+        if any(self._is_long(child.path) for child in self.node.children):
+            self.sharing = function.registers.fresh("pred", "sharing")
 
     @property
     def entrance(self) -> str:
-        """Where members go who may have saved tasks, but none of their own.
-
-        Where the collection point leads back to what is shared out, there is one way in for all:
-        else that loop would have two entries.
-        """
-        return self.quiet.label if self.quiet else self.collect
-
-    @property
-    def path(self) -> Path:
-        """The path whose tasks are shared out."""
-        return self.row.plans[self.number].path
+        """Where members go who may have saved tasks, but none of their own."""
+        return self.quiet if self.sharing else self.node.collect
 
     def _is_long(self, path: Path) -> bool:
         facts = self.row.facts
@@ -90,32 +175,24 @@ class Engagement:
 
     def emit(self) -> None:
         """Emit what all members come by on their way to the collection point."""
-        emit = self.row.emitter(self.block)
-        pending = self.row.pending[self.number]
+        row, emit = self.row, self.row.at(self.label)
         turns = self._turns(emit)
-        long = emit.define("setp.ge.u32", "pred", turns, LONG)
-        countable = emit.define("setp.lt.u32", "pred", turns, MOST)
-        emit.emit("and.pred", long, long, countable)
-        emit.emit("and.pred", long, long, pending)
-        lanes = emit.define("vote.sync.ballot.b32", "b32", long, self.row.members)
-        others = emit.define("not.pred", "pred", long)
-        emit.emit("and.pred", pending, pending, others)
-        following, emit_next = self.row.block("next")
-        emit.emit("bra", following.label)
-        if self.quiet:
-            emit_quiet = self.row.emitter(self.quiet)
-            emit_quiet.emit("mov.b32", lanes, 0)
-            emit_quiet.emit("bra", following.label)
-        none = emit_next.define("setp.eq.b32", "pred", lanes, 0)
+        following = row.function.fresh_label("next")
+        pending, collect = self.node.pending, self.node.collect
+        given: dict[str, Given] = {"turns": turns, "members": row.members}
+        engage = ENGAGE.of(LONG=LONG, MOST=MOST)
+        lanes = engage.emit(emit, given, pending=pending, NEXT=following)["lanes"]
         if self.sharing:
-            emit_next.emit("not.pred", self.sharing, none)
-        share, emit_share = self.row.block("share")
-        emit_next.branch(none, self.collect, share.label)
-        self._emit_share(emit_share, lanes, turns, following.label)
+            QUIET.emit(emit, lanes=lanes, QUIET=self.quiet, NEXT=following)
+            scope: dict[str, Given] = {"lanes": lanes, "NEXT": following}
+            NEXT_SHARING.emit(emit, scope, sharing=self.sharing, COLLECT=collect)
+        else:
+            NEXT.emit(emit, lanes=lanes, NEXT=following, COLLECT=collect)
+        self._emit_share(emit, lanes, turns, following)
 
     def _value(self, register: Register) -> Register:
         """Where a register's value is that the task begins with."""
-        return self.row.plans[self.number].snapshot.get(register, register)
+        return self.node.plan.snapshot.get(register, register)
 
     def _turns(self, emit: Emitter) -> Register:
         """How often the loop turns: at least once, since it tests at the end. 0: too often.
@@ -146,41 +223,32 @@ class Engagement:
 
     def _emit_share(self, emit: Emitter, lanes: Register, turns: Register, following: str) -> None:
         """Every member takes one in so many turns of the first of the lanes with a long task."""
-        row, plan = self.row, self.row.plans[self.number]
-        # Every member may read what the task's owner has written before it came here.
-        emit.emit("bar.warp.sync", row.members)
-        source = emit.define("clz.b32", "b32", emit.define("brev.b32", "b32", lanes))
-        others = emit.define("add.s32", "b32", lanes, -1)
-        emit.emit("and.b32", lanes, lanes, others)
+        row, plan = self.row, self.node.plan
+        source = FIRST.emit(emit, lanes=lanes, members=row.members)["source"]
         registers = {r: self._receive(emit, copy, source) for r, copy in plan.snapshot.items()}
         specials = {s: self._receive(emit, copy, source) for s, copy in plan.specials.items()}
-        for register, slots in row.accumulators_at(self.number, plan.path.entry):
-            emit.emit(f"mov.b{register.bits}", registers[register], slots.neutral)
+        for register, slots in row.accumulators_at(self.node, plan.path.entry):
+            emit.emit(move(register), registers[register], slots.neutral)
         mine = self._receive(emit, turns, source)
-        turn = emit.define("shr.u32", "b32", row.rank, 2)
-        members = emit.define("shr.u32", "b32", row.full, 2)
-        head = self.head or row.block("head")[0]
-        emit_head = row.emitter(head)
-        first = turn
+        shares = SHARES.emit(emit, rank_bytes=row.rank_bytes, warp_bytes=row.warp_bytes)
+        turn, step = shares["turn"], shares["step"]
+        latch, shared = row.function.fresh_label("latch"), row.function.fresh_label("shared")
+        scope: dict[str, Given] = {
+            "turn": turn, "turns": mine, "HEAD": self.head, "SHARED": shared, "LATCH": latch
+        }  # fmt: skip
         if self.sharing:
-            rank = emit.define("mov.b32", "b32", turn)
-            first = emit_head.define("sub.s32", "b32", turn, rank)
-        emit.emit("bra", self.collect if self.sharing else head.label)
-        over = emit_head.define("setp.ge.u32", "pred", first, mine)
-        done, emit_done = row.block("shared")
-        begin, emit_begin = row.block("turn")
-        emit_head.branch(over, done.label, begin.label)
-        latch, emit_latch = row.block("latch")
-        if self.sharing:
-            has = emit_begin.define("setp.lt.u32", "pred", turn, mine)
-            has_one, emit_has_one = row.block("mine")
-            emit_begin.branch(has, has_one.label, latch.label)
-            emit_begin = emit_has_one
-        self._emit_turn(emit_begin, turn, registers, specials, latch.label)
-        emit_latch.emit("add.s32", turn, turn, members)
-        emit_latch.emit("bra", row.landing(self.number) if self.sharing else head.label)
-        row.combine(emit_done, self.number, plan.path.entry, registers, specials)
-        emit_done.emit("bra", following)
+            rank = emit.define("mov.b32", "b32", turn, name="rank")
+            emit.emit("bra", self.node.collect)
+            HEAD_SHARING.emit(emit, scope, rank=rank)
+        else:
+            HEAD.emit(emit, scope)
+        self._emit_turn(emit, turn, registers, specials, latch)
+        emit = row.here
+        meet = row.landing(self.node) if self.sharing else self.head
+        LATCH.emit(emit, turn=turn, step=step, LATCH=latch, MEET=meet)
+        emit.start(shared)
+        row.combine(emit, self.node, plan.path.entry, registers, specials)
+        emit.emit("bra", following)
 
     def _receive(self, emit: Emitter, value: Register, source: Register) -> Register:
         """A value of another lane, in a new register."""
@@ -202,24 +270,24 @@ class Engagement:
         latch: str,
     ) -> None:
         """One turn of the path, begun with the state that it has then."""
-        row, path = self.row, self.row.plans[self.number].path
+        row, path = self.row, self.node.path
         state = dict(registers)
         for register, gain in self.induction.steps.items():
             state[register] = self._advance(emit, registers, register, gain, turn)
         row.name_definitions(emit, path, state)
-        inner = row.inside(self.number) if self.sharing else []
-        within = frozenset().union(*(row.plans[n].path.blocks for n in inner))
+        inner = self.node.children if self.sharing else []
+        within = frozenset().union(*(child.path.blocks for child in inner))
         labels = row.fresh_labels(path.blocks - within, "turn")
-        entries = {row.plans[n].path.entry: row.function.fresh_label("inner") for n in inner}
+        entries = {child.path.entry: row.function.fresh_label("inner") for child in inner}
         sinks = {target: latch for target in row.targets_of(path.blocks) if target not in labels}
         copy = Copy({**sinks, **labels, **entries}, state, specials)
+        emit.emit("bra", labels[path.entry])
         known = len(row.function.blocks)
         row.function.blocks += copy.blocks(row.function, path.blocks - within)
-        for n in inner:
-            row.enter_inner(n, self.number, copy)
+        for child in inner:
+            row.enter_inner(cast("RowNode", child), self.node, copy)
         for block in row.function.blocks[known:]:
             retarget(row.function, block, labels[path.entry], latch)
-        emit.emit("bra", labels[path.entry])
 
     def _advance(
         self,

@@ -159,7 +159,9 @@ class _Pool:
         for path in paths:
             for kind, wanted in Counter(map(_plain, _values(path))).items():
                 have = self._by_type.setdefault(kind, [])
-                have += [function.registers.fresh(kind) for _ in range(wanted - len(have))]
+                have += [
+                    function.registers.fresh(kind, "context") for _ in range(wanted - len(have))
+                ]
 
     @property
     def registers(self) -> tuple[Register, ...]:

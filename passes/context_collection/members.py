@@ -43,7 +43,7 @@ def gather(
         orders = _is_first_after(facts, comes_from, counted_at, headers)
         mask = _count_at(block, Emitter(function, block, emit.span), successor, mask, orders)
     # Also where they were counted before: some may have ended since, in a function.
-    everyone = emit.define("mov.pred", "pred", ALL_LANES)
+    everyone = emit.define("mov.pred", "pred", ALL_LANES, name="everyone")
     emit.emit("vote.sync.ballot.b32", members, everyone, mask)
     comes_from = (p for p in facts.graph.predecessors(loop.header) if p not in loop.blocks)
     if _is_first_after(facts, comes_from, counted_at, headers):
@@ -72,7 +72,7 @@ def _count_at(
         emit.emit("bar.warp.sync", mask)
     goes = branch.guard.register
     if taken == branch.guard.negated:
-        goes = emit.define("not.pred", "pred", goes)
-    counted = emit.define("vote.sync.ballot.b32", "b32", goes, mask)
+        goes = emit.define("not.pred", "pred", goes, name="goes")
+    counted = emit.define("vote.sync.ballot.b32", "b32", goes, mask, name="counted")
     block.statements += behind
     return counted

@@ -21,163 +21,183 @@ every lane pushes at the same time, each onto the stack of its case:
 from __future__ import annotations
 
 from ccc.analysis.paths.model import AnnotatedLoop
-from ccc.ir.edit import Emitter, add_block
+from ccc.ir.edit import Emitter
 from ccc.ir.operands import Address, Register, Symbol
-from ccc.passes.context_collection.collector import Collector
-from ccc.passes.context_collection.layout import TOP_BYTES, Layout
+from ccc.passes.context_collection.collector import Collector, Node
+from ccc.passes.context_collection.layout import TOP_BYTES, Layout, Plan
 from ccc.pipeline import Kernel
-from ccc.ptx.types import WARP_SIZE
+from ccc.snippet import Given, Snippet
+
+PUSH = Snippet(
+    """
+    .reg .pred %waits, %some, %over, %ready;
+    .reg .b32 %case, %none, %mine, %members, %top, %base, %place, %warp_bytes, %rank_bytes;
+    .reg .b32 %stack, %within, %beyond, %address, %behind;
+    COLLECT:
+        setp.ne.b32 %waits, %case, %none;
+        vote.sync.any.pred %some, %waits, %members;
+        @!%some bra CHECK;
+        mov.b32 %mine, %case;
+        mov.pred %over, 0;
+        mov.pred %ready, 0;
+        @!%waits bra PUSHED;
+        mad.lo.s32 %top, %case, TOP_BYTES, %base;
+        atom.shared.add.u32 %place, [%top+TOPS], TOP_BYTES;
+        setp.ge.u32 %over, %place, %warp_bytes;
+        mad.lo.s32 %stack, %case, STACK_BYTES, %base;
+        add.s32 %within, %stack, %place;
+        add.s32 %beyond, %base, %rank_bytes;  // no room there: then where all overflow
+        add.s32 %beyond, %beyond, OVERFLOW;
+        selp.b32 %address, %beyond, %within, %over;
+        call push, (%address);
+        add.s32 %behind, %place, TOP_BYTES;   // who gets the last place of a full warp's tasks,
+        setp.ge.u32 %ready, %behind, %warp_bytes;  // or one beyond, says that they are there
+        mov.b32 %case, %none;
+    PUSHED:
+        bar.warp.sync %members;
+    """,
+    "TOP_BYTES", "TOPS", "STACK_BYTES", "OVERFLOW",
+)  # fmt: skip
+"""The collection point: every lane with a task pushes it onto the stack of its case."""
+
+NEXT = Snippet("""
+    .reg .pred %ready, %nobody, %other;
+    .reg .b32 %lanes, %members, %reverse, %lane, %chosen, %mine;
+    NEXT:
+        vote.sync.ballot.b32 %lanes, %ready, %members;
+        setp.eq.b32 %nobody, %lanes, 0;
+        @%nobody bra AGAIN;
+        brev.b32 %reverse, %lanes;
+        clz.b32 %lane, %reverse;
+        shfl.sync.idx.b32 %chosen, %mine, %lane, 31, %members;
+        setp.ne.b32 %other, %mine, %chosen;
+        and.pred %ready, %ready, %other;
+""")
+"""Take the case of the first lane whose case is ready."""
+
+POP = Snippet(
+    """
+    .reg .pred %has, %same, %over, %moves, %first;
+    .reg .b32 %chosen, %top, %base, %saved, %rank_bytes, %warp_bytes, %stack, %address, %members;
+    .reg .b32 %mine, %place, %source, %beyond, %target, %least, %left;
+        mad.lo.s32 %top, %chosen, TOP_BYTES, %base;
+        ld.shared.b32 %saved, [%top+TOPS];
+        setp.lt.u32 %has, %rank_bytes, %saved;
+        @!%has bra TAKEN;
+        mad.lo.s32 %stack, %chosen, STACK_BYTES, %base;
+        add.s32 %address, %stack, %rank_bytes;
+        call pop, (%address);
+    TAKEN:
+        bar.warp.sync %members;               // before the stores of what moves up
+        setp.eq.b32 %same, %mine, %chosen;
+        and.pred %moves, %over, %same;
+        @!%moves bra MOVED;
+        add.s32 %source, %base, %rank_bytes;
+        sub.s32 %beyond, %place, %warp_bytes;
+        mad.lo.s32 %stack, %chosen, STACK_BYTES, %base;
+        add.s32 %target, %stack, %beyond;
+        call move_up, (%source, %target);
+    MOVED:
+        setp.eq.b32 %first, %rank_bytes, 0;
+        min.u32 %least, %saved, %warp_bytes;
+        sub.s32 %left, %saved, %least;
+        @!%first bra LOWERED;
+        st.shared.b32 [%top+TOPS], %left;
+    LOWERED:
+        bar.warp.sync %members;               // before later loads
+        @!%has bra NEXT;
+    """,
+    "TOP_BYTES", "TOPS", "STACK_BYTES",
+)  # fmt: skip
+"""As many lanes as the chosen case has tasks, at most all, pop one each and run it. What overflowed
+moves up to where they were."""
+
+DRAIN = Snippet(
+    """
+    .reg .pred %ready;
+    .reg .b32 %base, %saved, %mine;
+        ld.shared.b32 %saved, [%base+TOP];
+        setp.ne.b32 %ready, %saved, 0;
+        mov.b32 %mine, NUMBER;
+        @%ready bra NEXT;
+    """,
+    "TOP", "NUMBER",
+)  # fmt: skip
+"""In the end, one case after the other, as if every lane had pushed a task of it."""
 
 
-class MultiPath(Collector):
+class MultiPath(Collector[Node]):
     """Serves the cases together."""
 
     def __init__(self, kernel: Kernel, loop: AnnotatedLoop, layout: Layout):
         super().__init__(kernel, loop, layout)
         fresh = self.function.registers.fresh
-        self.none = len(self.plans)
-        self.case = fresh("b32")
-        self.chosen = fresh("b32")
-        self.mine = fresh("b32")
-        self.position = fresh("b32")
-        self.over = fresh("pred")
-        self.ready = fresh("pred")
-        self.first = self.plans[0].stack
+        self.none = len(self.nodes)
+        self.case = fresh("b32", "case")
+        self.first = layout.plans[0].stack
         assert layout.overflow is not None
         self.overflow = layout.overflow
         self.tops = layout.tops
-        self.collect = add_block(self.function, "collect")
-        self.next = add_block(self.function, "next")
-        self.pop = add_block(self.function, "pop")
+        self.collect = self.function.fresh_label("collect")
+        self.next = self.function.fresh_label("next")
+        self.state: dict[str, Given] = {
+            "mine": fresh("b32", "mine"), "over": fresh("pred", "over"),
+            "ready": fresh("pred", "ready"), "place": fresh("b32", "place"),
+        }  # fmt: skip
+
+    def node(self, plan: Plan, number: int, parent: Node | None, run: str) -> Node:
+        """Nothing of its own."""
+        return Node(plan, number, parent, run)
 
     @property
     def meeting(self) -> str:
         """The one collection point."""
-        return self.collect.label
+        return self.collect
 
-    def landing(self, number: int) -> str:  # noqa: ARG002 - the same for all
+    def landing(self, node: Node) -> str:  # noqa: ARG002 - the same for all
         """After a task, to the next case that has enough."""
-        return self.next.label
+        return self.next
 
     def prepare(self, emit: Emitter) -> None:
         """No task yet, and nothing saved; each lane writes the same."""
         emit.emit("mov.b32", self.case, self.none)
-        zero = emit.define("mov.b32", "b32", 0)
+        zero = emit.define("mov.b32", "b32", 0, name="zero")
         for number in range(self.none):
-            emit.emit("st.shared.b32", Address(self.base, self.tops + 4 * number), zero)
+            top = Address(self.base, self.tops + TOP_BYTES * number)
+            emit.emit("st.shared.b32", top, zero)
         emit.emit("bar.warp.sync", self.members)
 
-    def note(self, emit: Emitter, number: int) -> None:
+    def note(self, emit: Emitter, node: Node) -> None:
         """One register says which."""
-        emit.emit("mov.b32", self.case, number)
+        emit.emit("mov.b32", self.case, node.number)
 
     def serve(self) -> None:
         """Push, and as long as there is a case with enough tasks, pop and run."""
-        self._emit_push()
-        self._emit_next()
-        self._emit_pop()
-
-    def drain(self, emit: Emitter) -> Emitter:
-        """One case after the other, as if every lane had pushed a task of it."""
-        emit.emit("mov.pred", self.over, 0)
-        for number in range(self.none):
-            top = emit.define("ld.shared.b32", "b32", Address(self.base, self.tops + 4 * number))
-            emit.emit("setp.ne.b32", self.ready, top, 0)
-            emit.emit("mov.b32", self.mine, number)
-            following, emit_following = self.block("done")
-            emit.branch(self.ready, self.next.label, following.label)
-            emit = emit_following
-        return emit
-
-    def _emit_push(self) -> None:
-        emit = self.emitter(self.collect)
-        waits = emit.define("setp.ne.b32", "pred", self.case, self.none)
-        some = emit.define("vote.sync.any.pred", "pred", waits, self.members)
-        pushing, emit_pushing = self.block("some")
-        emit.branch(some, pushing.label, self.check.label)
-        push, emit_push = self.block("push")
-        pushed, emit_pushed = self.block("pushed")
-        emit_pushing.emit("mov.b32", self.mine, self.case)
-        emit_pushing.emit("mov.pred", self.over, 0)
-        emit_pushing.emit("mov.pred", self.ready, 0)
-        emit_pushing.branch(waits, push.label, pushed.label)
-        emit_push.emit("atom.shared.add.u32", self.position, self._top(emit_push, self.case), 4)
-        emit_push.emit("setp.ge.u32", self.over, self.position, self.full)
-        within = self._entry(emit_push, self.case, self.position)
-        beyond = emit_push.define("add.s32", "b32", self.base, self.rank)
-        emit_push.emit("add.s32", beyond, beyond, self.overflow.offset - self.first.offset)
-        self.first.store(emit_push, emit_push.define("selp.b32", "b32", beyond, within, self.over))
-        # Who gets the last place of a full warp's tasks, or one beyond, says that they are there.
-        behind = emit_push.define("add.s32", "b32", self.position, TOP_BYTES)
-        emit_push.emit("setp.ge.u32", self.ready, behind, self.full)
-        emit_push.emit("mov.b32", self.case, self.none)
-        emit_push.emit("bra", pushed.label)
-        emit_pushed.emit("bar.warp.sync", self.members)
-        emit_pushed.emit("bra", self.next.label)
-
-    def _emit_next(self) -> None:
-        """Take the case of the first lane whose case is ready."""
-        emit = self.emitter(self.next)
-        lanes = emit.define("vote.sync.ballot.b32", "b32", self.ready, self.members)
-        none = emit.define("setp.eq.b32", "pred", lanes, 0)
-        choose, emit_choose = self.block("choose")
-        emit.branch(none, self.again.label, choose.label)
-        reverse = emit_choose.define("brev.b32", "b32", lanes)
-        lane = emit_choose.define("clz.b32", "b32", reverse)
-        last = WARP_SIZE - 1
-        emit_choose.emit("shfl.sync.idx.b32", self.chosen, self.mine, lane, last, self.members)
-        other = emit_choose.define("setp.ne.b32", "pred", self.mine, self.chosen)
-        emit_choose.emit("and.pred", self.ready, self.ready, other)
-        emit_choose.emit("bra", self.pop.label)
-
-    def _emit_pop(self) -> None:
-        """As many lanes as the chosen case has tasks, at most all, pop one each and run it.
-
-        The barriers keep the loads behind the stores of earlier rounds, and before later ones.
-        """
-        emit = self.emitter(self.pop)
-        address = self._top(emit, self.chosen)
-        top = emit.define("ld.shared.b32", "b32", address)
-        has = emit.define("setp.lt.u32", "pred", self.rank, top)
-        take, emit_take = self.block("take")
-        taken, emit_taken = self.block("taken")
-        emit.branch(has, take.label, taken.label)
-        self.first.load(emit_take, self._entry(emit_take, self.chosen, self.rank))
-        emit_take.emit("bra", taken.label)
-        emit_taken.emit("bar.warp.sync", self.members)
-        same = emit_taken.define("setp.eq.b32", "pred", self.mine, self.chosen)
-        moves = emit_taken.define("and.pred", "pred", self.over, same)
-        move, emit_move = self.block("move")
-        moved, emit_moved = self.block("moved")
-        emit_taken.branch(moves, move.label, moved.label)
-        self._move_up(emit_move)
-        emit_move.emit("bra", moved.label)
-        first = emit_moved.define("setp.eq.b32", "pred", self.rank, 0)
-        least = emit_moved.define("min.u32", "b32", top, self.full)
-        left = emit_moved.define("sub.s32", "b32", top, least)
-        lower, emit_lower = self.block("lower")
-        lowered, emit_lowered = self.block("lowered")
-        emit_moved.branch(first, lower.label, lowered.label)
-        emit_lower.emit("st.shared.b32", address, left)
-        emit_lower.emit("bra", lowered.label)
-        emit_lowered.emit("bar.warp.sync", self.members)
-        running, emit_running = self.block("running")
-        emit_lowered.branch(has, running.label, self.next.label)
+        emit, stack_bytes = self.here, self.first.bytes
+        scope: dict[str, Given] = {
+            **self.state,
+            "members": self.members, "base": self.base, "none": self.none,
+            "rank_bytes": self.rank_bytes, "warp_bytes": self.warp_bytes,
+            "COLLECT": self.collect, "CHECK": self.check, "AGAIN": self.again,
+            "push": self.first.store, "pop": self.first.load, "move_up": self._move_up,
+        }  # fmt: skip
+        numbers = {"TOP_BYTES": TOP_BYTES, "TOPS": self.tops, "STACK_BYTES": stack_bytes}
+        push = PUSH.of(**numbers, OVERFLOW=self.overflow.offset - self.first.offset)
+        push.emit(emit, scope, case=self.case)
+        chosen = NEXT.emit(emit, scope, NEXT=self.next)["chosen"]
+        POP.of(**numbers).emit(emit, scope, chosen=chosen, NEXT=self.next)
         table = self.function.fresh_label("cases")
-        self.function.targets[table] = tuple(block.label for block in self.run_blocks)
-        emit_running.emit("brx.idx", self.chosen, Symbol(table))
+        self.function.targets[table] = tuple(node.run for node in self.nodes)
+        emit.emit("brx.idx", chosen, Symbol(table))
+        for node in self.nodes:
+            self.emit_run(node)
 
-    def _move_up(self, emit: Emitter) -> None:
-        """Move what this lane pushed beyond a full warp's tasks to where they were."""
-        source = emit.define("add.s32", "b32", self.base, self.rank)
-        place = emit.define("sub.s32", "b32", self.position, self.full)
-        target = self._entry(emit, self.chosen, place)
+    def _move_up(self, emit: Emitter, source: Register, target: Register) -> None:
         self.overflow.copy(emit, source, self.first, target)
 
-    def _top(self, emit: Emitter, case: Register) -> Address:
-        return Address(emit.define("mad.lo.s32", "b32", case, 4, self.base), self.tops)
-
-    def _entry(self, emit: Emitter, case: Register, place: Register) -> Register:
-        """The address of an entry of the stack of a case, without the first stack's offset."""
-        stack = emit.define("mad.lo.s32", "b32", case, self.first.bytes, self.base)
-        return emit.define("add.s32", "b32", stack, place)
+    def drain(self, emit: Emitter) -> None:
+        """One case after the other."""
+        emit.emit("mov.pred", self.state["over"], 0)  # type: ignore[arg-type]
+        for node in self.nodes:
+            drain = DRAIN.of(TOP=self.tops + TOP_BYTES * node.number, NUMBER=node.number)
+            drain.emit(emit, self.state, base=self.base, NEXT=self.next)

@@ -1,0 +1,199 @@
+"""Generated code as PTX that one can read.
+
+A snippet is the text of some instructions, with the registers that they use declared before them:
+
+    >>> COUNT = Snippet('''
+    ...     .reg .pred %pending, %none;
+    ...     .reg .b32 %members, %tasks;
+    ...         vote.sync.ballot.b32 %tasks, %pending, %members;
+    ...         setp.eq.b32 %none, %tasks, 0;
+    ...         @%none bra NOBODY;
+    ... ''')
+
+Where it is emitted, a name is given what it stands for, or gets something new:
+
+- a register: another register, an address (inside ``[...]``) or an integer; else a fresh register
+  that is named after it;
+- a label: the label of a block, here or elsewhere; else, if it stands in the text, a fresh one;
+- ``call name, (%a, %b);`` is a hole, filled by a function that gets an emitter and the operands.
+
+Words of the text may stand for numbers that the parser must know (:meth:`Snippet.of`). It is read
+by the parser of the project, once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from types import MappingProxyType
+from typing import ClassVar
+
+from ccc.errors import Span
+from ccc.ir.edit import Emitter
+from ccc.ir.nodes import Function, FunctionText, Guard, Instruction
+from ccc.ir.operands import Address, Arguments, Immediate, Operand, Register, Symbol, map_leaves
+from ccc.parse import parse_function
+
+Fill = Callable[..., None]
+"""What fills a hole: it gets an :class:`Emitter`, and the operands of the call."""
+Given = Register | Address | int | str | Fill
+
+_BRANCH = re.compile(r"\bbra\s+(\w+)\s*;")
+_LABEL = re.compile(r"^\s*(\w+):", re.M)
+
+
+class Snippet:
+    """Some PTX, to be emitted again and again."""
+
+    known: ClassVar[list[Snippet]] = []
+    """All that modules define."""
+
+    def __init__(self, text: str, *words: str, source: str = ""):
+        self.text = text
+        self.words = words
+        self.source = source or text
+        """The text before words were replaced."""
+        if not source:
+            self.known.append(self)
+
+    def of(self, **words: object) -> Snippet:
+        """It with numbers, or parts of opcodes, in the place of words."""
+        pattern = rf"\b({'|'.join(words)})\b"
+        text = re.sub(pattern, lambda word: str(words[word[0]]), self.text)
+        return _snippet(text, self.source)
+
+    @staticmethod
+    def read_all() -> None:
+        """Read those that exist by now: to be done while there is something to wait for."""
+        for snippet in Snippet.known:
+            if not snippet.words:
+                _ = snippet._parsed
+
+    @cached_property
+    def _elsewhere(self) -> set[str]:
+        """The labels that it branches to, and that are not in it."""
+        return set(_BRANCH.findall(self.text)) - set(_LABEL.findall(self.text))
+
+    @cached_property
+    def _parsed(self) -> Function:
+        stubs = "".join(f"{label}: trap;\n" for label in sorted(self._elsewhere))
+        text = f".func snippet()\n{{\n{self.text}\nENDS_HERE: trap;\n{stubs}}}"
+        function = parse_function(FunctionText("snippet", "func", text, Span("<snippet>", 1)))
+        stubbed = {"ENDS_HERE", *self._elsewhere}
+        function.blocks = [block for block in function.blocks if block.label not in stubbed]
+        return function
+
+    def emit(
+        self, emit: Emitter, scope: Mapping[str, Given] = MappingProxyType({}), **given: Given
+    ) -> dict[str, Register]:
+        """Emit it behind what ``emit`` has emitted, and go on behind it.
+
+        Args:
+            emit: where to.
+            scope: what names stand for that it may have.
+            given: what names stand for that it has.
+
+        Returns:
+            The fresh registers, by their names in the text without the ``%``.
+
+        Raises:
+            ValueError: a literal does not fit, or a name is given that the text does not have.
+        """
+        copy = _Copy(self._parsed, emit, {**scope, **given}, self._elsewhere)
+        copy.run()
+        if unused := set(given) - copy.used:
+            raise ValueError(f"the snippet has no {', '.join(sorted(unused))}")
+        return copy.fresh
+
+
+@cache
+def _snippet(text: str, source: str) -> Snippet:
+    return Snippet(text, source=source)
+
+
+@dataclass
+class _Copy:
+    """One copy of a snippet."""
+
+    source: Function
+    emit: Emitter
+    given: dict[str, Given]
+    elsewhere: set[str]
+    fresh: dict[str, Register] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)
+    labels: dict[str, str] = field(default_factory=dict)
+
+    def run(self) -> None:
+        for number, block in enumerate(self.source.blocks):
+            if number or block.named:
+                self.emit.start(self._label(block.label, block.named))
+            for instruction in block.instructions:
+                self._take(instruction)
+
+    def _take(self, instruction: Instruction) -> None:
+        name = str(instruction.operands[0]) if instruction.name == "call" else ""
+        fill = self.given.get(name)
+        if callable(fill):
+            self.used.add(name)
+            holes = instruction.operands[1:]
+            assert all(isinstance(hole, Arguments) for hole in holes)
+            fill(self.emit, *(self._operand(o) for hole in holes for o in hole.elements))  # type: ignore[union-attr]
+            return
+        guard = instruction.guard
+        if guard is not None:
+            register = self._operand(guard.register)
+            assert isinstance(register, Register)
+            guard = Guard(register, guard.negated)
+        operands = tuple(self._operand(operand) for operand in instruction.operands)
+        if instruction.name == "bra":
+            target = instruction.operands[-1]
+            assert isinstance(target, Symbol)
+            operands = (Symbol(self._label(target.name, target.name in self._named)),)
+        self.emit.emit(instruction.opcode, *operands, guard=guard)
+
+    @cached_property
+    def _named(self) -> set[str]:
+        return {block.label for block in self.source.blocks if block.named} | self.elsewhere
+
+    def _label(self, name: str, named: bool) -> str:
+        given = self.given.get(name)
+        if isinstance(given, str):
+            self.used.add(name)
+            return given
+        if name in self.elsewhere:
+            raise ValueError(f"the snippet needs the label {name}")
+        if name not in self.labels:
+            hint = name.lower() if named else "then"
+            self.labels[name] = self.emit.function.fresh_label(hint)
+        return self.labels[name]
+
+    def _operand(self, operand: Operand) -> Operand:
+        if isinstance(operand, Address) and isinstance(operand.base, Register):
+            base = self._value(operand.base)
+            if isinstance(base, Address):
+                return Address(base.base, base.offset + operand.offset)
+        return map_leaves(operand, self._leaf)
+
+    def _leaf(self, leaf: Operand) -> Operand:
+        if not isinstance(leaf, Register):
+            return leaf
+        value = self._value(leaf)
+        return Immediate(str(value)) if isinstance(value, int) else value
+
+    def _value(self, register: Register) -> Register | Address | int:
+        name = register.name.removeprefix("%")
+        given = self.given.get(name)
+        if isinstance(given, (Register, Address, int)):
+            self.used.add(name)
+            return given
+        if name not in self.fresh:
+            self.fresh[name] = self.emit.function.registers.fresh(register.type, name)
+        return self.fresh[name]
+
+
+def listing(snippets: dict[str, Snippet]) -> Iterator[str]:
+    """The texts of some snippets for a page, each with its name."""
+    for name, one in snippets.items():
+        yield f"{name}:\n{one.text.rstrip()}\n"
