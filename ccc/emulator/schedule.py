@@ -28,14 +28,13 @@ class Schedule(Protocol):
 
 
 def _check_limit(wave: Wave, limit: int, code: int, group: Group) -> None:
-    if wave.tally.steps >= limit:
-        instruction = next(iter(wave.segment_of(code).instructions), None)
-        message = f"the launch took more than {limit} steps"
-        raise EmulatorError(
-            message, instruction.span if instruction else None,
-            block=wave.geometry.name(int(group.lanes[0]))[0],
-            thread=wave.geometry.name(int(group.lanes[0]))[1],
-        )  # fmt: skip
+    if wave.tally.steps < limit:
+        return
+    instruction = next(iter(wave.segment_of(code).instructions), None)
+    message = f"the launch took more than {limit} steps"
+    block, thread = wave.geometry.name(int(group.lanes[0]))
+    span = instruction.span if instruction else None
+    raise EmulatorError(message, span, block=block, thread=thread)
 
 
 class Lockstep:
