@@ -170,7 +170,7 @@ class Shuffled:
     def _with_waiting(wave: Wave, code: int, group: Group) -> Group:
         lanes = (group.warps[:, None] * 32 + _LANES).ravel()
         meet = (wave.pc.take(lanes) == WAITING) & (wave.waits_at.take(lanes) == code)
-        if not meet.any():
+        if not np.count_nonzero(meet):
             return group
         meet[group.places] = True
         return Group(lanes.compress(meet), group.depth, group.blocks_of)
@@ -182,8 +182,9 @@ class Shuffled:
             return lanes
         chosen = self.random.random(len(lanes)) < 0.5
         if kind < self.splits / 3:
-            chosen = chosen[np.searchsorted(lanes >> 5, lanes >> 5)]  # as the warp's first lane
-        some = lanes[chosen]
+            warps = lanes >> 5
+            chosen = chosen[warps.searchsorted(warps)]  # as the warp's first lane
+        some = lanes.compress(chosen)
         return some if len(some) else lanes[:1]
 
 
@@ -233,9 +234,10 @@ class Favoured:
             self.last[self.random.choice(running)] = True
         starving = self.last[running]
         self.steps += 1
-        if self.steps % self.STARVED_FOR == 0 and starving.any():
-            return running[starving]
-        return running if starving.all() else running[~starving]
+        count = np.count_nonzero(starving)
+        if count and self.steps % self.STARVED_FOR == 0:
+            return running.compress(starving)
+        return running if count == len(running) else running.compress(~starving)
 
     def _ahead(self, running: Array) -> Array:
         self.steps += 1

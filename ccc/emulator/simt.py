@@ -71,6 +71,7 @@ class Wave:
     alive: Array = field(init=False)
     barriers: Barriers = field(init=False)
     block_of_lane: Array = field(init=False)
+    segment_count: int = field(init=False)
     guarded: list[int] = field(init=False)
     released: list[tuple[int, Array]] = field(default_factory=list)
     parked: int = 0
@@ -82,7 +83,8 @@ class Wave:
     def __post_init__(self) -> None:
         lanes = self.geometry.lanes
         exists = self.geometry.exists
-        entry = self.program.max_depth * len(self.program.segments)
+        self.segment_count = len(self.program.segments)
+        entry = self.program.max_depth * self.segment_count
         self.pc = np.where(exists, np.int32(entry), np.int32(DONE)).astype(np.int32)
         self.waits_at = np.zeros(lanes, np.int32)
         rows = exists.reshape(-1, 32)
@@ -118,11 +120,11 @@ class Wave:
 
     def depth_of(self, code: int) -> int:
         """The number of open calls."""
-        return self.program.max_depth - code // len(self.program.segments)
+        return self.program.max_depth - code // self.segment_count
 
     def segment_of(self, code: int) -> Segment:
         """The segment that a code means."""
-        return self.program.segments[code % len(self.program.segments)]
+        return self.program.segments[code % self.segment_count]
 
     def frame(self, depth: int) -> list[Array]:
         """The register state at a depth of calls."""
@@ -142,7 +144,7 @@ class Wave:
     def execute(self, code: int, group: Group) -> int | None:
         """Run a segment and move its lanes on; returns the code where all of them are, if one."""
         segments, tally = self.program.segments, self.tally
-        number = code % len(segments)
+        number = code % self.segment_count
         base = code - number
         tally.steps += 1
         tally.warps[number] += group.warp_count
@@ -245,14 +247,14 @@ class Wave:
         """Park the lanes whose member mask is not complete; returns the others."""
         if self.parked:
             self.parked -= int(np.count_nonzero(self.pc[group.index] == WAITING))
-        if masks.ndim and (masks == masks[0]).all():
+        if masks.ndim and (group.n == 1 or np.logical_and.reduce(masks == masks[0])):
             masks = masks[0]
         if masks.ndim == 0:  # all look out for the same lanes: warp by warp
             here, alive = group.active, self.alive.take(group.warps)
-            if (here & ~masks).any():
+            if np.count_nonzero(here & ~masks):
                 self._check_members(code, group, np.broadcast_to(masks, group.n))
             missing = masks & alive & ~here
-            if not missing.any():
+            if not np.count_nonzero(missing):
                 return group
             missing = missing[group.rank]
         else:
