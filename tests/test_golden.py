@@ -73,6 +73,7 @@ def test_what_comes_out_has_no_loop_with_two_entries(path: Path) -> None:
         assert is_reducible(facts.graph, facts.dominators)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [*COLLECTED, *REFUSED], ids=name)
 def test_both_halves_assemble(path: Path, tmp_path: Path) -> None:
     if path.stem == "unknown_opcode":

@@ -189,6 +189,7 @@ NEED_THEM = (
 ``python tests/meetings.py`` tries all meetings of all goldens."""
 
 
+@pytest.mark.slow
 def test_every_meeting_counts() -> None:
     needed: set[str] = set()
     for name in NEED_THEM:
