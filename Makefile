@@ -11,7 +11,7 @@ NVRTC := "cuda-toolkit[nvrtc,cudart,cccl]==13.0.*"
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bless clean toolkit
+.PHONY: help demo test check lint bless clean toolkit
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -19,14 +19,17 @@ help: ## List the targets
 demo: $(VENV)/base.stamp $(VENV)/gpu.stamp toolkit ## Compare the BFS sample before and after the transformation
 	$(BIN)/ccc compare samples/bfs
 
-test: $(VENV)/dev.stamp $(VENV)/gpu.stamp toolkit ## Run the tests
-	$(BIN)/python -m pytest -n 2 -q
+test: $(VENV)/dev.stamp $(VENV)/gpu.stamp toolkit ## Run all tests
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q
+
+check: lint ## Lint, and run the tests that are quick
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not slow"
 
 lint: $(VENV)/dev.stamp ## Check style, format and types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/mypy --implicit-reexport --allow-any-generics --no-warn-unused-ignores tests
+	$(BIN)/mypy --cache-dir .mypy_cache/tests --implicit-reexport --allow-any-generics --no-warn-unused-ignores tests
 
 bless: $(VENV)/dev.stamp toolkit ## Rewrite the expected halves of the golden tests
 	$(BIN)/python -m pytest -n 2 -q --bless

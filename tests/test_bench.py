@@ -127,6 +127,7 @@ def bench(samples: Path, out: Path, *arguments: str) -> int:
     return cli.main([*given, "--device", "emulator"])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
 def test_a_bench_from_end_to_end(
     samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -410,6 +411,7 @@ def test_the_next_source_counts_where_one_cannot(
     assert entry.efficiency_source == "two"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
 @pytest.mark.parametrize(
     ("name", "size"), [("bfs", 7), ("inverse_erf", 4_000), ("path_tracing", 8)]

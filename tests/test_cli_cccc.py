@@ -212,6 +212,7 @@ def project(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Pro
     return Project(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -228,6 +229,7 @@ def test_nvcc_command_lines(project: Project, arguments: list[str]) -> None:
     assert (project.folder / "k.out").stat().st_size > 0
 
 
+@pytest.mark.slow
 def test_ptx_and_report(project: Project) -> None:
     assert project("k.cu", "-arch=sm_90", "-o", "k.ptx", "--ccc-report=r.json") == ""
     assert project("k.cu", "-arch=sm_90", "-o", "off.ptx", "--ccc-off") == ""
@@ -245,6 +247,7 @@ def test_ptx_and_report(project: Project) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_several_architectures_at_once(project: Project) -> None:
     both = ["-gencode", "arch=compute_80,code=sm_80", "-gencode", "arch=compute_90,code=sm_90"]
     project("k.cu", *both, "--threads", "2", "-c", "--ccc-report=r.json", "-MD", "-MF", "k.d")
@@ -253,18 +256,21 @@ def test_several_architectures_at_once(project: Project) -> None:
     assert "ccc" not in project.read("k.d").replace(str(project.folder), "")
 
 
+@pytest.mark.slow
 def test_two_files_and_spaces(project: Project) -> None:
     project.write("a b/l m.cu", KERNEL.replace("{name}", "other"))
     assert project("k.cu", "a b/l m.cu", "-arch=sm_90", "-o", "a b/program") == ""
     assert (project.folder / "a b" / "program").exists()
 
 
+@pytest.mark.slow
 def test_kept_files_are_nvccs(project: Project) -> None:
     project("k.cu", "-arch=sm_90", "-cubin", "--keep")
     assert "#pragma ccc if" in project.read("k.cpp1.ii")
     assert "asm volatile" not in project.read("k.cpp1.ii").split('"k.cu" 2')[-1]
 
 
+@pytest.mark.slow
 def test_a_refused_path_is_a_warning(project: Project) -> None:
     project.write("k.cu", REFUSED.replace("{name}", "k"))
     said = project("k.cu", "-arch=sm_90", "-o", "k.ptx")
@@ -274,6 +280,7 @@ def test_a_refused_path_is_a_warning(project: Project) -> None:
     assert project.read("k.ptx") == project.read("off.ptx")
 
 
+@pytest.mark.slow
 def test_a_refused_path_is_an_error_under_strict(project: Project) -> None:
     project.write("k.cu", REFUSED.replace("{name}", "k"))
     said = project("k.cu", "-arch=sm_90", "-o", "k.ptx", "--ccc-strict", code=1)
@@ -281,6 +288,7 @@ def test_a_refused_path_is_an_error_under_strict(project: Project) -> None:
     assert not (project.folder / "k.ptx").exists()
 
 
+@pytest.mark.slow
 def test_a_wrong_annotation_is_told_once(project: Project) -> None:
     project.write("k.cu", "__global__ void k() {\n  #pragma ccc fro\n}\n")
     both = ["-gencode", "arch=compute_80,code=sm_80", "-gencode", "arch=compute_90,code=sm_90"]
@@ -293,6 +301,7 @@ def test_a_wrong_annotation_is_told_once(project: Project) -> None:
     assert not (project.folder / "k.o").exists()
 
 
+@pytest.mark.slow
 def test_marked_ptx(project: Project) -> None:
     from ccc.frontend.marking import mark
 
@@ -310,6 +319,7 @@ def test_marked_ptx(project: Project) -> None:
     assert "-o with the name of the result" in said
 
 
+@pytest.mark.slow
 def test_closed_standard_input(project: Project) -> None:
     code = "import sys; from ccc.cli import cccc; sys.exit(cccc(sys.argv[1:]))"
     command = f'{sys.executable} -c "$CODE" k.cu -arch=sm_90 -o k.ptx <&-'

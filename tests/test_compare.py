@@ -461,6 +461,7 @@ def test_bfs_reads_graphs(tmp_path: Path) -> None:
     assert outputs["frontiers"].tolist() == [1, 2, 1, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
 def test_bfs_through_the_whole_compiler(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["compare", str(BFS), "--device", "emulator", "--size", "7"]) == 0

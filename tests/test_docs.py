@@ -60,6 +60,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Modules]:
     return found
 
 
+@pytest.mark.slow
 @needs_nvcc
 @pytest.mark.parametrize("example", COMPILED, ids=line_of)
 @pytest.mark.usefixtures("compiled")
@@ -74,6 +75,7 @@ def test_the_report_says_what_the_page_says(example: Example) -> None:
             assert all(record["reason"].startswith(outcome["text"]) for record in records), records
 
 
+@pytest.mark.slow
 @needs_nvcc
 @pytest.mark.parametrize("example", COMPILED, ids=line_of)
 @pytest.mark.usefixtures("compiled")
@@ -84,6 +86,7 @@ def test_cccc_says_what_the_page_says(example: Example) -> None:
         assert plain(example.said) == plain(said)
 
 
+@pytest.mark.slow
 @needs_nvcc
 @pytest.mark.parametrize("example", COMPILED, ids=line_of)
 def test_an_example_does_what_it_does_without_ccc(
@@ -135,6 +138,7 @@ def test_the_options_and_tools_are_those_that_there_are() -> None:
     assert set(re.findall(r"^    ccc (\w+)", text, re.M)) == set(cli.TOOLS)
 
 
+@pytest.mark.slow
 @needs_nvcc
 @pytest.mark.usefixtures("compiled")
 def test_every_key_of_the_report_is_explained() -> None:
@@ -175,6 +179,7 @@ def test_every_reason_in_the_golden_files_is_in_the_tables() -> None:
 # The other pages.
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_the_kernel_of_the_readme_is_transformed() -> None:
     blocks = re.findall(r"```c\+\+\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
@@ -192,6 +197,7 @@ def test_the_kernel_of_the_readme_is_transformed() -> None:
     assert factor[:6].tolist() == [2, 3, 2, 5, 2, 7]
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_the_sample_of_the_page_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (source_text,) = re.findall(r'SOURCE = r"""(.*?)"""', (DOCS / "cupy.md").read_text(), re.S)

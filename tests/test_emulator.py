@@ -110,6 +110,7 @@ def test_endless_recursion_is_reported() -> None:
         cuda(source).get_function("k")((1,), (1,), (np.zeros(1, np.int32),))
 
 
+@pytest.mark.slow
 def test_mathematics() -> None:
     source = """
     extern "C" __global__ void k(const double* x, double* out, const float* y, float* single) {

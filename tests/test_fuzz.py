@@ -76,6 +76,7 @@ def test_a_hundred_kernels_hold_every_directive_three_levels_deep() -> None:
     assert all(word in text for word in ("do {", "else if", "default:", "template <int MODE"))
 
 
+@pytest.mark.slow
 def test_every_form_is_written() -> None:
     coverage = Coverage()
     for index in range(250):
@@ -85,6 +86,7 @@ def test_every_form_is_written() -> None:
     assert coverage.features["annotated loops in both arms"] > 2
 
 
+@pytest.mark.slow
 def test_kernels_whose_threads_wait_run_in_random_orders_alone() -> None:
     made = [kernel(1, index) for index in range(200)]
     waiting = [one for one in made if "lanes in lockstep" in case(one)]
@@ -147,6 +149,7 @@ def test_shrinking_keeps_what_fails_and_little_else(word: str) -> None:
     assert (small.grid, small.n) == (1, min(made.n, 1))
 
 
+@pytest.mark.slow
 def test_what_is_printed_compiles(toolkit: toolchain.Toolkit, tmp_path: Path) -> None:
     path = tmp_path / "k.cu"
     path.write_text(source((f"k{index}", kernel(11, index)) for index in range(60)))
@@ -211,6 +214,7 @@ def without_context(ptx: str, **options: Any) -> Transformed:
     return replace(result, ptx=wrong)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("toolkit")
 def test_a_planted_bug_is_caught_and_made_small(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -226,6 +230,7 @@ def test_a_planted_bug_is_caught_and_made_small(
     assert len(text) < len(case(kernel(0, 6)))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("toolkit")
 def test_ptx_that_does_not_assemble_is_laid_to_its_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(ptx: str, **options: Any) -> Transformed:
@@ -242,6 +247,7 @@ def test_ptx_that_does_not_assemble_is_laid_to_its_kernel(monkeypatch: pytest.Mo
     assert first_of([kernel(0, 0), kernel(0, 1)]) == "ptxas"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("toolkit")
 def test_a_missing_barrier_is_a_race(monkeypatch: pytest.MonkeyPatch) -> None:
     """In lockstep the memory is the same without it."""
@@ -260,6 +266,7 @@ def test_a_missing_barrier_is_a_race(monkeypatch: pytest.MonkeyPatch) -> None:
     assert failure.kind == "race"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("toolkit")
 def test_no_kernel_is_transformed_wrongly(tmp_path: Path) -> None:
     options = ["--seed", "1", "--count", "60", "--jobs", "2", "--schedules", "1"]
@@ -284,6 +291,7 @@ class EmulatedDevice:
     get = put
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("toolkit")
 def test_the_process_on_a_gpu_says_what_it_runs_and_what_differs(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]

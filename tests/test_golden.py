@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from goldens import Golden
 
 from ccc.analysis.dominators import is_reducible
 from ccc.analysis.facts import Facts
+from ccc.compiler.transform import Transformed
 from ccc.device import gpu
 from ccc.emulator import Module, Race
 from ccc.emulator.run.races import new_races
@@ -25,15 +27,24 @@ REFUSED = sorted((HERE / "errors").glob("*.ptx"))
 ENOUGH = 60_000
 """Warp instructions of all random orders in which a kernel is run."""
 
+SMALL = 6_200
+"""Bytes of a small golden file."""
+
 
 def name(path: Path) -> str:
     return f"{path.parent.name}/{path.stem}"
 
 
+@functools.cache
+def transformed(path: Path) -> tuple[Golden, Transformed]:
+    """A golden file, and what comes out today."""
+    golden = Golden.read(path)
+    return golden, golden.transform()
+
+
 @pytest.mark.parametrize("path", [*COLLECTED, *REFUSED], ids=name)
 def test_text(path: Path, bless: bool) -> None:
-    golden = Golden.read(path)
-    result = golden.transform()
+    golden, result = transformed(path)
     if bless:
         golden.write(result)
         return
@@ -51,7 +62,7 @@ def test_refused_code_is_left_as_it_was(path: Path) -> None:
 
 @pytest.mark.parametrize("path", COLLECTED, ids=name)
 def test_something_was_collected(path: Path) -> None:
-    kernels = Golden.read(path).transform().report["kernels"]
+    kernels = transformed(path)[1].report["kernels"]
     assert any(record["applied"] for kernel in kernels for record in kernel["paths"])
 
 
@@ -63,6 +74,7 @@ def test_what_comes_out_has_no_loop_with_two_entries(path: Path) -> None:
         assert is_reducible(facts.graph, facts.dominators)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [*COLLECTED, *REFUSED], ids=name)
 def test_both_halves_assemble(path: Path, tmp_path: Path) -> None:
     if path.stem == "unknown_opcode":
@@ -72,9 +84,9 @@ def test_both_halves_assemble(path: Path, tmp_path: Path) -> None:
         ptxas = toolchain.find().bin / "ptxas"
     except CccError as error:
         pytest.skip(error.message)
-    for number, text in enumerate((golden.before, golden.after)):
+    for number, text in enumerate(sorted({golden.before.strip(), golden.after.strip()})):
         source = tmp_path / f"{number}.ptx"
-        source.write_text(text)
+        source.write_text(f"{text}\n")
         command: list[str | Path] = [
             ptxas,
             f"-arch={golden.target}",
@@ -86,7 +98,12 @@ def test_both_halves_assemble(path: Path, tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("path", COLLECTED, ids=name)
+def slow_if_large(path: Path) -> Any:
+    """A case that ``make check`` runs only of a small file."""
+    return pytest.param(path, marks=pytest.mark.slow if path.stat().st_size > SMALL else ())
+
+
+@pytest.mark.parametrize("path", [slow_if_large(path) for path in COLLECTED], ids=name)
 def test_memory_is_the_same(path: Path) -> None:
     golden = Golden.read(path)
     expected, _ = run(Module(golden.before), "k", golden.launch)

@@ -59,6 +59,7 @@ ONLY_X = "mov.u32 %r1, %ctaid.x;"
 GRIDS = [(1,), (5,), (50,), (3, 7), (1, 9, 2), (9, 1, 3), (1, 1, 11), (2, 3, 5), (4, 4, 4)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", ["static", "dynamic", "dynamic:1", "dynamic:3"])
 @pytest.mark.parametrize("multiprocessors", [None, 3])
 def test_the_work_of_every_block_is_done_once(schedule: str, multiprocessors: int | None) -> None:
@@ -77,6 +78,7 @@ def test_the_work_of_every_block_is_done_once(schedule: str, multiprocessors: in
 COUNTERS = "ccc_counters_k"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", ["dynamic", "dynamic:1", "dynamic:3"])
 @pytest.mark.parametrize("body", [COUNT, f"bar.sync 0; {COUNT}"], ids=["warps", "blocks"])
 def test_counters_go_back_to_zero(schedule: str, body: str) -> None:
@@ -179,6 +181,7 @@ __global__ void __launch_bounds__(128, 1) k(const float *x, float *y) {
 """
 
 
+@pytest.mark.slow
 def test_registers_limit_the_resident_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

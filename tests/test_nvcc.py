@@ -294,6 +294,7 @@ def real(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip(error.message)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("real")
 def test_compile_from_text() -> None:
     compiled = nvcc.compile(SOURCE)
@@ -308,6 +309,7 @@ def test_compile_from_text() -> None:
     json.dumps(compiled.report)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("real")
 def test_compile_from_a_file_with_a_space_in_its_name(tmp_path: Path) -> None:
     path = tmp_path / "a k.cu"
@@ -317,6 +319,7 @@ def test_compile_from_a_file_with_a_space_in_its_name(tmp_path: Path) -> None:
     assert compiled.report["kernels"][0]["paths"][0]["file"] == str(path)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("real")
 @pytest.mark.parametrize(("sizes", "told"), [("", False), ("1", True), ("18", False)])
 def test_a_path_that_is_never_taken_is_told(sizes: str, told: bool) -> None:
@@ -327,6 +330,7 @@ def test_a_path_that_is_never_taken_is_told(sizes: str, told: bool) -> None:
     assert all(line.startswith("source.cu:6:9: warning: no code is left of") for line in said)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("real")
 def test_what_nvcc_says_is_raised() -> None:
     with pytest.raises(CccError, match=r"source\.cu\(1\): error: .*not_declared"):
@@ -335,6 +339,7 @@ def test_what_nvcc_says_is_raised() -> None:
         nvcc.compile("__global__ void k() {\n#pragma ccc fro\n}\n")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("real")
 def test_the_lines_that_nvcc_shows_are_the_users_own() -> None:
     wrong = SOURCE.replace("x[i] = v;", "x[i] = v +;").replace("for (int j", "z = 1; for (int j")

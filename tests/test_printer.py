@@ -58,6 +58,7 @@ def test_varied_code(arch: str, tmp_path: Path) -> None:
     assert assembled(printed(text), arch, tmp_path) == assembled(text, arch, tmp_path)
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_unoptimized_code(tmp_path: Path) -> None:
     """With ``-G`` the debug sections name labels of the functions, which must stay."""

@@ -53,6 +53,7 @@ def run(module: emulator.Module, golden: Golden, schedule: str | int) -> tuple[C
     return total, memory
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("off", [True, False], ids=["original", "transformed"])
 @pytest.mark.parametrize("name", NAMES)
 def test_counts_are_those_of_the_emulator(name: str, off: bool) -> None:
@@ -100,6 +101,7 @@ def test_loops_add_to_global_counters_only_after_many_turns(name: str, off: bool
     assert adding
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", [7, 16])
 @pytest.mark.parametrize("off", [True, False], ids=["original", "transformed"])
 @pytest.mark.parametrize("name", NAMES)
@@ -117,6 +119,7 @@ def test_short_counts_are_delivered_before_they_are_full(
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["nested_control", "while_task"])
 def test_lanes_are_the_same_in_every_order(name: str) -> None:
     golden = Golden.read(GOLDEN / f"{name}.ptx")
@@ -135,6 +138,7 @@ def test_lanes_are_the_same_in_every_order(name: str) -> None:
             assert path.executions >= model.executions  # lanes that came apart enter apart
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["if_else", "many_cases", "nested_paths", "nested_while", "while_task"]
 )

@@ -82,6 +82,7 @@ def cccc(folder: Path, *arguments: str) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -128,6 +129,7 @@ def test_a_host_program(folder: Path, options: list[str]) -> None:
     assert left == ["p.json", "q.json"]
 
 
+@pytest.mark.slow
 def test_counters_that_are_gone(folder: Path) -> None:
     (folder / "reset.cu").write_text(
         SOURCE.format(name="first")
@@ -152,6 +154,7 @@ def test_counters_that_are_gone(folder: Path) -> None:
     assert not list(folder.glob("r.json*"))
 
 
+@pytest.mark.slow
 def test_the_original_is_profiled_with_markers_and_without_passes(folder: Path) -> None:
     said = cccc(folder, "main.cu", "-arch=sm_90", "--ccc-profile=p", "--ccc-off", "-o", "off.ptx")
     assert said == ""

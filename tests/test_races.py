@@ -173,6 +173,7 @@ def test_races_are_kept_when_the_launch_fails() -> None:
     assert opcodes(found[0]) == {"ld.shared.u32", "st.shared.u32"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", GOLDENS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_every_meeting_counts(path: Path) -> None:
     assert not [str(line) for _, line, how in try_all(path) if how == "missed"]

@@ -73,6 +73,7 @@ def launch(kernel: RawKernel, **options: Any) -> list[int]:
     return [int(value) for value in values]
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_a_kernel_and_the_same_without_ccc() -> None:
     kernel = RawKernel(SOURCE, "k", backend="nvcc")
@@ -87,6 +88,7 @@ def test_a_kernel_and_the_same_without_ccc() -> None:
     assert "ccc." not in plain.ptx
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_what_a_kernel_knows() -> None:
     kernel = RawKernel(SOURCE, "k", ("-DX",), "nvcc", enable_cooperative_groups=True)
@@ -101,6 +103,7 @@ def test_what_a_kernel_knows() -> None:
         kernel.num_regs = 3  # type: ignore[misc]
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_shared_memory_is_asked_for_at_the_launch() -> None:
     kernel = RawKernel(SOURCE, "k", backend="nvcc")
@@ -117,6 +120,7 @@ def test_shared_memory_is_asked_for_at_the_launch() -> None:
     assert kernel.max_dynamic_shared_size_bytes == 100_000
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_a_module() -> None:
     module = nvcc_module(code=SOURCE, options=("-DX",), enable_cooperative_groups=True)
@@ -131,6 +135,7 @@ def test_a_module() -> None:
         module.get_function("missing")
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_nothing_is_compiled_before_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
@@ -149,6 +154,7 @@ def test_nothing_is_compiled_before_it_is_needed(monkeypatch: pytest.MonkeyPatch
     assert made == [SOURCE]
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_name_expressions() -> None:
     names = ("twice<float>", "twice<unsigned char>")
@@ -163,6 +169,7 @@ def test_name_expressions() -> None:
     assert module.get_function("_Z5twiceIfEvPT_").name == "_Z5twiceIfEvPT_"
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_files(tmp_path: Path) -> None:
     cuda, ptx = tmp_path / "k.cu", tmp_path / "k.ptx"
@@ -186,12 +193,14 @@ def _copy(module: RawModule, path: Path) -> RawModule:
     return RawModule(path=str(path))
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_the_report_of_an_unknown_kernel() -> None:
     with pytest.raises(Exception, match="there is no kernel ks"):
         _ = RawKernel(SOURCE, "ks", backend="nvcc").report
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_a_kernel_tells_its_profile() -> None:
     kernel = RawKernel(SOURCE, "k", ("--ccc-profile=p.json",), "nvcc")
@@ -220,6 +229,7 @@ def test_a_file_that_is_not_there() -> None:
         nvcc_module(path="/no/such/k.cu").compile()
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_pickles() -> None:
     module = nvcc_module(code=SOURCE, options=("--ccc-discipline=merge",))
@@ -239,6 +249,7 @@ def _pickled(kernel: RawKernel) -> Any:
 # What is said.
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_a_path_left_alone_is_a_warning_with_its_place(tmp_path: Path) -> None:
     path = tmp_path / "k.cu"
@@ -256,6 +267,7 @@ def test_a_path_left_alone_is_a_warning_with_its_place(tmp_path: Path) -> None:
     assert len(repeated) == 1
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_warnings_can_be_errors() -> None:
     with warnings.catch_warnings():
@@ -266,6 +278,7 @@ def test_warnings_can_be_errors() -> None:
                 use()
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_strict() -> None:
     kernel = RawKernel(SOURCE, "k", ("--ccc-strict",), "nvcc")
@@ -273,6 +286,7 @@ def test_strict() -> None:
         kernel.compile()
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_errors_in_the_source_come_when_it_is_compiled() -> None:
     text = SOURCE.replace("#pragma ccc if", "#pragma ccc fi", 1)
@@ -282,6 +296,7 @@ def test_errors_in_the_source_come_when_it_is_compiled() -> None:
             use()
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_the_log_report_and_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "report.json"
@@ -346,6 +361,7 @@ def test_without_a_device(count: int | Exception, monkeypatch: pytest.MonkeyPatc
         ccc.RawKernel(SOURCE, "k")
 
 
+@pytest.mark.slow
 def test_importing_ccc_loads_little() -> None:
     script = (
         "import sys, ccc; heavy = {'numpy', 'cupy', 'lark', 'networkx'}; "
@@ -363,6 +379,7 @@ def test_what_there_is_is_listed() -> None:
     assert all(hasattr(ccc, name) for name in dir(ccc))
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_the_examples_of_the_pages(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path

@@ -61,6 +61,7 @@ def run(ptx: str, name: str) -> list[int]:
     return [int(value) for value in values]
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_names_of_templates(built: Built) -> None:
     assert built.names == {
@@ -72,6 +73,7 @@ def test_names_of_templates(built: Built) -> None:
     assert all(f".entry {name}(" in ptx for name in (*built.names.values(), "_Z5otherPi"))
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_both_copies_are_transformed_and_right(built: Built, store: Path) -> None:
     assert [kernel["name"] for kernel in built.report["kernels"]] == list(built.names.values())
@@ -87,12 +89,14 @@ def test_both_copies_are_transformed_and_right(built: Built, store: Path) -> Non
         assert run(built.ptx.read_text(), name) == run(original.ptx.read_text(), name)
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_machine_code(built: Built) -> None:
     assert built.image.suffix == ".cubin"
     assert built.image.read_bytes().startswith(b"\x7fELF")
 
 
+@pytest.mark.slow
 @needs_nvcc
 @pytest.mark.usefixtures("store")
 def test_off_is_what_plain_nvcc_makes() -> None:
@@ -103,6 +107,7 @@ def test_off_is_what_plain_nvcc_makes() -> None:
     assert off.ptx.read_text() == plain
 
 
+@pytest.mark.slow
 @needs_nvcc
 @pytest.mark.usefixtures("store")
 def test_names_of_variables_and_plain_kernels() -> None:
@@ -111,6 +116,7 @@ def test_names_of_variables_and_plain_kernels() -> None:
     assert made.report["kernels"] == []
 
 
+@pytest.mark.slow
 @needs_nvcc
 @pytest.mark.usefixtures("store")
 def test_a_wrong_name_is_told_by_itself() -> None:
@@ -118,6 +124,7 @@ def test_a_wrong_name_is_told_by_itself() -> None:
         build(replace(REQUEST, names=("other", "missing<int>")))
 
 
+@pytest.mark.slow
 @needs_nvcc
 @pytest.mark.usefixtures("store")
 def test_errors_in_the_source() -> None:
@@ -127,6 +134,7 @@ def test_errors_in_the_source() -> None:
         build(Request("__global__ void k() {\n#pragma ccc fro\n}\n", "nvcc", "90"))
 
 
+@pytest.mark.slow
 @needs_nvcc
 @pytest.mark.usefixtures("store")
 def test_strict() -> None:
@@ -137,6 +145,7 @@ def test_strict() -> None:
         build(replace(REQUEST, text=text, settings=Settings(strict=True)))
 
 
+@pytest.mark.slow
 @needs_nvcc
 @pytest.mark.usefixtures("store")
 def test_a_source_in_a_file(tmp_path: Path) -> None:
@@ -151,6 +160,7 @@ def test_a_source_in_a_file(tmp_path: Path) -> None:
     assert build(request).image != made.image
 
 
+@pytest.mark.slow
 @needs_nvcc
 @pytest.mark.usefixtures("store")
 def test_annotations_in_macros_and_headers(tmp_path: Path) -> None:
@@ -168,6 +178,7 @@ def test_annotations_in_macros_and_headers(tmp_path: Path) -> None:
     assert path["file"] == str(tmp_path / "path.cuh")
 
 
+@pytest.mark.slow
 @needs_nvcc
 @pytest.mark.usefixtures("store")
 def test_relocatable_code_is_linked() -> None:
@@ -179,6 +190,7 @@ def test_relocatable_code_is_linked() -> None:
         assert made.image.stat().st_size > 50_000  # the device runtime is in it
 
 
+@pytest.mark.slow
 @needs_nvcc
 @pytest.mark.usefixtures("store")
 def test_options_for_ptxas_and_what_it_says() -> None:
@@ -191,6 +203,7 @@ def test_options_for_ptxas_and_what_it_says() -> None:
 # The cache.
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_compiled_once(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = build(REQUEST)
@@ -227,6 +240,7 @@ def test_what_makes_another_module(monkeypatch: pytest.MonkeyPatch, store: Path)
     assert len({path.stem for path in store.iterdir()}) == len(made)
 
 
+@pytest.mark.slow
 @needs_nvcc
 @pytest.mark.usefixtures("store")
 @pytest.mark.parametrize("suffix", [".json", ".cubin"])
@@ -249,6 +263,7 @@ print(build(Request(sys.argv[1], "nvcc", "90")).image.read_bytes()[:4])
 """
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_two_processes_at_once(store: Path) -> None:
     text = 'extern "C" __global__ void k(int *x) { *x = 1; }\n'
@@ -280,6 +295,7 @@ def test_a_cache_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None
 # PTX.
 
 
+@pytest.mark.slow
 @needs_nvcc
 @pytest.mark.usefixtures("store")
 def test_marked_ptx(tmp_path: Path, built: Built) -> None:

@@ -241,6 +241,7 @@ int main() {
 """
 
 
+@pytest.mark.slow
 @needs_nvcc
 @pytest.mark.parametrize("options", [("-Xcicc", "-O0"), ("-Ofc=max",), ("-lineinfo", "-rdc=true")])
 def test_a_whole_program(options: tuple[str, ...], tmp_path: Path) -> None:

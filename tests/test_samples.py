@@ -84,6 +84,7 @@ def test_none_is_forgotten() -> None:
     assert sorted(SMALL) == sorted(path.parent.name for path in SAMPLES.glob("*/kernel.cu"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 @pytest.mark.parametrize("schedule", ["lockstep", 1])
 def test_versions_are_equal_and_right(name: str, schedule: str | int) -> None:
@@ -108,6 +109,7 @@ def test_inputs_follow_from_the_seed(name: str) -> None:
     assert differences("other", one, other) != []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_wrong_outputs_are_found(name: str) -> None:
     compiled(name)
@@ -124,6 +126,7 @@ def rivals() -> list[tuple[str, str]]:
     return list({row.source: (name, label) for name, label, row in rows}.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "label"), rivals())
 def test_rivals_are_right(name: str, label: str) -> None:
     need_nvcc()
@@ -143,6 +146,7 @@ BOUND = {**TINY, "bfs": 10, "quadrature_grid": 1_000, "sssp": 14}
 BOUND.pop("synthetic")  # its bound is a number: 32 / lanes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BOUND)
 def test_bounds_are_as_much_work_without_divergence(name: str) -> None:
     need_nvcc()
@@ -168,6 +172,7 @@ def test_bounds_are_as_much_work_without_divergence(name: str) -> None:
     assert 0.8 < counted[1].thread_instructions / counted[0].thread_instructions < 1.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DRAWN)
 def test_pictures(name: str) -> None:
     compiled(name)
@@ -278,6 +283,7 @@ def test_kinds_where_there_are_none(tmp_path: Path) -> None:
         written(tmp_path, PLAIN).inputs(1, 0, kind="odd")
 
 
+@pytest.mark.slow
 def test_compare_takes_a_kind(capsys: pytest.CaptureFixture[str]) -> None:
     need_nvcc()
     command = ["compare", str(SAMPLES / "inverse_erf"), "--inputs", "uniform"]

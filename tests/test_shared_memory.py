@@ -182,6 +182,7 @@ THEIRS = """__device__ unsigned before(unsigned n) {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("option", "applied"),
     [("--ccc-max-block=1024", False), ("--ccc-callee-shared=44000", True)],

@@ -8,6 +8,10 @@ import numpy as np
 
 from ccc.emulator.base.forms import Array
 
+_FIRST = np.zeros(32, np.intp)
+_FIRST.flags.writeable = False
+"""The ranks of lanes of one warp."""
+
 
 class Group:
     """Lanes of a wave, in ascending order; lane ``k`` of the wave is in warp ``k >> 5``.
@@ -17,9 +21,11 @@ class Group:
     """
 
     __slots__ = (
+        "_active",
         "_blocks",
         "_places",
         "_rank",
+        "_warp_count",
         "_warps",
         "blocks_of",
         "depth",
@@ -33,8 +39,12 @@ class Group:
         self.n = n = len(lanes)
         self.depth = depth
         self.blocks_of = blocks_of
-        first, last = int(lanes[0]), int(lanes[-1])
-        self.index: Any = slice(first, last + 1) if last - first + 1 == n else lanes
+        first, last = lanes.item(0), lanes.item(-1)
+        has_gaps = last - first >= n
+        self.index: Any = lanes if has_gaps else slice(first, last + 1)
+        spread = (last >> 5) - (first >> 5) + 1
+        self._warp_count = 0 if has_gaps and spread > 1 else spread
+        self._active: Array | None = None
         self._warps: Array | None = None
         self._rank: Array | None = None
         self._blocks: Array | None = None
@@ -49,13 +59,13 @@ class Group:
 
     def set_warps(self, warps: Array, rank: Array) -> None:
         """Tell what :attr:`warps` and :attr:`rank` would find out."""
-        self._warps, self._rank = warps, rank
+        self._warps, self._rank, self._warp_count = warps, rank, len(warps)
 
     def _find_warps(self) -> None:
-        of_lane = self.lanes >> 5
-        if of_lane[0] == of_lane[-1]:
-            self._warps, self._rank = of_lane[:1], np.zeros(self.n, np.intp)
+        if self._warp_count == 1:
+            self._warps, self._rank = self.lanes[:1] >> 5, _FIRST[: self.n]
             return
+        of_lane = self.lanes >> 5
         starts = np.empty(self.n, bool)
         starts[0] = True
         np.not_equal(of_lane[1:], of_lane[:-1], out=starts[1:])
@@ -73,7 +83,9 @@ class Group:
     @property
     def warp_count(self) -> int:
         """How many warps have a lane here."""
-        return len(self.warps)
+        if not self._warp_count:
+            self._warp_count = len(self.warps)
+        return self._warp_count
 
     @property
     def rank(self) -> Array:
@@ -94,7 +106,9 @@ class Group:
     def places(self) -> Array:
         """For each lane, its place in an array of 32 entries for each of :attr:`warps`."""
         if self._places is None:
-            self._places = (self.rank << 5) + (self.lanes & 31)
+            self._places = self.lanes & 31
+            if self.warp_count > 1:
+                self._places += self.rank << 5
         return self._places
 
     def by_warp(self, values: Any, nobody: Any) -> Array:
@@ -114,4 +128,14 @@ class Group:
     @property
     def active(self) -> Array:
         """For each warp, the 32-bit mask of its lanes here."""
+        if self._active is None:
+            self._active = self._find_active()
+        return self._active
+
+    def _find_active(self) -> Array:
+        if self.n == 32 * self.warp_count:
+            return np.full(self.warp_count, 0xFFFFFFFF, np.uint32)
+        if isinstance(self.index, slice) and self.warp_count == 1:
+            ones = (1 << self.n) - 1
+            return np.array([ones << (self.index.start & 31)], np.uint32)
         return self.bits(np.True_)

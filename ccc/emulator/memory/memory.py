@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import numpy as np
@@ -41,7 +41,8 @@ class Location:
 class Access:
     """What an instruction does to memory: ``count`` elements of ``size`` bytes and a PTX type.
 
-    ``slot`` is its place in the counters; ``values`` the number of operands that it takes.
+    ``slot`` is its place in the counters; ``values`` the number of operands that it takes;
+    ``bytes`` what one lane touches in all, and its addresses are multiples of that.
     """
 
     instruction: Instruction
@@ -52,6 +53,14 @@ class Access:
     count: int
     values: int
     operation: str = ""
+    dtype: np.dtype[Any] = field(init=False)
+    size: int = field(init=False)
+    bytes: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.dtype = DTYPES[self.type]
+        self.size = self.dtype.itemsize
+        self.bytes = self.size * self.count
 
     @classmethod
     def of(cls, instruction: Instruction, slot: int) -> Access:
@@ -77,21 +86,6 @@ class Access:
             if words:
                 form.refuse("has several elements")
         return access
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The dtype of one element."""
-        return DTYPES[self.type]
-
-    @property
-    def size(self) -> int:
-        """Bytes of one element."""
-        return self.dtype.itemsize
-
-    @property
-    def bytes(self) -> int:
-        """Bytes that one lane touches; its addresses are multiples of it."""
-        return self.size * self.count
 
 
 @dataclass(slots=True)

@@ -12,6 +12,9 @@ from ccc.emulator.base.forms import Array
 from ccc.emulator.lanes.groups import Group
 from ccc.emulator.run.simt import WAITING, Wave
 
+_LANES = np.arange(32)
+"""The lanes of a warp."""
+
 
 class Schedule(Protocol):
     """Runs a wave to its end.
@@ -25,14 +28,13 @@ class Schedule(Protocol):
 
 
 def _check_limit(wave: Wave, limit: int, code: int, group: Group) -> None:
-    if wave.tally.steps >= limit:
-        instruction = next(iter(wave.segment_of(code).instructions), None)
-        message = f"the launch took more than {limit} steps"
-        raise EmulatorError(
-            message, instruction.span if instruction else None,
-            block=wave.geometry.name(int(group.lanes[0]))[0],
-            thread=wave.geometry.name(int(group.lanes[0]))[1],
-        )  # fmt: skip
+    if wave.tally.steps < limit:
+        return
+    instruction = next(iter(wave.segment_of(code).instructions), None)
+    message = f"the launch took more than {limit} steps"
+    block, thread = wave.geometry.name(int(group.lanes[0]))
+    span = instruction.span if instruction else None
+    raise EmulatorError(message, span, block=block, thread=thread)
 
 
 class Lockstep:
@@ -136,11 +138,10 @@ class Shuffled:
     def run(self, wave: Wave, limit: int) -> None:
         """Run all lanes until they have ended."""
         pc = wave.pc
-        while len(running := (pc < WAITING).nonzero()[0]):
-            running = self.favoured.among(running, len(pc))
+        while len(running := self.favoured.among(pc)):
             codes = pc[running]
             code = self._next(codes)
-            group = self._group(wave, code, self._some(running[codes == code]))
+            group = self._group(wave, code, self._some(running.compress(codes == code)))
             _check_limit(wave, limit, code, group)
             if wave.parked and wave.segment_of(code).waits == "warp":
                 group = self._with_waiting(wave, code, group)
@@ -157,17 +158,22 @@ class Shuffled:
 
     def _next(self, codes: Array) -> int:
         kind = self.random.random()
+        if len(codes) == 1:
+            return int(codes[0])
         if kind < 0.25:
-            return int(codes.min())
+            return int(np.minimum.reduce(codes))
         if kind < 0.5:
-            return int(codes.max())
+            return int(np.maximum.reduce(codes))
         return int(codes[int(kind * 2 * len(codes)) - len(codes)])
 
     @staticmethod
     def _with_waiting(wave: Wave, code: int, group: Group) -> Group:
-        lanes = (group.warps[:, None] * 32 + np.arange(32)).ravel()
-        waiting = (wave.pc[lanes] == WAITING) & (wave.waits_at[lanes] == code)
-        return Group(np.union1d(group.lanes, lanes[waiting]), group.depth, group.blocks_of)
+        lanes = (group.warps[:, None] * 32 + _LANES).ravel()
+        meet = (wave.pc.take(lanes) == WAITING) & (wave.waits_at.take(lanes) == code)
+        if not np.count_nonzero(meet):
+            return group
+        meet[group.places] = True
+        return Group(lanes.compress(meet), group.depth, group.blocks_of)
 
     def _some(self, lanes: Array) -> Array:
         """All of the lanes, half of the warps, or half of the lanes."""
@@ -176,8 +182,9 @@ class Shuffled:
             return lanes
         chosen = self.random.random(len(lanes)) < 0.5
         if kind < self.splits / 3:
-            chosen = chosen[np.searchsorted(lanes >> 5, lanes >> 5)]  # as the warp's first lane
-        some = lanes[chosen]
+            warps = lanes >> 5
+            chosen = chosen[warps.searchsorted(warps)]  # as the warp's first lane
+        some = lanes.compress(chosen)
         return some if len(some) else lanes[:1]
 
 
@@ -203,11 +210,22 @@ class Favoured:
         self.first = -1
         self.steps = 0
 
-    def among(self, running: Array, lanes: int) -> Array:
-        """Those of the lanes that can run of which one is run next."""
+    def among(self, pc: Array) -> Array:
+        """Those of the lanes that can run of which one is run next; none when nobody can."""
+        if self._stays_ahead(pc):
+            self.steps += 1
+            return np.array([self.first])
+        running: Array = (pc < WAITING).nonzero()[0]
+        if not len(running) or self.how == "nobody":
+            return running
         if self.how == "starved":
-            return self._not_starved(running, lanes)
-        return self._ahead(running) if self.how == "ahead" else running
+            return self._not_starved(running, len(pc))
+        return self._ahead(running)
+
+    def _stays_ahead(self, pc: Array) -> bool:
+        """Whether the lane ahead runs on, so that nobody need look for the others."""
+        chosen = 0 <= self.first < len(pc) and self.steps < self.AHEAD_FOR
+        return chosen and bool(pc[self.first] < WAITING)
 
     def _not_starved(self, running: Array, lanes: int) -> Array:
         if len(self.last) != lanes:  # a new wave
@@ -216,9 +234,10 @@ class Favoured:
             self.last[self.random.choice(running)] = True
         starving = self.last[running]
         self.steps += 1
-        if self.steps % self.STARVED_FOR == 0 and starving.any():
-            return running[starving]
-        return running if starving.all() else running[~starving]
+        count = np.count_nonzero(starving)
+        if count and self.steps % self.STARVED_FOR == 0:
+            return running.compress(starving)
+        return running if count == len(running) else running.compress(~starving)
 
     def _ahead(self, running: Array) -> Array:
         self.steps += 1
@@ -226,7 +245,8 @@ class Favoured:
             self.first, self.steps = -1, 0
         if self.steps > self.AHEAD_FOR:
             return running
-        if self.first not in running:
+        place = int(running.searchsorted(self.first))
+        if place == len(running) or running[place] != self.first:
             self.first = int(self.random.choice(running))
-        place = int(np.searchsorted(running, self.first))
+            place = int(running.searchsorted(self.first))
         return running[place : place + 1]

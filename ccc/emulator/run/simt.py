@@ -71,6 +71,7 @@ class Wave:
     alive: Array = field(init=False)
     barriers: Barriers = field(init=False)
     block_of_lane: Array = field(init=False)
+    segment_count: int = field(init=False)
     guarded: list[int] = field(init=False)
     released: list[tuple[int, Array]] = field(default_factory=list)
     parked: int = 0
@@ -82,7 +83,8 @@ class Wave:
     def __post_init__(self) -> None:
         lanes = self.geometry.lanes
         exists = self.geometry.exists
-        entry = self.program.max_depth * len(self.program.segments)
+        self.segment_count = len(self.program.segments)
+        entry = self.program.max_depth * self.segment_count
         self.pc = np.where(exists, np.int32(entry), np.int32(DONE)).astype(np.int32)
         self.waits_at = np.zeros(lanes, np.int32)
         rows = exists.reshape(-1, 32)
@@ -118,11 +120,11 @@ class Wave:
 
     def depth_of(self, code: int) -> int:
         """The number of open calls."""
-        return self.program.max_depth - code // len(self.program.segments)
+        return self.program.max_depth - code // self.segment_count
 
     def segment_of(self, code: int) -> Segment:
         """The segment that a code means."""
-        return self.program.segments[code % len(self.program.segments)]
+        return self.program.segments[code % self.segment_count]
 
     def frame(self, depth: int) -> list[Array]:
         """The register state at a depth of calls."""
@@ -141,23 +143,24 @@ class Wave:
 
     def execute(self, code: int, group: Group) -> int | None:
         """Run a segment and move its lanes on; returns the code where all of them are, if one."""
-        count = len(self.program.segments)
-        number = code % count
+        segments, tally = self.program.segments, self.tally
+        number = code % self.segment_count
         base = code - number
-        tally = self.tally
         tally.steps += 1
         tally.warps[number] += group.warp_count
         tally.lanes[number] += group.n
         decision = self.compiled.run[number](group, self, self.frame(group.depth))
-        match self.program.segments[number].end:
-            case Jump(target):
-                return self._move(group, base + target.number)
-            case Fork(_, taken, other):
-                return self._fork(number, group, decision, base + taken.number, base + other.number)
-            case Table(_, targets):
-                return self._table(number, group, decision, base, targets)
-            case Call(callee, after):
-                return self._call(code, group, base, callee.segments[0].number, after.number)
+        match segments[number].end:  # patterns of classes alone: others take their time
+            case Fork() as end:
+                taken, other = base + end.taken.number, base + end.other.number
+                return self._fork(number, group, decision, taken, other)
+            case Jump() as end:
+                return self._move(group, base + end.target.number)
+            case Table() as end:
+                return self._table(number, group, decision, base, end.targets)
+            case Call() as end:
+                entry = end.callee.segments[0].number
+                return self._call(code, group, base, entry, end.after.number)
             case Return() if group.depth:
                 if self.program.allocates:
                     self.tops[group.index] = self.kept_tops[group.depth - 1][group.index]
@@ -173,13 +176,15 @@ class Wave:
         return code
 
     def _fork(self, number: int, group: Group, decision: Any, taken: int, other: int) -> int | None:
-        if not np.ndim(decision):
+        if not decision.ndim:
             return self._move(group, taken if decision else other)
-        count = int(np.count_nonzero(decision))
+        count = np.count_nonzero(decision)
         if count in (0, group.n):
             return self._move(group, taken if count else other)
-        codes = np.where(decision, np.int32(taken), np.int32(other))
-        self.pc[group.index] = codes
+        self.pc[group.index] = np.where(decision, np.int32(taken), np.int32(other))
+        if group.warp_count == 1:
+            self.tally.divergent[number] += 1
+            return None
         splits = np.zeros((2, group.warp_count), bool)
         splits[decision.view(np.uint8), group.rank] = True
         self.tally.divergent[number] += int(np.count_nonzero(splits[0] & splits[1]))
@@ -242,19 +247,33 @@ class Wave:
         """Park the lanes whose member mask is not complete; returns the others."""
         if self.parked:
             self.parked -= int(np.count_nonzero(self.pc[group.index] == WAITING))
-        masks = np.broadcast_to(masks, group.n)
-        outside = (masks >> (group.lanes & 31).astype(np.uint32) & np.uint32(1)) == 0
-        if outside.any():
-            first = self.segment_of(code).instructions[0]
-            self.fault("the member mask does not name the lane itself", first, group, outside)
-        missing = masks & self.alive[group.warps][group.rank] & ~_arrived(group, masks)
-        if not missing.any():
-            return group
+        if masks.ndim and (group.n == 1 or np.logical_and.reduce(masks == masks[0])):
+            masks = masks[0]
+        if masks.ndim == 0:  # all look out for the same lanes: warp by warp
+            here, alive = group.active, self.alive.take(group.warps)
+            if np.count_nonzero(here & ~masks):
+                self._check_members(code, group, np.broadcast_to(masks, group.n))
+            missing = masks & alive & ~here
+            if not np.count_nonzero(missing):
+                return group
+            missing = missing[group.rank]
+        else:
+            self._check_members(code, group, masks)
+            missing = masks & self.alive[group.warps][group.rank] & ~_arrived(group, masks)
+            if not missing.any():
+                return group
         parked = group.lanes[missing != 0]
         self.pc[parked] = WAITING
         self.waits_at[parked] = code
         self.parked += len(parked)
         return group.only(missing == 0)
+
+    def _check_members(self, code: int, group: Group, masks: Array) -> None:
+        """Each lane must be in its own member mask."""
+        outside = (masks >> (group.lanes & 31).astype(np.uint32) & np.uint32(1)) == 0
+        if outside.any():
+            first = self.segment_of(code).instructions[0]
+            self.fault("the member mask does not name the lane itself", first, group, outside)
 
     def _wake(self, warps: Array) -> None:
         """Let lanes that wait for their warp look again: some of it has ended."""

@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+_bitwise_count: Any = getattr(np, "bitwise_count", None)
+"""NumPy has it from 2.0 on."""
+
 
 def width_of(x: Any) -> int:
     """Bits of an element."""
@@ -20,6 +23,8 @@ def ones(count: Any, dtype: Any) -> Any:
 
 def popcount(x: Any) -> Any:
     """The number of ones (uint32), for uint32 and uint64."""
+    if _bitwise_count is not None:
+        return _bitwise_count(x).astype(np.uint32)
     kind = x.dtype.type
     all_ones = (1 << width_of(x)) - 1
     x = x - ((x >> kind(1)) & kind(0x5555555555555555 & all_ones))

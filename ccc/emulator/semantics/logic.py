@@ -85,6 +85,10 @@ def shift(form: Form) -> Operation:
     dtype, bits = DTYPES[kind], form.bits
     move = np.left_shift if form.instruction.name == "shl" else np.right_shift
     last = np.uint32(bits - 1)
+    constant = getattr(form.instruction.operands[2], "integer", None)
+    if constant is not None and 0 <= constant < bits:
+        fixed = dtype.type(constant)
+        return Operation(lambda a, _: move(a, fixed), (kind, "u32"), (kind,))
 
     def compute(a: Any, amount: Any) -> Any:
         if dtype.kind == "i":
