@@ -64,15 +64,22 @@ def _guarded(work: Callable[[], int], codes: dict[type[CccError], int] | None = 
         print(error, file=sys.stderr)
         return (codes or {}).get(type(error), 1)
     except BrokenPipeError:
-        # Nobody reads any more: keep the interpreter from complaining when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()  # nobody reads any more
         return 128 + 13
     except OSError as error:
-        name = f"{error.filename}: " if error.filename else ""
-        print(render("error", f"{name}{error.strerror}"), file=sys.stderr)
+        if not error.filename:  # files have names: this is what the command prints
+            _drop_output()
+        name = error.filename or "standard output"
+        print(render("error", f"{name}: {error.strerror}"), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+def _drop_output() -> None:
+    """Keep the interpreter from complaining when it flushes at exit."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _open_standard_files() -> None:

@@ -306,8 +306,58 @@ def test_marked_ptx(project: Project) -> None:
     assert project.read("out.ptx") == project.read("k.ptx")
     project("m.ptx", "-arch=sm_90", "-o", "m.cubin")
     assert (project.folder / "m.cubin").exists()
-    said = project("m.ptx", "-ptx", code=2)
-    assert "-o with the name of the result" in said
+
+
+def test_results_of_ptx_need_a_name_of_their_own(project: Project) -> None:
+    project("k.cu", "-arch=sm_90", "-o", "m.ptx", "--ccc-mark-only")
+    marked = project.read("m.ptx")
+    (project.folder / "folder").mkdir()
+    (project.folder / "link.ptx").symlink_to("m.ptx")
+    for arguments, said in {
+        ("-ptx",): "the result has no name; give -o NAME.ptx",
+        (): "the result has no name; give -o NAME.ptx",
+        ("-o", "folder"): "folder is a folder; give -o NAME.ptx",
+        ("-o", "m.ptx"): "-o m.ptx would overwrite what is read; give another name",
+        ("-o", "link.ptx"): "-o link.ptx would overwrite what is read; give another name",
+        ("-cubin", "-o", "m.ptx"): "-o m.ptx would overwrite what is read; give another name",
+    }.items():
+        assert project("m.ptx", *arguments, code=2) == f"ccc: error: {said}\n"
+    assert project.read("m.ptx") == marked
+
+
+def test_what_is_no_ptx(project: Project) -> None:
+    for number, data in enumerate((b"", bytes(range(256)), b"// .version in a comment\n")):
+        (project.folder / "x.ptx").write_bytes(data)
+        said = project("x.ptx", "-o", f"{number}.ptx", code=1)
+        assert said == 'x.ptx: error: this is no PTX: it has no line that begins with ".version"\n'
+        assert not (project.folder / f"{number}.ptx").exists()
+
+
+def test_ptx_without_markers(project: Project) -> None:
+    project("k.cu", "-arch=sm_90", "-o", "off.ptx", "--ccc-off")
+    said = project("off.ptx", "-o", "out.ptx")
+    assert said == (
+        "off.ptx: warning: nothing is marked in this PTX, which stays as it is; "
+        "cccc -ptx --ccc-mark-only makes marked PTX of annotated CUDA\n"
+    )
+    assert project.read("out.ptx") == project.read("off.ptx")
+    assert "demands" in project("off.ptx", "-o", "strict.ptx", "--ccc-strict", code=1)
+    assert project("off.ptx", "-arch=sm_90", "-cubin", "-o", "out.cubin", "--ccc-off") == ""
+
+
+def test_a_report_that_cannot_be_written_is_told_before_the_work(project: Project) -> None:
+    (project.folder / "folder").mkdir()
+    for arguments in (("k.cu", "-c", "-o", "k.o"), ("k.cu", "-ptx", "-o", "k.o")):
+        said = project(*arguments, "--ccc-report=folder", code=1)
+        assert said == "folder: error: cannot write the file: it is a folder\n"
+        assert not (project.folder / "k.o").exists()
+
+
+def test_a_report_behind_a_link(project: Project) -> None:
+    (project.folder / "link").symlink_to("r.json")
+    assert project("k.cu", "-arch=sm_90", "-o", "k.ptx", "--ccc-report=link") == ""
+    assert (project.folder / "link").is_symlink()
+    assert json.loads(project.read("r.json"))["kernels"]
 
 
 def test_closed_standard_input(project: Project) -> None:

@@ -325,9 +325,26 @@ def test_missing_things(ccc_compare: Any, folder: Path) -> None:
         ccc_compare(folder, "--graph", "a.mtx", **run)
     with pytest.raises(CccError, match="there is no such folder"):
         ccc_compare(folder, "--json", folder / "none" / "out.json", **run)
+    with pytest.raises(CccError, match="it is a folder"):
+        ccc_compare(folder, "--json", folder, **run)
     (folder / "kernel.cu").unlink()
     with pytest.raises(CccError, match=r"no kernel\.cu here"):
         ccc_compare(folder, **run)
+
+
+def test_inputs_that_a_sample_does_not_offer_are_told_before_the_work(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def work(*_: Any, **__: Any) -> None:
+        raise AssertionError("there was work before the complaint")
+
+    monkeypatch.setattr(compare, "choose_device", work)
+    monkeypatch.setattr(compare.nvcc, "compile", work)
+    assert cli.main(["compare", str(BFS), "--inputs", "odd"]) == 1
+    assert "this sample has no inputs 'odd'; there are " in capsys.readouterr().err
+    missing = tmp_path / "g.mtx"
+    assert cli.main(["compare", str(BFS), "--graph", str(missing)]) == 1
+    assert capsys.readouterr().err == f"{missing}: error: there is no such file\n"
 
 
 PICTURE = """

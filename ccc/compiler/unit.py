@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ccc.errors import CccError, render
+from ccc.errors import CccError, Span, render
 from ccc.files import read_text
 from ccc.frontend import marking as source
 from ccc.ir.markers import MARKER_PREFIX
@@ -30,6 +30,13 @@ LTO_REFUSED = (
     "link-time optimisation stores code that ccc does not see; "
     "leave out -dlto (-lto, code=lto_*), or give --ccc-off"
 )
+
+
+UNMARKED = (
+    "nothing is marked in this PTX, which stays as it is; "
+    "cccc -ptx --ccc-mark-only makes marked PTX of annotated CUDA"
+)
+_VERSION_LINE = re.compile(r"^\s*\.version\b", re.MULTILINE)
 
 
 @dataclass(slots=True)
@@ -109,7 +116,12 @@ def transform_file(done: Pass, settings: Settings) -> str:
     """
     name = done.unit[0]
     try:
-        ptx = _transform(read_text(name), name, settings, done)
+        text = read_text(name)
+        if not _VERSION_LINE.search(text):
+            raise CccError('this is no PTX: it has no line that begins with ".version"', Span(name))
+        if MARKER_PREFIX not in text:
+            _warn([CccError(UNMARKED, Span(name))], settings, done)
+        ptx = _transform(text, name, settings, done)
         _check_strict(settings, done)
     except CccError as error:
         done.error = str(error)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ccc.compiler.unit import Pass, Report
 from ccc.errors import CccError, Span
+from ccc.files import put_text
 from ccc.options import Settings
 from ccc.toolkit.find import find
 from ccc.toolkit.hook import hook
@@ -103,7 +104,7 @@ def compile(  # noqa: A001 - the name that users see, as ccc.compile
         shown = path
         if "\n" in path:
             path, shown = str(Path(folder, "source.cu")), "source.cu"
-            Path(path).write_text(str(source), encoding="utf-8")
+            put_text(path, str(source))
 
         def ptx(name: str, settings: Settings) -> tuple[str, Outcome]:
             text, outcome = _ptx(path, shown, arch, options, Path(folder, name), settings)

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ccc import files
 from ccc.errors import CccError, Span
 
 DESCRIPTOR = "ccc_profile"
@@ -157,16 +158,10 @@ class Profile:
             file: None for the one that ``--ccc-profile`` named.
 
         Raises:
-            OSError: it cannot be written.
+            CccError: it cannot be written.
         """
-        target = File(file or self.file or DESCRIPTOR)
-        beside = target.with_name(f".{target.name}.new")
-        try:
-            content = {"format": FORMAT, "modules": self.modules}
-            beside.write_text(json.dumps(content), encoding="utf-8")
-            beside.replace(target)
-        finally:
-            beside.unlink(missing_ok=True)
+        content = {"format": FORMAT, "modules": self.modules}
+        files.write(file or self.file or DESCRIPTOR, json.dumps(content))
 
 
 def read(file: str | File) -> Profile:

@@ -17,6 +17,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from ccc import files
 from ccc.device.choose import Device, choose_device
 from ccc.device.emulated import EMULATED_ARCH
 from ccc.errors import CccError, Span
@@ -78,13 +79,14 @@ def run(args: argparse.Namespace) -> int:
         CccError: the sample, the kernel or the device cannot be used.
     """
     for path in (args.json, args.png):
-        if path and not path.parent.is_dir():
-            raise CccError("there is no such folder", Span(str(path.parent)))
+        if path:
+            files.check_writable(path)
     step = functools.partial(_step, Console(stderr=True))
     ptxas = toolchain.find().bin / "ptxas"
     sample = Sample(args.sample)
     if args.png and not sample.draws:
         raise CccError("this sample draws no picture", Span(str(args.sample)))
+    sample.check_choice(args.graph, args.inputs)
     device = choose_device(args.device, args.arch, args.schedule, ptxas)
     size = sample.sizes[device.kind] if args.size is None else args.size
     with step("compiling"):
@@ -101,9 +103,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         settings = {**vars(args), "size": size, "device": device.kind, "repeat": repeat}
         everything = _record(settings, device, result, compiled.report)
-        record.write(args.json, json.dumps(everything, indent=2, default=str) + "\n")
+        files.write(args.json, json.dumps(everything, indent=2, default=str) + "\n")
     if args.png:
-        record.write(args.png, png.encode(sample.picture(result.outputs)))
+        files.write(args.png, png.encode(sample.picture(result.outputs)))
     return 0 if result.equal else 1
 
 

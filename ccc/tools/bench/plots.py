@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ccc import files
 from ccc.errors import CccError
-from ccc.harness import provenance as record
 from ccc.tools.bench import paper, sensitivity
 from ccc.tools.bench.results import BOUND, CCC, ORIGINAL, Entry, Results
 from ccc.tools.bench.sensitivity import Measured
@@ -95,7 +95,7 @@ def draw(results: Results, folder: Path) -> dict[str, str]:
             figure = figures.Figure(layout="constrained")
             if plot(figure, entries):
                 drawn[name] = f"results-{name}.png"
-                record.write(folder / drawn[name], _png(figure, images))
+                files.write(folder / drawn[name], _png(figure, images))
     return drawn
 
 
