@@ -66,7 +66,7 @@ def write(path: str | Path, data: str | bytes) -> None:
         else:
             Path(path).write_bytes(content)
     except OSError as error:
-        raise _unwritable(path, error.strerror) from error
+        raise _unwritable(path, error.strerror or str(error)) from error
 
 
 def check_writable(path: str | Path) -> None:
@@ -80,7 +80,7 @@ def check_writable(path: str | Path) -> None:
     try:
         changed = Path(os.path.realpath(path)).parent if _is_file(path) else Path(path)
     except OSError as error:
-        raise _unwritable(path, error.strerror) from error
+        raise _unwritable(path, error.strerror or str(error)) from error
     if Path(path).is_dir():
         raise _unwritable(path, "it is a folder")
     if not changed.exists():

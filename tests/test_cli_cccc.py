@@ -76,6 +76,7 @@ def test_our_options_are_taken_out() -> None:
         ("--ccc-max-block=2k", "a block holds 1 to 1024 threads"),
         ("--ccc-callee-shared=2k", "--ccc-callee-shared=2k: a number of bytes is wanted"),
         ("--ccc-discipline=merg", 'did you mean "merge"?'),
+        ("--ccc-print-after=foo", 'no pass is called "foo"; known are recursion, '),
         ("--ccc-print-after=collection", 'did you mean "context-collection"?'),
         ("-dlto", "leave out -dlto"),
         ("-gencode=arch=compute_90,code=lto_90", "link-time"),
@@ -279,6 +280,47 @@ def test_a_refused_path_is_an_error_under_strict(project: Project) -> None:
     said = project("k.cu", "-arch=sm_90", "-o", "k.ptx", "--ccc-strict", code=1)
     assert said.startswith("k.cu:7:9: error: path left as it was: ")
     assert not (project.folder / "k.ptx").exists()
+
+
+PATH = "#pragma ccc if\nif (x[i] > 3) x[i] = x[i] * 77 % 13;\n"
+LOOP = f"#pragma ccc for\nfor (int i = 0; i < n; i++) {{\n{PATH}}}\n"
+HOST = "this function is compiled for the host, where annotations have no effect"
+UNCALLED = "no code is left of this: no kernel of the file calls this function, or it has no effect"
+UNUSED = "no code is left of this: nothing in the file uses this kernel, or it has no effect"
+TAKE = "template <class F> void take(F) {}\n"
+CALL = "template <class F> __global__ void call(F f) { f(threadIdx.x); }\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (f"void f(int *x, int n) {{\n{LOOP}}}", f"2:1: warning: {HOST}"),
+        (f"struct S {{ void f(int *x, int n) {{\n{LOOP}}} }};", f"2:1: warning: {HOST}"),
+        (f"__device__ void f(int *x, int i) {{\n{PATH}}}", f"2:1: warning: {UNCALLED}"),
+        (f"template <class T> __global__ void f(T *x, int n) {{\n{LOOP}}}",
+         f"2:1: warning: {UNUSED}"),
+        # What somebody else launches is there.
+        (f"template <class T> __global__ void f(T *x, int n) {{\n{LOOP}}}\n"
+         "template <class T> void launch(T *x) { f<<<1, 32>>>(x, 9); }\n"
+         "void g() { launch((int *)0); }", ""),
+        (f"{CALL}void g(int *x, int n) {{ auto f = [=] __device__ (int) {{\n{LOOP}}};\n"
+         "call<<<1, 32>>>(f); }", ""),
+        (f"{TAKE}void g(int *x, int n) {{ auto f = [=] __device__ (int) {{\n{LOOP}}}; take(f); }}",
+         f"3:1: warning: {UNCALLED}"),
+    ],
+    ids=["host", "member", "device", "template", "launched", "lambda", "unused lambda"],
+)  # fmt: skip
+def test_annotations_that_leave_no_code(project: Project, source: str, said: str) -> None:
+    project.write("f.cu", f"{source}\n")
+    arguments = ("f.cu", "-arch=sm_90", "--extended-lambda", "-o", "f.ptx")
+    assert project(*arguments) == (f"f.cu:{said}\n" if said else "")
+    project(*arguments, "--ccc-strict", code=1 if said else 0)
+
+
+def test_a_header_may_hold_what_a_source_has_no_use_for(project: Project) -> None:
+    project.write("f.cuh", f"inline __device__ void f(int *x, int i) {{\n{PATH}}}\n")
+    project.write("f.cu", '#include "f.cuh"\n' + project.read("k.cu"))
+    assert project("f.cu", "-arch=sm_90", "-o", "f.ptx", "--ccc-strict") == ""
 
 
 def test_a_wrong_annotation_is_told_once(project: Project) -> None:

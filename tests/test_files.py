@@ -32,7 +32,7 @@ def test_a_file_is_whole_or_as_it_was(tmp_path: Path, monkeypatch: pytest.Monkey
     files.write(path, "first\n")
     assert path.read_text() == "first\n"
 
-    def fails(self: Path, data: bytes) -> None:
+    def fails(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", fails)
@@ -86,7 +86,11 @@ def test_full_standard_output_is_named(full: Path) -> None:
     code = "import sys; from ccc.cli import cccc; sys.exit(cccc(['--ccc-help']))"
     with full.open("w") as output:
         done = subprocess.run(
-            [sys.executable, "-c", code], stdout=output, stderr=subprocess.PIPE, text=True
+            [sys.executable, "-c", code],
+            stdout=output,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
         )
     assert done.returncode == 1
     assert done.stderr == "ccc: error: standard output: No space left on device\n"

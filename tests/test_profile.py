@@ -467,7 +467,8 @@ def test_a_module_that_does_not_count() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("no", "this is no profile"),
+        ("no", "this is no profile; a program compiled with cccc --ccc-profile=FILE writes one"),
+        ('{"format": 1, "runs": [], "entries": []}', "these are the results of ccc bench"),
         ("[]", "this is no profile"),
         ('{"format": 2, "modules": [{}]}', "this is no profile"),
         ('{"format": 2, "modules": [{"table": {"kernels": [{}]}}]}', "this is no profile"),

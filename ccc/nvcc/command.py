@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ccc.compiler.unit import LTO_REFUSED, Pass, transform_file
-from ccc.errors import CccError, nearest
+from ccc.errors import CccError, choices, nearest
 from ccc.files import check_writable, put_text, write
 from ccc.nvcc import run as nvcc
 from ccc.options import Settings
@@ -97,7 +97,7 @@ def _print_after(command: Command, value: str) -> Command:
 
     known = [str(kind.name) for kind in PIPELINE]
     if value not in known:
-        raise UsageError(f'no pass is called "{value}"{nearest(value, known)}')
+        raise UsageError(f'no pass is called "{value}"{choices(value, known)}')
     names = (*command.settings.print_after, value)
     return _set(print_after=names)(command, value)
 
@@ -266,9 +266,7 @@ def _ptx_inputs(arguments: Sequence[str]) -> list[str]:
     ]
 
 
-def _check_ptx_output(
-    arguments: Sequence[str], sources: Sequence[str], output: str | None
-) -> None:
+def _check_ptx_output(arguments: Sequence[str], sources: Sequence[str], output: str | None) -> None:
     """Refuse names of results that nvcc would say less clearly about, or nothing.
 
     Raises:

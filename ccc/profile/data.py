@@ -44,6 +44,7 @@ FORMAT = 2
 """Of the file."""
 
 _WARP = 32
+_WANTED = "a program compiled with cccc --ccc-profile=FILE writes one"
 
 
 def _efficiency(instructions: int, thread_instructions: int) -> float:
@@ -173,6 +174,10 @@ def read(file: str | File) -> Profile:
     """
     try:
         content = json.loads(File(file).read_text(encoding="utf-8"))
+        if "entries" in content:
+            raise CccError(
+                f"these are the results of ccc bench, no profile; {_WANTED}", Span(str(file))
+            )
         if content["format"] != FORMAT:
             raise CccError(
                 f"its format is {content['format']}, not {FORMAT}: another version of ccc wrote it",
@@ -181,7 +186,7 @@ def read(file: str | File) -> Profile:
         profile = Profile(content["modules"])
         _ = profile.kernels  # whether all is there
     except (ValueError, KeyError, TypeError, IndexError) as error:
-        raise CccError("this is no profile", Span(str(file))) from error
+        raise CccError(f"this is no profile; {_WANTED}", Span(str(file))) from error
     return profile
 
 

@@ -84,7 +84,8 @@ def draw(results: Results, folder: Path) -> dict[str, str]:
         images = importlib.import_module("PIL.Image")  # comes with matplotlib
     except ImportError as error:
         raise NoMatplotlib(
-            "no plots without matplotlib: pip install 'ccc[plot]', then ccc bench --redraw"
+            "no plots without matplotlib: pip install '.[plot]' in the clone, "
+            "then ccc bench --redraw"
         ) from error
     entries = [entry for entry in results.entries if entry.error is None]
     drawn = {}
