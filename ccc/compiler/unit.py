@@ -120,7 +120,7 @@ def transform_file(done: Pass, settings: Settings) -> str:
     try:
         text = read_text(name)
         if not _VERSION_LINE.search(text):
-            raise CccError('this is no PTX: it has no line that begins with ".version"', Span(name))
+            raise CccError("this is no PTX: there is no .version directive", Span(name))
         if MARKER_PREFIX not in text:
             _warn([CccError(UNMARKED, Span(name))], settings, done)
         ptx = _transform(text, name, settings, done)
