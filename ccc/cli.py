@@ -16,8 +16,9 @@ TOOLS = {
     "compare": "run a kernel as it was and transformed, and compare",
     "fuzz": "try random kernels with and without the transformation",
     "graph": "draw the def-use graph of an annotated path",
-    "report": "print what annotated paths did, as cccc --ccc-profile counted it",
+    "report": "print what annotated paths did, as a program counted it",
 }
+COMPILER = "The compiler is cccc: nvcc with one more pass (cccc --ccc-help)."
 
 
 def cccc(arguments: Sequence[str] | None = None) -> int:
@@ -40,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="ccc", description=__doc__)
+    parser = argparse.ArgumentParser(prog="ccc", description="The tools of ccc.", epilog=COMPILER)
     parser.add_argument("--version", action="version", version=f"ccc {VERSION}")
     tools = parser.add_subparsers(title="tools", metavar="TOOL", required=True)
     for name, purpose in TOOLS.items():

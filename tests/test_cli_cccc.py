@@ -118,6 +118,12 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         cli.main(["--version"])
     assert capsys.readouterr().out == f"ccc {VERSION}\n"
+    with pytest.raises(SystemExit, match="0"):
+        cli.main(["--help"])
+    said = capsys.readouterr().out
+    assert "`" not in said
+    assert "cccc --ccc-help" in said
+    assert all(name in said for name in cli.TOOLS)
 
 
 def test_cccc_in_place_of_nvcc(
@@ -315,6 +321,10 @@ def test_annotations_that_leave_no_code(project: Project, source: str, said: str
     arguments = ("f.cu", "-arch=sm_90", "--extended-lambda", "-o", "f.ptx")
     assert project(*arguments) == (f"f.cu:{said}\n" if said else "")
     project(*arguments, "--ccc-strict", code=1 if said else 0)
+
+
+def test_help_of_nvcc_leads_to_ours(project: Project) -> None:
+    assert project("--help").endswith("; cccc --ccc-help prints these.\n")
 
 
 def test_a_header_may_hold_what_a_source_has_no_use_for(project: Project) -> None:

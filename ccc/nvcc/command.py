@@ -159,7 +159,10 @@ def main(arguments: Sequence[str]) -> int:
     if sources and not command.settings.plain:
         return _ptx(command, sources)
     arguments = [*_host_code(command), *with_phase(command.arguments)]
-    return _finish(command, nvcc.run(arguments, command.settings))
+    code = _finish(command, nvcc.run(arguments, command.settings))
+    if _has({"help", "h"}, arguments):
+        print("cccc is nvcc with options of its own; cccc --ccc-help prints these.")
+    return code
 
 
 def parse(arguments: Sequence[str]) -> Command:

@@ -23,7 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "profile",
         type=pathlib.Path,
-        help="the FILE that a program wrote, compiled with cccc --ccc-profile=FILE",
+        metavar="FILE",
+        help="what a program compiled with cccc --ccc-profile=FILE wrote",
     )
 
 
