@@ -38,7 +38,7 @@ UNMARKED = (
     "nothing is marked in this PTX, which stays as it is; "
     "cccc -ptx --ccc-mark-only makes marked PTX of annotated CUDA"
 )
-_VERSION_LINE = re.compile(r"^\s*\.version\b", re.MULTILINE)
+_VERSION_LINE = re.compile(r"(?:^|\*/)\s*\.version\b", re.MULTILINE)
 
 
 @dataclass(slots=True)
