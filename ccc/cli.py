@@ -16,8 +16,9 @@ TOOLS = {
     "compare": "run a kernel as it was and transformed, and compare",
     "fuzz": "try random kernels with and without the transformation",
     "graph": "draw the def-use graph of an annotated path",
-    "report": "print what annotated paths did, as cccc --ccc-profile counted it",
+    "report": "print what annotated paths did, as a program counted it",
 }
+COMPILER = "The compiler is cccc: nvcc with one more pass (cccc --ccc-help)."
 
 
 def cccc(arguments: Sequence[str] | None = None) -> int:
@@ -40,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="ccc", description=__doc__)
+    parser = argparse.ArgumentParser(prog="ccc", description="The tools of ccc.", epilog=COMPILER)
     parser.add_argument("--version", action="version", version=f"ccc {VERSION}")
     tools = parser.add_subparsers(title="tools", metavar="TOOL", required=True)
     for name, purpose in TOOLS.items():
@@ -64,15 +65,22 @@ def _guarded(work: Callable[[], int], codes: dict[type[CccError], int] | None = 
         print(error, file=sys.stderr)
         return (codes or {}).get(type(error), 1)
     except BrokenPipeError:
-        # Nobody reads any more: keep the interpreter from complaining when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()  # nobody reads any more
         return 128 + 13
     except OSError as error:
-        name = f"{error.filename}: " if error.filename else ""
-        print(render("error", f"{name}{error.strerror}"), file=sys.stderr)
+        if not error.filename:  # files have names: this is what the command prints
+            _drop_output()
+        name = error.filename or "standard output"
+        print(render("error", f"{name}: {error.strerror}"), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+def _drop_output() -> None:
+    """Keep the interpreter from complaining when it flushes at exit."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _open_standard_files() -> None:

@@ -63,6 +63,16 @@ def render(
     return "\n".join(lines)
 
 
+def choices(word: str, known: Iterable[str]) -> str:
+    """A hint that names the known word most like ``word``, or else all of them.
+
+    >>> choices("zzz", ["for", "if"])
+    '; known are for, if'
+    """
+    words = list(known)
+    return nearest(word, words) or f"; known are {', '.join(words)}"
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """A hint that names the known word most like ``word``, or the empty string.
 

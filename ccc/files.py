@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import sys
 import threading
 from pathlib import Path
 
-from ccc.errors import CccError
+from ccc.errors import CccError, Span
 
 
 def folder() -> Path:
@@ -26,20 +28,15 @@ def refused(error: OSError) -> CccError:
     )
 
 
-def write(path: Path, data: bytes) -> None:
+def keep(path: Path, data: bytes) -> None:
     """Write a file of the cache: whoever reads it finds all of it, or none.
 
     Raises:
         CccError: the folder cannot be written.
     """
-    beside = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            beside.write_bytes(data)
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
+        _replace(path, data)
     except OSError as error:
         raise refused(error) from error
 
@@ -50,24 +47,89 @@ def read_text(path: str) -> str:
         return file.read()
 
 
-def write_text(path: str, text: str) -> None:
-    """Write a file so that it is whole or not there; ``-`` is standard output."""
-    if path == "-":
-        sys.stdout.write(text)
+def write(path: str | Path, data: str | bytes) -> None:
+    """Write a result; ``-`` is standard output.
+
+    A file, and what a symbolic link leads to, is whole or as it was before; a device and a pipe
+    stay what they are, and are written into.
+
+    Raises:
+        CccError: it cannot be written.
+    """
+    if str(path) == "-":
+        _print(data)
         return
-    target = Path(path)
-    if target.exists() and not target.is_file():  # a device or a pipe
-        put_text(target, text)
-        return
-    beside = target.with_name(f".{target.name}.{os.getpid()}")
+    content = _bytes(data)
     try:
-        put_text(beside, text)
-        beside.replace(target)
+        if _is_file(path):
+            _replace(Path(os.path.realpath(path)), content)
+        else:
+            Path(path).write_bytes(content)
+    except OSError as error:
+        raise _unwritable(path, error.strerror or str(error)) from error
+
+
+def check_writable(path: str | Path) -> None:
+    """Find out before the work whether its result could be written, as far as can be told.
+
+    Raises:
+        CccError: it could not.
+    """
+    if str(path) == "-":
+        return
+    try:
+        changed = Path(os.path.realpath(path)).parent if _is_file(path) else Path(path)
+    except OSError as error:
+        raise _unwritable(path, error.strerror or str(error)) from error
+    if Path(path).is_dir():
+        raise _unwritable(path, "it is a folder")
+    if not changed.exists():
+        raise _unwritable(path, "there is no such folder")
+    if not os.access(changed, os.W_OK):
+        raise _unwritable(path, os.strerror(errno.EACCES))
+
+
+def put_text(path: str | Path, text: str) -> None:
+    """Write what :func:`read_text` reads, byte for byte.
+
+    Raises:
+        OSError: it cannot be written; the error names the file, also where the disk is full.
+    """
+    try:
+        Path(path).write_bytes(_bytes(text))
+    except OSError as error:
+        error.filename = str(path)
+        raise
+
+
+def _print(data: str | bytes) -> None:
+    if isinstance(data, str):
+        sys.stdout.write(data)
+    else:
+        sys.stdout.buffer.write(data)
+
+
+def _bytes(data: str | bytes) -> bytes:
+    return data.encode(errors="surrogateescape") if isinstance(data, str) else data
+
+
+def _is_file(path: str | Path) -> bool:
+    """Whether this is a file, or will be one."""
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)
+    except FileNotFoundError:
+        return True
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Write beside, then rename: whoever reads finds the old file or the whole new one."""
+    beside = path.with_name(f".ccc-{os.getpid()}-{threading.get_ident()}")
+    try:
+        beside.write_bytes(data)
+        beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
 
 
-def put_text(path: Path, text: str) -> None:
-    """Write what :func:`read_text` reads, byte for byte."""
-    with open(path, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
-        file.write(text)
+def _unwritable(path: str | Path, why: str) -> CccError:
+    return CccError(f"cannot write the file: {why}", Span(str(path)))

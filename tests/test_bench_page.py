@@ -116,7 +116,7 @@ def test_without_matplotlib(
     results.save(tmp_path)
     arguments = ["bench", "--samples", str(SAMPLES), "--out", str(tmp_path), "--redraw"]
     assert cli.main(arguments) == 0
-    assert "pip install 'ccc[plot]'" in capsys.readouterr().err
+    assert "pip install '.[plot]' in the clone," in capsys.readouterr().err
     assert "![" not in (tmp_path / "results.md").read_text()
 
 

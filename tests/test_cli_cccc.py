@@ -76,6 +76,7 @@ def test_our_options_are_taken_out() -> None:
         ("--ccc-max-block=2k", "a block holds 1 to 1024 threads"),
         ("--ccc-callee-shared=2k", "--ccc-callee-shared=2k: a number of bytes is wanted"),
         ("--ccc-discipline=merg", 'did you mean "merge"?'),
+        ("--ccc-print-after=foo", 'no pass is called "foo"; known are recursion, '),
         ("--ccc-print-after=collection", 'did you mean "context-collection"?'),
         ("-dlto", "leave out -dlto"),
         ("-gencode=arch=compute_90,code=lto_90", "link-time"),
@@ -117,6 +118,12 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         cli.main(["--version"])
     assert capsys.readouterr().out == f"ccc {VERSION}\n"
+    with pytest.raises(SystemExit, match="0"):
+        cli.main(["--help"])
+    said = capsys.readouterr().out
+    assert "`" not in said
+    assert "cccc --ccc-help" in said
+    assert all(name in said for name in cli.TOOLS)
 
 
 def test_cccc_in_place_of_nvcc(
@@ -288,6 +295,52 @@ def test_a_refused_path_is_an_error_under_strict(project: Project) -> None:
     assert not (project.folder / "k.ptx").exists()
 
 
+PATH = "#pragma ccc if\nif (x[i] > 3) x[i] = x[i] * 77 % 13;\n"
+LOOP = f"#pragma ccc for\nfor (int i = 0; i < n; i++) {{\n{PATH}}}\n"
+HOST = "this function is compiled for the host, where annotations have no effect"
+UNCALLED = "no code is left of this: no kernel of the file calls this function, or it has no effect"
+UNUSED = "no code is left of this: nothing in the file uses this kernel, or it has no effect"
+TAKE = "template <class F> void take(F) {}\n"
+CALL = "template <class F> __global__ void call(F f) { f(threadIdx.x); }\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (f"void f(int *x, int n) {{\n{LOOP}}}", f"2:1: warning: {HOST}"),
+        (f"struct S {{ void f(int *x, int n) {{\n{LOOP}}} }};", f"2:1: warning: {HOST}"),
+        (f"__device__ void f(int *x, int i) {{\n{PATH}}}", f"2:1: warning: {UNCALLED}"),
+        (f"template <class T> __global__ void f(T *x, int n) {{\n{LOOP}}}",
+         f"2:1: warning: {UNUSED}"),
+        # What somebody else launches is there.
+        (f"template <class T> __global__ void f(T *x, int n) {{\n{LOOP}}}\n"
+         "template <class T> void launch(T *x) { f<<<1, 32>>>(x, 9); }\n"
+         "void g() { launch((int *)0); }", ""),
+        (f"{CALL}void g(int *x, int n) {{ auto f = [=] __device__ (int) {{\n{LOOP}}};\n"
+         "call<<<1, 32>>>(f); }", ""),
+        (f"{TAKE}void g(int *x, int n) {{ auto f = [=] __device__ (int) {{\n{LOOP}}}; take(f); }}",
+         f"3:1: warning: {UNCALLED}"),
+    ],
+    ids=["host", "member", "device", "template", "launched", "lambda", "unused lambda"],
+)  # fmt: skip
+def test_annotations_that_leave_no_code(project: Project, source: str, said: str) -> None:
+    project.write("f.cu", f"{source}\n")
+    arguments = ("f.cu", "-arch=sm_90", "--extended-lambda", "-o", "f.ptx")
+    assert project(*arguments) == (f"f.cu:{said}\n" if said else "")
+    project(*arguments, "--ccc-strict", code=1 if said else 0)
+
+
+def test_help_of_nvcc_leads_to_ours(project: Project) -> None:
+    assert project("--help").endswith("; cccc --ccc-help prints these.\n")
+
+
+def test_a_header_may_hold_what_a_source_has_no_use_for(project: Project) -> None:
+    project.write("f.cuh", f"inline __device__ void f(int *x, int i) {{\n{PATH}}}\n")
+    project.write("f.cu", '#include "f.cuh"\n' + project.read("k.cu"))
+    assert project("f.cu", "-arch=sm_90", "-o", "f.ptx", "--ccc-strict") == ""
+
+
 @pytest.mark.slow
 def test_a_wrong_annotation_is_told_once(project: Project) -> None:
     project.write("k.cu", "__global__ void k() {\n  #pragma ccc fro\n}\n")
@@ -315,8 +368,58 @@ def test_marked_ptx(project: Project) -> None:
     assert project.read("out.ptx") == project.read("k.ptx")
     project("m.ptx", "-arch=sm_90", "-o", "m.cubin")
     assert (project.folder / "m.cubin").exists()
-    said = project("m.ptx", "-ptx", code=2)
-    assert "-o with the name of the result" in said
+
+
+def test_results_of_ptx_need_a_name_of_their_own(project: Project) -> None:
+    project("k.cu", "-arch=sm_90", "-o", "m.ptx", "--ccc-mark-only")
+    marked = project.read("m.ptx")
+    (project.folder / "folder").mkdir()
+    (project.folder / "link.ptx").symlink_to("m.ptx")
+    for arguments, said in {
+        ("-ptx",): "the result has no name; give -o NAME.ptx",
+        (): "the result has no name; give -o NAME.ptx",
+        ("-o", "folder"): "folder is a folder; give -o NAME.ptx",
+        ("-o", "m.ptx"): "-o m.ptx would overwrite what is read; give another name",
+        ("-o", "link.ptx"): "-o link.ptx would overwrite what is read; give another name",
+        ("-cubin", "-o", "m.ptx"): "-o m.ptx would overwrite what is read; give another name",
+    }.items():
+        assert project("m.ptx", *arguments, code=2) == f"ccc: error: {said}\n"
+    assert project.read("m.ptx") == marked
+
+
+def test_what_is_no_ptx(project: Project) -> None:
+    for number, data in enumerate((b"", bytes(range(256)), b"// .version in a comment\n")):
+        (project.folder / "x.ptx").write_bytes(data)
+        said = project("x.ptx", "-o", f"{number}.ptx", code=1)
+        assert said == "x.ptx: error: this is no PTX: there is no .version directive\n"
+        assert not (project.folder / f"{number}.ptx").exists()
+
+
+def test_ptx_without_markers(project: Project) -> None:
+    project("k.cu", "-arch=sm_90", "-o", "off.ptx", "--ccc-off")
+    said = project("off.ptx", "-o", "out.ptx")
+    assert said == (
+        "off.ptx: warning: nothing is marked in this PTX, which stays as it is; "
+        "cccc -ptx --ccc-mark-only makes marked PTX of annotated CUDA\n"
+    )
+    assert project.read("out.ptx") == project.read("off.ptx")
+    assert "demands" in project("off.ptx", "-o", "strict.ptx", "--ccc-strict", code=1)
+    assert project("off.ptx", "-arch=sm_90", "-cubin", "-o", "out.cubin", "--ccc-off") == ""
+
+
+def test_a_report_that_cannot_be_written_is_told_before_the_work(project: Project) -> None:
+    (project.folder / "folder").mkdir()
+    for arguments in (("k.cu", "-c", "-o", "k.o"), ("k.cu", "-ptx", "-o", "k.o")):
+        said = project(*arguments, "--ccc-report=folder", code=1)
+        assert said == "folder: error: cannot write the file: it is a folder\n"
+        assert not (project.folder / "k.o").exists()
+
+
+def test_a_report_behind_a_link(project: Project) -> None:
+    (project.folder / "link").symlink_to("r.json")
+    assert project("k.cu", "-arch=sm_90", "-o", "k.ptx", "--ccc-report=link") == ""
+    assert (project.folder / "link").is_symlink()
+    assert json.loads(project.read("r.json"))["kernels"]
 
 
 @pytest.mark.slow

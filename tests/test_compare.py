@@ -180,6 +180,7 @@ def ccc_compare(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
         toolkit = types.SimpleNamespace(bin=Path("bin"))
         monkeypatch.setattr(compare.toolchain, "find", lambda: toolkit)
         monkeypatch.setattr(compare, "choose_device", lambda *_: device)
+        monkeypatch.setattr(compare, "_block_limits", lambda _: {})
         parser = argparse.ArgumentParser()
         compare.add_arguments(parser)
         return compare.run(parser.parse_args([str(one) for one in arguments]))
@@ -202,7 +203,12 @@ def test_equal(ccc_compare: Any, folder: Path, capsys: pytest.CaptureFixture[str
 
 @pytest.mark.parametrize(
     ("shared", "limit", "said"),
-    [(1024 * 8, "shared", True), (1024 * 8, "registers", False), (32 * 8, "shared", False)],
+    [
+        (1024 * 8, "shared", True),
+        (1024 * 8, "registers", False),
+        (1024 * 20, "shared", True),  # two loops, of which the other has more bytes a thread
+        (32 * 8, "shared", False),
+    ],
 )
 def test_stacks_for_larger_blocks_than_ran(shared: int, limit: str, said: bool) -> None:
     figures = [
@@ -219,9 +225,41 @@ def test_stacks_for_larger_blocks_than_ran(shared: int, limit: str, said: bool) 
         for version, stack in (("original", 0), ("ccc", shared))
     ]
     console = Console(record=True, width=400)
-    compare.show(measure.Result(figures, {}, {}), REPORT, console)
+    threads = 32 if shared == 32 * 8 else 1024
+    compare.show(measure.Result(figures, {}, {}), REPORT, console, {"double": threads})
     advice = "for blocks of 1024 threads, which leaves shared memory for few blocks, and it ran in"
     assert (f"double: its stacks are {advice} blocks of 32" in console.export_text()) == said
+
+
+def test_the_blocks_that_stacks_are_for() -> None:
+    head = ".version 8.0\n.target sm_90\n.address_size 64\n"
+    bounded = ".entry a() .maxntid 64, 2, 1 { ret; }\n"
+    assert compare._block_limits(f"{head}{bounded}.entry b() {{ ret; }}\n") == {
+        "a": 128,
+        "b": 1024,
+    }
+
+
+@pytest.mark.parametrize(("reduced", "said"), [("add.f32", True), ("add.s32", False)])
+def test_a_reduction_in_another_order(reduced: str, said: bool) -> None:
+    path = {"file": "k.cu", "line": 1, "directive": "if", "applied": True, "reductions": [reduced]}
+    report = {"kernels": [{"name": "k", "paths": [path]}]}
+    console = Console(record=True, width=400)
+    compare.show(measure.Result([], {}, {"ccc": ["y: ..."]}), report, console, {})
+    text = console.export_text()
+    assert "equal: no: y: ..." in text
+    assert ("made in another order, so its last bits may differ" in text) == said
+
+
+def test_how_far_numbers_are_apart() -> None:
+    one = {"y": np.array([1.0, 2.0, 0.0]), "n": np.array([1, 2])}
+    other = {"y": np.array([1.0, 2.5, -0.0]), "n": np.array([1, 3])}
+    assert outputs.differences("ccc", one, other) == [
+        "y[1]: original 2.0, ccc 2.5 (2 of 3 differ, the largest relative difference is 0.2)",
+        "n[1]: original 2, ccc 3 (1 of 2 differ)",
+    ]
+    nothing = outputs.differences("ccc", {"y": np.array(1.0)}, {"y": np.array(np.nan)})
+    assert nothing == ["y: original 1.0, ccc nan (the largest relative difference is nan)"]
 
 
 def test_a_gpu_is_timed_in_turn(
@@ -264,7 +302,8 @@ def test_what_differs_is_shown(
     assert ccc_compare(folder, "--size", 4, original=double, ccc=triple) == 1
     out = capsys.readouterr().out
     x = np.random.default_rng(0).random(4)
-    assert f"equal: no: y[0]: original {4 * x[0]}, ccc {9 * x[0]} (4 of 4 differ)" in out
+    counts = "(4 of 4 differ, the largest relative difference is 0.56)"
+    assert f"equal: no: y[0]: original {4 * x[0]}, ccc {9 * x[0]} {counts}" in out
     assert "equal: no: total: original " in out
     assert "equal: no: ccc is wrong: check raised AssertionError: not four times as much" in out
 
@@ -325,9 +364,26 @@ def test_missing_things(ccc_compare: Any, folder: Path) -> None:
         ccc_compare(folder, "--graph", "a.mtx", **run)
     with pytest.raises(CccError, match="there is no such folder"):
         ccc_compare(folder, "--json", folder / "none" / "out.json", **run)
+    with pytest.raises(CccError, match="it is a folder"):
+        ccc_compare(folder, "--json", folder, **run)
     (folder / "kernel.cu").unlink()
     with pytest.raises(CccError, match=r"no kernel\.cu here"):
         ccc_compare(folder, **run)
+
+
+def test_inputs_that_a_sample_does_not_offer_are_told_before_the_work(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def work(*_: Any, **__: Any) -> None:
+        raise AssertionError("there was work before the complaint")
+
+    monkeypatch.setattr(compare, "choose_device", work)
+    monkeypatch.setattr(compare.nvcc, "compile", work)
+    assert cli.main(["compare", str(BFS), "--inputs", "odd"]) == 1
+    assert "this sample has no inputs 'odd'; there are " in capsys.readouterr().err
+    missing = tmp_path / "g.mtx"
+    assert cli.main(["compare", str(BFS), "--graph", str(missing)]) == 1
+    assert capsys.readouterr().err == f"{missing}: error: there is no such file\n"
 
 
 PICTURE = """

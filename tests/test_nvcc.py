@@ -355,11 +355,16 @@ def test_the_lines_that_nvcc_shows_are_the_users_own() -> None:
     assert "asm" not in str(caught.value)
 
 
+def test_a_source_of_one_line() -> None:
+    assert ".entry _Z1kv" in nvcc.compile("__global__ void k() {}").ptx
+
+
 @pytest.mark.parametrize(
     ("source", "options", "said"),
     [
         ("kernel_that_is_not.cu", [], "kernel_that_is_not.cu: error: there is no such file"),
-        ("__global__ void k() {}", [], "CUDA text holds a newline"),
+        ("", [], "the source is empty; it is a path, or CUDA text"),
+        (" \n", [], "the source is empty; it is a path, or CUDA text"),
         (SOURCE, "-O3", r'sequence of strings: \["-O3"\]'),
         (SOURCE, ["--ccc-strict"], "--ccc-strict is for cccc and ccc.RawModule, and here go nvcc"),
     ],

@@ -472,6 +472,10 @@ def test_a_module_that_does_not_count() -> None:
     ("text", "expected"),
     [
         ("no", "this is no profile"),
+        (
+            '{"format": 1, "runs": [], "entries": []}',
+            "these are the results of ccc bench, no profile",
+        ),
         ("[]", "this is no profile"),
         ('{"format": 2, "modules": [{}]}', "this is no profile"),
         ('{"format": 2, "modules": [{"table": {"kernels": [{}]}}]}', "this is no profile"),
@@ -484,9 +488,12 @@ def test_other_files(
     file = tmp_path / "p.json"
     file.write_text(text)
     assert cli.main(["report", str(file)]) == 1
-    assert capsys.readouterr().err == f"{file}: error: {expected}" + (
-        ": another version of ccc wrote it\n" if "format is" in expected else "\n"
+    more = (
+        ": another version of ccc wrote it"
+        if "format is" in expected
+        else "; a program compiled with cccc --ccc-profile=FILE writes one"
     )
+    assert capsys.readouterr().err == f"{file}: error: {expected}{more}\n"
 
 
 def test_report(

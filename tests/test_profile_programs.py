@@ -127,6 +127,17 @@ def test_a_host_program(folder: Path, options: list[str]) -> None:
     assert profile.read(folder / "q.json").kernels == found.kernels
     left = sorted(path.name for path in folder.glob("[pq].json*"))
     assert left == ["p.json", "q.json"]
+    # A symbolic link stays one, and a pipe is written into.
+    (folder / "link").unlink(missing_ok=True)
+    (folder / "link").symlink_to("q.json")
+    (folder / "q.json").write_text("old")
+    assert program(CCC_PROFILE="link") == ""
+    assert (folder / "link").is_symlink()
+    assert profile.read(folder / "q.json").kernels == found.kernels
+    reading = "mkfifo pipe.$$ && (cat pipe.$$ > piped & CCC_PROFILE=pipe.$$ ./program; wait)"
+    environment = {"FAKE_TABLE": table, "FAKE_COUNTS": "12", "LD_LIBRARY_PATH": str(folder)}
+    subprocess.run(["sh", "-c", reading], cwd=folder, env={**os.environ, **environment}, check=True)
+    assert profile.read(folder / "piped").kernels == found.kernels
 
 
 @pytest.mark.slow

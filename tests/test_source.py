@@ -222,6 +222,12 @@ def test_a_reduction_of_what_is_not_there() -> None:
         ("fro", '4:13: error: unknown directive "fro"; did you mean "for"?'),
         ("grid-stride", 'unknown directive "grid-stride"; did you mean "grid_stride"?'),
         ("if prb(.5)", '4:16: error: unknown clause "prb"; did you mean "prob"?'),
+        ("if zzz(1)", '4:16: error: unknown clause "zzz"; known are prob, priority'),
+        ("zzz", 'unknown directive "zzz"; known are for, if, for variable, while, switch,'),
+        ("for const variable", '4:23: error: "variable" stands right after "for"'),
+        ("for variable const", '"const" stands right after "for"'),
+        ("for reduction(+: a) const", '"const" stands right after "for"'),
+        ("for reduction(+: a) reduction(max: a)", '4:33: error: "a" is a reduction by + and by'),
         ("if prob(.5) prob(.5)", '4:25: error: clause "prob" is given twice'),
         ("if reduction(+: s)", 'clause "reduction" does not belong to "ccc if"'),
         ("for prob(.5)", 'it belongs to "ccc if" and "ccc for variable"'),
@@ -340,7 +346,8 @@ def test_a_kernel(pragma: str, kernel: str, clauses: dict[str, str]) -> None:
     marked = mark(f"#pragma ccc {pragma}\n{kernel}\n", "k.cu")
     (marker,) = markers(marked)
     assert (marker.kind, marker.clauses) == ("grid_stride", clauses)
-    assert marked.warnings == []
+    (warning,) = marked.warnings
+    assert warning.message.startswith("no annotated path stands inside this kernel, so that there")
     assert re.sub(r' asm volatile\("[^"]*"\);', "", marked.text) == f"\n{kernel}\n"
 
 
@@ -360,6 +367,7 @@ def test_paths_directly_in_a_kernel() -> None:
         ("grid_stride\n__device__ void f() {}", "a function that is no kernel"),
         ("grid_stride\n__global__ void f();", "speaks of a kernel with its body"),
         ("grid_stride\n#pragma ccc grid_stride\n__global__ void f() {}", "given twice"),
+        ("recursion\n__global__ void f() {}", "put it on the line before a __device__ function"),
         ("grid_stride schedule(dynamc)\n__global__ void f() {}", "known are static and dynamic"),
         ("grid_stride schedule(static, 2)\n__global__ void f() {}", "takes no chunk"),
         (
@@ -378,6 +386,27 @@ def test_a_loop_without_paths_is_left_alone() -> None:
     marked = mark(loop("x[i]++;"), "k.cu")
     assert "nothing to collect" in marked.warnings[0].message
     assert marked.text == strip(loop("x[i]++;"))
+
+
+@pytest.mark.parametrize(
+    ("function", "calls"),
+    [
+        ("int f(int a) { return a ? f(a - 1) : 0; }", True),
+        ("int &f(int a) { return g(a); }", True),  # whose name is not looked for
+        ("int f(int a) { return even(a); }\nint even(int a) { return f(a); }", True),
+        ("int f(int a) { return STEP(a); }", True),
+        ("int f(int a) { return a ? g(a - 1) : 0; }", False),
+        ("int C::f(int a) { while (a) a = g(a); return 0; }", False),
+    ],
+)
+def test_a_function_that_does_not_call_itself(function: str, calls: bool) -> None:
+    text = f"#pragma ccc recursion\n__device__ {function}\n"
+    marked = mark(text, "k.cu", macros=["STEP"])
+    assert bool(markers(marked)) == calls
+    said = [w.message for w in marked.warnings]
+    assert [s.startswith("this function does not call itself") for s in said] == [True] * (
+        not calls
+    )
 
 
 def test_leaving_annotations_out() -> None:

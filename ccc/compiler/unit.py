@@ -15,9 +15,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ccc.errors import CccError, render
+from ccc.errors import CccError, Span, render
 from ccc.files import read_text
 from ccc.frontend import marking as source
+from ccc.frontend.syntax import Home
 from ccc.ir.markers import MARKER_PREFIX
 from ccc.options import Settings
 
@@ -30,6 +31,14 @@ LTO_REFUSED = (
     "link-time optimisation stores code that ccc does not see; "
     "leave out -dlto (-lto, code=lto_*), or give --ccc-off"
 )
+
+
+NEVER_TAKEN = "no code is left of this path: the compiler found that it is never taken"
+UNMARKED = (
+    "nothing is marked in this PTX, which stays as it is; "
+    "cccc -ptx --ccc-mark-only makes marked PTX of annotated CUDA"
+)
+_VERSION_LINE = re.compile(r"(?:^|\*/)\s*\.version\b", re.MULTILINE)
 
 
 @dataclass(slots=True)
@@ -89,7 +98,7 @@ def translate(
             _warn(marked.warnings, settings, done)
         ptx = compiler(marked.text, bool(left))
         if not left and not settings.off:
-            _warn(_never_taken(marked.annotations, ptx), settings, done)
+            _warn(_without_code(marked.annotations, ptx, name), settings, done)
         if settings.mark_only:
             return ptx
         if marked.annotations:
@@ -109,7 +118,12 @@ def transform_file(done: Pass, settings: Settings) -> str:
     """
     name = done.unit[0]
     try:
-        ptx = _transform(read_text(name), name, settings, done)
+        text = read_text(name)
+        if not _VERSION_LINE.search(text):
+            raise CccError("this is no PTX: there is no .version directive", Span(name))
+        if MARKER_PREFIX not in text:
+            _warn([CccError(UNMARKED, Span(name))], settings, done)
+        ptx = _transform(text, name, settings, done)
         _check_strict(settings, done)
     except CccError as error:
         done.error = str(error)
@@ -122,11 +136,31 @@ def _check_strict(settings: Settings, done: Pass) -> None:
         raise CccError("not every annotation could be followed, which --ccc-strict demands")
 
 
-def _never_taken(annotations: Sequence[source.Annotation], ptx: str) -> list[CccError]:
-    """Of each path that left no code, although its annotated loop did."""
+def _without_code(annotations: Sequence[source.Annotation], ptx: str, name: str) -> list[CccError]:
+    """Of each path that left no code, although its annotated loop did, and of whole functions.
+
+    Headers may well hold functions that a source has no use for.
+    """
     kept = {int(number) for number in re.findall(rf"{MARKER_PREFIX}\w+ (\d+) ", ptx)}
-    said = "no code is left of this path: the compiler found that it is never taken"
-    return [CccError(said, a.span) for a in annotations if a.loop in kept and a.id not in kept]
+    used = {a.home for a in annotations if a.id in kept}
+    gone = [a for a in annotations if a.id not in kept]
+    found = [CccError(NEVER_TAKEN, a.span) for a in gone if a.loop in kept]
+    firsts = {a.home: a for a in reversed(annotations) if a.span.file == name}
+    found += [
+        CccError(_unused(home), first.span)
+        for home, first in firsts.items()
+        if home is not None and home not in used
+    ]
+    return sorted(found, key=lambda one: one.span.line if one.span else 0)
+
+
+def _unused(home: Home) -> str:
+    """Why a function with annotations is not in the PTX."""
+    if home.is_host:
+        return "this function is compiled for the host, where annotations have no effect"
+    if home.is_kernel:
+        return "no code is left of this: nothing in the file uses this kernel, or it has no effect"
+    return "no code is left of this: no kernel of the file calls this function, or it has no effect"
 
 
 def _warn(warnings: Sequence[CccError], settings: Settings, done: Pass) -> None:

@@ -1,7 +1,8 @@
 """Runs PTX on the CPU, warp by warp, and counts what it costs.
 
 A launch with ``races=[]`` also finds accesses of a warp's lanes that nothing orders, and puts them
-into that list (:mod:`ccc.emulator.run.races`).
+into that list (:mod:`ccc.emulator.run.races`). An ``assert`` that fails is an error of the launch;
+``printf`` prints nothing, and its result is 0.
 """
 
 from ccc.emulator.base.errors import EmulatorError

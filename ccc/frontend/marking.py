@@ -14,8 +14,9 @@ Works on preprocessed text, where macros are expanded, and on a plain source fil
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,11 +24,15 @@ from ccc.errors import CccError, Span
 from ccc.frontend.linemap import LineMap
 from ccc.frontend.syntax import (
     LOOPS,
+    Home,
     bodies_of,
     body_of,
     closing_brace,
     floating_type,
+    function_name,
+    functions_in,
     head_end,
+    home_of,
     identifiers_in,
     is_in_kernel,
     parse_cuda,
@@ -47,6 +52,8 @@ _ANY_PRAGMA = re.compile(rb"^[ \t]*#[ \t]*pragma\b" + _REST + rb"$", re.MULTILIN
 _SPACE = re.compile(rb"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _STATEMENT_WORD = re.compile(rb"(?:\w+\s*:\s*|\[\[[^\]]*\]\]\s*)*(?:for|while|do|if|switch)\b")
 _NOT_AT_RUN_TIME = re.compile(rb"if\s*(constexpr\b|!?\s*consteval\b)")
+_OF_LAMBDA = re.compile(rb"(?<=\])[ \t]*(?:__attribute__\(\(\w+\)\)[ \t]*)+(?=[({])")
+"""What __device__ becomes before a lambda's parameters, where the parser expects none."""
 _COMMENT = re.compile(rb"//.*|/\*.*?(?:\*/|$)", re.DOTALL)
 _CONDITIONAL = re.compile(rb"^[ \t]*#[ \t]*(?:if|el|endif)", re.MULTILINE)
 _PATHS = {
@@ -66,7 +73,8 @@ _REPARSED = 1 << 18  # bytes read again when the file around a statement cannot 
 class Annotation:
     """One pragma that was turned into markers.
 
-    ``loop`` is the ``id`` of the innermost ``ccc for`` around a ``ccc if``.
+    ``loop`` is the ``id`` of the innermost ``ccc for`` around a ``ccc if``; ``home`` is the
+    function that it stands in or before.
     """
 
     id: int
@@ -74,6 +82,7 @@ class Annotation:
     span: Span
     clauses: dict[str, str]
     loop: int | None = None
+    home: Home | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +280,11 @@ class _Marking:
                 '"ccc grid_stride" stands before a function that is no kernel; '
                 "put it on the line before a __global__ function"
             )
+        if name == "recursion" and is_in_kernel(statement, self.blank):
+            return (
+                '"ccc recursion" stands before a kernel; '
+                "put it on the line before a __device__ function that calls itself"
+            )
         if placed.repeats:
             return None
         if constexpr := _NOT_AT_RUN_TIME.match(self.blank, statement.start_byte):
@@ -323,6 +337,16 @@ class _Marking:
 
     def _idle(self, placed: _Placed) -> str | None:
         """Why a pragma in its right place, or a part of it, has no effect."""
+        if placed.name == "recursion" and not self._calls_itself(placed):
+            return (
+                "this function does not call itself, so that there is nothing to collect; "
+                "annotate the loop or the branch in it"
+            )
+        if placed.name == "grid_stride" and not self._has_paths(placed):
+            return (
+                "no annotated path stands inside this kernel, so that there is nothing to collect; "
+                "it only becomes a loop over blocks"
+            )
         if placed.name == "for" and not self._active(placed):
             return (
                 "no annotated path stands inside this loop, so that there is nothing to collect; "
@@ -335,7 +359,7 @@ class _Marking:
         used = {self.code[n.start_byte : n.end_byte] for n in identifiers_in(placed.statement)}
         if used & {macro.encode() for macro in self.macros or ()}:
             return None  # which may hold any name
-        names = [name for _, name in _reduction_variables(placed.pragma.clauses)]
+        names = [name for _, name in placed.pragma.reductions]
         unused = next((name for name in names if name.encode() not in used), None)
         return unused and f'the reduction has no effect on "{unused}", which is not in the loop'
 
@@ -344,16 +368,42 @@ class _Marking:
 
         A path in a device function may be inlined into any annotated loop of the file.
         """
-        if placed.name != "for":
-            return True
+        if placed.name == "recursion":
+            return self._calls_itself(placed)
+        return placed.name != "for" or self._has_paths(placed)
+
+    def _has_paths(self, placed: _Placed) -> bool:
         paths = [path for path in self.placed if path.name in _PATHS]
         return any(path.inside(placed) or not self._in_loop(path) for path in paths)
+
+    def _calls_itself(self, placed: _Placed) -> bool:
+        """Whether a function names itself, perhaps in functions that it names; macros may."""
+        assert placed.statement is not None
+        own = function_name(placed.statement)
+        named = set(self._named(placed.statement))
+        while more := {n for name in named for n in self._functions.get(name, ())} - named:
+            named |= more
+        macros = {macro.encode() for macro in self.macros or ()}
+        return not own or own in named or not named.isdisjoint(macros)
+
+    @cached_property
+    def _functions(self) -> dict[bytes, set[bytes]]:
+        """The names in the bodies of all functions, by the function's own."""
+        found: dict[bytes, set[bytes]] = {}
+        for function in functions_in(self.tree.root_node):
+            found.setdefault(function_name(function), set()).update(self._named(function))
+        return found
+
+    def _named(self, function: Node) -> set[bytes]:
+        body = body_of(function, "body")
+        return {n.text or b"" for n in identifiers_in(body)} if body is not None else set()
 
     def _annotation(self, placed: _Placed) -> Annotation:
         loops = [loop for loop in self.placed if loop.name == "for" and placed.inside(loop)]
         inner = max(loops, key=lambda loop: loop.at).id if loops else None
         span = self._position(placed.match)[0]
-        return Annotation(placed.id, placed.name, span, placed.pragma.clauses, inner)
+        home = home_of(self.tree.root_node, placed.at, self.code)
+        return Annotation(placed.id, placed.name, span, placed.pragma.clauses, inner, home)
 
     def _marks(self, placed: _Placed, annotation: Annotation) -> list[_Edit]:
         """The edits that mark one statement."""
@@ -382,7 +432,7 @@ class _Marking:
         need no leave.
         """
         text = b""
-        for operation, name in _reduction_variables(annotation.clauses):
+        for operation, name in placed.pragma.reductions:
             kind = floating_type(placed.statement, name.encode())
             if kind:
                 made = Marker("reduced", annotation.id, annotation.span, {"by": operation})
@@ -418,12 +468,6 @@ class _Marking:
         self, match: re.Match[bytes], message: str, before: str | None = None
     ) -> CccError:
         return CccError(message, *self._position(match, before))
-
-
-def _reduction_variables(clauses: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The operation and the name of each variable that is declared a reduction."""
-    declared = [clause.partition(":") for clause in clauses.get("reduction", "").split(";")]
-    return [(by, name) for by, _, names in declared for name in names.split(",") if name]
 
 
 def _wrap(statement: Node, name: str, marker: bytes) -> list[_Edit]:
@@ -463,6 +507,7 @@ def _blanked(code: bytes, ranges: list[tuple[int, int]]) -> bytes:
     parts, at = [], 0
     for start, end in ranges:
         own = _ANY_PRAGMA.sub(lambda m: re.sub(rb"[^\r\n]", b" ", m[0]), code[start:end])
+        own = _OF_LAMBDA.sub(lambda m: b" " * len(m[0]), own)
         parts += [b" " * (start - at), own]
         at = end
     return b"".join([*parts, b" " * (len(code) - at)])

@@ -18,7 +18,7 @@ from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput, UnexpectedToken
 from pycparser import c_ast, c_parser
 
-from ccc.errors import nearest
+from ccc.errors import choices, nearest
 
 Number = int | float
 
@@ -55,6 +55,12 @@ class Pragma:
     directive: str
     clauses: dict[str, str]
 
+    @property
+    def reductions(self) -> list[tuple[str, str]]:
+        """The operation and the name of each variable that is declared a reduction."""
+        declared = [one.partition(":") for one in self.clauses.get("reduction", "").split(";")]
+        return [(by, name) for by, _, names in declared for name in names.split(",") if name]
+
 
 class PragmaError(Exception):
     """What is wrong with a pragma, and at which offset of its text."""
@@ -85,7 +91,21 @@ def parse(text: str) -> Pragma:
         values[str(word)] = ";".join(
             [*([values[word]] if word in values else []), CLAUSES[word](argument)]
         )
+        _check_reductions(Pragma(name, values), word)
     return Pragma(name, values)
+
+
+def _check_reductions(pragma: Pragma, word: Token) -> None:
+    """Refuse a variable that one clause adds up, say, and another takes the least of."""
+    operations: dict[str, str] = {}
+    signs = {name: sign for sign, name in REDUCTIONS.items()}
+    for by, name in pragma.reductions:
+        other = operations.setdefault(name, by)
+        if other != by:
+            raise PragmaError(
+                f'"{name}" is a reduction by {signs[other]} and by {signs[by]}; it can be one only',
+                _offset(word),
+            )
 
 
 @lru_cache(maxsize=1)
@@ -118,7 +138,7 @@ def _directive_name(tree: Tree[Token]) -> str:
     word = tree.children[0]
     assert isinstance(word, Token)
     if word not in DIRECTIVES:
-        hint = nearest(word, DIRECTIVES)
+        hint = choices(word, DIRECTIVES)
         raise PragmaError(f'unknown directive "{word}"{hint}', _offset(word))
     return str(word)
 
@@ -149,9 +169,14 @@ def _clause_parts(clause: Tree[Token], text: str) -> tuple[Token, _Argument]:
 def _check_clause(word: Token, directive: str, allowed: tuple[str, ...]) -> None:
     if word in allowed:
         return
+    variants = [name.split()[1] for name in FOR_VARIANTS] if directive.startswith("for") else []
+    if word in variants:
+        raise PragmaError(
+            f'"{word}" stands right after "for", and of "const" and "variable" there is one',
+            _offset(word),
+        )
     if word not in CLAUSES:
-        variants = [name.split()[1] for name in FOR_VARIANTS] if directive == "for" else []
-        hint = nearest(word, [*(allowed or CLAUSES), *variants])
+        hint = nearest(word, [*allowed, *variants]) or choices(word, allowed)
         raise PragmaError(f'unknown clause "{word}"{hint}', _offset(word))
     homes = " and ".join(f'"ccc {name}"' for name, d in DIRECTIVES.items() if word in d.clauses)
     raise PragmaError(

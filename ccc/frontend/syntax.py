@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ _FLOATING = {b"float": "f", b"double": "d"}
 _TOKEN = re.compile(
     rb"""//[^\n]*|/\*.*?\*/|R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|[{}]""",
     re.DOTALL,
+)
+_DEVICE = re.compile(
+    rb"\b__(?:device|global)__\b|__attribute__\s*\(\((?:device|global)\)\)|\bconst(?:expr|eval)\b"
 )
 _KERNEL = re.compile(rb"\b__global__\b|__attribute__\s*\(\(\s*global\s*\)\)")
 
@@ -127,6 +131,47 @@ def identifiers_in(node: Node) -> Iterator[Node]:
         yield node
     for child in node.children:
         yield from identifiers_in(child)
+
+
+def functions_in(node: Node) -> Iterator[Node]:
+    """The definitions of functions in a tree."""
+    if node.type == "function_definition":
+        yield node
+    for child in node.children:
+        yield from functions_in(child)
+
+
+def function_name(function: Node) -> bytes:
+    """The plain name of a function: no scopes, no template arguments."""
+    node = function.child_by_field_name("declarator")
+    while node is not None and not node.type.endswith("identifier"):
+        node = node.child_by_field_name("name") or node.child_by_field_name("declarator")
+    if node is not None and node.type == "qualified_identifier":
+        node = node.child_by_field_name("name")
+    return (node.text or b"") if node is not None else b""
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The function that an annotation belongs to: where it begins, and what it is."""
+
+    start: int
+    is_host: bool
+    is_kernel: bool
+
+
+def home_of(root: Node, at: int, code: bytes) -> Home | None:
+    """The function around a place, or that begins there; a lambda is one where it says for what."""
+    node = root.descendant_for_byte_range(at, at + 1)
+    while node is not None:
+        body = node.child_by_field_name("body")
+        if body is not None and node.type in ("function_definition", "lambda_expression"):
+            head = code[node.start_byte : body.start_byte]
+            for_device = _DEVICE.search(head) is not None
+            if for_device or node.type == "function_definition":
+                return Home(node.start_byte, not for_device, _KERNEL.search(head) is not None)
+        node = node.parent
+    return None
 
 
 def is_in_kernel(statement: Node, code: bytes) -> bool:

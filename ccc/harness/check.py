@@ -89,5 +89,18 @@ def _difference(version: str, one: np.ndarray[Any, Any], other: np.ndarray[Any, 
     places = np.flatnonzero((bits[0] != bits[1]).any(axis=1))
     first = tuple(int(i) for i in np.unravel_index(places[0], one.shape))
     where = f"[{', '.join(map(str, first))}]" if first else ""
-    count = f" ({places.size} of {one.size} differ)" if one.size > 1 else ""
-    return f"{where}: original {one[first]!s}, {version} {other[first]!s}{count}"
+    how = [f"{places.size} of {one.size} differ"] if one.size > 1 else []
+    how += _apart(one.reshape(-1)[places], other.reshape(-1)[places])
+    counts = f" ({', '.join(how)})" if how else ""
+    return f"{where}: original {one[first]!s}, {version} {other[first]!s}{counts}"
+
+
+def _apart(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> list[str]:
+    """How far floating-point numbers are apart, in words; nothing for others."""
+    if one.dtype.kind not in "fc":
+        return []
+    with np.errstate(all="ignore"):
+        scale = np.maximum(np.abs(one), np.abs(other))
+        ratios = np.where(scale == 0, 0, np.abs(one - other) / scale)
+    largest = float(ratios.max())  # not a number where one is none, or infinite
+    return [f"the largest relative difference is {largest:.2g}"]

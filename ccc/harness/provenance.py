@@ -1,19 +1,16 @@
-"""Records of measurements: where and when they were made, by what command; and writing them."""
+"""Where and when measurements were made, and by what command."""
 
 from __future__ import annotations
 
 import datetime
-import os
 import platform
 import shlex
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ccc.device.choose import Device
-from ccc.errors import CccError, Span
 
 
 def date() -> str:
@@ -35,18 +32,3 @@ def machine(device: Device) -> dict[str, Any]:
         "numpy": np.__version__,
         **device.describe(),
     }
-
-
-def write(path: Path, data: bytes | str) -> None:
-    """Write beside, then rename: whoever reads finds the old file or the whole new one.
-
-    Raises:
-        CccError: the file cannot be written.
-    """
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        beside.write_bytes(data.encode() if isinstance(data, str) else data)
-        beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise CccError(f"cannot write the file: {error.strerror}", Span(str(path))) from error

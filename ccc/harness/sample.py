@@ -187,21 +187,29 @@ class Sample:
         """Whether it can be run on a graph from a file."""
         return "graph" in inspect.signature(self._module.inputs).parameters
 
+    def check_choice(self, graph: Path | None, kind: str | None) -> None:
+        """Complain of inputs that the sample cannot make, before anything else is done.
+
+        Raises:
+            CccError: it takes no graph, there is no such file, or it offers no such kind.
+        """
+        if graph is not None and not self.takes_graph:
+            raise self._error("this sample takes no --graph")
+        if graph is not None and not graph.exists():
+            raise CccError("there is no such file", Span(str(graph)))
+        if kind is not None and kind not in self.kinds:
+            offered = ", ".join(self.kinds) or "none"
+            raise self._error(f"this sample has no inputs {kind!r}; there are {offered}")
+
     def inputs(
         self, size: int, seed: int, graph: Path | None = None, kind: str | None = None
     ) -> dict[str, Any]:
         """What the sample runs on: NumPy arrays and scalars by name."""
-        function = self._module.inputs
-        extra: dict[str, Any] = {} if graph is None else {"graph": graph}
-        if extra and not self.takes_graph:
-            raise self._error("this sample takes no --graph")
-        if kind is not None:
-            if kind not in self.kinds:
-                offered = ", ".join(self.kinds) or "none"
-                raise self._error(f"this sample has no inputs {kind!r}; there are {offered}")
-            extra["kind"] = kind
+        self.check_choice(graph, kind)
+        chosen = {"graph": graph, "kind": kind}
+        extra = {name: value for name, value in chosen.items() if value is not None}
         with self._blamed("inputs"):
-            return self._dictionary("inputs", function(size, seed, **extra))
+            return self._dictionary("inputs", self._module.inputs(size, seed, **extra))
 
     def bound_inputs(self, inputs: dict[str, Any]) -> dict[str, Any]:
         """What the bound runs on instead of some inputs: these where the sample makes no others."""

@@ -118,10 +118,10 @@ def _save(place: Path, ptx: str, image: bytes | None, entry: Mapping[str, Any]) 
     text = ptx.encode(errors="surrogateescape")
     suffix = ".ptx" if image is None else ".cubin"
     loaded = text if image is None else image
-    cache.write(place.with_suffix(".ptx"), text)
-    cache.write(place.with_suffix(suffix), loaded)
+    cache.keep(place.with_suffix(".ptx"), text)
+    cache.keep(place.with_suffix(suffix), loaded)
     record = {**entry, "suffix": suffix, "digest": _digest(loaded)}
-    cache.write(place.with_suffix(".json"), json.dumps(record).encode())  # last: it vouches
+    cache.keep(place.with_suffix(".json"), json.dumps(record).encode())  # last: it vouches
 
 
 def _digest(data: bytes) -> str:
@@ -158,7 +158,7 @@ def _nvcc(request: Request) -> Translated:
     with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
         given = request.path or str(Path(folder, UNNAMED))
         if request.path is None:
-            Path(given).write_text(request.text, encoding="utf-8")
+            cache.put_text(given, request.text)
         main, output = given, Path(folder, "module.ptx")
         if request.prologue or request.names:
             main = str(Path(folder, "main.cu"))
@@ -167,7 +167,7 @@ def _nvcc(request: Request) -> Translated:
                 for i, name in enumerate(request.names)
             )
             tail = f'#line 1 "name_expressions"\n{wanted}'
-            Path(main).write_text(f'{request.prologue}#include "{given}"\n{tail}', encoding="utf-8")
+            cache.put_text(main, f'{request.prologue}#include "{given}"\n{tail}')
         options = ["-rdc=true" if o in RELOCATABLE else o for o in request.options]
         command = ["-ptx", _target(request), *options, main, "-o", str(output)]
         outcome = nvcc.run(command, request.settings, capture=True)
@@ -189,7 +189,7 @@ def _assemble(request: Request, ptx: str) -> tuple[bytes, str]:
     """Machine code of PTX, with nvcc, which hands its options on to ptxas; and what it said."""
     with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
         given, linked, output = (str(Path(folder, f"module.{x}")) for x in ("ptx", "o", "cubin"))
-        Path(given).write_text(ptx, encoding="utf-8", errors="surrogateescape")
+        cache.put_text(given, ptx)
         told = [_target(request), *request.options]
         steps = [[*told, "-cubin", given, "-o", output]]
         if request.relocatable:

@@ -18,7 +18,7 @@ from typing import Any
 from ccc.compiler.unit import Report
 from ccc.device import gpu
 from ccc.errors import CccError
-from ccc.files import write_text
+from ccc.files import write
 from ccc.frontend import headers
 from ccc.jit.build import Built, build
 from ccc.jit.job import Request
@@ -194,7 +194,7 @@ class RawModule:
             warnings.warn_explicit(message, CccWarning, file, int(line), registry=_shown)
         sys.stdout.write(built.printed)
         if self._command.report:
-            write_text(self._command.report, json.dumps(built.report, indent=2) + "\n")
+            write(self._command.report, json.dumps(built.report, indent=2) + "\n")
 
 
 def _read(path: str) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ccc.compiler.unit import LTO_REFUSED, Pass, translate
 from ccc.errors import CccError, render
-from ccc.files import put_text, read_text, write_text
+from ccc.files import put_text, read_text, write
 from ccc.frontend import marking as source
 from ccc.ir.markers import hide_markers
 from ccc.options import Settings
@@ -79,14 +79,14 @@ def _compile(tool: str, arguments: Sequence[str], settings: Settings, done: Pass
     def cicc(marked: str, again: bool) -> str:
         return _ptx(tool, arguments, marked, quiet=again)
 
-    write_text(output, translate(text, name, cicc, settings, done, output=output))
+    write(output, translate(text, name, cicc, settings, done, output=output))
 
 
 def _watch_launches(stubs: str) -> None:
     """Let the host's side of a launch tell ccc/profile/host.cuh of it, when it is over."""
     if stubs and Path(stubs).exists():
         text = re.sub(r"\b__cudaLaunch\(", r"ccc_profiling::Launch launch; \g<0>", read_text(stubs))
-        write_text(stubs, text)
+        put_text(stubs, text)
 
 
 def _ptx(tool: str, arguments: Sequence[str], text: str, *, quiet: bool) -> str:

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ccc.compiler.unit import LTO_REFUSED, Pass, transform_file
-from ccc.errors import CccError, nearest
-from ccc.files import write_text
+from ccc.errors import CccError, choices, nearest
+from ccc.files import check_writable, put_text, write
 from ccc.nvcc import run as nvcc
 from ccc.options import Settings
 from ccc.toolkit.find import RESOLVING
@@ -97,7 +97,7 @@ def _print_after(command: Command, value: str) -> Command:
 
     known = [str(kind.name) for kind in PIPELINE]
     if value not in known:
-        raise UsageError(f'no pass is called "{value}"{nearest(value, known)}')
+        raise UsageError(f'no pass is called "{value}"{choices(value, known)}')
     names = (*command.settings.print_after, value)
     return _set(print_after=names)(command, value)
 
@@ -153,11 +153,16 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     if not command.settings.plain:
         _refuse_lto(command.arguments)
+    if command.report:
+        check_writable(command.report)
     sources = _ptx_inputs(command.arguments)
     if sources and not command.settings.plain:
         return _ptx(command, sources)
     arguments = [*_host_code(command), *with_phase(command.arguments)]
-    return _finish(command, nvcc.run(arguments, command.settings))
+    code = _finish(command, nvcc.run(arguments, command.settings))
+    if _has({"help", "h"}, arguments):
+        print("cccc is nvcc with options of its own; cccc --ccc-help prints these.")
+    return code
 
 
 def parse(arguments: Sequence[str]) -> Command:
@@ -248,7 +253,7 @@ def _finish(command: Command, outcome: nvcc.Outcome) -> int:
     for line in (*outcome.diagnostics, *outcome.errors):
         print(line, file=sys.stderr)
     if command.report and not outcome.code:
-        write_text(command.report, json.dumps(outcome.report, indent=2) + "\n")
+        write(command.report, json.dumps(outcome.report, indent=2) + "\n")
     return outcome.code
 
 
@@ -264,26 +269,47 @@ def _ptx_inputs(arguments: Sequence[str]) -> list[str]:
     ]
 
 
+def _check_ptx_output(arguments: Sequence[str], sources: Sequence[str], output: str | None) -> None:
+    """Refuse names of results that nvcc would say less clearly about, or nothing.
+
+    Raises:
+        CccError: PTX would become PTX without a name or in a file that is read; or a program,
+            which PTX alone is none of.
+    """
+    last = _has({"ptx"}, arguments)
+    if last and len(sources) != 1:
+        raise UsageError("PTX to PTX takes one file at a time")
+    is_named = output is not None and not Path(output).is_dir()
+    if not is_named and (last or not _has(PHASES, arguments)):
+        where = f"{output} is a folder" if output else "the result has no name"
+        raise UsageError(f"{where}; give -o NAME.ptx")
+    if output is None:
+        return
+    if any(os.path.exists(output) and os.path.samefile(output, name) for name in sources):
+        raise UsageError(f"-o {output} would overwrite what is read; give another name")
+    if last:
+        check_writable(output)
+
+
 def _ptx(command: Command, sources: Sequence[str]) -> int:
     """Transform PTX files, and let nvcc go on with them where a later phase is asked for."""
     arguments = with_phase(command.arguments)
     last = _has({"ptx"}, arguments)
     output = _output(arguments)
-    if last and (output is None or len(sources) != 1):
-        raise UsageError("PTX to PTX takes one file, and -o with the name of the result")
+    _check_ptx_output(arguments, sources, output)
     passes = [Pass((name, "")) for name in sources]
     texts = [transform_file(done, command.settings) for done in passes]
     failed = any(done.error for done in passes)
     if failed or last:
         if output and not failed:
-            write_text(output, texts[0])
+            write(output, texts[0])
         return _finish(command, nvcc.merge(passes, int(failed)))
     with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
         places = {}
         for number, (name, text) in enumerate(zip(sources, texts, strict=True)):
             place = Path(folder, str(number), Path(name).name)  # nvcc names results by its inputs
             place.parent.mkdir()
-            write_text(str(place), text)
+            put_text(place, text)
             places[name] = str(place)
         words = [places.get(word, word) for word in arguments]
         return _finish(command, nvcc.run(words, command.settings, passes=passes))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ccc.compiler.unit import Pass, Report
 from ccc.errors import CccError, Span
+from ccc.files import put_text
 from ccc.options import Settings
 from ccc.toolkit.find import find
 from ccc.toolkit.hook import hook
@@ -84,7 +85,7 @@ def compile(  # noqa: A001 - the name that users see, as ccc.compile
     """Compile annotated CUDA to PTX, with and without our pass.
 
     Args:
-        source: a path, or CUDA text, which holds a newline.
+        source: a path, or CUDA text, which holds a newline, a brace or a semicolon.
         arch: the architecture, as nvcc's ``-arch`` takes it.
         options: further options for nvcc.
         dynamic_shared: the most bytes of dynamic shared memory that a launch asks for; not known
@@ -101,9 +102,9 @@ def compile(  # noqa: A001 - the name that users see, as ccc.compile
     with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
         path = str(source)
         shown = path
-        if "\n" in path:
+        if _is_text(source):
             path, shown = str(Path(folder, "source.cu")), "source.cu"
-            Path(path).write_text(str(source), encoding="utf-8")
+            put_text(path, str(source))
 
         def ptx(name: str, settings: Settings) -> tuple[str, Outcome]:
             text, outcome = _ptx(path, shown, arch, options, Path(folder, name), settings)
@@ -132,8 +133,17 @@ def _check_arguments(source: str | Path, options: Sequence[str]) -> None:
             f"{ours} is for cccc and ccc.RawModule, and here go nvcc's options; "
             "compile with cccc -ptx, or give ccc.transform the argument of that name"
         )
-    if "\n" not in str(source) and not Path(source).is_file():
-        raise CccError("there is no such file; CUDA text holds a newline", Span(str(source)))
+    if not str(source).strip():
+        raise CccError("the source is empty; it is a path, or CUDA text")
+    if not _is_text(source) and not Path(source).is_file():
+        raise CccError("there is no such file", Span(str(source)))
+
+
+def _is_text(source: str | Path) -> bool:
+    """Whether this is CUDA, and no path."""
+    if not isinstance(source, str):
+        return False
+    return "\n" in source or (any(c in source for c in "{};") and not Path(source).is_file())
 
 
 def plain(source: Path, arch: str, options: Sequence[str] = ()) -> str:

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ccc import files
 from ccc.errors import CccError, Span
 
 DESCRIPTOR = "ccc_profile"
@@ -43,6 +44,7 @@ FORMAT = 2
 """Of the file."""
 
 _WARP = 32
+_WANTED = "a program compiled with cccc --ccc-profile=FILE writes one"
 
 
 def _efficiency(instructions: int, thread_instructions: int) -> float:
@@ -157,16 +159,10 @@ class Profile:
             file: None for the one that ``--ccc-profile`` named.
 
         Raises:
-            OSError: it cannot be written.
+            CccError: it cannot be written.
         """
-        target = File(file or self.file or DESCRIPTOR)
-        beside = target.with_name(f".{target.name}.new")
-        try:
-            content = {"format": FORMAT, "modules": self.modules}
-            beside.write_text(json.dumps(content), encoding="utf-8")
-            beside.replace(target)
-        finally:
-            beside.unlink(missing_ok=True)
+        content = {"format": FORMAT, "modules": self.modules}
+        files.write(file or self.file or DESCRIPTOR, json.dumps(content))
 
 
 def read(file: str | File) -> Profile:
@@ -178,6 +174,10 @@ def read(file: str | File) -> Profile:
     """
     try:
         content = json.loads(File(file).read_text(encoding="utf-8"))
+        if "entries" in content:
+            raise CccError(
+                f"these are the results of ccc bench, no profile; {_WANTED}", Span(str(file))
+            )
         if content["format"] != FORMAT:
             raise CccError(
                 f"its format is {content['format']}, not {FORMAT}: another version of ccc wrote it",
@@ -186,7 +186,7 @@ def read(file: str | File) -> Profile:
         profile = Profile(content["modules"])
         _ = profile.kernels  # whether all is there
     except (ValueError, KeyError, TypeError, IndexError) as error:
-        raise CccError("this is no profile", Span(str(file))) from error
+        raise CccError(f"this is no profile; {_WANTED}", Span(str(file))) from error
     return profile
 
 

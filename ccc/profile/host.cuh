@@ -16,6 +16,7 @@
 #include <cuda_runtime.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The address of the counters, how many there are, the address of the table, and its bytes. */
@@ -61,25 +62,35 @@ inline void *fetch(unsigned long long address, size_t bytes) {
 struct Output {
     FILE *file;
     char name[4096], beside[4112];
-    bool some;
+    bool replaces;
 
     bool open(const char *wanted) {
         if (file) return true;
-        snprintf(name, sizeof name, "%s", wanted);
-        snprintf(beside, sizeof beside, "%s.%ld", name, static_cast<long>(getpid()));
+        struct stat found;
+        bool there = stat(wanted, &found) == 0;
+        char *target = there ? realpath(wanted, 0) : 0; /* a symbolic link stays one */
+        snprintf(name, sizeof name, "%s", target ? target : wanted);
+        free(target);
+        replaces = !there || S_ISREG(found.st_mode); /* a device or a pipe is written into */
+        if (replaces) snprintf(beside, sizeof beside, "%s.%ld", name, static_cast<long>(getpid()));
+        else snprintf(beside, sizeof beside, "%s", wanted);
         file = fopen(beside, "w");
         if (file) fputs("{\"format\": 2, \"modules\": [", file);
-        else perror(beside);
+        else perror(wanted);
         return file;
     }
 
     void close() {
         if (!file) return;
         bool whole = fputs("]}\n", file) >= 0 && !ferror(file);
-        if (fclose(file) != 0 || !whole || rename(beside, name) != 0) {
+        if (fclose(file) != 0 || !whole || (replaces && rename(beside, name) != 0)) {
             perror(name);
-            remove(beside);
+            drop();
         }
+    }
+
+    void drop() {
+        if (replaces) remove(beside);
     }
 };
 
@@ -136,7 +147,7 @@ inline void write_profile() {
     }
     if (output.file) {
         fclose(output.file);
-        remove(output.beside);
+        output.drop();
     }
     if (good)
         fputs("ccc: no profile: nothing was counted; if the program calls cudaDeviceReset(), call "

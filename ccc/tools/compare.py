@@ -17,6 +17,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from ccc import files
 from ccc.device.choose import Device, choose_device
 from ccc.device.emulated import EMULATED_ARCH
 from ccc.errors import CccError, Span
@@ -24,12 +25,19 @@ from ccc.harness import provenance as record
 from ccc.harness.measure import Figures, Result, measure
 from ccc.harness.sample import Sample
 from ccc.nvcc import run as nvcc
+from ccc.parse import parse_function, parse_module
+from ccc.passes.launch_shape import known_block_size
 from ccc.toolkit import find as toolchain
 from ccc.tools import png
 from ccc.version import VERSION
 
 SETTINGS = ("sample", "graph", "inputs", "size", "seed", "device", "schedule", "repeat")
 """The arguments that a record keeps."""
+
+OTHER_ORDER = (
+    "a reduction of floating-point numbers is made in another order, so its last bits may differ, "
+    "and what is computed from it (docs/annotations.md, what you promise)"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,13 +86,14 @@ def run(args: argparse.Namespace) -> int:
         CccError: the sample, the kernel or the device cannot be used.
     """
     for path in (args.json, args.png):
-        if path and not path.parent.is_dir():
-            raise CccError("there is no such folder", Span(str(path.parent)))
+        if path:
+            files.check_writable(path)
     step = functools.partial(_step, Console(stderr=True))
     ptxas = toolchain.find().bin / "ptxas"
     sample = Sample(args.sample)
     if args.png and not sample.draws:
         raise CccError("this sample draws no picture", Span(str(args.sample)))
+    sample.check_choice(args.graph, args.inputs)
     device = choose_device(args.device, args.arch, args.schedule, ptxas)
     size = sample.sizes[device.kind] if args.size is None else args.size
     with step("compiling"):
@@ -97,13 +106,13 @@ def run(args: argparse.Namespace) -> int:
         inputs = sample.inputs(size, args.seed, args.graph, args.inputs)
     repeat = args.repeat if device.kind == "gpu" else 1
     result = measure(sample, device, modules, inputs, repeat=repeat, step=step)
-    show(result, compiled.report, Console())
+    show(result, compiled.report, Console(), _block_limits(compiled.ptx))
     if args.json:
         settings = {**vars(args), "size": size, "device": device.kind, "repeat": repeat}
         everything = _record(settings, device, result, compiled.report)
-        record.write(args.json, json.dumps(everything, indent=2, default=str) + "\n")
+        files.write(args.json, json.dumps(everything, indent=2, default=str) + "\n")
     if args.png:
-        record.write(args.png, png.encode(sample.picture(result.outputs)))
+        files.write(args.png, png.encode(sample.picture(result.outputs)))
     return 0 if result.equal else 1
 
 
@@ -123,18 +132,42 @@ def _step(console: Console, text: str) -> Iterator[None]:
         timer.cancel()
 
 
-def show(result: Result, report: Mapping[str, Any], console: Console) -> None:
-    """Print the table of figures, whether the outputs are equal, and what became of each path."""
+def _block_limits(ptx: str) -> dict[str, int]:
+    """For how many threads each kernel has its stacks: the most that its blocks can have."""
+    kernels = [piece for piece in parse_module(ptx).functions if piece.kind == "entry"]
+    return {piece.name: known_block_size(parse_function(piece), None) for piece in kernels}
+
+
+def show(
+    result: Result, report: Mapping[str, Any], console: Console, limits: Mapping[str, int]
+) -> None:
+    """Print the table of figures, whether the outputs are equal, and what became of each path.
+
+    Args:
+        result: of the comparison.
+        report: of the compilation.
+        console: where to.
+        limits: the most threads of a block, by kernel, as far as was known to the compiler.
+    """
     console.print(_table(result.figures))
     if result.equal:
         names = ", ".join(result.outputs)
         lines = [f"equal: yes, bit for bit and as the sample's check wants it ({names})"]
     else:
         lines = [f"equal: no: {text}" for text in result.differences]
+        lines += [OTHER_ORDER] if _adds_in_another_order(report) else []
     lines += [_path_line(path) for kernel in report["kernels"] for path in kernel["paths"]]
-    lines += [line for kernel in report["kernels"] for line in _advice(kernel, result.figures)]
+    lines += [
+        line for kernel in report["kernels"] for line in _advice(kernel, result.figures, limits)
+    ]
     for line in lines:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _adds_in_another_order(report: Mapping[str, Any]) -> bool:
+    """Whether a reduction of floating-point numbers was transformed."""
+    paths = [path for kernel in report["kernels"] for path in kernel["paths"] if path["applied"]]
+    return any(".f" in reduced for path in paths for reduced in path.get("reductions", ()))
 
 
 def _table(figures: list[Figures]) -> Table:
@@ -199,13 +232,15 @@ def _path_line(path: Mapping[str, Any]) -> str:
     return f"{head}applied ({', '.join(text for text in details if text)})"
 
 
-def _advice(kernel: Mapping[str, Any], figures: list[Figures]) -> Iterator[str]:
+def _advice(
+    kernel: Mapping[str, Any], figures: list[Figures], limits: Mapping[str, int]
+) -> Iterator[str]:
     """Whether stacks for larger blocks than ran keep blocks from being resident."""
     mine = {one.version: one for one in figures if one.kernel == kernel["name"]}
-    bytes_ = sum(path.get("shared_bytes_per_thread") or 0 for path in kernel["paths"])
-    if bytes_ and {"original", "ccc"} <= set(mine):
+    stacks = any(path.get("shared_bytes_per_thread") for path in kernel["paths"])
+    threads = limits.get(kernel["name"], 0)
+    if stacks and "ccc" in mine:
         after = mine["ccc"]
-        threads = (after.shared - mine["original"].shared) // bytes_
         if after.occupancy.limited_by == "shared" and threads >= 2 * after.block:
             yield (
                 f"{kernel['name']}: its stacks are for blocks of {threads} threads, which leaves "

@@ -19,8 +19,8 @@ from ccc.analysis.defuse import def_use_graph
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import find_paths
 from ccc.analysis.paths.model import Path
-from ccc.errors import CccError
-from ccc.files import write_text
+from ccc.errors import CccError, Span
+from ccc.files import check_writable, write
 from ccc.nvcc import run as nvcc
 from ccc.options import Settings
 from ccc.parse import parse_function, parse_module
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "-o", "--output", default="graph.dot", metavar="FILE",
-        help="where to write the graph; beside it a .png where Graphviz is installed",
+        help="where to write the graph; beside it a .png where Graphviz is installed [%(default)s]",
     )  # fmt: skip
 
 
@@ -46,6 +46,10 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         CccError: the file cannot be read, or has no such path.
     """
+    output = FilePath(args.output)
+    if output.suffix == ".png":
+        raise CccError("this is where the picture goes; give -o NAME.dot", Span(args.output))
+    check_writable(args.output)
     found = list(_paths(_marked_ptx(args.file, args.arch), args.file))
     if not found:
         raise CccError(f"{args.file} holds no annotated path")
@@ -58,9 +62,10 @@ def run(args: argparse.Namespace) -> int:
     if not 1 <= args.path <= len(found):
         raise CccError(f"there is no path {args.path}; {args.file} has {len(found)}")
     facts, path = found[args.path - 1]
-    output = FilePath(args.output).with_suffix(".dot")
-    write_text(str(output), dot(facts, path))
-    _draw(output)
+    write(args.output, dot(facts, path))
+    if output.is_file():
+        print(output)
+        _draw(output)
     return 0
 
 
@@ -90,10 +95,13 @@ def _draw(source: FilePath) -> None:
     program = shutil.which("dot")
     if program is None:
         return
-    command = [program, "-Tpng", str(source), "-o", str(source.with_suffix(".png"))]
+    picture = source.with_suffix(".png")
+    check_writable(picture)
+    command = [program, "-Tpng", str(source), "-o", str(picture)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise CccError(f"Graphviz could not draw {source}: {done.stderr.strip()}")
+    print(picture)
 
 
 def dot(facts: Facts, path: Path) -> str:

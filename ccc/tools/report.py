@@ -20,7 +20,12 @@ _ISSUED = ("warp instr.", "share", "warp eff.")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``ccc report``."""
-    parser.add_argument("profile", type=pathlib.Path, help="what cccc --ccc-profile=FILE led to")
+    parser.add_argument(
+        "profile",
+        type=pathlib.Path,
+        metavar="FILE",
+        help="what a program compiled with cccc --ccc-profile=FILE wrote",
+    )
 
 
 def run(args: argparse.Namespace) -> int:

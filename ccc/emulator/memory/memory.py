@@ -183,6 +183,20 @@ class Memory:
         addresses = np.array([arena.allocate(int(size)) for size in sizes], np.uint64)
         local.put(group.lanes, base + target, addresses)
 
+    def argument(self, group: Group, place: int, dtype: np.dtype[Any]) -> Any:
+        """What the first lane of a group passes to a function, at a place in the frame."""
+        local = self.spaces["local"]
+        assert isinstance(local, Local)
+        base = group.depth * self.frame_bytes
+        local.grow(base + place + dtype.itemsize)
+        return local.take(group.lanes[:1], base + place, dtype)[0]
+
+    def text_argument(self, group: Group, place: int) -> str:
+        """The string in global memory that such an argument points to."""
+        arena = self.spaces["global"]
+        assert isinstance(arena, Arena)
+        return arena.text(int(self.argument(group, place, np.dtype(np.uint64))))
+
     def print(self, group: Group, target: int) -> None:
         """``vprintf`` for each lane: nothing is printed, and its result is 0."""
         local = self.spaces["local"]

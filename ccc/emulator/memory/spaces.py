@@ -85,6 +85,15 @@ class Arena(_Bytes):
         """The bytes of an allocation, writable."""
         return self.data[self.starts[index] : self.ends[index]]
 
+    def text(self, address: int) -> str:
+        """The string at a device address; a question mark where there is none."""
+        start = address - GLOBAL
+        index = bisect_right(self.starts, start) - 1
+        if index < 0 or start >= self.ends[index]:
+            return "?"
+        content = self.data[start : self.ends[index]].tobytes()
+        return content.split(b"\0")[0].decode(errors="replace")
+
     def locate(self, _: Group, address: Array, size: int) -> tuple[Array, Array | None]:
         """Byte positions of accesses of ``size`` bytes; a mask of bad ones if there are any."""
         place = (address - np.uint64(GLOBAL)).view(np.int64)

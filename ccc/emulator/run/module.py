@@ -49,6 +49,7 @@ class Module:
     """
 
     def __init__(self, ptx: str, file: str = "<ptx>", *, step_limit: int = STEP_LIMIT):
+        self.file = file
         self.module = parse_module(ptx, file)
         self.step_limit = step_limit
         self.lines = ptx.splitlines()
@@ -89,7 +90,8 @@ class Module:
             yield
         except CccError as error:
             span = error.span
-            if span and error.source_line is None and 0 < span.line <= len(self.lines):
+            known = error.source_line is not None or span is None or span.file != self.file
+            if span and not known and 0 < span.line <= len(self.lines):
                 error.source_line = self.lines[span.line - 1]
             raise
 

@@ -20,6 +20,7 @@ from ccc.emulator.lanes.groups import Group
 from ccc.emulator.memory.memory import Costs, Memory
 from ccc.emulator.translate.codegen import Compiled
 from ccc.emulator.translate.program import Call, Exit, Fork, Jump, Program, Return, Segment, Table
+from ccc.errors import Span
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Register
 
@@ -339,6 +340,22 @@ class Wave:
         lane = int(group.lanes[0 if bad is None else int(np.argmax(bad))])
         block, thread = self.geometry.name(lane)
         raise EmulatorError(message, instruction.span, block=block, thread=thread)
+
+    def fail_assertion(self, group: Group, arguments: list[int]) -> NoReturn:
+        """Raise for the first lane of a group that calls ``__assertfail``, as the source says it.
+
+        Args:
+            group: the lanes that call it.
+            arguments: where they are in the frame: expression, file, line, function, and the size
+                of a character.
+        """
+        texts = [self.memory.text_argument(group, arguments[k]) for k in (0, 1, 3)]
+        line = int(self.memory.argument(group, arguments[2], np.dtype(np.uint32)))
+        expression, file, function = texts
+        block, thread = self.geometry.name(int(group.lanes[0]))
+        kernel = self.program.codes[0].function.name
+        message = f'assertion "{expression}" failed in {function}, kernel {kernel}'
+        raise EmulatorError(message, Span(file, line), block=block, thread=thread)
 
     def fail_deadlock(self) -> NoReturn:
         """Nobody can go on, and some lanes wait."""

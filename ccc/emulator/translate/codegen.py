@@ -353,7 +353,7 @@ class _SegmentWriter(Writer):
         places = [[frame[str(variable)] for variable in one.elements] for one in lists]
         match called_name(call):
             case "__assertfail":
-                self.fail("assertion failed", call, "")
+                self.emit(f"m.fail_assertion(g, {places[0]})")
             case "vprintf":
                 self.emit(f"m.memory.print(g, {places[0][0]})")
             case "malloc":

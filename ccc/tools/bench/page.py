@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from ccc.harness import provenance as record
+from ccc import files
 from ccc.tools.bench import sensitivity, tables
 from ccc.tools.bench.results import BOUND, ORIGINAL, Entry, Results, Run
 
@@ -75,7 +75,7 @@ def write(results: Results, folder: Path, samples: Path, plots: Mapping[str, str
     Raises:
         CccError: it cannot be written.
     """
-    record.write(folder / PAGE, "\n".join(_page(results, samples, plots)))
+    files.write(folder / PAGE, "\n".join(_page(results, samples, plots)))
 
 
 def _page(results: Results, samples: Path, plots: Mapping[str, str]) -> Iterator[str]:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ccc import files
 from ccc.errors import CccError
-from ccc.harness import provenance as record
 from ccc.tools.bench import paper, sensitivity
 from ccc.tools.bench.results import BOUND, CCC, ORIGINAL, Entry, Results
 from ccc.tools.bench.sensitivity import Measured
@@ -84,7 +84,8 @@ def draw(results: Results, folder: Path) -> dict[str, str]:
         images = importlib.import_module("PIL.Image")  # comes with matplotlib
     except ImportError as error:
         raise NoMatplotlib(
-            "no plots without matplotlib: pip install 'ccc[plot]', then ccc bench --redraw"
+            "no plots without matplotlib: pip install '.[plot]' in the clone, "
+            "then ccc bench --redraw"
         ) from error
     entries = [entry for entry in results.entries if entry.error is None]
     drawn = {}
@@ -95,7 +96,7 @@ def draw(results: Results, folder: Path) -> dict[str, str]:
             figure = figures.Figure(layout="constrained")
             if plot(figure, entries):
                 drawn[name] = f"results-{name}.png"
-                record.write(folder / drawn[name], _png(figure, images))
+                files.write(folder / drawn[name], _png(figure, images))
     return drawn
 
 

@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ccc import files
 from ccc.errors import CccError, Span
-from ccc.harness import provenance as record
 from ccc.harness.launch_config import Configuration
 from ccc.tools.bench.inputs import Inputs
 from ccc.version import VERSION
@@ -188,7 +188,7 @@ class Results:
             CccError: it cannot be written.
         """
         everything = {"format": FORMAT, "ccc": VERSION, **asdict(self)}
-        record.write(folder / FILE, json.dumps(everything, indent=1) + "\n")
+        files.write(folder / FILE, json.dumps(everything, indent=1) + "\n")
 
     @staticmethod
     def load(folder: Path) -> Results:

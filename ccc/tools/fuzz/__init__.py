@@ -20,6 +20,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress
 
+from ccc import files
 from ccc.device import gpu
 from ccc.toolkit import find as toolchain
 from ccc.tools.fuzz.build import SEPARATE, TABLES, Failure
@@ -179,7 +180,7 @@ def _keep(finding: Finding, seed: int, folder: Path) -> str:
     remark = f"{finding.failure}\nccc fuzz --seed {seed} --first {finding.index} --count 1"
     if finding.kernel.data:
         remark += f"\nThe seed of the inputs is {finding.kernel.data}."
-    path.write_text(case(finding.kernel, remark), encoding="utf-8")
+    files.write(path, case(finding.kernel, remark))
     return f"{path}: {finding.failure}"
 
 
