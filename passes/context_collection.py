@@ -55,7 +55,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths import AnnotatedLoop, Path
+from ccc.analysis.paths import AnnotatedLoop, Path, without_places
 from ccc.analysis.regions import find_paths
 from ccc.analysis.simultaneous import Entrance, may_be_in_both
 from ccc.ir.nodes import Function, Instruction
@@ -74,6 +74,8 @@ GONE = (
     "it lies in the rest of an iteration that runs with the tasks of other paths; split the "
     "annotated loop in two, or remove the annotations of the other paths"
 )
+
+KNOWN = "not collected"
 
 
 @dataclass(frozen=True)
@@ -143,8 +145,8 @@ def _collectable(kernel: Kernel, known: Collection[PathRecord]) -> list[PathReco
 
     What is ``known`` still holds.
     """
-    keys = {record.path.key for record in known}
-    excluded = {record.path.key for record in kernel.records if record.reason}
+    keys = dict.fromkeys((record.path.key for record in known), KNOWN)
+    excluded = {record.path.key: record.reason for record in kernel.records if record.reason}
     left = [record for record in kernel.records if not record.applied and not record.reason]
     anew = any(record.path.key not in keys for record in left)
     found = {path.key: path for path in find_paths(kernel.facts, excluded | keys)} if anew else {}
@@ -157,8 +159,10 @@ def _collectable(kernel: Kernel, known: Collection[PathRecord]) -> list[PathReco
             record.reason = GONE
             continue
         record.path = found[record.path.key]
-        record.reason = record.path.reason
-        if record.reason is None:
+        if record.path.reason is not None:
+            applied = any(other.applied for other in kernel.records)
+            record.reason = without_places(record.path.reason) if applied else record.path.reason
+        else:
             for refine in kernel.refinements:
                 refine(record.path, kernel.facts)
             chosen.append(record)

@@ -170,7 +170,7 @@ WAIT:
         ("ld.global.u32 %r1, [%rd3]; membar.gl;", True),
         ("atom.global.cas.b32 %r1, [%rd3], 0, 1;", True),
         ("mov.u32 %r2, 0; atom.global.cas.b32 %r1, [%rd3], %r2, 1;", True),
-        ("mov.b32 %r2, %r1; atom.global.cas.b32 %r1, [%rd3], %r2, 1;", False),
+        ("mov.b32 %r2, %r1; atom.global.cas.b32 %r1, [%rd3], %r2, 1;", True),
         ("and.b32 %r2, %r1, 6; atom.global.cas.b32 %r1, [%rd3], %r2, 1;", True),
         ("atom.global.add.u32 %r1, [%rd3], 1; red.global.add.u32 [%rd3], -1;", True),
         ("atom.global.exch.b32 %r1, [%rd3], 1;", True),
