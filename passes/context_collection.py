@@ -100,7 +100,7 @@ class ContextCollection(Pass):
             loop = _outermost(chosen)
             mine = [record for record in chosen if record.path.loop is loop]
             mine = _in_turn(mine, None)
-            start = _free_from(loop, placed, kernel.facts)
+            start = _free_from(loop, placed, kernel)
             layout = lay_out(kernel, loop, mine, self.discipline, start)
             if layout is None:
                 known = _outside_refused(chosen)
@@ -120,16 +120,30 @@ class ContextCollection(Pass):
             _promise_block_size(kernel.function, block, kernel.max_block)
 
 
-def _free_from(loop: AnnotatedLoop, placed: Mapping[Entrance, int], facts: Facts) -> int:
+def _free_from(loop: AnnotatedLoop, placed: Mapping[Entrance, int], kernel: Kernel) -> int:
     """The first byte of a warp's share that no loop uses in which lanes may be at the same time."""
     assert loop.gathering is not None
-    mine = Entrance.of(loop.loop.header, loop.gathering, facts)
+    if _is_in_collected(loop, kernel):  # whose tasks are waiting
+        return max(placed.values())
+    mine = Entrance.of(loop.loop.header, loop.gathering, kernel.facts)
     ends = (
         end
         for other, end in placed.items()
-        if may_be_in_both(mine, other, [mine, *placed], facts.graph)
+        if may_be_in_both(mine, other, [mine, *placed], kernel.facts.graph)
     )
     return max(ends, default=0)
+
+
+def _is_in_collected(loop: AnnotatedLoop, kernel: Kernel) -> bool:
+    """Whether an annotated loop lies in another one that was collected."""
+    loops = (record.path.loop for record in kernel.records if record.applied)
+    identifiers = {one.marker.identifier for one in loops if one is not None}
+    for label, block in kernel.facts.blocks.items():
+        if any(m.kind == "for" and m.identifier in identifiers for m in block.markers):
+            around = next((one for one in kernel.facts.loops if label in one.blocks), None)
+            if around is not None and loop.loop.blocks < around.blocks:
+                return True
+    return False
 
 
 def _refuse_nested_loops(kernel: Kernel) -> None:

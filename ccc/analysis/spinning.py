@@ -88,28 +88,33 @@ def _spin_of(loop: Loop, facts: Facts) -> Spin | None:
         return None
     inner = [other.blocks for other in facts.loops if other.blocks < loop.blocks]
     stepped = _stepped(loop.blocks.difference(*inner), slices, facts) & carried
-    counted = {s for s in slices.leaving if slices.always(s) and _counts(s, stepped, slices)}
+    bounds = frozenset(i for i in body if _is_bounded(i, stepped, slices))
+    counted = {
+        s for s in slices.leaving if slices.always(s) and _counts(s, stepped, bounds, slices)
+    }
     if not counted:
         return Spin(frozenset(loop.blocks), poll)
     anew = [i for i in polls if slices.is_fenced or i.name != "ld" or _is_strong(i)]
     watched = set[Instruction]().union(
-        *(slices.leading_to(s, counted) for s in slices.leaving - counted)
+        *(slices.of(source, bounds) for source in counted),
+        *(slices.leading_to(source, counted) for source in slices.leaving - counted),
     )
     poll = next((poll for poll in anew if poll in watched), None)
     return Spin(frozenset(loop.blocks), poll, gives_up=True) if poll else None
 
 
-def _counts(source: str, stepped: set[Register], slices: _Slices) -> bool:
+def _counts(
+    source: str, stepped: set[Register], bounds: frozenset[Instruction], slices: _Slices
+) -> bool:
     """Whether a counter ends the loop at the end of a block, whatever else the loop reads."""
     made = slices.of(source)
     if not any(i.effects & (Effect.READ | Effect.CALL) for i in made):
         return any(stepped.intersection(i.defined()) for i in made)
-    comparisons = [i for i in made if i.name == "setp" and _is_bounded(i, stepped, slices)]
 
     def ends(comparison: Instruction, value: bool) -> bool:
         return slices.leaves(source, lambda setp: value if setp is comparison else None)
 
-    return any(ends(one, value) for one in comparisons for value in (False, True))
+    return any(ends(one, value) for one in bounds for value in (False, True))
 
 
 def _is_bounded(comparison: Instruction, stepped: set[Register], slices: _Slices) -> bool:
@@ -120,7 +125,7 @@ def _is_bounded(comparison: Instruction, stepped: set[Register], slices: _Slices
         used = {register for i in made for register in i.used()}
         return not stepped.isdisjoint(used) and all(i.name in _LINEAR for i in made)
 
-    if len(comparison.operands) != 3:
+    if comparison.name != "setp" or len(comparison.operands) != 3:
         return False
     ends = comparison.operands[1:]
     bounds = [other for one, other in zip(ends, ends[::-1], strict=True) if is_counter(one)]
@@ -261,23 +266,25 @@ class _Slices:
                 found = found | self.of(label)
         return found
 
-    def of(self, label: str) -> set[Instruction]:
-        """What decides the branch at the end of a block."""
+    def of(self, label: str, but: Collection[Instruction] = ()) -> set[Instruction]:
+        """What decides the branch at the end of a block, not through some instructions."""
         used = (
             register
             for instruction in self.facts.blocks[label].instructions
             if instruction.is_terminator
             for register in instruction.used()
         )
-        return self.behind(used)
+        return self.behind(used, but)
 
-    def behind(self, registers: Iterable[Register | str]) -> set[Instruction]:
+    def behind(
+        self, registers: Iterable[Register | str], but: Collection[Instruction] = ()
+    ) -> set[Instruction]:
         """What the loop makes some registers from."""
         found: set[Instruction] = set()
         worklist = list(registers)
         while worklist:
             for maker in self.makers.get(worklist.pop(), ()):
-                if maker not in found:
+                if maker not in found and maker not in but:
                     found.add(maker)
                     worklist += maker.used()
                     if maker.space == "param":
