@@ -21,8 +21,6 @@ CALLED = {"Refused": 0, "_refuse_all": 1}
 """What is called with a reason, and which argument that is."""
 FUNCTIONS = ("_reason", "limits")
 """Functions that return reasons, or raise errors that become one."""
-NOT_SHOWN = frozenset({"not collected"})
-"""Of paths that have another reason already."""
 
 
 @functools.cache
@@ -36,7 +34,7 @@ def templates() -> dict[str, str]:
         tree = ast.parse(path.read_text())
         for node in _reasons(tree):
             text = _template(node, _constants(tree))
-            if re.search("[a-z]{3}", text) and text not in NOT_SHOWN:
+            if re.search("[a-z]{3}", text):
                 found[text] = str(path.relative_to(ROOT))
     return found
 

@@ -10,6 +10,7 @@ from goldens import Golden
 import ccc
 from ccc.analysis import facts
 from ccc.analysis.divergence import Divergence
+from ccc.analysis.paths.model import without_places
 from ccc.compiler.transform import transform
 from ccc.errors import CccError
 
@@ -135,3 +136,8 @@ N{number}:
     paths = transform(ptx).report["kernels"][0]["paths"]
     assert [path["applied"] for path in paths] == [True] * 6
     assert len(found) == 1
+
+
+def test_a_reason_for_code_that_was_rewritten_points_nowhere() -> None:
+    reason = "lanes pass by (PTX line 4: call.uni (a), f, (b);); let all (or none) come"
+    assert without_places(reason) == "lanes pass by; let all (or none) come"

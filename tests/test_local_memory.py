@@ -170,7 +170,7 @@ WAIT:
         ("ld.global.u32 %r1, [%rd3]; membar.gl;", True),
         ("atom.global.cas.b32 %r1, [%rd3], 0, 1;", True),
         ("mov.u32 %r2, 0; atom.global.cas.b32 %r1, [%rd3], %r2, 1;", True),
-        ("mov.b32 %r2, %r1; atom.global.cas.b32 %r1, [%rd3], %r2, 1;", False),
+        ("mov.b32 %r2, %r1; atom.global.cas.b32 %r1, [%rd3], %r2, 1;", True),
         ("and.b32 %r2, %r1, 6; atom.global.cas.b32 %r1, [%rd3], %r2, 1;", True),
         ("atom.global.add.u32 %r1, [%rd3], 1; red.global.add.u32 [%rd3], -1;", True),
         ("atom.global.exch.b32 %r1, [%rd3], 1;", True),
@@ -179,10 +179,51 @@ WAIT:
         ("atom.global.or.b32 %r1, [%rd3], 0;", True),
         ("add.s64 %rd3, %rd3, 4; ld.volatile.global.u32 %r1, [%rd3];", True),
         ("ld.volatile.global.u32 %r2, [%rd3]; add.s32 %r1, %r1, -1;", False),
+        ("atom.global.add.u32 %r1, [%rd3], %r2;", True),
+        ("add.s64 %rd3, %rd3, 4; ld.global.u32 %r1, [%rd3]; membar.gl;", True),
+        ("add.s64 %rd3, %rd3, 4; ld.global.cg.u32 %r1, [%rd3];", True),
+        (
+            "ld.volatile.global.u32 %r2, [%rd3]; add.s32 %r3, %r3, 1; and.b32 %r4, %r3, 7;"
+            "or.b32 %r1, %r2, %r4;",
+            True,
+        ),
     ],
 )
 def test_loops_that_spin(poll: str, spins: bool) -> None:
     assert bool(facts_of(SPIN.format(poll=poll)).spins) == spins
+
+
+COUNTED = "ld.volatile.global.u32 %r1, [%rd3]; add.s32 %r3, %r3, 1;"
+SWAP = "mov.b32 %r2, %r1; atom.global.cas.b32 %r1, [%rd3], %r2, %r4;"
+
+
+@pytest.mark.parametrize(
+    ("trip", "spins"),
+    [
+        (f"{COUNTED} setp.lt.s32 %p1, %r3, %r1; @%p1 bra WAIT;", False),  # a bound read anew
+        (f"{COUNTED} setp.ne.s32 %p1, %r3, %r1; @%p1 bra WAIT;", True),
+        (
+            f"{COUNTED} setp.eq.s32 %p1, %r1, 0; setp.lt.s32 %p2, %r3, 9; and.pred %p3, %p1, %p2;"
+            "@%p3 bra WAIT;",
+            True,  # waits, up to a limit
+        ),
+        (f"{SWAP} setp.ne.s32 %p1, %r1, %r2; @%p1 bra WAIT;", False),
+        (f"{SWAP} setp.eq.s32 %p1, %r1, %r2; @%p1 bra END; bra WAIT;", False),
+        (f"{SWAP} setp.eq.s32 %p1, %r1, %r2; @!%p1 bra END; bra WAIT;", True),
+        (
+            f"{SWAP} setp.eq.s32 %p1, %r1, %r2; setp.gt.s32 %p2, %r1, 0; or.pred %p3, %p1, %p2;"
+            "@!%p3 bra WAIT;",
+            False,  # another way out besides
+        ),
+        (
+            f"{SWAP} setp.eq.s32 %p1, %r1, %r2; setp.gt.s32 %p2, %r1, 0; and.pred %p3, %p1, %p2;"
+            "@!%p3 bra WAIT;",
+            True,  # a further condition
+        ),
+    ],
+)
+def test_what_ends_a_loop(trip: str, spins: bool) -> None:
+    assert bool(facts_of(f"WAIT: {trip}\nEND:").spins) == spins
 
 
 GUARDS = """

@@ -90,6 +90,19 @@ def test_what_they_have_at_most_can_be_said() -> None:
     assert "does not fit into shared memory" in reason
 
 
+def test_what_only_some_lanes_call_may_wait_for_the_others() -> None:
+    lanes = "	mov.u32 %r5, %tid.x;\n	setp.ne.s32 %p3, %r5, 0;\n	@!%p3 bra ALL;\n"
+    call = f"{lanes}	call other, ();\nALL:\n"
+    reason = path(kernel(EXTERN, call), callee_shared=0)["reason"]
+    assert reason.startswith("some lanes call other before the annotated loop")
+    assert path(kernel(EXTERN, f"{call}	bar.warp.sync -1;\n"), callee_shared=0)["applied"]
+    harmless = ".func other()\n{\n	ret;\n}\n"
+    assert path(kernel(harmless, call))["applied"]
+    meets = ".func other()\n{\n	bar.warp.sync -1;\n	ret;\n}\n"
+    reason = path(kernel(meets, call))["reason"]
+    assert reason.startswith("some lanes call other before the annotated loop")
+
+
 def test_the_system_has_none() -> None:
     module = ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n"
     call = """	mov.u64 %rd5, 0;

@@ -27,6 +27,21 @@ def callee(call: Instruction) -> str:
     return operands[0].name if operands and isinstance(operands[0], Symbol) else ""
 
 
+def waits_elsewhere(instruction: Instruction) -> bool:
+    """Whether a lane may wait in it for others that are not there, and do not come there.
+
+    Barriers of threads count who comes to one, wherever it stands. To an aligned one, as
+    ``bar.sync`` is, all lanes of a warp come together, and so do those of an exchange (PTX ISA
+    section 9.7.13).
+    """
+    words = instruction.modifiers
+    if instruction.name == "bar":
+        return "warp" in words
+    if instruction.name == "barrier":
+        return "aligned" not in words and ("cluster" not in words or "wait" in words)
+    return instruction.name == "mbarrier" and not {"test_wait", "try_wait"}.isdisjoint(words)
+
+
 @dataclass(frozen=True, slots=True)
 class Handed:
     """What a function may do with what a parameter of it points to."""
@@ -49,6 +64,8 @@ class Callees:
         self.manners: dict[tuple[str, int], Handed] = {}
         self.spinning: dict[str, bool] = {}
         self._waits: dict[str, bool] = {}
+        self._waits_elsewhere: dict[str, bool] = {}
+        self._fences: dict[str, bool] = {}
         self._knows_lane: dict[str, bool] = {}
 
     def waits(self, instruction: Instruction) -> bool:
@@ -58,6 +75,17 @@ class Callees:
         """
         waiting = Effect.BARRIER | Effect.COLLECTIVE | Effect.EXIT
         return self._any(instruction, lambda i: bool(i.effects & waiting), self._waits)
+
+    def waits_elsewhere(self, instruction: Instruction) -> bool:
+        """Whether it is a call that may come to where a lane waits for others that are elsewhere.
+
+        A function that cannot be looked into may do so.
+        """
+        return self._any(instruction, waits_elsewhere, self._waits_elsewhere)
+
+    def fences(self, instruction: Instruction) -> bool:
+        """Whether it is a call that may come to a fence."""
+        return self._any(instruction, lambda i: bool(i.effects & Effect.FENCE), self._fences)
 
     def knows_its_lane(self, instruction: Instruction) -> bool:
         """Whether it is a call whose outcome may depend on which lane makes it."""

@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ccc.analysis.callees import callee, waits_elsewhere
 from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.spinning import Spin
+from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Immediate
 from ccc.ptx.opcodes import Effect
 
@@ -31,9 +32,9 @@ class Gathering:
 
 def gathering_points(facts: Facts, loop: Loop) -> Gathering | str:
     """Where to count the members of a loop, or the reason why that cannot be done."""
-    spin = _spin_before(facts, loop)
-    if spin is not None:
-        return _reason(facts, set(), spin)
+    waiting = _waiting_before(facts, loop)
+    if waiting is not None:
+        return _reason(facts, set(), waiting)
     guards: list[tuple[str, str]] = []
     target = loop.header
     while True:
@@ -94,11 +95,18 @@ def _enters_elsewhere(facts: Facts, guard: str, towards: str, target: str) -> bo
     return target in reachable(facts.graph.successors, others, stops=[guard])
 
 
-def _reason(facts: Facts, obstacles: set[str], spin: Spin | None = None) -> str:
-    if spin is not None:
+def _reason(facts: Facts, obstacles: set[str], waiting: Instruction | None = None) -> str:
+    if waiting is not None and facts.callees.waits_elsewhere(waiting):
+        name = callee(waiting) or "a function through a pointer"
+        return (
+            f"some lanes call {name} before the annotated loop, where they may wait for others, "
+            f"which would now wait for them (PTX line {waiting.span.line}: {waiting}); "
+            "put __syncwarp() or __syncthreads() between"
+        )
+    if waiting is not None:
         return (
             "lanes may wait for one another before the annotated loop, where those that are "
-            f"through would now wait for all (PTX line {spin.poll.span.line}: {spin.poll}); "
+            f"through would now wait for all (PTX line {waiting.span.line}: {waiting}); "
             "put __syncwarp() or __syncthreads() between"
         )
     branches = [facts.blocks[label].terminator for label in sorted(obstacles)]
@@ -109,7 +117,7 @@ def _reason(facts: Facts, obstacles: set[str], spin: Spin | None = None) -> str:
     )
 
 
-def _spin_before(facts: Facts, loop: Loop) -> Spin | None:
+def _waiting_before(facts: Facts, loop: Loop) -> Instruction | None:
     """Where lanes that are not through may wait for one that waits for them before the loop.
 
     Where all lanes meet in between, as the author has them do, nobody waits longer than he did.
@@ -118,11 +126,66 @@ def _spin_before(facts: Facts, loop: Loop) -> Spin | None:
     if loop.header in meetings:
         return None
     for spin in facts.spins:
-        if spin.blocks.isdisjoint(loop.blocks) and not spin.gives_up:
+        if spin.blocks.isdisjoint(loop.blocks):
             stops = meetings - spin.blocks
             if loop.header in reachable(facts.graph.successors, spin.blocks, stops=stops):
-                return spin
+                return spin.poll
+    for label in facts.graph:
+        if label == EXIT or label in loop.blocks:
+            continue
+        for instruction in facts.blocks[label].instructions:
+            if _waits_elsewhere(instruction, facts) and (
+                instruction.guard or _is_passed_by(facts, label, loop, meetings)
+            ):
+                return instruction
     return None
+
+
+def _waits_elsewhere(instruction: Instruction, facts: Facts) -> bool:
+    """Whether a lane may wait in it for others that are elsewhere.
+
+    To the barriers that passes put in all come that they are meant for; they have no place in PTX.
+    """
+    if instruction.span.file != facts.function.span.file:
+        return False
+    return waits_elsewhere(instruction) or facts.callees.waits_elsewhere(instruction)
+
+
+def _is_passed_by(facts: Facts, label: str, loop: Loop, meetings: set[str]) -> bool:
+    """Whether some lanes may come to a loop without a block to which others come before it.
+
+    In a loop around both that is so, too, if some lanes come to the block in a round and others do
+    not. A loop that is left when an ``mbarrier`` is through counts like one block.
+    """
+    graph = facts.graph
+    around = [one for one in facts.loops if loop.blocks < one.blocks and label in one.blocks]
+    rounds = {one.header for one in around}
+    own = next((one.blocks for one in facts.loops if label in one.blocks), frozenset({label}))
+    unit = own if _polls_barrier(facts, label) and loop.header not in own else {label}
+
+    def step(block: str) -> Iterable[str]:
+        return (after for after in graph.successors(block) if after not in rounds)
+
+    again = loop.header in reachable(graph.successors, rounds, stops=meetings | unit)
+    goals = {latch for one in around for latch in one.latches if again}
+    if loop.header in reachable(step, unit):
+        goals.add(loop.header)
+    goals -= meetings | unit
+
+    def passes(way: str) -> bool:
+        return again if way in rounds else bool(goals & reachable(step, [way], meetings | unit))
+
+    for branch in facts.divergence.divergent_branches - loop.blocks - unit:
+        if not unit.isdisjoint(facts.before_joining(branch)):
+            ways = set(graph.successors(branch))
+            coming = {way for way in ways - rounds if unit & reachable(step, [way])}
+            if any(passes(way) for one in coming for way in ways - {one}):
+                return True
+    return False
+
+
+def _polls_barrier(facts: Facts, label: str) -> bool:
+    return any(i.name == "mbarrier" for i in facts.blocks[label].instructions)
 
 
 def _all_meet(facts: Facts, label: str) -> bool:

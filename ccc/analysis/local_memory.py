@@ -166,7 +166,10 @@ class LocalMemory:
         region: Collection[str],
         skipped: frozenset[str] = frozenset(),
     ) -> dict[str, int]:
-        """The bytes that are surely written at the top of each block, if nothing is at starts."""
+        """The bytes that are surely written at the top of each block, if nothing is at starts.
+
+        A loop at whose header it starts may be in any of its trips, and has not filled anything.
+        """
         graph, everything = self.facts.graph, self.points_to.everything
         top = {label: 0 if label in starts else everything for label in region}
         pending = list(region)
@@ -175,7 +178,8 @@ class LocalMemory:
             bottom = top[label] | self._fills(label, skipped)
             for after in graph.successors(label):
                 if after in top and after not in starts:
-                    more = 0 if label in skipped else self._loop_fills.get((label, after), 0)
+                    partial = label in skipped or label in starts
+                    more = 0 if partial else self._loop_fills.get((label, after), 0)
                     known = top[after] & (bottom | more)
                     if known != top[after]:
                         top[after] = known

@@ -6,16 +6,18 @@
 
 From sm_70 on lanes of one warp may wait for one another so, since each goes on by itself. Members
 of an annotated loop wait for each other as well, and whoever waits for a lane that waits for him
-stands still for ever. A loop is taken to spin if a place in memory that stays the same over its
-trips is *polled* and decides where control goes, and no counter ends the loop in any case. An
-atomic that itself moves on what it reads, such as a ticket's ``atomicAdd(&next, 1)``, or the retry
-of a compare-and-swap with just the value that was found, polls nothing.
+stands still for ever. A loop is taken to spin if a place in memory is *polled*, which means that it
+may look at it again, and decides whether the loop ends; only where a counter alone ends it, it does
+not. An atomic that itself moves on what it reads, such as a ticket's ``atomicAdd(&next, 1)``, polls
+nothing. Nor does the retry of a compare-and-swap with just the value that was found, if the loop
+ends as soon as one succeeds: then somebody gets on, whoever waits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ccc.analysis.callees import SYSTEM_CALLS, callee
@@ -29,10 +31,13 @@ if TYPE_CHECKING:
     from ccc.analysis.dominators import Loop
     from ccc.analysis.facts import Facts
 
-_ANEW = STRONG | {"cv"}
-"""Of loads that are done anew each time."""
+_ANEW = STRONG | {"cv", "cg"}
+"""Of loads that are done anew each time, or see in the second level cache what others wrote."""
 _MOVES_ON = frozenset({"add", "inc", "dec"})
 """Atomic operations that leave another value each time, unless they add nothing."""
+_LINEAR = frozenset({"add", "sub", "mov", "mul", "mad", "shl", "cvt", "neg"})
+"""What may be made of a counter so that it still comes to its end."""
+_ORDERED = frozenset({"lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,31 +84,87 @@ def _spin_of(loop: Loop, facts: Facts) -> Spin | None:
     polls = {i: None for i in body if _is_poll(i, slices, carried, facts)}
     decided = set[Instruction]().union(*map(slices.of, loop.blocks))
     poll = next((poll for poll in polls if poll in decided), None)
-    if poll is None or _retries(loop, slices, facts):
+    if poll is None or _retries(slices):
         return None
     inner = [other.blocks for other in facts.loops if other.blocks < loop.blocks]
     stepped = _stepped(loop.blocks.difference(*inner), slices, facts) & carried
-    leaving = {source for source, _ in loop.exits(facts.graph)}
-    counted = {source for source in leaving if _counts(slices.of(source, computed=True), stepped)}
+    bounds = frozenset(i for i in body if _is_bounded(i, stepped, slices))
+    counted = {
+        s for s in slices.leaving if slices.always(s) and _counts(s, stepped, bounds, slices)
+    }
     if not counted:
         return Spin(frozenset(loop.blocks), poll)
-    if any(_is_strong(i) and i in polls for source in leaving - counted for i in slices.of(source)):
-        return Spin(frozenset(loop.blocks), poll, gives_up=True)
-    return None
-
-
-def _counts(made: Iterable[Instruction], stepped: set[Register]) -> bool:
-    return any(stepped.intersection(instruction.defined()) for instruction in made)
-
-
-def _retries(loop: Loop, slices: _Slices, facts: Facts) -> bool:
-    """Whether each trip tries to swap what it has found: then somebody gets on, whoever waits."""
-    return any(
-        i.name == "atom" and "cas" in i.modifiers and _was_found(i.operands[2], i, slices)
-        for label in loop.blocks
-        if all(facts.dominators.dominates(label, latch) for latch in loop.latches)
-        for i in facts.blocks[label].instructions
+    anew = [i for i in polls if slices.is_fenced or i.name != "ld" or _is_strong(i)]
+    watched = set[Instruction]().union(
+        *(slices.of(source, bounds) for source in counted),
+        *(slices.leading_to(source, counted) for source in slices.leaving - counted),
     )
+    poll = next((poll for poll in anew if poll in watched), None)
+    return Spin(frozenset(loop.blocks), poll, gives_up=True) if poll else None
+
+
+def _counts(
+    source: str, stepped: set[Register], bounds: frozenset[Instruction], slices: _Slices
+) -> bool:
+    """Whether a counter ends the loop at the end of a block, whatever else the loop reads."""
+    made = slices.of(source)
+    if not any(i.effects & (Effect.READ | Effect.CALL) for i in made):
+        return any(stepped.intersection(i.defined()) for i in made)
+
+    def ends(comparison: Instruction, value: bool) -> bool:
+        return slices.leaves(source, lambda setp: value if setp is comparison else None)
+
+    return any(ends(one, value) for one in bounds for value in (False, True))
+
+
+def _is_bounded(comparison: Instruction, stepped: set[Register], slices: _Slices) -> bool:
+    """Whether it compares a counter with a bound, which may be read anew each time."""
+
+    def is_counter(operand: Operand) -> bool:
+        made = slices.behind([operand]) if isinstance(operand, Register) else ()
+        used = {register for i in made for register in i.used()}
+        return not stepped.isdisjoint(used) and all(i.name in _LINEAR for i in made)
+
+    if comparison.name != "setp" or len(comparison.operands) != 3:
+        return False
+    ends = comparison.operands[1:]
+    bounds = [other for one, other in zip(ends, ends[::-1], strict=True) if is_counter(one)]
+    fixed = any(bound not in slices.makers for bound in bounds)
+    return bool(bounds) and (fixed or comparison.modifiers[0] in _ORDERED)
+
+
+def _retries(slices: _Slices) -> bool:
+    """Whether each trip tries to swap what it has found, and ends the loop if that succeeds."""
+    return any(
+        _ends_if_swapped(label, swap, slices)
+        for label in filter(slices.always, slices.loop.blocks)
+        for swap in slices.facts.blocks[label].instructions
+        if swap.name == "atom" and "cas" in swap.modifiers and _was_found(swap, slices)
+    )
+
+
+def _ends_if_swapped(label: str, swap: Instruction, slices: _Slices) -> bool:
+    """Whether the loop ends as soon as a compare-and-swap in some block succeeds."""
+    block = list(slices.facts.blocks[label].instructions)
+    behind = block[block.index(swap) + 1 :]
+    later = (s for s in slices.leaving if slices.facts.dominators.dominates(label, s))
+    return any(
+        slices.always(source) and slices.leaves(source, lambda c: _succeeds(c, swap, behind))
+        for source in later
+    )
+
+
+def _succeeds(comparison: Instruction, swap: Instruction, behind: list[Instruction]) -> bool | None:
+    """What a comparison behind a compare-and-swap says if that succeeded, None if it depends."""
+    compared = {swap.operands[0], swap.operands[2]}
+    if comparison not in behind or set(comparison.operands[1:]) != compared:
+        return None
+    between = behind[: behind.index(comparison)]
+    if comparison.modifiers[-1][0] == "f" or any(
+        compared.intersection(i.defined()) for i in between
+    ):
+        return None
+    return {"eq": True, "ne": False}.get(comparison.modifiers[0])
 
 
 def _is_strong(instruction: Instruction) -> bool:
@@ -128,7 +189,9 @@ class _Slices:
     """What a loop computes the conditions of its branches from."""
 
     def __init__(self, loop: Loop, facts: Facts):
+        self.loop = loop
         self.facts = facts
+        self.leaving = {source for source, _ in loop.exits(facts.graph)}
         self.body = [i for label in sorted(loop.blocks) for i in facts.blocks[label].instructions]
         self.makers: dict[Register | str, list[Instruction]] = {}
         for label in sorted(loop.blocks):
@@ -137,28 +200,92 @@ class _Slices:
                 for one in made:
                     self.makers.setdefault(one, []).append(instruction)
 
-    def of(self, label: str, *, computed: bool = False) -> set[Instruction]:
-        """What decides the branch at the end of a block; ``computed``: not how it was read."""
+    @cached_property
+    def is_fenced(self) -> bool:
+        """Whether loads of the loop are done anew because a fence stands between."""
+        meets = Effect.BARRIER | Effect.COLLECTIVE
+        return any(
+            (i.effects & Effect.FENCE and not i.effects & meets) or self.facts.callees.fences(i)
+            for i in self.body
+        )
+
+    def always(self, label: str) -> bool:
+        """Whether each trip that does not leave the loop before comes to a block."""
+        return all(self.facts.dominators.dominates(label, latch) for latch in self.loop.latches)
+
+    def leaves(self, source: str, known: Callable[[Instruction], bool | None]) -> bool:
+        """Whether the branch at the end of a block certainly leaves the loop.
+
+        ``known`` tells the result of a comparison, as far as it is known.
+        """
+        ends = (i for i in self.facts.blocks[source].instructions if i.is_terminator)
+        branch = next(ends)
+        value = self._value(branch.guard.register, known) if branch.guard else None
+        if branch.guard is None or value is None:
+            return False
+        target = branch.operands[-1]
+        after = set(self.facts.graph.successors(source))
+        taken = {s for s in after if isinstance(target, Symbol) and s == target.name}
+        ways = taken if value != branch.guard.negated else after - taken
+        return ways.isdisjoint(self.loop.blocks)
+
+    def _value(
+        self,
+        predicate: Operand,
+        known: Callable[[Instruction], bool | None],
+        seen: frozenset[Operand] = frozenset(),
+    ) -> bool | None:
+        """What a predicate holds, as far as that is known."""
+        makers = self.makers.get(predicate, ()) if isinstance(predicate, Register) else ()
+        if len(makers) != 1 or makers[0].guard is not None or predicate in seen:
+            return None
+        (maker,) = makers
+        if maker.name == "setp":
+            return known(maker)
+        values = [self._value(o, known, seen | {predicate}) for o in maker.operands[1:]]
+        if maker.name in ("and", "or") and (maker.name == "or") in values:
+            return maker.name == "or"
+        if maker.name not in ("and", "or", "not", "mov") or None in values:
+            return None
+        return values[0] != (maker.name == "not")
+
+    def leading_to(self, source: str, counted: Collection[str]) -> set[Instruction]:
+        """What decides whether the loop is left at the end of a block, over branches, too.
+
+        Those at the ends of the blocks ``counted`` do not count.
+        """
+        found = self.of(source)
+        places = {source} | {
+            label
+            for label in self.loop.blocks
+            if not found.isdisjoint(self.facts.blocks[label].instructions)
+        }
+        passed = self.facts.post_dominators
+        for label in self.loop.blocks.difference(counted):
+            if any(not passed.dominates(place, label) for place in places):
+                found = found | self.of(label)
+        return found
+
+    def of(self, label: str, but: Collection[Instruction] = ()) -> set[Instruction]:
+        """What decides the branch at the end of a block, not through some instructions."""
         used = (
             register
             for instruction in self.facts.blocks[label].instructions
             if instruction.is_terminator
             for register in instruction.used()
         )
-        return self.behind(used, computed=computed)
+        return self.behind(used, but)
 
     def behind(
-        self, registers: Iterable[Register | str], *, computed: bool = False
+        self, registers: Iterable[Register | str], but: Collection[Instruction] = ()
     ) -> set[Instruction]:
         """What the loop makes some registers from."""
         found: set[Instruction] = set()
         worklist = list(registers)
         while worklist:
             for maker in self.makers.get(worklist.pop(), ()):
-                if maker not in found:
+                if maker not in found and maker not in but:
                     found.add(maker)
-                    if computed and maker.effects & Effect.READ:
-                        continue
                     worklist += maker.used()
                     if maker.space == "param":
                         worklist += [symbol.name for symbol in maker.symbols()]
@@ -183,12 +310,12 @@ def _is_poll(
         return False
     words = set(instruction.modifiers)
     if instruction.name == "ld":
-        return bool(words & _ANEW) or not _goes_on(_address(instruction), slices, carried)
+        anew = bool(words & _ANEW) or slices.is_fenced
+        return anew or not _goes_on(_address(instruction), slices, carried)
     operand = instruction.operands[2]
-    if "cas" in words:
-        return not _was_found(operand, instruction, slices)
-    nothing = isinstance(operand, Immediate) and operand.integer == 0
-    return nothing or words.isdisjoint(_MOVES_ON) or _is_taken_back(instruction, slices, facts)
+    if isinstance(operand, Immediate) and operand.integer and words & _MOVES_ON:
+        return _is_taken_back(instruction, slices, facts)
+    return True
 
 
 def _reads_what_may_change(instruction: Instruction) -> bool:
@@ -209,10 +336,10 @@ def _goes_on(operands: Iterable[Operand], slices: _Slices, carried: frozenset[Re
     return not carried.isdisjoint(used.union(*(i.used() for i in made)))
 
 
-def _was_found(expected: Operand, swap: Instruction, slices: _Slices) -> bool:
+def _was_found(swap: Instruction, slices: _Slices) -> bool:
     """Whether a compare-and-swap expects just what it, or a load in the loop, has found."""
     seen: set[Operand] = set()
-    worklist = [expected]
+    worklist = [swap.operands[2]]
     found = False
     while worklist:
         operand = worklist.pop()

@@ -56,7 +56,7 @@ from typing import ClassVar
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import find_paths
-from ccc.analysis.paths.model import AnnotatedLoop, Path
+from ccc.analysis.paths.model import AnnotatedLoop, Path, without_places
 from ccc.analysis.simultaneous import Entrance, may_be_in_both
 from ccc.ir.nodes import Function, Instruction
 from ccc.passes.context_collection.collection_row import Row
@@ -75,6 +75,8 @@ GONE = (
     "it lies in the rest of an iteration that runs with the tasks of other paths; split the "
     "annotated loop in two, or remove the annotations of the other paths"
 )
+
+KNOWN = "not collected"
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ class ContextCollection(Pass):
             loop = _outermost(chosen)
             mine = [record for record in chosen if record.path.loop is loop]
             mine = _in_turn(mine, None)
-            start = _free_from(loop, placed, kernel.facts)
+            start = _free_from(loop, placed, kernel)
             layout = lay_out(kernel, loop, mine, self.discipline, start)
             if layout is None:
                 known = _outside_refused(chosen)
@@ -119,16 +121,30 @@ class ContextCollection(Pass):
             _promise_block_size(kernel.function, block, kernel.max_block)
 
 
-def _free_from(loop: AnnotatedLoop, placed: Mapping[Entrance, int], facts: Facts) -> int:
+def _free_from(loop: AnnotatedLoop, placed: Mapping[Entrance, int], kernel: Kernel) -> int:
     """The first byte of a warp's share that no loop uses in which lanes may be at the same time."""
     assert loop.gathering is not None
-    mine = Entrance.of(loop.loop.header, loop.gathering, facts)
+    if _is_in_collected(loop, kernel):  # whose tasks are waiting
+        return max(placed.values())
+    mine = Entrance.of(loop.loop.header, loop.gathering, kernel.facts)
     ends = (
         end
         for other, end in placed.items()
-        if may_be_in_both(mine, other, [mine, *placed], facts.graph)
+        if may_be_in_both(mine, other, [mine, *placed], kernel.facts.graph)
     )
     return max(ends, default=0)
+
+
+def _is_in_collected(loop: AnnotatedLoop, kernel: Kernel) -> bool:
+    """Whether an annotated loop lies in another one that was collected."""
+    loops = (record.path.loop for record in kernel.records if record.applied)
+    identifiers = {one.marker.identifier for one in loops if one is not None}
+    for label, block in kernel.facts.blocks.items():
+        if any(m.kind == "for" and m.identifier in identifiers for m in block.markers):
+            around = next((one for one in kernel.facts.loops if label in one.blocks), None)
+            if around is not None and loop.loop.blocks < around.blocks:
+                return True
+    return False
 
 
 def _refuse_nested_loops(kernel: Kernel) -> None:
@@ -144,8 +160,8 @@ def _collectable(kernel: Kernel, known: Collection[PathRecord]) -> list[PathReco
 
     What is ``known`` still holds.
     """
-    keys = {record.path.key for record in known}
-    excluded = {record.path.key for record in kernel.records if record.reason}
+    keys = dict.fromkeys((record.path.key for record in known), KNOWN)
+    excluded = {record.path.key: record.reason for record in kernel.records if record.reason}
     left = [record for record in kernel.records if not record.applied and not record.reason]
     anew = any(record.path.key not in keys for record in left)
     found = {path.key: path for path in find_paths(kernel.facts, excluded | keys)} if anew else {}
@@ -158,8 +174,10 @@ def _collectable(kernel: Kernel, known: Collection[PathRecord]) -> list[PathReco
             record.reason = GONE
             continue
         record.path = found[record.path.key]
-        record.reason = record.path.reason
-        if record.reason is None:
+        if record.path.reason is not None:
+            applied = any(other.applied for other in kernel.records)
+            record.reason = without_places(record.path.reason) if applied else record.path.reason
+        else:
             for refine in kernel.refinements:
                 refine(record.path, kernel.facts)
             chosen.append(record)

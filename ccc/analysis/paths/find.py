@@ -6,7 +6,8 @@ Passes never look at markers themselves: what they may want to know of a path is
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.dominators import Loop
@@ -33,19 +34,21 @@ INNER_LOOPS = ("while", "variable", "recursion")
 LEAVES = "break, goto and return come too late there: decide before the branch whether to go on"
 
 
-def find_paths(facts: Facts, excluded: Collection[tuple[int, str, str]] = ()) -> list[Path]:
+def find_paths(
+    facts: Facts, excluded: Mapping[tuple[int, str, str], str] = MappingProxyType({})
+) -> list[Path]:
     """All paths of a function, in the order of their blocks.
 
     Args:
         facts: the function's analyses.
-        excluded: keys of paths that will not be collected, whatever the rules say.
+        excluded: keys of paths that will not be collected, whatever the rules say, and why.
     """
     loops = _annotated_loops(facts)
     found = _located(facts)
     # Outer paths first, since what an inner one has to do depends on whether they are collected.
     for path in sorted(found, key=lambda path: -len(_extent(path, facts))):
         if path.reason is None and path.key in excluded:
-            path.reason = "not collected"
+            path.reason = excluded[path.key]
         if path.reason is None:
             try:
                 _examine(path, facts, loops, found)
@@ -185,6 +188,9 @@ def _find_loops(path: Path, facts: Facts, loops: list[AnnotatedLoop], paths: lis
     collected = {o.entry: o.loop for o in paths if o.repeats and o.loop and o.reason is None}
     turn = around[0]
     loop = annotated.get(turn.header) or collected.get(turn.header)
+    refused = [other.reason for other in paths if other.repeats and other.entry == turn.header]
+    if loop is None and refused and refused[0] is not None:
+        raise Refused(f"the loop around it is left alone: {refused[0]}")
     if loop is None:
         raise Refused(
             "it lies in a loop inside the annotated one, so one iteration may run it several "

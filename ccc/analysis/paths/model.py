@@ -6,6 +6,7 @@ case of a switch, or an inner loop whose trip count differs from lane to lane.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -115,3 +116,8 @@ def instructions_of(labels: Iterable[str], facts: Facts) -> Iterator[Instruction
 def at(instruction: Instruction) -> str:
     """Where a reason points to, in the PTX that was looked at."""
     return f" (PTX line {instruction.span.line}: {instruction})"
+
+
+def without_places(reason: str) -> str:
+    """A reason that points to no instruction, for code that was rewritten since."""
+    return re.sub(r" \(PTX line \d+: [^;]*;\)", "", reason)

@@ -8,8 +8,9 @@ another lane. The lanes have waited where an iteration, or a trip, ends. So of l
 - no lane may miss what a task overwrites there.
 
 Between iterations of the annotated loop, and trips of a ``for variable``, nothing is passed on by
-the user's promise, so that scratch memory that only the path uses does no harm. Nor does an array
-of constants, which is the same on all lanes.
+the user's promise, so that scratch memory that only the path uses does no harm; but between the
+turns and what follows them in the iteration there may be. Nor does an array of constants do harm,
+which is the same on all lanes.
 """
 
 from __future__ import annotations
@@ -45,17 +46,21 @@ def check_own_memory(path: Path, paths: Iterable[Path], facts: Facts) -> None:
     within, across = _flows_in(path, facts)
     mixed = within | flows_out(path, facts) | _missed(path, facts)
     mixed |= local.points_to.allocated  # its address means nothing to another lane
-    passed_on = local.first(path.region, across & ~tables)
+    onward = _left_by_turns(path, facts)
+    if _is_dependent(path, _loops_around(path, facts), facts):
+        onward |= across
+    passed_on = local.first(path.region, onward & ~tables)
+    found_again = local.first(path.region, across & ~tables)
     culprit = local.first(path.region, mixed & ~tables)
-    if passed_on is not None and not _is_dependent(path, _loops_around(path, facts), facts):
-        raise Refused(
-            "when the annotated loop is run again, the path may read what it has left in local "
-            f"memory (an array of the thread's own){at(passed_on)}; write the array first"
-        )
     if passed_on is not None:
         raise Refused(
-            "its turns pass local memory (an array of the thread's own) on to one another, but a "
-            f"task may go on in another lane after each{at(passed_on)}"
+            "its turns pass local memory (an array of the thread's own) on, but a task may go on "
+            f"in another lane after each{at(passed_on)}"
+        )
+    if found_again is not None:
+        raise Refused(
+            "when the annotated loop is run again, the path may read what it has left in local "
+            f"memory (an array of the thread's own){at(found_again)}; write the array first"
         )
     if culprit is not None and path.continuation:
         raise Refused(
@@ -81,6 +86,20 @@ def _flows_in(path: Path, facts: Facts) -> tuple[int, int]:
     before = reachable(back, [path.entry]) - path.region
     own = local.writes(path.region) if _is_dependent(path, facts.loops, facts) else 0
     return exposed & local.writes(before), exposed & own
+
+
+def _left_by_turns(path: Path, facts: Facts) -> int:
+    """The bytes that turns may write, and the rest of the iteration reads in the same task.
+
+    That the turns are independent of one another says nothing of it. What the last turn has written
+    is there for the rest: a task does not change lanes in between.
+    """
+    if not path.repeats or not path.continuation:
+        return 0
+    local = facts.local
+    return (
+        local.exposed(path.region, path.entry) & local.reads(path.rest) & local.writes(path.blocks)
+    )
 
 
 def flows_out(path: Path, facts: Facts) -> int:
