@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import find_paths
 from ccc.analysis.paths.model import Path
 from ccc.ir.markers import WHOLE_KERNEL, Marker
 from ccc.ir.nodes import Function, Variable
+from ccc.options import Options
 from ccc.ptx.types import DEFAULT_SHARED_BYTES
 
 
@@ -58,24 +59,24 @@ class InlinedCall:
 class Kernel:
     """One function on its way through the pipeline.
 
-    ``shared`` are the shared variables that it uses besides the function's own, itself or in what
-    it calls; ``unseen_callee`` is what is called and cannot be looked into, if anything, and
-    ``callee_shared_bytes`` the most shared memory that such take, None if that is not known;
-    ``dynamic_shared_bytes`` is the most that a launch asks for, None if that is not known;
-    ``max_block`` the largest block size the user vouches for, None if he did not say. ``arch`` is
-    what the code is for; ``registers`` how many a thread takes, where the assembler has told;
-    ``load`` gives another function of the file, None if the file lacks it. ``inlined`` are the
-    calls that a pass replaced by what they call; it leaves those on the lines of ``not_inlined``.
+    ``options`` are what the user asks for. ``shared`` are the shared variables that it uses besides
+    the function's own, itself or in what it calls; ``unseen_callee`` is what is called and cannot
+    be looked into, if anything, and ``callee_shared_bytes`` the most shared memory that such take,
+    None if that is not known; ``dynamic_shared_bytes`` is the most that a launch asks for, None if
+    that is not known. ``arch`` is what the code is for; ``registers`` how many a thread takes,
+    where the assembler has told; ``load`` gives another function of the file, None if the file
+    lacks it. ``inlined`` are the calls that a pass replaced by what they call; it leaves those on
+    the lines of ``not_inlined``.
     """
 
     function: Function
     facts: Facts
+    options: Options = field(default_factory=Options)
     shared: tuple[Variable, ...] = ()
     unseen_callee: str = ""
     callee_shared_bytes: int | None = 0
     dynamic_shared_bytes: int | None = 0
     shared_limit: int = DEFAULT_SHARED_BYTES
-    max_block: int | None = None
     arch: str = ""
     registers: int | None = None
     load: Callable[[str], Function | None] = lambda _name: None
@@ -108,7 +109,7 @@ class Kernel:
 
 
 class Pass(ABC):
-    """A transformation of one kernel: a frozen dataclass whose fields are its options."""
+    """A transformation of one kernel, as the kernel's options ask."""
 
     name: ClassVar[str]
     """As the command line and the goldens spell it."""
@@ -116,9 +117,3 @@ class Pass(ABC):
     @abstractmethod
     def run(self, kernel: Kernel) -> None:
         """Change ``kernel`` and its records."""
-
-
-def make_pass(kind: type[Pass], options: Mapping[str, Any]) -> Pass:
-    """The pass with those of the options that it has."""
-    names = {option.name for option in fields(cast("Any", kind))}
-    return kind(**{name: value for name, value in options.items() if name in names})

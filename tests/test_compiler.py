@@ -12,6 +12,7 @@ from ccc.analysis import facts
 from ccc.analysis.divergence import Divergence
 from ccc.compiler.transform import transform
 from ccc.errors import CccError
+from ccc.options import Options
 
 HERE = Path(__file__).parent
 
@@ -135,3 +136,12 @@ N{number}:
     paths = transform(ptx).report["kernels"][0]["paths"]
     assert [path["applied"] for path in paths] == [True] * 6
     assert len(found) == 1
+
+
+def test_options_are_given_whole_or_by_name() -> None:
+    large = refused("too_large").before
+    asked = Options(max_block=256)
+    assert transform(large, asked).ptx == transform(large, max_block=256).ptx
+    assert ".maxntid 128, 1, 1" in transform(large, asked, max_block=128).ptx
+    with pytest.raises(TypeError, match="max_blok"):
+        transform(large, max_blok=256)

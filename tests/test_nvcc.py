@@ -146,7 +146,7 @@ class Shim:
         monkeypatch.setenv("LOG", str(folder / "log"))
         monkeypatch.setattr(compiler, "transform", self.transform)
 
-    def transform(self, ptx: str, **_: Any) -> compiler.Transformed:
+    def transform(self, ptx: str, *_: Any, **__: Any) -> compiler.Transformed:
         done = compiler.Transformed("transformed\n" + ptx, {"version": "1", "kernels": []})
         paths = []
         for text in ptx.split('"'):
@@ -161,13 +161,13 @@ class Shim:
         done.report["kernels"].append({"name": "k", "paths": paths})
         return done
 
-    def __call__(self, text: str, *more: str, tool: str = CICC, **settings: Any) -> int:
+    def __call__(self, text: str, *more: str, tool: str = CICC, **options: Any) -> int:
         real = executable(self.folder / "real" / "cicc", tool)
         given = self.folder / "k.cpp1.ii"
         given.write_text(text)
         arguments = ["--orig_src_file_name", "k.cu", "-arch", "compute_90", *more]
         command = ["cicc", str(real), str(given), *arguments, "-o", str(self.output)]
-        told = shim.Settings(folder=str(self.folder), **settings)
+        told = shim.Options(folder=str(self.folder), **options)
         self.monkeypatch.setattr(sys, "argv", ["shim", *command])
         for name, value in told.environment().items():
             self.monkeypatch.setenv(name, value)
@@ -270,11 +270,11 @@ def test_reports_are_merged_in_one_order(tmp_path: Path) -> None:
     assert merged.diagnostics == ["same"]
 
 
-def test_settings_travel(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = shim.Settings(strict=True, max_block=256, print_after=("a", "b"), folder="/x y")
+def test_options_travel(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = shim.Options(strict=True, max_block=256, print_after=("a", "b"), folder="/x y")
     for name, value in told.environment().items():
         monkeypatch.setenv(name, value)
-    assert shim.Settings.received() == told
+    assert shim.Options.received() == told
 
 
 # With the real nvcc.

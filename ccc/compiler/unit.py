@@ -11,7 +11,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from ccc.errors import CccError, render
 from ccc.files import read_text
 from ccc.frontend import marking as source
 from ccc.ir.markers import MARKER_PREFIX
-from ccc.options import Settings
+from ccc.options import Options
 
 if TYPE_CHECKING:
     from ccc.toolkit.ptxas import Resources
@@ -61,7 +61,7 @@ def translate(
     text: str,
     name: str,
     compiler: Callable[[str, bool], str],
-    settings: Settings,
+    options: Options,
     done: Pass,
     *,
     output: str = "<ptx>",
@@ -74,7 +74,7 @@ def translate(
         name: of its file, where no line marker tells.
         compiler: makes PTX of marked CUDA; the second argument says that it did so before, with
             more markers, so that what it warns of is known.
-        settings: of the command.
+        options: of the command.
         done: takes the report and the diagnostics.
         output: what to call the PTX in messages.
         macros: those that text which is not preprocessed may use.
@@ -85,23 +85,23 @@ def translate(
     left: set[int] = set()
     while True:
         marked = source.mark(text, name, without=left, macros=macros)
-        if not left and not settings.off:
-            _warn(marked.warnings, settings, done)
+        if not left and not options.off:
+            _warn(marked.warnings, options, done)
         ptx = compiler(marked.text, bool(left))
-        if not left and not settings.off:
-            _warn(_never_taken(marked.annotations, ptx), settings, done)
-        if settings.mark_only:
+        if not left and not options.off:
+            _warn(_never_taken(marked.annotations, ptx), options, done)
+        if options.mark_only:
             return ptx
         if marked.annotations:
-            ptx = _transform(ptx, output, settings, done)
+            ptx = _transform(ptx, output, options, done)
         refused = _refused(marked.annotations, done.report)
-        _check_strict(settings, done)
-        if not refused or settings.profile:  # what is left alone is counted all the same
+        _check_strict(options, done)
+        if not refused or options.profile:  # what is left alone is counted all the same
             return ptx
         left |= refused
 
 
-def transform_file(done: Pass, settings: Settings) -> str:
+def transform_file(done: Pass, options: Options) -> str:
     """Transform the PTX file that ``done.unit`` names; what there is to say is added to ``done``.
 
     Raises:
@@ -109,16 +109,16 @@ def transform_file(done: Pass, settings: Settings) -> str:
     """
     name = done.unit[0]
     try:
-        ptx = _transform(read_text(name), name, settings, done)
-        _check_strict(settings, done)
+        ptx = _transform(read_text(name), name, options, done)
+        _check_strict(options, done)
     except CccError as error:
         done.error = str(error)
         return ""
     return ptx
 
 
-def _check_strict(settings: Settings, done: Pass) -> None:
-    if settings.strict and done.diagnostics:
+def _check_strict(options: Options, done: Pass) -> None:
+    if options.strict and done.diagnostics:
         raise CccError("not every annotation could be followed, which --ccc-strict demands")
 
 
@@ -129,25 +129,25 @@ def _never_taken(annotations: Sequence[source.Annotation], ptx: str) -> list[Ccc
     return [CccError(said, a.span) for a in annotations if a.loop in kept and a.id not in kept]
 
 
-def _warn(warnings: Sequence[CccError], settings: Settings, done: Pass) -> None:
-    severity = "error" if settings.strict else "warning"
+def _warn(warnings: Sequence[CccError], options: Options, done: Pass) -> None:
+    severity = "error" if options.strict else "warning"
     done.diagnostics += [render(severity, w.message, w.span, w.source_line) for w in warnings]
 
 
-def _transform(ptx: str, output: str, settings: Settings, done: Pass) -> str:
+def _transform(ptx: str, output: str, options: Options, done: Pass) -> str:
     """Transform, and add what was said to ``done``."""
     from ccc.compiler.transform import transform  # noqa: PLC0415 - a pass that fails earlier needs none of it
 
-    options = settings.transform_options()
-    result = transform(ptx, filename=output, **options)
+    told = replace(options, strict=False)  # all that was missed is to be seen, not the first alone
+    result = transform(ptx, told, filename=output)
     if _counts_blocks(result.report) and (found := _resources(result.ptx)):
         registers = {name: resources.registers for name, resources in found[0].items()}
-        result = transform(ptx, filename=output, registers=registers, **options)
-    if settings.measure:
+        result = transform(ptx, told, filename=output, registers=registers)
+    if options.measure:
         _measure(ptx, result.ptx, result.report)
     done.report = _merged(done.report, result.report)
     for line in result.diagnostics:
-        said = line.replace(": warning: ", ": error: ", 1) if settings.strict else line
+        said = line.replace(": warning: ", ": error: ", 1) if options.strict else line
         if said not in done.diagnostics:
             done.diagnostics.append(said)
     done.printed = result.printed

@@ -170,7 +170,7 @@ def _nvcc(request: Request) -> Translated:
             Path(main).write_text(f'{request.prologue}#include "{given}"\n{tail}', encoding="utf-8")
         options = ["-rdc=true" if o in RELOCATABLE else o for o in request.options]
         command = ["-ptx", _target(request), *options, main, "-o", str(output)]
-        outcome = nvcc.run(command, request.settings, capture=True)
+        outcome = nvcc.run(command, request.ours, capture=True)
         ptx = "" if outcome.code else output.read_text(encoding="utf-8", errors="surrogateescape")
 
         def shown(text: str) -> str:
@@ -214,5 +214,5 @@ def _run(command: Sequence[str]) -> str:
 def _marked_ptx(request: Request) -> Translated:
     """PTX with markers, from a file."""
     done = Pass((request.shown, ""))
-    ptx = unit.transform_file(done, request.settings)
+    ptx = unit.transform_file(done, request.ours)
     return ptx, {}, nvcc.merge([done], int(done.error is not None))

@@ -13,6 +13,7 @@ from typing import Any
 from ccc.compiler.transform import transform
 from ccc.errors import CccError
 from ccc.frontend.marking import mark, strip
+from ccc.options import Options
 from ccc.parse import parse_module
 from ccc.toolkit import find as toolchain
 from ccc.tools.fuzz.tree import DYNAMIC_BYTES, Kernel, source
@@ -105,9 +106,8 @@ Paths = dict[str, list[dict[str, Any]]]
 
 
 def _transform(marked: str, discipline: str) -> tuple[str, Paths]:
-    result = transform(
-        marked, filename="fuzz.ptx", discipline=discipline, dynamic_shared=DYNAMIC_BYTES
-    )
+    options = Options(discipline=discipline, dynamic_shared=DYNAMIC_BYTES)
+    result = transform(marked, options, filename="fuzz.ptx")
     paths: Paths = {}
     for function in result.report["kernels"]:
         paths.setdefault(_owner(function["name"]), []).extend(function["paths"])
