@@ -19,9 +19,10 @@ import pytest
 from ccc.cli import main
 from ccc.compiler.transform import Transformed, transform
 from ccc.emulator import Module
-from ccc.errors import CccError
+from ccc.errors import CccError, Span
 from ccc.harness.equivalence import Launch
 from ccc.options import Options
+from ccc.remark import Remark
 from ccc.toolkit import find as toolchain
 from ccc.tools import fuzz
 from ccc.tools.fuzz import BATCH, batches, build, device, worker
@@ -157,11 +158,11 @@ def test_what_is_printed_compiles(toolkit: toolchain.Toolkit, tmp_path: Path) ->
 
 
 def test_coverage_counts_paths_by_directive_and_reason() -> None:
-    applied = {"directive": "if", "arm": "then", "applied": True, "reason": None}
-    refused = {**applied, "applied": False, "reason": "the path ends (PTX line 7)"}
+    applied = Remark("applied", Span("k.cu", 7, 5), "k", "if", "then", "queue")
+    refused = replace(applied, kind="missed", strategy=None, reason="the path ends (PTX line 7)")
     coverage = Coverage()
-    coverage.add(kernel(0, 0), Verdict(paths=[applied, applied, refused]))
-    coverage.add(kernel(0, 1), Verdict(paths=[refused]))
+    coverage.add(kernel(0, 0), Verdict(remarks=[applied, applied, refused]))
+    coverage.add(kernel(0, 1), Verdict(remarks=[refused]))
     assert coverage.paths == {("if: then", None): 2, ("if: then", "the path ends"): 2}
     assert (coverage.kernels, coverage.collected) == (2, 2)
 

@@ -9,10 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ccc.analysis.paths.find import ARMS, INNER_LOOPS
-from ccc.analysis.paths.model import Path
 from ccc.compiler.module import Preparation
 from ccc.errors import CccError, render
-from ccc.ir.markers import DIRECTIVES, WHOLE_KERNEL, parse_marker
+from ccc.ir.markers import WHOLE_KERNEL, parse_marker
 from ccc.ir.nodes import FunctionText, Module
 from ccc.ir.printer import print_function
 from ccc.ir.verify import verify
@@ -20,7 +19,7 @@ from ccc.options import Options
 from ccc.parse import NotRepresentable, parse_module
 from ccc.passes import PIPELINE
 from ccc.pipeline import Kernel, KernelRecord, Pass, PathRecord
-from ccc.version import VERSION
+from ccc.remark import Remark, Report, report
 
 if TYPE_CHECKING:
     from ccc.profile.instrument import Counting
@@ -32,14 +31,30 @@ _CALL = re.compile(r"\bcall(?:\.uni)?\s+(?:\([^()]*\)\s*,\s*)?([\w$]+)")
 class Transformed:
     """What :func:`transform` made.
 
-    ``report`` is described in docs/annotations.md. ``diagnostics`` are lines to show the user.
-    ``printed`` is the PTX after the passes named in ``print_after``.
+    ``remarks`` say what became of each annotation, by function; ``warnings`` what else there is to
+    warn of. ``printed`` is the PTX after the passes named in ``print_after``.
     """
 
     ptx: str
-    report: dict[str, Any]
-    diagnostics: list[str] = field(default_factory=list)
+    remarks: dict[str, list[Remark]] = field(default_factory=dict)
+    warnings: list[CccError] = field(default_factory=list)
     printed: str = ""
+
+    @property
+    def report(self) -> Report:
+        """What became of each annotation, as JSON; docs/annotations.md describes it."""
+        return report(self.remarks)
+
+    @property
+    def complaints(self) -> list[CccError]:
+        """What the user should know: each annotation that was left alone, and the warnings."""
+        said = (remark.complaint for mine in self.remarks.values() for remark in mine)
+        return [*filter(None, said), *self.warnings]
+
+    @property
+    def diagnostics(self) -> list[str]:
+        """The same as lines to show."""
+        return [render("warning", one.message, one.span) for one in self.complaints]
 
 
 def transform(
@@ -67,9 +82,9 @@ def transform(
     """
     options = replace(options or Options(), **asked)
     if "// ccc." not in ptx:
-        return Transformed(ptx, {"version": VERSION, "kernels": []})
+        return Transformed(ptx)
     module = parse_module(ptx, filename)
-    result = Transformed(ptx, {"version": VERSION, "kernels": []})
+    result = Transformed(ptx)
     kernels = Preparation(module, options, registers or {})
     idle = options.off or kernels.is_debugged
     passes = () if idle else tuple(kind() for kind in PIPELINE)
@@ -79,7 +94,7 @@ def transform(
         try:
             outcome = _run(passes, partial(kernels.prepare, piece))
         except NotRepresentable as obstacle:
-            _leave(piece, obstacle, options.strict, result)
+            result.remarks[piece.name] = _left(piece, obstacle)
             continue
         result.printed += outcome.printed
         if any(record.applied for record in outcome.records):
@@ -91,9 +106,11 @@ def transform(
     for outcome in outcomes:
         if counting:
             counting.add(outcome.kernel.function, outcome.kernel.records)
-        _describe(outcome.kernel.function.name, outcome.records, options.strict, result)
+        result.remarks[outcome.kernel.function.name] = [one.remark for one in outcome.records]
+    if options.strict and result.complaints:
+        raise result.complaints[0]
     if counting:
-        result.diagnostics += counting.finish()
+        result.warnings = counting.finish()
     result.ptx = module.text
     return result
 
@@ -170,18 +187,12 @@ def _declare(module: Module, piece: FunctionText, declarations: Sequence[str]) -
     module.pieces[place:place] = [text for text in declarations if text not in module.pieces]
 
 
-def _leave(
-    piece: FunctionText, obstacle: NotRepresentable, strict: bool, result: Transformed
-) -> None:
-    """A function that cannot be read is left as it was, with all its paths."""
+def _left(piece: FunctionText, obstacle: NotRepresentable) -> list[Remark]:
+    """Of a function that cannot be read, and is left as it was with all its annotations."""
     reason = f"{obstacle.span}: {obstacle.message}"
-    records: list[KernelRecord | PathRecord] = []
-    for marker in filter(None, map(parse_marker, piece.text.splitlines())):
-        if marker.kind in WHOLE_KERNEL:
-            records.append(KernelRecord(marker, reason=reason))
-        elif marker.kind in ARMS + INNER_LOOPS:
-            records.append(PathRecord(Path(marker, ""), reason=reason))
-    _describe(piece.name, records, strict, result)
+    markers = filter(None, map(parse_marker, piece.text.splitlines()))
+    told = (*WHOLE_KERNEL, *ARMS, *INNER_LOOPS)
+    return [Remark.missed_at(m, piece.name, reason) for m in markers if m.kind in told]
 
 
 def _run_passes(passes: Sequence[Pass], kernel: Kernel) -> str:
@@ -193,31 +204,3 @@ def _run_passes(passes: Sequence[Pass], kernel: Kernel) -> str:
         if one.name in kernel.options.print_after:
             printed += f"// after {one.name}\n{print_function(kernel.function)}\n"
     return printed
-
-
-def _describe(
-    name: str, records: Sequence[KernelRecord | PathRecord], strict: bool, result: Transformed
-) -> None:
-    """Add the kernel to the report, and a diagnostic for each annotation that was left alone."""
-    paths = []
-    for record in records:
-        marker = record.marker
-        paths.append(
-            {
-                "file": marker.span.file,
-                "line": marker.span.line,
-                "column": marker.span.column,
-                "directive": DIRECTIVES.get(marker.kind, marker.kind),
-                "arm": marker.kind,
-                "applied": record.applied,
-                "reason": record.reason,
-                **record.details,
-            }
-        )
-        if record.reason is not None:
-            what = "kernel" if isinstance(record, KernelRecord) else "path"
-            message = f"{what} left as it was: {record.reason}"
-            if strict:
-                raise CccError(message, marker.span)
-            result.diagnostics.append(render("warning", message, marker.span))
-    result.report["kernels"].append({"name": name, "paths": paths})

@@ -21,13 +21,14 @@ from typing import Any
 
 from ccc import files as cache
 from ccc.compiler import unit
-from ccc.compiler.unit import Pass, Report
+from ccc.compiler.unit import Pass
 from ccc.device import gpu
 from ccc.errors import CccError
 from ccc.jit import nvrtc
 from ccc.jit.job import RELOCATABLE, UNNAMED, BuildError, Request
 from ccc.nvcc import run as nvcc
 from ccc.nvcc.run import Outcome
+from ccc.remark import Report, report
 from ccc.toolkit import find as toolchain
 from ccc.version import VERSION
 
@@ -47,7 +48,7 @@ class Built:
     image: Path
     ptx: Path
     names: dict[str, str] = field(default_factory=dict)
-    report: Report = field(default_factory=lambda: {"version": VERSION, "kernels": []})
+    report: Report = field(default_factory=lambda: report({}))
     diagnostics: list[str] = field(default_factory=list)
     log: str = ""
     printed: str = ""

@@ -15,7 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ccc.compiler.unit import Report
 from ccc.device import gpu
 from ccc.errors import CccError
 from ccc.files import write_text
@@ -23,6 +22,7 @@ from ccc.frontend import headers
 from ccc.jit.build import Built, build
 from ccc.jit.job import Request
 from ccc.nvcc import command as driver
+from ccc.remark import Report
 
 BACKENDS = ("nvrtc", "nvcc")
 UNASKED = 48 * 1024

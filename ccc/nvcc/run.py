@@ -10,9 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ccc.compiler.unit import Pass, Report
+from ccc.compiler.unit import Pass
 from ccc.errors import CccError, Span
 from ccc.options import Options
+from ccc.remark import Report, report
 from ccc.toolkit.find import find
 from ccc.toolkit.hook import hook
 from ccc.version import VERSION
@@ -167,7 +168,7 @@ def merge(passes: Sequence[Pass], code: int, stderr: str = "") -> Outcome:
     kernels = [
         {**kernel, "source": one.unit[0], "arch": one.unit[1]}
         for one in passes
-        for kernel in one.report.get("kernels", ())
+        for kernel in report(one.remarks)["kernels"]
     ]
     return Outcome(
         code,

@@ -156,9 +156,8 @@ class _Repetition:
         self.function.blocks = [*self.head, *self.function.blocks, *self.tail, leave]
         remove_jumps_to_next(self.function)
         self.kernel.changed()
-        self.record.applied = True
         meeting = "block" if self.for_block else "warp" if self.for_warp else None
-        self.record.details = {**self.schedule.describe(), "barrier": meeting}
+        self.record.apply("grid_stride", {**self.schedule.describe(), "barrier": meeting})
 
     def _open_tail(self) -> Emitter:
         """One more block behind the loop."""
