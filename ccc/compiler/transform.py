@@ -74,7 +74,7 @@ def transform(
         options: what is asked for; the default ones if there are none.
         filename: what to call it in messages.
         registers: how many a thread of each kernel takes, by name, as far as that is known.
-        asked: fields of ``ccc.options.Options`` by name, which go before those of ``options``.
+        asked: fields of :class:`ccc.Options` by name, which go before those of ``options``.
 
     Raises:
         CccError: the file is not valid PTX, an option is, or (with ``strict``) a path is refused.
