@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from ccc.compiler.transform import Transformed, transform
     from ccc.jit.raw import CccWarning, RawKernel, RawModule
     from ccc.nvcc.run import Compiled, compile  # noqa: A004 - the design's name
+    from ccc.options import Options
     from ccc.profile import instrument as counting
 
 _HOMES = {
     "compile": "ccc.nvcc.run",
     "Compiled": "ccc.nvcc.run",
+    "Options": "ccc.options",
     "transform": "ccc.compiler.transform",
     "Transformed": "ccc.compiler.transform",
     "RawModule": "ccc.jit.raw",
@@ -56,6 +58,7 @@ __all__ = [
     "CccError",
     "CccWarning",
     "Compiled",
+    "Options",
     "RawKernel",
     "RawModule",
     "Transformed",

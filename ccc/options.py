@@ -1,35 +1,62 @@
-"""What a command line asks of every part that it goes through."""
+"""What a user asks for, from the command line to the passes."""
 
 from __future__ import annotations
 
 import json
 import os
 from dataclasses import asdict, dataclass
-from typing import Any
 
-_VARIABLE = "CCC_SETTINGS"
+_VARIABLE = "CCC_OPTIONS"
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """What the command line asks of the shims; travels in one environment variable.
+class Options:
+    """Everything that can be asked for; one object, handed on whole.
 
-    ``folder`` is where each device pass leaves its :class:`Pass`; without it a pass speaks on
-    stderr itself.
+    Flags, keyword arguments and golden files all come to one of these. From a command to what nvcc
+    starts it travels in one environment variable.
     """
 
     off: bool = False
+    """Run no pass: the code is what the compiler alone makes of it."""
+
     mark_only: bool = False
-    measure: bool = False
+    """Leave the markers in the PTX, and transform nothing."""
+
     strict: bool = False
+    """An annotation that is not followed is an error."""
+
+    measure: bool = False
+    """Have ptxas tell how many registers kernels take before and after, for the report."""
+
     max_block: int | None = None
-    discipline: str | None = None
+    """The most threads that a block will have, if the kernel does not say; None: not known."""
+
     dynamic_shared: int | None = None
+    """The most bytes of dynamic shared memory that a launch asks for, where a kernel uses any.
+
+    None: not known. Such kernels are left alone then: with the stack they might have more than a
+    launch gets."""
+
     callee_shared: int | None = None
+    """The most bytes of static shared memory that functions take which a kernel calls and its file
+    does not show; None: not known, and kernels that call such are left alone."""
+
     multiprocessors: int | None = None
-    print_after: tuple[str, ...] = ()
+    """How many the device has; None: kernels ask the device."""
+
+    discipline: str = "auto"
+    """When saved tasks run: ``cases``, ``queue`` or ``merge``; ``auto``: the first of these that
+    can be used and whose stacks fit."""
+
     profile: str | None = None
+    """Make the code count what it runs, for a profile in the file of this name."""
+
+    print_after: tuple[str, ...] = ()
+    """The passes after which the PTX is printed."""
+
     folder: str | None = None
+    """Where each device pass leaves what it has to say; None: it speaks on stderr itself."""
 
     @property
     def plain(self) -> bool:
@@ -37,26 +64,12 @@ class Settings:
         return self.off and not self.profile
 
     def environment(self) -> dict[str, str]:
-        """The variable that carries these settings."""
+        """The variable that carries these options."""
         return {_VARIABLE: json.dumps(asdict(self))}
 
     @staticmethod
-    def received() -> Settings:
-        """The settings of the surrounding command, or the default ones."""
+    def received() -> Options:
+        """The options of the surrounding command, or the default ones."""
         values = json.loads(os.environ.get(_VARIABLE, "{}"))
         values["print_after"] = tuple(values.get("print_after", ()))
-        return Settings(**values)
-
-    def transform_options(self) -> dict[str, Any]:
-        """The options of ``ccc.compiler.transform``; its own defaults stand for unset ones.
-
-        Not ``strict``: it would stop at the first path, and the user wants to see them all.
-        """
-        options: dict[str, Any] = {"print_after": self.print_after}
-        shared = ("dynamic_shared", "callee_shared")
-        for name in ("max_block", "discipline", *shared, "multiprocessors"):
-            if (value := getattr(self, name)) is not None:
-                options[name] = value
-        if self.profile is not None:
-            options |= {"profile": self.profile, "off": self.off}
-        return options
+        return Options(**values)

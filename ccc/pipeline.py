@@ -4,37 +4,72 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import find_paths
 from ccc.analysis.paths.model import Path
 from ccc.ir.markers import WHOLE_KERNEL, Marker
 from ccc.ir.nodes import Function, Variable
+from ccc.options import Options
 from ccc.ptx.types import DEFAULT_SHARED_BYTES
+from ccc.remark import Remark
 
 
-@dataclass(kw_only=True)
-class Record:
-    """What became of one annotation; the report is made of these."""
+@dataclass
+class Record(ABC):
+    """One copy of an annotation, on its way through the passes until one of them settles it."""
 
-    applied: bool = False
-    reason: str | None = None
-    details: dict[str, Any] = field(default_factory=dict)
+    kernel: str
+    _settled: Remark | None = field(default=None, init=False)
+
+    @property
+    @abstractmethod
+    def marker(self) -> Marker:
+        """Its marker."""
+
+    @property
+    def remark(self) -> Remark:
+        """What is to be said of it: that nothing was done, as long as it is not settled."""
+        return self._settled or Remark.missed_at(self.marker, self.kernel, None)
+
+    @property
+    def applied(self) -> bool:
+        """Whether a pass has transformed its code."""
+        return self.remark.applied
+
+    @property
+    def reason(self) -> str | None:
+        """Why its code stays as it is; None as long as nothing speaks against a change."""
+        return self.remark.reason
+
+    @reason.setter
+    def reason(self, reason: str | None) -> None:
+        if reason is not None:
+            self._settled = Remark.missed_at(self.marker, self.kernel, reason)
+
+    def apply(self, strategy: str, details: Mapping[str, Any]) -> None:
+        """Say that its code was transformed, and how."""
+        self._settled = Remark.applied_to(self.marker, self.kernel, strategy, details)
 
 
 @dataclass
 class KernelRecord(Record):
-    """What became of an annotation that speaks of the whole kernel."""
+    """An annotation that speaks of the whole kernel."""
 
-    marker: Marker
+    annotation: Marker
+
+    @property
+    def marker(self) -> Marker:
+        """The annotation's."""
+        return self.annotation
 
 
 @dataclass
 class PathRecord(Record):
-    """What became of one annotated path; ``run`` is the block where its saved tasks begin."""
+    """One annotated path; ``run`` is the block where its saved tasks begin."""
 
     path: Path
     run: str | None = None
@@ -58,24 +93,24 @@ class InlinedCall:
 class Kernel:
     """One function on its way through the pipeline.
 
-    ``shared`` are the shared variables that it uses besides the function's own, itself or in what
-    it calls; ``unseen_callee`` is what is called and cannot be looked into, if anything, and
-    ``callee_shared_bytes`` the most shared memory that such take, None if that is not known;
-    ``dynamic_shared_bytes`` is the most that a launch asks for, None if that is not known;
-    ``max_block`` the largest block size the user vouches for, None if he did not say. ``arch`` is
-    what the code is for; ``registers`` how many a thread takes, where the assembler has told;
-    ``load`` gives another function of the file, None if the file lacks it. ``inlined`` are the
-    calls that a pass replaced by what they call; it leaves those on the lines of ``not_inlined``.
+    ``options`` are what the user asks for. ``shared`` are the shared variables that it uses besides
+    the function's own, itself or in what it calls; ``unseen_callee`` is what is called and cannot
+    be looked into, if anything, and ``callee_shared_bytes`` the most shared memory that such take,
+    None if that is not known; ``dynamic_shared_bytes`` is the most that a launch asks for, None if
+    that is not known. ``arch`` is what the code is for; ``registers`` how many a thread takes,
+    where the assembler has told; ``load`` gives another function of the file, None if the file
+    lacks it. ``inlined`` are the calls that a pass replaced by what they call; it leaves those on
+    the lines of ``not_inlined``.
     """
 
     function: Function
     facts: Facts
+    options: Options = field(default_factory=Options)
     shared: tuple[Variable, ...] = ()
     unseen_callee: str = ""
     callee_shared_bytes: int | None = 0
     dynamic_shared_bytes: int | None = 0
     shared_limit: int = DEFAULT_SHARED_BYTES
-    max_block: int | None = None
     arch: str = ""
     registers: int | None = None
     load: Callable[[str], Function | None] = lambda _name: None
@@ -91,7 +126,7 @@ class Kernel:
         """One record for each annotation of the whole kernel."""
         markers = [marker for block in self.function.blocks for marker in block.markers]
         found = {marker.identifier: marker for marker in markers if marker.kind in WHOLE_KERNEL}
-        return [KernelRecord(marker) for marker in found.values()]
+        return [KernelRecord(self.function.name, marker) for marker in found.values()]
 
     @cached_property
     def records(self) -> list[PathRecord]:
@@ -100,7 +135,7 @@ class Kernel:
         Paths are found when somebody first asks for them, so passes that make the loop around
         them visible come before those that ask.
         """
-        return [PathRecord(path) for path in find_paths(self.facts)]
+        return [PathRecord(self.function.name, path) for path in find_paths(self.facts)]
 
     def changed(self) -> None:
         """Forget what was computed of the function, because a pass has changed it."""
@@ -108,7 +143,7 @@ class Kernel:
 
 
 class Pass(ABC):
-    """A transformation of one kernel: a frozen dataclass whose fields are its options."""
+    """A transformation of one kernel, as the kernel's options ask."""
 
     name: ClassVar[str]
     """As the command line and the goldens spell it."""
@@ -116,9 +151,3 @@ class Pass(ABC):
     @abstractmethod
     def run(self, kernel: Kernel) -> None:
         """Change ``kernel`` and its records."""
-
-
-def make_pass(kind: type[Pass], options: Mapping[str, Any]) -> Pass:
-    """The pass with those of the options that it has."""
-    names = {option.name for option in fields(cast("Any", kind))}
-    return kind(**{name: value for name, value in options.items() if name in names})

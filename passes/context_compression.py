@@ -18,7 +18,6 @@ same for all tasks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ccc.analysis.cfg import reachable
@@ -36,7 +35,6 @@ INSTRUCTIONS_A_WORD = 3
 """Most instructions that one word less on the stack is worth: a store, a load, and its address."""
 
 
-@dataclass(frozen=True)
 class ContextCompression(Pass):
     """Leave out of each context what can be computed again."""
 

@@ -44,7 +44,6 @@ parameters and results become registers. The function itself stays as it was, fo
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ccc.analysis.callees import callee
@@ -60,7 +59,6 @@ from ccc.ir.parameters import DoesNotFit, Slots, forget, move_into_registers
 from ccc.pipeline import InlinedCall, Kernel, Pass
 
 
-@dataclass(frozen=True)
 class Recursion(Pass):
     """Make loops of annotated functions that call themselves, and inline annotated functions."""
 

@@ -25,10 +25,12 @@ import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ccc.compiler.transform import Transformed, transform
 from ccc.frontend.marking import mark
 from ccc.harness.equivalence import Launch
+from ccc.options import Options
 from ccc.toolkit import find as toolchain
 
 AFTER = "// %%% after %%%\n"
@@ -44,7 +46,8 @@ class Golden:
     before: str
     after: str
     says: list[str]
-    options: dict[str, str] = field(default_factory=dict)
+    options: Options
+    registers: dict[str, int] = field(default_factory=dict)
 
     @staticmethod
     def read(path: Path) -> Golden:
@@ -55,9 +58,11 @@ class Golden:
             line for line in text.splitlines(keepends=True) if line.rstrip("\n") not in head
         )
         options = re.search(r"\{(.*)\}", head[0])
-        pairs = [word.partition("=")[::2] for word in options[1].split()] if options else []
+        pairs = dict(word.split("=") for word in options[1].split()) if options else {}
+        asked: dict[str, Any] = {k: int(v) if v.isdigit() else v for k, v in pairs.items()}
+        registers = {"k": asked.pop("registers")} if "registers" in asked else {}
         said = [line.removeprefix("// ") for line in says.splitlines()]
-        return Golden(path, head, before, after, said, dict(pairs))
+        return Golden(path, head, before, after, said, Options(**asked), registers)
 
     @property
     def launch(self) -> Launch:
@@ -73,12 +78,7 @@ class Golden:
 
     def transform(self) -> Transformed:
         return transform(
-            self.before,
-            filename=self.path.name,
-            discipline=self.options.get("discipline", "auto"),
-            dynamic_shared=int(self.options.get("dynamic_shared", 0)) or None,
-            max_block=int(self.options["max_block"]) if "max_block" in self.options else None,
-            registers={"k": int(self.options["registers"])} if "registers" in self.options else {},
+            self.before, self.options, filename=self.path.name, registers=self.registers
         )
 
     def write(self, result: Transformed) -> None:

@@ -9,7 +9,6 @@ import importlib
 import inspect
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +44,8 @@ def _text(module: str) -> str:
 
 
 def _options(kind: Any) -> Iterator[str]:
-    if fields(kind):
-        own = inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[2]
+    own = inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[2]
+    if own:
         yield f"Options: {' '.join(own.split()).replace('``', '`')}"
 
 

@@ -14,7 +14,7 @@ from ccc import cli
 from ccc.errors import CccError
 from ccc.nvcc import command as driver
 from ccc.nvcc import run as nvcc
-from ccc.options import Settings
+from ccc.options import Options
 from ccc.toolkit import find as toolchain
 from ccc.version import VERSION
 
@@ -56,7 +56,7 @@ def test_our_options_are_taken_out() -> None:
     )
     assert command.arguments == ["k.cu", "-O3"]
     assert command.report == "r.json"
-    assert command.settings == Settings(
+    assert command.options == Options(
         measure=True,
         strict=True,
         max_block=256,

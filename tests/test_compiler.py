@@ -13,6 +13,7 @@ from ccc.analysis.divergence import Divergence
 from ccc.analysis.paths.model import without_places
 from ccc.compiler.transform import transform
 from ccc.errors import CccError
+from ccc.options import Options
 
 HERE = Path(__file__).parent
 
@@ -141,3 +142,12 @@ N{number}:
 def test_a_reason_for_code_that_was_rewritten_points_nowhere() -> None:
     reason = "lanes pass by (PTX line 4: call.uni (a), f, (b);); let all (or none) come"
     assert without_places(reason) == "lanes pass by; let all (or none) come"
+
+
+def test_options_are_given_whole_or_by_name() -> None:
+    large = refused("too_large").before
+    asked = Options(max_block=256)
+    assert transform(large, asked).ptx == transform(large, max_block=256).ptx
+    assert ".maxntid 128, 1, 1" in transform(large, asked, max_block=128).ptx
+    with pytest.raises(TypeError, match="max_blok"):
+        transform(large, max_blok=256)

@@ -19,8 +19,10 @@ import pytest
 from ccc.cli import main
 from ccc.compiler.transform import Transformed, transform
 from ccc.emulator import Module
-from ccc.errors import CccError
+from ccc.errors import CccError, Span
 from ccc.harness.equivalence import Launch
+from ccc.options import Options
+from ccc.remark import Remark
 from ccc.toolkit import find as toolchain
 from ccc.tools import fuzz
 from ccc.tools.fuzz import BATCH, batches, build, device, worker
@@ -159,11 +161,11 @@ def test_what_is_printed_compiles(toolkit: toolchain.Toolkit, tmp_path: Path) ->
 
 
 def test_coverage_counts_paths_by_directive_and_reason() -> None:
-    applied = {"directive": "if", "arm": "then", "applied": True, "reason": None}
-    refused = {**applied, "applied": False, "reason": "the path ends (PTX line 7)"}
+    applied = Remark("applied", Span("k.cu", 7, 5), "k", "if", "then", "queue")
+    refused = replace(applied, kind="missed", strategy=None, reason="the path ends (PTX line 7)")
     coverage = Coverage()
-    coverage.add(kernel(0, 0), Verdict(paths=[applied, applied, refused]))
-    coverage.add(kernel(0, 1), Verdict(paths=[refused]))
+    coverage.add(kernel(0, 0), Verdict(remarks=[applied, applied, refused]))
+    coverage.add(kernel(0, 1), Verdict(remarks=[refused]))
     assert coverage.paths == {("if: then", None): 2, ("if: then", "the path ends"): 2}
     assert (coverage.kernels, coverage.collected) == (2, 2)
 
@@ -207,9 +209,9 @@ def test_a_launch_that_hangs_or_faults_on_a_gpu_is_laid_to_its_kernel(
     ]
 
 
-def without_context(ptx: str, **options: Any) -> Transformed:
+def without_context(ptx: str, options: Options, **more: Any) -> Transformed:
     """A transformation that forgets what it saved."""
-    result = transform(ptx, **options)
+    result = transform(ptx, options, **more)
     wrong = re.sub(r"ld\.shared\.b32 (%ccc_\w+), .*;", r"mov.b32 \1, 1;", result.ptx)
     return replace(result, ptx=wrong)
 
@@ -233,8 +235,8 @@ def test_a_planted_bug_is_caught_and_made_small(
 @pytest.mark.slow
 @pytest.mark.usefixtures("toolkit")
 def test_ptx_that_does_not_assemble_is_laid_to_its_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(ptx: str, **options: Any) -> Transformed:
-        result = transform(ptx, **options)
+    def broken(ptx: str, options: Options, **more: Any) -> Transformed:
+        result = transform(ptx, options, **more)
         start = result.ptx.find(".entry k0(")
         return replace(result, ptx=result.ptx.replace("ret;", "rett;", 1) if start >= 0 else "")
 
@@ -252,8 +254,8 @@ def test_ptx_that_does_not_assemble_is_laid_to_its_kernel(monkeypatch: pytest.Mo
 def test_a_missing_barrier_is_a_race(monkeypatch: pytest.MonkeyPatch) -> None:
     """In lockstep the memory is the same without it."""
 
-    def without_barrier(ptx: str, **options: Any) -> Transformed:
-        result = transform(ptx, **options)
+    def without_barrier(ptx: str, options: Options, **more: Any) -> Transformed:
+        result = transform(ptx, options, **more)
         taken = r"bar\.warp\.sync [^;]*;(\s+@%ccc_pred_\d+ bra \$ccc_run)"
         return replace(result, ptx=re.sub(taken, r"\1", result.ptx))
 

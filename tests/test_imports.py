@@ -18,7 +18,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("ccc.errors", "ccc.grammars", "ccc.version", "ccc.options"),
     ("ccc.ptx", "ccc.files"),
     ("ccc.ir",),
-    ("ccc.parse", "ccc.analysis", "ccc.profile", "ccc.frontend", "ccc.toolkit"),
+    ("ccc.parse", "ccc.analysis", "ccc.profile", "ccc.frontend", "ccc.toolkit", "ccc.remark"),
     ("ccc.pipeline", "ccc.emulator", "ccc.snippet"),
     ("ccc.passes", "ccc.profile.instrument"),
     ("ccc.compiler",),

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from ccc.compiler import transform as compiler
-from ccc.errors import CccError, Span, render
+from ccc.errors import CccError, Span
 from ccc.ir.markers import parse_marker
 from ccc.nvcc import cicc as shim
 from ccc.nvcc import run as nvcc
+from ccc.remark import Remark
 from ccc.toolkit import find as toolchain
 from ccc.toolkit.hook import hook
 
@@ -146,28 +147,24 @@ class Shim:
         monkeypatch.setenv("LOG", str(folder / "log"))
         monkeypatch.setattr(compiler, "transform", self.transform)
 
-    def transform(self, ptx: str, **_: Any) -> compiler.Transformed:
-        done = compiler.Transformed("transformed\n" + ptx, {"version": "1", "kernels": []})
-        paths = []
-        for text in ptx.split('"'):
-            marker = parse_marker(text)
-            if marker and marker.kind == "then":
-                span = marker.span
-                kept = span.line in self.refuse
-                place = {"file": span.file, "line": span.line, "column": span.column}
-                paths.append({**place, "directive": "if", "applied": not kept})
-                if kept:
-                    done.diagnostics.append(render("warning", "path left as it was", span))
-        done.report["kernels"].append({"name": "k", "paths": paths})
-        return done
+    def transform(self, ptx: str, *_: Any, **__: Any) -> compiler.Transformed:
+        markers = [marker for text in ptx.split('"') if (marker := parse_marker(text))]
+        remarks = [
+            Remark.missed_at(marker, "k", "no")
+            if marker.span.line in self.refuse
+            else Remark.applied_to(marker, "k", "queue", {})
+            for marker in markers
+            if marker.kind == "then"
+        ]
+        return compiler.Transformed("transformed\n" + ptx, {"k": remarks})
 
-    def __call__(self, text: str, *more: str, tool: str = CICC, **settings: Any) -> int:
+    def __call__(self, text: str, *more: str, tool: str = CICC, **options: Any) -> int:
         real = executable(self.folder / "real" / "cicc", tool)
         given = self.folder / "k.cpp1.ii"
         given.write_text(text)
         arguments = ["--orig_src_file_name", "k.cu", "-arch", "compute_90", *more]
         command = ["cicc", str(real), str(given), *arguments, "-o", str(self.output)]
-        told = shim.Settings(folder=str(self.folder), **settings)
+        told = shim.Options(folder=str(self.folder), **options)
         self.monkeypatch.setattr(sys, "argv", ["shim", *command])
         for name, value in told.environment().items():
             self.monkeypatch.setenv(name, value)
@@ -194,7 +191,7 @@ def test_the_shim_marks_and_transforms(cicc: Shim) -> None:
     assert cicc(TWO_PATHS) == 0
     assert cicc.output.read_text().startswith("transformed\n{ asm volatile")
     assert cicc.said.unit == ("", "compute_90")
-    assert [path["line"] for path in cicc.said.report["kernels"][0]["paths"]] == [3, 5]
+    assert [remark.position.line for remark in cicc.said.remarks["k"]] == [3, 5]
     assert cicc.runs == 1
 
 
@@ -205,9 +202,9 @@ def test_a_refused_path_is_compiled_without_its_marker(cicc: Shim) -> None:
     assert "ccc.for 1" in text
     assert "ccc.then 3" in text
     assert "ccc.then 2" not in text
-    applied = {p["line"]: p["applied"] for p in cicc.said.report["kernels"][0]["paths"]}
+    applied = {remark.position.line: remark.applied for remark in cicc.said.remarks["k"]}
     assert applied == {3: False, 5: True}
-    assert cicc.said.diagnostics == ["k.cu:3:1: warning: path left as it was"]
+    assert cicc.said.diagnostics == ["k.cu:3:1: warning: path left as it was: no"]
     assert cicc.runs == 2
 
 
@@ -215,7 +212,7 @@ def test_code_all_of_whose_paths_are_refused_is_nvccs(cicc: Shim) -> None:
     cicc.refuse = {3, 5}
     assert cicc(TWO_PATHS) == 0
     assert cicc.output.read_text() == shim.source.strip(TWO_PATHS)
-    assert len(cicc.said.report["kernels"][0]["paths"]) == 2
+    assert len(cicc.said.remarks["k"]) == 2
 
 
 def test_a_refused_path_fails_under_strict(cicc: Shim) -> None:
@@ -223,7 +220,7 @@ def test_a_refused_path_fails_under_strict(cicc: Shim) -> None:
     assert cicc(TWO_PATHS, strict=True) == 1
     assert not cicc.output.exists()
     assert [text.split(": ", 1)[1] for text in cicc.said.diagnostics] == [
-        "error: path left as it was"
+        "error: path left as it was: no"
     ] * 2
     assert "--ccc-strict" in (cicc.said.error or "")
 
@@ -262,19 +259,18 @@ def test_link_time_optimisation_is_refused(cicc: Shim) -> None:
 
 def test_reports_are_merged_in_one_order(tmp_path: Path) -> None:
     for arch in ("compute_90", "compute_80"):
-        kernels = [{"name": "k", "paths": []}]
-        one = shim.Pass(("/a.cu", arch), {"version": "1", "kernels": kernels}, ["same"])
+        one = shim.Pass(("/a.cu", arch), {"k": []}, ["same"])
         one.save(str(tmp_path))
     merged = nvcc.merge(shim.Pass.load(str(tmp_path)), 0)
     assert [kernel["arch"] for kernel in merged.report["kernels"]] == ["compute_80", "compute_90"]
     assert merged.diagnostics == ["same"]
 
 
-def test_settings_travel(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = shim.Settings(strict=True, max_block=256, print_after=("a", "b"), folder="/x y")
+def test_options_travel(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = shim.Options(strict=True, max_block=256, print_after=("a", "b"), folder="/x y")
     for name, value in told.environment().items():
         monkeypatch.setenv(name, value)
-    assert shim.Settings.received() == told
+    assert shim.Options.received() == told
 
 
 # With the real nvcc.

@@ -15,6 +15,7 @@ from ccc.compiler.transform import transform
 from ccc.emulator.run.counters import Counters
 from ccc.errors import CccError
 from ccc.harness.equivalence import Launch
+from ccc.options import Options
 from ccc.parse import parse_function, parse_module
 from ccc.profile.instrument import count as count_all
 from ccc.profile.instrument import counts
@@ -58,9 +59,9 @@ def run(module: emulator.Module, golden: Golden, schedule: str | int) -> tuple[C
 @pytest.mark.parametrize("name", NAMES)
 def test_counts_are_those_of_the_emulator(name: str, off: bool) -> None:
     golden = Golden.read(GOLDEN / f"{name}.ptx")
-    options = {"discipline": golden.options.get("discipline", "auto")}
-    plain = golden.before if off else transform(golden.before, **options).ptx  # type: ignore[arg-type]
-    counting = transform(golden.before, profile="p.json", off=off, **options).ptx  # type: ignore[arg-type]
+    asked = Options(discipline=golden.options.discipline)
+    plain = golden.before if off else transform(golden.before, asked).ptx
+    counting = transform(golden.before, asked, profile="p.json", off=off).ptx
     module = emulator.Module(counting)
     expected, memory = run(emulator.Module(plain), golden, "lockstep")
     cost, written = run(module, golden, "lockstep")

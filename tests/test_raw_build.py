@@ -21,7 +21,7 @@ from ccc.jit import build as building
 from ccc.jit.build import Built, build
 from ccc.jit.job import Request
 from ccc.nvcc import run as nvcc
-from ccc.options import Settings
+from ccc.options import Options
 
 SOURCE = """\
 namespace ns { __device__ int table[4]; }
@@ -39,7 +39,7 @@ template <class T, int N> __global__ void k(T *x, int n) {
 __global__ void other(int *x) { *x = ns::table[1]; }
 """
 NAMES = ("k<int, 2+3>", "k<unsigned, 5>")
-REQUEST = Request(SOURCE, "nvcc", "90", names=NAMES, settings=Settings(measure=True))
+REQUEST = Request(SOURCE, "nvcc", "90", names=NAMES, ours=Options(measure=True))
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_both_copies_are_transformed_and_right(built: Built, store: Path) -> Non
         assert kernel["source"] == path["file"] == "source.cu"
         assert (path["line"], path["column"], path["applied"]) == (5, 9, True)
         assert path["registers_after"] > 0
-    original = build(replace(REQUEST, settings=Settings(off=True)))
+    original = build(replace(REQUEST, ours=Options(off=True)))
     assert original.report["kernels"] == []
     assert store in original.image.parents
     for name in built.names.values():
@@ -102,7 +102,7 @@ def test_machine_code(built: Built) -> None:
 def test_off_is_what_plain_nvcc_makes() -> None:
     request = replace(REQUEST, options=("-ftz=true", "-lineinfo"), names=())
     request = replace(request, text=SOURCE + "template __global__ void k<int, 5>(int *, int);\n")
-    off = build(replace(request, settings=Settings(off=True)))
+    off = build(replace(request, ours=Options(off=True)))
     plain = nvcc.compile(request.text, "sm_90", ["-ftz=true", "-lineinfo"]).original
     assert off.ptx.read_text() == plain
 
@@ -142,7 +142,7 @@ def test_strict() -> None:
     made = build(replace(REQUEST, text=text))
     assert "source.cu:5:9: warning: path left as it was" in made.diagnostics[0]
     with pytest.raises(CccError, match=r"source\.cu:5:9: error: path left as it was.*\n.*strict"):
-        build(replace(REQUEST, text=text, settings=Settings(strict=True)))
+        build(replace(REQUEST, text=text, ours=Options(strict=True)))
 
 
 @pytest.mark.slow
@@ -227,7 +227,7 @@ def test_what_makes_another_module(monkeypatch: pytest.MonkeyPatch, store: Path)
         replace(REQUEST, options=("-DX",)),
         replace(REQUEST, names=()),
         replace(REQUEST, prologue="#define X\n"),
-        replace(REQUEST, settings=Settings(discipline="merge")),
+        replace(REQUEST, ours=Options(discipline="merge")),
     ]
     for request in (REQUEST, *others, REQUEST):
         assert build(request).image.read_bytes() == b"image"
@@ -299,7 +299,7 @@ def test_a_cache_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None
 @needs_nvcc
 @pytest.mark.usefixtures("store")
 def test_marked_ptx(tmp_path: Path, built: Built) -> None:
-    made = build(replace(REQUEST, settings=Settings(mark_only=True)))
+    made = build(replace(REQUEST, ours=Options(mark_only=True)))
     path = tmp_path / "k.ptx"
     path.write_text(made.ptx.read_text())
     request = Request(path.read_text(), "ptx", "90", path=str(path))

@@ -17,7 +17,7 @@ from ccc.frontend.marking import SourceError, mark
 from ccc.jit import nvrtc
 from ccc.jit.build import build
 from ccc.jit.job import Request
-from ccc.options import Settings
+from ccc.options import Options
 
 
 def kernel(body: str, before: str = "") -> str:
@@ -74,7 +74,7 @@ def run(ptx: str) -> list[int]:
 
 def test_an_annotated_kernel(cache: Path) -> None:
     made = build(request(kernel(PLAIN)))
-    off = build(request(kernel(PLAIN), settings=Settings(off=True)))
+    off = build(request(kernel(PLAIN), ours=Options(off=True)))
     assert made.names == off.names == {"k<int>": "_Z1kIiEvPT_i"}
     (path,) = made.report["kernels"][0]["paths"]
     assert (path["file"], path["line"], path["column"]) == ("source.cu", 7, 1)
@@ -97,7 +97,7 @@ def test_flags_are_the_same_for_both_versions(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(gpu, "nvrtc", record)
     for off in (False, True):
-        build(request(kernel(PLAIN), "-DX=1", settings=Settings(off=off)))
+        build(request(kernel(PLAIN), "-DX=1", ours=Options(off=off)))
     assert told[0] == told[1]
     assert {"-arch=compute_90", "-DX=1", "-ftz=true", "--device-as-default-execution-space"} < {
         *told[0]
@@ -110,8 +110,8 @@ def test_a_refused_path_is_compiled_as_if_it_were_not_annotated() -> None:
     text = kernel("#pragma ccc if\nif (x[i] > 2) { x[i] = 2; __syncwarp(); }")
     made = build(request(text))
     assert "source.cu:7:1: warning: path left as it was" in made.diagnostics[0]
-    assert made.ptx.read_text() == build(request(text, settings=Settings(off=True))).ptx.read_text()
-    said = complaint(text, settings=Settings(strict=True))
+    assert made.ptx.read_text() == build(request(text, ours=Options(off=True))).ptx.read_text()
+    said = complaint(text, ours=Options(strict=True))
     assert "source.cu:7:1: error: path left as it was" in said
     assert "--ccc-strict" in said
 
@@ -204,7 +204,7 @@ def test_half_a_pair_of_brackets_in_a_macro() -> None:
     before = '#define BEGIN { /* } */ "}"\n'
     assert 'the macro "BEGIN" holds one of two brackets' in complaint(kernel(PLAIN, before))
     assert "one of two brackets" in complaint(kernel(PLAIN), "-DBEGIN={")
-    assert build(request(kernel(PLAIN, before), settings=Settings(off=True)))
+    assert build(request(kernel(PLAIN, before), ours=Options(off=True)))
     assert build(request(kernel("x[i] = 2;", before).replace("#pragma ccc for", "")))
 
 

@@ -10,6 +10,7 @@ from ccc.analysis.facts import Facts
 from ccc.ir.names import Names
 from ccc.ir.nodes import Function, FunctionText, Module
 from ccc.ir.verify import verify
+from ccc.options import Options
 from ccc.parse import NotRepresentable, parse_files, parse_function, parse_variables
 from ccc.pipeline import Kernel
 from ccc.ptx.opcodes import Effect
@@ -30,32 +31,20 @@ class Preparation:
 
     Args:
         module: the PTX.
-        max_block: the most threads that a block will have, if a kernel does not say.
-        dynamic_shared: the most bytes of dynamic shared memory that a launch asks for, if known.
-        callee_shared: the most bytes of static shared memory that functions take which the module
-            does not show, if known.
+        options: what is asked for.
         registers: how many a thread of each kernel takes, by name, as far as that is known.
 
     Attributes:
         is_debugged: whether the module is compiled for the debugger.
     """
 
-    def __init__(
-        self,
-        module: Module,
-        max_block: int | None,
-        dynamic_shared: int | None,
-        callee_shared: int | None,
-        registers: Mapping[str, int],
-    ):
+    def __init__(self, module: Module, options: Options, registers: Mapping[str, int]):
         self._names = Names(module.text)
         self._texts = {piece.name: piece for piece in module.functions}
         self._loaded: dict[str, Function | None] = {}
         self._callees = Callees(self.load)
         self._files = parse_files(module.text)
-        self._max_block = max_block
-        self._dynamic_shared = dynamic_shared
-        self._callee_shared = callee_shared
+        self._options = options
         self._registers = registers
         self._shared = {v.name: v for v in parse_variables(module) if v.space == "shared"}
         target = re.search(r"^\s*\.target\s+(\w+)([^\n]*)", module.text, re.MULTILINE)
@@ -86,13 +75,7 @@ class Preparation:
         function = parse_function(piece, self._names)
         verify(function)
         facts = Facts(function, self._callees, self._files)
-        kernel = Kernel(
-            function,
-            facts,
-            max_block=self._max_block,
-            arch=self._arch,
-            load=self.load,
-        )
+        kernel = Kernel(function, facts, self._options, arch=self._arch, load=self.load)
         kernel.registers = self._registers.get(function.name)
         kernel.not_inlined = not_inlined
         self._find_shared(kernel)
@@ -110,9 +93,9 @@ class Preparation:
             used += [v for v in function.variables if v.space == "shared"]
         kernel.shared = tuple(used)
         if any(variable.bytes is None for variable in used):
-            kernel.dynamic_shared_bytes = self._dynamic_shared
+            kernel.dynamic_shared_bytes = self._options.dynamic_shared
         if kernel.unseen_callee:
-            kernel.callee_shared_bytes = self._callee_shared
+            kernel.callee_shared_bytes = self._options.callee_shared
 
     def _called(self, function: Function) -> tuple[list[Function], str]:
         """A function and all that it may come to; and what cannot be looked into, if anything."""

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ccc.analysis.paths.find import ARMS, INNER_LOOPS
-from ccc.analysis.paths.model import Path
 from ccc.compiler.module import Preparation
 from ccc.errors import CccError, render
-from ccc.ir.markers import DIRECTIVES, WHOLE_KERNEL, parse_marker
+from ccc.ir.markers import WHOLE_KERNEL, parse_marker
 from ccc.ir.nodes import FunctionText, Module
 from ccc.ir.printer import print_function
 from ccc.ir.verify import verify
+from ccc.options import Options
 from ccc.parse import NotRepresentable, parse_module
 from ccc.passes import PIPELINE
-from ccc.pipeline import Kernel, KernelRecord, Pass, PathRecord, make_pass
-from ccc.version import VERSION
+from ccc.pipeline import Kernel, KernelRecord, Pass, PathRecord
+from ccc.remark import Remark, Report, report
 
 if TYPE_CHECKING:
     from ccc.profile.instrument import Counting
@@ -31,30 +31,39 @@ _CALL = re.compile(r"\bcall(?:\.uni)?\s+(?:\([^()]*\)\s*,\s*)?([\w$]+)")
 class Transformed:
     """What :func:`transform` made.
 
-    ``report`` is described in docs/annotations.md. ``diagnostics`` are lines to show the user.
-    ``printed`` is the PTX after the passes named in ``print_after``.
+    ``remarks`` say what became of each annotation, by function; ``warnings`` what else there is to
+    warn of. ``printed`` is the PTX after the passes named in ``print_after``.
     """
 
     ptx: str
-    report: dict[str, Any]
-    diagnostics: list[str] = field(default_factory=list)
+    remarks: dict[str, list[Remark]] = field(default_factory=dict)
+    warnings: list[CccError] = field(default_factory=list)
     printed: str = ""
+
+    @property
+    def report(self) -> Report:
+        """What became of each annotation, as JSON; docs/annotations.md describes it."""
+        return report(self.remarks)
+
+    @property
+    def complaints(self) -> list[CccError]:
+        """What the user should know: each annotation that was left alone, and the warnings."""
+        said = (remark.complaint for mine in self.remarks.values() for remark in mine)
+        return [*filter(None, said), *self.warnings]
+
+    @property
+    def diagnostics(self) -> list[str]:
+        """The same as lines to show."""
+        return [render("warning", one.message, one.span) for one in self.complaints]
 
 
 def transform(
     ptx: str,
+    options: Options | None = None,
     *,
     filename: str = "<ptx>",
-    strict: bool = False,
-    max_block: int | None = None,
-    discipline: str = "auto",
-    dynamic_shared: int | None = None,
-    callee_shared: int | None = None,
-    multiprocessors: int | None = None,
     registers: Mapping[str, int] | None = None,
-    print_after: Sequence[str] = (),
-    profile: str | None = None,
-    off: bool = False,
+    **asked: Any,
 ) -> Transformed:
     """Run the pipeline over the functions of a PTX file that hold markers.
 
@@ -62,39 +71,30 @@ def transform(
 
     Args:
         ptx: the text of a PTX file.
+        options: what is asked for; the default ones if there are none.
         filename: what to call it in messages.
-        strict: raise instead of warning when a path is left as it was.
-        max_block: the most threads that a block will have, if the kernel does not say.
-        discipline: ``cases``, ``queue``, ``merge`` or ``auto``.
-        dynamic_shared: the most bytes of dynamic shared memory that a launch asks for, if a kernel
-            uses any. Without it such kernels are left alone: with the stack they might have more
-            than a launch gets.
-        callee_shared: the most bytes of static shared memory that functions take which a kernel
-            calls and the file does not show. Without it such kernels are left alone.
-        multiprocessors: how many the device has; without it, kernels ask the device.
         registers: how many a thread of each kernel takes, by name, as far as that is known.
-        print_after: names of passes.
-        profile: make the functions count what they run, for a profile in the file of this name.
-        off: run no pass.
+        asked: fields of :class:`ccc.Options` by name, which go before those of ``options``.
 
     Raises:
         CccError: the file is not valid PTX, an option is, or (with ``strict``) a path is refused.
+        TypeError: there is no option of that name.
     """
+    options = replace(options or Options(), **asked)
     if "// ccc." not in ptx:
-        return Transformed(ptx, {"version": VERSION, "kernels": []})
+        return Transformed(ptx)
     module = parse_module(ptx, filename)
-    result = Transformed(ptx, {"version": VERSION, "kernels": []})
-    kernels = Preparation(module, max_block, dynamic_shared, callee_shared, registers or {})
-    options = {"discipline": discipline, "multiprocessors": multiprocessors}
-    idle = off or kernels.is_debugged
-    passes = () if idle else tuple(make_pass(kind, options) for kind in PIPELINE)
-    counting = _counting(module, kernels, profile, off) if profile else None
+    result = Transformed(ptx)
+    kernels = Preparation(module, options, registers or {})
+    idle = options.off or kernels.is_debugged
+    passes = () if idle else tuple(kind() for kind in PIPELINE)
+    counting = _counting(module, kernels, options) if options.profile else None
     outcomes: list[_Outcome] = []
     for piece in _concerned(module):
         try:
-            outcome = _run(passes, partial(kernels.prepare, piece), print_after)
+            outcome = _run(passes, partial(kernels.prepare, piece))
         except NotRepresentable as obstacle:
-            _leave(piece, obstacle, strict, result)
+            result.remarks[piece.name] = _left(piece, obstacle)
             continue
         result.printed += outcome.printed
         if any(record.applied for record in outcome.records):
@@ -106,18 +106,20 @@ def transform(
     for outcome in outcomes:
         if counting:
             counting.add(outcome.kernel.function, outcome.kernel.records)
-        _describe(outcome.kernel.function.name, outcome.records, strict, result)
+        result.remarks[outcome.kernel.function.name] = [one.remark for one in outcome.records]
+    if options.strict and result.complaints:
+        raise result.complaints[0]
     if counting:
-        result.diagnostics += counting.finish()
+        result.warnings = counting.finish()
     result.ptx = module.text
     return result
 
 
-def _counting(module: Module, kernels: Preparation, profile: str, off: bool) -> Counting:
+def _counting(module: Module, kernels: Preparation, options: Options) -> Counting:
     """What adds code that counts."""
     from ccc.profile.instrument import Counting  # noqa: PLC0415 - NumPy takes long to load
 
-    return Counting(module, kernels.load, profile, transformed=not off)
+    return Counting(module, kernels.load, options.profile or "", transformed=not options.off)
 
 
 @dataclass
@@ -130,9 +132,7 @@ class _Outcome:
     inlined: frozenset[str]
 
 
-def _run(
-    passes: Sequence[Pass], prepare: Callable[[frozenset[int]], Kernel], print_after: Sequence[str]
-) -> _Outcome:
+def _run(passes: Sequence[Pass], prepare: Callable[[frozenset[int]], Kernel]) -> _Outcome:
     """Run the passes over one function.
 
     A call that was inlined for paths that were refused in the end has to stay as it was: then
@@ -144,7 +144,7 @@ def _run(
     kept: frozenset[int] = frozenset()
     while True:
         kernel = prepare(kept)
-        printed = _run_passes(passes, kernel, print_after)
+        printed = _run_passes(passes, kernel)
         applied = {record.path.entry for record in kernel.records if record.applied}
         idle = [call for call in kernel.inlined if applied.isdisjoint(call.labels)]
         names = names.union(*(call.names for call in kernel.inlined))
@@ -187,54 +187,20 @@ def _declare(module: Module, piece: FunctionText, declarations: Sequence[str]) -
     module.pieces[place:place] = [text for text in declarations if text not in module.pieces]
 
 
-def _leave(
-    piece: FunctionText, obstacle: NotRepresentable, strict: bool, result: Transformed
-) -> None:
-    """A function that cannot be read is left as it was, with all its paths."""
+def _left(piece: FunctionText, obstacle: NotRepresentable) -> list[Remark]:
+    """Of a function that cannot be read, and is left as it was with all its annotations."""
     reason = f"{obstacle.span}: {obstacle.message}"
-    records: list[KernelRecord | PathRecord] = []
-    for marker in filter(None, map(parse_marker, piece.text.splitlines())):
-        if marker.kind in WHOLE_KERNEL:
-            records.append(KernelRecord(marker, reason=reason))
-        elif marker.kind in ARMS + INNER_LOOPS:
-            records.append(PathRecord(Path(marker, ""), reason=reason))
-    _describe(piece.name, records, strict, result)
+    markers = filter(None, map(parse_marker, piece.text.splitlines()))
+    told = (*WHOLE_KERNEL, *ARMS, *INNER_LOOPS)
+    return [Remark.missed_at(m, piece.name, reason) for m in markers if m.kind in told]
 
 
-def _run_passes(passes: Sequence[Pass], kernel: Kernel, print_after: Sequence[str]) -> str:
-    """The code after the passes of these names."""
+def _run_passes(passes: Sequence[Pass], kernel: Kernel) -> str:
+    """The code after those passes that the user names for that."""
     printed = ""
     for one in passes:
         one.run(kernel)
         verify(kernel.function)
-        if one.name in print_after:
+        if one.name in kernel.options.print_after:
             printed += f"// after {one.name}\n{print_function(kernel.function)}\n"
     return printed
-
-
-def _describe(
-    name: str, records: Sequence[KernelRecord | PathRecord], strict: bool, result: Transformed
-) -> None:
-    """Add the kernel to the report, and a diagnostic for each annotation that was left alone."""
-    paths = []
-    for record in records:
-        marker = record.marker
-        paths.append(
-            {
-                "file": marker.span.file,
-                "line": marker.span.line,
-                "column": marker.span.column,
-                "directive": DIRECTIVES.get(marker.kind, marker.kind),
-                "arm": marker.kind,
-                "applied": record.applied,
-                "reason": record.reason,
-                **record.details,
-            }
-        )
-        if record.reason is not None:
-            what = "kernel" if isinstance(record, KernelRecord) else "path"
-            message = f"{what} left as it was: {record.reason}"
-            if strict:
-                raise CccError(message, marker.span)
-            result.diagnostics.append(render("warning", message, marker.span))
-    result.report["kernels"].append({"name": name, "paths": paths})

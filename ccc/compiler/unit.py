@@ -11,21 +11,24 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ccc.errors import CccError, Span, render
 from ccc.files import read_text
 from ccc.frontend import marking as source
 from ccc.frontend.syntax import Home
 from ccc.ir.markers import MARKER_PREFIX
-from ccc.options import Settings
+from ccc.options import Options
+from ccc.remark import Remark, read_report, report
 
 if TYPE_CHECKING:
+    from ccc.compiler.transform import Transformed
     from ccc.toolkit.ptxas import Resources
 
-Report = dict[str, Any]
+Remarks = dict[str, list[Remark]]
+"""By kernel."""
 
 LTO_REFUSED = (
     "link-time optimisation stores code that ccc does not see; "
@@ -46,7 +49,7 @@ class Pass:
     """What one device pass has to say; ``unit`` names its source and architecture."""
 
     unit: tuple[str, str] = ("", "")
-    report: Report = field(default_factory=dict)
+    remarks: Remarks = field(default_factory=dict)
     diagnostics: list[str] = field(default_factory=list)
     printed: str = ""
     error: str | None = None
@@ -55,14 +58,16 @@ class Pass:
         """Leave this for the command that started nvcc."""
         handle, _ = tempfile.mkstemp(suffix=".json", dir=folder)
         with os.fdopen(handle, "w") as file:
-            json.dump(asdict(self), file)
+            json.dump({**asdict(self), "remarks": report(self.remarks)}, file)
 
     @staticmethod
     def load(folder: str) -> list[Pass]:
         """All passes left in a folder, by source and architecture, whatever ran first."""
-        passes = [Pass(**json.loads(path.read_text())) for path in Path(folder).glob("*.json")]
-        for one in passes:
-            one.unit = (one.unit[0], one.unit[1])
+        told = [json.loads(path.read_text()) for path in Path(folder).glob("*.json")]
+        passes = [
+            Pass(**{**one, "unit": tuple(one["unit"]), "remarks": read_report(one["remarks"])})
+            for one in told
+        ]
         return sorted(passes, key=lambda one: one.unit)
 
 
@@ -70,7 +75,7 @@ def translate(
     text: str,
     name: str,
     compiler: Callable[[str, bool], str],
-    settings: Settings,
+    options: Options,
     done: Pass,
     *,
     output: str = "<ptx>",
@@ -83,8 +88,8 @@ def translate(
         name: of its file, where no line marker tells.
         compiler: makes PTX of marked CUDA; the second argument says that it did so before, with
             more markers, so that what it warns of is known.
-        settings: of the command.
-        done: takes the report and the diagnostics.
+        options: of the command.
+        done: takes the remarks and the diagnostics.
         output: what to call the PTX in messages.
         macros: those that text which is not preprocessed may use.
 
@@ -94,23 +99,23 @@ def translate(
     left: set[int] = set()
     while True:
         marked = source.mark(text, name, without=left, macros=macros)
-        if not left and not settings.off:
-            _warn(marked.warnings, settings, done)
+        if not left and not options.off:
+            _warn(marked.warnings, options, done)
         ptx = compiler(marked.text, bool(left))
-        if not left and not settings.off:
-            _warn(_without_code(marked.annotations, ptx, name), settings, done)
-        if settings.mark_only:
+        if not left and not options.off:
+            _warn(_without_code(marked.annotations, ptx, name), options, done)
+        if options.mark_only:
             return ptx
         if marked.annotations:
-            ptx = _transform(ptx, output, settings, done)
-        refused = _refused(marked.annotations, done.report)
-        _check_strict(settings, done)
-        if not refused or settings.profile:  # what is left alone is counted all the same
+            ptx = _transform(ptx, output, options, done)
+        refused = _refused(marked.annotations, done.remarks)
+        _check_strict(options, done)
+        if not refused or options.profile:  # what is left alone is counted all the same
             return ptx
         left |= refused
 
 
-def transform_file(done: Pass, settings: Settings) -> str:
+def transform_file(done: Pass, options: Options) -> str:
     """Transform the PTX file that ``done.unit`` names; what there is to say is added to ``done``.
 
     Raises:
@@ -122,17 +127,17 @@ def transform_file(done: Pass, settings: Settings) -> str:
         if not _VERSION_LINE.search(text):
             raise CccError("this is no PTX: there is no .version directive", Span(name))
         if MARKER_PREFIX not in text:
-            _warn([CccError(UNMARKED, Span(name))], settings, done)
-        ptx = _transform(text, name, settings, done)
-        _check_strict(settings, done)
+            _warn([CccError(UNMARKED, Span(name))], options, done)
+        ptx = _transform(text, name, options, done)
+        _check_strict(options, done)
     except CccError as error:
         done.error = str(error)
         return ""
     return ptx
 
 
-def _check_strict(settings: Settings, done: Pass) -> None:
-    if settings.strict and done.diagnostics:
+def _check_strict(options: Options, done: Pass) -> None:
+    if options.strict and done.diagnostics:
         raise CccError("not every annotation could be followed, which --ccc-strict demands")
 
 
@@ -163,42 +168,43 @@ def _unused(home: Home) -> str:
     return "no code is left of this: no kernel of the file calls this function, or it has no effect"
 
 
-def _warn(warnings: Sequence[CccError], settings: Settings, done: Pass) -> None:
-    severity = "error" if settings.strict else "warning"
-    done.diagnostics += [render(severity, w.message, w.span, w.source_line) for w in warnings]
+def _warn(warnings: Sequence[CccError], options: Options, done: Pass) -> None:
+    severity = "error" if options.strict else "warning"
+    said = [render(severity, w.message, w.span, w.source_line) for w in warnings]
+    done.diagnostics = list(dict.fromkeys([*done.diagnostics, *said]))
 
 
-def _transform(ptx: str, output: str, settings: Settings, done: Pass) -> str:
+def _transform(ptx: str, output: str, options: Options, done: Pass) -> str:
     """Transform, and add what was said to ``done``."""
     from ccc.compiler.transform import transform  # noqa: PLC0415 - a pass that fails earlier needs none of it
 
-    options = settings.transform_options()
-    result = transform(ptx, filename=output, **options)
-    if _counts_blocks(result.report) and (found := _resources(result.ptx)):
+    told = replace(options, strict=False)  # all that was missed is to be seen, not the first alone
+    result = transform(ptx, told, filename=output)
+    if _counts_blocks(result.remarks) and (found := _resources(result.ptx)):
         registers = {name: resources.registers for name, resources in found[0].items()}
-        result = transform(ptx, filename=output, registers=registers, **options)
-    if settings.measure:
-        _measure(ptx, result.ptx, result.report)
-    done.report = _merged(done.report, result.report)
-    for line in result.diagnostics:
-        said = line.replace(": warning: ", ": error: ", 1) if settings.strict else line
-        if said not in done.diagnostics:
-            done.diagnostics.append(said)
+        result = transform(ptx, told, filename=output, registers=registers)
+    made = _measured(ptx, result) if options.measure else result.remarks
+    done.remarks = _merged(done.remarks, made)
+    _warn(result.complaints, options, done)
     done.printed = result.printed
     return result.ptx
 
 
-def _measure(before: str, after: str, report: Report) -> None:
-    """Add to each applied path the registers a thread of its kernel takes, before and after.
+def _measured(before: str, result: Transformed) -> Remarks:
+    """Remarks that also tell the registers a thread of an applied path's kernel takes.
 
-    They stay out where ptxas alone cannot assemble the file, as with separate compilation.
+    These stay out where ptxas alone cannot assemble the file, as with separate compilation.
     """
-    pair = _resources(before, after)
-    for kernel in report["kernels"]:
-        counts = [found[kernel["name"]].registers for found in pair if kernel["name"] in found]
-        for path in kernel["paths"]:
-            if path["applied"] and len(counts) == 2:
-                path["registers_before"], path["registers_after"] = counts
+    pair = _resources(before, result.ptx)
+    measured = {}
+    for name, remarks in result.remarks.items():
+        counts = [found[name].registers for found in pair if name in found]
+        more = dict(zip(("registers_before", "registers_after"), counts, strict=False))
+        measured[name] = [
+            replace(one, details={**one.details, **more}) if one.applied and len(more) == 2 else one
+            for one in remarks
+        ]
+    return measured
 
 
 def _resources(*texts: str) -> list[dict[str, Resources]]:
@@ -218,18 +224,17 @@ def _target(ptx: str) -> str:
     return target[1] if target else "sm_90"
 
 
-def _counts_blocks(report: Report) -> bool:
+def _counts_blocks(remarks: Remarks) -> bool:
     """Whether a kernel counts how many of its blocks are resident, for which registers matter."""
-    paths = [path for kernel in report["kernels"] for path in kernel["paths"]]
-    return any(path.get("resident") for path in paths)
+    return any(remark.details.get("resident") for mine in remarks.values() for remark in mine)
 
 
-def _refused(annotations: Sequence[source.Annotation], report: Report) -> set[int]:
+def _refused(annotations: Sequence[source.Annotation], remarks: Remarks) -> set[int]:
     """The annotations that no copy of their code could be transformed for."""
-    paths = [path for kernel in report.get("kernels", ()) for path in kernel["paths"]]
-    applied = {_place(path) for path in paths if path["applied"]}
-    refused = {_place(path) for path in paths} - applied
-    left = {a.id for a in annotations if (a.span.file, a.span.line, a.span.column) in refused}
+    told = [remark for mine in remarks.values() for remark in mine]
+    applied = {remark.position for remark in told if remark.applied}
+    refused = {remark.position for remark in told} - applied
+    left = {a.id for a in annotations if a.span in refused}
     paths_here = [a.id for a in annotations if a.directive not in ("for", "grid_stride")]
     for loop in reversed(annotations):  # inner loops first
         # A loop that holds none lexically serves the paths of inlined functions.
@@ -239,16 +244,16 @@ def _refused(annotations: Sequence[source.Annotation], report: Report) -> set[in
     return left
 
 
-def _merged(old: Report, new: Report) -> Report:
-    """The new report, with the paths that were refused before and are not tried any more."""
-    kernels = {kernel["name"]: kernel for kernel in new["kernels"]}
-    for kernel in old.get("kernels", ()):
-        paths = kernels.setdefault(kernel["name"], {**kernel, "paths": []})["paths"]
-        known = {_place(path) for path in paths}
-        paths += [p for p in kernel["paths"] if not p["applied"] and _place(p) not in known]
-        paths.sort(key=_place)
-    return {**new, "kernels": list(kernels.values())}
+def _merged(old: Remarks, new: Remarks) -> Remarks:
+    """The new remarks, and those of paths that were refused before and are not tried any more."""
+    merged = dict(new)
+    for name, before in old.items():
+        now = merged.get(name, [])
+        known = {remark.position for remark in now}
+        missed = [one for one in before if not one.applied and one.position not in known]
+        merged[name] = sorted([*now, *missed], key=_place)
+    return merged
 
 
-def _place(path: Report) -> tuple[str, int, int]:
-    return path["file"], path["line"], path["column"]
+def _place(remark: Remark) -> tuple[str, int, int]:
+    return remark.position.file, remark.position.line, remark.position.column

@@ -21,13 +21,14 @@ from typing import Any
 
 from ccc import files as cache
 from ccc.compiler import unit
-from ccc.compiler.unit import Pass, Report
+from ccc.compiler.unit import Pass
 from ccc.device import gpu
 from ccc.errors import CccError
 from ccc.jit import nvrtc
 from ccc.jit.job import RELOCATABLE, UNNAMED, BuildError, Request
 from ccc.nvcc import run as nvcc
 from ccc.nvcc.run import Outcome
+from ccc.remark import Report, report
 from ccc.toolkit import find as toolchain
 from ccc.version import VERSION
 
@@ -47,7 +48,7 @@ class Built:
     image: Path
     ptx: Path
     names: dict[str, str] = field(default_factory=dict)
-    report: Report = field(default_factory=lambda: {"version": VERSION, "kernels": []})
+    report: Report = field(default_factory=lambda: report({}))
     diagnostics: list[str] = field(default_factory=list)
     log: str = ""
     printed: str = ""
@@ -170,7 +171,7 @@ def _nvcc(request: Request) -> Translated:
             cache.put_text(main, f'{request.prologue}#include "{given}"\n{tail}')
         options = ["-rdc=true" if o in RELOCATABLE else o for o in request.options]
         command = ["-ptx", _target(request), *options, main, "-o", str(output)]
-        outcome = nvcc.run(command, request.settings, capture=True)
+        outcome = nvcc.run(command, request.ours, capture=True)
         ptx = "" if outcome.code else output.read_text(encoding="utf-8", errors="surrogateescape")
 
         def shown(text: str) -> str:
@@ -214,5 +215,5 @@ def _run(command: Sequence[str]) -> str:
 def _marked_ptx(request: Request) -> Translated:
     """PTX with markers, from a file."""
     done = Pass((request.shown, ""))
-    ptx = unit.transform_file(done, request.settings)
+    ptx = unit.transform_file(done, request.ours)
     return ptx, {}, nvcc.merge([done], int(done.error is not None))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ccc.errors import CccError
 from ccc.frontend.headers import reachable
-from ccc.options import Settings
+from ccc.options import Options
 
 UNNAMED = "source.cu"
 """What messages call a source that is not in a file."""
@@ -29,7 +29,7 @@ class Request:
         folders: where the user's headers are, besides the source's own folder.
         names: C++ names (``func<int>``, ``&ns::variable``) whose mangled ones are wanted.
         prologue: directives that go before the source.
-        settings: what our own options ask for.
+        ours: what our own options ask for.
     """
 
     text: str
@@ -40,7 +40,7 @@ class Request:
     folders: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     prologue: str = ""
-    settings: Settings = field(default_factory=Settings)
+    ours: Options = field(default_factory=Options)
 
     @property
     def shown(self) -> str:

@@ -51,27 +51,27 @@ def translate(request: Request) -> tuple[str, dict[str, str], nvcc.Outcome]:
         nonlocal log
         shown = json.dumps(request.shown, ensure_ascii=False)
         text = f"{request.prologue}#line 1 {shown}\n{marked}"
-        if marked != request.text and not request.settings.plain:
+        if marked != request.text and not request.ours.plain:
             _refuse_halves(macros, request.shown)
         name = request.path or _NOWHERE
         ptx, found, said = gpu.nvrtc(text, name, tuple(_told(request)), request.names)
         if not ptx:
             raise CccError(LTO_REFUSED)
-        if not request.settings.plain:
+        if not request.ours.plain:
             _refuse_unread(said, [text for _, text in macros])
         names.update(found)
         log = log if again else said
         return ptx
 
     try:
-        if request.settings.plain:
+        if request.ours.plain:
             ptx = compiler(source.strip(request.text), False)
         else:
             ptx = unit.translate(
                 request.text,
                 request.shown,
                 compiler,
-                request.settings,
+                request.ours,
                 done,
                 macros={name for name, _ in macros},
             )

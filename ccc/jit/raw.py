@@ -15,7 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ccc.compiler.unit import Report
 from ccc.device import gpu
 from ccc.errors import CccError
 from ccc.files import write
@@ -23,6 +22,7 @@ from ccc.frontend import headers
 from ccc.jit.build import Built, build
 from ccc.jit.job import Request
 from ccc.nvcc import command as driver
+from ccc.remark import Report
 
 BACKENDS = ("nvrtc", "nvcc")
 UNASKED = 48 * 1024
@@ -166,9 +166,9 @@ class RawModule:
         text = self.code
         if text is None and self._suffix in (*_CUDA, ".ptx"):
             text = _read(self.file_path or "")
-        settings = replace(self._command.settings, measure=True)
-        if settings.dynamic_shared is None:  # a launch makes room for what it asks for
-            settings = replace(settings, dynamic_shared=0)
+        ours = replace(self._command.options, measure=True)
+        if ours.dynamic_shared is None:  # a launch makes room for what it asks for
+            ours = replace(ours, dynamic_shared=0)
         if self._suffix in _CUDA and text is not None:
             given = tuple(self._command.arguments)
             return Request(
@@ -180,11 +180,11 @@ class RawModule:
                 folders=tuple(headers.folders(given)),
                 names=self.name_expressions or (),
                 prologue=gpu.complex_prologue() if self.translate_cucomplex else "",
-                settings=settings,
+                ours=ours,
             )
-        if text is None or settings.plain or "// ccc." not in text:
+        if text is None or ours.plain or "// ccc." not in text:
             return None
-        return Request(text, "ptx", arch, path=self.file_path, settings=settings)
+        return Request(text, "ptx", arch, path=self.file_path, ours=ours)
 
     def _tell(self, built: Built) -> None:
         """Warn, print and report as the options ask."""

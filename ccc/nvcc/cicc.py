@@ -20,7 +20,7 @@ from ccc.errors import CccError, render
 from ccc.files import put_text, read_text, write
 from ccc.frontend import marking as source
 from ccc.ir.markers import hide_markers
-from ccc.options import Settings
+from ccc.options import Options
 
 
 class ToolError(Exception):
@@ -34,10 +34,10 @@ class ToolError(Exception):
 def main() -> int:
     """Run as NAME TOOL ARGUMENTS...: ``name`` is what nvcc asked for, ``tool`` the real one."""
     name, tool, *arguments = sys.argv[1:]
-    settings = Settings.received()
+    options = Options.received()
     try:
-        if name == "cicc" and not settings.plain and "--emit-optix-ir" not in arguments:
-            return _device(tool, arguments, settings)
+        if name == "cicc" and not options.plain and "--emit-optix-ir" not in arguments:
+            return _device(tool, arguments, options)
         return _plain(tool, arguments)
     except ToolError as error:
         return error.code
@@ -51,27 +51,27 @@ def _plain(tool: str, arguments: Sequence[str]) -> int:
     return 0
 
 
-def _device(tool: str, arguments: Sequence[str], settings: Settings) -> int:
+def _device(tool: str, arguments: Sequence[str], options: Options) -> int:
     done = Pass((_value(arguments, "--orig_src_path_name"), _value(arguments, "-arch")))
     try:
         if "-olto" in arguments or "-lto" in arguments:
             raise CccError(LTO_REFUSED)
-        _compile(tool, arguments, settings, done)
-        if settings.profile:
+        _compile(tool, arguments, options, done)
+        if options.profile:
             _watch_launches(_value(arguments, "--stub_file_name"))
     except CccError as error:
         done.error = str(error)
     except OSError as error:
         done.error = render("error", f"{error.filename}: {error.strerror}")
-    if settings.folder:
-        done.save(settings.folder)
+    if options.folder:
+        done.save(options.folder)
     else:
         print(*done.diagnostics, *filter(None, [done.error]), sep="\n", file=sys.stderr)
         print(done.printed, end="")
     return 1 if done.error else 0
 
 
-def _compile(tool: str, arguments: Sequence[str], settings: Settings, done: Pass) -> None:
+def _compile(tool: str, arguments: Sequence[str], options: Options, done: Pass) -> None:
     """CUDA -> transformed PTX, written to where cicc was told to write."""
     text, name = read_text(_input(arguments)), _value(arguments, "--orig_src_file_name")
     output = _value(arguments, "-o")
@@ -79,7 +79,7 @@ def _compile(tool: str, arguments: Sequence[str], settings: Settings, done: Pass
     def cicc(marked: str, again: bool) -> str:
         return _ptx(tool, arguments, marked, quiet=again)
 
-    write(output, translate(text, name, cicc, settings, done, output=output))
+    write(output, translate(text, name, cicc, options, done, output=output))
 
 
 def _watch_launches(stubs: str) -> None:

@@ -19,7 +19,7 @@ from ccc.compiler.unit import LTO_REFUSED, Pass, transform_file
 from ccc.errors import CccError, choices, nearest
 from ccc.files import check_writable, put_text, write
 from ccc.nvcc import run as nvcc
-from ccc.options import Settings
+from ccc.options import Options
 from ccc.toolkit.find import RESOLVING
 from ccc.version import VERSION
 
@@ -41,7 +41,7 @@ class Command:
     """A command line, taken apart: what is ours, and what nvcc gets."""
 
     arguments: list[str]
-    settings: Settings = field(default_factory=Settings)
+    options: Options = field(default_factory=Options)
     report: str | None = None
     action: str | None = None
 
@@ -57,7 +57,7 @@ class _Option:
 
 def _set(**changes: object) -> Callable[[Command, str], Command]:
     def take(command: Command, _: str) -> Command:
-        return replace(command, settings=replace(command.settings, **changes))  # type: ignore[arg-type]
+        return replace(command, options=replace(command.options, **changes))  # type: ignore[arg-type]
 
     return take
 
@@ -98,7 +98,7 @@ def _print_after(command: Command, value: str) -> Command:
     known = [str(kind.name) for kind in PIPELINE]
     if value not in known:
         raise UsageError(f'no pass is called "{value}"{choices(value, known)}')
-    names = (*command.settings.print_after, value)
+    names = (*command.options.print_after, value)
     return _set(print_after=names)(command, value)
 
 
@@ -151,15 +151,15 @@ def main(arguments: Sequence[str]) -> int:
     if command.action:
         print(f"ccc {VERSION}" if command.action == "version" else usage())
         return 0
-    if not command.settings.plain:
+    if not command.options.plain:
         _refuse_lto(command.arguments)
     if command.report:
         check_writable(command.report)
     sources = _ptx_inputs(command.arguments)
-    if sources and not command.settings.plain:
+    if sources and not command.options.plain:
         return _ptx(command, sources)
     arguments = [*_host_code(command), *with_phase(command.arguments)]
-    code = _finish(command, nvcc.run(arguments, command.settings))
+    code = _finish(command, nvcc.run(arguments, command.options))
     if _has({"help", "h"}, arguments):
         print("cccc is nvcc with options of its own; cccc --ccc-help prints these.")
     return code
@@ -177,7 +177,7 @@ def parse(arguments: Sequence[str]) -> Command:
             command = _take(command, argument)
         else:
             command.arguments.append(argument)
-    if command.settings.mark_only and command.settings.profile:
+    if command.options.mark_only and command.options.profile:
         raise UsageError("--ccc-mark-only leaves the PTX as it is, --ccc-profile does not")
     return command
 
@@ -223,7 +223,7 @@ def _refuse_lto(arguments: Sequence[str]) -> None:
 
 def _host_code(command: Command) -> list[str]:
     """Options that make host programs write their profile."""
-    if command.settings.profile is None:
+    if command.options.profile is None:
         return []
     from ccc.profile.data import HOST_CODE  # noqa: PLC0415 - seldom asked for
 
@@ -298,7 +298,7 @@ def _ptx(command: Command, sources: Sequence[str]) -> int:
     output = _output(arguments)
     _check_ptx_output(arguments, sources, output)
     passes = [Pass((name, "")) for name in sources]
-    texts = [transform_file(done, command.settings) for done in passes]
+    texts = [transform_file(done, command.options) for done in passes]
     failed = any(done.error for done in passes)
     if failed or last:
         if output and not failed:
@@ -312,4 +312,4 @@ def _ptx(command: Command, sources: Sequence[str]) -> int:
             put_text(place, text)
             places[name] = str(place)
         words = [places.get(word, word) for word in arguments]
-        return _finish(command, nvcc.run(words, command.settings, passes=passes))
+        return _finish(command, nvcc.run(words, command.options, passes=passes))

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ccc.compiler.unit import Pass, Report
+from ccc.compiler.unit import Pass
 from ccc.errors import CccError, Span
 from ccc.files import put_text
-from ccc.options import Settings
+from ccc.options import Options
+from ccc.remark import Report, report
 from ccc.toolkit.find import find
 from ccc.toolkit.hook import hook
 from ccc.version import VERSION
@@ -49,7 +50,7 @@ class Compiled:
 
 def run(
     arguments: Sequence[str],
-    settings: Settings,
+    options: Options,
     *,
     passes: Sequence[Pass] = (),
     capture: bool = False,
@@ -61,7 +62,7 @@ def run(
     """
     nvcc = hook(find())
     with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
-        told = replace(settings, folder=folder)
+        told = replace(options, folder=folder)
         done = subprocess.run(
             [str(nvcc), *arguments],
             env={**os.environ, **told.environment()},
@@ -106,16 +107,14 @@ def compile(  # noqa: A001 - the name that users see, as ccc.compile
             path, shown = str(Path(folder, "source.cu")), "source.cu"
             put_text(path, str(source))
 
-        def ptx(name: str, settings: Settings) -> tuple[str, Outcome]:
-            text, outcome = _ptx(path, shown, arch, options, Path(folder, name), settings)
+        def ptx(name: str, ours: Options) -> tuple[str, Outcome]:
+            text, outcome = _ptx(path, shown, arch, options, Path(folder, name), ours)
             return text.replace(path, shown), outcome
 
         with ThreadPoolExecutor() as pool:
-            settings = Settings(
-                measure=True, dynamic_shared=dynamic_shared, callee_shared=callee_shared
-            )
-            transformed = pool.submit(ptx, "transformed.ptx", settings)
-            plain = pool.submit(ptx, "original.ptx", Settings(off=True))
+            ours = Options(measure=True, dynamic_shared=dynamic_shared, callee_shared=callee_shared)
+            transformed = pool.submit(ptx, "transformed.ptx", ours)
+            plain = pool.submit(ptx, "original.ptx", Options(off=True))
             text, outcome = transformed.result()
             original, _ = plain.result()
     said = [*outcome.diagnostics, *outcome.stderr.splitlines()]
@@ -154,15 +153,15 @@ def plain(source: Path, arch: str, options: Sequence[str] = ()) -> str:
     """
     with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
         output = Path(folder, "plain.ptx")
-        return _ptx(str(source), str(source), arch, options, output, Settings(off=True))[0]
+        return _ptx(str(source), str(source), arch, options, output, Options(off=True))[0]
 
 
 def _ptx(
-    path: str, shown: str, arch: str, options: Sequence[str], output: Path, settings: Settings
+    path: str, shown: str, arch: str, options: Sequence[str], output: Path, ours: Options
 ) -> tuple[str, Outcome]:
     """Compile to PTX in the file ``output``; messages name the source as ``shown``."""
     command = ["-ptx", f"-arch={arch}", *options, path, "-o", str(output)]
-    outcome = run(command, settings, capture=True)
+    outcome = run(command, ours, capture=True)
     if outcome.code:
         raise CccError(_failure(outcome).replace(path, shown))
     return output.read_text(encoding="utf-8"), outcome
@@ -179,7 +178,7 @@ def merge(passes: Sequence[Pass], code: int, stderr: str = "") -> Outcome:
     kernels = [
         {**kernel, "source": one.unit[0], "arch": one.unit[1]}
         for one in passes
-        for kernel in one.report.get("kernels", ())
+        for kernel in report(one.remarks)["kernels"]
     ]
     return Outcome(
         code,

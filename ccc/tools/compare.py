@@ -8,7 +8,7 @@ import functools
 import json
 import statistics
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from ccc.harness.sample import Sample
 from ccc.nvcc import run as nvcc
 from ccc.parse import parse_function, parse_module
 from ccc.passes.launch_shape import known_block_size
+from ccc.remark import Remark, read_report
 from ccc.toolkit import find as toolchain
 from ccc.tools import png
 from ccc.version import VERSION
@@ -156,10 +157,9 @@ def show(
     else:
         lines = [f"equal: no: {text}" for text in result.differences]
         lines += [OTHER_ORDER] if _adds_in_another_order(report) else []
-    lines += [_path_line(path) for kernel in report["kernels"] for path in kernel["paths"]]
-    lines += [
-        line for kernel in report["kernels"] for line in _advice(kernel, result.figures, limits)
-    ]
+    remarks = read_report(report)
+    lines += [_path_line(remark) for mine in remarks.values() for remark in mine]
+    lines += [line for item in remarks.items() for line in _advice(*item, result.figures, limits)]
     for line in lines:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
@@ -213,37 +213,35 @@ def _percent(fraction: float | None) -> str:
     return "-" if fraction is None else f"{100 * fraction:.1f} %"
 
 
-def _path_line(path: Mapping[str, Any]) -> str:
+def _path_line(remark: Remark) -> str:
     """What became of one annotated path."""
-    where = Span(path["file"], path["line"], path.get("column") or 0)
-    head = f"{where}: ccc {path['directive']}: "
-    if not path["applied"]:
-        return f"{head}left alone: {path['reason']}"
-    saved = [one.get("variable") or one.get("register") for one in path.get("context", [])]
+    head = f"{remark.position}: ccc {remark.annotation}: "
+    if not remark.applied:
+        return f"{head}left alone: {remark.reason}"
+    told = remark.details
+    saved = [one.get("variable") or one.get("register") for one in told.get("context", [])]
+    bytes_ = told.get("shared_bytes_per_thread")
     details = [
-        path.get("schedule"),
-        path.get("discipline"),
-        path.get("placement"),
-        f"{path['shared_bytes_per_thread']} bytes a thread"
-        if path.get("shared_bytes_per_thread")
-        else None,
+        told.get("schedule") or remark.strategy,
+        told.get("placement"),
+        f"{bytes_} bytes a thread" if bytes_ else None,
         f"saves {', '.join(map(str, saved))}" if saved else None,
     ]
     return f"{head}applied ({', '.join(text for text in details if text)})"
 
 
 def _advice(
-    kernel: Mapping[str, Any], figures: list[Figures], limits: Mapping[str, int]
+    name: str, remarks: Sequence[Remark], figures: list[Figures], limits: Mapping[str, int]
 ) -> Iterator[str]:
     """Whether stacks for larger blocks than ran keep blocks from being resident."""
-    mine = {one.version: one for one in figures if one.kernel == kernel["name"]}
-    stacks = any(path.get("shared_bytes_per_thread") for path in kernel["paths"])
-    threads = limits.get(kernel["name"], 0)
+    mine = {one.version: one for one in figures if one.kernel == name}
+    stacks = any(remark.details.get("shared_bytes_per_thread") for remark in remarks)
+    threads = limits.get(name, 0)
     if stacks and "ccc" in mine:
         after = mine["ccc"]
         if after.occupancy.limited_by == "shared" and threads >= 2 * after.block:
             yield (
-                f"{kernel['name']}: its stacks are for blocks of {threads} threads, which leaves "
+                f"{name}: its stacks are for blocks of {threads} threads, which leaves "
                 f"shared memory for few blocks, and it ran in blocks of {after.block}: say so, by "
                 f"__launch_bounds__({after.block}) or --ccc-max-block={after.block}"
             )

@@ -22,7 +22,7 @@ from ccc.analysis.paths.model import Path
 from ccc.errors import CccError, Span
 from ccc.files import check_writable, write
 from ccc.nvcc import run as nvcc
-from ccc.options import Settings
+from ccc.options import Options
 from ccc.parse import parse_function, parse_module
 from ccc.ptx.types import LANE, SPECIAL_REGISTERS
 
@@ -78,7 +78,7 @@ def _marked_ptx(file: str, arch: str) -> str:
     with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
         output = FilePath(folder, "marked.ptx")
         command = ["-ptx", f"-arch={arch}", file, "-o", str(output)]
-        outcome = nvcc.run(command, Settings(mark_only=True), capture=True)
+        outcome = nvcc.run(command, Options(mark_only=True), capture=True)
         if outcome.code:
             raise CccError("\n".join([*outcome.errors, outcome.stderr.strip()]))
         return output.read_text(encoding="utf-8")

@@ -51,7 +51,7 @@ lanes take the path.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from ccc.analysis.facts import Facts
@@ -79,15 +79,12 @@ GONE = (
 KNOWN = "not collected"
 
 
-@dataclass(frozen=True)
 class ContextCollection(Pass):
     """Collect the tasks of annotated paths.
 
     ``discipline`` is ``cases``, ``queue``, ``merge``, or ``auto``: the first of these that can be
     used and whose stacks fit.
     """
-
-    discipline: str = "auto"
 
     name: ClassVar[str] = "context-collection"
 
@@ -102,7 +99,7 @@ class ContextCollection(Pass):
             mine = [record for record in chosen if record.path.loop is loop]
             mine = _in_turn(mine, None)
             start = _free_from(loop, placed, kernel)
-            layout = lay_out(kernel, loop, mine, self.discipline, start)
+            layout = lay_out(kernel, loop, mine, kernel.options.discipline, start)
             if layout is None:
                 known = _outside_refused(chosen)
                 continue
@@ -116,9 +113,9 @@ class ContextCollection(Pass):
             kernel.changed()
         if bases:
             share = max(placed.values())
-            block = known_block_size(kernel.function, kernel.max_block)
+            block = known_block_size(kernel.function, kernel.options.max_block)
             reserve_stack(kernel.function, share, -(-block // WARP_SIZE), bases)
-            _promise_block_size(kernel.function, block, kernel.max_block)
+            _promise_block_size(kernel.function, block, kernel.options.max_block)
 
 
 def _free_from(loop: AnnotatedLoop, placed: Mapping[Entrance, int], kernel: Kernel) -> int:

@@ -556,9 +556,7 @@ def _skips(
 
 
 def _record(plan: Plan) -> None:
-    record = plan.record
-    record.applied = True
-    record.details = {
+    details = {
         "context": [{"register": r.name, "type": r.type} for r in plan.path.context]
         + [{"register": s.name, "type": s.register.type} for s in plan.path.specials],
         "compressed": [{"register": r.name, "type": r.type} for r in plan.path.compressed],
@@ -568,3 +566,4 @@ def _record(plan: Plan) -> None:
         "placement": "shared",
         "shared_bytes_per_thread": plan.stack.bytes // WARP_SIZE,
     }
+    plan.record.apply(plan.discipline, details)

@@ -195,7 +195,7 @@ def _plain(value: Register | Special) -> str:
 
 
 def _warps(kernel: Kernel) -> int:
-    return -(-known_block_size(kernel.function, kernel.max_block) // WARP_SIZE)
+    return -(-known_block_size(kernel.function, kernel.options.max_block) // WARP_SIZE)
 
 
 def _used(kernel: Kernel) -> int:
@@ -210,7 +210,7 @@ def _room(kernel: Kernel) -> int:
 def _refuse(kernel: Kernel, layout: Layout, room: int) -> None:
     """Give up the first path that does not fit, with what to do about it."""
     plan = next(p for p in layout.plans if p.stack.offset + p.stack.bytes > room)
-    block = known_block_size(kernel.function, kernel.max_block)
+    block = known_block_size(kernel.function, kernel.options.max_block)
     used = _used(kernel) + plan.stack.offset * _warps(kernel)
     needed = plan.stack.offset + plan.stack.bytes
     fits = (kernel.shared_limit - _used(kernel)) // needed * WARP_SIZE

@@ -44,7 +44,7 @@ thread has in its registers when it begins a block is undefined in the original 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from ccc.analysis.paths.model import Refused
@@ -68,14 +68,11 @@ NO_ROOM = (
 )
 
 
-@dataclass(frozen=True)
 class GridStride(Pass):
     """Make annotated kernels loop over the blocks of the grid.
 
     ``multiprocessors`` is how many the device has; without it, the kernel asks the device.
     """
-
-    multiprocessors: int | None = None
 
     name: ClassVar[str] = "grid-stride"
 
@@ -99,7 +96,7 @@ class GridStride(Pass):
         warps = limits.threads // WARP_SIZE
         if kernel.registers:
             warps = min(warps, occupancy.warps_with_registers(kernel.registers))
-        return Room(self.multiprocessors, warps, limits)
+        return Room(kernel.options.multiprocessors, warps, limits)
 
 
 class _Repetition:
@@ -123,7 +120,7 @@ class _Repetition:
         if kind == "static":
             return Static(room, by_rows)
         together = self.for_block is not None
-        warps = -(-known_block_size(self.function, self.kernel.max_block) // WARP_SIZE)
+        warps = -(-known_block_size(self.function, self.kernel.options.max_block) // WARP_SIZE)
         name = self.function.names.free(f"ccc_counters_{self.function.name}")
         table = CounterTable(name, 1 if together else warps)
         self._declare(table, together)
@@ -159,9 +156,8 @@ class _Repetition:
         self.function.blocks = [*self.head, *self.function.blocks, *self.tail, leave]
         remove_jumps_to_next(self.function)
         self.kernel.changed()
-        self.record.applied = True
         meeting = "block" if self.for_block else "warp" if self.for_warp else None
-        self.record.details = {**self.schedule.describe(), "barrier": meeting}
+        self.record.apply("grid_stride", {**self.schedule.describe(), "barrier": meeting})
 
     def _open_tail(self) -> Emitter:
         """One more block behind the loop."""

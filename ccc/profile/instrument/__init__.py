@@ -13,7 +13,6 @@ from typing import Any
 
 from ccc.analysis.callees import callee
 from ccc.errors import CccError, Span, render
-from ccc.ir.markers import DIRECTIVES
 from ccc.ir.names import Names
 from ccc.ir.nodes import Function, FunctionText, Module
 from ccc.ir.printer import print_function
@@ -57,7 +56,7 @@ def count(ptx: str, kernels: Collection[str] | None = None, *, filename: str = "
             counting.add(parse_function(piece, names), ())
     warnings = counting.finish()
     if warnings:
-        raise CccError("\n".join(warnings))
+        raise CccError("\n".join(render("warning", w.message, w.span) for w in warnings))
     return module.text
 
 
@@ -94,23 +93,24 @@ class Counting:
         """Count in this function, with its paths, when it is time to ``finish``."""
         self.functions[function.name] = function, records
 
-    def finish(self) -> list[str]:
+    def finish(self) -> list[CccError]:
         """Put the code into the functions and those they call, and declare the variables.
 
         Returns:
-            Warnings, rendered: functions that cannot be counted.
+            Warnings: functions that cannot be counted.
         """
         pieces = {piece.name: piece for piece in self.module.functions}
         calls = {name: self._called(function) for name, (function, _) in self.functions.items()}
         for called in [called for names in calls.values() for called in names]:
             if (function := self._loaded(called)) and called not in self.functions:
                 self.functions[called] = function, ()
-        kernels, warnings = [], []
+        kernels: list[dict[str, Any]] = []
+        warnings: list[CccError] = []
         for name, (function, records) in self.functions.items():
             unknown = next((i for i in function.instructions if i.row is None), None)
             if unknown is not None:
                 message = f"{name} is not counted: {unknown.opcode} is not known to ccc"
-                warnings.append(render("warning", message, unknown.span))
+                warnings.append(CccError(message, unknown.span))
                 continue
             counter, paths = instrument(function, records, self._take)
             verify(function)
@@ -169,14 +169,9 @@ class Counting:
 
 def _entry(record: PathRecord, place: Region | None) -> dict[str, Any]:
     """What the table says of a path."""
-    marker = record.marker
+    said = record.remark.entry()
     return {
-        "file": marker.span.file,
-        "line": marker.span.line,
-        "column": marker.span.column,
-        "directive": DIRECTIVES.get(marker.kind, marker.kind),
-        "arm": marker.kind,
-        "applied": record.applied,
+        **{key: said[key] for key in ("file", "line", "column", "directive", "arm", "applied")},
         "counter": place and place.counter,
         "each": place and [place.per_execution, place.per_lane],
     }

@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from ccc.remark import Remark
 from ccc.tools.bench import paper
 from ccc.tools.bench.results import BOUND, CCC, ORIGINAL, Entry, Kernel, Treatment
 from ccc.tools.bench.sensitivity import Measured
@@ -130,11 +131,11 @@ def left_alone(entries: Iterable[Entry]) -> list[str]:
     """A line for each annotation with a path that ccc left alone, without its place in the PTX."""
     return list(
         dict.fromkeys(
-            f"- {entry.sample}, {Path(path['file']).name}:{path['line']}, "
-            f"`ccc {path['directive']}`: {re.sub(PLACE, '', path['reason'])}"
+            f"- {entry.sample}, {Path(remark.position.file).name}:{remark.position.line}, "
+            f"`ccc {remark.annotation}`: {re.sub(PLACE, '', remark.reason or '')}"
             for entry in entries
-            for path in entry.paths
-            if not path["applied"]
+            for remark in map(Remark.read, entry.paths)
+            if not remark.applied
         )
     )
 

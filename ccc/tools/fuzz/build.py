@@ -8,12 +8,13 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from ccc.compiler.transform import transform
 from ccc.errors import CccError
 from ccc.frontend.marking import mark, strip
+from ccc.options import Options
 from ccc.parse import parse_module
+from ccc.remark import Remark
 from ccc.toolkit import find as toolchain
 from ccc.tools.fuzz.tree import DYNAMIC_BYTES, Kernel, source
 
@@ -25,6 +26,8 @@ TABLES = ("--jump-table-density=30",)
 
 SEPARATE = ("-rdc=true",)
 """Has nvcc expect functions and variables of other files."""
+
+Remarks = dict[str, list[Remark]]
 
 _HIDDEN = "// hidden "
 _KERNEL = re.compile(r"(?:_ZN?\d+)?(k\d+)(?:_|$)")
@@ -64,12 +67,12 @@ class Broken(Exception):
 class Built:
     """One file of kernels ``k0``, ``k1``, ...
 
-    By kernel: ``paths`` are those of the report, ``failures`` of the transformation.
+    By kernel: ``remarks`` of what became of its paths, and ``failures`` of the transformation.
     """
 
     original: str
     transformed: str
-    paths: dict[str, list[dict[str, Any]]]
+    remarks: Remarks
     failures: dict[str, Failure] = field(default_factory=dict)
 
 
@@ -95,23 +98,19 @@ def build(
         raise Broken(Failure("generator: annotation", str(error))) from error
     original, ready = _compile([strip(text), marked], arch, options)
     try:
-        text, paths = _transform(ready, discipline)
+        text, remarks = _transform(ready, discipline)
     except Exception:  # of one kernel or of several: the others are transformed without them
         return _one_by_one(original, ready, discipline)
-    return Built(original, text, paths)
+    return Built(original, text, remarks)
 
 
-Paths = dict[str, list[dict[str, Any]]]
-
-
-def _transform(marked: str, discipline: str) -> tuple[str, Paths]:
-    result = transform(
-        marked, filename="fuzz.ptx", discipline=discipline, dynamic_shared=DYNAMIC_BYTES
-    )
-    paths: Paths = {}
-    for function in result.report["kernels"]:
-        paths.setdefault(_owner(function["name"]), []).extend(function["paths"])
-    return result.ptx, paths
+def _transform(marked: str, discipline: str) -> tuple[str, Remarks]:
+    options = Options(discipline=discipline, dynamic_shared=DYNAMIC_BYTES)
+    result = transform(marked, options, filename="fuzz.ptx")
+    remarks: Remarks = {}
+    for function, mine in result.remarks.items():
+        remarks.setdefault(_owner(function), []).extend(mine)
+    return result.ptx, remarks
 
 
 def _owner(function: str) -> str:
@@ -121,7 +120,7 @@ def _owner(function: str) -> str:
 
 
 def _one_by_one(original: str, text: str, discipline: str) -> Built:
-    paths: Paths = {}
+    remarks: Remarks = {}
     failures = {}
     for name in sorted({_owner(f.name) for f in parse_module(text).functions if f.is_marked}):
         try:
@@ -131,8 +130,8 @@ def _one_by_one(original: str, text: str, discipline: str) -> Built:
             text = _hidden(text, only=name).replace(_HIDDEN, "// none ")
         else:
             text = done.replace(_HIDDEN, "// ccc.")
-            paths |= found
-    return Built(original, text, paths, failures)
+            remarks |= found
+    return Built(original, text, remarks, failures)
 
 
 def _hidden(text: str, only: str = "", others: str = "") -> str:

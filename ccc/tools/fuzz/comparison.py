@@ -11,6 +11,7 @@ from ccc.emulator.run.module import STEP_LIMIT
 from ccc.emulator.run.races import new_races
 from ccc.errors import CccError
 from ccc.harness.equivalence import Launch, difference, run
+from ccc.remark import Remark
 from ccc.tools.fuzz import device
 from ccc.tools.fuzz.build import Broken, Built, Failure, assemble, build, name_of
 from ccc.tools.fuzz.tree import Kernel
@@ -53,16 +54,16 @@ class Comparison:
 
 @dataclass(slots=True)
 class Verdict:
-    """What became of one kernel, with the report's ``paths``; ``table``: nvcc made a jump table."""
+    """What became of one kernel and its paths; ``table``: nvcc made a jump table."""
 
     failure: Failure | None = None
-    paths: list[dict[str, Any]] = field(default_factory=list)
+    remarks: list[Remark] = field(default_factory=list)
     table: bool = False
 
     @property
     def applied(self) -> bool:
         """Whether any path was collected."""
-        return any(path["applied"] for path in self.paths)
+        return any(remark.applied for remark in self.remarks)
 
 
 def check(kernels: Sequence[Kernel], how: Comparison) -> list[Verdict]:
@@ -77,7 +78,7 @@ def check(kernels: Sequence[Kernel], how: Comparison) -> list[Verdict]:
             return [Verdict(broken.failure)]
         half = len(kernels) // 2
         return check(kernels[:half], how) + check(kernels[half:], how)
-    verdicts = [Verdict(paths=built.paths.get(name_of(n), [])) for n in range(len(kernels))]
+    verdicts = [Verdict(remarks=built.remarks.get(name_of(n), [])) for n in range(len(kernels))]
     tables = _with_tables(built.original)
     run_all = _on_gpu if how.gpu else _on_emulator
     failures = run_all(built, kernels, verdicts, how)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from ccc.remark import Remark
 from ccc.tools.fuzz.comparison import Verdict
 from ccc.tools.fuzz.tree import Block, Kernel, walk
 
@@ -88,13 +88,13 @@ class Coverage:
     def add(self, kernel: Kernel, verdict: Verdict) -> None:
         """Count one kernel."""
         self.kernels += 1
-        for path in verdict.paths:
-            directive = _directive(path)
-            self.paths[directive, _without_place(path["reason"])] += 1
-            if path["applied"]:
-                self.details[directive, str(path.get("discipline"))] += 1
-                self.details[directive, "continuation"] += bool(path.get("continuation"))
-                self.details[directive, "compressed"] += bool(path.get("compressed"))
+        for remark in verdict.remarks:
+            directive = _directive(remark)
+            self.paths[directive, _without_place(remark.reason)] += 1
+            if remark.applied:
+                self.details[directive, str(remark.strategy)] += 1
+                for detail in ("continuation", "compressed"):
+                    self.details[directive, detail] += bool(remark.details.get(detail))
         text = kernel.cuda("k")
         found = {name for name, pattern in FEATURES.items() if re.search(pattern, text)}
         if _in_both_arms(kernel.body):
@@ -152,9 +152,9 @@ def _table(*headings: str) -> Table:
     return table
 
 
-def _directive(path: dict[str, Any]) -> str:
-    directive = str(path["directive"])
-    return f"{directive}: {path['arm']}" if path["arm"] in ("then", "else") else directive
+def _directive(remark: Remark) -> str:
+    arm = remark.arm if remark.arm in ("then", "else") else ""
+    return f"{remark.annotation}: {arm}" if arm else remark.annotation
 
 
 def _without_place(reason: str | None) -> str | None:

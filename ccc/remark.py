@@ -1,0 +1,119 @@
+"""What is to be said of an annotation: one object, which warnings, report and tools all print."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ccc.errors import CccError, Span
+from ccc.ir.markers import DIRECTIVES, WHOLE_KERNEL, Marker
+from ccc.version import VERSION
+
+Report = dict[str, Any]
+"""JSON, as docs/annotations.md describes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What became of one copy of an annotation, as LLVM's optimization remarks tell of loops.
+
+    It is made when that is settled, and does not change any more.
+
+    Attributes:
+        kind: whether the code was transformed.
+        position: where the annotation stands.
+        kernel: the function, by its (mangled) name.
+        annotation: its directive.
+        arm: the kind of its marker, which tells the arms of one branch apart.
+        strategy: what was done; None where nothing was.
+        reason: why nothing was done; None where something was, or no pass was to do anything.
+        details: what else the report says, by key.
+    """
+
+    kind: Literal["applied", "missed"]
+    position: Span
+    kernel: str
+    annotation: str
+    arm: str
+    strategy: str | None = None
+    reason: str | None = None
+    details: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @staticmethod
+    def applied_to(
+        marker: Marker, kernel: str, strategy: str, details: Mapping[str, Any]
+    ) -> Remark:
+        """Of an annotation whose code was transformed."""
+        return Remark("applied", *_place(marker, kernel), strategy, details=details)
+
+    @staticmethod
+    def missed_at(marker: Marker, kernel: str, reason: str | None) -> Remark:
+        """Of an annotation whose code is as it was."""
+        return Remark("missed", *_place(marker, kernel), reason=reason)
+
+    @property
+    def applied(self) -> bool:
+        """Whether the code was transformed."""
+        return self.kind == "applied"
+
+    @property
+    def complaint(self) -> CccError | None:
+        """The warning, or with ``--ccc-strict`` the error, that tells the user of a reason."""
+        if self.reason is None:
+            return None
+        what = "kernel" if self.arm in WHOLE_KERNEL else "path"
+        return CccError(f"{what} left as it was: {self.reason}", self.position)
+
+    def entry(self) -> dict[str, Any]:
+        """What the report says of it among the paths of its kernel."""
+        return {
+            "file": self.position.file,
+            "line": self.position.line,
+            "column": self.position.column,
+            "directive": self.annotation,
+            "arm": self.arm,
+            "applied": self.applied,
+            "reason": self.reason,
+            "strategy": self.strategy,
+            **self.details,
+        }
+
+    @staticmethod
+    def read(entry: Mapping[str, Any], kernel: str = "") -> Remark:
+        """The remark that an entry of a report, perhaps of an earlier version, was made of."""
+        told = dict(entry)
+        position = Span(told.pop("file"), told.pop("line"), told.pop("column", 0))
+        return Remark(
+            "applied" if told.pop("applied") else "missed",
+            position,
+            kernel,
+            told.pop("directive"),
+            told.pop("arm", ""),
+            told.pop("strategy", told.get("discipline")),
+            told.pop("reason", None),
+            told,
+        )
+
+
+def report(remarks: Mapping[str, Sequence[Remark]]) -> Report:
+    """The report of remarks by kernel."""
+    kernels = [
+        {"name": name, "paths": [remark.entry() for remark in mine]}
+        for name, mine in remarks.items()
+    ]
+    return {"version": VERSION, "kernels": kernels}
+
+
+def read_report(report: Mapping[str, Any]) -> dict[str, list[Remark]]:
+    """The remarks of a report, by kernel."""
+    found: dict[str, list[Remark]] = {}
+    for kernel in report["kernels"]:
+        name = kernel["name"]
+        found.setdefault(name, []).extend(Remark.read(entry, name) for entry in kernel["paths"])
+    return found
+
+
+def _place(marker: Marker, kernel: str) -> tuple[Span, str, str, str]:
+    """Position, kernel, annotation and arm."""
+    return marker.span, kernel, DIRECTIVES.get(marker.kind, marker.kind), marker.kind
