@@ -277,7 +277,7 @@ def test_a_file_of_the_cache_is_whole_or_not_there(store: Path) -> None:
     path = store / "entry"
     contents = [bytes([number]) * 100_000 for number in range(8)]
     with ThreadPoolExecutor() as pool:
-        writes = [pool.submit(cache.write, path, data) for data in contents]
+        writes = [pool.submit(cache.keep, path, data) for data in contents]
         while not all(write.done() for write in writes):
             if path.exists():
                 assert path.read_bytes() in contents
@@ -289,7 +289,7 @@ def test_a_file_of_the_cache_is_whole_or_not_there(store: Path) -> None:
 def test_a_cache_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CCC_CACHE_DIR", "/dev/null/cache")
     with pytest.raises(CccError, match="CCC_CACHE_DIR"):
-        cache.write(cache.folder() / "modules" / "entry", b"")
+        cache.keep(cache.folder() / "modules" / "entry", b"")
 
 
 # PTX.
