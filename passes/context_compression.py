@@ -27,13 +27,12 @@ from ccc.analysis.paths.model import Path
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Register
 from ccc.passes.context_collection.context_stack import words
+from ccc.passes.policy import INSTRUCTIONS_A_WORD
 from ccc.pipeline import Kernel, Pass
 from ccc.ptx.opcodes import Effect, Unit
 from ccc.ptx.types import BLOCK, GRID
 
 CHEAP = (Unit.ALU, Unit.FMA)
-INSTRUCTIONS_A_WORD = 3
-"""Most instructions that one word less on the stack is worth: a store, a load, and its address."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ FILES = (
 )
 CALLED = {"Refused": 0, "_refuse_all": 1}
 """What is called with a reason, and which argument that is."""
-FUNCTIONS = ("_reason", "limits")
+FUNCTIONS = ("_reason", "_too_large", "limits")
 """Functions that return reasons, or raise errors that become one."""
 NOT_SHOWN = frozenset({"not collected"})
 """Of paths that have another reason already."""

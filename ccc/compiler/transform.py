@@ -65,7 +65,7 @@ def transform(
         filename: what to call it in messages.
         strict: raise instead of warning when a path is left as it was.
         max_block: the most threads that a block will have, if the kernel does not say.
-        discipline: ``cases``, ``queue``, ``merge`` or ``auto``.
+        discipline: the name of a strategy that collects, or ``auto``.
         dynamic_shared: the most bytes of dynamic shared memory that a launch asks for, if a kernel
             uses any. Without it such kernels are left alone: with the stack they might have more
             than a launch gets.

@@ -50,7 +50,7 @@ lanes take the path.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -58,12 +58,13 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import find_paths
 from ccc.analysis.paths.model import AnnotatedLoop, Path
 from ccc.analysis.simultaneous import Entrance, may_be_in_both
-from ccc.ir.nodes import Function, Instruction
-from ccc.passes.context_collection.collection_row import Row
+from ccc.ir.nodes import Function
 from ccc.passes.context_collection.context_stack import reserve_stack
-from ccc.passes.context_collection.layout import lay_out
-from ccc.passes.context_collection.multi_path import MultiPath
 from ccc.passes.launch_shape import known_block_size
+from ccc.passes.policy import AUTO, decide, settle
+from ccc.passes.strategies.engage import ENGAGE
+from ccc.passes.strategies.registry import COLLECTING
+from ccc.passes.strategies.strategy import Decision, Rewritten
 from ccc.pipeline import Kernel, Pass, PathRecord
 from ccc.ptx.types import MAX_BLOCK_THREADS, WARP_SIZE
 
@@ -81,42 +82,77 @@ GONE = (
 class ContextCollection(Pass):
     """Collect the tasks of annotated paths.
 
-    ``discipline`` is ``cases``, ``queue``, ``merge``, or ``auto``: the first of these that can be
-    used and whose stacks fit.
+    ``discipline`` is ``cases``, ``queue``, ``merge``, or ``auto``: the first of these that the
+    policy takes and whose stacks fit.
     """
 
-    discipline: str = "auto"
+    discipline: str = AUTO
 
     name: ClassVar[str] = "context-collection"
 
     def run(self, kernel: Kernel) -> None:
         """Collect what can be collected, outer loops first."""
         _refuse_nested_loops(kernel)
-        bases: list[Instruction] = []
+        rewritten: list[Rewritten] = []
         placed: dict[Entrance, int] = {}
         known: list[PathRecord] = []
+        decisions: list[Decision] = []
         while chosen := _collectable(kernel, known):
-            loop = _outermost(chosen)
-            mine = [record for record in chosen if record.path.loop is loop]
-            mine = _in_turn(mine, None)
-            start = _free_from(loop, placed, kernel.facts)
-            layout = lay_out(kernel, loop, mine, self.discipline, start)
-            if layout is None:
-                known = _outside_refused(chosen)
-                continue
-            known = _apart_from(loop, chosen, kernel.facts)
-            collector = MultiPath if layout.discipline == "cases" else Row
-            one = collector(kernel, loop, layout)
+            decisions = self._decide(kernel, chosen, [d for d in decisions if _holds(d, known)])
+            decision = decisions[0]
+            loop = decision.loop
+            choice = settle(decision, kernel, _free_from(loop, placed, kernel.facts))
             assert loop.gathering is not None
             entrance = Entrance.of(loop.loop.header, loop.gathering, kernel.facts)
-            bases.append(one.run())
-            placed[replace(entrance, label=one.enter.label)] = layout.share
+            apart = _apart_from(loop, chosen, kernel.facts)
+            done = choice.strategy.rewrite(kernel, choice)
+            if done is None:
+                known = _outside_refused(chosen)
+                continue
+            known = apart
+            rewritten.append(done)
+            placed[replace(entrance, label=done.enter)] = done.share
             kernel.changed()
-        if bases:
+        if rewritten:
             share = max(placed.values())
             block = known_block_size(kernel.function, kernel.max_block)
+            bases = [one.base for one in rewritten]
             reserve_stack(kernel.function, share, -(-block // WARP_SIZE), bases)
             _promise_block_size(kernel.function, block, kernel.max_block)
+
+    def _decide(
+        self, kernel: Kernel, records: Sequence[PathRecord], made: Sequence[Decision]
+    ) -> list[Decision]:
+        """What is done with each loop, outer loops first; what was ``made`` still holds."""
+        loops = sorted(_by_loop(records), key=lambda one: -len(one[0].loop.blocks))
+        anew = [
+            (loop, _in_turn(mine, None)) for loop, mine in loops if _decision_on(loop, made) is None
+        ]
+        every = [*made, *decide(anew, kernel.facts, COLLECTING, ENGAGE, self.discipline)]
+        return [one for loop, _ in loops if (one := _decision_on(loop, every))]
+
+
+def _holds(decision: Decision, records: Iterable[PathRecord]) -> bool:
+    """Whether a decision is of the loop of some path."""
+    return any(record.path.loop is decision.loop for record in records)
+
+
+def _decision_on(loop: AnnotatedLoop, decisions: Iterable[Decision]) -> Decision | None:
+    return next((decision for decision in decisions if decision.loop is loop), None)
+
+
+def _by_loop(
+    records: Iterable[PathRecord],
+) -> list[tuple[AnnotatedLoop, list[PathRecord]]]:
+    """The loops of some paths, each with those of its own."""
+    found: list[tuple[AnnotatedLoop, list[PathRecord]]] = []
+    for record in records:
+        mine = next((some for loop, some in found if loop is record.path.loop), None)
+        if mine is not None:
+            mine.append(record)
+        elif record.path.loop is not None:
+            found.append((record.path.loop, [record]))
+    return found
 
 
 def _free_from(loop: AnnotatedLoop, placed: Mapping[Entrance, int], facts: Facts) -> int:
@@ -192,11 +228,6 @@ def _apart_from(
         return blocks.isdisjoint(other.loop.blocks) and loop.loop.blocks.isdisjoint(counted_at)
 
     return [record for record in records if record.path.loop and is_apart(record.path.loop)]
-
-
-def _outermost(records: list[PathRecord]) -> AnnotatedLoop:
-    loops = [record.path.loop for record in records if record.path.loop]
-    return max(loops, key=lambda loop: len(loop.loop.blocks))
 
 
 def _in_turn(records: list[PathRecord], parent: Path | None) -> list[PathRecord]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ccc.analysis.paths.induction import find_induction
 from ccc.analysis.paths.model import AnnotatedLoop, Path
 from ccc.ir.edit import Emitter, add_block
 from ccc.ir.nodes import Block
@@ -38,12 +37,8 @@ class Row(Collector):
 
     def _engagements(self) -> Iterator[tuple[int, Engagement]]:
         for number, plan in enumerate(self.plans):
-            if plan.path.marker.kind == "variable":
-                induction = find_induction(plan.path, self.facts)
-                if induction is not None:
-                    block, _ = self.block("engage")
-                    collect = self.collect[number].label
-                    yield number, Engagement(self, number, induction, block, collect)
+            if plan.engage is not None:
+                yield number, plan.engage.rewrite(self, number)
 
     def _way_to(self, number: int) -> str:
         """Where to go with fresh tasks of a path."""

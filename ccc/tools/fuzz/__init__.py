@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from ccc.device import gpu
+from ccc.passes.strategies.registry import COLLECTING
 from ccc.toolkit import find as toolchain
 from ccc.tools.fuzz.build import SEPARATE, TABLES, Failure
 from ccc.tools.fuzz.comparison import Comparison, Verdict, check
@@ -33,7 +34,7 @@ BATCH = 20
 """Kernels of one file: nvcc's start-up is shared. Files take turns with the disciplines, and with
 nvcc's options."""
 
-DISCIPLINES = ("queue", "merge")
+DISCIPLINES = tuple(strategy.name for strategy in COLLECTING)
 
 OPTIONS: tuple[tuple[str, ...], ...] = ((), TABLES, (), SEPARATE)
 
