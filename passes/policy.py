@@ -25,6 +25,7 @@ from ccc.passes.launch_shape import known_block_size, shared_bytes
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.strategy import (
     Choice,
+    Collectable,
     Decision,
     Hints,
     LoopStrategy,
@@ -61,7 +62,7 @@ DYNAMIC = (
 
 
 def decide(
-    loops: Sequence[tuple[AnnotatedLoop, Sequence[PathRecord]]],
+    loops: Sequence[tuple[AnnotatedLoop, Sequence[Collectable]]],
     facts: Facts,
     strategies: Sequence[LoopStrategy],
     sharing: PathStrategy,
@@ -81,9 +82,10 @@ def decide(
     """
     named = {strategy.name: strategy for strategy in strategies}
 
-    def of_path(record: PathRecord) -> PathDecision:
-        own = named[REPEATING] if record.path.repeats else None
-        return PathDecision(record, Hints.of(record.marker), own, sharing.of(record.path, facts))
+    def of_path(one: Collectable) -> PathDecision:
+        own = named[REPEATING] if one.path.repeats else None
+        hints = Hints.of(one.path.marker)
+        return PathDecision(one.record, one.path, hints, own, sharing.of(one.path, facts))
 
     return tuple(
         Decision(loop, tuple(map(of_path, mine)), _preferred(mine, facts, strategies, wanted))
@@ -92,10 +94,10 @@ def decide(
 
 
 def _preferred(
-    records: Sequence[PathRecord], facts: Facts, strategies: Sequence[LoopStrategy], wanted: str
+    mine: Sequence[Collectable], facts: Facts, strategies: Sequence[LoopStrategy], wanted: str
 ) -> tuple[LoopStrategy, ...]:
     """The strategies that may serve the paths of a loop: what is wanted, if that can."""
-    paths = [record.path for record in records]
+    paths = [one.path for one in mine]
     possible = [one for one in strategies if one.applies(paths, facts) is None]
     chosen = [one for one in possible if one.name == wanted] or possible
     if wanted == AUTO and len(paths) < MANY:

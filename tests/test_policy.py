@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path as FilePath
 
 import pytest
 
 from ccc.analysis.facts import Facts
+from ccc.analysis.paths.model import Path
 from ccc.ir.printer import print_function
 from ccc.nvcc.command import usage
 from ccc.parse import parse_function, parse_module
+from ccc.passes.context_collection import ContextCollection
 from ccc.passes.policy import AUTO, MANY, decide, settle
 from ccc.passes.strategies.cases import CASES
 from ccc.passes.strategies.engage import ENGAGE
@@ -17,11 +19,11 @@ from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.merge import MERGE
 from ccc.passes.strategies.queue import QUEUE
 from ccc.passes.strategies.registry import COLLECTING, DISCIPLINES, STRATEGIES
-from ccc.passes.strategies.strategy import Decision, context_words
+from ccc.passes.strategies.strategy import Collectable, Decision, context_words
 from ccc.pipeline import Kernel
 
-DOCS = Path(__file__).parent.parent / "docs"
-GOLDEN = Path(__file__).parent / "golden" / "context-collection"
+DOCS = FilePath(__file__).parent.parent / "docs"
+GOLDEN = FilePath(__file__).parent / "golden" / "context-collection"
 
 
 def golden(name: str) -> Kernel:
@@ -33,10 +35,9 @@ def golden(name: str) -> Kernel:
 
 def decided(kernel: Kernel, wanted: str = AUTO) -> Decision:
     """What is decided of a kernel with one loop."""
-    records = [record for record in kernel.records if record.path.reason is None]
-    loop = records[0].path.loop
-    assert loop is not None
-    (decision,) = decide([(loop, records)], kernel.facts, COLLECTING, ENGAGE, wanted)
+    chosen = [Collectable(r, r.path) for r in kernel.records if isinstance(r.path, Path)]
+    loops = [(chosen[0].path.loop, chosen)]
+    (decision,) = decide(loops, kernel.facts, COLLECTING, ENGAGE, wanted)
     return decision
 
 
@@ -70,11 +71,11 @@ def test_long_tasks_are_shared_out_where_their_turns_can_be_counted() -> None:
     kernel = golden("long_tasks")
     (path,) = decided(kernel).paths
     assert path.engage is not None
-    assert ENGAGE.applies([path.record.path], kernel.facts) is None
+    assert ENGAGE.applies([path.path], kernel.facts) is None
     kernel = golden("while_task")
     (path,) = decided(kernel).paths
     assert path.engage is None
-    assert ENGAGE.applies([path.record.path], kernel.facts)
+    assert ENGAGE.applies([path.path], kernel.facts)
 
 
 def test_what_the_user_said_comes_along() -> None:
@@ -120,7 +121,7 @@ def test_a_kernel_without_known_shared_memory_is_left() -> None:
 
 def test_costs() -> None:
     kernel = golden("if_else")
-    paths = [record.path for record in kernel.records]
+    paths = [path.path for path in decided(kernel).paths]
     words = [context_words(path) for path in paths]
     left = LEAVE.cost(paths, kernel.facts)
     assert (left.exchange_slots, left.shared_bytes) == (0, 0)
@@ -144,7 +145,7 @@ def test_the_cost_is_what_the_stacks_take() -> None:
         kernel = golden(name)
         decision = decided(kernel, wanted)
         choice = settle(decision, kernel, 0)
-        paths = [path.record.path for path in decision.paths]
+        paths = [path.path for path in decision.paths]
         expected = choice.strategy.cost(paths, kernel.facts).shared_bytes
         rewritten = choice.strategy.rewrite(kernel, choice)
         assert rewritten is not None
@@ -164,3 +165,13 @@ def test_help_and_docs_name_what_the_registry_has() -> None:
     assert option.replace("|", r"\|") in DOCS.joinpath("annotations.md").read_text()
     design = DOCS.joinpath("design.md").read_text().replace("\n", " ")
     assert all(f"`{strategy.name}`" in design for strategy in STRATEGIES)
+
+
+def test_each_path_that_does_not_fit_is_left_with_a_reason() -> None:
+    kernel = golden("if_else")
+    kernel.shared_limit = 0
+    before = print_function(kernel.function)
+    ContextCollection().run(kernel)
+    assert len(kernel.records) == 2
+    assert all("does not fit into shared memory" in str(r.reason) for r in kernel.records)
+    assert print_function(kernel.function) == before

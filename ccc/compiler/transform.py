@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ccc.analysis.paths.find import ARMS, INNER_LOOPS
-from ccc.analysis.paths.model import Path
+from ccc.analysis.paths.model import LeftPath
 from ccc.compiler.module import Preparation
 from ccc.errors import CccError, render
 from ccc.ir.markers import DIRECTIVES, WHOLE_KERNEL, parse_marker
@@ -197,7 +197,7 @@ def _leave(
         if marker.kind in WHOLE_KERNEL:
             records.append(KernelRecord(marker, reason=reason))
         elif marker.kind in ARMS + INNER_LOOPS:
-            records.append(PathRecord(Path(marker, ""), reason=reason))
+            records.append(PathRecord(LeftPath(marker, "", False, reason), reason=reason))
     _describe(piece.name, records, strict, result)
 
 

@@ -50,13 +50,13 @@ lanes take the path.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import find_paths
-from ccc.analysis.paths.model import AnnotatedLoop, Path
+from ccc.analysis.paths.model import AnnotatedLoop, LeftPath, Path
 from ccc.analysis.simultaneous import Entrance, may_be_in_both
 from ccc.ir.nodes import Function
 from ccc.passes.context_collection.context_stack import reserve_stack
@@ -64,8 +64,8 @@ from ccc.passes.launch_shape import known_block_size
 from ccc.passes.policy import AUTO, decide, settle
 from ccc.passes.strategies.engage import ENGAGE
 from ccc.passes.strategies.registry import COLLECTING
-from ccc.passes.strategies.strategy import Decision, Rewritten
-from ccc.pipeline import Kernel, Pass, PathRecord
+from ccc.passes.strategies.strategy import Collectable, Decision, Rewritten
+from ccc.pipeline import Kernel, Pass
 from ccc.ptx.types import MAX_BLOCK_THREADS, WARP_SIZE
 
 NESTED = (
@@ -95,14 +95,13 @@ class ContextCollection(Pass):
         _refuse_nested_loops(kernel)
         rewritten: list[Rewritten] = []
         placed: dict[Entrance, int] = {}
-        known: list[PathRecord] = []
+        known: list[Collectable] = []
         decisions: list[Decision] = []
         while chosen := _collectable(kernel, known):
             decisions = self._decide(kernel, chosen, [d for d in decisions if _holds(d, known)])
             decision = decisions[0]
             loop = decision.loop
             choice = settle(decision, kernel, _free_from(loop, placed, kernel.facts))
-            assert loop.gathering is not None
             entrance = Entrance.of(loop.loop.header, loop.gathering, kernel.facts)
             apart = _apart_from(loop, chosen, kernel.facts)
             done = choice.strategy.rewrite(kernel, choice)
@@ -121,43 +120,33 @@ class ContextCollection(Pass):
             _promise_block_size(kernel.function, block, kernel.max_block)
 
     def _decide(
-        self, kernel: Kernel, records: Sequence[PathRecord], made: Sequence[Decision]
+        self, kernel: Kernel, chosen: Sequence[Collectable], made: Sequence[Decision]
     ) -> list[Decision]:
         """What is done with each loop, outer loops first; what was ``made`` still holds."""
-        loops = sorted(_by_loop(records), key=lambda one: -len(one[0].loop.blocks))
-        anew = [
-            (loop, _in_turn(mine, None)) for loop, mine in loops if _decision_on(loop, made) is None
-        ]
-        every = [*made, *decide(anew, kernel.facts, COLLECTING, ENGAGE, self.discipline)]
-        return [one for loop, _ in loops if (one := _decision_on(loop, every))]
+        loops = sorted(_by_loop(chosen).items(), key=lambda one: -len(one[0].loop.blocks))
+        kept = {decision.loop: decision for decision in made}
+        anew = [(loop, _in_turn(mine, None)) for loop, mine in loops if loop not in kept]
+        new = decide(anew, kernel.facts, COLLECTING, ENGAGE, self.discipline)
+        kept |= {decision.loop: decision for decision in new}
+        return [kept[loop] for loop, _ in loops]
 
 
-def _holds(decision: Decision, records: Iterable[PathRecord]) -> bool:
-    """Whether a decision is of the loop of some path."""
-    return any(record.path.loop is decision.loop for record in records)
+def _holds(decision: Decision, known: Sequence[Collectable]) -> bool:
+    """Whether nothing has changed for a decision: all its paths are still ``known``."""
+    paths = {one.path for one in known}
+    return all(one.path in paths for one in decision.paths)
 
 
-def _decision_on(loop: AnnotatedLoop, decisions: Iterable[Decision]) -> Decision | None:
-    return next((decision for decision in decisions if decision.loop is loop), None)
-
-
-def _by_loop(
-    records: Iterable[PathRecord],
-) -> list[tuple[AnnotatedLoop, list[PathRecord]]]:
+def _by_loop(chosen: Iterable[Collectable]) -> dict[AnnotatedLoop, list[Collectable]]:
     """The loops of some paths, each with those of its own."""
-    found: list[tuple[AnnotatedLoop, list[PathRecord]]] = []
-    for record in records:
-        mine = next((some for loop, some in found if loop is record.path.loop), None)
-        if mine is not None:
-            mine.append(record)
-        elif record.path.loop is not None:
-            found.append((record.path.loop, [record]))
+    found: dict[AnnotatedLoop, list[Collectable]] = {}
+    for one in chosen:
+        found.setdefault(one.path.loop, []).append(one)
     return found
 
 
 def _free_from(loop: AnnotatedLoop, placed: Mapping[Entrance, int], facts: Facts) -> int:
     """The first byte of a warp's share that no loop uses in which lanes may be at the same time."""
-    assert loop.gathering is not None
     mine = Entrance.of(loop.loop.header, loop.gathering, facts)
     ends = (
         end
@@ -168,54 +157,58 @@ def _free_from(loop: AnnotatedLoop, placed: Mapping[Entrance, int], facts: Facts
 
 
 def _refuse_nested_loops(kernel: Kernel) -> None:
+    paths = [record.path for record in kernel.records if isinstance(record.path, Path)]
     for inner in kernel.records:
-        for outer in kernel.records:
-            inside = inner.path.entry in outer.path.blocks and inner.path.loop != outer.path.loop
-            if inside and outer.path.reason is None and inner.path.reason is None:
-                inner.reason = NESTED
+        if isinstance(inner.path, Path) and any(
+            inner.path.entry in outer.blocks and inner.path.loop is not outer.loop
+            for outer in paths
+        ):
+            inner.reason = NESTED
 
 
-def _collectable(kernel: Kernel, known: Collection[PathRecord]) -> list[PathRecord]:
+def _collectable(kernel: Kernel, known: Sequence[Collectable]) -> list[Collectable]:
     """The paths that are still to be collected, looked at again now that others were.
 
     What is ``known`` still holds.
     """
-    keys = {record.path.key for record in known}
+    held = {one.path.key: one for one in known}
     excluded = {record.path.key for record in kernel.records if record.reason}
     left = [record for record in kernel.records if not record.applied and not record.reason]
-    anew = any(record.path.key not in keys for record in left)
-    found = {path.key: path for path in find_paths(kernel.facts, excluded | keys)} if anew else {}
+    anew = any(record.path.key not in held for record in left)
+    paths = find_paths(kernel.facts, excluded | held.keys(), kernel.refinements) if anew else []
+    found = {path.key: path for path in paths}
     chosen = []
     for record in left:
-        if record.path.key in keys:
-            chosen.append(record)
-            continue
-        if record.path.key not in found:
+        key = record.path.key
+        if key in held:
+            chosen.append(held[key])
+        elif key not in found:
             record.reason = GONE
-            continue
-        record.path = found[record.path.key]
-        record.reason = record.path.reason
-        if record.reason is None:
-            for refine in kernel.refinements:
-                refine(record.path, kernel.facts)
-            chosen.append(record)
+        else:
+            record.path = path = found[key]
+            if isinstance(path, LeftPath):
+                record.reason = path.reason
+            else:
+                chosen.append(Collectable(record, path))
     return chosen
 
 
-def _outside_refused(records: Iterable[PathRecord]) -> list[PathRecord]:
+def _outside_refused(chosen: Iterable[Collectable]) -> list[Collectable]:
     """The paths of the loops that look the same without the paths that were refused.
 
     A path inside a refused one has another parent now, or none.
     """
-    refused = [record.path for record in records if record.reason]
-    left = [record for record in records if not record.reason]
-    others = [r.path.loop for r in left if any(r.path.entry in path.blocks for path in refused)]
-    return [record for record in left if not any(record.path.loop is loop for loop in others)]
+    refused = [one.path for one in chosen if one.record.reason]
+    left = [one for one in chosen if not one.record.reason]
+    others = {
+        one.path.loop for one in left if any(one.path.entry in path.blocks for path in refused)
+    }
+    return [one for one in left if one.path.loop not in others]
 
 
 def _apart_from(
-    loop: AnnotatedLoop, records: Iterable[PathRecord], facts: Facts
-) -> list[PathRecord]:
+    loop: AnnotatedLoop, chosen: Iterable[Collectable], facts: Facts
+) -> list[Collectable]:
     """The paths of the loops of which nothing changes when ``loop`` is rewritten.
 
     They have no block of it, and do not lead straight to it, which is entered elsewhere then.
@@ -223,17 +216,16 @@ def _apart_from(
     blocks = loop.loop.blocks.union(facts.graph.predecessors(loop.loop.header))
 
     def is_apart(other: AnnotatedLoop) -> bool:
-        assert other.gathering is not None
         counted_at = {label for guard in other.gathering.guards for label in guard}
         return blocks.isdisjoint(other.loop.blocks) and loop.loop.blocks.isdisjoint(counted_at)
 
-    return [record for record in records if record.path.loop and is_apart(record.path.loop)]
+    return [one for one in chosen if is_apart(one.path.loop)]
 
 
-def _in_turn(records: list[PathRecord], parent: Path | None) -> list[PathRecord]:
+def _in_turn(chosen: Sequence[Collectable], parent: Path | None) -> list[Collectable]:
     """The order in which paths are served: each is followed by those inside it."""
-    mine = [record for record in records if record.path.parent is parent]
-    return [one for record in mine for one in (record, *_in_turn(records, record.path))]
+    mine = [one for one in chosen if one.path.parent is parent]
+    return [inner for one in mine for inner in (one, *_in_turn(chosen, one.path))]
 
 
 def _promise_block_size(function: Function, block: int, promised: int | None) -> None:

@@ -33,16 +33,12 @@ class Plan:
     """
 
     record: PathRecord
+    path: Path
     discipline: str
     stack: Stack
     snapshot: Mapping[Register, Register]
     specials: Mapping[Special, Register]
     engage: Sharing | None
-
-    @property
-    def path(self) -> Path:
-        """The path."""
-        return self.record.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +77,7 @@ def on_paper(choice: Choice) -> Layout:
 
 def _layout(registers: RegisterFile, choice: Choice) -> Layout:
     decision, start = choice.decision, choice.start
-    paths = [one.record.path for one in decision.paths]
+    paths = [one.path for one in decision.paths]
     updated = {a for path in paths for a in path.accumulators}
     slots = place_slots(tuple(a for a in decision.loop.accumulators if a in updated), start)
     tops = offset = start + sum(one.bytes for one in slots)
@@ -97,8 +93,8 @@ def _layout(registers: RegisterFile, choice: Choice) -> Layout:
         own = one.served_by(choice.strategy)
         stack = Stack(pool.registers, own.entries, offset)
         offset += stack.bytes
-        snapshot, specials = pool.map(one.record.path)
-        plans.append(Plan(one.record, own.name, stack, snapshot, specials, one.engage))
+        snapshot, specials = pool.map(one.path)
+        plans.append(Plan(one.record, one.path, own.name, stack, snapshot, specials, one.engage))
     return Layout(choice.strategy.name, tuple(plans), slots, tops, overflow)
 
 

@@ -63,17 +63,27 @@ class Hints:
 
 
 @dataclass(frozen=True, slots=True)
+class Collectable:
+    """A path that can be collected, and its record."""
+
+    record: PathRecord
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
 class PathDecision:
     """What is decided of one path.
 
     Args:
         record: the path's.
+        path: the path.
         hints: what the user said of it.
         own: what serves it whatever serves the other paths of its loop, if anything.
         engage: what shares out its long tasks, if they are shared out.
     """
 
     record: PathRecord
+    path: Path
     hints: Hints
     own: LoopStrategy | None
     engage: Sharing | None
