@@ -56,6 +56,7 @@ def _reasons(tree: ast.Module) -> Iterator[ast.expr]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             called = ast.unparse(node.func)
+            yield from (keyword.value for keyword in node.keywords if keyword.arg == "reason")
             names = [argument.id for argument in node.args if isinstance(argument, ast.Name)]
             if called in CALLED:
                 yield node.args[CALLED[called]]
