@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.find import find_paths
-from ccc.analysis.paths.model import Path
+from ccc.analysis.paths.find import Refinement, find_paths
+from ccc.analysis.paths.model import LeftPath, Path
 from ccc.ir.markers import WHOLE_KERNEL, Marker
 from ccc.ir.nodes import Function, Variable
 from ccc.options import Options
@@ -71,7 +71,7 @@ class KernelRecord(Record):
 class PathRecord(Record):
     """One annotated path; ``run`` is the block where its saved tasks begin."""
 
-    path: Path
+    path: Path | LeftPath
     run: str | None = None
 
     @property
@@ -118,8 +118,8 @@ class Kernel:
     inlined: list[InlinedCall] = field(default_factory=list)
     declarations: list[str] = field(default_factory=list)
     """PTX that the module needs before the function; what several functions need, it needs once."""
-    refinements: list[Callable[[Path, Facts], None]] = field(default_factory=list)
-    """What passes have decided about paths; to be said again whenever the paths are found anew."""
+    refinements: list[Refinement] = field(default_factory=list)
+    """What passes make of the paths that can be collected, whenever they are found anew."""
 
     @cached_property
     def annotations(self) -> list[KernelRecord]:

@@ -18,6 +18,7 @@ same for all tasks.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 from ccc.analysis.cfg import reachable
@@ -26,13 +27,12 @@ from ccc.analysis.paths.model import Path
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Register
 from ccc.passes.context_collection.context_stack import words
+from ccc.passes.policy import INSTRUCTIONS_A_WORD
 from ccc.pipeline import Kernel, Pass
 from ccc.ptx.opcodes import Effect, Unit
 from ccc.ptx.types import BLOCK, GRID
 
 CHEAP = (Unit.ALU, Unit.FMA)
-INSTRUCTIONS_A_WORD = 3
-"""Most instructions that one word less on the stack is worth: a store, a load, and its address."""
 
 
 class ContextCompression(Pass):
@@ -45,14 +45,14 @@ class ContextCompression(Pass):
         kernel.refinements.append(compress)
 
 
-def compress(path: Path, facts: Facts) -> None:
-    """Replace registers of the context by fewer words that they can be computed from.
+def compress(path: Path, facts: Facts) -> Path:
+    """The path, with registers of its context replaced by fewer words that they are computed from.
 
     A path that repeats would compute them again in every round, and the task of an outer path
     might not have what an inner one's values are made of: both keep their context.
     """
     if path.repeats or path.parent is not None:
-        return
+        return path
     origins = _Origins(path, facts)
     saved = set(path.context)
     for register in sorted(path.context, key=lambda r: (-words(r), path.context.index(r))):
@@ -65,11 +65,15 @@ def compress(path: Path, facts: Facts) -> None:
                 choices.append((gain, -len(made), fewer))
         if choices:
             saved = max(choices, key=lambda choice: choice[:2])[2]
-    path.compressed = tuple(register for register in path.context if register not in saved)
+    compressed = tuple(register for register in path.context if register not in saved)
     order = [*path.context, *sorted(saved - set(path.context), key=lambda r: r.name)]
-    path.context = tuple(register for register in order if register in saved)
-    needed = (i for register in path.compressed for i in origins.of(register, frozenset(saved)))
-    path.recomputed = tuple(dict.fromkeys(needed))
+    needed = (i for register in compressed for i in origins.of(register, frozenset(saved)))
+    return replace(
+        path,
+        context=tuple(register for register in order if register in saved),
+        compressed=compressed,
+        recomputed=tuple(dict.fromkeys(needed)),
+    )
 
 
 class _Origins:
@@ -79,7 +83,6 @@ class _Origins:
         self.path = path
         self.facts = facts
         self.divergent = facts.divergence.divergent_at(path.entry)
-        assert path.loop is not None
         self.loop = path.loop.loop
         self._definitions: dict[Register, Instruction | None] = {}
         self._ways: dict[str, set[Register]] = {}

@@ -19,7 +19,7 @@ FILES = (
 )
 CALLED = {"Refused": 0, "_refuse_all": 1}
 """What is called with a reason, and which argument that is."""
-FUNCTIONS = ("_reason", "limits")
+FUNCTIONS = ("_reason", "_too_large", "limits")
 """Functions that return reasons, or raise errors that become one."""
 
 
@@ -54,6 +54,7 @@ def _reasons(tree: ast.Module) -> Iterator[ast.expr]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             called = ast.unparse(node.func)
+            yield from (keyword.value for keyword in node.keywords if keyword.arg == "reason")
             names = [argument.id for argument in node.args if isinstance(argument, ast.Name)]
             if called in CALLED:
                 yield node.args[CALLED[called]]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pages
@@ -23,6 +24,7 @@ from ccc.frontend import marking as source
 from ccc.frontend.pragmas import CLAUSES, DIRECTIVES
 from ccc.harness.equivalence import Launch, difference, run
 from ccc.nvcc import command as driver
+from ccc.passes.strategies.strategy import LoopStrategy, Strategy
 from ccc.pipeline import Kernel, Pass
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -228,6 +230,18 @@ def test_the_example_of_a_pass_is_one() -> None:
     exec(code, scope)
     (kind,) = [one for one in scope.values() if isinstance(one, type) and Pass in one.__bases__]
     assert kind().name == "branch-alignment"
+
+
+def test_the_example_of_a_strategy_is_one() -> None:
+    text = (DOCS / "add-a-strategy.md").read_text()
+    first = text.partition("**1.")[2].partition("**2.")[0]
+    code = textwrap.dedent("\n".join(re.findall(r"^    .*|^$", first, re.M)))
+    names = ("Sequence", "Path", "Facts", "Estimate", "Kernel", "Choice", "Rewritten")
+    scope: dict[str, Any] = {"dataclass": dataclass, **dict.fromkeys(names, Any)}
+    exec(f"from __future__ import annotations\n{code}", scope)
+    wanted = {name for one in (Strategy, LoopStrategy) for name in vars(one) if name[0] != "_"}
+    assert wanted == {"name", "applies", "cost", "together", "entries", "rewrite"}
+    assert wanted <= set(dir(scope["FLATTEN"]))
 
 
 def test_the_example_of_an_opcode_is_in_the_table() -> None:

@@ -117,4 +117,4 @@ def _refuse_all(kernel: Kernel, reason: str) -> None:
     for annotation in kernel.annotations:
         annotation.reason = reason
     for record in kernel.records:
-        record.path.reason = record.reason = reason
+        record.reason = reason

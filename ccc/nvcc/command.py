@@ -52,7 +52,12 @@ class _Option:
 
     help: str
     take: Callable[[Command, str], Command]
-    value: str | None = None
+    value: str | Callable[[], str] | None = None
+
+    @property
+    def placeholder(self) -> str | None:
+        """What stands for its value in the help; made when asked for, if that takes long."""
+        return self.value() if callable(self.value) else self.value
 
 
 def _set(**changes: object) -> Callable[[Command, str], Command]:
@@ -78,10 +83,18 @@ def _bytes(kind: str) -> Callable[[Command, str], Command]:
 
 
 def _discipline(command: Command, value: str) -> Command:
-    if value not in DISCIPLINES:
-        known = " or ".join(DISCIPLINES)
-        raise UsageError(f"--ccc-discipline={value}: it is {known}{nearest(value, DISCIPLINES)}")
+    known = _disciplines()
+    if value not in known:
+        raise UsageError(
+            f"--ccc-discipline={value}: it is {' or '.join(known)}{nearest(value, known)}"
+        )
     return _set(discipline=value)(command, value)
+
+
+def _disciplines() -> tuple[str, ...]:
+    from ccc.passes.strategies.registry import DISCIPLINES  # noqa: PLC0415 - seldom asked for
+
+    return DISCIPLINES
 
 
 def _multiprocessors(command: Command, value: str) -> Command:
@@ -102,7 +115,6 @@ def _print_after(command: Command, value: str) -> Command:
     return _set(print_after=names)(command, value)
 
 
-DISCIPLINES = ("auto", "cases", "queue", "merge")
 MOST_MULTIPROCESSORS = 4000
 OPTIONS = {
     "--ccc-report": _Option(
@@ -124,7 +136,9 @@ OPTIONS = {
         _bytes("callee"),
         "N",
     ),
-    "--ccc-discipline": _Option("when saved tasks run", _discipline, "|".join(DISCIPLINES)),
+    "--ccc-discipline": _Option(
+        "when saved tasks run", _discipline, lambda: "|".join(_disciplines())
+    ),
     "--ccc-multiprocessors": _Option(
         "the device has N of them; else it is asked (for ccc grid_stride)", _multiprocessors, "N"
     ),
@@ -184,7 +198,7 @@ def parse(arguments: Sequence[str]) -> Command:
 
 def usage() -> str:
     """The text of ``--ccc-help``, made from the table of options."""
-    names = [f"{name}={o.value}" if o.value else name for name, o in OPTIONS.items()]
+    names = [f"{name}={o.placeholder}" if o.value else name for name, o in OPTIONS.items()]
     width = max(map(len, names))
     rows = [f"  {n:{width}}  {o.help}" for n, o in zip(names, OPTIONS.values(), strict=True)]
     head = "usage: cccc [--ccc-OPTION ...] [any nvcc option ...] FILE ..."
@@ -205,7 +219,7 @@ def _take(command: Command, argument: str) -> Command:
     if option is None:
         raise UsageError(f'unknown option "{name}"{nearest(name, OPTIONS)}')
     if option.value and not value:
-        raise UsageError(f"{name} needs a value: {name}={option.value}")
+        raise UsageError(f"{name} needs a value: {name}={option.placeholder}")
     if equals and not option.value:
         raise UsageError(f"{name} takes no value")
     return option.take(command, value)

@@ -17,8 +17,8 @@ import networkx as nx
 
 from ccc.analysis.defuse import def_use_graph
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.find import find_paths
-from ccc.analysis.paths.model import Path
+from ccc.analysis.paths.find import extent, find_paths
+from ccc.analysis.paths.model import LeftPath, Path
 from ccc.errors import CccError, Span
 from ccc.files import check_writable, write
 from ccc.nvcc import run as nvcc
@@ -55,9 +55,7 @@ def run(args: argparse.Namespace) -> int:
         raise CccError(f"{args.file} holds no annotated path")
     if args.path is None:
         for number, (_, path) in enumerate(found, 1):
-            print(
-                f"{number}: {path.marker.span} {path.marker.kind}: {path.reason or 'collectable'}"
-            )
+            print(f"{number}: {path.marker.span} {path.marker.kind}: {_outcome(path)}")
         return 0
     if not 1 <= args.path <= len(found):
         raise CccError(f"there is no path {args.path}; {args.file} has {len(found)}")
@@ -84,7 +82,7 @@ def _marked_ptx(file: str, arch: str) -> str:
         return output.read_text(encoding="utf-8")
 
 
-def _paths(text: str, file: str) -> Iterator[tuple[Facts, Path]]:
+def _paths(text: str, file: str) -> Iterator[tuple[Facts, Path | LeftPath]]:
     for piece in parse_module(text, file).functions:
         if piece.is_marked:
             facts = Facts(parse_function(piece))
@@ -104,12 +102,18 @@ def _draw(source: FilePath) -> None:
     print(picture)
 
 
-def dot(facts: Facts, path: Path) -> str:
+def _outcome(path: Path | LeftPath) -> str:
+    return path.reason if isinstance(path, LeftPath) else "collectable"
+
+
+def dot(facts: Facts, path: Path | LeftPath) -> str:
     """The def-use graph around ``path`` in Graphviz's language."""
-    graph = _around(def_use_graph(facts.function, path.region))
+    region, context = extent(path, facts), set[str]()
+    if isinstance(path, Path):
+        region = path.region
+        context = {r.name for r in path.context} | {s.name for s in path.specials}
+    graph = _around(def_use_graph(facts.function, region))
     lane_made = _reached_from_lanes(graph)
-    context = {register.name for register in path.context}
-    context |= {special.name for special in path.specials}
     title = f"{path.marker.span} ({path.marker.kind}): context in double borders"
     lines = [
         "digraph def_use {",

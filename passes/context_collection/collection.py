@@ -50,21 +50,22 @@ lanes take the path.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import find_paths
-from ccc.analysis.paths.model import AnnotatedLoop, Path, without_places
+from ccc.analysis.paths.model import AnnotatedLoop, LeftPath, Path, without_places
 from ccc.analysis.simultaneous import Entrance, may_be_in_both
-from ccc.ir.nodes import Function, Instruction
-from ccc.passes.context_collection.collection_row import Row
+from ccc.ir.nodes import Function
 from ccc.passes.context_collection.context_stack import reserve_stack
-from ccc.passes.context_collection.layout import lay_out
-from ccc.passes.context_collection.multi_path import MultiPath
 from ccc.passes.launch_shape import known_block_size
-from ccc.pipeline import Kernel, Pass, PathRecord
+from ccc.passes.policy import decide, settle
+from ccc.passes.strategies.engage import ENGAGE
+from ccc.passes.strategies.registry import COLLECTING
+from ccc.passes.strategies.strategy import Collectable, Decision, Rewritten
+from ccc.pipeline import Kernel, Pass
 from ccc.ptx.types import MAX_BLOCK_THREADS, WARP_SIZE
 
 NESTED = (
@@ -82,8 +83,8 @@ KNOWN = "not collected"
 class ContextCollection(Pass):
     """Collect the tasks of annotated paths.
 
-    ``discipline`` is ``cases``, ``queue``, ``merge``, or ``auto``: the first of these that can be
-    used and whose stacks fit.
+    ``discipline`` is ``cases``, ``queue``, ``merge``, or ``auto``: the first of these that the
+    policy takes and whose stacks fit.
     """
 
     name: ClassVar[str] = "context-collection"
@@ -91,36 +92,60 @@ class ContextCollection(Pass):
     def run(self, kernel: Kernel) -> None:
         """Collect what can be collected, outer loops first."""
         _refuse_nested_loops(kernel)
-        bases: list[Instruction] = []
+        rewritten: list[Rewritten] = []
         placed: dict[Entrance, int] = {}
-        known: list[PathRecord] = []
+        known: list[Collectable] = []
+        decisions: list[Decision] = []
         while chosen := _collectable(kernel, known):
-            loop = _outermost(chosen)
-            mine = [record for record in chosen if record.path.loop is loop]
-            mine = _in_turn(mine, None)
-            start = _free_from(loop, placed, kernel)
-            layout = lay_out(kernel, loop, mine, kernel.options.discipline, start)
-            if layout is None:
+            decisions = self._decide(kernel, chosen, [d for d in decisions if _holds(d, known)])
+            decision = decisions[0]
+            loop = decision.loop
+            choice = settle(decision, kernel, _free_from(loop, placed, kernel))
+            entrance = Entrance.of(loop.loop.header, loop.gathering, kernel.facts)
+            apart = _apart_from(loop, chosen, kernel.facts)
+            done = choice.strategy.rewrite(kernel, choice)
+            if done is None:
                 known = _outside_refused(chosen)
                 continue
-            known = _apart_from(loop, chosen, kernel.facts)
-            together = layout.discipline == "cases"
-            one = MultiPath(kernel, loop, layout) if together else Row(kernel, loop, layout)
-            assert loop.gathering is not None
-            entrance = Entrance.of(loop.loop.header, loop.gathering, kernel.facts)
-            bases.append(one.run())
-            placed[replace(entrance, label=one.enter)] = layout.share
+            known = apart
+            rewritten.append(done)
+            placed[replace(entrance, label=done.enter)] = done.share
             kernel.changed()
-        if bases:
+        if rewritten:
             share = max(placed.values())
             block = known_block_size(kernel.function, kernel.options.max_block)
+            bases = [one.base for one in rewritten]
             reserve_stack(kernel.function, share, -(-block // WARP_SIZE), bases)
             _promise_block_size(kernel.function, block, kernel.options.max_block)
+
+    def _decide(
+        self, kernel: Kernel, chosen: Sequence[Collectable], made: Sequence[Decision]
+    ) -> list[Decision]:
+        """What is done with each loop, outer loops first; what was ``made`` still holds."""
+        loops = sorted(_by_loop(chosen).items(), key=lambda one: -len(one[0].loop.blocks))
+        kept = {decision.loop: decision for decision in made}
+        anew = [(loop, _in_turn(mine, None)) for loop, mine in loops if loop not in kept]
+        new = decide(anew, kernel.facts, COLLECTING, ENGAGE, kernel.options.discipline)
+        kept |= {decision.loop: decision for decision in new}
+        return [kept[loop] for loop, _ in loops]
+
+
+def _holds(decision: Decision, known: Sequence[Collectable]) -> bool:
+    """Whether nothing has changed for a decision: all its paths are still ``known``."""
+    paths = {one.path for one in known}
+    return all(one.path in paths for one in decision.paths)
+
+
+def _by_loop(chosen: Iterable[Collectable]) -> dict[AnnotatedLoop, list[Collectable]]:
+    """The loops of some paths, each with those of its own."""
+    found: dict[AnnotatedLoop, list[Collectable]] = {}
+    for one in chosen:
+        found.setdefault(one.path.loop, []).append(one)
+    return found
 
 
 def _free_from(loop: AnnotatedLoop, placed: Mapping[Entrance, int], kernel: Kernel) -> int:
     """The first byte of a warp's share that no loop uses in which lanes may be at the same time."""
-    assert loop.gathering is not None
     if _is_in_collected(loop, kernel):  # whose tasks are waiting
         return max(placed.values())
     mine = Entrance.of(loop.loop.header, loop.gathering, kernel.facts)
@@ -145,56 +170,60 @@ def _is_in_collected(loop: AnnotatedLoop, kernel: Kernel) -> bool:
 
 
 def _refuse_nested_loops(kernel: Kernel) -> None:
+    paths = [record.path for record in kernel.records if isinstance(record.path, Path)]
     for inner in kernel.records:
-        for outer in kernel.records:
-            inside = inner.path.entry in outer.path.blocks and inner.path.loop != outer.path.loop
-            if inside and outer.path.reason is None and inner.path.reason is None:
-                inner.reason = NESTED
+        if isinstance(inner.path, Path) and any(
+            inner.path.entry in outer.blocks and inner.path.loop is not outer.loop
+            for outer in paths
+        ):
+            inner.reason = NESTED
 
 
-def _collectable(kernel: Kernel, known: Collection[PathRecord]) -> list[PathRecord]:
+def _collectable(kernel: Kernel, known: Sequence[Collectable]) -> list[Collectable]:
     """The paths that are still to be collected, looked at again now that others were.
 
     What is ``known`` still holds.
     """
-    keys = dict.fromkeys((record.path.key for record in known), KNOWN)
+    held = {one.path.key: one for one in known}
     excluded = {record.path.key: record.reason for record in kernel.records if record.reason}
+    excluded |= dict.fromkeys(held, KNOWN)
     left = [record for record in kernel.records if not record.applied and not record.reason]
-    anew = any(record.path.key not in keys for record in left)
-    found = {path.key: path for path in find_paths(kernel.facts, excluded | keys)} if anew else {}
+    anew = any(record.path.key not in held for record in left)
+    paths = find_paths(kernel.facts, excluded, kernel.refinements) if anew else []
+    found = {path.key: path for path in paths}
     chosen = []
     for record in left:
-        if record.path.key in keys:
-            chosen.append(record)
-            continue
-        if record.path.key not in found:
+        key = record.path.key
+        if key in held:
+            chosen.append(held[key])
+        elif key not in found:
             record.reason = GONE
-            continue
-        record.path = found[record.path.key]
-        if record.path.reason is not None:
-            applied = any(other.applied for other in kernel.records)
-            record.reason = without_places(record.path.reason) if applied else record.path.reason
         else:
-            for refine in kernel.refinements:
-                refine(record.path, kernel.facts)
-            chosen.append(record)
+            record.path = path = found[key]
+            if isinstance(path, LeftPath):
+                applied = any(other.applied for other in kernel.records)
+                record.reason = without_places(path.reason) if applied else path.reason
+            else:
+                chosen.append(Collectable(record, path))
     return chosen
 
 
-def _outside_refused(records: Iterable[PathRecord]) -> list[PathRecord]:
+def _outside_refused(chosen: Iterable[Collectable]) -> list[Collectable]:
     """The paths of the loops that look the same without the paths that were refused.
 
     A path inside a refused one has another parent now, or none.
     """
-    refused = [record.path for record in records if record.reason]
-    left = [record for record in records if not record.reason]
-    others = [r.path.loop for r in left if any(r.path.entry in path.blocks for path in refused)]
-    return [record for record in left if not any(record.path.loop is loop for loop in others)]
+    refused = [one.path for one in chosen if one.record.reason]
+    left = [one for one in chosen if not one.record.reason]
+    others = {
+        one.path.loop for one in left if any(one.path.entry in path.blocks for path in refused)
+    }
+    return [one for one in left if one.path.loop not in others]
 
 
 def _apart_from(
-    loop: AnnotatedLoop, records: Iterable[PathRecord], facts: Facts
-) -> list[PathRecord]:
+    loop: AnnotatedLoop, chosen: Iterable[Collectable], facts: Facts
+) -> list[Collectable]:
     """The paths of the loops of which nothing changes when ``loop`` is rewritten.
 
     They have no block of it, and do not lead straight to it, which is entered elsewhere then.
@@ -202,22 +231,16 @@ def _apart_from(
     blocks = loop.loop.blocks.union(facts.graph.predecessors(loop.loop.header))
 
     def is_apart(other: AnnotatedLoop) -> bool:
-        assert other.gathering is not None
         counted_at = {label for guard in other.gathering.guards for label in guard}
         return blocks.isdisjoint(other.loop.blocks) and loop.loop.blocks.isdisjoint(counted_at)
 
-    return [record for record in records if record.path.loop and is_apart(record.path.loop)]
+    return [one for one in chosen if is_apart(one.path.loop)]
 
 
-def _outermost(records: list[PathRecord]) -> AnnotatedLoop:
-    loops = [record.path.loop for record in records if record.path.loop]
-    return max(loops, key=lambda loop: len(loop.loop.blocks))
-
-
-def _in_turn(records: list[PathRecord], parent: Path | None) -> list[PathRecord]:
+def _in_turn(chosen: Sequence[Collectable], parent: Path | None) -> list[Collectable]:
     """The order in which paths are served: each is followed by those inside it."""
-    mine = [record for record in records if record.path.parent is parent]
-    return [one for record in mine for one in (record, *_in_turn(records, record.path))]
+    mine = [one for one in chosen if one.path.parent is parent]
+    return [inner for one in mine for inner in (one, *_in_turn(chosen, one.path))]
 
 
 def _promise_block_size(function: Function, block: int, promised: int | None) -> None:

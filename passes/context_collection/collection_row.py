@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from ccc.analysis.paths.induction import find_induction
 from ccc.analysis.paths.model import AnnotatedLoop
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Guard
@@ -188,10 +187,8 @@ class Row(Collector[RowNode]):
         repeats = any(node.path.repeats for node in self.nodes)
         self.enough = fresh("b32", "enough") if repeats else self.warp_bytes
         for node in self.nodes:
-            if node.path.marker.kind == "variable":
-                induction = find_induction(node.path, self.facts)
-                if induction is not None:
-                    node.engagement = Engagement(self, node, induction)
+            if node.plan.engage is not None:
+                node.engagement = node.plan.engage.rewrite(self, node)
 
     def node(self, plan: Plan, number: int, parent: RowNode | None, run: str) -> RowNode:
         """With a stack of its own."""

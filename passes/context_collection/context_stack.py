@@ -11,13 +11,6 @@ from dataclasses import dataclass
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Function, Instruction, Variable
 from ccc.ir.operands import Address, Immediate, Register, Vector
-from ccc.ptx.types import WARP_SIZE
-
-ENTRIES = {"cases": WARP_SIZE, "queue": 2 * WARP_SIZE, "merge": WARP_SIZE}
-"""Entries a stack needs: ``queue`` pushes up to 32 tasks onto up to 31; ``merge`` holds 31.
-
-With ``cases``, what is pushed beyond 32 goes to a further stack that all cases share.
-"""
 
 
 def words(register: Register) -> int:

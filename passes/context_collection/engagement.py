@@ -32,20 +32,15 @@ from ccc.ir.edit import Copy, Emitter, retarget
 from ccc.ir.operands import Register, Special
 from ccc.passes.context_collection.collector import move
 from ccc.passes.context_collection.context_stack import join, split
+from ccc.passes.policy import LONG, LONG_PATH
 from ccc.ptx.types import WARP_SIZE
 from ccc.snippet import Given, Snippet
 
 if TYPE_CHECKING:
     from ccc.passes.context_collection.collection_row import Row, RowNode
 
-LONG = 16
-"""Turns from which on a task is shared out. On an H200, breadth-first search of an R-MAT graph of
-2^20 vertices was 6.7, 6.3, 6.0 and 5.3 times as fast with 16, 32, 64 and 128 (2026-11-20)."""
 MOST = 1 << 30
 """Turns up to which they are counted in 32 bits."""
-LONG_PATH = 32
-"""Instructions from which on a path in a shared loop is collected; with a loop, it always is. On an
-H200, collecting a branch that 8 lanes take paid from 34 operations on (docs/results.md)."""
 
 
 ENGAGE = Snippet(

@@ -7,16 +7,24 @@ the path makes, that rest is the task's *continuation*.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from ccc.analysis.callees import callee
 from ccc.analysis.facts import Facts
 from ccc.analysis.liveness import reads_and_writes
 from ccc.analysis.memory import conflict
 from ccc.analysis.paths.fetches import find_fetches, has_side_effect
-from ccc.analysis.paths.model import Path, Refused, at, instructions_of
+from ccc.analysis.paths.model import (
+    CheckedPath,
+    Path,
+    PlacedPath,
+    Refused,
+    at,
+    instructions_of,
+)
 from ccc.analysis.paths.own_memory import flows_out
 from ccc.analysis.paths.reductions import declared_operations, place_at, touched
-from ccc.analysis.slicing import Region, slice_region
+from ccc.analysis.slicing import Region, Slice, slice_region
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import CARRY, Register, Special
 from ccc.ptx.opcodes import Effect
@@ -26,11 +34,11 @@ CHEAP_SLICE = 8
 """Most instructions of a path that its owner may run again for the sake of its next iteration."""
 
 
-def choose_continuation(path: Path, inner: frozenset[str], facts: Facts) -> None:
+def choose_continuation(path: PlacedPath, inner: frozenset[str], facts: Facts) -> CheckedPath:
     """Decide whether the rest of the iteration must run with the task.
 
     Args:
-        path: the path, of which so much is known.
+        path: the path.
         inner: the blocks of paths that lie in others. The task keeps what they need, even where it
             has no effect, since their contexts are found without asking what has.
         facts: the function's analyses.
@@ -38,7 +46,6 @@ def choose_continuation(path: Path, inner: frozenset[str], facts: Facts) -> None
     Raises:
         Refused: it must, and cannot.
     """
-    assert path.loop is not None
     webs = frozenset[Register]().union(*(a.registers for a in path.loop.accumulators))
     defined = {r for i in instructions_of(path.blocks, facts) for r in i.defined()} - webs
     live = defined & facts.liveness.live_in(path.join) if path.join else defined
@@ -46,16 +53,31 @@ def choose_continuation(path: Path, inner: frozenset[str], facts: Facts) -> None
     rest = [i for i in instructions_of(path.rest, facts) if i not in fetches]
     clash = conflict(instructions_of(path.blocks, facts), rest)
     passed_on = flows_out(path, facts) & facts.local.reads(path.rest)
-    path.continuation = bool(live) or clash or path.join is None or bool(passed_on)
-    path.accumulators = touched(path.loop.accumulators, path.region, facts)
-    _check_places(path, facts)
-    if not path.continuation:
-        return
+    continuation = bool(live) or clash or path.join is None or bool(passed_on)
+    region = path.blocks | path.rest if continuation else path.blocks
+    accumulators = touched(path.loop.accumulators, region, facts)
+    checked = CheckedPath(**vars(path), continuation=continuation, accumulators=accumulators)
+    _check_places(checked, facts)
+    return _continued(checked, inner, webs, fetches, facts) if continuation else checked
+
+
+def _continued(
+    path: CheckedPath,
+    inner: frozenset[str],
+    webs: frozenset[Register],
+    fetches: frozenset[Instruction],
+    facts: Facts,
+) -> CheckedPath:
+    """The path, with what of its region its tasks and their owners run.
+
+    Raises:
+        Refused: they cannot.
+    """
     _check_rest(path, facts)
     region = Region(path.region, facts.graph)
     reaching = facts.reaching_within(path.region)
     mine = frozenset[Register]().union(*(a.registers for a in path.accumulators))
-    path.task = slice_region(
+    task = slice_region(
         region, facts.blocks, reaching,
         [
             *(
@@ -67,20 +89,22 @@ def choose_continuation(path: Path, inner: frozenset[str], facts: Facts) -> None
         ],
         lambda sink: facts.liveness.live_in(sink) & mine, decide_sinks=_places_differ(path, facts),
     )  # fmt: skip
+    owner = None
     if path.gives_away:  # else the lane is through when it has given the task away
-        path.owner = slice_region(
+        owner = slice_region(
             region, facts.blocks, reaching, [],
             lambda sink: facts.liveness.live_in(sink) - webs, decide_sinks=True,
         )  # fmt: skip
-        _check_owner(path, facts, fetches - path.task.instructions)
-    if not path.accumulators and not any(has_side_effect(i) for i in path.task.instructions):
+        _check_owner(path, owner, facts, fetches - task.instructions)
+    if not path.accumulators and not any(has_side_effect(i) for i in task.instructions):
         hint = f"; {_reduction_hint(path)}" if declared_operations(path.loop.marker) else ""
         raise Refused(
             f"its lane computes all of it for the next iteration, so that nothing is left{hint}"
         )
+    return replace(path, task=task, owner=owner)
 
 
-def _check_rest(path: Path, facts: Facts) -> None:
+def _check_rest(path: CheckedPath, facts: Facts) -> None:
     """The rest of the iteration must be able to run with the path."""
     if path.repeats and any(loop.blocks <= path.rest for loop in facts.loops):
         raise Refused(
@@ -95,7 +119,7 @@ def _check_rest(path: Path, facts: Facts) -> None:
         )
 
 
-def _check_places(path: Path, facts: Facts) -> None:
+def _check_places(path: CheckedPath, facts: Facts) -> None:
     """An accumulator must be in one place wherever a task begins or ends."""
     sinks = {s for label in path.region for s in facts.graph.successors(label)} - path.region
     for accumulator in path.accumulators:
@@ -108,16 +132,17 @@ def _check_places(path: Path, facts: Facts) -> None:
             )
 
 
-def _places_differ(path: Path, facts: Facts) -> bool:
+def _places_differ(path: CheckedPath, facts: Facts) -> bool:
     """Whether it matters to a task's accumulators which way the iteration would have ended."""
     sinks = Region(path.region, facts.graph).sinks
     return len({tuple(place_at(a, s, facts) for a in path.accumulators) for s in sinks}) > 1
 
 
-def _check_owner(path: Path, facts: Facts, fetches: Collection[Instruction]) -> None:
+def _check_owner(
+    path: CheckedPath, owner: Slice, facts: Facts, fetches: Collection[Instruction]
+) -> None:
     """The lane that gives a task away must get its next iteration's values by itself, cheaply."""
-    assert path.owner is not None
-    needed = path.owner.instructions
+    needed = owner.instructions
     times = (i for i in instructions_of(path.region, facts) if i in needed and i.reads_time)
     if (culprit := next(times, None)) is not None:
         raise Refused(
@@ -148,8 +173,7 @@ def _check_owner(path: Path, facts: Facts, fetches: Collection[Instruction]) -> 
         )
 
 
-def _reduction_hint(path: Path) -> str:
-    assert path.loop is not None
+def _reduction_hint(path: CheckedPath) -> str:
     if declared_operations(path.loop.marker):
         return "the variable of a reduction may only be updated in the loop, by that operation"
     return "if the loop only adds it up, say so on the loop: reduction(+: variable)"
@@ -168,18 +192,16 @@ def _does_more(instruction: Instruction, facts: Facts) -> bool:
     return bool(instruction.effects & blocked) or of_a_call
 
 
-def find_context(path: Path, facts: Facts) -> None:
-    """The registers and special registers that describe the task to another lane.
+def find_context(path: CheckedPath, facts: Facts) -> Path:
+    """The path with the registers and special registers that describe its task to another lane.
 
     Raises:
         Refused: something cannot be saved.
     """
-    assert path.loop is not None
     loop = path.loop.loop
     needed = path.task.instructions if path.task else None
     body = [i for i in instructions_of(path.region, facts) if needed is None or i in needed]
     divergent = facts.divergence.divergent_at(path.entry)
-    path.live = facts.liveness.live_in(path.entry)
     context = []
     updated = frozenset[Register]().union(*(a.registers for a in path.accumulators))
     for register in sorted(_exposed(path, facts, set(body)), key=lambda r: _natural(r.name)):
@@ -191,15 +213,19 @@ def find_context(path: Path, facts: Facts) -> None:
             if register == CARRY:
                 raise Refused("the path reads a carry flag that was set before it")
             context.append(register)
-    path.context = tuple(context)
     # What time it is, and where the warp is at that time, a task asks when it runs.
     found = {s for i in body for s in i.specials() if s.register.varies == LANE}
     if path.accumulators:  # the owner's
         found.add(Special("%laneid"))
-    path.specials = tuple(sorted(found, key=lambda special: special.name))
+    return Path(
+        **vars(path),
+        live=facts.liveness.live_in(path.entry),
+        context=tuple(context),
+        specials=tuple(sorted(found, key=lambda special: special.name)),
+    )
 
 
-def _exposed(path: Path, facts: Facts, body: set[Instruction]) -> set[Register]:
+def _exposed(path: CheckedPath, facts: Facts, body: set[Instruction]) -> set[Register]:
     """The registers that the task may read before it writes them: liveness in its region alone."""
     effects = {
         label: reads_and_writes(i for i in facts.blocks[label].instructions if i in body)

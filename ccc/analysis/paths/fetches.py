@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.memory import conflict
-from ccc.analysis.paths.model import Path, instructions_of
+from ccc.analysis.paths.model import PlacedPath, instructions_of
 from ccc.analysis.slicing import Region, slice_region
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Operand, Register, Symbol, Vector
@@ -27,7 +27,7 @@ _COMPUTED = ("add", "sub", "mad", "mul", "shl", "cvt", "cvta", "mov", "selp", "m
 
 
 def find_fetches(
-    path: Path, facts: Facts, accumulators: frozenset[Register]
+    path: PlacedPath, facts: Facts, accumulators: frozenset[Register]
 ) -> frozenset[Instruction]:
     """The fetches behind a path, in the rest of its iteration; none if one of them may be none.
 
@@ -37,7 +37,7 @@ def find_fetches(
         accumulators: registers whose values at the end of the iteration are not asked for.
     """
     atomics = {i for i in instructions_of(path.rest, facts) if i.name == "atom"}
-    if not atomics or path.loop is None or path.turn is not path.loop.loop:
+    if not atomics or path.turn is not path.loop.loop:
         return frozenset()
     everything = list(instructions_of(path.blocks | path.rest, facts))
     region = Region(path.blocks | path.rest, facts.graph)

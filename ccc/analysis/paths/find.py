@@ -1,18 +1,21 @@
 """Finding annotated loops and paths, through the control-flow graph from the markers.
 
 Passes never look at markers themselves: what they may want to know of a path is in the
-:class:`ccc.analysis.paths.Path` that is found here, or the reason why it cannot be collected.
+:class:`ccc.analysis.paths.model.Path` that is found here, or in the
+:class:`ccc.analysis.paths.model.LeftPath` with the reason why it cannot be collected.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.continuation import choose_continuation, find_context
+from ccc.analysis.paths.invariant_stores import SamePlaces
 from ccc.analysis.paths.legality import (
     check_independence,
     check_instructions,
@@ -21,7 +24,17 @@ from ccc.analysis.paths.legality import (
     check_order,
     check_waiting,
 )
-from ccc.analysis.paths.model import AnnotatedLoop, Path, Refused, at
+from ccc.analysis.paths.model import (
+    AnnotatedLoop,
+    CheckedPath,
+    FoundLoop,
+    FoundPath,
+    LeftPath,
+    Path,
+    PlacedPath,
+    Refused,
+    at,
+)
 from ccc.analysis.paths.own_memory import check_own_memory
 from ccc.analysis.paths.reductions import find_accumulators
 from ccc.analysis.paths.tail_calls import tail_calls
@@ -34,71 +47,80 @@ INNER_LOOPS = ("while", "variable", "recursion")
 LEAVES = "break, goto and return come too late there: decide before the branch whether to go on"
 
 
+Refinement = Callable[[Path, Facts], Path]
+"""Makes another path of one that can be collected, with a context that serves it as well."""
+
+
 def find_paths(
-    facts: Facts, excluded: Mapping[tuple[int, str, str], str] = MappingProxyType({})
-) -> list[Path]:
+    facts: Facts,
+    excluded: Mapping[tuple[int, str, str], str] = MappingProxyType({}),
+    refinements: Sequence[Refinement] = (),
+) -> list[Path | LeftPath]:
     """All paths of a function, in the order of their blocks.
 
     Args:
         facts: the function's analyses.
         excluded: keys of paths that will not be collected, whatever the rules say, and why.
+        refinements: what to make of those that can be collected.
     """
-    loops = _annotated_loops(facts)
     found = _located(facts)
+    examination = _Examination(facts, found, refinements)
     # Outer paths first, since what an inner one has to do depends on whether they are collected.
-    for path in sorted(found, key=lambda path: -len(_extent(path, facts))):
-        if path.reason is None and path.key in excluded:
-            path.reason = excluded[path.key]
-        if path.reason is None:
-            try:
-                _examine(path, facts, loops, found)
-            except Refused as refusal:
-                path.reason = str(refusal)
-    return _without_first_turns(found)
+    outcomes: dict[FoundPath, Path | LeftPath] = {}
+    for path in sorted(found, key=lambda path: -len(extent(path, facts))):
+        if isinstance(path, LeftPath):
+            outcomes[path] = path
+        elif path.key in excluded:
+            outcomes[path] = examination.leave(path, excluded[path.key])
+        else:
+            outcomes[path] = examination.examine(path)
+    return _without_first_turns([outcomes[path] for path in found])
 
 
-def _without_first_turns(paths: list[Path]) -> list[Path]:
+def _without_first_turns(paths: list[Path | LeftPath]) -> list[Path | LeftPath]:
     """Without the copies of recursive functions before the loop that nvcc made of the rest, and
     without first turns that nvcc took out of a loop."""
     loops = {
         path.marker.identifier
         for path in paths
-        if path.marker.kind in INNER_LOOPS and path.reason is None
+        if path.marker.kind in INNER_LOOPS and isinstance(path, Path)
     }
 
-    def is_first(path: Path) -> bool:
-        unfit = path.reason is not None and path.marker.kind == "recursion"
-        return (unfit or path.reason == NO_LOOP) and path.marker.identifier in loops
+    def is_first(path: Path | LeftPath) -> bool:
+        unfit = isinstance(path, LeftPath) and (
+            path.marker.kind == "recursion" or path.reason == NO_LOOP
+        )
+        return unfit and path.marker.identifier in loops
 
     return [path for path in paths if not is_first(path)]
 
 
-def _located(facts: Facts) -> list[Path]:
-    """A path for each marker of one, with its entry."""
-    found: dict[tuple[int, str, str], Path] = {}
+def _located(facts: Facts) -> list[FoundPath]:
+    """A path for each marker of one, with its entry; some are left already."""
+    found: dict[tuple[int, str, str], FoundPath] = {}
     for block in facts.function.blocks:
         for marker in block.markers:
-            path = Path(marker, block.label)
             if marker.kind in INNER_LOOPS:
-                _locate_loop(path, facts)
-            elif marker.kind not in ARMS:
+                path = _located_loop(FoundPath(marker, block.label, repeats=True), facts)
+            elif marker.kind in ARMS:
+                path = FoundPath(marker, block.label, repeats=False)
+            else:
                 continue
             found.setdefault(path.key, path)
     return list(found.values())
 
 
-def _locate_loop(path: Path, facts: Facts) -> None:
-    path.repeats = True
+def _located_loop(path: FoundPath, facts: Facts) -> FoundPath:
+    """A path that repeats is entered at the head of its loop."""
     loop = next((loop for loop in facts.loops if path.entry in loop.blocks), None)
     if facts.function.kind != "entry":
-        return
+        return path
     if loop is None or _is_stray(facts, loop, path.marker):
-        path.reason = NO_LOOP
-    else:
-        path.entry = loop.header
+        return LeftPath(**vars(path), reason=NO_LOOP)
+    return replace(path, entry=loop.header)
 
 
-def _extent(path: Path, facts: Facts) -> frozenset[str]:
+def extent(path: FoundPath, facts: Facts) -> frozenset[str]:
     """The blocks that belong to the path, wherever it lies."""
     if path.repeats:
         around = [loop for loop in facts.loops if loop.header == path.entry]
@@ -107,16 +129,16 @@ def _extent(path: Path, facts: Facts) -> frozenset[str]:
     return frozenset(label for label in dominated if label in facts.graph and label != EXIT)
 
 
-def _annotated_loops(facts: Facts) -> list[AnnotatedLoop]:
+def _annotated_loops(facts: Facts) -> list[FoundLoop]:
     """The natural loops that hold a ``for`` marker, inner before outer."""
-    found: dict[str, AnnotatedLoop] = {}
+    found: dict[str, FoundLoop] = {}
     for label in facts.graph:
         for marker in facts.blocks[label].markers if label != EXIT else ():
             if marker.kind == "for":
                 loop = next((loop for loop in facts.loops if label in loop.blocks), None)
                 if loop is not None and not _is_stray(facts, loop, marker):
                     accumulators = find_accumulators(marker, loop, facts)
-                    found.setdefault(loop.header, AnnotatedLoop(marker, loop, accumulators))
+                    found.setdefault(loop.header, FoundLoop(marker, loop, accumulators))
     return list(found.values())
 
 
@@ -132,71 +154,146 @@ def _is_stray(facts: Facts, loop: Loop, marker: Marker) -> bool:
     )
 
 
-def _examine(path: Path, facts: Facts, loops: list[AnnotatedLoop], paths: list[Path]) -> None:
-    """Fill the path in.
+class _Examination:
+    """Takes the paths of a function from stage to stage; outer paths have to come first."""
 
-    Raises:
-        Refused: with the reason.
-    """
-    if facts.function.kind != "entry":
-        if path.marker.kind == "recursion":
-            tail_calls(facts)
-        raise Refused(
-            "it is in a device function that was not inlined into its kernel; "
-            "declare the function __forceinline__"
-        )
-    if path.entry not in facts.graph:
-        raise Refused("nothing leads to this branch")
-    if facts.unknown is not None:
-        raise Refused(f"the opcode {facts.unknown.opcode} is not known to ccc{at(facts.unknown)}")
-    if not facts.is_reducible:
-        raise Refused("the kernel jumps into the middle of a loop")
-    _find_loops(path, facts, loops, paths)
-    assert path.loop is not None
-    check_loop(path.loop, facts)
-    path.parent = _parent_of(path, paths)
-    _find_blocks(path, facts)
-    check_instructions(path, facts)
-    check_order(path, facts)
-    others = (_extent(other, facts) for other in paths if other.entry in path.blocks | path.rest)
-    inner = (blocks for blocks in others if path.entry not in blocks)
-    choose_continuation(path, frozenset().union(*inner), facts)
-    check_meetings(path, facts)
-    if path.continuation:
-        check_order(path, facts)  # of what goes with the task, too
-    check_own_memory(path, paths, facts)
-    check_waiting(path, facts)
-    check_independence(path, facts)
-    find_context(path, facts)
+    def __init__(self, facts: Facts, found: Sequence[FoundPath], refinements: Sequence[Refinement]):
+        self.facts = facts
+        self.found = found
+        self.refinements = refinements
+        self.loops = {one.loop.header: one for one in _annotated_loops(facts)}
+        self.collected: list[Path] = []
+        self._checked: dict[FoundLoop, AnnotatedLoop | Refused] = {}
+        self._same_places: dict[AnnotatedLoop, SamePlaces] = {}
+        self._left_loops: dict[str, str] = {}
 
+    def examine(self, path: FoundPath) -> Path | LeftPath:
+        """The path with all that is to be known of it, or the reason why it is left."""
+        loop: FoundLoop | None = None
+        try:
+            self._check_function(path)
+            loop, turn = self._loops_around(path)
+            loop = self._check_loop(loop)
+            placed = self._placed(path, loop, turn)
+            collectable = find_context(self._check(placed), self.facts)
+        except Refused as refusal:
+            return self.leave(path, str(refusal), loop)
+        for refine in self.refinements:
+            collectable = refine(collectable, self.facts)
+        self.collected.append(collectable)
+        return collectable
 
-def _find_loops(path: Path, facts: Facts, loops: list[AnnotatedLoop], paths: list[Path]) -> None:
-    """The annotated loop around it, and the one whose turns it is a part of.
+    def leave(self, path: FoundPath, reason: str, loop: FoundLoop | None = None) -> LeftPath:
+        """The path with the reason why it is left."""
+        if path.repeats:
+            self._left_loops[path.entry] = reason
+        return LeftPath(**vars(path), reason=reason, loop=loop)
 
-    Raises:
-        Refused: there is none, or one turn may run the path several times.
-    """
-    around = [loop for loop in facts.loops if path.entry in loop.blocks]
-    if path.repeats:
-        around = [loop for loop in around if loop.header != path.entry]
-    annotated = {loop.loop.header: loop for loop in loops}
-    if not any(loop.header in annotated for loop in around):
-        branch = _branch_to(path.entry, facts)
-        if any(branch in loop.loop.blocks for loop in loops):
-            raise Refused(f"the path jumps out of the annotated loop; {LEAVES}")
-        raise Refused("no annotated loop is left around it; does the loop run more than once?")
-    collected = {o.entry: o.loop for o in paths if o.repeats and o.loop and o.reason is None}
-    turn = around[0]
-    loop = annotated.get(turn.header) or collected.get(turn.header)
-    refused = [other.reason for other in paths if other.repeats and other.entry == turn.header]
-    if loop is None and refused and refused[0] is not None:
-        raise Refused(f"the loop around it is left alone: {refused[0]}")
-    if loop is None:
-        raise Refused(
-            "it lies in a loop inside the annotated one, so one iteration may run it several "
-            "times; annotate the inner loop"
-        )
-    path.loop, path.turn = loop, turn
+    def _check_function(self, path: FoundPath) -> None:
+        """What must hold wherever the path lies.
+
+        Raises:
+            Refused: with the reason.
+        """
+        facts = self.facts
+        if facts.function.kind != "entry":
+            if path.marker.kind == "recursion":
+                tail_calls(facts)
+            raise Refused(
+                "it is in a device function that was not inlined into its kernel; "
+                "declare the function __forceinline__"
+            )
+        if path.entry not in facts.graph:
+            raise Refused("nothing leads to this branch")
+        if facts.unknown is not None:
+            raise Refused(
+                f"the opcode {facts.unknown.opcode} is not known to ccc{at(facts.unknown)}"
+            )
+        if not facts.is_reducible:
+            raise Refused("the kernel jumps into the middle of a loop")
+
+    def _loops_around(self, path: FoundPath) -> tuple[FoundLoop, Loop]:
+        """The annotated loop around it, and the one whose turns it is a part of.
+
+        Raises:
+            Refused: there is none, or one turn may run the path several times.
+        """
+        around = [loop for loop in self.facts.loops if path.entry in loop.blocks]
+        if path.repeats:
+            around = [loop for loop in around if loop.header != path.entry]
+        if not any(loop.header in self.loops for loop in around):
+            branch = _branch_to(path.entry, self.facts)
+            if any(branch in loop.loop.blocks for loop in self.loops.values()):
+                raise Refused(f"the path jumps out of the annotated loop; {LEAVES}")
+            raise Refused("no annotated loop is left around it; does the loop run more than once?")
+        collected = {other.entry: other.loop for other in self.collected if other.repeats}
+        turn = around[0]
+        loop = self.loops.get(turn.header) or collected.get(turn.header)
+        if loop is None and turn.header in self._left_loops:
+            reason = self._left_loops[turn.header]
+            raise Refused(f"the loop around it is left alone: {reason}")
+        if loop is None:
+            raise Refused(
+                "it lies in a loop inside the annotated one, so one iteration may run it several "
+                "times; annotate the inner loop"
+            )
+        return loop, turn
+
+    def _check_loop(self, loop: FoundLoop) -> AnnotatedLoop:
+        """The loop, checked once for all of its paths.
+
+        Raises:
+            Refused: with the reason.
+        """
+        if isinstance(loop, AnnotatedLoop):
+            return loop
+        if loop not in self._checked:
+            try:
+                self._checked[loop] = check_loop(loop, self.facts)
+            except Refused as refusal:
+                self._checked[loop] = refusal
+        outcome = self._checked[loop]
+        if isinstance(outcome, Refused):
+            raise Refused(str(outcome))
+        return outcome
+
+    def _placed(self, path: FoundPath, loop: AnnotatedLoop, turn: Loop) -> PlacedPath:
+        """The path in its loop.
+
+        Raises:
+            Refused: it is no path there.
+        """
+        return _place(path, loop, turn, self._parent_of(path, loop), self.facts)
+
+    def _parent_of(self, path: FoundPath, loop: AnnotatedLoop) -> Path | None:
+        """The innermost path around it that can be collected."""
+        around = [
+            other for other in self.collected if other.loop is loop and path.entry in other.blocks
+        ]
+        return min(around, key=lambda other: len(other.blocks), default=None)
+
+    def _check(self, path: PlacedPath) -> CheckedPath:
+        """What must hold for the path, and what its tasks do.
+
+        Raises:
+            Refused: with the reason.
+        """
+        facts = self.facts
+        check_instructions(path, facts)
+        check_order(path, facts)
+        within = path.blocks | path.rest
+        others = (extent(other, facts) for other in self.found if other.entry in within)
+        inner = (blocks for blocks in others if path.entry not in blocks)
+        checked = choose_continuation(path, frozenset().union(*inner), facts)
+        check_meetings(checked, facts)
+        if checked.continuation:
+            check_order(checked, facts)  # of what goes with the task, too
+        check_own_memory(checked, self.found, facts)
+        check_waiting(checked, facts)
+        if checked.loop not in self._same_places:
+            self._same_places[checked.loop] = SamePlaces(checked.loop.loop, facts)
+        check_independence(checked, self._same_places[checked.loop], facts)
+        return checked
 
 
 def _branch_to(label: str, facts: Facts) -> str:
@@ -207,63 +304,53 @@ def _branch_to(label: str, facts: Facts) -> str:
     return above or label
 
 
-def _parent_of(path: Path, paths: list[Path]) -> Path | None:
-    """The innermost path around it that can be collected."""
-    around = [
-        other
-        for other in paths
-        if other is not path
-        and other.reason is None
-        and other.loop is path.loop
-        and path.entry in other.blocks
-    ]
-    return min(around, key=lambda other: len(other.blocks), default=None)
+def _place(
+    path: FoundPath, annotated: AnnotatedLoop, loop: Loop, parent: Path | None, facts: Facts
+) -> PlacedPath:
+    """Find the blocks of a path in the turn that it is a part of.
 
-
-def _find_blocks(path: Path, facts: Facts) -> None:
-    assert path.turn is not None
-    loop = path.turn
-    path.blocks = _extent(path, facts) & loop.blocks
-    whole = path.parent is not None and path.parent.entry == path.entry
-    if whole or path.entry == loop.header or all(latch in path.blocks for latch in loop.latches):
+    Raises:
+        Refused: there is no path left in it, or one that leads elsewhere.
+    """
+    blocks = extent(path, facts) & loop.blocks
+    whole = parent is not None and parent.entry == path.entry
+    if whole or path.entry == loop.header or all(latch in blocks for latch in loop.latches):
         raise Refused(
             "no branch is left here: nvcc found its condition to be the same in every iteration, "
             "or all other ways leave the loop"
         )
-    if not _is_divergent(path, facts):
+    if not _is_divergent(path, blocks, loop, facts):
         raise Refused("all lanes of a warp take the branch together, so there is nothing to fill")
-    targets = {
-        target
-        for label in path.blocks
-        for target in facts.graph.successors(label)
-        if target not in path.blocks
-    }
+    targets = {t for label in blocks for t in facts.graph.successors(label) if t not in blocks}
     outside = targets - loop.blocks
     if EXIT in outside:
         raise Refused(f"the path returns from the kernel; {LEAVES}")
     if outside:
-        around = (
-            "the loop around it" if path.parent and path.parent.repeats else "the annotated loop"
-        )
+        around = "the loop around it" if parent and parent.repeats else "the annotated loop"
         raise Refused(f"the path jumps out of {around}; {LEAVES}")
     if not targets:
         raise Refused("the path never comes back to the loop")
-    path.join = next(iter(targets)) if len(targets) == 1 else None
-    scope = path.parent.region if path.parent and not path.gives_away else loop.blocks
-    path.rest = frozenset(_later_in_turn(facts, targets, loop) & scope) - path.blocks
+    scope = loop.blocks if parent is None or parent.repeats else parent.region
+    return PlacedPath(
+        **vars(path),
+        loop=annotated,
+        turn=loop,
+        parent=parent,
+        blocks=blocks,
+        rest=frozenset(_later_in_turn(facts, targets, loop) & scope) - blocks,
+        join=next(iter(targets)) if len(targets) == 1 else None,
+    )
 
 
-def _is_divergent(path: Path, facts: Facts) -> bool:
+def _is_divergent(path: FoundPath, blocks: frozenset[str], loop: Loop, facts: Facts) -> bool:
     """Whether some branch of the same iteration may part the lanes on their way to the path."""
-    assert path.turn is not None
-    loop = path.turn
-    if path.repeats and path.blocks & facts.divergence.divergent_branches:
+    if path.repeats and blocks & facts.divergence.divergent_branches:
         return True
     return any(
         label in facts.divergence.divergent_branches
         and not facts.post_dominators.dominates(path.entry, label)
         and (label == loop.header or path.entry in _later_in_turn(facts, {label}, loop))
-        for label in loop.blocks - path.blocks
+        for label in loop.blocks - blocks
     )
 
 

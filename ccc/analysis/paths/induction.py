@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.model import Path, instructions_of
+from ccc.analysis.paths.model import CheckedPath, instructions_of
 from ccc.analysis.paths.reductions import place_at
 from ccc.ir.operands import Immediate, Operand, Register
 from ccc.ptx.types import TYPES
@@ -60,7 +60,7 @@ def _last(relation: str, type_name: str) -> int | None:
     return None
 
 
-def find_induction(path: Path, facts: Facts) -> Induction | None:
+def find_induction(path: CheckedPath, facts: Facts) -> Induction | None:
     """How a path that is a loop steps; None if that is not known, or its turns are not alone."""
     loop = next(loop for loop in facts.loops if loop.header == path.entry)
     exits = {target for _, target in loop.exits(facts.graph)}
@@ -84,7 +84,7 @@ def find_induction(path: Path, facts: Facts) -> Induction | None:
     return _counted(steps, written, latch, loop.header, facts)
 
 
-def _stay_in_place(path: Path, exits: set[str], facts: Facts) -> bool:
+def _stay_in_place(path: CheckedPath, exits: set[str], facts: Facts) -> bool:
     """Whether accumulators are behind the loop in the registers that they are in before it."""
     return all(
         place_at(accumulator, label, facts) in (None, place_at(accumulator, path.entry, facts))
@@ -93,7 +93,7 @@ def _stay_in_place(path: Path, exits: set[str], facts: Facts) -> bool:
     )
 
 
-def _step(register: Register, path: Path, latch: str, facts: Facts) -> int | Register | None:
+def _step(register: Register, path: CheckedPath, latch: str, facts: Facts) -> int | Register | None:
     """What a register gains in every turn; None if that is not one number, or one register."""
     found = [
         (label, instruction)

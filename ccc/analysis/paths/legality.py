@@ -12,41 +12,43 @@ from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.memory import conflict
 from ccc.analysis.paths.invariant_stores import SamePlaces
-from ccc.analysis.paths.model import AnnotatedLoop, Path, Refused, at, instructions_of
+from ccc.analysis.paths.model import (
+    AnnotatedLoop,
+    CheckedPath,
+    FoundLoop,
+    PlacedPath,
+    Refused,
+    at,
+    instructions_of,
+)
 from ccc.analysis.paths.reductions import place_at
 from ccc.analysis.spinning import roots
 from ccc.ir.nodes import Instruction
 from ccc.ptx.opcodes import Effect
 
 
-def check_loop(annotated: AnnotatedLoop, facts: Facts) -> None:
-    """What must hold for the loop, whatever its paths; found once for all of them.
+def check_loop(found: FoundLoop, facts: Facts) -> AnnotatedLoop:
+    """What must hold for a loop, whatever its paths.
 
     Raises:
         Refused: with the reason.
     """
-    if annotated.gathering is None and annotated.reason is None:
-        try:
-            meetings = _meetings(annotated.loop, facts)
-            for instruction in instructions_of(annotated.loop.blocks, facts):
-                if instruction not in meetings:
-                    _check_collective(instruction, annotated, facts)
-            exits = annotated.loop.exits(facts.graph)
-            if not exits:
-                raise Refused("the annotated loop never ends")
-            if any(target == EXIT for _, target in exits):
-                raise Refused("the annotated loop ends the thread, by a guarded exit or return")
-            for accumulator in annotated.accumulators:
-                for _, target in exits:
-                    place_at(accumulator, target, facts)
-            outcome = gathering_points(facts, annotated.loop)
-            if isinstance(outcome, str):
-                raise Refused(outcome)
-            annotated.gathering = outcome
-        except Refused as refusal:
-            annotated.reason = str(refusal)
-    if annotated.reason is not None:
-        raise Refused(annotated.reason)
+    meetings = _meetings(found.loop, facts)
+    for instruction in instructions_of(found.loop.blocks, facts):
+        if instruction not in meetings:
+            _check_collective(instruction, found, facts)
+    exits = found.loop.exits(facts.graph)
+    if not exits:
+        raise Refused("the annotated loop never ends")
+    if any(target == EXIT for _, target in exits):
+        raise Refused("the annotated loop ends the thread, by a guarded exit or return")
+    for accumulator in found.accumulators:
+        for _, target in exits:
+            place_at(accumulator, target, facts)
+    outcome = gathering_points(facts, found.loop)
+    if isinstance(outcome, str):
+        raise Refused(outcome)
+    return AnnotatedLoop(found.marker, found.loop, found.accumulators, outcome)
 
 
 def _meetings(loop: Loop, facts: Facts) -> set[Instruction]:
@@ -66,7 +68,7 @@ def _meetings(loop: Loop, facts: Facts) -> set[Instruction]:
     return {i for i in together if meets_all_lanes(i, literals)}
 
 
-def _check_collective(instruction: Instruction, annotated: AnnotatedLoop, facts: Facts) -> None:
+def _check_collective(instruction: Instruction, annotated: FoundLoop, facts: Facts) -> None:
     effects = instruction.effects
     if effects & Effect.BARRIER:
         advice = "mark a loop between two barriers"
@@ -89,7 +91,7 @@ def _check_collective(instruction: Instruction, annotated: AnnotatedLoop, facts:
         )
 
 
-def _holds_the_kernel(annotated: AnnotatedLoop, facts: Facts) -> bool:
+def _holds_the_kernel(annotated: FoundLoop, facts: Facts) -> bool:
     """Whether the loop was made around the body of the kernel: then it was none in the source."""
     return not any(
         marker.kind == "loop" and marker.identifier == annotated.marker.identifier
@@ -98,7 +100,7 @@ def _holds_the_kernel(annotated: AnnotatedLoop, facts: Facts) -> bool:
     )
 
 
-def check_instructions(path: Path, facts: Facts) -> None:
+def check_instructions(path: PlacedPath, facts: Facts) -> None:
     """What must hold for the instructions of a path.
 
     Raises:
@@ -120,7 +122,7 @@ def check_instructions(path: Path, facts: Facts) -> None:
             )
 
 
-def check_meetings(path: Path, facts: Facts) -> None:
+def check_meetings(path: CheckedPath, facts: Facts) -> None:
     """That no task holds a collective: the lanes that it means are elsewhere by then.
 
     Raises:
@@ -134,7 +136,7 @@ def check_meetings(path: Path, facts: Facts) -> None:
             )
 
 
-def check_order(path: Path, facts: Facts) -> None:
+def check_order(path: PlacedPath, facts: Facts) -> None:
     """What must hold for memory where a task may wait while the loop that it lies in goes on.
 
     The iterations of the annotated loop are independent, and so are those of a ``for variable``;
@@ -156,7 +158,7 @@ def check_order(path: Path, facts: Facts) -> None:
             )
 
 
-def check_waiting(path: Path, facts: Facts) -> None:
+def check_waiting(path: CheckedPath, facts: Facts) -> None:
     """That no lane waits in an iteration for what the task of another will do.
 
     A lane that has entered a critical section before the path would leave it when its task is done;
@@ -165,7 +167,6 @@ def check_waiting(path: Path, facts: Facts) -> None:
     Raises:
         Refused: with the reason.
     """
-    assert path.loop is not None
     loop = path.loop.loop
 
     def step(label: str) -> Iterable[str]:
@@ -192,16 +193,18 @@ def _may_end(instruction: Instruction, polled: frozenset[str] | None, facts: Fac
     return polled is None or written is None or not polled.isdisjoint(written)
 
 
-def check_independence(path: Path, facts: Facts) -> None:
+def check_independence(path: CheckedPath, same_places: SamePlaces, facts: Facts) -> None:
     """That iterations, or turns of a ``for variable``, do not certainly share memory.
+
+    Args:
+        path: the path.
+        same_places: the stores of the annotated loop whose addresses stay the same.
+        facts: the function's analyses.
 
     Raises:
         Refused: with the reason.
     """
-    assert path.loop is not None
-    if path.loop.same_places is None:
-        path.loop.same_places = SamePlaces(path.loop.loop, facts)
-    found = {"iterations": path.loop.same_places.find(path.region)}
+    found = {"iterations": same_places.find(path.region)}
     if path.marker.kind == "variable":
         own = next(loop for loop in facts.loops if loop.header == path.entry)
         found["turns"] = SamePlaces(own, facts).find(path.blocks)

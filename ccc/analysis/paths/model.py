@@ -1,7 +1,9 @@
 """What is known of annotated loops and of the paths in them.
 
 A *path* is a part of an annotated loop's iteration that only some lanes run: an arm of a branch, a
-case of a switch, or an inner loop whose trip count differs from lane to lane.
+case of a switch, or an inner loop whose trip count differs from lane to lane. What is known of it
+comes in stages, each a type: it is found at a marker, placed in its loop, checked, and given its
+context; or it is left at one of them, with a reason.
 """
 
 from __future__ import annotations
@@ -13,7 +15,6 @@ from dataclasses import dataclass
 from ccc.analysis.convergence import Gathering
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.invariant_stores import SamePlaces
 from ccc.analysis.slicing import Slice
 from ccc.ir.markers import Marker
 from ccc.ir.nodes import Instruction
@@ -42,70 +43,110 @@ class Accumulator:
         return int(self.type[1:]) // 8
 
 
-@dataclass
-class AnnotatedLoop:
+@dataclass(frozen=True, eq=False)
+class FoundLoop:
     """A loop whose iterations the user declared independent, but for its ``accumulators``."""
 
     marker: Marker
     loop: Loop
-    accumulators: tuple[Accumulator, ...] = ()
-    gathering: Gathering | None = None
-    same_places: SamePlaces | None = None
-    reason: str | None = None
+    accumulators: tuple[Accumulator, ...]
 
 
-@dataclass
-class Path:
-    """One path of an annotated loop.
+@dataclass(frozen=True, eq=False)
+class AnnotatedLoop(FoundLoop):
+    """Such a loop, checked: its members can be counted at ``gathering``."""
 
-    ``turn`` is the innermost loop around it whose iterations are tasks: the annotated one, or one
-    that is a path. ``blocks`` are the path's own, ``rest`` the blocks of the same turn after it. A
-    path that ``repeats`` is a loop: a task comes back to the collection point after each of its
-    turns. A path inside another that can be collected has that as ``parent``; then ``rest`` ends
-    where the parent's task ends, or its turn. ``context`` lists the registers, ``specials`` the
-    special registers, that the task takes along; the ``recomputed`` instructions make the
-    ``compressed`` registers of it anew where the task runs. With a ``continuation`` the rest of the
-    turn runs with the task: ``task`` says which instructions of ``blocks`` and ``rest`` that needs,
-    ``owner`` which the lane that gave the task away still runs for its own next turn.
-    ``accumulators`` are those that the task updates. ``live`` are the registers that hold something
-    where the path begins. ``reason`` is None if the path can be
-    collected.
+    gathering: Gathering
+
+
+@dataclass(frozen=True, eq=False)
+class FoundPath:
+    """A path at its marker; nothing more is known of it yet.
+
+    A path that ``repeats`` is a loop: a task comes back to the collection point after each of its
+    turns.
     """
 
     marker: Marker
     entry: str
-    repeats: bool = False
-    loop: AnnotatedLoop | None = None
-    turn: Loop | None = None
-    parent: Path | None = None
-    blocks: frozenset[str] = frozenset()
-    rest: frozenset[str] = frozenset()
-    join: str | None = None
-    live: frozenset[Register] = frozenset()
-    context: tuple[Register, ...] = ()
-    specials: tuple[Special, ...] = ()
-    recomputed: tuple[Instruction, ...] = ()
-    compressed: tuple[Register, ...] = ()
-    accumulators: tuple[Accumulator, ...] = ()
-    continuation: bool = False
-    task: Slice | None = None
-    owner: Slice | None = None
-    reason: str | None = None
-
-    @property
-    def region(self) -> frozenset[str]:
-        """The blocks that the task runs."""
-        return self.blocks | self.rest if self.continuation else self.blocks
+    repeats: bool
 
     @property
     def key(self) -> tuple[int, str, str]:
         """What identifies it in its function, also after other paths were collected."""
         return self.marker.identifier, self.marker.kind, self.entry
 
+
+@dataclass(frozen=True, eq=False)
+class LeftPath(FoundPath):
+    """A path that cannot be collected, with the ``reason``, and the loop around it if any."""
+
+    reason: str
+    loop: FoundLoop | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedPath(FoundPath):
+    """A path of which it is known where it lies.
+
+    ``turn`` is the innermost loop around it whose iterations are tasks: the annotated one, or one
+    that is a path. ``blocks`` are the path's own, ``rest`` the blocks of the same turn after it;
+    ``join`` is where it ends, if that is one block. A path inside another that can be collected has
+    that as ``parent``; then ``rest`` ends where the parent's task ends, or its turn.
+    """
+
+    loop: AnnotatedLoop
+    turn: Loop
+    parent: Path | None
+    blocks: frozenset[str]
+    rest: frozenset[str]
+    join: str | None
+
+    @property
+    def region(self) -> frozenset[str]:
+        """The blocks that the task runs, as far as that is known."""
+        return self.blocks
+
     @property
     def gives_away(self) -> bool:
         """Whether the lane that gives a task away has another turn to think of."""
         return self.parent is None or self.parent.repeats
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedPath(PlacedPath):
+    """A path of which it is known what its tasks do.
+
+    With a ``continuation`` the rest of the turn runs with the task: ``task`` says which
+    instructions of ``blocks`` and ``rest`` that needs, ``owner`` which the lane that gave the task
+    away still runs for its own next turn. ``accumulators`` are those that the task updates.
+    """
+
+    continuation: bool
+    accumulators: tuple[Accumulator, ...]
+    task: Slice | None = None
+    owner: Slice | None = None
+
+    @property
+    def region(self) -> frozenset[str]:
+        """The blocks that the task runs."""
+        return self.blocks | self.rest if self.continuation else self.blocks
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Path(CheckedPath):
+    """A path that can be collected, with its context.
+
+    ``context`` lists the registers, ``specials`` the special registers, that the task takes along;
+    the ``recomputed`` instructions make the ``compressed`` registers of it anew where the task
+    runs. ``live`` are the registers that hold something where the path begins.
+    """
+
+    live: frozenset[Register]
+    context: tuple[Register, ...]
+    specials: tuple[Special, ...]
+    recomputed: tuple[Instruction, ...] = ()
+    compressed: tuple[Register, ...] = ()
 
 
 def instructions_of(labels: Iterable[str], facts: Facts) -> Iterator[Instruction]:

@@ -21,14 +21,14 @@ from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.local_memory import Edge
-from ccc.analysis.paths.model import Path, Refused, at
+from ccc.analysis.paths.model import CheckedPath, FoundPath, PlacedPath, Refused, at
 
 
-def check_own_memory(path: Path, paths: Iterable[Path], facts: Facts) -> None:
+def check_own_memory(path: CheckedPath, paths: Iterable[FoundPath], facts: Facts) -> None:
     """That a task can do with the local memory of any lane.
 
     Args:
-        path: the path, of which the blocks are known, and whether the rest goes with it.
+        path: the path.
         paths: all paths of the function: what lies in them, or behind them in an iteration, is not
             certain to be run by a lane itself.
         facts: the function's analyses.
@@ -39,7 +39,6 @@ def check_own_memory(path: Path, paths: Iterable[Path], facts: Facts) -> None:
     local = facts.local
     if not (local.reads(path.region) | local.writes(path.region)):
         return
-    assert path.loop is not None
     tables = local.constants & local.filled_before_meeting(
         path.loop.loop, _behind_paths(path.loop.loop, paths, facts)
     )
@@ -74,7 +73,7 @@ def check_own_memory(path: Path, paths: Iterable[Path], facts: Facts) -> None:
         )
 
 
-def _flows_in(path: Path, facts: Facts) -> tuple[int, int]:
+def _flows_in(path: PlacedPath, facts: Facts) -> tuple[int, int]:
     """The bytes that a task may read and other code wrote; that an earlier run of it wrote."""
     local = facts.local
     exposed = local.exposed(path.region, path.entry)
@@ -88,7 +87,7 @@ def _flows_in(path: Path, facts: Facts) -> tuple[int, int]:
     return exposed & local.writes(before), exposed & own
 
 
-def _left_by_turns(path: Path, facts: Facts) -> int:
+def _left_by_turns(path: CheckedPath, facts: Facts) -> int:
     """The bytes that turns may write, and the rest of the iteration reads in the same task.
 
     That the turns are independent of one another says nothing of it. What the last turn has written
@@ -102,7 +101,7 @@ def _left_by_turns(path: Path, facts: Facts) -> int:
     )
 
 
-def flows_out(path: Path, facts: Facts) -> int:
+def flows_out(path: PlacedPath, facts: Facts) -> int:
     """The bytes that a task may write and other code reads, on the lane that gave it away."""
     local, cut, own = facts.local, _promised(path, facts), _own_reads(path, facts)
     ends = {
@@ -117,7 +116,7 @@ def flows_out(path: Path, facts: Facts) -> int:
     return live & local.writes(path.region)
 
 
-def _missed(path: Path, facts: Facts) -> int:
+def _missed(path: PlacedPath, facts: Facts) -> int:
     """The bytes that a task may overwrite on a lane that will read them."""
     local, cut, own = facts.local, _promised(path, facts), _own_reads(path, facts)
     missed = 0
@@ -132,26 +131,24 @@ def _missed(path: Path, facts: Facts) -> int:
     return missed & local.writes(path.region)
 
 
-def _own_reads(path: Path, facts: Facts) -> frozenset[str]:
+def _own_reads(path: PlacedPath, facts: Facts) -> frozenset[str]:
     """The blocks whose reads do not count, since by the promise nothing is there to be read."""
     return frozenset() if _is_dependent(path, facts.loops, facts) else path.region
 
 
-def _loops_around(path: Path, facts: Facts) -> list[Loop]:
+def _loops_around(path: PlacedPath, facts: Facts) -> list[Loop]:
     """The annotated loop, and the loops in it that hold the path, or are it."""
-    assert path.loop is not None
     inside = path.loop.loop.blocks
     return [loop for loop in facts.loops if path.entry in loop.blocks and loop.blocks <= inside]
 
 
-def _promised(path: Path, facts: Facts) -> frozenset[Edge]:
+def _promised(path: PlacedPath, facts: Facts) -> frozenset[Edge]:
     """The edges from one iteration to the next of the loops whose iterations are independent.
 
     These are the annotated loop, inner loops of independent turns, and annotated loops around.
     """
-    assert path.loop is not None
     headers = {path.loop.loop.header}
-    around: Path | None = path
+    around: PlacedPath | None = path
     while around is not None:
         if around.repeats and around.marker.kind == "variable":
             headers.add(around.entry)
@@ -165,9 +162,8 @@ def _promised(path: Path, facts: Facts) -> frozenset[Edge]:
     )
 
 
-def _is_annotated(loop: Loop, path: Path, facts: Facts) -> bool:
+def _is_annotated(loop: Loop, path: PlacedPath, facts: Facts) -> bool:
     """Whether it is an annotated loop around that of the path: no ``loop`` marker lies in it."""
-    assert path.loop is not None
     if not path.loop.loop.blocks < loop.blocks:
         return False
     inner = [other.blocks for other in facts.loops if other.blocks < loop.blocks]
@@ -176,7 +172,7 @@ def _is_annotated(loop: Loop, path: Path, facts: Facts) -> bool:
     return any(m.kind == "for" and m.identifier not in begun for m in own)
 
 
-def _is_dependent(path: Path, loops: Iterable[Loop], facts: Facts) -> bool:
+def _is_dependent(path: PlacedPath, loops: Iterable[Loop], facts: Facts) -> bool:
     """Whether a lane may run the path several times, and each time after the other."""
     cut = _promised(path, facts)
     return any(
@@ -187,7 +183,7 @@ def _is_dependent(path: Path, loops: Iterable[Loop], facts: Facts) -> bool:
     )
 
 
-def _behind_paths(loop: Loop, paths: Iterable[Path], facts: Facts) -> frozenset[str]:
+def _behind_paths(loop: Loop, paths: Iterable[FoundPath], facts: Facts) -> frozenset[str]:
     """The blocks of a loop that belong to a path, or may follow one in an iteration."""
     starts = {path.entry for path in paths if path.entry in loop.blocks}
 

@@ -22,6 +22,7 @@ from rich.progress import Progress
 
 from ccc import files
 from ccc.device import gpu
+from ccc.passes.strategies.registry import COLLECTING
 from ccc.toolkit import find as toolchain
 from ccc.tools.fuzz.build import SEPARATE, TABLES, Failure
 from ccc.tools.fuzz.comparison import Comparison, Verdict, check
@@ -34,7 +35,7 @@ BATCH = 20
 """Kernels of one file: nvcc's start-up is shared. Files take turns with the disciplines, and with
 nvcc's options."""
 
-DISCIPLINES = ("queue", "merge")
+DISCIPLINES = tuple(strategy.name for strategy in COLLECTING)
 
 OPTIONS: tuple[tuple[str, ...], ...] = ((), TABLES, (), SEPARATE)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from rich.console import Console
 from rich.table import Table
 
+from ccc.passes.strategies.registry import COLLECTING
 from ccc.remark import Remark
 from ccc.tools.fuzz.comparison import Verdict
 from ccc.tools.fuzz.tree import Block, Kernel, walk
@@ -117,7 +118,8 @@ class Coverage:
             console.print(table)
 
     def _directives(self) -> Table:
-        columns = ("queue", "merge", "continuation", "compressed")
+        served = (strategy.name for strategy in COLLECTING)
+        columns = (*served, "continuation", "compressed")
         table = _table("path", "copies", "collected", *columns, "left alone")
         for directive in sorted({directive for directive, _ in self.paths}):
             counts = {r: n for (d, r), n in self.paths.items() if d == directive}

@@ -1,0 +1,174 @@
+"""The policy: what is done with the paths of a kernel, and every threshold that this rests on.
+
+No pass; context collection asks it. It decides for all loops of a kernel at once, before any of
+them is rewritten or a register given out (:func:`decide`): which strategies can serve a loop, from
+the one that is preferred on, what serves the paths that repeat, and whose long tasks are shared
+out. Where in a warp's share of shared memory the stacks of a loop may begin is known when the loops
+around it have been rewritten; the first of its strategies that fits there is taken then, before the
+loop's registers are given out (:func:`settle`).
+
+What the user said of a path, ``prob`` and ``priority``, comes with it. It does not change the
+choice: neither does the cost that strategies tell, since no measurement ties it to time yet.
+
+One number of the kind stands elsewhere: what an owner may compute again for its next iteration,
+``CHEAP_SLICE`` in ``analysis/paths/continuation.py``, since it says what can be collected at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ccc.analysis.facts import Facts
+from ccc.analysis.paths.model import AnnotatedLoop
+from ccc.passes.context_collection.layout import Layout, Plan, on_paper
+from ccc.passes.launch_shape import known_block_size, shared_bytes
+from ccc.passes.strategies.leave import LEAVE
+from ccc.passes.strategies.strategy import (
+    Choice,
+    Collectable,
+    Decision,
+    Hints,
+    LoopStrategy,
+    PathDecision,
+    PathStrategy,
+)
+from ccc.pipeline import Kernel, PathRecord
+from ccc.ptx.types import WARP_SIZE
+
+AUTO = "auto"
+"""Asks the policy for the strategy that it prefers."""
+MANY = 4
+"""From so many paths on, a strategy that serves them together is tried before a row. It rests on
+two kernels only (H200, 2026-11-20): two arms were served 1.6 times as fast as the original in a
+row, 1.4 times together; the ten cases of samples/fractal_flame (its size for a GPU, ``ccc
+compare``) 0.8 and 1.1 times."""
+REPEATING = "merge"
+"""What serves paths that repeat, whatever serves the others: a task comes back after each turn, and
+in a queue all of them would go over the stack each time. Not measured."""
+LONG = 16
+"""Turns from which on a task is shared out. On an H200, breadth-first search of an R-MAT graph of
+2^20 vertices was 6.7, 6.3, 6.0 and 5.3 times as fast with 16, 32, 64 and 128 (2026-11-20)."""
+LONG_PATH = 32
+"""Instructions from which on a path in a shared loop is collected; with a loop, it always is. On an
+H200, collecting a branch that 8 lanes take paid from 34 operations on (docs/results.md)."""
+INSTRUCTIONS_A_WORD = 3
+"""Most instructions that one word less on the stack is worth: a store, a load, and its address. Not
+measured."""
+
+DYNAMIC = (
+    "the kernel has dynamic shared memory, and with the stack it might be more than a launch gets; "
+    "say with --ccc-dynamic-shared=N how many bytes a launch asks for at most"
+)
+
+
+def decide(
+    loops: Sequence[tuple[AnnotatedLoop, Sequence[Collectable]]],
+    facts: Facts,
+    strategies: Sequence[LoopStrategy],
+    sharing: PathStrategy,
+    wanted: str,
+) -> tuple[Decision, ...]:
+    """Decide what is done with the loops of a kernel.
+
+    Args:
+        loops: the loops with their paths, in the order in which they are served.
+        facts: the kernel's analyses.
+        strategies: those that collect, from the one that is preferred on.
+        sharing: what shares out long tasks.
+        wanted: the name of a strategy, or ``auto``.
+
+    Returns:
+        A decision for each loop.
+    """
+    named = {strategy.name: strategy for strategy in strategies}
+
+    def of_path(one: Collectable) -> PathDecision:
+        own = named[REPEATING] if one.path.repeats else None
+        hints = Hints.of(one.path.marker)
+        return PathDecision(one.record, one.path, hints, own, sharing.of(one.path, facts))
+
+    return tuple(
+        Decision(loop, tuple(map(of_path, mine)), _preferred(mine, facts, strategies, wanted))
+        for loop, mine in loops
+    )
+
+
+def _preferred(
+    mine: Sequence[Collectable], facts: Facts, strategies: Sequence[LoopStrategy], wanted: str
+) -> tuple[LoopStrategy, ...]:
+    """The strategies that may serve the paths of a loop: what is wanted, if that can."""
+    paths = [one.path for one in mine]
+    possible = [one for one in strategies if one.applies(paths, facts) is None]
+    chosen = [one for one in possible if one.name == wanted] or possible
+    if wanted == AUTO and len(paths) < MANY:
+        chosen = [one for one in possible if not one.together]
+    return tuple(chosen)
+
+
+def settle(decision: Decision, kernel: Kernel, start: int) -> Choice:
+    """Take the first strategy whose stacks fit.
+
+    Args:
+        decision: of the loop.
+        kernel: the kernel; its block size and its own shared memory count.
+        start: the first byte of a warp's share that is free for the loop.
+
+    Returns:
+        The choice; where nothing fits, that is to leave what does not, with the reason.
+    """
+    reason = _reason(kernel)
+    if reason is not None:
+        reasons = tuple((path.record, reason) for path in decision.paths)
+        return Choice(decision, LEAVE, start, reasons)
+    room = _room(kernel)
+    layouts = [on_paper(Choice(decision, one, start)) for one in decision.strategies]
+    for strategy, layout in zip(decision.strategies, layouts, strict=True):
+        if layout.share <= room:
+            return Choice(decision, strategy, start)
+    return Choice(decision, LEAVE, start, (_first_too_large(kernel, layouts[-1], room),))
+
+
+def _reason(kernel: Kernel) -> str | None:
+    """Why no stack can be put beside the shared memory of the kernel, if none can."""
+    if kernel.dynamic_shared_bytes is None:
+        return DYNAMIC
+    if kernel.callee_shared_bytes is None:
+        return (
+            f"the kernel calls {kernel.unseen_callee}, whose shared memory is not seen here, "
+            "and with the stack it might be more than a block gets; say with "
+            "--ccc-callee-shared=N how many bytes such functions take at most"
+        )
+    return None
+
+
+def _warps(kernel: Kernel) -> int:
+    return -(-known_block_size(kernel.function, kernel.options.max_block) // WARP_SIZE)
+
+
+def _used(kernel: Kernel) -> int:
+    return shared_bytes(kernel) or 0
+
+
+def _room(kernel: Kernel) -> int:
+    """The bytes that a warp can have."""
+    return (kernel.shared_limit - _used(kernel)) // _warps(kernel)
+
+
+def _first_too_large(kernel: Kernel, layout: Layout, room: int) -> tuple[PathRecord, str]:
+    """The first path that does not fit, and what to do about it."""
+    plan = next(p for p in layout.plans if p.stack.offset + p.stack.bytes > room)
+    return plan.record, _too_large(kernel, plan)
+
+
+def _too_large(kernel: Kernel, plan: Plan) -> str:
+    block = known_block_size(kernel.function, kernel.options.max_block)
+    used = _used(kernel) + plan.stack.offset * _warps(kernel)
+    needed = plan.stack.offset + plan.stack.bytes
+    fits = (kernel.shared_limit - _used(kernel)) // needed * WARP_SIZE
+    entry = plan.stack.bytes // plan.stack.entries
+    hint = f"; say how large its blocks are, by __launch_bounds__ or --ccc-max-block: {fits} fit"
+    return (
+        f"its context of {entry} bytes a task does not fit into shared memory for "
+        f"blocks of {block} threads beside the {used} bytes in use"
+        + (hint if 0 < fits < block else "")
+    )

@@ -1,0 +1,65 @@
+"""``cases``: paths that exclude one another are served together, with one set of registers.
+
+Each has a stack of a full warp of tasks; what is pushed beyond goes to a further stack that all
+share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ccc.analysis.facts import Facts
+from ccc.analysis.paths.model import Path
+from ccc.passes.context_collection.layout import lay_out
+from ccc.passes.context_collection.multi_path import MultiPath
+from ccc.passes.strategies.strategy import (
+    WORD_BYTES,
+    Choice,
+    Estimate,
+    Rewritten,
+    context_words,
+    run_slots,
+)
+from ccc.pipeline import Kernel
+from ccc.ptx.types import WARP_SIZE
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """Serve all paths at one collection point."""
+
+    name: str = "cases"
+    together: bool = True
+    entries: int = WARP_SIZE
+
+    def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:  # noqa: ARG002
+        """An iteration must come to at most one of the paths, each over when it was run."""
+        if len(paths) < 2:
+            return "there is one path only"
+        for path in paths:
+            others = (other for other in paths if other is not path)
+            if path.parent is not None or path.repeats:
+                return "a path is an inner loop, or lies in another path"
+            if any(other.entry in path.blocks | path.rest for other in others):
+                return "an iteration may come to several of the paths"
+        return None
+
+    def cost(self, paths: Sequence[Path], facts: Facts) -> Estimate:
+        """A lane has a task of one path; each stack has room for the largest context.
+
+        So has the stack that all share.
+        """
+        words = max(map(context_words, paths))
+        again = sum(len(path.recomputed) for path in paths)
+        stacks = (len(paths) + 1) * words * WORD_BYTES
+        return Estimate(run_slots(paths, facts, as_tasks=True) + again, 3 * words, stacks)
+
+    def rewrite(self, kernel: Kernel, choice: Choice) -> Rewritten | None:
+        """Rewrite the loop."""
+        layout = lay_out(kernel.function, choice)
+        together = MultiPath(kernel, choice.decision.loop, layout)
+        return Rewritten(together.enter, together.run(), layout.share)
+
+
+CASES = Cases()

@@ -1,0 +1,36 @@
+"""Serving the paths of a loop in a row, which ``queue`` and ``merge`` do (no strategy itself)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ccc.analysis.facts import Facts
+from ccc.analysis.paths.model import Path
+from ccc.passes.context_collection.collection_row import Row
+from ccc.passes.context_collection.layout import lay_out
+from ccc.passes.strategies.strategy import Choice, Estimate, Rewritten, collecting_cost
+from ccc.pipeline import Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class InARow:
+    """Serve one path after the other, each from a stack of its own."""
+
+    name: str
+    entries: int
+    together: bool = False
+
+    def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:  # noqa: ARG002
+        """It always does."""
+        return None
+
+    def cost(self, paths: Sequence[Path], facts: Facts) -> Estimate:
+        """As if every task went over the stack; a lane that keeps its own moves nothing."""
+        return collecting_cost(paths, facts, self.entries)
+
+    def rewrite(self, kernel: Kernel, choice: Choice) -> Rewritten | None:
+        """Rewrite the loop."""
+        layout = lay_out(kernel.function, choice)
+        row = Row(kernel, choice.decision.loop, layout)
+        return Rewritten(row.enter, row.run(), layout.share)

@@ -1,0 +1,13 @@
+"""``merge``: lanes with a task keep it and idle lanes pop, if that fills the warp; else all push.
+
+It is the rule of the paper. Paths that repeat are always served so: their tasks come back after
+each turn, and lanes should keep theirs.
+"""
+
+from __future__ import annotations
+
+from ccc.passes.strategies.in_a_row import InARow
+from ccc.ptx.types import WARP_SIZE
+
+MERGE = InARow("merge", entries=WARP_SIZE)
+"""It never leaves more than 31 tasks on the stack."""

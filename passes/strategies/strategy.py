@@ -1,0 +1,216 @@
+"""What a strategy is: something that can be done with annotated paths (no pass).
+
+A strategy says of some paths whether it can serve them and what that would cost, and it does it. It
+does not say whether it should be done: :mod:`ccc.passes.policy` decides that, for all paths of a
+kernel at once, and hands each strategy its part as a :class:`Choice`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from ccc.analysis.facts import Facts
+from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
+from ccc.ir.markers import Marker
+from ccc.ir.nodes import Instruction
+from ccc.pipeline import Kernel, PathRecord
+from ccc.ptx.opcodes import Unit
+from ccc.ptx.types import TYPES, WARP_SIZE
+
+if TYPE_CHECKING:
+    from ccc.passes.context_collection.collection_row import Row, RowNode
+    from ccc.passes.context_collection.engagement import Engagement
+
+WORD_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a strategy makes of some paths, as far as their PTX tells.
+
+    An instruction of PTX counts as one issue slot, as most are one on sm_70 and later.
+
+    Args:
+        run_slots: in which a warp runs each of the paths once, however many lanes take part; a loop
+            inside a path counts as one turn.
+        exchange_slots: which are added for a warp whose lanes have one task of each path: copies of
+            the contexts, and their way to other lanes. What does not depend on the paths, such as
+            votes, is not counted.
+        shared_bytes: of shared memory, for each lane of a warp.
+    """
+
+    run_slots: int
+    exchange_slots: int
+    shared_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """What the user said of a path: the share of lanes that take it, and its rank."""
+
+    prob: float | None
+    priority: int | None
+
+    @staticmethod
+    def of(marker: Marker) -> Hints:
+        """Those of a marker."""
+        prob, priority = marker.clauses.get("prob"), marker.clauses.get("priority")
+        return Hints(
+            None if prob is None else float(prob), None if priority is None else int(priority)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Collectable:
+    """A path that can be collected, and its record."""
+
+    record: PathRecord
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class PathDecision:
+    """What is decided of one path.
+
+    Args:
+        record: the path's.
+        path: the path.
+        hints: what the user said of it.
+        own: what serves it whatever serves the other paths of its loop, if anything.
+        engage: what shares out its long tasks, if they are shared out.
+    """
+
+    record: PathRecord
+    path: Path
+    hints: Hints
+    own: LoopStrategy | None
+    engage: Sharing | None
+
+    def served_by(self, strategy: LoopStrategy) -> LoopStrategy:
+        """What serves the path where ``strategy`` serves its loop."""
+        return self.own or strategy
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What is decided of one loop: the first of ``strategies`` whose stacks fit serves ``paths``.
+
+    The paths stand in the order in which they are served.
+    """
+
+    loop: AnnotatedLoop
+    paths: tuple[PathDecision, ...]
+    strategies: tuple[LoopStrategy, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The strategy that a loop gets, and the first byte of a warp's share that is free for it.
+
+    ``reasons`` says of records why their paths are left alone.
+    """
+
+    decision: Decision
+    strategy: LoopStrategy
+    start: int
+    reasons: tuple[tuple[PathRecord, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A loop that was rewritten.
+
+    Args:
+        enter: the label that it is entered at.
+        base: the instruction that computes the base of the warp's share.
+        share: the byte of that share behind those that it uses.
+    """
+
+    enter: str
+    base: Instruction
+    share: int
+
+
+class Strategy(Protocol):
+    """Something that can be done with paths."""
+
+    @property
+    def name(self) -> str:
+        """As the command line and the report spell it."""
+
+    def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:
+        """Why it cannot serve the paths, all of them of one loop; None if it can."""
+
+    def cost(self, paths: Sequence[Path], facts: Facts) -> Estimate:
+        """What it would cost; the paths are such that it applies to."""
+
+
+class LoopStrategy(Strategy, Protocol):
+    """What can be done with all paths of a loop.
+
+    ``together``: it serves the paths at the same time, from registers that they share; otherwise
+    one after the other. ``entries``: so many tasks are saved on the stack of each path.
+    """
+
+    @property
+    def together(self) -> bool:
+        """Whether the paths share registers."""
+
+    @property
+    def entries(self) -> int:
+        """The entries of a path's stack."""
+
+    def rewrite(self, kernel: Kernel, choice: Choice) -> Rewritten | None:
+        """Do it; None if the loop stays as it is."""
+
+
+class Sharing(Protocol):
+    """How the long tasks of one path are shared out, beside what serves its loop."""
+
+    def rewrite(self, row: Row, node: RowNode) -> Engagement:
+        """Do it, for one of the paths of a row."""
+
+
+class PathStrategy(Strategy, Protocol):
+    """What can be done with one path beside what serves its loop."""
+
+    def of(self, path: Path, facts: Facts) -> Sharing | None:
+        """How it is done; None if it does not apply."""
+
+
+def context_words(path: Path) -> int:
+    """The 32-bit words of a task's context."""
+    types = [r.type for r in path.context] + [s.register.type for s in path.specials]
+    return sum(max(1, TYPES[name].bits // 32) for name in types)
+
+
+def run_slots(paths: Sequence[Path], facts: Facts, as_tasks: bool) -> int:
+    """The issue slots in which each of the paths runs once.
+
+    Args:
+        paths: the paths; what lies in one that lies in another counts once.
+        facts: the function's analyses.
+        as_tasks: whether the rest of the iteration goes with the paths that need it.
+    """
+    found = 0
+    for path in paths:
+        inner = (other.blocks for other in paths if other.parent is path)
+        own = (path.region if as_tasks else path.blocks).difference(*inner)
+        found += sum(i.unit != Unit.NOTHING for i in instructions_of(own, facts))
+    return found
+
+
+def collecting_cost(paths: Sequence[Path], facts: Facts, entries: int) -> Estimate:
+    """What it costs to save tasks on stacks of so many entries, and to fetch them.
+
+    Each word of a context is copied when the lane comes to the path, stored, and loaded.
+    """
+    words = sum(map(context_words, paths))
+    again = sum(len(path.recomputed) for path in paths)
+    return Estimate(
+        run_slots=run_slots(paths, facts, as_tasks=True) + again,
+        exchange_slots=3 * words,
+        shared_bytes=words * WORD_BYTES * entries // WARP_SIZE,
+    )
