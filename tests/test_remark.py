@@ -20,7 +20,7 @@ MARKER = Marker("then", 2, Span("k.cu", 7, 5))
 
 
 def record() -> PathRecord:
-    return PathRecord("k", model.FoundPath(MARKER, "L", repeats=False))
+    return PathRecord("k", model.LeftPath(MARKER, "L", False, "not settled yet"))
 
 
 @pytest.mark.parametrize("name", ["golden/context-collection/two_loops", "errors/barrier"])
