@@ -60,9 +60,10 @@ ENGAGE = Snippet(
         not.pred %short, %long;
         and.pred %pending, %pending, %short;  // what is shared out is not saved
         bra NEXT;
-""",
-    "LONG", "MOST",
-)  # fmt: skip
+    """,
+    LONG=LONG,
+    MOST=MOST,
+)
 """All members come by on their way to the collection point: who has a long task?"""
 
 QUIET = Snippet("""
@@ -180,8 +181,7 @@ class Engagement:
         following = row.function.fresh_label("next")
         pending, collect = self.node.pending, self.node.collect
         given: dict[str, Given] = {"turns": turns, "members": row.members}
-        engage = ENGAGE.of(LONG=LONG, MOST=MOST)
-        lanes = engage.emit(emit, given, pending=pending, NEXT=following)["lanes"]
+        lanes = ENGAGE.emit(emit, given, pending=pending, NEXT=following)["lanes"]
         if self.sharing:
             QUIET.emit(emit, lanes=lanes, QUIET=self.quiet, NEXT=following)
             scope: dict[str, Given] = {"lanes": lanes, "NEXT": following}
