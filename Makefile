@@ -26,7 +26,7 @@ lint: $(VENV)/dev.stamp ## Check style, format and types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/mypy --implicit-reexport --allow-any-generics --no-warn-unused-ignores tests
+	$(BIN)/mypy --implicit-reexport --allow-any-generics --no-warn-unused-ignores tests docs/pages.py
 
 bless: $(VENV)/dev.stamp toolkit ## Rewrite the expected halves of the golden tests
 	$(BIN)/python -m pytest -n 2 -q --bless

@@ -51,7 +51,10 @@ Fill = Callable[..., None]
 Given = Register | Special | Address | Immediate | int | str | Fill
 
 _BRANCH = re.compile(r"\bbra\s+(\w+)\s*;")
+_DECLARED = re.compile(r"\.reg\s+\.(\w+)\s+([^;]+);")
 _LABEL = re.compile(r"^\s*(\w+):", re.M)
+
+_NVCC = {"pred": "p", "b16": "rs", "b32": "r", "b64": "rd"}
 
 
 class Snippet:
@@ -84,9 +87,24 @@ class Snippet:
         return set(_BRANCH.findall(self.text)) - set(_LABEL.findall(self.text))
 
     @cached_property
+    def _aliases(self) -> dict[str, str]:
+        """Its registers, named as nvcc would name them: such statements are parsed only once."""
+        found: dict[str, str] = {}
+        for kind, names in _DECLARED.findall(self.text):
+            for name in names.split(","):
+                found[name.strip()] = f"%{_NVCC.get(kind, kind)}{len(found) + 1}"
+        return found
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        """The names of its registers, by what they are called when it is parsed."""
+        return {alias: name.removeprefix("%") for name, alias in self._aliases.items()}
+
+    @cached_property
     def _parsed(self) -> Function:
         stubs = "".join(f"{label}: trap;\n" for label in sorted(self._elsewhere))
-        text = f".func snippet()\n{{\n{self.text}\nENDS_HERE: trap;\n{stubs}}}"
+        body = re.sub(r"%\w+", lambda name: self._aliases.get(name[0], name[0]), self.text)
+        text = f".func snippet()\n{{\n{body}\nENDS_HERE: trap;\n{stubs}}}"
         function = parse_function(FunctionText("snippet", "func", text, Span("<snippet>", 1)))
         stubbed = {"ENDS_HERE", *self._elsewhere}
         function.blocks = [block for block in function.blocks if block.label not in stubbed]
@@ -108,7 +126,7 @@ class Snippet:
         Raises:
             ValueError: a literal does not fit, or a name is given that the text does not have.
         """
-        copy = _Copy(self._parsed, emit, {**scope, **given}, self._elsewhere)
+        copy = _Copy(self._parsed, self._names, emit, {**scope, **given}, self._elsewhere)
         copy.run()
         if unused := set(given) - copy.used:
             raise ValueError(f"the snippet has no {', '.join(sorted(unused))}")
@@ -136,6 +154,7 @@ class _Copy:
     """One copy of a snippet."""
 
     source: Function
+    names: dict[str, str]
     emit: Emitter
     given: dict[str, Given]
     elsewhere: set[str]
@@ -206,7 +225,7 @@ class _Copy:
         return Immediate(str(value)) if isinstance(value, int) else value
 
     def _value(self, register: Register) -> Register | Special | Address | Immediate | int:
-        name = register.name.removeprefix("%")
+        name = self.names[register.name]
         given = self.given.get(name)
         if isinstance(given, (Register, Special, Address, Immediate, int)):
             self.used.add(name)

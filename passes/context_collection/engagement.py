@@ -8,17 +8,9 @@ neighbouring turns, whose memory lies together.
 Paths in the loop are no more than branches then, if they are short. Where one of them is long, the
 members meet after each turn, and serve those paths as they do after any other turn.
 
-    ENGAGE: // %turns: how often the lane's task turns; %long: it has one, of many turns
-            vote.sync.ballot.b32 %lanes, %long, %members;
-    NEXT:   // no lanes left? then go to COLLECT
-            bar.warp.sync %members;
-            shfl.sync.idx.b32 %context, %own_context, <the first of them>, 31, %members;
-            mov.b32 %turn, <this lane's rank>;
-    HEAD:   // no turn left? then go to NEXT
-            mad.lo.s32 %state, %turn, <step>, %context;
-            <one turn of the path, on registers of its own>
-            add.s32 %turn, %turn, <number of members>;
-            bra HEAD;                  // or to COLLECT of the paths inside, and then HEAD
+The new code stands in the order of its snippets. Between ``SHARES`` and ``HEAD``, each member gets
+the owner's context (``shfl.sync.idx.b32``); behind ``HEAD`` stands one turn of the path, on
+registers of its own, begun with the state that it has in that turn (``mad``); then ``LATCH``.
 """
 
 from __future__ import annotations

@@ -10,15 +10,9 @@ Before, in the path and after the loop:
             add.f32 %sum, %sum, %x;
     AFTER:  ...
 
-After, with one slot a lane:
-
-            mov.f32 %own, 0f80000000;                    // -0.0: the task begins with nothing
-            add.f32 %own, %own, %x;
-            red.shared.add.f32 [%slot_of_owner], %own;
-    DONE:   bar.warp.sync %members;
-            ld.shared.f32 %others, [%my_slot];
-            add.f32 %sum, %sum, %others;
-    AFTER:  ...
+After, the task's copy of the path adds to a register that begins with the neutral element, of
+floating-point addition -0.0. The result goes to the owner's slot with ``COMBINE``, and from there
+to ``%sum`` with ``FINISH``, behind a meeting of all members.
 
 PTX has no atomic minimum or maximum of floating-point numbers: their slots hold integers in the
 same order. Nor has it atomic operations of 16 bits: their slots have 32, of which the lower half

@@ -14,27 +14,18 @@ Before:
             <body>
     DONE:   ret;
 
-After, in short, where only x is read:
+After, in short; the snippets are those of virtual_grid.py or dynamic_schedule.py:
 
-            mov.u32 %x, %ctaid.x;
-            ...                          // %row, %number: this block's number
-            setp.lt.u64 %works, %number, %resident;
-            @!%works bra LEAVE;
-            ...                          // %resident as digits: %step_x, %step_row
+            <leave, if this launched block has nothing to do>
             ld.param.u64 %rd1, [k_param_0];
     BLOCK:  // ccc.for                   // so that paths in the body are those of this loop
+            <the number of the virtual block, %x, where it comes from a counter>
             mov.u32 %r1, %x;
             ...
             @%p bra DONE;
             <body>
     DONE:   barrier.sync 0;              // only in a kernel with barriers or shared memory
-            add.s32 %x, %x, %step_x;
-            add.s32 %row, %row, %step_row;
-            setp.ge.u32 %carry, %x, %width;
-            @%carry sub.s32 %x, %x, %width;
-            @%carry add.s32 %row, %row, 1;
-            setp.lt.u32 %more, %row, %rows;
-            @%more bra BLOCK;
+            <the next virtual block; while there is one, to BLOCK>
     LEAVE:  ret;
 
 All else is as in the original: ``%nctaid``, ``%tid`` and the parameters do not change. What a

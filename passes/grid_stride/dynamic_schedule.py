@@ -86,10 +86,10 @@ COUNT_CHUNKS = Snippet("""
 
 TAKES = Snippet("""
     .reg .pred %more, %takes;
-    .reg .b32 %leads, %workers, %chunks;
+    .reg .b32 %rank, %workers, %chunks;
     .reg .b64 %counter;
         setp.lt.u32 %more, %workers, %chunks;
-        setp.eq.and.b32 %takes, %leads, 0, %more;
+        setp.eq.and.b32 %takes, %rank, 0, %more;
         mov.b64 %counter, 0;
         @!%takes bra READY;
 """)
@@ -214,11 +214,16 @@ class Dynamic(Schedule):
             "width": place["width"], "height": place["height"],
         }  # fmt: skip
         ready = emit.function.fresh_label("ready")
-        leads = thread_number(emit) if self.for_block else emit.define("mov.u32", "b32", LANE)
-        takes = TAKES.emit(emit, self.scope, leads=leads, READY=ready)
+        takes = TAKES.emit(emit, self.scope, rank=self._rank(emit), READY=ready)
         self.scope |= {name: takes[name] for name in ("takes", "counter")}
         found = self.table.claim(emit, self._counter_number(emit))
         FOUND.emit(emit, counter=takes["counter"], found=found, READY=ready)
+
+    def _rank(self, emit: Emitter) -> Register:
+        """The lane in its warp, or the thread in its block: 0 takes chunks for the others."""
+        if self.for_block:
+            return thread_number(emit)
+        return emit.define("mov.u32", "b32", LANE, name="lane")
 
     def _counter_number(self, emit: Emitter) -> Register:
         if self.for_block:
