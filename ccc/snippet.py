@@ -54,7 +54,7 @@ _BRANCH = re.compile(r"\bbra\s+(\w+)\s*;")
 _DECLARED = re.compile(r"\.reg\s+\.(\w+)\s+([^;]+);")
 _LABEL = re.compile(r"^\s*(\w+):", re.M)
 
-_NVCC = {"pred": "p", "b16": "rs", "b32": "r", "b64": "rd"}
+_NVCC = {"pred": "p", "b16": "rs", "b32": "r", "b64": "rd", "f32": "f", "f64": "fd"}
 
 
 class Snippet:
