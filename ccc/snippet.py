@@ -12,19 +12,20 @@ A snippet is the text of some instructions, with the registers that they use dec
 
 Where it is emitted, a name is given what it stands for, or gets something new:
 
-- a register: another register, an address (inside ``[...]``) or an integer; else a fresh register
-  that is named after it;
+- a register: another register, a special one, an address (inside ``[...]``) or a literal; else a
+  fresh register that is named after it;
 - a label: the label of a block, here or elsewhere; else, if it stands in the text, a fresh one;
+- a symbol: the name of a variable;
 - ``call name, (%a, %b);`` is a hole, filled by a function that gets an emitter and the operands.
 
-Words of the text may stand for numbers that the parser must know (:meth:`Snippet.of`). It is read
-by the parser of the project, once.
+Words of the text may stand for numbers, or parts of opcodes: for the same ones always, or for what
+:meth:`Snippet.of` is told. It is read by the parser of the project, once.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from types import MappingProxyType
@@ -33,15 +34,27 @@ from typing import ClassVar
 from ccc.errors import Span
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Function, FunctionText, Guard, Instruction
-from ccc.ir.operands import Address, Arguments, Immediate, Operand, Register, Symbol, map_leaves
+from ccc.ir.operands import (
+    Address,
+    Arguments,
+    Immediate,
+    Operand,
+    Register,
+    Special,
+    Symbol,
+    map_leaves,
+)
 from ccc.parse import parse_function
 
 Fill = Callable[..., None]
 """What fills a hole: it gets an :class:`Emitter`, and the operands of the call."""
-Given = Register | Address | int | str | Fill
+Given = Register | Special | Address | Immediate | int | str | Fill
 
 _BRANCH = re.compile(r"\bbra\s+(\w+)\s*;")
+_DECLARED = re.compile(r"\.reg\s+\.(\w+)\s+([^;]+);")
 _LABEL = re.compile(r"^\s*(\w+):", re.M)
+
+_NVCC = {"pred": "p", "b16": "rs", "b32": "r", "b64": "rd", "f32": "f", "f64": "fd"}
 
 
 class Snippet:
@@ -50,19 +63,16 @@ class Snippet:
     known: ClassVar[list[Snippet]] = []
     """All that modules define."""
 
-    def __init__(self, text: str, *words: str, source: str = ""):
-        self.text = text
+    def __init__(self, text: str, *words: str, **constants: object):
+        self.source = text
+        """The text with all its words."""
+        self.text = _replace(text, constants)
         self.words = words
-        self.source = source or text
-        """The text before words were replaced."""
-        if not source:
-            self.known.append(self)
+        self.known.append(self)
 
     def of(self, **words: object) -> Snippet:
         """It with numbers, or parts of opcodes, in the place of words."""
-        pattern = rf"\b({'|'.join(words)})\b"
-        text = re.sub(pattern, lambda word: str(words[word[0]]), self.text)
-        return _snippet(text, self.source)
+        return _variant(self, tuple(sorted((word, str(value)) for word, value in words.items())))
 
     @staticmethod
     def read_all() -> None:
@@ -77,9 +87,24 @@ class Snippet:
         return set(_BRANCH.findall(self.text)) - set(_LABEL.findall(self.text))
 
     @cached_property
+    def _aliases(self) -> dict[str, str]:
+        """Its registers, named as nvcc would name them: such statements are parsed only once."""
+        found: dict[str, str] = {}
+        for kind, names in _DECLARED.findall(self.text):
+            for name in names.split(","):
+                found[name.strip()] = f"%{_NVCC.get(kind, kind)}{len(found) + 1}"
+        return found
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        """The names of its registers, by what they are called when it is parsed."""
+        return {alias: name.removeprefix("%") for name, alias in self._aliases.items()}
+
+    @cached_property
     def _parsed(self) -> Function:
         stubs = "".join(f"{label}: trap;\n" for label in sorted(self._elsewhere))
-        text = f".func snippet()\n{{\n{self.text}\nENDS_HERE: trap;\n{stubs}}}"
+        body = re.sub(r"%\w+", lambda name: self._aliases.get(name[0], name[0]), self.text)
+        text = f".func snippet()\n{{\n{body}\nENDS_HERE: trap;\n{stubs}}}"
         function = parse_function(FunctionText("snippet", "func", text, Span("<snippet>", 1)))
         stubbed = {"ENDS_HERE", *self._elsewhere}
         function.blocks = [block for block in function.blocks if block.label not in stubbed]
@@ -101,7 +126,7 @@ class Snippet:
         Raises:
             ValueError: a literal does not fit, or a name is given that the text does not have.
         """
-        copy = _Copy(self._parsed, emit, {**scope, **given}, self._elsewhere)
+        copy = _Copy(self._parsed, self._names, emit, {**scope, **given}, self._elsewhere)
         copy.run()
         if unused := set(given) - copy.used:
             raise ValueError(f"the snippet has no {', '.join(sorted(unused))}")
@@ -109,8 +134,19 @@ class Snippet:
 
 
 @cache
-def _snippet(text: str, source: str) -> Snippet:
-    return Snippet(text, source=source)
+def _variant(snippet: Snippet, words: tuple[tuple[str, str], ...]) -> Snippet:
+    variant = object.__new__(Snippet)
+    variant.source, variant.words = snippet.source, ()
+    variant.text = _replace(snippet.text, dict(words))
+    return variant
+
+
+def _replace(text: str, words: Mapping[str, object]) -> str:
+    """The text with other words."""
+    if not words:
+        return text
+    pattern = rf"\b({'|'.join(words)})\b"
+    return re.sub(pattern, lambda word: str(words[word[0]]), text)
 
 
 @dataclass
@@ -118,6 +154,7 @@ class _Copy:
     """One copy of a snippet."""
 
     source: Function
+    names: dict[str, str]
     emit: Emitter
     given: dict[str, Given]
     elsewhere: set[str]
@@ -177,23 +214,22 @@ class _Copy:
         return map_leaves(operand, self._leaf)
 
     def _leaf(self, leaf: Operand) -> Operand:
+        if isinstance(leaf, Symbol):
+            name = self.given.get(leaf.name)
+            if isinstance(name, str):
+                self.used.add(leaf.name)
+                return Symbol(name, leaf.offset)
         if not isinstance(leaf, Register):
             return leaf
         value = self._value(leaf)
         return Immediate(str(value)) if isinstance(value, int) else value
 
-    def _value(self, register: Register) -> Register | Address | int:
-        name = register.name.removeprefix("%")
+    def _value(self, register: Register) -> Register | Special | Address | Immediate | int:
+        name = self.names[register.name]
         given = self.given.get(name)
-        if isinstance(given, (Register, Address, int)):
+        if isinstance(given, (Register, Special, Address, Immediate, int)):
             self.used.add(name)
             return given
         if name not in self.fresh:
             self.fresh[name] = self.emit.function.registers.fresh(register.type, name)
         return self.fresh[name]
-
-
-def listing(snippets: dict[str, Snippet]) -> Iterator[str]:
-    """The texts of some snippets for a page, each with its name."""
-    for name, one in snippets.items():
-        yield f"{name}:\n{one.text.rstrip()}\n"

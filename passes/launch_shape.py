@@ -4,38 +4,44 @@ from __future__ import annotations
 
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Function
-from ccc.ir.operands import Register, Special
+from ccc.ir.operands import Register
 from ccc.pipeline import Kernel
 from ccc.ptx.types import MAX_BLOCK_THREADS
+from ccc.snippet import Snippet
 
 ALIGNMENT = 16
 """Of a warp's share of shared memory, in bytes."""
 
 
-def extents(emit: Emitter, name: str) -> list[Register]:
-    """A size in x, y and z: ``%nctaid`` or ``%ntid``."""
-    return [emit.define("mov.u32", "b32", Special(f"{name}.{axis}")) for axis in "xyz"]
+BLOCK_THREADS = Snippet("""
+    .reg .b32 %width, %height, %depth, %area, %threads;
+        mov.u32 %width, %ntid.x;
+        mov.u32 %height, %ntid.y;
+        mov.u32 %depth, %ntid.z;
+        mul.lo.s32 %area, %width, %height;
+        mul.lo.s32 %threads, %area, %depth;
+""")
+"""The threads of a block."""
 
+THREAD_NUMBER = Snippet("""
+    .reg .b32 %layer, %height, %y, %row, %width, %x, %thread;
+        mov.u32 %layer, %tid.z;
+        mov.u32 %height, %ntid.y;
+        mov.u32 %y, %tid.y;
+        mad.lo.s32 %row, %layer, %height, %y;
+        mov.u32 %width, %ntid.x;
+        mov.u32 %x, %tid.x;
+        mad.lo.s32 %thread, %row, %width, %x;
+""")
+"""The number of the thread in its block, counted as warps are made of threads.
 
-def block_threads(emit: Emitter) -> Register:
-    """The threads of a block."""
-    width, height, depth = extents(emit, "%ntid")
-    area = emit.define("mul.lo.s32", "b32", width, height)
-    return emit.define("mul.lo.s32", "b32", area, depth)
+32 of them are a warp: ``%warpid`` may change (PTX ISA 10).
+"""
 
 
 def thread_number(emit: Emitter) -> Register:
-    """The number of the thread in its block, counted as warps are made of threads.
-
-    32 of them are a warp: ``%warpid`` may change (PTX ISA 10).
-    """
-    layer = emit.define("mov.u32", "b32", Special("%tid.z"))
-    height = emit.define("mov.u32", "b32", Special("%ntid.y"))
-    y = emit.define("mov.u32", "b32", Special("%tid.y"))
-    row = emit.define("mad.lo.s32", "b32", layer, height, y)
-    width = emit.define("mov.u32", "b32", Special("%ntid.x"))
-    x = emit.define("mov.u32", "b32", Special("%tid.x"))
-    return emit.define("mad.lo.s32", "b32", row, width, x)
+    """The number of the thread in its block."""
+    return THREAD_NUMBER.emit(emit)["thread"]
 
 
 def known_block_size(function: Function, promised: int | None) -> int:

@@ -125,7 +125,12 @@ class Trial:
             self.lines = golden.transform().ptx.splitlines()
         self.original, self.after = Module(golden.before), Module(golden.after)
         own = golden.launch
-        self.launches = [(own, 0), *((launch, 0) for launch in _unevenly(own)), (own, 1), (own, 2)]
+        uneven = ((launch, 0, "lockstep") for launch in _unevenly(own))
+        more = ((own, seed, "lockstep") for seed in (1, 2))
+        random = ((own, 0, order) for order in (1, 2))
+        self.launches: list[tuple[Launch, int, str | int]] = [
+            (own, 0, "lockstep"), *random, *uneven, *more
+        ]  # fmt: skip
         self._tried: dict[tuple[Launch, int], tuple[list[Any], int] | None] = {}
 
     @property
@@ -141,14 +146,14 @@ class Trial:
         module = Module("\n".join(lines))
         return next(filter(None, (self._fault(module, *one) for one in self.launches)), "missed")
 
-    def _fault(self, module: Module, launch: Launch, seed: int) -> str | None:
+    def _fault(self, module: Module, launch: Launch, seed: int, schedule: str | int) -> str | None:
         right = self._right(launch, seed)
         if right is None:
             return None
         expected, module.step_limit = right
         races: list[Race] = []
         try:
-            found, _ = run(module, "k", launch, seed, races=races)
+            found, _ = run(module, "k", launch, seed, schedule=schedule, races=races)
         except EmulatorError as error:
             return "deadlock" if "deadlock" in error.message else "error"
         if races:

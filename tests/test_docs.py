@@ -276,4 +276,4 @@ def test_links_lead_somewhere() -> None:
 def test_a_generated_page_is_up_to_date(name: str, bless: bool) -> None:
     if bless:
         pages.write(name)
-    assert (DOCS / name).read_text() == pages.PAGES[name](), f"python tests/pages.py writes {name}"
+    assert (DOCS / name).read_text() == pages.PAGES[name](), f"python docs/pages.py writes {name}"

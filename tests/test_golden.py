@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import functools
 import subprocess
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 from typing import Any
 
 import pytest
 from goldens import Golden
 
+from ccc import passes
 from ccc.analysis.dominators import is_reducible
 from ccc.analysis.facts import Facts
 from ccc.compiler.transform import Transformed
@@ -19,6 +22,7 @@ from ccc.emulator.run.races import new_races
 from ccc.errors import CccError
 from ccc.harness.equivalence import Launch, difference, run
 from ccc.parse import parse_function, parse_module
+from ccc.snippet import Snippet
 from ccc.toolkit import find as toolchain
 
 HERE = Path(__file__).parent
@@ -50,6 +54,24 @@ def test_text(path: Path, bless: bool) -> None:
         return
     says = [line for text in result.diagnostics for line in text.splitlines()]
     assert (result.ptx.rstrip("\n"), says) == (golden.after.rstrip("\n"), golden.says)
+
+
+def test_every_snippet_of_the_passes_is_in_a_small_golden(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So a change of one shows in a file that can be read."""
+    emitted: set[str] = set()
+    emit = Snippet.emit
+
+    def emit_and_note(self: Snippet, *arguments: Any, **given: Any) -> Any:
+        emitted.add(self.source)
+        return emit(self, *arguments, **given)
+
+    monkeypatch.setattr(Snippet, "emit", emit_and_note)
+    for path in (HERE / "golden" / "small").glob("*.ptx"):
+        Golden.read(path).transform()
+    modules = [one.name for one in walk_packages(passes.__path__, "ccc.passes.")]
+    for module in modules:
+        for called, snippet in vars(import_module(module)).items():
+            assert not isinstance(snippet, Snippet) or snippet.source in emitted, called
 
 
 @pytest.mark.parametrize("path", REFUSED, ids=name)

@@ -189,6 +189,8 @@ SHOW_THEM = (
     "grid-stride/grid_stride_activemask",
     "grid-stride/grid_stride_shared_neighbour",
     "grid-stride/grid_stride_dynamic_inner_loop",
+    "small/dynamic",
+    "small/members_after_a_loop",
 )
 """Goldens that together have a meeting of every place that emits one, and need it."""
 

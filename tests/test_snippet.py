@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from pkgutil import walk_packages
+
 import pytest
 
+from ccc import passes
 from ccc.errors import Span
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Block, Function
-from ccc.ir.operands import Address, Register
+from ccc.ir.operands import Address, Immediate, Register, Special
 from ccc.ir.printer import print_function
+from ccc.nvcc import cicc
 from ccc.snippet import Snippet
 
 CLAIM = Snippet("""
@@ -92,5 +97,31 @@ def test_the_same_name_with_another_type() -> None:
     assert text_of(emit) == ["mov.b32 %ccc_a_0, 1;", "mov.b64 %ccc_a_b64_0, 1;"]
 
 
-def test_all_snippets_of_the_passes_can_be_read() -> None:
-    Snippet.read_all()
+def test_a_symbol_and_a_literal() -> None:
+    emit = emitter()
+    text = ".reg .b32 %a, %b; mov.u32 %a, TABLE; st.shared.f32 [TABLE+4], %b; mov.b32 %a, %b;"
+    Snippet(text).emit(emit, TABLE="table", b=Immediate("0f3F800000"))
+    Snippet(".reg .b32 %a, %b; mov.u32 %a, %b;").emit(emit, b=Special("%laneid"))
+    assert text_of(emit) == [
+        "mov.u32 %ccc_a_0, table;",
+        "st.shared.f32 [table+4], 0f3F800000;",
+        "mov.b32 %ccc_a_0, 0f3F800000;",
+        "mov.u32 %ccc_a_1, %laneid;",
+    ]
+
+
+def test_words_that_always_mean_the_same() -> None:
+    emit = emitter()
+    snippet = Snippet(".reg .b32 %a; add.TYPE %a, %a, STEP;", "TYPE", STEP=4)
+    snippet.of(TYPE="s32").emit(emit)
+    assert text_of(emit) == ["add.s32 %ccc_a_0, %ccc_a_0, 4;"]
+
+
+def test_all_snippets_of_the_passes_are_read_while_cicc_runs() -> None:
+    cicc._load_passes()
+    modules = [one.name for one in walk_packages(passes.__path__, "ccc.passes.")]
+    found = [s for name in modules for s in vars(import_module(name)).values()]
+    snippets = [one for one in found if isinstance(one, Snippet)]
+    assert snippets
+    for one in snippets:
+        assert one.words or "_parsed" in vars(one), one.text

@@ -16,31 +16,22 @@ Before:
             @%more bra LOOP;
     AFTER:
 
-After, with the queue discipline:
+After, new code stands before the loop and behind it, in this order; the snippets are those of
+collector.py and of what serves the tasks, collection_row.py or multi_path.py:
 
-            vote.sync.ballot.b32 %members, -1, -1;
-            ...                          // lane's rank, the stack's base; %top = %base
-    LOOP:   ...                          // block A
-            @!%p bra JOIN;
-            mov.b32 %context, %value;    // snapshot
-            mov.pred %pending, -1;
-    JOIN:   ...
-            @%more bra COLLECT;
-            mov.pred %live, 0;
-    COLLECT:
-            vote.sync.ballot.b32 %tasks, %pending, %members;
-            // no task at all? then go to CHECK
-            @%pending st.shared.b32 [...], %context;
-            // fewer tasks saved than members? then go to AGAIN
-    POP:    bar.warp.sync %members;
-            ld.shared.b32 %context, [...];
-            bar.warp.sync %members;
-    RUN:    <path, on registers of its own>
-    AGAIN:  @%live bra LOOP;
-            bra COLLECT;
-    CHECK:  vote.sync.any.pred %any, %live, %members;
-            @%any bra AGAIN;
-            // no iteration left: are tasks left? then go to POP, which takes what is there
+    ENTER:    who is a member, each one's rank, the warp's share of the stack
+    LOOP:     ...                        // block A
+              @!%p bra JOIN;
+              <a snapshot: the context in registers of its own, and a flag>
+    JOIN:     ...
+              @%more bra COLLECT;
+              <remember the exit: there is no next iteration>
+    COLLECT:  all members meet; those with the flag push their contexts
+    POP:      all pop, as soon as there is a full warp of tasks
+    RUN:      <path, on registers of its own>
+    CHECK:    nobody has a task: has anybody an iteration?
+    AGAIN:    to LOOP with an iteration, to COLLECT without
+              no iteration is left: while tasks are, to POP, which takes what is there
     AFTER:
 
 The rule of the paper, ``merge``, lets lanes with a task of their own keep it and idle lanes pop; it

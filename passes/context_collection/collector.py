@@ -49,6 +49,14 @@ COUNT_MEMBERS = Snippet("""
 """)
 """Before the loop: the size of one context word, for the members before a lane, and for all."""
 
+FIND_BASE = Snippet("""
+    .reg .b32 %thread, %warp, %share, %stack, %base;
+        shr.u32 %warp, %thread, 5;
+        mov.u32 %stack, STACK;
+        mad.lo.s32 %base, %warp, %share, %stack;
+""")
+"""Before the loop: where the warp's share of shared memory begins."""
+
 BEGIN = Snippet("""
     .reg .pred %live, %draining;
         mov.pred %live, -1;
@@ -258,9 +266,10 @@ class Collector(ABC, Generic[N]):
         emit.emit("bra", self.again)
 
     def _find_base(self, emit: Emitter) -> None:
-        warp = emit.define("shr.u32", "b32", thread_number(emit), 5, name="warp")
-        stack = emit.define("mov.u32", "b32", stack_name(self.function), name="stack")
-        emit.emit("mad.lo.s32", self.base, warp, self.layout.share, stack)
+        FIND_BASE.emit(
+            emit, thread=thread_number(emit), STACK=stack_name(self.function),
+            share=self.layout.share, base=self.base,
+        )  # fmt: skip
         self.base_instruction = next(reversed(list(emit.block.instructions)))
 
     # -- the loop's body ------------------------------------------------------------------------

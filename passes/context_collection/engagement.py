@@ -8,17 +8,9 @@ neighbouring turns, whose memory lies together.
 Paths in the loop are no more than branches then, if they are short. Where one of them is long, the
 members meet after each turn, and serve those paths as they do after any other turn.
 
-    ENGAGE: // %turns: how often the lane's task turns; %long: it has one, of many turns
-            vote.sync.ballot.b32 %lanes, %long, %members;
-    NEXT:   // no lanes left? then go to COLLECT
-            bar.warp.sync %members;
-            shfl.sync.idx.b32 %context, %own_context, <the first of them>, 31, %members;
-            mov.b32 %turn, <this lane's rank>;
-    HEAD:   // no turn left? then go to NEXT
-            mad.lo.s32 %state, %turn, <step>, %context;
-            <one turn of the path, on registers of its own>
-            add.s32 %turn, %turn, <number of members>;
-            bra HEAD;                  // or to COLLECT of the paths inside, and then HEAD
+The new code stands in the order of its snippets. Between ``SHARES`` and ``HEAD``, each member gets
+the owner's context (``shfl.sync.idx.b32``); behind ``HEAD`` stands one turn of the path, on
+registers of its own, begun with the state that it has in that turn (``mad``); then ``LATCH``.
 """
 
 from __future__ import annotations
@@ -55,9 +47,10 @@ ENGAGE = Snippet(
         not.pred %short, %long;
         and.pred %pending, %pending, %short;  // what is shared out is not saved
         bra NEXT;
-""",
-    "LONG", "MOST",
-)  # fmt: skip
+    """,
+    LONG=LONG,
+    MOST=MOST,
+)
 """All members come by on their way to the collection point: who has a long task?"""
 
 QUIET = Snippet("""
@@ -175,8 +168,7 @@ class Engagement:
         following = row.function.fresh_label("next")
         pending, collect = self.node.pending, self.node.collect
         given: dict[str, Given] = {"turns": turns, "members": row.members}
-        engage = ENGAGE.of(LONG=LONG, MOST=MOST)
-        lanes = engage.emit(emit, given, pending=pending, NEXT=following)["lanes"]
+        lanes = ENGAGE.emit(emit, given, pending=pending, NEXT=following)["lanes"]
         if self.sharing:
             QUIET.emit(emit, lanes=lanes, QUIET=self.quiet, NEXT=following)
             scope: dict[str, Given] = {"lanes": lanes, "NEXT": following}

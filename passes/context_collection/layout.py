@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ccc.analysis.paths.model import Path
 from ccc.ir.nodes import Function, RegisterFile
@@ -64,10 +64,7 @@ class Layout:
 
 def lay_out(function: Function, choice: Choice) -> Layout:
     """Give each path its room, as the strategy that was chosen wants it, and its registers."""
-    # Those of the strategies that were not chosen keep their numbers, too.
-    tried = [replace(choice, strategy=one) for one in choice.decision.strategies]
-    layouts = [_layout(function.registers, one) for one in tried]
-    return layouts[choice.decision.strategies.index(choice.strategy)]
+    return _layout(function.registers, choice)
 
 
 def on_paper(choice: Choice) -> Layout:

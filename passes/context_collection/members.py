@@ -20,6 +20,36 @@ from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Block, Function
 from ccc.ir.operands import Register, Symbol
 from ccc.ptx.types import ALL_LANES
+from ccc.snippet import Snippet
+
+MEMBERS = Snippet("""
+    .reg .pred %everyone;
+    .reg .b32 %members, %mask;
+        mov.pred %everyone, -1;
+        vote.sync.ballot.b32 %members, %everyone, %mask;
+""")
+"""Before the loop, also where they were counted already: some may have ended in a function."""
+
+ORDER = Snippet("""
+    .reg .b32 %members;
+        bar.warp.sync %members;
+""")
+"""Where lanes come by after an earlier loop."""
+
+GOING = Snippet("""
+    .reg .pred %goes;
+    .reg .b32 %counted, %mask;
+        vote.sync.ballot.b32 %counted, %goes, %mask;
+""")
+"""At a branch that leads to the loop: the lanes that go on to it where the condition holds,"""
+
+NOT_GOING = Snippet("""
+    .reg .pred %condition, %goes;
+    .reg .b32 %counted, %mask;
+        not.pred %goes, %condition;
+        vote.sync.ballot.b32 %counted, %goes, %mask;
+""")
+"""and where it does not."""
 
 
 def gather(
@@ -42,12 +72,10 @@ def gather(
         comes_from = facts.graph.predecessors(label)
         orders = _is_first_after(facts, comes_from, counted_at, headers)
         mask = _count_at(block, Emitter(function, block, emit.span), successor, mask, orders)
-    # Also where they were counted before: some may have ended since, in a function.
-    everyone = emit.define("mov.pred", "pred", ALL_LANES, name="everyone")
-    emit.emit("vote.sync.ballot.b32", members, everyone, mask)
+    MEMBERS.emit(emit, members=members, mask=mask)
     comes_from = (p for p in facts.graph.predecessors(loop.header) if p not in loop.blocks)
     if _is_first_after(facts, comes_from, counted_at, headers):
-        emit.emit("bar.warp.sync", members)
+        ORDER.emit(emit, members=members)
 
 
 def _is_first_after(
@@ -69,10 +97,11 @@ def _count_at(
     before, behind = block.statements[:position], block.statements[position:]
     block.statements[:] = before
     if orders:
-        emit.emit("bar.warp.sync", mask)
-    goes = branch.guard.register
+        ORDER.emit(emit, members=mask)
+    condition = branch.guard.register
     if taken == branch.guard.negated:
-        goes = emit.define("not.pred", "pred", goes, name="goes")
-    counted = emit.define("vote.sync.ballot.b32", "b32", goes, mask, name="counted")
+        counted = NOT_GOING.emit(emit, condition=condition, mask=mask)["counted"]
+    else:
+        counted = GOING.emit(emit, goes=condition, mask=mask)["counted"]
     block.statements += behind
     return counted

@@ -2,20 +2,8 @@
 
 A lane takes at most one case of a switch, or one arm of an ``if``, in an iteration. So one register
 says which one waits, one set of snapshot registers serves all of them, and at the collection point
-every lane pushes at the same time, each onto the stack of its case:
-
-    COLLECT:
-            vote.sync.any.pred %any, %waits, %members;   // nobody? then go to CHECK
-            @%waits atom.shared.add.u32 %place, [%tops + 4 * %case], 4;
-            // %over: no room, %place is not below a full warp's; then [%overflow + %rank]
-            @%waits st.shared.b32 [%stack_of_case + %place], %context;
-            // %ready: with this one, the lane's case has a full warp of tasks
-            bar.warp.sync %members;
-    NEXT:   vote.sync.ballot.b32 %lanes, %ready, %members;
-            // nobody's? then go to AGAIN
-            shfl.sync.idx.b32 %chosen, %case, <the first of them>, 31, %members;
-    POP:    // every member pops a task of the chosen case; what overflowed moves up
-            brx.idx %chosen, {RUN_0, RUN_1, ...};
+every lane pushes at the same time, each onto the stack of its case. A case that has a full warp of
+tasks then is chosen, all pop one, and a ``brx.idx`` leads to its code; then the next such case.
 """
 
 from __future__ import annotations

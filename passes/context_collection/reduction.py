@@ -10,15 +10,9 @@ Before, in the path and after the loop:
             add.f32 %sum, %sum, %x;
     AFTER:  ...
 
-After, with one slot a lane:
-
-            mov.f32 %own, 0f80000000;                    // -0.0: the task begins with nothing
-            add.f32 %own, %own, %x;
-            red.shared.add.f32 [%slot_of_owner], %own;
-    DONE:   bar.warp.sync %members;
-            ld.shared.f32 %others, [%my_slot];
-            add.f32 %sum, %sum, %others;
-    AFTER:  ...
+After, the task's copy of the path adds to a register that begins with the neutral element, of
+floating-point addition -0.0. The result goes to the owner's slot with ``COMBINE``, and from there
+to ``%sum`` with ``FINISH``, behind a meeting of all members.
 
 PTX has no atomic minimum or maximum of floating-point numbers: their slots hold integers in the
 same order. Nor has it atomic operations of 16 bits: their slots have 32, of which the lower half
@@ -31,9 +25,110 @@ from dataclasses import dataclass
 
 from ccc.analysis.paths.model import Accumulator
 from ccc.ir.edit import Emitter
-from ccc.ir.nodes import Guard
-from ccc.ir.operands import Address, Immediate, Register, Special
+from ccc.ir.operands import Address, Immediate, Register
 from ccc.ptx.types import WARP_SIZE
+from ccc.snippet import Snippet
+
+OWN_SLOT = Snippet("""
+    .reg .b32 %slot, %own, %bytes, %base;
+        mov.u32 %own, %laneid;
+        mad.lo.s32 %slot, %own, %bytes, %base;
+""")
+"""Where the lane's own slot is, but for the offset that all have."""
+
+SLOT = Snippet("""
+    .reg .b32 %slot, %owner, %bytes, %base;
+        mad.lo.s32 %slot, %owner, %bytes, %base;
+""")
+"""The same for the owner of a task."""
+
+CLEAR = Snippet(
+    """
+    .reg .STORED %neutral;
+    .reg .b32 %slot;
+        st.shared.STORED [%slot], %neutral;
+    """,
+    "STORED",
+)
+"""Before the loop, the lane's own slot is made neutral."""
+
+COMBINE = Snippet(
+    """
+    .reg .STORED %value;
+    .reg .b32 %slot;
+        red.shared.OPERATION.STORED [%slot], %value;
+    """,
+    "OPERATION", "STORED",
+)  # fmt: skip
+"""When a task has ended, what it made of the neutral element is combined into its owner's slot."""
+
+COMBINE_NARROW = Snippet(
+    """
+    .reg .b16 %value;
+    .reg .b32 %slot, %wide;
+        cvt.u32.u16 %wide, %value;
+        red.shared.OPERATION.STORED [%slot], %wide;
+    """,
+    "OPERATION", "STORED",
+)  # fmt: skip
+"""The same with 16 bits."""
+
+COMBINE_ORDERED = Snippet(
+    """
+    .reg .pred %is_number;
+    .reg .TYPE %value;
+    .reg .BITS %bits, %sign, %mask, %ordered;
+    .reg .b32 %slot;
+        setp.num.TYPE %is_number, %value, %value;
+        mov.BITS %bits, %value;
+        shr.STORED %sign, %bits, SIGN_BIT;
+        and.BITS %mask, %sign, HIGHEST;
+        xor.BITS %ordered, %bits, %mask;      // an integer in the order of the numbers
+        @%is_number red.shared.OPERATION.STORED [%slot], %ordered;
+    """,
+    "TYPE", "BITS", "STORED", "OPERATION", "SIGN_BIT", "HIGHEST",
+)  # fmt: skip
+"""The same with the minimum or maximum of floating-point numbers."""
+
+FINISH = Snippet(
+    """
+    .reg .TYPE %others, %sum;
+    .reg .b32 %slot;
+        ld.shared.BITS %others, [%slot];
+        OPERATION.TYPE %sum, %sum, %others;
+    """,
+    "TYPE", "BITS", "OPERATION",
+)  # fmt: skip
+"""When all have left the loop, the lane combines its own slot with its register."""
+
+FINISH_NARROW = Snippet(
+    """
+    .reg .b32 %wide, %slot;
+    .reg .b16 %others, %sum;
+        ld.shared.BITS %wide, [%slot];
+        cvt.u16.u32 %others, %wide;
+        OPERATION.TYPE %sum, %sum, %others;
+    """,
+    "TYPE", "BITS", "OPERATION",
+)  # fmt: skip
+
+FINISH_ORDERED = Snippet(
+    """
+    .reg .pred %touched;
+    .reg .BITS %ordered, %sign, %mask, %bits;
+    .reg .TYPE %others, %sum;
+    .reg .b32 %slot;
+        ld.shared.BITS %ordered, [%slot];
+        setp.ne.STORED %touched, %ordered, NEUTRAL;
+        shr.STORED %sign, %ordered, SIGN_BIT;
+        and.BITS %mask, %sign, HIGHEST;
+        xor.BITS %bits, %ordered, %mask;      // the way back is the same
+        mov.BITS %others, %bits;
+        @%touched OPERATION.TYPE %sum, %sum, %others;
+    """,
+    "TYPE", "BITS", "STORED", "OPERATION", "SIGN_BIT", "HIGHEST", "NEUTRAL",
+)  # fmt: skip
+"""Where there was no update there is no change: the slot then holds the bits of a NaN."""
 
 _NEUTRAL = {
     ("add", "f32"): "0f80000000",
@@ -97,56 +192,33 @@ class Slots:
         kind = self.accumulator.operation, self.accumulator.type
         plain = kind in _NEUTRAL and not self._in_order
         value = Immediate(_NEUTRAL[kind] if plain else str(self._neutral_integer()))
-        own = emit.define("mov.u32", "b32", Special("%laneid"))
-        emit.emit(f"st.shared.{self._stored_type}", self._address(emit, base, own), value)
+        clear = CLEAR.of(STORED=self._stored_type)
+        clear.emit(emit, slot=self._own_slot(emit, base), neutral=value)
 
     def combine(self, emit: Emitter, base: Register, owner: Register, value: Register) -> None:
         """Combine ``value`` into the slot of lane ``owner``."""
-        address = self._address(emit, base, owner)
-        guard = None
-        if self._in_order:
-            kind = self.accumulator.type
-            guard = Guard(emit.define(f"setp.num.{kind}", "pred", value, value))
-            value = self._ordered(emit, self._bits(emit, value))
-        if self._is_narrow:
-            value = emit.define("cvt.u32.u16", "b32", value)
-        name = f"red.shared.{self.accumulator.operation}.{self._stored_type}"
-        emit.emit(name, address, value, guard=guard)
+        slot = SLOT.emit(emit, owner=owner, bytes=self._stored_bytes, base=base)["slot"]
+        text = self._text(COMBINE, COMBINE_NARROW, COMBINE_ORDERED)
+        text.emit(emit, slot=Address(slot, self.offset), value=value)
 
     def finish(self, emit: Emitter, base: Register, target: Register) -> None:
         """Combine the lane's own slot with its register."""
-        bits, operation = 8 * self._stored_bytes, self.accumulator.operation
-        own = emit.define("mov.u32", "b32", Special("%laneid"))
-        value = emit.define(f"ld.shared.b{bits}", f"b{bits}", self._address(emit, base, own))
-        kind = self.accumulator.type
-        touched = None
-        if self._in_order:  # no update, no change: the slot then holds the bits of a NaN
-            none = str(self._neutral_integer())
-            touched = Guard(emit.define(f"setp.ne.s{bits}", "pred", value, Immediate(none)))
-            value = self._ordered(emit, value)
-        if self._is_narrow:
-            value = emit.define("cvt.u16.u32", "b16", value)
-        if kind[0] == "f":
-            number = emit.function.registers.fresh(kind)
-            emit.emit(f"mov.b{bits}", number, value)
-            value = number
-        emit.emit(f"{operation}.{kind}", target, target, value, guard=touched)
+        text = self._text(FINISH, FINISH_NARROW, FINISH_ORDERED)
+        text.emit(emit, slot=self._own_slot(emit, base), sum=target)
 
-    def _address(self, emit: Emitter, base: Register, lane: Register) -> Address:
-        size = self._stored_bytes
-        return Address(emit.define("mad.lo.s32", "b32", lane, size, base), self.offset)
+    def _text(self, plain: Snippet, narrow: Snippet, ordered: Snippet) -> Snippet:
+        """The one of these that the type takes, with its words."""
+        bits = 8 * self._stored_bytes
+        words = {
+            "TYPE": self.accumulator.type, "BITS": f"b{bits}", "STORED": self._stored_type,
+            "OPERATION": self.accumulator.operation, "NEUTRAL": self._neutral_integer(),
+            "SIGN_BIT": bits - 1, "HIGHEST": (1 << (bits - 1)) - 1,
+        }  # fmt: skip
+        return (ordered if self._in_order else narrow if self._is_narrow else plain).of(**words)
 
-    def _bits(self, emit: Emitter, value: Register) -> Register:
-        bits = f"b{8 * self.accumulator.bytes}"
-        return emit.define(f"mov.{bits}", bits, value)
-
-    def _ordered(self, emit: Emitter, value: Register) -> Register:
-        """Between the bits of a number and an integer in its order; the way back is the same."""
-        bits = 8 * self.accumulator.bytes
-        highest = (1 << (bits - 1)) - 1
-        sign = emit.define(f"shr.s{bits}", f"b{bits}", value, bits - 1)
-        mask = emit.define(f"and.b{bits}", f"b{bits}", sign, highest)
-        return emit.define(f"xor.b{bits}", f"b{bits}", value, mask)
+    def _own_slot(self, emit: Emitter, base: Register) -> Address:
+        slot = OWN_SLOT.emit(emit, bytes=self._stored_bytes, base=base)["slot"]
+        return Address(slot, self.offset)
 
 
 def place_slots(accumulators: tuple[Accumulator, ...], start: int) -> tuple[Slots, ...]:

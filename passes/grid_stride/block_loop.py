@@ -14,27 +14,18 @@ Before:
             <body>
     DONE:   ret;
 
-After, in short, where only x is read:
+After, in short; the snippets are those of virtual_grid.py or dynamic_schedule.py:
 
-            mov.u32 %x, %ctaid.x;
-            ...                          // %row, %number: this block's number
-            setp.lt.u64 %works, %number, %resident;
-            @!%works bra LEAVE;
-            ...                          // %resident as digits: %step_x, %step_row
+            <leave, if this launched block has nothing to do>
             ld.param.u64 %rd1, [k_param_0];
     BLOCK:  // ccc.for                   // so that paths in the body are those of this loop
+            <the number of the virtual block, %x, where it comes from a counter>
             mov.u32 %r1, %x;
             ...
             @%p bra DONE;
             <body>
     DONE:   barrier.sync 0;              // only in a kernel with barriers or shared memory
-            add.s32 %x, %x, %step_x;
-            add.s32 %row, %row, %step_row;
-            setp.ge.u32 %carry, %x, %width;
-            @%carry sub.s32 %x, %x, %width;
-            @%carry add.s32 %row, %row, 1;
-            setp.lt.u32 %more, %row, %rows;
-            @%more bra BLOCK;
+            <the next virtual block; while there is one, to BLOCK>
     LEAVE:  ret;
 
 All else is as in the original: ``%nctaid``, ``%tid`` and the parameters do not change. What a
@@ -44,14 +35,15 @@ thread has in its registers when it begins a block is undefined in the original 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar
 
 from ccc.analysis.paths.model import Refused
 from ccc.analysis.paths.repetition import check_repetition, needs_block_barrier, needs_warp_barrier
 from ccc.errors import CccError
-from ccc.ir.edit import Emitter, add_block, remove_jumps_to_next, substitute
-from ccc.ir.nodes import Block, Guard, Instruction, MarkerNote, Variable
+from ccc.ir.edit import Emitter, remove_jumps_to_next, substitute
+from ccc.ir.nodes import Block, Instruction, MarkerNote, Variable
 from ccc.ir.operands import Register, Symbol
 from ccc.passes.grid_stride.dynamic_schedule import SHARED_BYTES, Dynamic, shared_name
 from ccc.passes.grid_stride.task_counter import CounterTable
@@ -109,8 +101,6 @@ class _Repetition:
         self.undefined = kernel.facts.liveness.live_in(kernel.facts.entry)
         self.for_block = needs_block_barrier(kernel.facts, kernel.load)
         self.for_warp = needs_warp_barrier(kernel.facts)
-        self.head: list[Block] = []
-        self.tail: list[Block] = []
         self.schedule = self._make_schedule(room)
 
     def _make_schedule(self, room: Room) -> Schedule:
@@ -141,50 +131,47 @@ class _Repetition:
 
     def run(self) -> None:
         """Do it."""
-        following = add_block(self.function, "next")
-        leave = Block(self.function.fresh_label("leave"), named=False)
-        self._return_to(following.label)
-        self._emitter(leave).emit("ret")
-        self.schedule.begin(self._open_head, leave.label)
-        finished = self.schedule.finish(self._open_tail, leave.label)
-        self._hoist(self._open_head())
-        again = self._open_head("block")
-        self._begin_block(again)
-        self.schedule.next_block(self._open_head, again, finished)
-        self._rename_blocks()
-        self._end_block(self._emitter(following), again.block.label)
-        self.function.blocks = [*self.head, *self.function.blocks, *self.tail, leave]
+        start, again, following, leave = map(
+            self.function.fresh_label, ("start", "block", "next", "leave")
+        )
+        body, self.function.blocks = self.function.blocks, []
+        self._return_to(body, following)
+        emit = self._emitter(start)
+        self.schedule.begin(emit, leave)
+        self._hoist(body, emit)
+        emit.start(again)
+        self._begin_block(emit)
+        self.schedule.next_block(emit)
+        self._rename_blocks(body)
+        self.function.blocks += body
+        emit = self._emitter(following)
+        self._end_block(emit, again)
+        self.schedule.finish(emit, leave)
+        emit.start(leave)
+        emit.emit("ret")
         remove_jumps_to_next(self.function)
         self.kernel.changed()
         meeting = "block" if self.for_block else "warp" if self.for_warp else None
         self.record.apply("grid_stride", {**self.schedule.describe(), "barrier": meeting})
 
-    def _open_tail(self) -> Emitter:
-        """One more block behind the loop."""
-        self.tail.append(Block(self.function.fresh_label("finish"), named=False))
-        return self._emitter(self.tail[-1])
+    def _emitter(self, label: str) -> Emitter:
+        """An emitter for a new block behind all others."""
+        self.function.blocks.append(Block(label, named=False))
+        return Emitter(self.function, self.function.blocks[-1], self.record.marker.span)
 
-    def _open_head(self, hint: str = "start") -> Emitter:
-        """One more block before the body."""
-        self.head.append(Block(self.function.fresh_label(hint), named=False))
-        return self._emitter(self.head[-1])
-
-    def _emitter(self, block: Block) -> Emitter:
-        return Emitter(self.function, block, self.record.marker.span)
-
-    def _return_to(self, label: str) -> None:
+    def _return_to(self, body: list[Block], label: str) -> None:
         """Where the kernel ended, the next virtual block begins."""
-        for instruction in self.function.instructions:
+        for instruction in _instructions(body):
             if instruction.effects & (Effect.RETURN | Effect.EXIT):
                 instruction.opcode, instruction.operands = "bra", (Symbol(label),)
 
-    def _hoist(self, emit: Emitter) -> None:
+    def _hoist(self, body: list[Block], emit: Emitter) -> None:
         """What a thread computes first, the same for every block, is computed once.
 
         Above all, these are the parameters. In the loop they would look like a task's own values.
         """
-        counts = Counter(r for i in self.function.instructions for r in i.defined())
-        first = self.function.blocks[0]
+        counts = Counter(r for i in _instructions(body) for r in i.defined())
+        first = body[0]
         fixed: set[Register] = set()
         for instruction in list(first.instructions):
             defined = instruction.defined()
@@ -211,9 +198,9 @@ class _Repetition:
             and all(special.register.varies in (GRID, LANE) for special in instruction.specials())
         )
 
-    def _rename_blocks(self) -> None:
+    def _rename_blocks(self, body: list[Block]) -> None:
         """The body sees the virtual block's number, and no annotation of the kernel any more."""
-        for block in self.function.blocks:
+        for block in body:
             block.statements = [
                 substitute(s, {}, self.schedule.coordinates) if isinstance(s, Instruction) else s
                 for s in block.statements
@@ -236,5 +223,8 @@ class _Repetition:
             Emitter(self.function, emit.block, self.for_block.span).emit("barrier.sync", 0)
         elif self.for_warp is not None:
             Emitter(self.function, emit.block, self.for_warp.span).emit("bar.warp.sync", ALL_LANES)
-        more = self.schedule.advance(emit)
-        emit.emit("bra", again, guard=None if more is None else Guard(more))
+        self.schedule.advance(emit, again)
+
+
+def _instructions(blocks: list[Block]) -> Iterator[Instruction]:
+    return (instruction for block in blocks for instruction in block.instructions)

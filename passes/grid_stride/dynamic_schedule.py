@@ -13,22 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ccc.ir.edit import Emitter
-from ccc.ir.nodes import Function, Guard
-from ccc.ir.operands import Address, Register, Special, Symbol
+from ccc.ir.nodes import Function
+from ccc.ir.operands import Register, Special
 from ccc.passes.grid_stride.task_counter import CounterTable
-from ccc.passes.grid_stride.virtual_grid import (
-    OpenBlock,
-    Place,
-    Schedule,
-    X,
-    Y,
-    Z,
-    find_place,
-    in_digits,
-    leave_unless,
-)
-from ccc.passes.launch_shape import block_threads, thread_number
-from ccc.ptx.types import ALL_LANES, WARP_SIZE
+from ccc.passes.grid_stride.virtual_grid import ROWS, Schedule, X, Y, Z, in_digits
+from ccc.passes.launch_shape import BLOCK_THREADS, thread_number
+from ccc.snippet import Given, Snippet
 
 LANE = Special("%laneid")
 CHUNKS_A_WORKER = 16
@@ -37,6 +27,155 @@ LARGEST_CHUNK_BIT = 16
 MOST_CHUNKS_BIT = 29
 SHARED_BYTES = 4
 """What the threads of a block that meet are told the next block through."""
+
+LEAST_BIT = Snippet(
+    """
+    .reg .b32 %rows, %width, %bit, %least;
+    .reg .b64 %blocks;
+        mul.wide.u32 %blocks, %rows, %width;
+        bfind.u64 %bit, %blocks;
+        sub.s32 %least, %bit, MOST_CHUNKS_BIT;
+        max.s32 %least, %least, 0;
+    """,
+    MOST_CHUNKS_BIT=MOST_CHUNKS_BIT,
+)
+"""Chunks must be so large that there are fewer than 32 bits can count."""
+
+GIVEN_SIZE = Snippet("""
+    .reg .b32 %chunk, %least, %given, %size;
+        mov.u32 %given, %chunk;
+        shl.b32 %size, %given, %least;
+""")
+
+FITTING_SIZE = Snippet(
+    """
+    .reg .b32 %resident, %bit, %least, %wanted_bit, %one, %size;
+    .reg .b64 %wanted;
+        mul.wide.u32 %wanted, %resident, CHUNKS_A_WORKER;
+        bfind.u64 %wanted_bit, %wanted;
+        sub.s32 %bit, %bit, %wanted_bit;
+        min.s32 %bit, %bit, LARGEST_CHUNK_BIT;
+        max.s32 %bit, %bit, %least;
+        mov.u32 %one, 1;
+        shl.b32 %size, %one, %bit;
+    """,
+    CHUNKS_A_WORKER=CHUNKS_A_WORKER,
+    LARGEST_CHUNK_BIT=LARGEST_CHUNK_BIT,
+)
+"""The largest power of two that leaves enough chunks for each worker.
+
+Logarithms are cut off to whole numbers: exact would be no better, and costs a division.
+"""
+
+COUNT_CHUNKS = Snippet("""
+    .reg .pred %works;
+    .reg .b32 %size, %chunks, %resident, %workers, %ahead, %left;
+    .reg .b64 %blocks, %wide_size, %wide_chunks, %place, %number;
+        cvt.u64.u32 %wide_size, %size;
+        add.s64 %wide_chunks, %blocks, %wide_size;
+        sub.s64 %wide_chunks, %wide_chunks, 1;
+        div.u64 %wide_chunks, %wide_chunks, %wide_size;
+        cvt.u32.u64 %chunks, %wide_chunks;
+        min.u32 %workers, %resident, %chunks;
+        cvt.u32.u64 %ahead, %place;           // the first chunk has the worker's own number
+        mov.b64 %number, 0;
+        mov.b32 %left, 0;
+        setp.lt.u32 %works, %ahead, %workers;
+        @!%works bra IDLE;
+""")
+
+TAKES = Snippet("""
+    .reg .pred %more, %takes;
+    .reg .b32 %rank, %workers, %chunks;
+    .reg .b64 %counter;
+        setp.lt.u32 %more, %workers, %chunks;
+        setp.eq.and.b32 %takes, %rank, 0, %more;
+        mov.b64 %counter, 0;
+        @!%takes bra READY;
+""")
+"""The first lane takes chunks, or the first thread where all meet, if there are any to take."""
+
+FOUND = Snippet("""
+    .reg .b64 %counter, %found;
+        mov.b64 %counter, %found;
+    READY:
+""")
+"""Who takes chunks has found the counter."""
+
+TELL_BLOCK = Snippet("""
+    .reg .pred %first;
+    .reg .b32 %thread, %ahead, %taken;
+        setp.eq.s32 %first, %thread, 0;
+        @%first st.shared.u32 [NEXT_BLOCK], %ahead;
+        barrier.sync 0;
+        ld.shared.u32 %taken, [NEXT_BLOCK];
+""")
+
+TELL_WARP = Snippet("""
+    .reg .b32 %ahead, %taken;
+        shfl.sync.idx.b32 %taken, %ahead, 0, 31, -1;
+""")
+"""What the first lane has taken, for all lanes."""
+
+NEXT = Snippet("""
+    .reg .pred %anew, %works, %takes, %takes_now;
+    .reg .b32 %left, %taken, %size, %ahead, %chunks, %workers;
+    .reg .b64 %number, %blocks, %counter;
+        setp.eq.s32 %anew, %left, 0;
+        add.s64 %number, %number, 1;
+        @%anew mul.wide.u32 %number, %taken, %size;
+        @%anew mov.b32 %left, %size;
+        sub.s32 %left, %left, 1;
+        setp.lt.u64 %works, %number, %blocks;
+        @!%works bra FINISHED;
+        and.pred %takes_now, %takes, %anew;
+        @%anew mov.b32 %ahead, %chunks;
+        @%takes_now atom.global.add.u32 %ahead, [%counter], 1;
+        @%takes_now add.s32 %ahead, %ahead, %workers;
+""")
+"""Go on in the chunk, or begin the one that was taken ahead, and take another."""
+
+COORDINATES = Snippet("""
+    .reg .pred %in_first;
+    .reg .b32 %x, %row, %width;
+    .reg .b64 %number, %wide, %quotient, %rest;
+        cvt.u32.u64 %x, %number;
+        mov.b32 %row, 0;
+        cvt.u64.u32 %wide, %width;
+        setp.lt.u64 %in_first, %number, %wide;
+        @%in_first bra BODY;
+        div.u64 %quotient, %number, %wide;
+        cvt.u32.u64 %row, %quotient;
+        mul.lo.s64 %rest, %quotient, %wide;
+        sub.s64 %rest, %number, %rest;
+        cvt.u32.u64 %x, %rest;
+    BODY:
+""")
+"""Cut the number into digits; where there is one row only, it is x."""
+
+IS_LAST = Snippet("""
+    .reg .pred %last, %takes;
+    .reg .b32 %numbers, %chunks, %workers, %ahead;
+    FINISHED:
+        add.s32 %numbers, %chunks, %workers;
+        sub.s32 %numbers, %numbers, 1;
+        setp.eq.and.b32 %last, %ahead, %numbers, %takes;
+        @!%last bra IDLE;
+""")
+"""Behind the loop: who took the last number of a counter gives it back."""
+
+WARPS = Snippet("""
+    .reg .b32 %threads, %warps;
+        add.s32 %warps, %threads, 31;
+        shr.u32 %warps, %warps, 5;
+""")
+"""Where warps take chunks, each of a block's has a counter,"""
+
+NUMBER = Snippet("""
+    .reg .b32 %thread, %warp;
+        shr.u32 %warp, %thread, 5;
+""")
+"""the one of its number."""
 
 
 def shared_name(function: Function) -> str:
@@ -56,136 +195,83 @@ class Dynamic(Schedule):
     table: CounterTable
     for_block: bool
     chunk: int | None
-    width: Register = field(init=False)
-    height: Register = field(init=False)
-    blocks: Register = field(init=False)
-    size: Register = field(init=False)
-    chunks: Register = field(init=False)
-    workers: Register = field(init=False)
-    takes: Register = field(init=False)
-    counter: Register = field(init=False)
-    ahead: Register = field(init=False)
-    number: Register = field(init=False)
-    left: Register = field(init=False)
+    scope: dict[str, Given] = field(init=False)
+    finished: str = field(init=False)
 
-    def begin(self, open_block: OpenBlock, idle: str) -> None:
+    def begin(self, emit: Emitter, idle: str) -> None:
         """Find the counter of this warp, or block."""
-        place = find_place(open_block, self.room, idle)
-        emit = open_block()
-        self._count_chunks(emit, place, idle)
-        emit = open_block()
-        leads = thread_number(emit) if self.for_block else emit.define("mov.u32", "b32", LANE)
-        more = emit.define("setp.lt.u32", "pred", self.workers, self.chunks)
-        self.takes = emit.define("setp.eq.and.b32", "pred", leads, 0, more)
-        self.counter = emit.define("mov.b64", "b64", 0)
-        claimed, found = self.table.claim(open_block)
-        own = self.table.counter(found, claimed, self._counter_number(found))
-        found.emit("mov.b64", self.counter, own)
-        emit.emit("bra", open_block().block.label, guard=Guard(self.takes, negated=True))
+        place = self.find_place(emit, idle)
+        rows = ROWS.emit(emit, height=place["height"], depth=place["depth"])["rows"]
+        least = LEAST_BIT.emit(emit, rows=rows, width=place["width"])
+        blocks, size = least["blocks"], self._size(emit, least, place["resident"])
+        counts = COUNT_CHUNKS.emit(
+            emit, size=size, blocks=blocks, resident=place["resident"], place=place["number"],
+            IDLE=idle,
+        )  # fmt: skip
+        kept = {name: counts[name] for name in ("chunks", "workers", "ahead", "number", "left")}
+        self.scope = {
+            **kept, "size": size, "blocks": blocks,
+            "width": place["width"], "height": place["height"],
+        }  # fmt: skip
+        ready = emit.function.fresh_label("ready")
+        takes = TAKES.emit(emit, self.scope, rank=self._rank(emit), READY=ready)
+        self.scope |= {name: takes[name] for name in ("takes", "counter")}
+        found = self.table.claim(emit, self._counter_number(emit))
+        FOUND.emit(emit, counter=takes["counter"], found=found, READY=ready)
+
+    def _rank(self, emit: Emitter) -> Register:
+        """The lane in its warp, or the thread in its block: 0 takes chunks for the others."""
+        if self.for_block:
+            return thread_number(emit)
+        return emit.define("mov.u32", "b32", LANE, name="lane")
 
     def _counter_number(self, emit: Emitter) -> Register:
         if self.for_block:
-            return emit.define("mov.u32", "b32", 0)
-        return emit.define("shr.u32", "b32", thread_number(emit), 5)
+            return emit.define("mov.u32", "b32", 0, name="warp")
+        return NUMBER.emit(emit, thread=thread_number(emit))["warp"]
 
-    def _count_chunks(self, emit: Emitter, place: Place, idle: str) -> None:
-        self.width, self.height, depth = place.sizes
-        rows = emit.define("mul.lo.s32", "b32", self.height, depth)
-        self.blocks = emit.define("mul.wide.u32", "b64", rows, self.width)
-        self.size = self._chunk(emit, place.resident)
-        size = emit.define("cvt.u64.u32", "b64", self.size)
-        chunks = emit.define("add.s64", "b64", self.blocks, size)
-        emit.emit("sub.s64", chunks, chunks, 1)
-        emit.emit("div.u64", chunks, chunks, size)
-        self.chunks = emit.define("cvt.u32.u64", "b32", chunks)
-        self.workers = emit.define("min.u32", "b32", place.resident, self.chunks)
-        self.ahead = emit.define("cvt.u32.u64", "b32", place.number)
-        self.number = emit.define("mov.b64", "b64", 0)
-        self.left = emit.define("mov.b32", "b32", 0)
-        leave_unless(emit, "lt.u32", self.ahead, self.workers, idle)
-
-    def _chunk(self, emit: Emitter, workers: Register) -> Register:
-        """The given size, or the largest power of two that leaves enough chunks for each worker.
-
-        Logarithms are cut off to whole numbers: exact would be no better, and costs a division.
-        In any case there must be fewer chunks than 32 bits can count.
-        """
-        bit = emit.define("bfind.u64", "b32", self.blocks)
-        least = emit.define("sub.s32", "b32", bit, MOST_CHUNKS_BIT)
-        emit.emit("max.s32", least, least, 0)
+    def _size(self, emit: Emitter, least: dict[str, Register], resident: Register) -> Register:
+        """Blocks of a chunk: as given, or so many that each worker gets several chunks."""
+        bit = {name: least[name] for name in ("bit", "least")}
         if self.chunk is not None:
-            given = emit.define("mov.u32", "b32", self.chunk)
-            return emit.define("shl.b32", "b32", given, least)
-        wanted = emit.define("mul.wide.u32", "b64", workers, CHUNKS_A_WORKER)
-        emit.emit("sub.s32", bit, bit, emit.define("bfind.u64", "b32", wanted))
-        emit.emit("min.s32", bit, bit, LARGEST_CHUNK_BIT)
-        emit.emit("max.s32", bit, bit, least)
-        return emit.define("shl.b32", "b32", emit.define("mov.u32", "b32", 1), bit)
+            return GIVEN_SIZE.emit(emit, bit, chunk=self.chunk)["size"]
+        return FITTING_SIZE.emit(emit, bit, resident=resident)["size"]
 
-    def next_block(self, open_block: OpenBlock, emit: Emitter, finished: str) -> None:
-        """Go on in the chunk, or begin the one that was taken ahead, and take another."""
-        taken = self._share(emit)
-        fresh = Guard(emit.define("setp.eq.s32", "pred", self.left, 0))
-        emit.emit("add.s64", self.number, self.number, 1)
-        emit.emit("mul.wide.u32", self.number, taken, self.size, guard=fresh)
-        emit.emit("mov.b32", self.left, self.size, guard=fresh)
-        emit.emit("sub.s32", self.left, self.left, 1)
-        leave_unless(emit, "lt.u64", self.number, self.blocks, finished)
-        emit = open_block()
-        takes = Guard(emit.define("and.pred", "pred", self.takes, fresh.register))
-        emit.emit("mov.b32", self.ahead, self.chunks, guard=fresh)
-        emit.emit("atom.global.add.u32", self.ahead, Address(self.counter), 1, guard=takes)
-        emit.emit("add.s32", self.ahead, self.ahead, self.workers, guard=takes)
-        self._find_coordinates(open_block, emit)
-
-    def _share(self, emit: Emitter) -> Register:
-        """What the leader has taken, for all lanes."""
-        taken = self.ahead
+    def next_block(self, emit: Emitter) -> None:
+        """Take the next virtual block of the chunk, or of another."""
+        self.finished = emit.function.fresh_label("finish")
+        ahead = self.scope["ahead"]
         if self.for_block:
-            first = Guard(emit.define("setp.eq.s32", "pred", thread_number(emit), 0))
-            place = Address(Symbol(shared_name(emit.function)))
-            emit.emit("st.shared.u32", place, taken, guard=first)
-            emit.emit("barrier.sync", 0)
-            taken = emit.define("ld.shared.u32", "b32", place)
-        return emit.define("shfl.sync.idx.b32", "b32", taken, 0, WARP_SIZE - 1, ALL_LANES)
-
-    def _find_coordinates(self, open_block: OpenBlock, emit: Emitter) -> None:
-        """Cut the number into digits; where there is one row only, it is x."""
-        x = emit.define("cvt.u32.u64", "b32", self.number)
-        row = emit.define("mov.b32", "b32", 0)
-        width = emit.define("cvt.u64.u32", "b64", self.width)
-        in_first = emit.define("setp.lt.u64", "pred", self.number, width)
-        divide, body = open_block(), open_block()
-        emit.emit("bra", body.block.label, guard=Guard(in_first))
-        quotient = divide.define("div.u64", "b64", self.number, width)
-        divide.emit("cvt.u32.u64", row, quotient)
-        rest = divide.define("mul.lo.s64", "b64", quotient, width)
-        divide.emit("sub.s64", rest, self.number, rest)
-        divide.emit("cvt.u32.u64", x, rest)
-        self.coordinates[X] = x
+            thread, name = thread_number(emit), shared_name(emit.function)
+            ahead = TELL_BLOCK.emit(emit, thread=thread, ahead=ahead, NEXT_BLOCK=name)["taken"]
+        taken = TELL_WARP.emit(emit, ahead=ahead)["taken"]
+        NEXT.emit(emit, self.scope, taken=taken, FINISHED=self.finished)
+        found = COORDINATES.emit(emit, self.scope)
+        self.coordinates[X] = found["x"]
         if not self.by_rows:
-            y, z = in_digits(body, row, [self.height, row])
+            height = self.scope["height"]
+            assert isinstance(height, Register)
+            y, z = in_digits(emit, found["row"], [height, found["row"]])
             self.coordinates |= {Y: y, Z: z}
 
-    def advance(self, emit: Emitter) -> None:
-        """The top of the loop does."""
+    def advance(self, emit: Emitter, again: str) -> None:
+        """The top of the loop looks whether there is more."""
+        emit.emit("bra", again)
 
-    def finish(self, open_block: OpenBlock, idle: str) -> str:
+    def finish(self, emit: Emitter, idle: str) -> None:
         """Who took the last number of a counter gives it back."""
-        emit, last = open_block(), open_block()
-        number = emit.define("add.s32", "b32", self.chunks, self.workers)
-        emit.emit("sub.s32", number, number, 1)
-        is_last = emit.define("setp.eq.and.b32", "pred", self.ahead, number, self.takes)
-        emit.emit("bra", idle, guard=Guard(is_last, negated=True))
-        used = last.define("mov.u32", "b32", 1)
-        if not self.for_block:
-            used = block_threads(last)
-            last.emit("add.s32", used, used, WARP_SIZE - 1)
-            last.emit("shr.u32", used, used, 5)
-        counter = self._counter_number(last)
-        self.table.give_back(open_block, last, self.counter, counter, used, idle)
-        return emit.block.label
+        IS_LAST.emit(emit, self.scope, FINISHED=self.finished, IDLE=idle)
+        used = emit.define("mov.u32", "b32", 1, name="used") if self.for_block else _warps(emit)
+        counter = self.scope["counter"]
+        assert isinstance(counter, Register)
+        self.table.give_back(emit, counter, self._counter_number(emit), used, idle)
 
     def describe(self) -> dict[str, Any]:
         """What the resident blocks are counted with."""
         return {"schedule": "dynamic", "chunk": self.chunk, "resident": self.room.describe()}
+
+
+def _warps(emit: Emitter) -> Register:
+    """The warps of a block."""
+    threads = BLOCK_THREADS.emit(emit)["threads"]
+    return WARPS.emit(emit, threads=threads)["warps"]

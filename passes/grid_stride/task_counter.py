@@ -28,18 +28,127 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ccc.ir.edit import Emitter
-from ccc.ir.nodes import Guard
-from ccc.ir.operands import Address, Register, Special
-from ccc.passes.grid_stride.virtual_grid import OpenBlock
+from ccc.ir.operands import Register
+from ccc.snippet import Given, Snippet
 
 PLACES = 128
 LINE_BYTES = 128
-DISPLACED = 4
-"""Where in the table the number of displaced launches is."""
-DONE = 8
-"""Where in a place the number of counters is that are through."""
-NO_LAUNCH_ID = -(1 << 63)
-"""Turned over in ``%gridid``: launches count up from 0, or down where the device made them."""
+
+HOME = Snippet(
+    """
+    .reg .b32 %short, %place_bytes;
+    .reg .b64 %table, %launch, %home;
+        mov.u64 %table, TABLE;
+        mov.u64 %launch, %gridid;             // counts up from 0, or down where the device
+        xor.b64 %launch, %launch, 0x8000000000000000;  // made the launch: so it is never 0
+        cvt.u32.u64 %short, %launch;
+        and.b32 %short, %short, LAST_PLACE;
+        mad.wide.u32 %home, %short, %place_bytes, %table;
+        add.s64 %home, %home, LINE_BYTES;
+    """,
+    LAST_PLACE=PLACES - 1,
+    LINE_BYTES=LINE_BYTES,
+)
+"""The table, the launch's number, and the place that it has if that is free."""
+
+CLAIM = Snippet(
+    """
+    .reg .pred %locked, %mine, %is_free, %first, %alone, %others, %held, %full, %astray;
+    .reg .b32 %state, %left, %place_bytes;
+    .reg .b64 %table, %launch, %home, %place, %owner, %free;
+        setp.ne.s32 %locked, 0, 0;
+    LOOK:
+        mov.b64 %place, %home;
+        ld.relaxed.gpu.global.u64 %owner, [%home];
+        setp.eq.b64 %mine, %owner, %launch;
+        @%mine bra FOUND;
+        setp.eq.b64 %is_free, %owner, 0;
+        selp.b64 %free, %home, 0, %is_free;
+        ld.relaxed.gpu.global.u32 %state, [%table+DISPLACED];
+        setp.eq.and.b32 %alone, %state, 0, %is_free;
+        @%alone bra NOWHERE;
+        add.s64 %place, %table, LINE_BYTES;
+        mov.b32 %left, PLACES;
+    SEARCH:
+        ld.relaxed.gpu.global.u64 %owner, [%place];
+        setp.eq.b64 %mine, %owner, %launch;
+        @%mine bra FOUND;
+        setp.eq.b64 %is_free, %owner, 0;
+        setp.eq.and.b64 %first, %free, 0, %is_free;
+        selp.b64 %free, %place, %free, %first;
+        add.s64 %place, %place, %place_bytes;
+        sub.s32 %left, %left, 1;
+        setp.ne.b32 %others, %left, 0;
+        @%others bra SEARCH;
+    NOWHERE:
+        @%locked bra TAKE;
+        ld.relaxed.gpu.global.u32 %state, [%table];
+        setp.ne.b32 %held, %state, 0;
+        @%held bra LOOK;
+        atom.acquire.gpu.global.cas.b32 %state, [%table], 0, 1;
+        setp.eq.b32 %locked, %state, 0;
+        bra LOOK;                             // once more, now that nobody else can claim
+    TAKE:
+        mov.b64 %place, %free;
+        setp.eq.b64 %full, %free, 0;
+        @%full bra LOOK;                      // until a launch ends: the device runs no more
+        setp.ne.b64 %astray, %free, %home;
+        @%astray atom.relaxed.gpu.global.add.u32 %state, [%table+DISPLACED], 1;
+        st.release.gpu.global.u64 [%free], %launch;
+    FOUND:
+        @%locked st.release.gpu.global.u32 [%table], 0;
+        fence.acq_rel.gpu;
+    """,
+    DISPLACED=4,
+    PLACES=PLACES,
+    LINE_BYTES=LINE_BYTES,
+)
+"""Find the launch's place, claim one if it has none."""
+
+COUNTER = Snippet(
+    """
+    .reg .b32 %number;
+    .reg .b64 %place, %address;
+        mad.wide.u32 %address, %number, LINE_BYTES, %place;
+        add.s64 %address, %address, LINE_BYTES;
+    """,
+    LINE_BYTES=LINE_BYTES,
+)
+"""The address of a counter of a place."""
+
+THROUGH = Snippet(
+    """
+    .reg .pred %early;
+    .reg .b32 %number, %used, %others, %through;
+    .reg .b64 %counter, %offset, %place;
+        mul.wide.u32 %offset, %number, LINE_BYTES;
+        sub.s64 %place, %counter, %offset;
+        sub.s64 %place, %place, LINE_BYTES;
+        st.global.u32 [%counter], 0;
+        fence.acq_rel.gpu;
+        sub.s32 %others, %used, 1;            // back to 0 at the last counter
+        atom.relaxed.gpu.global.inc.u32 %through, [%place+DONE], %others;
+        setp.ne.b32 %early, %through, %others;
+        @%early bra THEN;
+    """,
+    DONE=8,
+    LINE_BYTES=LINE_BYTES,
+)
+"""Who took the last number of a counter sets it back. Is that so for all in use of its place?"""
+
+FREE = Snippet(
+    """
+    .reg .pred %astray;
+    .reg .b32 %displaced;
+    .reg .b64 %place, %home, %table;
+        fence.acq_rel.gpu;
+        st.release.gpu.global.u64 [%place], 0;
+        setp.ne.b64 %astray, %place, %home;
+        @%astray atom.release.gpu.global.add.u32 %displaced, [%table+DISPLACED], -1;
+    """,
+    DISPLACED=4,
+)
+"""Then the place is free again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,112 +168,24 @@ class CounterTable:
         size = LINE_BYTES + PLACES * self.place_bytes
         return f".global .align {LINE_BYTES} .b8 {self.name}[{size}];\n"
 
-    def counter(self, emit: Emitter, place: Register, number: Register) -> Register:
-        """The address of a counter of a place."""
-        address = emit.define("mad.wide.u32", "b64", number, LINE_BYTES, place)
-        emit.emit("add.s64", address, address, LINE_BYTES)
-        return address
+    def claim(self, emit: Emitter, number: Register) -> Register:
+        """The address of a counter in the launch's place, which is claimed if it has none.
 
-    def place(self, emit: Emitter, counter: Register, number: Register) -> Register:
-        """The address of the place that a counter belongs to."""
-        offset = emit.define("mul.wide.u32", "b64", number, LINE_BYTES)
-        address = emit.define("sub.s64", "b64", counter, offset)
-        emit.emit("sub.s64", address, address, LINE_BYTES)
-        return address
-
-    def claim(self, open_block: OpenBlock) -> tuple[Register, Emitter]:
-        """Find the launch's place, claim one if it has none.
-
-        Returns:
-            The address of the place, and an emitter for the block where it is known. It must be
-            given back, by who takes the last number of each counter in use.
+        The place must be given back, by who takes the last number of each counter in use.
         """
-        begin, look, not_home, start, search, step, nowhere, free_lock, lock, claim, take, found = (
-            open_block() for _ in range(12)
-        )
-        table, launch, home = self._home(begin)
-        locked = begin.define("setp.ne.s32", "pred", 0, 0)
-
-        place = look.define("mov.b64", "b64", home)
-        owner = look.define("ld.relaxed.gpu.global.u64", "b64", Address(home))
-        _branch(look, look.define("setp.eq.b64", "pred", owner, launch), found)
-
-        is_free = not_home.define("setp.eq.b64", "pred", owner, 0)
-        free = not_home.define("selp.b64", "b64", home, 0, is_free)
-        displaced = Address(table, DISPLACED)
-        state = not_home.define("ld.relaxed.gpu.global.u32", "b32", displaced)
-        alone = not_home.define("setp.eq.and.b32", "pred", state, 0, is_free)
-        _branch(not_home, alone, nowhere)
-
-        start.emit("add.s64", place, table, LINE_BYTES)
-        left = start.define("mov.b32", "b32", PLACES)
-
-        search.emit("ld.relaxed.gpu.global.u64", owner, Address(place))
-        _branch(search, search.define("setp.eq.b64", "pred", owner, launch), found)
-
-        step.emit("setp.eq.b64", is_free, owner, 0)
-        step.emit("setp.eq.and.b64", is_free, free, 0, is_free)
-        step.emit("selp.b64", free, place, free, is_free)
-        step.emit("add.s64", place, place, self.place_bytes)
-        step.emit("sub.s32", left, left, 1)
-        _branch(step, step.define("setp.ne.b32", "pred", left, 0), search)
-
-        _branch(nowhere, locked, claim)
-        free_lock.emit("ld.relaxed.gpu.global.u32", state, Address(table))
-        _branch(free_lock, free_lock.define("setp.ne.b32", "pred", state, 0), look)
-        lock.emit("atom.acquire.gpu.global.cas.b32", state, Address(table), 0, 1)
-        lock.emit("setp.eq.b32", locked, state, 0)
-        lock.emit("bra", look.block.label)  # once more, now that nobody else can claim
-
-        claim.emit("mov.b64", place, free)
-        # Until a launch ends: there are more than the device can run.
-        _branch(claim, claim.define("setp.eq.b64", "pred", free, 0), look)
-        astray = Guard(take.define("setp.ne.b64", "pred", free, home))
-        take.emit("atom.relaxed.gpu.global.add.u32", state, displaced, 1, guard=astray)
-        take.emit("st.release.gpu.global.u64", Address(free), launch)
-
-        found.emit("st.release.gpu.global.u32", Address(table), 0, guard=Guard(locked))
-        found.emit("fence.acq_rel.gpu")
-        return place, found
+        place = CLAIM.emit(emit, self._home(emit))["place"]
+        return COUNTER.emit(emit, place=place, number=number)["address"]
 
     def give_back(
-        self, open_block: OpenBlock, emit: Emitter, counter: Register, number: Register,
-        used: Register, then: str,
-    ) -> None:  # fmt: skip
+        self, emit: Emitter, counter: Register, number: Register, used: Register, then: str
+    ) -> None:
         """For who took the last number of a counter, of ``used`` ones in its place.
 
-        Control goes on to the label ``then``, or behind the blocks that are opened.
+        Control goes on to the label ``then``, or falls through.
         """
-        place = self.place(emit, counter, number)
-        emit.emit("st.global.u32", Address(counter), 0)
-        emit.emit("fence.acq_rel.gpu")
-        others = emit.define("sub.s32", "b32", used, 1)
-        done = Address(place, DONE)  # back to 0 at the last one
-        through = emit.define("atom.relaxed.gpu.global.inc.u32", "b32", done, others)
-        _branch_label(emit, emit.define("setp.ne.b32", "pred", through, others), then)
-        free = open_block()
-        table, _, home = self._home(free)
-        free.emit("fence.acq_rel.gpu")
-        free.emit("st.release.gpu.global.u64", Address(place), 0)
-        astray = Guard(free.define("setp.ne.b64", "pred", place, home))
-        one_less = Address(table, DISPLACED)
-        free.emit("atom.release.gpu.global.add.u32", through, one_less, -1, guard=astray)
+        place = THROUGH.emit(emit, counter=counter, number=number, used=used, THEN=then)["place"]
+        FREE.emit(emit, self._home(emit), place=place)
 
-    def _home(self, emit: Emitter) -> tuple[Register, Register, Register]:
-        """The table, the launch's number, and the place that it has if that is free."""
-        table = emit.define("mov.u64", "b64", self.name)
-        launch = emit.define("mov.u64", "b64", Special("%gridid"))
-        emit.emit("xor.b64", launch, launch, NO_LAUNCH_ID)
-        number = emit.define("cvt.u32.u64", "b32", launch)
-        emit.emit("and.b32", number, number, PLACES - 1)
-        home = emit.define("mad.wide.u32", "b64", number, self.place_bytes, table)
-        emit.emit("add.s64", home, home, LINE_BYTES)
-        return table, launch, home
-
-
-def _branch(emit: Emitter, holds: Register, target: Emitter) -> None:
-    _branch_label(emit, holds, target.block.label)
-
-
-def _branch_label(emit: Emitter, holds: Register, label: str) -> None:
-    emit.emit("bra", label, guard=Guard(holds))
+    def _home(self, emit: Emitter) -> dict[str, Given]:
+        found = HOME.emit(emit, place_bytes=self.place_bytes, TABLE=self.name)
+        return {**found, "place_bytes": self.place_bytes}

@@ -11,21 +11,123 @@ number of working blocks is added to it digit by digit: no division is needed in
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 from ccc.ir.edit import Emitter
-from ccc.ir.nodes import Guard
 from ccc.ir.operands import Register, Special
-from ccc.passes.launch_shape import block_threads, extents
+from ccc.passes.launch_shape import BLOCK_THREADS
 from ccc.ptx.occupancy import KB, Limits
-from ccc.ptx.types import WARP_SIZE
+from ccc.snippet import Given, Snippet
 
-OpenBlock = Callable[[], Emitter]
-"""Makes a block behind the ones that were made before."""
 X, Y, Z = Special("%ctaid.x"), Special("%ctaid.y"), Special("%ctaid.z")
+NSMID = Special("%nsmid")
+
+MAY_WORK = Snippet("""
+    .reg .pred %may;
+    .reg .b32 %x, %multiprocessors, %device, %blocks, %most;
+        mov.u32 %x, %ctaid.x;
+        mov.u32 %multiprocessors, %device;    // how many it has
+        mul.lo.s32 %most, %multiprocessors, %blocks;
+        setp.lt.u32 %may, %x, %most;
+        @!%may bra IDLE;
+""")
+"""Nearly all launched blocks leave here, and where z and y are 0, at the first test."""
+
+PLACE = Snippet("""
+    .reg .pred %may;
+    .reg .b32 %x, %y, %z, %row, %width, %height, %depth, %most;
+    .reg .b64 %number, %wide;
+        mov.u32 %y, %ctaid.y;
+        mov.u32 %z, %ctaid.z;
+        mov.u32 %width, %nctaid.x;
+        mov.u32 %height, %nctaid.y;
+        mov.u32 %depth, %nctaid.z;
+        mad.lo.s32 %row, %z, %height, %y;
+        cvt.u64.u32 %number, %x;
+        mad.wide.u32 %number, %row, %width, %number;
+        cvt.u64.u32 %wide, %most;
+        setp.lt.u64 %may, %number, %wide;
+        @!%may bra IDLE;
+""")
+"""A launched block's place in the grid, and its number."""
+
+RESIDENT = Snippet("""
+    .reg .b32 %threads, %warps, %blocks, %shared, %reserved, %step, %mask, %multiprocessors;
+    .reg .b32 %of_a_block, %fits, %taken, %shares, %resident;
+        add.s32 %threads, %threads, 31;
+        mov.u32 %fits, %warps;
+        shr.u32 %of_a_block, %threads, 5;
+        div.u32 %fits, %fits, %of_a_block;
+        mov.u32 %taken, %total_smem_size;
+        add.s32 %taken, %taken, %reserved;    // with what rounds it up to whole steps
+        and.b32 %taken, %taken, %mask;
+        max.u32 %taken, %taken, %step;
+        mov.u32 %shares, %shared;
+        div.u32 %shares, %shares, %taken;
+        min.u32 %fits, %fits, %shares;
+        min.u32 %fits, %fits, %blocks;
+        max.u32 %fits, %fits, 1;
+        mul.lo.s32 %resident, %fits, %multiprocessors;
+""")
+"""How many blocks of this launch the device holds at once:
+
+multiprocessors x min(blocks, warps / warps of a block, shared memory / that of a block)
+"""
+
+WORKS = Snippet("""
+    .reg .pred %works;
+    .reg .b32 %resident;
+    .reg .b64 %number, %wide;
+        cvt.u64.u32 %wide, %resident;
+        setp.lt.u64 %works, %number, %wide;
+        @!%works bra IDLE;
+""")
+"""The first blocks work, as many as are resident."""
+
+ROWS = Snippet("""
+    .reg .b32 %height, %depth, %rows;
+        mul.lo.s32 %rows, %height, %depth;
+""")
+
+DIGIT = Snippet("""
+    .reg .b32 %number, %extent, %rest, %taken, %digit;
+        div.u32 %rest, %number, %extent;
+        mul.lo.s32 %taken, %rest, %extent;
+        sub.s32 %digit, %number, %taken;
+""")
+"""The lowest digit of a number, and what the higher ones say."""
+
+ADVANCE_BY_ROWS = Snippet("""
+    .reg .pred %carry, %more;
+    .reg .b32 %x, %row, %width, %rows, %step_x, %step_row;
+        add.s32 %x, %x, %step_x;
+        add.s32 %row, %row, %step_row;
+        setp.ge.u32 %carry, %x, %width;
+        @%carry sub.s32 %x, %x, %width;
+        @%carry add.s32 %row, %row, 1;
+        setp.lt.u32 %more, %row, %rows;
+        @%more bra BLOCK;
+""")
+"""The next virtual block is so many further as there are blocks that work."""
+
+ADVANCE = Snippet("""
+    .reg .pred %carry, %carry_y, %more;
+    .reg .b32 %x, %y, %z, %width, %height, %depth, %step_x, %step_y, %step_z;
+        add.s32 %x, %x, %step_x;
+        add.s32 %y, %y, %step_y;
+        add.s32 %z, %z, %step_z;
+        setp.ge.u32 %carry, %x, %width;
+        @%carry sub.s32 %x, %x, %width;
+        @%carry add.s32 %y, %y, 1;
+        setp.ge.u32 %carry_y, %y, %height;
+        @%carry_y sub.s32 %y, %y, %height;
+        @%carry_y add.s32 %z, %z, 1;
+        setp.lt.u32 %more, %z, %depth;
+        @%more bra BLOCK;
+""")
+"""The same in a kernel that reads y or z."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,104 +169,71 @@ class Schedule(ABC):
     coordinates: dict[Special, Register] = field(default_factory=dict, kw_only=True)
 
     @abstractmethod
-    def begin(self, open_block: OpenBlock, idle: str) -> None:
-        """Go to the label ``idle`` if this launched block has nothing to do, else fall through.
-
-        ``open_block`` makes one block after the other.
-        """
+    def begin(self, emit: Emitter, idle: str) -> None:
+        """Go to the label ``idle`` if this launched block has nothing to do, else fall through."""
 
     @abstractmethod
-    def next_block(self, open_block: OpenBlock, emit: Emitter, finished: str) -> None:
-        """At the top of the loop: go to the label ``finished`` if there are no more blocks."""
+    def next_block(self, emit: Emitter) -> None:
+        """At the top of the loop: go to what :meth:`finish` emits if there are no more blocks."""
 
     @abstractmethod
-    def advance(self, emit: Emitter) -> Register | None:
-        """At the end of the loop: whether it goes on, as a predicate; None where the top says."""
+    def advance(self, emit: Emitter, again: str) -> None:
+        """At the end of the loop: go on at its top, or fall through where there is no more."""
 
     @abstractmethod
-    def finish(self, open_block: OpenBlock, idle: str) -> str:
-        """What is done behind the loop, before control falls to ``idle``; where that begins."""
+    def finish(self, emit: Emitter, idle: str) -> None:
+        """What is done behind the loop, before control goes to ``idle`` or falls through."""
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
         """For the report."""
 
+    def find_place(self, emit: Emitter, idle: str) -> dict[str, Register]:
+        """Go to ``idle`` unless this is one of the first blocks, as many as are resident.
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A launched block's place in the grid; its number, and how many blocks are resident."""
-
-    x: Register
-    y: Register
-    z: Register
-    row: Register
-    number: Register
-    sizes: tuple[Register, ...]
-    resident: Register
-
-
-def find_place(open_block: OpenBlock, room: Room, idle: str) -> Place:
-    """Leave unless this is one of the first blocks, as many as are resident."""
-    # Nearly all launched blocks leave here, and where z and y are 0, at the first test.
-    emit = open_block()
-    x = emit.define("mov.u32", "b32", X)
-    given = room.multiprocessors
-    multiprocessors = emit.define("mov.u32", "b32", Special("%nsmid") if given is None else given)
-    most = emit.define("mul.lo.s32", "b32", multiprocessors, room.limits.blocks)
-    leave_unless(emit, "lt.u32", x, most, idle)
-    emit = open_block()
-    y, z = (emit.define("mov.u32", "b32", special) for special in (Y, Z))
-    sizes = extents(emit, "%nctaid")
-    row = emit.define("mad.lo.s32", "b32", z, sizes[1], y)
-    number = emit.define("cvt.u64.u32", "b64", x)
-    emit.emit("mad.wide.u32", number, row, sizes[0], number)
-    leave_unless(emit, "lt.u64", number, emit.define("cvt.u64.u32", "b64", most), idle)
-    emit = open_block()
-    working = resident(emit, room, multiprocessors)
-    leave_unless(emit, "lt.u64", number, emit.define("cvt.u64.u32", "b64", working), idle)
-    return Place(x, y, z, row, number, tuple(sizes), working)
+        Returns:
+            The block's ``x``, ``y``, ``z``, ``row`` and ``number``, the grid's ``width``,
+            ``height`` and ``depth``, and how many blocks are ``resident``.
+        """
+        given = self.room.multiprocessors
+        device = NSMID if given is None else given
+        place = MAY_WORK.emit(emit, device=device, blocks=self.room.limits.blocks, IDLE=idle)
+        place |= PLACE.emit(emit, x=place["x"], most=place["most"], IDLE=idle)
+        place["resident"] = resident(emit, self.room, place["multiprocessors"])
+        WORKS.emit(emit, number=place["number"], resident=place["resident"], IDLE=idle)
+        return place
 
 
 @dataclass
 class Static(Schedule):
     """As many launched blocks work as are resident, each on every so-many-th virtual block."""
 
-    digits: list[Register] = field(init=False)
-    steps: list[Register] = field(init=False)
-    extents: list[Register] = field(init=False)
+    scope: dict[str, Given] = field(init=False)
 
-    def begin(self, open_block: OpenBlock, idle: str) -> None:
+    def begin(self, emit: Emitter, idle: str) -> None:
         """Work if this is one of the first blocks, as many as are resident."""
-        place = find_place(open_block, self.room, idle)
-        emit = open_block()
-        width, height, depth = place.sizes
+        place = self.find_place(emit, idle)
+        names = {"x": "width", "y": "height", "z": "depth"}
         if self.by_rows:
-            rows = emit.define("mul.lo.s32", "b32", height, depth)
-            self.digits, self.extents = [place.x, place.row], [width, rows]
+            place |= ROWS.emit(emit, height=place["height"], depth=place["depth"])
+            names = {"x": "width", "row": "rows"}
         else:
-            self.digits, self.extents = [place.x, place.y, place.z], [width, height, depth]
-            self.coordinates |= {Y: place.y, Z: place.z}
-        self.coordinates[X] = place.x
-        self.steps = in_digits(emit, place.resident, self.extents)
+            self.coordinates |= {Y: place["y"], Z: place["z"]}
+        self.coordinates[X] = place["x"]
+        steps = in_digits(emit, place["resident"], [place[size] for size in names.values()])
+        self.scope = {name: place[name] for pair in names.items() for name in pair}
+        self.scope |= {f"step_{name}": step for name, step in zip(names, steps, strict=True)}
 
-    def next_block(self, open_block: OpenBlock, emit: Emitter, finished: str) -> None:
+    def next_block(self, emit: Emitter) -> None:
         """The end of the loop has gone on to the next one."""
 
-    def finish(self, open_block: OpenBlock, idle: str) -> str:
+    def finish(self, emit: Emitter, idle: str) -> None:
         """There is nothing left to do."""
-        del open_block
-        return idle
 
-    def advance(self, emit: Emitter) -> Register:
+    def advance(self, emit: Emitter, again: str) -> None:
         """Add the number of working blocks, with carries."""
-        for digit, step in zip(self.digits, self.steps, strict=True):
-            emit.emit("add.s32", digit, digit, step)
-        pairs = list(zip(self.digits, self.extents, strict=True))
-        for (digit, extent), (higher, _) in pairwise(pairs):
-            carry = emit.define("setp.ge.u32", "pred", digit, extent)
-            emit.emit("sub.s32", digit, digit, extent, guard=Guard(carry))
-            emit.emit("add.s32", higher, higher, 1, guard=Guard(carry))
-        return emit.define("setp.lt.u32", "pred", *pairs[-1])
+        text = ADVANCE_BY_ROWS if self.by_rows else ADVANCE
+        text.emit(emit, self.scope, BLOCK=again)
 
     def describe(self) -> dict[str, Any]:
         """What the resident blocks are counted with."""
@@ -172,41 +241,22 @@ class Static(Schedule):
 
 
 def resident(emit: Emitter, room: Room, multiprocessors: Register) -> Register:
-    """How many blocks of this launch the device holds at once.
-
-    multiprocessors x min(blocks, warps / warps of a block, shared memory / that of a block)
-    """
-    limits = room.limits
-    threads = block_threads(emit)
-    emit.emit("add.s32", threads, threads, WARP_SIZE - 1)
-    fits = emit.define("mov.u32", "b32", room.warps)
-    emit.emit("div.u32", fits, fits, emit.define("shr.u32", "b32", threads, 5))
-    taken = emit.define("mov.u32", "b32", Special("%total_smem_size"))
-    emit.emit("add.s32", taken, taken, limits.shared_kb_reserved * KB + limits.shared_step - 1)
-    emit.emit("and.b32", taken, taken, -limits.shared_step)
-    emit.emit("max.u32", taken, taken, limits.shared_step)
-    shared = emit.define("mov.u32", "b32", limits.shared_kb * KB)
-    emit.emit("div.u32", shared, shared, taken)
-    emit.emit("min.u32", fits, fits, shared)
-    emit.emit("min.u32", fits, fits, limits.blocks)
-    emit.emit("max.u32", fits, fits, 1)
-    return emit.define("mul.lo.s32", "b32", fits, multiprocessors)
-
-
-def leave_unless(
-    emit: Emitter, comparison: str, number: Register, bound: Register | int, idle: str
-) -> None:
-    """End the block: go to the label ``idle`` unless the unsigned comparison holds."""
-    holds = emit.define(f"setp.{comparison}", "pred", number, bound)
-    emit.emit("bra", idle, guard=Guard(holds, negated=True))
+    """How many blocks of this launch the device holds at once."""
+    limits, step = room.limits, room.limits.shared_step
+    given: Mapping[str, Given] = {
+        "warps": room.warps, "blocks": limits.blocks, "shared": limits.shared_kb * KB,
+        "reserved": limits.shared_kb_reserved * KB + step - 1, "step": step, "mask": -step,
+        "multiprocessors": multiprocessors,
+    }  # fmt: skip
+    threads = BLOCK_THREADS.emit(emit)["threads"]
+    return RESIDENT.emit(emit, given, threads=threads)["resident"]
 
 
 def in_digits(emit: Emitter, number: Register, extents: list[Register]) -> list[Register]:
     """A number as digits; the last one takes all that is left."""
     digits = []
     for extent in extents[:-1]:
-        rest = emit.define("div.u32", "b32", number, extent)
-        taken = emit.define("mul.lo.s32", "b32", rest, extent)
-        digits.append(emit.define("sub.s32", "b32", number, taken))
-        number = rest
+        found = DIGIT.emit(emit, number=number, extent=extent)
+        digits.append(found["digit"])
+        number = found["rest"]
     return [*digits, number]

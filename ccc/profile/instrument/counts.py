@@ -8,13 +8,8 @@ both halves of one register of 32 bits, so that one addition does:
     add.u32  %both, %both, %more;
 
 How much a turn adds at most is known, so that the loop only has to count its turns, and to deliver
-short counts to the counters in global memory before a half can be full:
-
-    add.u32    %turns, %turns, 1;
-    setp.gt.u32 %full, %turns, 4681;
-    @%full bra $deliver;
-
-Elsewhere the counts of a pair are kept apart and have 64 bits, which cannot overflow.
+short counts to the counters in global memory before a half can be full. Elsewhere the counts of a
+pair are kept apart and have 64 bits, which cannot overflow.
 """
 
 from __future__ import annotations
@@ -28,6 +23,7 @@ from ccc.ir.edit import Emitter, add_block, jump, retarget
 from ccc.ir.nodes import Block, Function, Guard, Statement, Variable
 from ccc.ir.operands import Address, Register, Special, Symbol
 from ccc.profile.data import COPIES, COUNTERS
+from ccc.snippet import Snippet
 
 HALF = 16
 """Bits of each of the two counts in a register."""
@@ -40,6 +36,68 @@ _REGISTERS = 20
 
 _STEP = 8 * COPIES
 """Bytes from one counter to the next."""
+
+LAST = Snippet("""
+    .reg .pred %last;
+    .reg .b32 %here, %upto;
+        activemask.b32 %here;
+        setp.le.u32 %last, %here, %upto;      // no lane above this one is here
+""")
+"""Is this the lane that counts for all?"""
+
+CHOOSE = Snippet(
+    """
+    .reg .pred %condition;
+    .reg .BITS %more, %then, %otherwise;
+        selp.BITS %more, %then, %otherwise, %condition;
+    """,
+    "BITS",
+)
+"""How much a lane adds. Were the addition guarded, ptxas would keep both values in registers."""
+
+TURN = Snippet("""
+    .reg .pred %full;
+    .reg .b32 %turns, %limit;
+        add.u32 %turns, %turns, 1;
+        setp.gt.u32 %full, %turns, %limit;
+        @%full bra DELIVER;
+        bra HEADER;
+""")
+"""Whenever a loop with short counts is entered or begins anew: could a half of them be full?"""
+
+COPY = Snippet(
+    """
+    .reg .b32 %lane, %processor, %either, %copy;
+    .reg .b64 %counters, %base;
+        mov.u32 %lane, %laneid;
+        mov.u32 %processor, %smid;
+        add.u32 %either, %lane, %processor;
+        and.b32 %copy, %either, LAST_COPY;
+        mov.u64 %counters, COUNTERS;
+        mad.wide.u32 %base, %copy, 8, %counters;
+    """,
+    LAST_COPY=COPIES - 1,
+    COUNTERS=COUNTERS,
+)
+"""Before counts are delivered: lanes of a warp, and first lanes of several multiprocessors, use
+different copies of the counters in global memory."""
+
+HALVES = Snippet("""
+    .reg .b32 %both, %half, %ones, %upper, %lower;
+    .reg .b64 %first, %second;
+        shr.u32 %upper, %both, %half;
+        and.b32 %lower, %both, %ones;
+        cvt.u64.u32 %first, %upper;
+        cvt.u64.u32 %second, %lower;
+""")
+"""The two counts of a register."""
+
+DELIVER = Snippet("""
+    .reg .pred %some;
+    .reg .b64 %value, %counter;
+        setp.ne.s64 %some, %value, 0;
+        @%some red.global.add.u64 [%counter], %value;
+""")
 
 
 @dataclass
@@ -116,7 +174,7 @@ class Counts:
     def __init__(self, function: Function, facts: Facts, sites: Sequence[Site]):
         self.function = function
         self.facts = facts
-        self.upto = function.registers.fresh("b32")
+        self.upto = function.registers.fresh("b32", "upto")
         self.turns: dict[Loop, _Turns] = {}
         for loop in facts.loops if facts.is_reducible else ():
             self._shorten(loop, sites)
@@ -136,7 +194,8 @@ class Counts:
         limit = ((1 << HALF) - 1) // max(totals, default=1)
         if sum(map(len, here)) >= MANY and limit:
             counts = {pair: _Count(pair, 32) for pair in pairs}
-            self.turns[loop] = _Turns(loop, limit, counts, self.function.registers.fresh("b32"))
+            turns = self.function.registers.fresh("b32", "turns")
+            self.turns[loop] = _Turns(loop, limit, counts, turns)
 
     def _short(self, site: Site, pair: int) -> _Count | None:
         """The short count for a pair at a site; None if there its counts have 64 bits."""
@@ -152,7 +211,7 @@ class Counts:
         for count in self._in_order(sites):
             words = count.bits // 32
             if used + words <= _REGISTERS:
-                count.place = self.function.registers.fresh(f"b{count.bits}")
+                count.place = self.function.registers.fresh(f"b{count.bits}", "count")
                 used += words
             else:
                 offset = -(-offset // words) * words
@@ -187,8 +246,7 @@ class Counts:
         emit = self._emitter()
         last = None
         if any(for_all for for_all, _ in site.amounts.values()):
-            here = emit.define("activemask.b32", "b32")
-            last = emit.define("setp.le.u32", "pred", here, self.upto)
+            last = LAST.emit(emit, upto=self.upto)["last"]
         for pair, (for_all, for_each) in site.amounts.items():
             if short := self._short(site, pair):
                 by_last = (for_all << HALF) + for_each
@@ -227,9 +285,9 @@ class Counts:
             for block in self.function.blocks:
                 retarget(self.function, block, header, check.label)
             emit = Emitter(self.function, check, self.function.span)
-            emit.emit("add.u32", turns.register, turns.register, 1)
-            over = emit.define("setp.gt.u32", "pred", turns.register, turns.limit)
-            emit.branch(over, full.label, header)
+            TURN.emit(
+                emit, turns=turns.register, limit=turns.limit, DELIVER=full.label, HEADER=header
+            )
             emit = self._deliver(turns.counts.values())
             for count in turns.counts.values():
                 count.write(emit, 0)
@@ -244,28 +302,17 @@ class Counts:
         return Emitter(self.function, Block(""), self.function.span)
 
     def _deliver(self, counts: Iterable[_Count]) -> Emitter:
-        """Lanes of a warp, and first lanes of several multiprocessors, use different copies."""
         emit = self._emitter()
-        lane = emit.define("mov.u32", "b32", Special("%laneid"))
-        processor = emit.define("mov.u32", "b32", Special("%smid"))
-        either = emit.define("add.u32", "b32", lane, processor)
-        copy = emit.define("and.b32", "b32", either, COPIES - 1)
-        counters = emit.define("mov.u64", "b64", COUNTERS)
-        base = emit.define("mad.wide.u32", "b64", copy, 8, counters)
+        base = COPY.emit(emit)["base"]
         for count in counts:
             value = count.read(emit)
-            if count.bits == 64:
-                self._add_to(emit, base, count.counter, value)
-                continue
-            upper = emit.define("shr.u32", "b32", value, HALF)
-            lower = emit.define("and.b32", "b32", value, (1 << HALF) - 1)
-            for counter, part in enumerate((upper, lower), count.counter):
-                self._add_to(emit, base, counter, emit.define("cvt.u64.u32", "b64", part))
+            values = [value]
+            if count.bits == 32:
+                halves = HALVES.emit(emit, both=value, half=HALF, ones=(1 << HALF) - 1)
+                values = [halves["first"], halves["second"]]
+            for counter, part in enumerate(values, count.counter):
+                DELIVER.emit(emit, value=part, counter=Address(base, counter * _STEP))
         return emit
-
-    def _add_to(self, emit: Emitter, base: Register, counter: int, value: Register) -> None:
-        some = Guard(emit.define("setp.ne.s64", "pred", value, 0))
-        emit.emit("red.global.add.u64", Address(base, counter * _STEP), value, guard=some)
 
 
 def _chosen(
@@ -279,8 +326,10 @@ def _chosen(
     """How much this lane adds, a literal where that is the same for all."""
     if guard is not None:
         values = (0, by_others) if guard.negated else (by_others, 0)
-        return emit.define(f"selp.b{bits}", f"b{bits}", *values, guard.register)
-    if last is None or by_last == by_others:
+        condition, then, otherwise = guard.register, *values
+    elif last is None or by_last == by_others:
         return by_others
-    # Were the addition guarded, ptxas would keep both values in registers.
-    return emit.define(f"selp.b{bits}", f"b{bits}", by_last, by_others, last)
+    else:
+        condition, then, otherwise = last, by_last, by_others
+    choose = CHOOSE.of(BITS=f"b{bits}")
+    return choose.emit(emit, condition=condition, then=then, otherwise=otherwise)["more"]

@@ -5,9 +5,7 @@ come together or parted, the highest of those that are there counts the warp ins
 follow; what lanes run is counted in one place for all blocks that they come to equally often, less
 what a guard may switch them off in, which is counted where it stands:
 
-    activemask.b32 %here;
-    setp.le.u32    %last, %here, %upto;      // no lane above this one is here
-    selp.b64       %more, 7, 0, %last;       // seven instructions follow
+    selp.b64       %more, 7, 0, %last;       // seven instructions follow; %last: see LAST
     add.u64        %warps, %warps, %more;
     add.u64        %threads, %threads, 12;   // and five more, later in the same iteration
     ...
@@ -17,10 +15,7 @@ what a guard may switch them off in, which is counted where it stands:
 
 A path has two such counts for how often it was entered, and two more if not all of its points and
 blocks are entered just as often. Lanes that leave the function add theirs to the counters in global
-memory:
-
-    setp.ne.s64 %some, %warps, 0;
-    @%some red.global.add.u64 [%base+512], %warps;
+memory (``DELIVER`` of counts.py).
 """
 
 from __future__ import annotations

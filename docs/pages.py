@@ -1,24 +1,27 @@
 """Pages of the documentation that are made from the source: what the passes say, and the opcodes.
 
-python tests/pages.py writes them.
+python docs/pages.py writes them.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
+import pkgutil
 import re
+import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from test_imports import HELPERS
-
+import ccc.passes
 from ccc.passes import PIPELINE
 from ccc.ptx.opcodes import OPCODES, Effect, Opcode
+from ccc.snippet import Snippet
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
-MADE = "<!-- Made from the source by `python tests/pages.py`. -->"
+DOCS = Path(__file__).resolve().parent
+MADE = "<!-- Made from the source by `python docs/pages.py`. -->"
 
 
 def passes() -> str:
@@ -26,20 +29,48 @@ def passes() -> str:
     parts = [
         "# Passes",
         MADE,
-        "The passes in the order in which they run, and what their files say. How they fit together"
-        "\nis in [design.md](design.md); how to write one in [add-a-pass.md](add-a-pass.md).",
+        "The passes in the order in which they run, and what their files say, with the code that"
+        "\nthey generate: PTX, written as `ccc/snippet.py` says. How they fit together is in"
+        "\n[design.md](design.md); how to write one in [add-a-pass.md](add-a-pass.md).",
     ]
     for kind in PIPELINE:
-        parts += [f"## `{kind.name}`", _text(kind.__module__), *_options(kind)]
+        parts += [f"## `{kind.name}`", *_file(kind.__module__), *_options(kind)]
     parts += ["## Files that help passes"]
-    for name in HELPERS:
-        parts += [f"### `{name.rpartition('.')[2]}.py`", _text(name)]
+    for name in _helpers():
+        parts += [f"### `{name.rpartition('.')[2]}.py`", *_file(name)]
     return "\n\n".join(parts) + "\n"
 
 
-def _text(module: str) -> str:
-    """A module's docstring as Markdown; its code stays as it is."""
-    text = inspect.cleandoc(importlib.import_module(module).__doc__ or "")
+def _helpers() -> list[str]:
+    """The modules beside the passes that are none themselves."""
+    found = pkgutil.walk_packages(ccc.passes.__path__, "ccc.passes.")
+    passes = {kind.__module__ for kind in PIPELINE}
+    return [one.name for one in found if not one.ispkg and one.name not in passes]
+
+
+def _file(module: str) -> Iterator[str]:
+    """What a module says of itself, and its snippets."""
+    imported = importlib.import_module(module)
+    yield _markdown(imported.__doc__ or "")
+    for name, said in _constants(inspect.getsource(imported)):
+        snippet = getattr(imported, name)
+        if isinstance(snippet, Snippet):
+            yield f"**`{name}`**" + (f":\n{_markdown(said)}" if said else "")
+            yield textwrap.indent(textwrap.dedent(snippet.source).strip("\n").rstrip(), " " * 4)
+
+
+def _constants(source: str) -> Iterator[tuple[str, str]]:
+    """The names that a module gives values, each with the string behind it."""
+    body = ast.parse(source).body
+    for node, behind in zip(body, [*body[1:], ast.Pass()], strict=True):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            value = behind.value if isinstance(behind, ast.Expr) else None
+            yield node.targets[0].id, str(value.value) if isinstance(value, ast.Constant) else ""
+
+
+def _markdown(text: str) -> str:
+    """A docstring as Markdown; its code stays as it is."""
+    text = inspect.cleandoc(text)
     return re.sub(r":\w+:`([^`]*)`", r"`\1`", text).replace("``", "`")
 
 
