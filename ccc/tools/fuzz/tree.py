@@ -190,6 +190,8 @@ class Kernel:
         block = shapes[random.randrange(len(shapes))] if shapes else self.block
         grid = (1, 2, 5, 12)[random.randrange(4)]
         n = (31, 100, 500, 1500, 4000)[random.randrange(5)]
+        if self.spins:  # waiting takes long
+            n = min(n, 100)
         if self.one_task:
             grid = -(-n // math.prod(block))
         return replace(self, block=block, grid=grid, n=n, data=self.data + 10_007 * number)
