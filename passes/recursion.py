@@ -55,7 +55,7 @@ from ccc.ir.edit import Emitter, keep_blocks
 from ccc.ir.inline import Inlined, inline
 from ccc.ir.nodes import Block, Function
 from ccc.ir.operands import Address, Symbol
-from ccc.ir.parameters import DoesNotFit, Slots, forget, move_into_registers
+from ccc.ir.parameters import DoesNotFit, ParameterRegisters, forget, move_into_registers
 from ccc.pipeline import InlinedCall, Kernel, Pass
 
 
@@ -123,7 +123,7 @@ def _without_recursion(facts: Facts) -> Facts:
     start = Block(function.fresh_label("start"), named=False)
     again = Block(function.fresh_label("again"), named=False)
     emit = Emitter(function, start, function.span)
-    slots: dict[str, Slots] = {}
+    slots: dict[str, ParameterRegisters] = {}
     for number, own in enumerate(parameter_slots(function, calls, function.registers)):
         name = function.parameters[number].name
         slots |= dict.fromkeys((name, *(call.variables.arguments[number] for call in calls)), own)

@@ -30,7 +30,7 @@ from ccc.tools.bench.results import (
     ORIGINAL,
     SAME_LAUNCH,
     Entry,
-    Kernel,
+    KernelFootprint,
     Results,
     Treatment,
 )
@@ -271,7 +271,7 @@ def test_each_treatment_runs_as_it_is_fastest(samples: Path) -> None:
     assert found["same"] == (OWN, [3.0] * 3)
     assert entry.speedup(CCC) == 1
     assert entry.rivals == [entry["same"]]
-    assert entry[ORIGINAL].kernels == [Kernel("odd", 1, 32, 32, 64, 0.5)]
+    assert entry[ORIGINAL].kernels == [KernelFootprint("odd", 1, 32, 32, 64, 0.5)]
 
 
 def test_the_faster_of_two_launches_is_the_original() -> None:
@@ -328,9 +328,9 @@ hello
 """
 
 
-def task(**values: Any) -> ncu.Task:
+def task(**values: Any) -> ncu.ProfilingJob:
     usual = {"ptx": "", "inputs": Inputs(1, 0), "configuration": OWN}
-    return ncu.Task(**{**usual, "kernels": ("odd", "x.y"), "launches": 2, **values})
+    return ncu.ProfilingJob(**{**usual, "kernels": ("odd", "x.y"), "launches": 2, **values})
 
 
 def test_what_ncu_prints() -> None:
@@ -401,7 +401,7 @@ def test_the_next_source_counts_where_one_cannot(
         return [0.25, 0.75]
 
     monkeypatch.setattr(efficiency, "SOURCES", {"one": refuse, "two": count})
-    kernel = Kernel("odd", 1, 64, 20, 640, 1.0)
+    kernel = KernelFootprint("odd", 1, 64, 20, 640, 1.0)
     treatments = [Treatment(label, OWN, [1.0], [kernel]) for label in (ORIGINAL, CCC)]
     entry = Entry("good", Inputs(7, 0, ""), 0, "ms", treatments=treatments)
     subject = Subject(Sample(samples / "good"), {ORIGINAL: "a", CCC: "b"}, {}, {}, {})
@@ -422,7 +422,8 @@ def test_kernels_that_count_themselves_count_as_the_emulator_does(name: str, siz
     both = nvcc.compile(sample.kernel, EMULATED_ARCH, sample.options, dynamic_shared=0)
     names = tuple(kernel["name"] for kernel in both.report["kernels"])
     tasks = [
-        ncu.Task(ptx, Inputs(size, 0), OWN, names, launches=1) for ptx in (both.original, both.ptx)
+        ncu.ProfilingJob(ptx, Inputs(size, 0), OWN, names, launches=1)
+        for ptx in (both.original, both.ptx)
     ]
     device = Emulator(EMULATED_ARCH, "lockstep", toolchain.find().bin / "ptxas")
     found = efficiency.instrumented(sample, tasks, device)

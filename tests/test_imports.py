@@ -149,6 +149,15 @@ def wrong(module: str, source: str, is_package: bool = False) -> list[str]:
     return complaints
 
 
+def test_a_class_name_means_one_thing() -> None:
+    homes: dict[str, list[str]] = {}
+    for module, path in files().items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(module)
+    assert not {name: found for name, found in homes.items() if len(found) > 1}
+
+
 @pytest.mark.parametrize("module", sorted(files()))
 def test_imports_go_downward(module: str) -> None:
     path = files()[module]

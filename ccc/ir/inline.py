@@ -21,8 +21,8 @@ from ccc.ir.operands import Operand, Register, Symbol, map_leaves
 from ccc.ir.parameters import (
     CallList,
     DoesNotFit,
+    ParameterRegisters,
     Part,
-    Slots,
     accesses,
     forget,
     move_into_registers,
@@ -68,7 +68,7 @@ class _Inlining:
     def run(self) -> Inlined:
         self._check()
         slots = {
-            actual: Slots(
+            actual: ParameterRegisters(
                 self.function.registers,
                 self._accesses(formal, actual, "st"),
                 self._accesses(formal, actual, "ld"),

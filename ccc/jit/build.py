@@ -21,7 +21,7 @@ from typing import Any
 
 from ccc import files as cache
 from ccc.compiler import unit
-from ccc.compiler.unit import Pass
+from ccc.compiler.unit import DevicePass
 from ccc.device import gpu
 from ccc.errors import CccError
 from ccc.jit import nvrtc
@@ -214,6 +214,6 @@ def _run(command: Sequence[str]) -> str:
 
 def _marked_ptx(request: Request) -> Translated:
     """PTX with markers, from a file."""
-    done = Pass((request.shown, ""))
+    done = DevicePass((request.shown, ""))
     ptx = unit.transform_file(done, request.ours)
     return ptx, {}, nvcc.merge([done], int(done.error is not None))

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ccc.compiler import unit
-from ccc.compiler.unit import LTO_REFUSED, Pass
+from ccc.compiler.unit import LTO_REFUSED, DevicePass
 from ccc.device import gpu
 from ccc.errors import CccError, Span, render
 from ccc.frontend import marking as source
@@ -43,7 +43,7 @@ def translate(request: Request) -> tuple[str, dict[str, str], nvcc.Outcome]:
         CccError: no NVRTC, an error in the source, or an annotation that cannot be followed.
     """
     macros = list(definitions([request.text, *request.headers.values()], request.options))
-    done = Pass((request.shown, f"compute_{request.arch}"))
+    done = DevicePass((request.shown, f"compute_{request.arch}"))
     names: dict[str, str] = {}
     log = ""
 

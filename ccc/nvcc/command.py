@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ccc.compiler.unit import LTO_REFUSED, Pass, transform_file
+from ccc.compiler.unit import LTO_REFUSED, DevicePass, transform_file
 from ccc.errors import CccError, choices, nearest
 from ccc.files import check_writable, put_text, write
 from ccc.nvcc import run as nvcc
@@ -311,7 +311,7 @@ def _ptx(command: Command, sources: Sequence[str]) -> int:
     last = _has({"ptx"}, arguments)
     output = _output(arguments)
     _check_ptx_output(arguments, sources, output)
-    passes = [Pass((name, "")) for name in sources]
+    passes = [DevicePass((name, "")) for name in sources]
     texts = [transform_file(done, command.options) for done in passes]
     failed = any(done.error for done in passes)
     if failed or last:

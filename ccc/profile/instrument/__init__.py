@@ -21,7 +21,7 @@ from ccc.parse import NotRepresentable, parse_function, parse_module
 from ccc.pipeline import PathRecord
 from ccc.profile.data import COPIES, COUNTERS, DESCRIPTOR, TABLE
 from ccc.profile.instrument.instrument import instrument
-from ccc.profile.instrument.places import Region
+from ccc.profile.instrument.places import CountedRegion
 from ccc.ptx.opcodes import Effect
 from ccc.version import VERSION
 
@@ -167,7 +167,7 @@ class Counting:
         pieces.insert(functions[0] if functions else len(pieces), f"{described(DESCRIPTOR)}\n")
 
 
-def _entry(record: PathRecord, place: Region | None) -> dict[str, Any]:
+def _entry(record: PathRecord, place: CountedRegion | None) -> dict[str, Any]:
     """What the table says of a path."""
     said = record.remark.entry()
     return {

@@ -15,7 +15,7 @@ from ccc.ptx.opcodes import Effect
 
 
 @dataclass(eq=False)
-class Region:
+class CountedRegion:
     """What is counted apart: a path, or (without an ``entry``) the function outside its paths.
 
     Attributes:

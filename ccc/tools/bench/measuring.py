@@ -11,7 +11,15 @@ from ccc.errors import CccError
 from ccc.harness.launch_config import Configuration
 from ccc.harness.measure import Figures, measure
 from ccc.tools.bench import tuning
-from ccc.tools.bench.results import BOUND, CCC, ORIGINAL, SAME_LAUNCH, Entry, Kernel, Treatment
+from ccc.tools.bench.results import (
+    BOUND,
+    CCC,
+    ORIGINAL,
+    SAME_LAUNCH,
+    Entry,
+    KernelFootprint,
+    Treatment,
+)
 from ccc.tools.bench.treatments import Subject
 
 Step = Callable[[str], contextlib.AbstractContextManager[None]]
@@ -126,8 +134,8 @@ def _costs(figures: Figures) -> list[float]:
     return figures.milliseconds or [figures.counters["instructions"]]
 
 
-def _kernel(figures: Figures) -> Kernel:
-    return Kernel(
+def _kernel(figures: Figures) -> KernelFootprint:
+    return KernelFootprint(
         figures.kernel,
         figures.launches,
         figures.block,

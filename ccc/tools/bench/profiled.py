@@ -28,7 +28,7 @@ from ccc.tools.bench.inputs import Inputs
 class Watched:
     """A module of which every so many launches of some kernels are looked at."""
 
-    device: gpu.Device
+    device: gpu.GpuDevice
     module: Any
     kernels: frozenset[str]
     every: int
@@ -57,7 +57,7 @@ def main(jobs: str, counts: str) -> None:
     """Run all tasks."""
     record = json.loads(Path(jobs).read_text(encoding="utf-8"))
     sample = Sample(Path(record["sample"]))
-    device = gpu.Device(toolchain.find().bin / "ptxas")
+    device = gpu.GpuDevice(toolchain.find().bin / "ptxas")
     modules = [device.load(text) for text in record["ptx"]]
 
     @functools.lru_cache(maxsize=1)  # tasks with the same inputs follow one another

@@ -32,7 +32,7 @@ FILE = "results.json"
 
 
 @dataclass
-class Kernel:
+class KernelFootprint:
     """One kernel in one treatment: its name, and what it takes of a multiprocessor.
 
     ``registers`` are a thread's, ``shared`` is bytes of a block of ``block`` threads, ``occupancy``
@@ -67,7 +67,7 @@ class Treatment:
     label: str
     configuration: Configuration
     costs: list[float]
-    kernels: list[Kernel]
+    kernels: list[KernelFootprint]
     efficiency: float | None = None
 
     @property
@@ -218,5 +218,5 @@ def _entry(found: Mapping[str, Any]) -> Entry:
 
 def _treatment(found: Mapping[str, Any]) -> Treatment:
     configuration = Configuration(**found["configuration"])
-    kernels = [Kernel(**one) for one in found["kernels"]]
+    kernels = [KernelFootprint(**one) for one in found["kernels"]]
     return Treatment(**{**found, "configuration": configuration, "kernels": kernels})

@@ -16,7 +16,7 @@ from ccc.options import Options
 from ccc.parse import parse_module
 from ccc.remark import Remark
 from ccc.toolkit import find as toolchain
-from ccc.tools.fuzz.tree import DYNAMIC_BYTES, Kernel, source
+from ccc.tools.fuzz.tree import DYNAMIC_BYTES, RandomKernel, source
 
 # Contraction and the like depend on what nvcc sees around an operation, markers included.
 NVCC_OPTIONS = ("-fmad=false", "-w")
@@ -64,7 +64,7 @@ class Broken(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuiltKernels:
     """One file of kernels ``k0``, ``k1``, ...
 
     By kernel: ``remarks`` of what became of its paths, and ``failures`` of the transformation.
@@ -82,8 +82,8 @@ def name_of(number: int) -> str:
 
 
 def build(
-    kernels: Sequence[Kernel], arch: str, discipline: str, options: Sequence[str] = ()
-) -> Built:
+    kernels: Sequence[RandomKernel], arch: str, discipline: str, options: Sequence[str] = ()
+) -> BuiltKernels:
     """Compile kernels as one file, and transform them.
 
     nvcc's start-up is shared, and no Python is started: the source is marked here.
@@ -101,7 +101,7 @@ def build(
         text, remarks = _transform(ready, discipline)
     except Exception:  # of one kernel or of several: the others are transformed without them
         return _one_by_one(original, ready, discipline)
-    return Built(original, text, remarks)
+    return BuiltKernels(original, text, remarks)
 
 
 def _transform(marked: str, discipline: str) -> tuple[str, Remarks]:
@@ -119,7 +119,7 @@ def _owner(function: str) -> str:
     return named[1] if named else ""
 
 
-def _one_by_one(original: str, text: str, discipline: str) -> Built:
+def _one_by_one(original: str, text: str, discipline: str) -> BuiltKernels:
     remarks: Remarks = {}
     failures = {}
     for name in sorted({_owner(f.name) for f in parse_module(text).functions if f.is_marked}):
@@ -131,7 +131,7 @@ def _one_by_one(original: str, text: str, discipline: str) -> Built:
         else:
             text = done.replace(_HIDDEN, "// ccc.")
             remarks |= found
-    return Built(original, text, remarks, failures)
+    return BuiltKernels(original, text, remarks, failures)
 
 
 def _hidden(text: str, only: str = "", others: str = "") -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from ccc.tools.fuzz.expressions import Form, Scope, expression
+from ccc.tools.fuzz.expressions import Scope, Template, expression
 from ccc.tools.fuzz.surroundings import ENTER, LEAVE, LOCKS, time
 from ccc.tools.fuzz.tastes import Taste
 from ccc.tools.fuzz.tree import ARGUMENTS, FORMAL_PARAMETERS, Block, Expr, Stmt
@@ -194,7 +194,7 @@ class PathWriter(TurnWriter):
         """The body of an annotated loop, with one to three paths."""
         out: list[Stmt] = []
         if self.likes("own slot", 0.12):
-            form = Form("u", f"y[{self.slot} * 3 + {self.below(3)}]", "", 6, self.slot_names)
+            form = Template("u", f"y[{self.slot} * 3 + {self.below(3)}]", "", 6, self.slot_names)
             scope = scope.extend(form)
         if self.may_leave and self.likes("refused", 0.01):
             out.append(self.unwelcome(scope))
@@ -221,7 +221,7 @@ class PathWriter(TurnWriter):
         words = {"held": held[0], "lock": LOCKS + 4}
         jumps = self.may_break, self.may_continue, self.may_leave
         self.may_break = self.may_continue = self.may_leave = False
-        inner = scope.extend(Form("", f"{held[0]} += $0;", "u", 9, held)).without("f_locked(")
+        inner = scope.extend(Template("", f"{held[0]} += $0;", "u", 9, held)).without("f_locked(")
         enter = Stmt(ENTER.format(**words), (self.value(scope, "u"),), declares=held)
         out = [enter, self.path(inner), Stmt(LEAVE.format(**words), names=held)]
         self.may_break, self.may_continue, self.may_leave = jumps

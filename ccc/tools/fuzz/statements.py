@@ -34,7 +34,7 @@ _SYSTEM_CALLS = (
 )
 
 
-class Writer(ArrayWriter):
+class StatementWriter(ArrayWriter):
     """Writes statements; holds what is the same for a whole kernel or a whole annotated loop."""
 
     def __init__(self, random: Random, taste: Taste):
