@@ -39,7 +39,7 @@ FORBIDDEN: dict[str, tuple[str, ...]] = {
 
 # Files beside the passes that are none themselves; a pass may use them.
 HELPERS = (
-    "ccc.passes.context_collection.collection_row",
+    "ccc.passes.context_collection.sequential_dispatch",
     "ccc.passes.context_collection.collector",
     "ccc.passes.context_collection.context_stack",
     "ccc.passes.grid_stride.dynamic_schedule",
@@ -54,7 +54,7 @@ HELPERS = (
     "ccc.passes.strategies.strategy",
     "ccc.passes.strategies.leave",
     "ccc.passes.strategies.cases",
-    "ccc.passes.strategies.in_a_row",
+    "ccc.passes.strategies.sequential",
     "ccc.passes.strategies.queue",
     "ccc.passes.strategies.merge",
     "ccc.passes.strategies.engage",

@@ -17,7 +17,7 @@ Before:
     AFTER:
 
 After, new code stands before the loop and behind it, in this order; the snippets are those of
-collector.py and of what serves the tasks, collection_row.py or multi_path.py:
+collector.py and of what serves the tasks, sequential_dispatch.py or multi_path.py:
 
     ENTER:    who is a member, each one's rank, the warp's share of the stack
     LOOP:     ...                        // block A

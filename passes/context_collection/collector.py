@@ -177,7 +177,7 @@ class Collector(ABC, Generic[N]):
         # Copies first, while the blocks still lead where they led.
         entered = {node: self._snapshot_of(node) for node in self.roots}
         leaving = {target: self._leave(number) for number, target in enumerate(self.targets)}
-        self.serve()
+        self.dispatch()
         self._enter()
         for node, snapshot in entered.items():
             self._redirect_path(node, snapshot)
@@ -192,7 +192,7 @@ class Collector(ABC, Generic[N]):
         """The label of the collection point, where every iteration ends."""
 
     @abstractmethod
-    def landing(self, node: N) -> str:
+    def resume(self, node: N) -> str:
         """Where a lane goes when its task is done, or it had none."""
 
     @abstractmethod
@@ -204,7 +204,7 @@ class Collector(ABC, Generic[N]):
         """Note that the lane has a task of a path, in its snapshot registers."""
 
     @abstractmethod
-    def serve(self) -> None:
+    def dispatch(self) -> None:
         """Emit the collection point, where all members meet, and the tasks that they run there."""
 
     @abstractmethod
@@ -436,10 +436,10 @@ class Collector(ABC, Generic[N]):
     def _deliver(self, node: N, label: str, registers: Mapping[Register, Register]) -> str:
         """Where a task ends: its owner gets what it added to the accumulators."""
         if not self.accumulators_at(node, label):
-            return self.landing(node)
+            return self.resume(node)
         block, emit = self.block("deliver")
         self.combine(emit, node, label, registers, node.plan.specials)
-        emit.emit("bra", self.landing(node))
+        emit.emit("bra", self.resume(node))
         return block.label
 
     def combine(
@@ -458,7 +458,7 @@ class Collector(ABC, Generic[N]):
         """A task that goes round is a task again; its context is where the path left it."""
         block, emit = self.block("repeat")
         self.note(emit, node)
-        emit.emit("bra", self.landing(node))
+        emit.emit("bra", self.resume(node))
         for other in self.function.blocks:
             if other.label != node.run and other.label not in node.path.blocks:
                 retarget(self.function, other, head, block.label)
