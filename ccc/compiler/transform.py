@@ -183,8 +183,8 @@ def _concerned(module: Module) -> list[FunctionText]:
 
 def _declare(module: Module, piece: FunctionText, declarations: Sequence[str]) -> None:
     """Put what a function needs before it, unless the module has it already."""
-    place = module.pieces.index(piece)
-    module.pieces[place:place] = [text for text in declarations if text not in module.pieces]
+    position = module.pieces.index(piece)
+    module.pieces[position:position] = [text for text in declarations if text not in module.pieces]
 
 
 def _left(piece: FunctionText, obstacle: NotRepresentable) -> list[Remark]:

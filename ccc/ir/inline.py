@@ -145,8 +145,8 @@ class _Inlining:
             Block(self.symbols[block.label], list(self._copies(block, after.label)), named=False)
             for block in self.body.blocks
         ]
-        place = self.function.blocks.index(before) + 1
-        self.function.blocks[place:place] = [*copies, after]
+        position = self.function.blocks.index(before) + 1
+        self.function.blocks[position:position] = [*copies, after]
         return before
 
     def _copies(self, block: Block, after: str) -> Iterator[Statement]:

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar, cast
 from ccc.analysis.cfg import reachable
 from ccc.analysis.memory import conflict
 from ccc.analysis.paths.model import AnnotatedLoop, Path
-from ccc.analysis.paths.reductions import place_at
+from ccc.analysis.paths.reductions import register_at
 from ccc.ir.edit import (
     Copy,
     Emitter,
@@ -29,7 +29,7 @@ from ccc.ir.nodes import Block, Guard, Instruction
 from ccc.ir.operands import Register, Special
 from ccc.passes.context_collection.context_stack import stack_name
 from ccc.passes.context_collection.layout import Layout, Plan
-from ccc.passes.context_collection.members import gather
+from ccc.passes.context_collection.members import count_members
 from ccc.passes.context_collection.reduction import Slots
 from ccc.passes.launch_shape import thread_number
 from ccc.pipeline import Kernel
@@ -238,14 +238,13 @@ class Collector(ABC, Generic[N]):
 
     def _enter(self) -> None:
         """Find the member lanes, each one's rank among them, and the warp's share of the stack."""
-        assert self.loop.gathering is not None
         loop, emit = self.loop.loop, self.at(self.enter)
         sources = self.facts.graph.predecessors(loop.header)
         edges_in = [self.facts.blocks[s] for s in sources if s not in loop.blocks]
         # Branches that lead straight to the loop are told by that, so they must still do.
         loops = [record.path.loop.loop for record in self.kernel.records if record.path.loop]
-        gather(
-            self.function, self.facts, self.loop.gathering, emit, self.members,
+        count_members(
+            self.function, self.facts, self.loop.reconvergence, emit, self.members,
             loop, {other.header for other in loops},
         )  # fmt: skip
         for source in edges_in:
@@ -354,7 +353,7 @@ class Collector(ABC, Generic[N]):
         """Where the accumulators of a path are at the top of a block, as far as they are needed."""
         mine = node.path.accumulators
         found = (
-            (place_at(s.accumulator, label, self.facts), s)
+            (register_at(s.accumulator, label, self.facts), s)
             for s in self.slots
             if s.accumulator in mine
         )
@@ -517,11 +516,11 @@ class Collector(ABC, Generic[N]):
 
     def _finished(self, target: str) -> str:
         """The way to an exit on which a lane takes what others added to its accumulators."""
-        places = [(place_at(s.accumulator, target, self.facts), s) for s in self.slots]
-        if not any(register for register, _ in places):
+        held = [(register_at(s.accumulator, target, self.facts), s) for s in self.slots]
+        if not any(register for register, _ in held):
             return target
         block, emit = self.block("finish")
-        for register, slots in places:
+        for register, slots in held:
             if register is not None:
                 slots.finish(emit, self.base, register)
         emit.emit("bra", target)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ccc.analysis.callees import callee
 from ccc.analysis.cfg import EXIT, reachable
-from ccc.analysis.convergence import gathering_points
+from ccc.analysis.convergence import find_reconvergence
 from ccc.analysis.divergence import meets_all_lanes
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
@@ -21,7 +21,7 @@ from ccc.analysis.paths.model import (
     at,
     instructions_of,
 )
-from ccc.analysis.paths.reductions import place_at
+from ccc.analysis.paths.reductions import register_at
 from ccc.analysis.spinning import roots
 from ccc.ir.nodes import Instruction
 from ccc.ptx.opcodes import Effect
@@ -44,8 +44,8 @@ def check_loop(found: FoundLoop, facts: Facts) -> AnnotatedLoop:
         raise Refused("the annotated loop ends the thread, by a guarded exit or return")
     for accumulator in found.accumulators:
         for _, target in exits:
-            place_at(accumulator, target, facts)
-    outcome = gathering_points(facts, found.loop)
+            register_at(accumulator, target, facts)
+    outcome = find_reconvergence(facts, found.loop)
     if isinstance(outcome, str):
         raise Refused(outcome)
     return AnnotatedLoop(found.marker, found.loop, found.accumulators, outcome)

@@ -165,12 +165,12 @@ class _Instrumenter:
         if not exits:
             return
         (ending,) = exits
-        place = block.statements.index(ending)
+        position = block.statements.index(ending)
         if ending.guard is None:
-            block.statements[place:place] = counts.deliver()
+            block.statements[position:position] = counts.deliver()
         else:
             apart = add_block(self.function, "leave")
             branch = jump(apart.label)
             branch.guard, ending.guard = ending.guard, None
-            block.statements[place] = branch
+            block.statements[position] = branch
             apart.statements = [*counts.deliver(), ending]
