@@ -33,7 +33,7 @@ from ccc.tools.fuzz.expressions import Scope, Template, expression
 from ccc.tools.fuzz.generate import kernel
 from ccc.tools.fuzz.mutation import mutated
 from ccc.tools.fuzz.shrinking import bodies, expressions, launches, shrink
-from ccc.tools.fuzz.tastes import NOT_YET, THINGS
+from ccc.tools.fuzz.swarm import NOT_YET, SWARM_FEATURES
 from ccc.tools.fuzz.tree import RandomKernel, case, closed, source
 
 PINNED = "7c1f103bdaf1e1d8"
@@ -122,7 +122,7 @@ def test_changed_kernels_keep_the_rules() -> None:
 
 
 def test_what_cannot_be_done_yet_is_not_written() -> None:
-    assert set(THINGS) >= NOT_YET
+    assert set(SWARM_FEATURES) >= NOT_YET
     text = "".join(kernel(1, index).cuda("k") for index in range(200))
     for thing, word in (("reduction", "reduction("), ("grid_stride", "ccc grid_stride")):
         assert (word in text) != (thing in NOT_YET)

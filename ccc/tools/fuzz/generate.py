@@ -14,7 +14,7 @@ from ccc.tools.fuzz.arrangements import ArrangementWriter
 from ccc.tools.fuzz.expressions import Scope, Template
 from ccc.tools.fuzz.mutation import mutated
 from ccc.tools.fuzz.surroundings import locked, symbols
-from ccc.tools.fuzz.tastes import Taste, taste
+from ccc.tools.fuzz.swarm import SwarmConfig, swarm_config
 from ccc.tools.fuzz.tree import BLOCKS, Block, Expr, RandomKernel, Stmt
 
 COUNTS = (0, 1, 31, 33, 64, 100, 150, 200, 300, 300, 450)
@@ -26,7 +26,7 @@ UNSAFE = ("f_who(", "f_put(", "f_pick(", "f_own(", "f_scratch(")
 def kernel(seed: int, index: int) -> RandomKernel:
     """The kernel of that number; the same wherever and whenever it is asked for."""
     random = Random(f"{seed}/{index}")
-    writer = KernelWriter(random, taste(random, index))
+    writer = KernelWriter(random, swarm_config(random, index))
     block = BLOCKS[random.randrange(len(BLOCKS))]
     threads = block[0] * block[1] * block[2]
     most = 512 if writer.pragma else 256
@@ -38,7 +38,7 @@ def kernel(seed: int, index: int) -> RandomKernel:
     if writer.one_task:
         grid = max(1, -(-n // threads))
     body = writer.write()
-    moves = writer.number > 1 or not writer.taste.fond.isdisjoint(("traversal", "steps"))
+    moves = writer.number > 1 or not writer.swarm.fond.isdisjoint(("traversal", "steps"))
     if moves and not (writer.spins or writer.one_task) and random.random() < 0.6:
         # Many iterations a thread, so that loops have much to do at the same time.
         block, grid, n = BLOCKS[(0, 1, 3)[random.randrange(3)]], 1, 300 + 85 * random.randrange(5)
@@ -66,8 +66,8 @@ def kernel(seed: int, index: int) -> RandomKernel:
 class KernelWriter(ArrangementWriter):
     """Writes the body of one kernel."""
 
-    def __init__(self, random: Random, taste: Taste):
-        super().__init__(random, taste)
+    def __init__(self, random: Random, swarm: SwarmConfig):
+        super().__init__(random, swarm)
         self.one_task = self.likes("one task", 0.06)
         self.pragma = ""
         if self.one_task or self.likes("grid_stride", 0.06):
@@ -104,7 +104,7 @@ class KernelWriter(ArrangementWriter):
         for _ in range(self.below(3)):
             scope = self.declare(out, scope, "p")
         scope, tail = self._shared(out, scope)
-        if self.likes("outside", 0.06) or "alloca" in self.taste.fond:
+        if self.likes("outside", 0.06) or "alloca" in self.swarm.fond:
             scope = self.array(out, scope).to_read()
         if self.one_task:
             return (*out, *self._one_task(scope), *tail)

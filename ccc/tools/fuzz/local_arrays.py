@@ -19,7 +19,7 @@ class ArrayWriter(Drawer):
 
     def wants_array(self) -> bool:
         """Whether an iteration has an array."""
-        fond = not self.taste.fond.isdisjoint(KINDS) and self.chance(0.6)
+        fond = not self.swarm.fond.isdisjoint(KINDS) and self.chance(0.6)
         return fond or self.likes("array", 0.05)
 
     def array(self, out: list[Stmt], scope: Scope) -> Scope:

@@ -6,7 +6,7 @@ from random import Random
 
 from ccc.tools.fuzz.expressions import Scope, Template, expression
 from ccc.tools.fuzz.surroundings import ENTER, LEAVE, LOCKS, time
-from ccc.tools.fuzz.tastes import Taste
+from ccc.tools.fuzz.swarm import SwarmConfig
 from ccc.tools.fuzz.tree import ARGUMENTS, FORMAL_PARAMETERS, Block, Expr, Stmt
 from ccc.tools.fuzz.turns import TurnWriter
 
@@ -30,8 +30,8 @@ ARMS = 8
 class PathWriter(TurnWriter):
     """Writes paths, and the ``functions`` of the kernel that hold some."""
 
-    def __init__(self, random: Random, taste: Taste):
-        super().__init__(random, taste)
+    def __init__(self, random: Random, swarm: SwarmConfig):
+        super().__init__(random, swarm)
         self.functions: list[Stmt] = []
         self.functions_left = 2
         self.in_function = False
@@ -74,7 +74,7 @@ class PathWriter(TurnWriter):
     def _kind(self) -> str:
         """What kind of path comes next, of those that there is still room for."""
         fitting = dict(_KINDS)
-        if "steps" in self.taste.fond and "for variable" not in self.taste.averse:
+        if "steps" in self.swarm.fond and "for variable" not in self.swarm.averse:
             fitting["for variable"] *= 4
         if not self.functions_left:
             fitting = {kind: w for kind, w in fitting.items() if kind not in _IN_FUNCTIONS}
