@@ -15,7 +15,7 @@ import numpy as np
 from ccc.device.choose import Device
 from ccc.errors import CccError
 from ccc.harness.check import OutputChecker
-from ccc.harness.launch_config import OWN, Configuration
+from ccc.harness.launch_config import OWN, LaunchConfig
 from ccc.harness.sample import Sample
 from ccc.ptx.occupancy import Occupancy, occupancy
 from ccc.toolkit.ptxas import Resources
@@ -37,7 +37,7 @@ class Recorder:
     """The module that a sample's ``run`` gets: it passes launches on and keeps what they return."""
 
     module: Any
-    configuration: Configuration = OWN
+    configuration: LaunchConfig = OWN
     launches: list[MeasuredLaunch] = field(default_factory=list)
 
     def get_function(self, name: str) -> Callable[..., None]:
@@ -137,7 +137,7 @@ def measure(
     repeat: int,
     step: Callable[[str], contextlib.AbstractContextManager[None]],
     rivals: Mapping[str, dict[str, Any]] | None = None,
-    configurations: Mapping[str, Configuration] | None = None,
+    configurations: Mapping[str, LaunchConfig] | None = None,
 ) -> Result:
     """Run the versions in turn, and compare the outputs of every run with those of the first.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ccc.device.choose import Device
 from ccc.errors import CccError
-from ccc.harness.launch_config import Configuration
+from ccc.harness.launch_config import LaunchConfig
 from ccc.harness.measure import Figures, measure
 from ccc.tools.bench import tuning
 from ccc.tools.bench.results import (
@@ -87,7 +87,7 @@ def _tuned(
     inputs: Arrays,
     rivals: Mapping[str, Arrays],
     step: Step,
-) -> dict[str, Configuration]:
+) -> dict[str, LaunchConfig]:
     """The fastest configuration of each module; rejects rivals that fail."""
     configurations = {}
     for label, module in list(subject.modules.items()):
@@ -114,7 +114,7 @@ def _original_first(treatments: Mapping[str, Treatment]) -> list[Treatment]:
 
 
 def _treatment(
-    label: str, figures: list[Figures], kernels: frozenset[str], configuration: Configuration
+    label: str, figures: list[Figures], kernels: frozenset[str], configuration: LaunchConfig
 ) -> Treatment:
     own = [one for one in figures if one.version == label and one.kernel in kernels]
     if not own:

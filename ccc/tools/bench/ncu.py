@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ccc.errors import CccError
-from ccc.harness.launch_config import Configuration
+from ccc.harness.launch_config import LaunchConfig
 from ccc.harness.sample import Sample
 from ccc.toolkit import find as toolchain
 from ccc.tools.bench.inputs import Inputs
@@ -40,7 +40,7 @@ class ProfilingJob:
 
     ptx: str
     inputs: Inputs
-    configuration: Configuration
+    configuration: LaunchConfig
     kernels: tuple[str, ...]
     launches: int
 

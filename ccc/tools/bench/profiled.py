@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ccc.device import gpu
-from ccc.harness.launch_config import Configuration
+from ccc.harness.launch_config import LaunchConfig
 from ccc.harness.measure import Recorder
 from ccc.harness.sample import Sample
 from ccc.toolkit import find as toolchain
@@ -68,7 +68,7 @@ def main(jobs: str, counts: str) -> None:
     for task in record["tasks"]:
         kernels = frozenset(task["kernels"])
         watched = Watched(device, modules[task["ptx"]], kernels, task["every"])
-        recorder = Recorder(watched, Configuration(**task["configuration"]))
+        recorder = Recorder(watched, LaunchConfig(**task["configuration"]))
         inputs = stored(Inputs(**task["inputs"]))
         device.get(sample.run(recorder, device.put(inputs)))
         profiled.append(watched.profiled)
