@@ -39,7 +39,7 @@ _NAME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What became of a job.
+    """What became of a compile job.
 
     ``image`` is the file to load, ``ptx`` the one with its PTX; ``names`` the mangled names by
     those asked for; ``log`` what the compilers said, ``printed`` what a user asked to see.

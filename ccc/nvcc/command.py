@@ -82,8 +82,8 @@ def _bytes(kind: str) -> Callable[[Command, str], Command]:
     return take
 
 
-def _discipline(command: Command, value: str) -> Command:
-    known = _disciplines()
+def _strategy(command: Command, value: str) -> Command:
+    known = _strategies()
     if value not in known:
         raise UsageError(
             f"--ccc-discipline={value}: it is {' or '.join(known)}{nearest(value, known)}"
@@ -91,10 +91,10 @@ def _discipline(command: Command, value: str) -> Command:
     return _set(discipline=value)(command, value)
 
 
-def _disciplines() -> tuple[str, ...]:
-    from ccc.passes.strategies.registry import DISCIPLINES  # noqa: PLC0415 - seldom asked for
+def _strategies() -> tuple[str, ...]:
+    from ccc.passes.strategies.registry import STRATEGY_NAMES  # noqa: PLC0415 - seldom asked for
 
-    return DISCIPLINES
+    return STRATEGY_NAMES
 
 
 def _multiprocessors(command: Command, value: str) -> Command:
@@ -136,9 +136,7 @@ OPTIONS = {
         _bytes("callee"),
         "N",
     ),
-    "--ccc-discipline": _Option(
-        "when saved tasks run", _discipline, lambda: "|".join(_disciplines())
-    ),
+    "--ccc-discipline": _Option("when saved tasks run", _strategy, lambda: "|".join(_strategies())),
     "--ccc-multiprocessors": _Option(
         "the device has N of them; else it is asked (for ccc grid_stride)", _multiprocessors, "N"
     ),

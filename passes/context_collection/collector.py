@@ -570,8 +570,8 @@ def _record(plan: Plan) -> None:
         "compressed": [{"register": r.name, "type": r.type} for r in plan.path.compressed],
         "continuation": plan.path.continuation,
         "reductions": [f"{a.operation}.{a.type}" for a in plan.path.accumulators],
-        "discipline": plan.discipline,
+        "discipline": plan.strategy,
         "placement": "shared",
         "shared_bytes_per_thread": plan.stack.bytes // WARP_SIZE,
     }
-    plan.record.apply(plan.discipline, details)
+    plan.record.apply(plan.strategy, details)

@@ -271,7 +271,7 @@ class SequentialDispatch(Collector[SequentialNode]):
             fetch = self.function.fresh_label("some")
             emit.start(fetch)
             STAY.emit(emit, scope, tasks=tasks)
-        if node.plan.discipline == "queue":
+        if node.plan.strategy == "queue":
             PUSH.emit(emit, scope, tasks=tasks)
             QUEUE.emit(emit, scope, tasks=tasks)
         else:

@@ -32,10 +32,10 @@ from ccc.tools.fuzz.shrinking import shrink
 from ccc.tools.fuzz.tree import RandomKernel, case
 
 BATCH = 20
-"""Kernels of one file: nvcc's start-up is shared. Files take turns with the disciplines, and with
+"""Kernels of one file: nvcc's start-up is shared. Files take turns with the strategies, and with
 nvcc's options."""
 
-DISCIPLINES = tuple(strategy.name for strategy in COLLECTING)
+COLLECTING_NAMES = tuple(strategy.name for strategy in COLLECTING)
 
 OPTIONS: tuple[tuple[str, ...], ...] = ((), TABLES, (), SEPARATE)
 
@@ -116,8 +116,8 @@ def attempt(job: WorkerJob, indices: range) -> tuple[range, list[Verdict], list[
     number = indices[0] // BATCH
     how = replace(
         job.how,
-        discipline=DISCIPLINES[number % len(DISCIPLINES)],
-        options=OPTIONS[number // len(DISCIPLINES) % len(OPTIONS)],
+        strategy=COLLECTING_NAMES[number % len(COLLECTING_NAMES)],
+        options=OPTIONS[number // len(COLLECTING_NAMES) % len(OPTIONS)],
     )
     verdicts = check([kernel(job.seed, index) for index in indices], how)
     findings = []
@@ -142,7 +142,7 @@ def _smaller(job: WorkerJob, index: int, failure: Failure, how: Comparison) -> F
 
 
 def batches(first: int, count: int) -> list[range]:
-    """The numbers of the kernels of each file: a kernel's discipline depends on its number."""
+    """The numbers of the kernels of each file: a kernel's strategy depends on its number."""
     cuts = range(first // BATCH * BATCH, first + count, BATCH)
     return [range(max(cut, first), min(cut + BATCH, first + count)) for cut in cuts]
 

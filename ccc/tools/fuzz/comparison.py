@@ -31,7 +31,7 @@ class Comparison:
     """
 
     arch: str = "sm_90"
-    discipline: str = "queue"
+    strategy: str = "queue"
     options: tuple[str, ...] = ()
     schedules: int = 2
     only: str | int | None = None
@@ -71,8 +71,8 @@ def check(kernels: Sequence[RandomKernel], how: Comparison) -> list[Verdict]:
     if not kernels:
         return []
     try:
-        built = build(kernels, how.arch, how.discipline, how.options)
-        assemble(built.transformed, how.arch, how.discipline)
+        built = build(kernels, how.arch, how.strategy, how.options)
+        assemble(built.transformed, how.arch, how.strategy)
     except Broken as broken:
         if len(kernels) == 1:
             return [Verdict(broken.failure)]
@@ -86,7 +86,7 @@ def check(kernels: Sequence[RandomKernel], how: Comparison) -> list[Verdict]:
         name = name_of(number)
         verdict.table = name in tables
         failure = built.failures.get(name, ran)
-        verdict.failure = failure and replace(failure, discipline=how.discipline)
+        verdict.failure = failure and replace(failure, strategy=how.strategy)
     return verdicts
 
 
