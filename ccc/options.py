@@ -46,8 +46,8 @@ class Options:
     """How many the device has; None: kernels ask the device."""
 
     discipline: str = "auto"
-    """When saved tasks run: ``cases``, ``queue`` or ``merge``; ``auto``: the first of these that
-    can be used and whose stacks fit."""
+    """The name of the strategy: ``cases``, ``queue`` or ``merge``; ``auto``: the first of these
+    that can be used and whose stacks fit."""
 
     profile: str | None = None
     """Make the code count what it runs, for a profile in the file of this name."""

@@ -38,10 +38,10 @@ from ccc.ptx.types import WARP_SIZE
 AUTO = "auto"
 """Asks the policy for the strategy that it prefers."""
 MANY = 4
-"""From so many paths on, a strategy that serves them together is tried before a row. It rests on
-two kernels only (H200, 2026-11-20): two arms were served 1.6 times as fast as the original in a
-row, 1.4 times together; the ten cases of samples/fractal_flame (its size for a GPU, ``ccc
-compare``) 0.8 and 1.1 times."""
+"""From so many paths on, a strategy that serves them together is tried before
+sequential ones. It rests on two kernels only (H200, 2026-11-20): two arms were 1.6 times as fast as
+the original in sequence, 1.4 times together; the ten cases of samples/fractal_flame (its size for a
+GPU, ``ccc compare``) 0.8 and 1.1 times."""
 REPEATING = "merge"
 """What serves paths that repeat, whatever serves the others: a task comes back after each turn, and
 in a queue all of them would go over the stack each time. Not measured."""

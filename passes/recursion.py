@@ -55,7 +55,7 @@ from ccc.ir.edit import Emitter, keep_blocks
 from ccc.ir.inline import Inlined, inline
 from ccc.ir.nodes import Block, Function
 from ccc.ir.operands import Address, Symbol
-from ccc.ir.parameters import DoesNotFit, Slots, forget, move_into_registers
+from ccc.ir.parameters import DoesNotFit, ParameterRegisters, forget, move_into_registers
 from ccc.pipeline import InlinedCall, Kernel, Pass
 
 
@@ -93,20 +93,20 @@ def _inline_calls(
         try:
             body = _without_recursion(body)
             nested = _inline_calls(body, annotated.in_loop, (*active, name))
-            place = inline(facts.function, call, body.function)
+            inlined = inline(facts.function, call, body.function)
         except (Refused, DoesNotFit):
             continue
-        _define(facts.function, place)
+        _define(facts.function, inlined)
         names = frozenset({name}).union(*(inner.names for inner in nested))
-        done.append(InlinedCall(call.span.line, frozenset(place.labels), names))
+        done.append(InlinedCall(call.span.line, frozenset(inlined.labels), names))
     return done
 
 
-def _define(function: Function, place: Inlined) -> None:
+def _define(function: Function, inlined: Inlined) -> None:
     """Give a value to what a body that was inlined may read undefined: see ``Emitter.clear``."""
-    live = Facts(function).liveness.live_in(place.labels[0]) & place.registers
-    defined = {register for i in place.before.instructions for register in i.defined()}
-    Emitter(function, place.before, function.span).clear(live - defined)
+    live = Facts(function).liveness.live_in(inlined.labels[0]) & inlined.registers
+    defined = {register for i in inlined.before.instructions for register in i.defined()}
+    Emitter(function, inlined.before, function.span).clear(live - defined)
 
 
 def _without_recursion(facts: Facts) -> Facts:
@@ -123,7 +123,7 @@ def _without_recursion(facts: Facts) -> Facts:
     start = Block(function.fresh_label("start"), named=False)
     again = Block(function.fresh_label("again"), named=False)
     emit = Emitter(function, start, function.span)
-    slots: dict[str, Slots] = {}
+    slots: dict[str, ParameterRegisters] = {}
     for number, own in enumerate(parameter_slots(function, calls, function.registers)):
         name = function.parameters[number].name
         slots |= dict.fromkeys((name, *(call.variables.arguments[number] for call in calls)), own)

@@ -14,7 +14,7 @@ from ccc.errors import CccError
 def no_gpu() -> str | None:
     """Why the tests marked ``gpu`` cannot run here; None when they can."""
     try:
-        gpu.Device()
+        gpu.GpuDevice()
     except CccError as error:
         return error.message
     return None

@@ -17,7 +17,7 @@ from ccc import cli
 from ccc.device import gpu
 from ccc.device.emulated import EMULATED_ARCH, Emulator
 from ccc.errors import CccError
-from ccc.harness.launch_config import MOST_BLOCKS, OWN, Configuration
+from ccc.harness.launch_config import MOST_BLOCKS, OWN, LaunchConfig
 from ccc.harness.sample import Sample
 from ccc.nvcc import run as nvcc
 from ccc.toolkit import find as toolchain
@@ -30,7 +30,7 @@ from ccc.tools.bench.results import (
     ORIGINAL,
     SAME_LAUNCH,
     Entry,
-    Kernel,
+    KernelFootprint,
     Results,
     Treatment,
 )
@@ -265,19 +265,19 @@ def test_each_treatment_runs_as_it_is_fastest(samples: Path) -> None:
 
     entry = measured(samples, Gpu(time))
     found = {one.label: (one.configuration, one.costs) for one in entry.treatments}
-    assert found[ORIGINAL] == (Configuration(32, whole=True), [3.0] * 3)
-    assert found[CCC] == (Configuration(64), [3.0] * 3)
-    assert found[SAME_LAUNCH] == (Configuration(64), [8.0] * 3)
+    assert found[ORIGINAL] == (LaunchConfig(32, whole=True), [3.0] * 3)
+    assert found[CCC] == (LaunchConfig(64), [3.0] * 3)
+    assert found[SAME_LAUNCH] == (LaunchConfig(64), [8.0] * 3)
     assert found["same"] == (OWN, [3.0] * 3)
     assert entry.speedup(CCC) == 1
     assert entry.rivals == [entry["same"]]
-    assert entry[ORIGINAL].kernels == [Kernel("odd", 1, 32, 32, 64, 0.5)]
+    assert entry[ORIGINAL].kernels == [KernelFootprint("odd", 1, 32, 32, 64, 0.5)]
 
 
 def test_the_faster_of_two_launches_is_the_original() -> None:
-    tuned, same = (Treatment("", Configuration(block), [1.0 * block], []) for block in (64, 32))
+    tuned, same = (Treatment("", LaunchConfig(block), [1.0 * block], []) for block in (64, 32))
     tuned.label, same.label = ORIGINAL, SAME_LAUNCH
-    ccc = Treatment(CCC, Configuration(32), [5.0], [])
+    ccc = Treatment(CCC, LaunchConfig(32), [5.0], [])
     ordered = measuring._original_first({one.label: one for one in (same, tuned, ccc)})
     assert ordered == [same, ccc, tuned]
     assert [one.label for one in ordered] == [ORIGINAL, CCC, SAME_LAUNCH]
@@ -303,12 +303,12 @@ def test_block_sizes_that_are_none(samples: Path, blocks: str) -> None:
 
 def test_configurations() -> None:
     assert OWN.cut((3, 2), (32, 2)) == ((3, 2), (32, 2))
-    assert Configuration(64).cut((3,), (256,)) == ((12,), (64,))
-    assert Configuration(96).cut((3,), (64,)) == ((2,), (96,))
-    assert Configuration(64).cut((3, 2), (32, 2)) == ((3, 2), (32, 2))
-    assert Configuration(64).resident_blocks(lambda block: 2048 // int(str(block)), 256) == 8
-    assert Configuration(1024).resident_blocks(lambda _: 1, 256) == 4
-    assert Configuration(whole=True).resident_blocks(lambda _: 1, 256) == MOST_BLOCKS
+    assert LaunchConfig(64).cut((3,), (256,)) == ((12,), (64,))
+    assert LaunchConfig(96).cut((3,), (64,)) == ((2,), (96,))
+    assert LaunchConfig(64).cut((3, 2), (32, 2)) == ((3, 2), (32, 2))
+    assert LaunchConfig(64).resident_blocks(lambda block: 2048 // int(str(block)), 256) == 8
+    assert LaunchConfig(1024).resident_blocks(lambda _: 1, 256) == 4
+    assert LaunchConfig(whole=True).resident_blocks(lambda _: 1, 256) == MOST_BLOCKS
 
 
 # Active lanes
@@ -328,9 +328,9 @@ hello
 """
 
 
-def task(**values: Any) -> ncu.Task:
+def task(**values: Any) -> ncu.ProfilingJob:
     usual = {"ptx": "", "inputs": Inputs(1, 0), "configuration": OWN}
-    return ncu.Task(**{**usual, "kernels": ("odd", "x.y"), "launches": 2, **values})
+    return ncu.ProfilingJob(**{**usual, "kernels": ("odd", "x.y"), "launches": 2, **values})
 
 
 def test_what_ncu_prints() -> None:
@@ -401,7 +401,7 @@ def test_the_next_source_counts_where_one_cannot(
         return [0.25, 0.75]
 
     monkeypatch.setattr(efficiency, "SOURCES", {"one": refuse, "two": count})
-    kernel = Kernel("odd", 1, 64, 20, 640, 1.0)
+    kernel = KernelFootprint("odd", 1, 64, 20, 640, 1.0)
     treatments = [Treatment(label, OWN, [1.0], [kernel]) for label in (ORIGINAL, CCC)]
     entry = Entry("good", Inputs(7, 0, ""), 0, "ms", treatments=treatments)
     subject = Subject(Sample(samples / "good"), {ORIGINAL: "a", CCC: "b"}, {}, {}, {})
@@ -422,7 +422,8 @@ def test_kernels_that_count_themselves_count_as_the_emulator_does(name: str, siz
     both = nvcc.compile(sample.kernel, EMULATED_ARCH, sample.options, dynamic_shared=0)
     names = tuple(kernel["name"] for kernel in both.report["kernels"])
     tasks = [
-        ncu.Task(ptx, Inputs(size, 0), OWN, names, launches=1) for ptx in (both.original, both.ptx)
+        ncu.ProfilingJob(ptx, Inputs(size, 0), OWN, names, launches=1)
+        for ptx in (both.original, both.ptx)
     ]
     device = Emulator(EMULATED_ARCH, "lockstep", toolchain.find().bin / "ptxas")
     found = efficiency.instrumented(sample, tasks, device)

@@ -15,7 +15,16 @@ from ccc.harness.launch_config import OWN
 from ccc.harness.sample import Sample
 from ccc.tools.bench import page, plots, sensitivity, session
 from ccc.tools.bench.inputs import Inputs
-from ccc.tools.bench.results import BOUND, CCC, ORIGINAL, Entry, Kernel, Results, Run, Treatment
+from ccc.tools.bench.results import (
+    BOUND,
+    CCC,
+    ORIGINAL,
+    Entry,
+    KernelFootprint,
+    Results,
+    Run,
+    Treatment,
+)
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"
 
@@ -24,7 +33,7 @@ def made_up(
     sample: str, ccc: float, kind: str = "", others: Mapping[str, float] = MappingProxyType({})
 ) -> Entry:
     def treatment(label: str, times: float) -> Treatment:
-        kernel = Kernel("odd", 1, 64, 20, 640, 1.0)
+        kernel = KernelFootprint("odd", 1, 64, 20, 640, 1.0)
         return Treatment(label, OWN, [8 / times, 9 / times, 10 / times], [kernel], 0.5)
 
     speedups = {ORIGINAL: 1.0, CCC: ccc, **others}

@@ -222,6 +222,15 @@ def test_the_design_names_every_part() -> None:
         assert f"`{name}`" in text, name
 
 
+def test_the_glossary_is_in_order_and_names_files_that_there_are() -> None:
+    lines = (DOCS / "glossary.md").read_text().partition("| --- ")[2].splitlines()[1:]
+    rows = [line.strip("| ").split(" | ") for line in lines]
+    words = [word for word, _, _ in rows]
+    assert words == sorted(set(words))
+    assert words
+    assert [file for _, _, file in rows if not (ROOT / file.strip("`")).is_file()] == []
+
+
 def test_the_example_of_a_pass_is_one() -> None:
     text = (DOCS / "add-a-pass.md").read_text()
     first = text.partition("**1.")[2].partition("**2.")[0]

@@ -26,15 +26,15 @@ from ccc.remark import Remark
 from ccc.toolkit import find as toolchain
 from ccc.tools import fuzz
 from ccc.tools.fuzz import BATCH, batches, build, device, worker
-from ccc.tools.fuzz.build import Built, Failure
+from ccc.tools.fuzz.build import BuiltKernels, Failure
 from ccc.tools.fuzz.comparison import Comparison, Verdict, check
 from ccc.tools.fuzz.coverage import FEATURES, Coverage, levels
-from ccc.tools.fuzz.expressions import Form, Scope, expression
+from ccc.tools.fuzz.expressions import Scope, Template, expression
 from ccc.tools.fuzz.generate import kernel
 from ccc.tools.fuzz.mutation import mutated
 from ccc.tools.fuzz.shrinking import bodies, expressions, launches, shrink
-from ccc.tools.fuzz.tastes import NOT_YET, THINGS
-from ccc.tools.fuzz.tree import Kernel, case, closed, source
+from ccc.tools.fuzz.swarm import NOT_YET, SWARM_FEATURES
+from ccc.tools.fuzz.tree import RandomKernel, case, closed, source
 
 PINNED = "7c1f103bdaf1e1d8"
 """Of the first kernels of seed 0, whatever the version of Python. Changes with the generator."""
@@ -102,7 +102,7 @@ def test_kernels_whose_threads_wait_run_in_random_orders_alone() -> None:
 
 def test_what_is_fetched_does_not_tell_one_thread_from_another() -> None:
     random = Random(5)
-    scope = Scope((("g", "i"), ("n", "i"))).extend(Form("u", "k1[$0 & 3]", "u", 9, ("k1",)))
+    scope = Scope((("g", "i"), ("n", "i"))).extend(Template("u", "k1[$0 & 3]", "u", 9, ("k1",)))
     drawn = {str(expression(random, scope.anywhere(), "u", 3)) for _ in range(2000)}
     assert not any(re.search(r"threadIdx|blockIdx|\bg\b|k1|f_lane|f_below", text) for text in drawn)
 
@@ -122,7 +122,7 @@ def test_changed_kernels_keep_the_rules() -> None:
 
 
 def test_what_cannot_be_done_yet_is_not_written() -> None:
-    assert set(THINGS) >= NOT_YET
+    assert set(SWARM_FEATURES) >= NOT_YET
     text = "".join(kernel(1, index).cuda("k") for index in range(200))
     for thing, word in (("reduction", "reduction("), ("grid_stride", "ccc grid_stride")):
         assert (word in text) != (thing in NOT_YET)
@@ -199,7 +199,7 @@ def test_a_launch_that_hangs_or_faults_on_a_gpu_is_laid_to_its_kernel(
     monkeypatch.setattr(device, "WORKER", (sys.executable, str(path)))
     monkeypatch.setattr(device, "HANG", 0.5)
     variants = [[kernel(0, index).variant(n) for n in range(2)] for index in range(6)]
-    assert device.failures(Built("", "", {}), variants) == [
+    assert device.failures(BuiltKernels("", "", {}), variants) == [
         None,
         Failure("run: hang", "no end after 0.5 s", variant=1),
         Failure("run: the process ended", "no such luck"),
@@ -240,7 +240,7 @@ def test_ptx_that_does_not_assemble_is_laid_to_its_kernel(monkeypatch: pytest.Mo
         start = result.ptx.find(".entry k0(")
         return replace(result, ptx=result.ptx.replace("ret;", "rett;", 1) if start >= 0 else "")
 
-    def first_of(many: Sequence[Kernel]) -> str:
+    def first_of(many: Sequence[RandomKernel]) -> str:
         failure = check(many, Comparison())[0].failure
         assert failure is not None
         return failure.kind
@@ -300,7 +300,7 @@ def test_the_process_on_a_gpu_says_what_it_runs_and_what_differs(
 ) -> None:
     kernels = [kernel(0, 17), kernel(0, 19)]
     variants = [[one, one.variant(1)] for one in kernels]
-    monkeypatch.setattr(worker.gpu, "Device", EmulatedDevice)
+    monkeypatch.setattr(worker.gpu, "GpuDevice", EmulatedDevice)
     monkeypatch.setattr(build, "transform", without_context)
     device.write(str(tmp_path), build.build(kernels, "sm_90", "queue"), variants)
     worker.main(str(tmp_path), 0)

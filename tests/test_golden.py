@@ -152,14 +152,14 @@ def races_of(ptx: str, launch: Launch) -> list[Race]:
 @pytest.mark.parametrize("path", COLLECTED, ids=name)
 def test_memory_is_the_same_on_the_gpu(path: Path) -> None:
     golden = Golden.read(path)
-    device = gpu.Device()
+    device = gpu.GpuDevice()
     before, after = device.load(golden.before), device.load(golden.after)
     for seed in range(3):
         expected, found = (on_gpu(device, m, golden.launch, seed) for m in (before, after))
         assert difference(expected, found) is None
 
 
-def on_gpu(device: gpu.Device, module: gpu.Module, launch: Launch, seed: int) -> list[Any]:
+def on_gpu(device: gpu.GpuDevice, module: gpu.GpuModule, launch: Launch, seed: int) -> list[Any]:
     named = {str(number): value for number, value in enumerate(launch.arguments(seed))}
     arguments = device.put(named)
     kernel = module.get_function("k")

@@ -48,12 +48,12 @@ def test_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib, "import_module", absent)
     assert not gpu.available()
     with pytest.raises(CccError, match="pip install cupy-cuda13x"):
-        gpu.Device()
+        gpu.GpuDevice()
 
 
 @pytest.mark.gpu
 def test_a_kernel_runs_and_is_timed() -> None:
-    device = gpu.Device()
+    device = gpu.GpuDevice()
     module = device.load(SCALE)
     values = np.arange(1000, dtype=np.int32)
     inputs = device.put({"values": values, "count": np.int32(values.size)})
@@ -66,7 +66,7 @@ def test_a_kernel_runs_and_is_timed() -> None:
 
 @pytest.mark.gpu
 def test_two_modules_with_one_name_are_kept_apart() -> None:
-    device = gpu.Device()
+    device = gpu.GpuDevice()
     modules = [device.load(SCALE), device.load(SCALE.replace("%r5, 1;", "%r5, 2;"))]
     found = []
     for module in modules:
@@ -78,7 +78,7 @@ def test_two_modules_with_one_name_are_kept_apart() -> None:
 
 @pytest.mark.gpu
 def test_what_a_kernel_needs() -> None:
-    device = gpu.Device()
+    device = gpu.GpuDevice()
     module = device.load(SCALE)
     needs = module.resources("scale")
     assert needs.registers > 0
@@ -89,7 +89,7 @@ def test_what_a_kernel_needs() -> None:
 
 @pytest.mark.gpu
 def test_the_device_is_described() -> None:
-    described = gpu.Device().describe()
+    described = gpu.GpuDevice().describe()
     assert described["gpu"]
     assert described["arch"].startswith("sm_")
     assert gpu.available()
@@ -98,7 +98,7 @@ def test_the_device_is_described() -> None:
 @pytest.mark.gpu
 def test_the_hold_outlasts_the_host() -> None:
     # An empty launch takes the host some ten microseconds, and the device far less.
-    device = gpu.Device()
+    device = gpu.GpuDevice()
     module = device.load(SCALE)
     inputs = device.put({"values": np.ones(1, np.int32)})
     kernel = module.get_function("scale")

@@ -39,7 +39,7 @@ FORBIDDEN: dict[str, tuple[str, ...]] = {
 
 # Files beside the passes that are none themselves; a pass may use them.
 HELPERS = (
-    "ccc.passes.context_collection.collection_row",
+    "ccc.passes.context_collection.sequential_dispatch",
     "ccc.passes.context_collection.collector",
     "ccc.passes.context_collection.context_stack",
     "ccc.passes.grid_stride.dynamic_schedule",
@@ -54,7 +54,7 @@ HELPERS = (
     "ccc.passes.strategies.strategy",
     "ccc.passes.strategies.leave",
     "ccc.passes.strategies.cases",
-    "ccc.passes.strategies.in_a_row",
+    "ccc.passes.strategies.sequential",
     "ccc.passes.strategies.queue",
     "ccc.passes.strategies.merge",
     "ccc.passes.strategies.engage",
@@ -147,6 +147,15 @@ def wrong(module: str, source: str, is_package: bool = False) -> list[str]:
         elif any(inside(name, banned) for banned in FORBIDDEN.get(entry, ())):
             complaints.append(f"{at}: {entry} may not")
     return complaints
+
+
+def test_a_class_name_means_one_thing() -> None:
+    homes: dict[str, list[str]] = {}
+    for module, path in files().items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(module)
+    assert not {name: found for name, found in homes.items() if len(found) > 1}
 
 
 @pytest.mark.parametrize("module", sorted(files()))

@@ -173,8 +173,8 @@ class Shim:
         return code
 
     @property
-    def said(self) -> shim.Pass:
-        (one,) = shim.Pass.load(str(self.folder))
+    def said(self) -> shim.DevicePass:
+        (one,) = shim.DevicePass.load(str(self.folder))
         return one
 
     @property
@@ -244,7 +244,7 @@ def test_ptx_that_cannot_be_read_fails(cicc: Shim, monkeypatch: pytest.MonkeyPat
 
 def test_the_exit_status_of_the_tool(cicc: Shim) -> None:
     assert cicc(TWO_PATHS, tool="#!/bin/sh\nexit 7\n") == 7
-    assert not shim.Pass.load(str(cicc.folder))
+    assert not shim.DevicePass.load(str(cicc.folder))
 
 
 def test_off_only_removes_the_pragmas(cicc: Shim) -> None:
@@ -259,9 +259,9 @@ def test_link_time_optimisation_is_refused(cicc: Shim) -> None:
 
 def test_reports_are_merged_in_one_order(tmp_path: Path) -> None:
     for arch in ("compute_90", "compute_80"):
-        one = shim.Pass(("/a.cu", arch), {"k": []}, ["same"])
+        one = shim.DevicePass(("/a.cu", arch), {"k": []}, ["same"])
         one.save(str(tmp_path))
-    merged = nvcc.merge(shim.Pass.load(str(tmp_path)), 0)
+    merged = nvcc.merge(shim.DevicePass.load(str(tmp_path)), 0)
     assert [kernel["arch"] for kernel in merged.report["kernels"]] == ["compute_80", "compute_90"]
     assert merged.diagnostics == ["same"]
 

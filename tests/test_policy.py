@@ -18,7 +18,7 @@ from ccc.passes.strategies.engage import ENGAGE
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.merge import MERGE
 from ccc.passes.strategies.queue import QUEUE
-from ccc.passes.strategies.registry import COLLECTING, DISCIPLINES, STRATEGIES
+from ccc.passes.strategies.registry import COLLECTING, STRATEGIES, STRATEGY_NAMES
 from ccc.passes.strategies.strategy import Collectable, Decision, context_words
 from ccc.pipeline import Kernel
 
@@ -156,11 +156,11 @@ def test_the_cost_is_what_the_stacks_take() -> None:
 def test_the_registry_names_each_once() -> None:
     names = [strategy.name for strategy in STRATEGIES]
     assert len(set(names)) == len(names)
-    assert (AUTO, *(strategy.name for strategy in COLLECTING)) == DISCIPLINES
+    assert (AUTO, *(strategy.name for strategy in COLLECTING)) == STRATEGY_NAMES
 
 
 def test_help_and_docs_name_what_the_registry_has() -> None:
-    option = f"--ccc-discipline={'|'.join(DISCIPLINES)}"
+    option = f"--ccc-discipline={'|'.join(STRATEGY_NAMES)}"
     assert option in usage()
     assert option.replace("|", r"\|") in DOCS.joinpath("annotations.md").read_text()
     design = DOCS.joinpath("design.md").read_text().replace("\n", " ")

@@ -235,7 +235,7 @@ RETURNS = """\
 """
 
 
-def count(body: str, *, off: bool, blocks: int = 3, threads: int = 64) -> profile.Kernel:
+def count(body: str, *, off: bool, blocks: int = 3, threads: int = 64) -> profile.KernelProfile:
     result = transform(HEADER + LOOP.format(body=body), profile="p", off=off)
     module = emulator.Module(result.ptx)
     module.get_function("k")((blocks,), (threads,), (np.zeros(threads, np.uint32),))

@@ -1,4 +1,4 @@
-"""The judge of races: accesses of two lanes of a warp that nothing orders."""
+"""The race detector: accesses of two lanes of a warp that nothing orders."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ import ccc
 from ccc.device import gpu
 from ccc.jit import raw as raw_module
 from ccc.jit.build import Built
-from ccc.jit.job import Request
+from ccc.jit.job import CompileJob
 from ccc.jit.raw import CccWarning, RawKernel, RawModule
 from ccc.nvcc import command as driver
 
@@ -141,9 +141,9 @@ def test_nothing_is_compiled_before_it_is_needed(monkeypatch: pytest.MonkeyPatch
     made: list[str] = []
     real = raw_module.build
 
-    def build(request: Request) -> Built:
-        made.append(request.text)
-        return real(request)
+    def build(job: CompileJob) -> Built:
+        made.append(job.text)
+        return real(job)
 
     monkeypatch.setattr(raw_module, "build", build)
     module = nvcc_module(code=SOURCE)

@@ -19,7 +19,7 @@ from ccc.errors import CccError
 from ccc.frontend.headers import definitions, folders, reachable
 from ccc.jit import build as building
 from ccc.jit.build import Built, build
-from ccc.jit.job import Request
+from ccc.jit.job import CompileJob
 from ccc.nvcc import run as nvcc
 from ccc.options import Options
 
@@ -39,7 +39,7 @@ template <class T, int N> __global__ void k(T *x, int n) {
 __global__ void other(int *x) { *x = ns::table[1]; }
 """
 NAMES = ("k<int, 2+3>", "k<unsigned, 5>")
-REQUEST = Request(SOURCE, "nvcc", "90", names=NAMES, ours=Options(measure=True))
+JOB = CompileJob(SOURCE, "nvcc", "90", names=NAMES, ours=Options(measure=True))
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CCC_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-        return build(REQUEST)
+        return build(JOB)
 
 
 def run(ptx: str, name: str) -> list[int]:
@@ -82,7 +82,7 @@ def test_both_copies_are_transformed_and_right(built: Built, store: Path) -> Non
         assert kernel["source"] == path["file"] == "source.cu"
         assert (path["line"], path["column"], path["applied"]) == (5, 9, True)
         assert path["registers_after"] > 0
-    original = build(replace(REQUEST, ours=Options(off=True)))
+    original = build(replace(JOB, ours=Options(off=True)))
     assert original.report["kernels"] == []
     assert store in original.image.parents
     for name in built.names.values():
@@ -100,10 +100,10 @@ def test_machine_code(built: Built) -> None:
 @needs_nvcc
 @pytest.mark.usefixtures("store")
 def test_off_is_what_plain_nvcc_makes() -> None:
-    request = replace(REQUEST, options=("-ftz=true", "-lineinfo"), names=())
-    request = replace(request, text=SOURCE + "template __global__ void k<int, 5>(int *, int);\n")
-    off = build(replace(request, ours=Options(off=True)))
-    plain = nvcc.compile(request.text, "sm_90", ["-ftz=true", "-lineinfo"]).original
+    job = replace(JOB, options=("-ftz=true", "-lineinfo"), names=())
+    job = replace(job, text=SOURCE + "template __global__ void k<int, 5>(int *, int);\n")
+    off = build(replace(job, ours=Options(off=True)))
+    plain = nvcc.compile(job.text, "sm_90", ["-ftz=true", "-lineinfo"]).original
     assert off.ptx.read_text() == plain
 
 
@@ -111,7 +111,7 @@ def test_off_is_what_plain_nvcc_makes() -> None:
 @needs_nvcc
 @pytest.mark.usefixtures("store")
 def test_names_of_variables_and_plain_kernels() -> None:
-    made = build(replace(REQUEST, names=("&ns::table", "ns::table", "other", "&other")))
+    made = build(replace(JOB, names=("&ns::table", "ns::table", "other", "&other")))
     assert set(made.names.values()) == {"_ZN2ns5tableE", "_Z5otherPi"}
     assert made.report["kernels"] == []
 
@@ -121,7 +121,7 @@ def test_names_of_variables_and_plain_kernels() -> None:
 @pytest.mark.usefixtures("store")
 def test_a_wrong_name_is_told_by_itself() -> None:
     with pytest.raises(CccError, match=r'name_expressions\(2\): error: .*"missing" is undefined'):
-        build(replace(REQUEST, names=("other", "missing<int>")))
+        build(replace(JOB, names=("other", "missing<int>")))
 
 
 @pytest.mark.slow
@@ -129,9 +129,9 @@ def test_a_wrong_name_is_told_by_itself() -> None:
 @pytest.mark.usefixtures("store")
 def test_errors_in_the_source() -> None:
     with pytest.raises(CccError, match=r"^source\.cu\(1\): error: .*not_declared"):
-        build(Request("__global__ void k() { not_declared(); }\n", "nvcc", "90"))
+        build(CompileJob("__global__ void k() { not_declared(); }\n", "nvcc", "90"))
     with pytest.raises(CccError, match=r"^source\.cu:2:13: error: unknown directive"):
-        build(Request("__global__ void k() {\n#pragma ccc fro\n}\n", "nvcc", "90"))
+        build(CompileJob("__global__ void k() {\n#pragma ccc fro\n}\n", "nvcc", "90"))
 
 
 @pytest.mark.slow
@@ -139,10 +139,10 @@ def test_errors_in_the_source() -> None:
 @pytest.mark.usefixtures("store")
 def test_strict() -> None:
     text = SOURCE.replace("x[i] = v;", "x[i] = v; __syncwarp();")
-    made = build(replace(REQUEST, text=text))
+    made = build(replace(JOB, text=text))
     assert "source.cu:5:9: warning: path left as it was" in made.diagnostics[0]
     with pytest.raises(CccError, match=r"source\.cu:5:9: error: path left as it was.*\n.*strict"):
-        build(replace(REQUEST, text=text, ours=Options(strict=True)))
+        build(replace(JOB, text=text, ours=Options(strict=True)))
 
 
 @pytest.mark.slow
@@ -152,12 +152,12 @@ def test_a_source_in_a_file(tmp_path: Path) -> None:
     path = tmp_path / "a k.cu"
     path.write_text('#include "half.cuh"\n' + SOURCE.replace("x[i] > T(N)", "HALF(x[i])"))
     (tmp_path / "half.cuh").write_text("#define HALF(x) ((x) & 1)\n")
-    request = replace(REQUEST, text=path.read_text(), path=str(path), prologue="#define UNUSED\n")
-    made = build(request)
+    job = replace(JOB, text=path.read_text(), path=str(path), prologue="#define UNUSED\n")
+    made = build(job)
     assert made.report["kernels"][0]["paths"][0]["file"] == str(path)
     assert made.report["kernels"][0]["paths"][0]["line"] == 6
     (tmp_path / "half.cuh").write_text("#define HALF(x) ((x) & 2)\n")
-    assert build(request).image != made.image
+    assert build(job).image != made.image
 
 
 @pytest.mark.slow
@@ -172,7 +172,7 @@ def test_annotations_in_macros_and_headers(tmp_path: Path) -> None:
         '#include "path.cuh"\nextern "C" __global__ void k(int *x, int n) {\n#pragma ccc for\n'
         "for (int i = threadIdx.x; i < n; i += blockDim.x) path(x[i]);\n}\n"
     )
-    made = build(Request(text, "nvcc", "90", options=("-I", str(tmp_path))))
+    made = build(CompileJob(text, "nvcc", "90", options=("-I", str(tmp_path))))
     (path,) = made.report["kernels"][0]["paths"]
     assert path["applied"], path["reason"]
     assert path["file"] == str(tmp_path / "path.cuh")
@@ -186,7 +186,7 @@ def test_relocatable_code_is_linked() -> None:
         'extern "C" __global__ void parent(int *x) { child<<<1, 1>>>(x); }\n'
     )
     for option in ("-dc", "-rdc=true"):
-        made = build(Request(text, "nvcc", "90", options=(option, "-ftz=true")))
+        made = build(CompileJob(text, "nvcc", "90", options=(option, "-ftz=true")))
         assert made.image.stat().st_size > 50_000  # the device runtime is in it
 
 
@@ -195,9 +195,9 @@ def test_relocatable_code_is_linked() -> None:
 @pytest.mark.usefixtures("store")
 def test_options_for_ptxas_and_what_it_says() -> None:
     text = 'extern "C" __global__ void k(int *x) { *x = 1; }\n'
-    made = build(Request(text, "nvcc", "90", options=("-maxrregcount=40", "-Xptxas", "-v")))
+    made = build(CompileJob(text, "nvcc", "90", options=("-maxrregcount=40", "-Xptxas", "-v")))
     assert "registers" in made.log
-    assert build(Request(text, "nvcc", "90")).log == ""
+    assert build(CompileJob(text, "nvcc", "90")).log == ""
 
 
 # The cache.
@@ -206,37 +206,37 @@ def test_options_for_ptxas_and_what_it_says() -> None:
 @pytest.mark.slow
 @needs_nvcc
 def test_compiled_once(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = build(REQUEST)
+    first = build(JOB)
     monkeypatch.setattr(nvcc, "run", None)
-    assert build(REQUEST) == first
+    assert build(JOB) == first
     assert {path.stem for path in store.iterdir()} == {first.image.stem}
 
 
 @needs_nvcc
 def test_what_makes_another_module(monkeypatch: pytest.MonkeyPatch, store: Path) -> None:
-    made: list[Request] = []
+    made: list[CompileJob] = []
 
-    def make(request: Request) -> tuple[str, bytes, dict[str, object]]:
-        made.append(request)
+    def make(job: CompileJob) -> tuple[str, bytes, dict[str, object]]:
+        made.append(job)
         return "", b"image", {}
 
     monkeypatch.setattr(building, "_make", make)
     others = [
-        replace(REQUEST, text=SOURCE + "\n"),
-        replace(REQUEST, arch="80"),
-        replace(REQUEST, options=("-DX",)),
-        replace(REQUEST, names=()),
-        replace(REQUEST, prologue="#define X\n"),
-        replace(REQUEST, ours=Options(discipline="merge")),
+        replace(JOB, text=SOURCE + "\n"),
+        replace(JOB, arch="80"),
+        replace(JOB, options=("-DX",)),
+        replace(JOB, names=()),
+        replace(JOB, prologue="#define X\n"),
+        replace(JOB, ours=Options(discipline="merge")),
     ]
-    for request in (REQUEST, *others, REQUEST):
-        assert build(request).image.read_bytes() == b"image"
-    assert made == [REQUEST, *others]
+    for job in (JOB, *others, JOB):
+        assert build(job).image.read_bytes() == b"image"
+    assert made == [JOB, *others]
     monkeypatch.setenv("NVCC_APPEND_FLAGS", "-DX")
-    build(REQUEST)
+    build(JOB)
     monkeypatch.setattr(building, "VERSION", "another")
-    build(REQUEST)
-    assert made[-2:] == [REQUEST, REQUEST]
+    build(JOB)
+    assert made[-2:] == [JOB, JOB]
     assert len({path.stem for path in store.iterdir()}) == len(made)
 
 
@@ -245,21 +245,21 @@ def test_what_makes_another_module(monkeypatch: pytest.MonkeyPatch, store: Path)
 @pytest.mark.usefixtures("store")
 @pytest.mark.parametrize("suffix", [".json", ".cubin"])
 def test_a_damaged_entry_is_made_again(suffix: str) -> None:
-    first = build(REQUEST)
+    first = build(JOB)
     whole = first.image.read_bytes()
     damaged = first.image.with_suffix(suffix)
     damaged.write_bytes(damaged.read_bytes()[:100])
-    assert build(REQUEST) == first
+    assert build(JOB) == first
     assert first.image.read_bytes() == whole
     damaged.unlink()
-    assert build(REQUEST) == first
+    assert build(JOB) == first
 
 
 TWICE = """
 import sys
 from ccc.jit.build import build
-from ccc.jit.job import Request
-print(build(Request(sys.argv[1], "nvcc", "90")).image.read_bytes()[:4])
+from ccc.jit.job import CompileJob
+print(build(CompileJob(sys.argv[1], "nvcc", "90")).image.read_bytes()[:4])
 """
 
 
@@ -299,11 +299,11 @@ def test_a_cache_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None
 @needs_nvcc
 @pytest.mark.usefixtures("store")
 def test_marked_ptx(tmp_path: Path, built: Built) -> None:
-    made = build(replace(REQUEST, ours=Options(mark_only=True)))
+    made = build(replace(JOB, ours=Options(mark_only=True)))
     path = tmp_path / "k.ptx"
     path.write_text(made.ptx.read_text())
-    request = Request(path.read_text(), "ptx", "90", path=str(path))
-    transformed = build(request)
+    job = CompileJob(path.read_text(), "ptx", "90", path=str(path))
+    transformed = build(job)
     assert transformed.image == transformed.ptx
     assert transformed.ptx.read_text() == built.ptx.read_text()
     assert len(transformed.report["kernels"]) == 2
@@ -314,7 +314,7 @@ def test_ptx_that_cannot_be_read(tmp_path: Path) -> None:
     path = tmp_path / "k.ptx"
     path.write_text(".version 9.0\n.target sm_90\n{ // ccc.then 1 k.cu:3:1\n")
     with pytest.raises(CccError, match=r"k\.ptx:\d+.*error"):
-        build(Request(path.read_text(), "ptx", "90", path=str(path)))
+        build(CompileJob(path.read_text(), "ptx", "90", path=str(path)))
 
 
 # Headers.

@@ -16,7 +16,7 @@ from ccc.errors import CccError
 from ccc.frontend.marking import SourceError, mark
 from ccc.jit import nvrtc
 from ccc.jit.build import build
-from ccc.jit.job import Request
+from ccc.jit.job import CompileJob
 from ccc.options import Options
 
 
@@ -55,9 +55,9 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def request(text: str, *options: str, **more: object) -> Request:
+def request(text: str, *options: str, **more: object) -> CompileJob:
     told = gpu.compiler_options(options, "nvrtc", cooperative=False)
-    return replace(Request(text, "nvrtc", "90", options=told, names=("k<int>",)), **more)  # type: ignore[arg-type]
+    return replace(CompileJob(text, "nvrtc", "90", options=told, names=("k<int>",)), **more)  # type: ignore[arg-type]
 
 
 def complaint(text: str, *options: str, **more: object) -> str:
@@ -282,4 +282,4 @@ def test_without_nvrtc() -> None:
     if not no_nvrtc():
         pytest.skip("there is one")
     with pytest.raises(CccError, match="pip install"):
-        build(Request(kernel(PLAIN), "nvrtc", "90"))
+        build(CompileJob(kernel(PLAIN), "nvrtc", "90"))

@@ -22,7 +22,7 @@ from ccc.ptx.opcodes import Effect
 
 
 @dataclass(frozen=True, slots=True)
-class Gathering:
+class ReconvergencePoint:
     """``guards`` lists (block, successor) from the outermost on: at the end of each such block the
     lanes that go on to the successor are counted, among those counted before; right before the
     loop those of them that have not ended. Without guards, all lanes are counted there."""
@@ -30,7 +30,7 @@ class Gathering:
     guards: tuple[tuple[str, str], ...] = ()
 
 
-def gathering_points(facts: Facts, loop: Loop) -> Gathering | str:
+def find_reconvergence(facts: Facts, loop: Loop) -> ReconvergencePoint | str:
     """Where to count the members of a loop, or the reason why that cannot be done."""
     waiting = _waiting_before(facts, loop)
     if waiting is not None:
@@ -40,7 +40,7 @@ def gathering_points(facts: Facts, loop: Loop) -> Gathering | str:
     while True:
         obstacles = _obstacles(facts, target, loop)
         if not obstacles:
-            return Gathering(tuple(reversed(guards)))
+            return ReconvergencePoint(tuple(reversed(guards)))
         chain = facts.dominators.chain(target)
         guard = next((label for label in chain if label in obstacles), None)
         if guard is not None and not _towards(facts, guard, target):

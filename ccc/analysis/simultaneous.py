@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import networkx as nx
 
 from ccc.analysis.cfg import EXIT, reachable
-from ccc.analysis.convergence import Gathering
+from ccc.analysis.convergence import ReconvergencePoint
 from ccc.analysis.facts import Facts
 from ccc.ir.operands import Symbol
 
@@ -29,9 +29,11 @@ class Entrance:
     guards: tuple[tuple[str, bool], ...]
 
     @staticmethod
-    def of(label: str, gathering: Gathering, facts: Facts) -> Entrance:
+    def of(label: str, reconvergence: ReconvergencePoint, facts: Facts) -> Entrance:
         """The entrance of a loop that begins at ``label``."""
-        guards = ((guard, _is_taken(guard, towards, facts)) for guard, towards in gathering.guards)
+        guards = (
+            (guard, _is_taken(guard, towards, facts)) for guard, towards in reconvergence.guards
+        )
         return Entrance(label, tuple(guards))
 
     def ballots(self) -> Iterable[tuple[str, tuple[tuple[str, bool], ...]]]:

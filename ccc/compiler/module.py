@@ -26,7 +26,7 @@ WITHOUT_SHARED_MEMORY = (
 nvlink 13.0 gives a kernel that calls them no shared memory for it."""
 
 
-class Preparation:
+class ModuleContext:
     """What all kernels of a module share.
 
     Args:

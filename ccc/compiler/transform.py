@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ccc.analysis.paths.find import ARMS, INNER_LOOPS
-from ccc.compiler.module import Preparation
+from ccc.compiler.module import ModuleContext
 from ccc.errors import CccError, render
 from ccc.ir.markers import WHOLE_KERNEL, parse_marker
 from ccc.ir.nodes import FunctionText, Module
@@ -85,14 +85,14 @@ def transform(
         return Transformed(ptx)
     module = parse_module(ptx, filename)
     result = Transformed(ptx)
-    kernels = Preparation(module, options, registers or {})
-    idle = options.off or kernels.is_debugged
+    context = ModuleContext(module, options, registers or {})
+    idle = options.off or context.is_debugged
     passes = () if idle else tuple(kind() for kind in PIPELINE)
-    counting = _counting(module, kernels, options) if options.profile else None
+    counting = _counting(module, context, options) if options.profile else None
     outcomes: list[_Outcome] = []
     for piece in _concerned(module):
         try:
-            outcome = _run(passes, partial(kernels.prepare, piece))
+            outcome = _run(passes, partial(context.prepare, piece))
         except NotRepresentable as obstacle:
             result.remarks[piece.name] = _left(piece, obstacle)
             continue
@@ -115,11 +115,11 @@ def transform(
     return result
 
 
-def _counting(module: Module, kernels: Preparation, options: Options) -> Counting:
+def _counting(module: Module, context: ModuleContext, options: Options) -> Counting:
     """What adds code that counts."""
     from ccc.profile.instrument import Counting  # noqa: PLC0415 - NumPy takes long to load
 
-    return Counting(module, kernels.load, options.profile or "", transformed=not options.off)
+    return Counting(module, context.load, options.profile or "", transformed=not options.off)
 
 
 @dataclass
@@ -183,8 +183,8 @@ def _concerned(module: Module) -> list[FunctionText]:
 
 def _declare(module: Module, piece: FunctionText, declarations: Sequence[str]) -> None:
     """Put what a function needs before it, unless the module has it already."""
-    place = module.pieces.index(piece)
-    module.pieces[place:place] = [text for text in declarations if text not in module.pieces]
+    position = module.pieces.index(piece)
+    module.pieces[position:position] = [text for text in declarations if text not in module.pieces]
 
 
 def _left(piece: FunctionText, obstacle: NotRepresentable) -> list[Remark]:

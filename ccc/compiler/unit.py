@@ -45,7 +45,7 @@ _VERSION_LINE = re.compile(r"(?:^|\*/)\s*\.version\b", re.MULTILINE)
 
 
 @dataclass(slots=True)
-class Pass:
+class DevicePass:
     """What one device pass has to say; ``unit`` names its source and architecture."""
 
     unit: tuple[str, str] = ("", "")
@@ -61,11 +61,13 @@ class Pass:
             json.dump({**asdict(self), "remarks": report(self.remarks)}, file)
 
     @staticmethod
-    def load(folder: str) -> list[Pass]:
+    def load(folder: str) -> list[DevicePass]:
         """All passes left in a folder, by source and architecture, whatever ran first."""
         told = [json.loads(path.read_text()) for path in Path(folder).glob("*.json")]
         passes = [
-            Pass(**{**one, "unit": tuple(one["unit"]), "remarks": read_report(one["remarks"])})
+            DevicePass(
+                **{**one, "unit": tuple(one["unit"]), "remarks": read_report(one["remarks"])}
+            )
             for one in told
         ]
         return sorted(passes, key=lambda one: one.unit)
@@ -76,7 +78,7 @@ def translate(
     name: str,
     compiler: Callable[[str, bool], str],
     options: Options,
-    done: Pass,
+    done: DevicePass,
     *,
     output: str = "<ptx>",
     macros: Collection[str] | None = None,
@@ -115,7 +117,7 @@ def translate(
         left |= refused
 
 
-def transform_file(done: Pass, options: Options) -> str:
+def transform_file(done: DevicePass, options: Options) -> str:
     """Transform the PTX file that ``done.unit`` names; what there is to say is added to ``done``.
 
     Raises:
@@ -136,7 +138,7 @@ def transform_file(done: Pass, options: Options) -> str:
     return ptx
 
 
-def _check_strict(options: Options, done: Pass) -> None:
+def _check_strict(options: Options, done: DevicePass) -> None:
     if options.strict and done.diagnostics:
         raise CccError("not every annotation could be followed, which --ccc-strict demands")
 
@@ -168,13 +170,13 @@ def _unused(home: Home) -> str:
     return "no code is left of this: no kernel of the file calls this function, or it has no effect"
 
 
-def _warn(warnings: Sequence[CccError], options: Options, done: Pass) -> None:
+def _warn(warnings: Sequence[CccError], options: Options, done: DevicePass) -> None:
     severity = "error" if options.strict else "warning"
     said = [render(severity, w.message, w.span, w.source_line) for w in warnings]
     done.diagnostics = list(dict.fromkeys([*done.diagnostics, *said]))
 
 
-def _transform(ptx: str, output: str, options: Options, done: Pass) -> str:
+def _transform(ptx: str, output: str, options: Options, done: DevicePass) -> str:
     """Transform, and add what was said to ``done``."""
     from ccc.compiler.transform import transform  # noqa: PLC0415 - a pass that fails earlier needs none of it
 

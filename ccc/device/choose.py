@@ -11,7 +11,7 @@ from ccc.device.emulated import EMULATED_ARCH, Emulator
 
 
 class Device(Protocol):
-    """What runs modules: ``ccc.device.gpu.Device`` or ``Emulator``."""
+    """What runs modules: ``ccc.device.gpu.GpuDevice`` or ``Emulator``."""
 
     kind: str
     arch: str
@@ -45,5 +45,5 @@ def choose_device(
         CccError: a GPU was asked for, and there is none.
     """
     if kind == "gpu" or (kind is None and gpu.available()):
-        return gpu.Device(ptxas)
+        return gpu.GpuDevice(ptxas)
     return Emulator(arch or EMULATED_ARCH, schedule, ptxas)

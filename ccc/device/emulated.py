@@ -55,7 +55,7 @@ class Emulator:
 
 @dataclass
 class EmulatedModule:
-    """A module of the emulator, with what ``gpu.Module`` has besides."""
+    """A module of the emulator, with what ``gpu.GpuModule`` has besides."""
 
     module: Any
     needs: dict[str, Resources]

@@ -80,13 +80,13 @@ def require() -> Any:
 def available() -> bool:
     """Whether CuPy is installed and finds a CUDA device."""
     try:
-        Device()
+        GpuDevice()
     except CccError:
         return False
     return True
 
 
-class Device:
+class GpuDevice:
     """CuPy's current device.
 
     Args:
@@ -123,15 +123,15 @@ class Device:
             "cupy": str(self._cupy.__version__),
         }
 
-    def load(self, ptx: str) -> Module:
+    def load(self, ptx: str) -> GpuModule:
         """Load a module of PTX text.
 
         Raises:
             CccError: ptxas refuses the text. What the driver refuses raises CuPy's own error.
         """
         if self._ptxas is None:
-            return Module(self, self._raw_module(ptx))
-        return Module(self, self._raw_module(assemble(ptx, self.arch, self._ptxas).cubin))
+            return GpuModule(self, self._raw_module(ptx))
+        return GpuModule(self, self._raw_module(assemble(ptx, self.arch, self._ptxas).cubin))
 
     def put(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Copy arrays, NumPy's or the device's own, to the device; anything else stays as it is.
@@ -190,16 +190,16 @@ class Device:
         return self._cupy.RawModule(path=str(path))
 
 
-class Module:
-    """A loaded module: ``cupy.RawModule`` with timed launches; made by ``Device.load``."""
+class GpuModule:
+    """A loaded module: ``cupy.RawModule`` with timed launches; made by ``GpuDevice.load``."""
 
-    def __init__(self, device: Device, raw: Any):
+    def __init__(self, device: GpuDevice, raw: Any):
         self._device = device
         self._raw = raw
 
-    def get_function(self, name: str) -> Function:
+    def get_function(self, name: str) -> GpuKernel:
         """The kernel of that (mangled) name; an unknown one raises CuPy's own error."""
-        return Function(self._device, self._raw.get_function(name))
+        return GpuKernel(self._device, self._raw.get_function(name))
 
     def get_global(self, name: str) -> Any:
         """CuPy's pointer to a module variable; an unknown one raises CuPy's own error."""
@@ -229,10 +229,10 @@ class Module:
         return max(room.blocks, 1) * self._device.multiprocessors
 
 
-class Function:
+class GpuKernel:
     """A kernel that is timed whenever it is launched."""
 
-    def __init__(self, device: Device, kernel: Any):
+    def __init__(self, device: GpuDevice, kernel: Any):
         self._device = device
         self._kernel = kernel
 
@@ -257,7 +257,7 @@ class Function:
 class Timing:
     """The two events around a launch."""
 
-    device: Device
+    device: GpuDevice
     start: Any
     end: Any
 

@@ -7,7 +7,8 @@ into that list (:mod:`ccc.emulator.run.races`). An ``assert`` that fails is an e
 
 from ccc.emulator.base.errors import EmulatorError
 from ccc.emulator.run.counters import Counters
-from ccc.emulator.run.module import Kernel, Module
+from ccc.emulator.run.module import LoadedKernel as Kernel
+from ccc.emulator.run.module import LoadedModule as Module
 from ccc.emulator.run.races import Race
 
 __all__ = ["Counters", "EmulatorError", "Kernel", "Module", "Race"]

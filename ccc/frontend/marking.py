@@ -42,7 +42,7 @@ from ccc.frontend.syntax import (
 from ccc.ir.markers import Marker
 
 if TYPE_CHECKING:
-    from ccc.frontend.pragmas import Directive, Pragma
+    from ccc.frontend.pragmas import DirectiveKind, Pragma
     from ccc.frontend.syntax import Node
 
 _REST = rb"(?:\\\r?\n|[^\n])*"
@@ -161,7 +161,7 @@ class _Placed:
     id: int
     match: re.Match[bytes]
     pragma: Pragma
-    known: Directive
+    known: DirectiveKind
     at: int  # where the statement begins
     statement: Node | None
 

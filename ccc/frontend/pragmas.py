@@ -24,7 +24,7 @@ Number = int | float
 
 
 @dataclass(frozen=True, slots=True)
-class Directive:
+class DirectiveKind:
     """What the language knows of a directive; ``place`` says what it stands before."""
 
     place: str
@@ -32,13 +32,13 @@ class Directive:
 
 
 DIRECTIVES = {
-    "for": Directive("a for, while or do loop", ("reduction",)),
-    "if": Directive("an if statement", ("prob", "priority")),
-    "for variable": Directive("an inner loop", ("prob", "priority")),
-    "while": Directive("a loop", ("prob", "priority")),
-    "switch": Directive("a switch statement", ("prob", "priority")),
-    "recursion": Directive("a __device__ function", ("prob", "priority")),
-    "grid_stride": Directive("a kernel with its body", ("schedule",)),
+    "for": DirectiveKind("a for, while or do loop", ("reduction",)),
+    "if": DirectiveKind("an if statement", ("prob", "priority")),
+    "for variable": DirectiveKind("an inner loop", ("prob", "priority")),
+    "while": DirectiveKind("a loop", ("prob", "priority")),
+    "switch": DirectiveKind("a switch statement", ("prob", "priority")),
+    "recursion": DirectiveKind("a __device__ function", ("prob", "priority")),
+    "grid_stride": DirectiveKind("a kernel with its body", ("schedule",)),
 }
 
 FOR_VARIANTS = ("for const", "for variable")

@@ -13,7 +13,7 @@ from ccc.harness.sample import Sample
 
 
 @dataclass
-class Judge:
+class OutputChecker:
     """Says what is wrong with outputs; asks the sample only about outputs it has not seen yet.
 
     Args:
@@ -37,8 +37,8 @@ class Judge:
         """The outputs of the original's first run."""
         return self.seen.get(self.original, {})
 
-    def hear(self, version: str, outputs: dict[str, Any]) -> None:
-        """Judge by outputs seen before, a rival's own or the original's; else by the check."""
+    def check(self, version: str, outputs: dict[str, Any]) -> None:
+        """Check by outputs seen before, a rival's own or the original's; else by the check."""
         is_rival = version in self.rivals
         models = [version] if is_rival else []
         models += [self.original] if self.inputs[version] is self.inputs[self.original] else []

@@ -17,7 +17,7 @@ Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Configuration:
+class LaunchConfig:
     """A way to launch: ``block`` threads a block, None for the caller's own choice.
 
     ``whole`` launches a thread for each task; otherwise as many blocks as fit at once stride over
@@ -51,5 +51,5 @@ class Configuration:
         return (-(-grid[0] * block[0] // self.block),), (self.block,)
 
 
-OWN = Configuration()
+OWN = LaunchConfig()
 """As the caller launches."""

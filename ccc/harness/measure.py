@@ -14,8 +14,8 @@ import numpy as np
 
 from ccc.device.choose import Device
 from ccc.errors import CccError
-from ccc.harness.check import Judge
-from ccc.harness.launch_config import OWN, Configuration
+from ccc.harness.check import OutputChecker
+from ccc.harness.launch_config import OWN, LaunchConfig
 from ccc.harness.sample import Sample
 from ccc.ptx.occupancy import Occupancy, occupancy
 from ccc.toolkit.ptxas import Resources
@@ -37,8 +37,8 @@ class Recorder:
     """The module that a sample's ``run`` gets: it passes launches on and keeps what they return."""
 
     module: Any
-    configuration: Configuration = OWN
-    launches: list[Launch] = field(default_factory=list)
+    configuration: LaunchConfig = OWN
+    launches: list[MeasuredLaunch] = field(default_factory=list)
 
     def get_function(self, name: str) -> Callable[..., None]:
         """The kernel of that (mangled) name, called as ``cupy.RawKernel`` is."""
@@ -58,7 +58,7 @@ class Recorder:
                     )
             grid, block = self.configuration.cut(grid, block)
             measured = function(grid, block, args, shared_mem=shared_mem)
-            self.launches.append(Launch(name, math.prod(block), shared_mem, measured))
+            self.launches.append(MeasuredLaunch(name, math.prod(block), shared_mem, measured))
 
         return launch
 
@@ -72,7 +72,7 @@ class Recorder:
 
 
 @dataclass
-class Launch:
+class MeasuredLaunch:
     """One launch: what was measured is ``Counters``, or has ``milliseconds``."""
 
     kernel: str
@@ -137,7 +137,7 @@ def measure(
     repeat: int,
     step: Callable[[str], contextlib.AbstractContextManager[None]],
     rivals: Mapping[str, dict[str, Any]] | None = None,
-    configurations: Mapping[str, Configuration] | None = None,
+    configurations: Mapping[str, LaunchConfig] | None = None,
 ) -> Result:
     """Run the versions in turn, and compare the outputs of every run with those of the first.
 
@@ -154,8 +154,8 @@ def measure(
     """
     own = dict.fromkeys(modules, inputs) | dict(rivals or {})
     stored = {id(one): device.put(one) for one in own.values()}
-    judge = Judge(sample, next(iter(modules)), own, rivals or {})
-    runs: dict[str, list[list[Launch]]] = {version: [] for version in modules}
+    checker = OutputChecker(sample, next(iter(modules)), own, rivals or {})
+    runs: dict[str, list[list[MeasuredLaunch]]] = {version: [] for version in modules}
     for _ in range(device.warmups + repeat):
         for version, module in modules.items():
             recorder = Recorder(module, (configurations or {}).get(version, OWN))
@@ -163,24 +163,26 @@ def measure(
                 with step(f"running {version}"):
                     outputs = device.get(sample.run(recorder, device.put(stored[id(own[version])])))
             except CccError as error:
-                if version not in judge.rivals:
+                if version not in checker.rivals:
                     raise
-                judge.complain(version, [str(error)])
+                checker.complain(version, [str(error)])
                 continue
             runs[version].append(recorder.launches)
             with step(f"checking {version}"):
-                judge.hear(version, outputs)
+                checker.check(version, outputs)
     figures = [
         one
         for version, module in modules.items()
         if runs[version]
         for one in _figures(version, module, device, runs[version][device.warmups :])
     ]
-    return Result(figures, judge.expected, {v: list(said) for v, said in judge.complaints.items()})
+    return Result(
+        figures, checker.expected, {v: list(said) for v, said in checker.complaints.items()}
+    )
 
 
 def _figures(
-    version: str, module: Any, device: Device, runs: list[list[Launch]]
+    version: str, module: Any, device: Device, runs: list[list[MeasuredLaunch]]
 ) -> Iterator[Figures]:
     """The figures of each kernel that was launched, in the order of their first launches."""
     for kernel in dict.fromkeys(launch.kernel for launch in runs[-1]):

@@ -224,10 +224,10 @@ def _check_literals(instruction: Instruction) -> None:
         return
     kind = TYPES[instruction.types[-1]]
     is_wide = "wide" in instruction.modifiers
-    for place, operand in enumerate(instruction.operands):
+    for number, operand in enumerate(instruction.operands):
         if not isinstance(operand, Immediate) or operand.integer is None or kind.kind == "p":
             continue
-        bits = kind.bits * 2 if is_wide and place == 3 else kind.bits
+        bits = kind.bits * 2 if is_wide and number == 3 else kind.bits
         low = 0 if kind.kind == "u" and (is_wide or instruction.name == "setp") else -1 << bits - 1
         high = 1 << bits - (kind.kind == "s")
         if not low <= operand.integer < high:

@@ -21,8 +21,8 @@ from ccc.ir.operands import Operand, Register, Symbol, map_leaves
 from ccc.ir.parameters import (
     CallList,
     DoesNotFit,
+    ParameterRegisters,
     Part,
-    Slots,
     accesses,
     forget,
     move_into_registers,
@@ -68,7 +68,7 @@ class _Inlining:
     def run(self) -> Inlined:
         self._check()
         slots = {
-            actual: Slots(
+            actual: ParameterRegisters(
                 self.function.registers,
                 self._accesses(formal, actual, "st"),
                 self._accesses(formal, actual, "ld"),
@@ -145,8 +145,8 @@ class _Inlining:
             Block(self.symbols[block.label], list(self._copies(block, after.label)), named=False)
             for block in self.body.blocks
         ]
-        place = self.function.blocks.index(before) + 1
-        self.function.blocks[place:place] = [*copies, after]
+        position = self.function.blocks.index(before) + 1
+        self.function.blocks[position:position] = [*copies, after]
         return before
 
     def _copies(self, block: Block, after: str) -> Iterator[Statement]:

@@ -101,7 +101,7 @@ def accesses(instructions: Iterable[Instruction], name: str, opcode: str) -> lis
     return found
 
 
-class Slots:
+class ParameterRegisters:
     """The registers that stand for one parameter.
 
     Args:
@@ -166,7 +166,7 @@ class Slots:
             emit.emit(opcode, target, source)
 
 
-def move_into_registers(function: Function, of: Mapping[str, Slots]) -> None:
+def move_into_registers(function: Function, of: Mapping[str, ParameterRegisters]) -> None:
     """Replace every access to the variables named in ``of`` by moves."""
     for block in function.blocks:
         statements, block.statements = block.statements, []

@@ -21,11 +21,11 @@ from typing import Any
 
 from ccc import files as cache
 from ccc.compiler import unit
-from ccc.compiler.unit import Pass
+from ccc.compiler.unit import DevicePass
 from ccc.device import gpu
 from ccc.errors import CccError
 from ccc.jit import nvrtc
-from ccc.jit.job import RELOCATABLE, UNNAMED, BuildError, Request
+from ccc.jit.job import RELOCATABLE, UNNAMED, BuildError, CompileJob
 from ccc.nvcc import run as nvcc
 from ccc.nvcc.run import Outcome
 from ccc.remark import Report, report
@@ -39,7 +39,7 @@ _NAME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What became of a request.
+    """What became of a compile job.
 
     ``image`` is the file to load, ``ptx`` the one with its PTX; ``names`` the mangled names by
     those asked for; ``log`` what the compilers said, ``printed`` what a user asked to see.
@@ -54,17 +54,17 @@ class Built:
     printed: str = ""
 
 
-def build(request: Request) -> Built:
+def build(job: CompileJob) -> Built:
     """Compile, or find what an earlier run made of the same.
 
     Raises:
         CccError: no compiler, an error in the source or in an annotation, or a cache folder that
             cannot be written.
     """
-    place = cache.folder() / "modules" / _key(request)
+    place = cache.folder() / "modules" / _key(job)
     found = _load(place)
     if found is None:
-        _save(place, *_make(request))
+        _save(place, *_make(job))
         found = _load(place)
     if found is None:
         raise CccError(f"{place.parent} changes while it is used; set CCC_CACHE_DIR to another one")
@@ -74,13 +74,13 @@ def build(request: Request) -> Built:
 # The cache.
 
 
-def _key(request: Request) -> str:
+def _key(job: CompileJob) -> str:
     """Whatever the outcome is made of changes it."""
     headers = {
         path: hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
-        for path, text in request.headers.items()
+        for path, text in job.headers.items()
     }
-    parts = [VERSION, _ourselves(), _compiler(request), asdict(request), headers]
+    parts = [VERSION, _ourselves(), _compiler(job), asdict(job), headers]
     text = json.dumps(parts, sort_keys=True)
     return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:32]
 
@@ -97,11 +97,11 @@ def _ourselves() -> list[tuple[str, int, int]]:
     return sorted(found)
 
 
-def _compiler(request: Request) -> list[str]:
-    if request.backend == "nvcc":
+def _compiler(job: CompileJob) -> list[str]:
+    if job.backend == "nvcc":
         flags = [os.environ.get(f"NVCC_{name}_FLAGS", "") for name in ("PREPEND", "APPEND")]
         return [*toolchain.identity(toolchain.find()), *flags]
-    return [gpu.nvrtc_version()] if request.backend == "nvrtc" else []
+    return [gpu.nvrtc_version()] if job.backend == "nvrtc" else []
 
 
 def _load(place: Path) -> Built | None:
@@ -132,20 +132,20 @@ def _digest(data: bytes) -> str:
 # Compiling.
 
 
-def _make(request: Request) -> tuple[str, bytes | None, dict[str, Any]]:
+def _make(job: CompileJob) -> tuple[str, bytes | None, dict[str, Any]]:
     """PTX, machine code (None where the driver makes it), and the rest of ``Built``."""
-    front = {"nvcc": _nvcc, "nvrtc": nvrtc.translate, "ptx": _marked_ptx}[request.backend]
-    ptx, names, outcome = front(request)
+    front = {"nvcc": _nvcc, "nvrtc": nvrtc.translate, "ptx": _marked_ptx}[job.backend]
+    ptx, names, outcome = front(job)
     if outcome.code:
         said = [*outcome.diagnostics, *outcome.errors, outcome.stderr.strip()]
         raise BuildError("\n".join(filter(None, said)))
     for kernel in outcome.report["kernels"]:
-        kernel["source"] = request.shown
+        kernel["source"] = job.shown
     log, image = outcome.stderr, None
-    if request.backend == "nvcc":
-        image, assembled = _assemble(request, ptx)
+    if job.backend == "nvcc":
+        image, assembled = _assemble(job, ptx)
         log += assembled
-    elif request.backend == "nvrtc" and request.relocatable:
+    elif job.backend == "nvrtc" and job.relocatable:
         image = gpu.link(ptx)
     entry = {"names": names, "report": outcome.report, "diagnostics": outcome.diagnostics}
     return ptx, image, {**entry, "log": log, "printed": outcome.printed}
@@ -154,46 +154,46 @@ def _make(request: Request) -> tuple[str, bytes | None, dict[str, Any]]:
 Translated = tuple[str, dict[str, str], Outcome]
 
 
-def _nvcc(request: Request) -> Translated:
+def _nvcc(job: CompileJob) -> Translated:
     """With nvcc: the names are asked for by variables that are initialized with addresses."""
     with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
-        given = request.path or str(Path(folder, UNNAMED))
-        if request.path is None:
-            cache.put_text(given, request.text)
+        given = job.path or str(Path(folder, UNNAMED))
+        if job.path is None:
+            cache.put_text(given, job.text)
         main, output = given, Path(folder, "module.ptx")
-        if request.prologue or request.names:
+        if job.prologue or job.names:
             main = str(Path(folder, "main.cu"))
             wanted = "".join(
                 f'extern "C" __device__ const void *ccc_name_{i} = (const void *)({name});\n'
-                for i, name in enumerate(request.names)
+                for i, name in enumerate(job.names)
             )
             tail = f'#line 1 "name_expressions"\n{wanted}'
-            cache.put_text(main, f'{request.prologue}#include "{given}"\n{tail}')
-        options = ["-rdc=true" if o in RELOCATABLE else o for o in request.options]
-        command = ["-ptx", _target(request), *options, main, "-o", str(output)]
-        outcome = nvcc.run(command, request.ours, capture=True)
+            cache.put_text(main, f'{job.prologue}#include "{given}"\n{tail}')
+        options = ["-rdc=true" if o in RELOCATABLE else o for o in job.options]
+        command = ["-ptx", _target(job), *options, main, "-o", str(output)]
+        outcome = nvcc.run(command, job.ours, capture=True)
         ptx = "" if outcome.code else output.read_text(encoding="utf-8", errors="surrogateescape")
 
         def shown(text: str) -> str:
-            return text.replace(given, request.shown)
+            return text.replace(given, job.shown)
 
-    plain = json.loads(json.dumps(asdict(outcome)).replace(json.dumps(given)[1:-1], request.shown))
-    found = {request.names[int(i)]: name for i, name in _NAME.findall(ptx)}
+    plain = json.loads(json.dumps(asdict(outcome)).replace(json.dumps(given)[1:-1], job.shown))
+    found = {job.names[int(i)]: name for i, name in _NAME.findall(ptx)}
     return shown(_NAME.sub("", ptx)), found, Outcome(**plain)
 
 
-def _target(request: Request) -> str:
-    return f"-gencode=arch=compute_{request.arch},code=sm_{request.arch}"
+def _target(job: CompileJob) -> str:
+    return f"-gencode=arch=compute_{job.arch},code=sm_{job.arch}"
 
 
-def _assemble(request: Request, ptx: str) -> tuple[bytes, str]:
+def _assemble(job: CompileJob, ptx: str) -> tuple[bytes, str]:
     """Machine code of PTX, with nvcc, which hands its options on to ptxas; and what it said."""
     with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
         given, linked, output = (str(Path(folder, f"module.{x}")) for x in ("ptx", "o", "cubin"))
         cache.put_text(given, ptx)
-        told = [_target(request), *request.options]
+        told = [_target(job), *job.options]
         steps = [[*told, "-cubin", given, "-o", output]]
-        if request.relocatable:
+        if job.relocatable:
             rest = [option for option in told if option not in RELOCATABLE]
             steps = [
                 [*told, "-dc", given, "-o", linked],
@@ -212,8 +212,8 @@ def _run(command: Sequence[str]) -> str:
     return done.stdout
 
 
-def _marked_ptx(request: Request) -> Translated:
+def _marked_ptx(job: CompileJob) -> Translated:
     """PTX with markers, from a file."""
-    done = Pass((request.shown, ""))
-    ptx = unit.transform_file(done, request.ours)
+    done = DevicePass((job.shown, ""))
+    ptx = unit.transform_file(done, job.ours)
     return ptx, {}, nvcc.merge([done], int(done.error is not None))

@@ -17,7 +17,7 @@ RELOCATABLE = ("--device-c", "-dc", "-rdc=true", "--relocatable-device-code=true
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class CompileJob:
     """What to compile, and how.
 
     Attributes:

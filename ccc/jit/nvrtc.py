@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ccc.compiler import unit
-from ccc.compiler.unit import LTO_REFUSED, Pass
+from ccc.compiler.unit import LTO_REFUSED, DevicePass
 from ccc.device import gpu
 from ccc.errors import CccError, Span, render
 from ccc.frontend import marking as source
 from ccc.frontend.headers import definitions
-from ccc.jit.job import UNNAMED, BuildError, Request
+from ccc.jit.job import UNNAMED, BuildError, CompileJob
 from ccc.nvcc import run as nvcc
 
 _SILENCE = ("-w", "--disable-warnings")
@@ -36,42 +36,42 @@ _NOT_READ = (
 )
 
 
-def translate(request: Request) -> tuple[str, dict[str, str], nvcc.Outcome]:
+def translate(job: CompileJob) -> tuple[str, dict[str, str], nvcc.Outcome]:
     """The PTX, the mangled names by those asked for, and what there is to say.
 
     Raises:
         CccError: no NVRTC, an error in the source, or an annotation that cannot be followed.
     """
-    macros = list(definitions([request.text, *request.headers.values()], request.options))
-    done = Pass((request.shown, f"compute_{request.arch}"))
+    macros = list(definitions([job.text, *job.headers.values()], job.options))
+    done = DevicePass((job.shown, f"compute_{job.arch}"))
     names: dict[str, str] = {}
     log = ""
 
     def compiler(marked: str, again: bool) -> str:
         nonlocal log
-        shown = json.dumps(request.shown, ensure_ascii=False)
-        text = f"{request.prologue}#line 1 {shown}\n{marked}"
-        if marked != request.text and not request.ours.plain:
-            _refuse_halves(macros, request.shown)
-        name = request.path or _NOWHERE
-        ptx, found, said = gpu.nvrtc(text, name, tuple(_told(request)), request.names)
+        shown = json.dumps(job.shown, ensure_ascii=False)
+        text = f"{job.prologue}#line 1 {shown}\n{marked}"
+        if marked != job.text and not job.ours.plain:
+            _refuse_halves(macros, job.shown)
+        name = job.path or _NOWHERE
+        ptx, found, said = gpu.nvrtc(text, name, tuple(_told(job)), job.names)
         if not ptx:
             raise CccError(LTO_REFUSED)
-        if not request.ours.plain:
+        if not job.ours.plain:
             _refuse_unread(said, [text for _, text in macros])
         names.update(found)
         log = log if again else said
         return ptx
 
     try:
-        if request.ours.plain:
-            ptx = compiler(source.strip(request.text), False)
+        if job.ours.plain:
+            ptx = compiler(source.strip(job.text), False)
         else:
             ptx = unit.translate(
-                request.text,
-                request.shown,
+                job.text,
+                job.shown,
                 compiler,
-                request.ours,
+                job.ours,
                 done,
                 macros={name for name, _ in macros},
             )
@@ -79,15 +79,15 @@ def translate(request: Request) -> tuple[str, dict[str, str], nvcc.Outcome]:
         if not done.diagnostics:
             raise
         raise BuildError("\n".join([*done.diagnostics, str(error)])) from None
-    done.diagnostics += _without_ptxas(request)
-    silent = any(option in _SILENCE for option in request.options)
+    done.diagnostics += _without_ptxas(job)
+    silent = any(option in _SILENCE for option in job.options)
     return ptx, names, replace(nvcc.merge([done], 0), stderr="" if silent else log)
 
 
-def _told(request: Request) -> Iterator[str]:
+def _told(job: CompileJob) -> Iterator[str]:
     """The options for NVRTC; warnings of unknown pragmas stay, since they show what was missed."""
-    yield f"-arch=compute_{request.arch}"
-    yield from (option for option in request.options if option not in _SILENCE)
+    yield f"-arch=compute_{job.arch}"
+    yield from (option for option in job.options if option not in _SILENCE)
     yield "--diag-warn=161"
 
 
@@ -114,10 +114,10 @@ def _refuse_unread(log: str, macros: Iterable[str]) -> None:
             raise CccError(_NOT_READ, Span(file, int(line)), shown.strip())
 
 
-def _without_ptxas(request: Request) -> list[str]:
+def _without_ptxas(job: CompileJob) -> list[str]:
     reason = 'has no effect: the driver assembles what NVRTC makes; take backend="nvcc" for it'
     return [
-        render("warning", f"{option} {reason}", Span(request.shown, 1))
-        for option in request.options
+        render("warning", f"{option} {reason}", Span(job.shown, 1))
+        for option in job.options
         if _FOR_PTXAS.match(option)
     ]

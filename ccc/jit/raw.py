@@ -20,7 +20,7 @@ from ccc.errors import CccError
 from ccc.files import write
 from ccc.frontend import headers
 from ccc.jit.build import Built, build
-from ccc.jit.job import Request
+from ccc.jit.job import CompileJob
 from ccc.nvcc import command as driver
 from ccc.remark import Report
 
@@ -154,14 +154,14 @@ class RawModule:
     def _build(self) -> Built:
         arch = gpu.arch()
         if arch not in self._built:
-            request = self._request(arch)
+            job = self._job(arch)
             image = Path(self.file_path or "")
-            built = build(request) if request else Built(image, image)
+            built = build(job) if job else Built(image, image)
             self._tell(built)
             self._built[arch] = built
         return self._built[arch]
 
-    def _request(self, arch: str) -> Request | None:
+    def _job(self, arch: str) -> CompileJob | None:
         """What is to be built; None if the file is loaded as it is."""
         text = self.code
         if text is None and self._suffix in (*_CUDA, ".ptx"):
@@ -171,7 +171,7 @@ class RawModule:
             ours = replace(ours, dynamic_shared=0)
         if self._suffix in _CUDA and text is not None:
             given = tuple(self._command.arguments)
-            return Request(
+            return CompileJob(
                 text,
                 self.backend,
                 arch,
@@ -184,7 +184,7 @@ class RawModule:
             )
         if text is None or ours.plain or "// ccc." not in text:
             return None
-        return Request(text, "ptx", arch, path=self.file_path, ours=ours)
+        return CompileJob(text, "ptx", arch, path=self.file_path, ours=ours)
 
     def _tell(self, built: Built) -> None:
         """Warn, print and report as the options ask."""

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ccc.compiler.unit import LTO_REFUSED, Pass, translate
+from ccc.compiler.unit import LTO_REFUSED, DevicePass, translate
 from ccc.errors import CccError, render
 from ccc.files import put_text, read_text, write
 from ccc.frontend import marking as source
@@ -52,7 +52,7 @@ def _plain(tool: str, arguments: Sequence[str]) -> int:
 
 
 def _device(tool: str, arguments: Sequence[str], options: Options) -> int:
-    done = Pass((_value(arguments, "--orig_src_path_name"), _value(arguments, "-arch")))
+    done = DevicePass((_value(arguments, "--orig_src_path_name"), _value(arguments, "-arch")))
     try:
         if "-olto" in arguments or "-lto" in arguments:
             raise CccError(LTO_REFUSED)
@@ -71,7 +71,7 @@ def _device(tool: str, arguments: Sequence[str], options: Options) -> int:
     return 1 if done.error else 0
 
 
-def _compile(tool: str, arguments: Sequence[str], options: Options, done: Pass) -> None:
+def _compile(tool: str, arguments: Sequence[str], options: Options, done: DevicePass) -> None:
     """CUDA -> transformed PTX, written to where cicc was told to write."""
     text, name = read_text(_input(arguments)), _value(arguments, "--orig_src_file_name")
     output = _value(arguments, "-o")

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ccc.compiler.unit import LTO_REFUSED, Pass, transform_file
+from ccc.compiler.unit import LTO_REFUSED, DevicePass, transform_file
 from ccc.errors import CccError, choices, nearest
 from ccc.files import check_writable, put_text, write
 from ccc.nvcc import run as nvcc
@@ -82,8 +82,8 @@ def _bytes(kind: str) -> Callable[[Command, str], Command]:
     return take
 
 
-def _discipline(command: Command, value: str) -> Command:
-    known = _disciplines()
+def _strategy(command: Command, value: str) -> Command:
+    known = _strategies()
     if value not in known:
         raise UsageError(
             f"--ccc-discipline={value}: it is {' or '.join(known)}{nearest(value, known)}"
@@ -91,10 +91,10 @@ def _discipline(command: Command, value: str) -> Command:
     return _set(discipline=value)(command, value)
 
 
-def _disciplines() -> tuple[str, ...]:
-    from ccc.passes.strategies.registry import DISCIPLINES  # noqa: PLC0415 - seldom asked for
+def _strategies() -> tuple[str, ...]:
+    from ccc.passes.strategies.registry import STRATEGY_NAMES  # noqa: PLC0415 - seldom asked for
 
-    return DISCIPLINES
+    return STRATEGY_NAMES
 
 
 def _multiprocessors(command: Command, value: str) -> Command:
@@ -136,9 +136,7 @@ OPTIONS = {
         _bytes("callee"),
         "N",
     ),
-    "--ccc-discipline": _Option(
-        "when saved tasks run", _discipline, lambda: "|".join(_disciplines())
-    ),
+    "--ccc-discipline": _Option("when saved tasks run", _strategy, lambda: "|".join(_strategies())),
     "--ccc-multiprocessors": _Option(
         "the device has N of them; else it is asked (for ccc grid_stride)", _multiprocessors, "N"
     ),
@@ -311,7 +309,7 @@ def _ptx(command: Command, sources: Sequence[str]) -> int:
     last = _has({"ptx"}, arguments)
     output = _output(arguments)
     _check_ptx_output(arguments, sources, output)
-    passes = [Pass((name, "")) for name in sources]
+    passes = [DevicePass((name, "")) for name in sources]
     texts = [transform_file(done, command.options) for done in passes]
     failed = any(done.error for done in passes)
     if failed or last:

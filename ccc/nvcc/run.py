@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ccc.compiler.unit import Pass
+from ccc.compiler.unit import DevicePass
 from ccc.errors import CccError, Span
 from ccc.files import put_text
 from ccc.options import Options
@@ -52,7 +52,7 @@ def run(
     arguments: Sequence[str],
     options: Options,
     *,
-    passes: Sequence[Pass] = (),
+    passes: Sequence[DevicePass] = (),
     capture: bool = False,
 ) -> Outcome:
     """Run one nvcc command with our shims inside; ``passes`` went before it.
@@ -69,7 +69,7 @@ def run(
             stderr=subprocess.PIPE if capture else None,
             check=False,
         )
-        passes = [*passes, *Pass.load(folder)]
+        passes = [*passes, *DevicePass.load(folder)]
     code = done.returncode if done.returncode >= 0 else 128 - done.returncode
     stderr = (done.stderr or b"").decode(errors="replace")
     return merge(passes, code, stderr)
@@ -173,7 +173,7 @@ def _failure(outcome: Outcome) -> str:
     return "\n".join(filter(None, [*blamed, *outcome.errors, outcome.stderr.strip()]))
 
 
-def merge(passes: Sequence[Pass], code: int, stderr: str = "") -> Outcome:
+def merge(passes: Sequence[DevicePass], code: int, stderr: str = "") -> Outcome:
     """One outcome of several device passes, in their order."""
     kernels = [
         {**kernel, "source": one.unit[0], "arch": one.unit[1]}

@@ -53,7 +53,7 @@ def _efficiency(instructions: int, thread_instructions: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class PathProfile:
     """What was counted of one annotated path, that is of one place in the PTX.
 
     Attributes:
@@ -91,7 +91,7 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class KernelProfile:
     """What was counted of one function with annotations, or of one that such a function calls.
 
     Attributes:
@@ -108,7 +108,7 @@ class Kernel:
     calls: tuple[str, ...]
     instructions: int
     thread_instructions: int
-    paths: tuple[Path, ...]
+    paths: tuple[PathProfile, ...]
 
     @property
     def warp_execution_efficiency(self) -> float:
@@ -128,9 +128,9 @@ class Profile:
     file: str | None = None
 
     @property
-    def kernels(self) -> list[Kernel]:
+    def kernels(self) -> list[KernelProfile]:
         """The functions, each once; what several modules or devices counted is added up."""
-        found: dict[Any, Kernel] = {}
+        found: dict[Any, KernelProfile] = {}
         for module in self.modules:
             for entry in module["table"]["kernels"]:
                 kernel = _kernel(entry, module["counters"])
@@ -239,16 +239,16 @@ def _bytes(module: Any, name: str, size: int) -> NDArray[np.uint8]:
     return content
 
 
-def _kernel(entry: dict[str, Any], counters: list[int]) -> Kernel:
+def _kernel(entry: dict[str, Any], counters: list[int]) -> KernelProfile:
     paths = tuple(_path(path, counters) for path in entry["paths"])
     own = _values(entry, FUNCTION_COUNTERS, counters)
     total = {name: own[name] + sum(getattr(p, name) for p in paths) for name in FUNCTION_COUNTERS}
-    return Kernel(entry["name"], entry["kind"], tuple(entry["calls"]), **total, paths=paths)
+    return KernelProfile(entry["name"], entry["kind"], tuple(entry["calls"]), **total, paths=paths)
 
 
-def _path(entry: dict[str, Any], counters: list[int]) -> Path:
+def _path(entry: dict[str, Any], counters: list[int]) -> PathProfile:
     told = {name: value for name, value in entry.items() if name not in ("counter", "each")}
-    path = Path(**told, counted=entry["counter"] is not None)
+    path = PathProfile(**told, counted=entry["counter"] is not None)
     if not path.counted:
         return path
     values = _values(entry, PATH_COUNTERS, counters)
@@ -261,17 +261,17 @@ def _values(entry: dict[str, Any], names: Iterable[str], counters: list[int]) ->
     return {name: counters[entry["counter"] + place] for place, name in enumerate(names)}
 
 
-def _place(path: Path) -> tuple[Any, ...]:
+def _place(path: PathProfile) -> tuple[Any, ...]:
     return path.file, path.line, path.column, path.directive, path.arm, path.applied, path.counted
 
 
-def _sum(one: Kernel, other: Kernel) -> Kernel:
+def _sum(one: KernelProfile, other: KernelProfile) -> KernelProfile:
     paths = tuple(add(pair) for pair in zip(one.paths, other.paths, strict=True))
     total = {name: getattr(one, name) + getattr(other, name) for name in FUNCTION_COUNTERS}
     return replace(one, paths=paths, **total)
 
 
-def add(paths: Iterable[Path]) -> Path:
+def add(paths: Iterable[PathProfile]) -> PathProfile:
     """What was counted of several paths with one annotation, such as instances of a template."""
     mine = list(paths)
     return replace(
@@ -279,13 +279,13 @@ def add(paths: Iterable[Path]) -> Path:
     )
 
 
-def by_annotation(profile: Profile) -> list[tuple[Path, int]]:
+def by_annotation(profile: Profile) -> list[tuple[PathProfile, int]]:
     """What was counted of each arm of each annotation, in the order of the source.
 
     What was transformed stands apart from what was not, and so do the cases of a switch: these are
     numbered from 1 in the order of the PTX, everything else is 0.
     """
-    groups: dict[tuple[Any, ...], list[Path]] = {}
+    groups: dict[tuple[Any, ...], list[PathProfile]] = {}
     for kernel in profile.kernels:
         cases = Counter[Any]()
         for path in kernel.paths:

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ccc import profile
-from ccc.profile.data import Kernel, Path, Profile
+from ccc.profile.data import KernelProfile, PathProfile, Profile
 
 _ISSUED = ("warp instr.", "share", "warp eff.")
 
@@ -59,7 +59,7 @@ def _table(names: Sequence[str], numbers: Sequence[str]) -> Table:
     return table
 
 
-def _paths(paths: Iterable[tuple[Path, int]], total: int) -> Table:
+def _paths(paths: Iterable[tuple[PathProfile, int]], total: int) -> Table:
     table = _table(("line", "path", "code"), ("runs", "lanes", *_ISSUED))
     for path, case in paths:
         arm = f" {path.arm} {case}" if case else f" {path.arm}"
@@ -72,14 +72,14 @@ def _paths(paths: Iterable[tuple[Path, int]], total: int) -> Table:
     return table
 
 
-def _functions(kernels: Sequence[Kernel], total: int) -> Table:
+def _functions(kernels: Sequence[KernelProfile], total: int) -> Table:
     table = _table(("function",), _ISSUED)
     for kernel in kernels:
         table.add_row(kernel.name, *_issued(kernel, total))
     return table
 
 
-def _issued(one: Path | Kernel, total: int) -> list[str]:
+def _issued(one: PathProfile | KernelProfile, total: int) -> list[str]:
     if not one.instructions:
         return ["0", "-", "-"]
     share, efficiency = one.instructions / total, one.warp_execution_efficiency

@@ -17,7 +17,7 @@ Before:
     AFTER:
 
 After, new code stands before the loop and behind it, in this order; the snippets are those of
-collector.py and of what serves the tasks, collection_row.py or multi_path.py:
+collector.py and of what serves the tasks, sequential_dispatch.py or multi_path.py:
 
     ENTER:    who is a member, each one's rank, the warp's share of the stack
     LOOP:     ...                        // block A
@@ -92,7 +92,7 @@ class ContextCollection(Pass):
             decision = decisions[0]
             loop = decision.loop
             choice = settle(decision, kernel, _free_from(loop, placed, kernel))
-            entrance = Entrance.of(loop.loop.header, loop.gathering, kernel.facts)
+            entrance = Entrance.of(loop.loop.header, loop.reconvergence, kernel.facts)
             apart = _apart_from(loop, chosen, kernel.facts)
             done = choice.strategy.rewrite(kernel, choice)
             if done is None:
@@ -139,7 +139,7 @@ def _free_from(loop: AnnotatedLoop, placed: Mapping[Entrance, int], kernel: Kern
     """The first byte of a warp's share that no loop uses in which lanes may be at the same time."""
     if _is_in_collected(loop, kernel):  # whose tasks are waiting
         return max(placed.values())
-    mine = Entrance.of(loop.loop.header, loop.gathering, kernel.facts)
+    mine = Entrance.of(loop.loop.header, loop.reconvergence, kernel.facts)
     ends = (
         end
         for other, end in placed.items()
@@ -222,7 +222,7 @@ def _apart_from(
     blocks = loop.loop.blocks.union(facts.graph.predecessors(loop.loop.header))
 
     def is_apart(other: AnnotatedLoop) -> bool:
-        counted_at = {label for guard in other.gathering.guards for label in guard}
+        counted_at = {label for guard in other.reconvergence.guards for label in guard}
         return blocks.isdisjoint(other.loop.blocks) and loop.loop.blocks.isdisjoint(counted_at)
 
     return [one for one in chosen if is_apart(one.path.loop)]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar, cast
 
 from ccc.analysis.paths.model import AnnotatedLoop, Path
-from ccc.analysis.paths.reductions import place_at
+from ccc.analysis.paths.reductions import register_at
 from ccc.ir.edit import (
     Copy,
     Emitter,
@@ -27,7 +27,7 @@ from ccc.ir.nodes import Block, Guard, Instruction
 from ccc.ir.operands import Register, Special
 from ccc.passes.context_collection.context_stack import stack_name
 from ccc.passes.context_collection.layout import Layout, Plan
-from ccc.passes.context_collection.members import gather
+from ccc.passes.context_collection.members import count_members
 from ccc.passes.context_collection.reduction import Slots
 from ccc.passes.launch_shape import thread_number
 from ccc.pipeline import Kernel
@@ -175,7 +175,7 @@ class Collector(ABC, Generic[N]):
         # Copies first, while the blocks still lead where they led.
         entered = {node: self._snapshot_of(node) for node in self.roots}
         leaving = {target: self._leave(number) for number, target in enumerate(self.targets)}
-        self.serve()
+        self.dispatch()
         self._enter()
         for node, snapshot in entered.items():
             self._redirect_path(node, snapshot)
@@ -190,7 +190,7 @@ class Collector(ABC, Generic[N]):
         """The label of the collection point, where every iteration ends."""
 
     @abstractmethod
-    def landing(self, node: N) -> str:
+    def resume(self, node: N) -> str:
         """Where a lane goes when its task is done, or it had none."""
 
     @abstractmethod
@@ -202,7 +202,7 @@ class Collector(ABC, Generic[N]):
         """Note that the lane has a task of a path, in its snapshot registers."""
 
     @abstractmethod
-    def serve(self) -> None:
+    def dispatch(self) -> None:
         """Emit the collection point, where all members meet, and the tasks that they run there."""
 
     @abstractmethod
@@ -236,14 +236,13 @@ class Collector(ABC, Generic[N]):
 
     def _enter(self) -> None:
         """Find the member lanes, each one's rank among them, and the warp's share of the stack."""
-        assert self.loop.gathering is not None
         loop, emit = self.loop.loop, self.at(self.enter)
         sources = self.facts.graph.predecessors(loop.header)
         edges_in = [self.facts.blocks[s] for s in sources if s not in loop.blocks]
         # Branches that lead straight to the loop are told by that, so they must still do.
         loops = [record.path.loop.loop for record in self.kernel.records if record.path.loop]
-        gather(
-            self.function, self.facts, self.loop.gathering, emit, self.members,
+        count_members(
+            self.function, self.facts, self.loop.reconvergence, emit, self.members,
             loop, {other.header for other in loops},
         )  # fmt: skip
         for source in edges_in:
@@ -352,7 +351,7 @@ class Collector(ABC, Generic[N]):
         """Where the accumulators of a path are at the top of a block, as far as they are needed."""
         mine = node.path.accumulators
         found = (
-            (place_at(s.accumulator, label, self.facts), s)
+            (register_at(s.accumulator, label, self.facts), s)
             for s in self.slots
             if s.accumulator in mine
         )
@@ -434,10 +433,10 @@ class Collector(ABC, Generic[N]):
     def _deliver(self, node: N, label: str, registers: Mapping[Register, Register]) -> str:
         """Where a task ends: its owner gets what it added to the accumulators."""
         if not self.accumulators_at(node, label):
-            return self.landing(node)
+            return self.resume(node)
         block, emit = self.block("deliver")
         self.combine(emit, node, label, registers, node.plan.specials)
-        emit.emit("bra", self.landing(node))
+        emit.emit("bra", self.resume(node))
         return block.label
 
     def combine(
@@ -456,7 +455,7 @@ class Collector(ABC, Generic[N]):
         """A task that goes round is a task again; its context is where the path left it."""
         block, emit = self.block("repeat")
         self.note(emit, node)
-        emit.emit("bra", self.landing(node))
+        emit.emit("bra", self.resume(node))
         for other in self.function.blocks:
             if other.label != node.run and other.label not in node.path.blocks:
                 retarget(self.function, other, head, block.label)
@@ -507,11 +506,11 @@ class Collector(ABC, Generic[N]):
 
     def _finished(self, target: str) -> str:
         """The way to an exit on which a lane takes what others added to its accumulators."""
-        places = [(place_at(s.accumulator, target, self.facts), s) for s in self.slots]
-        if not any(register for register, _ in places):
+        held = [(register_at(s.accumulator, target, self.facts), s) for s in self.slots]
+        if not any(register for register, _ in held):
             return target
         block, emit = self.block("finish")
-        for register, slots in places:
+        for register, slots in held:
             if register is not None:
                 slots.finish(emit, self.base, register)
         emit.emit("bra", target)
@@ -561,8 +560,8 @@ def _record(plan: Plan) -> None:
         "compressed": [{"register": r.name, "type": r.type} for r in plan.path.compressed],
         "continuation": plan.path.continuation,
         "reductions": [f"{a.operation}.{a.type}" for a in plan.path.accumulators],
-        "discipline": plan.discipline,
+        "discipline": plan.strategy,
         "placement": "shared",
         "shared_bytes_per_thread": plan.stack.bytes // WARP_SIZE,
     }
-    plan.record.apply(plan.discipline, details)
+    plan.record.apply(plan.strategy, details)

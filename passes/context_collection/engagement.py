@@ -1,4 +1,4 @@
-"""Engaging the whole warp on one long task (no pass; serving in a row uses it).
+"""Engaging the whole warp on one long task (no pass; sequential dispatch uses it).
 
 Some inner loops turn so often that their lane is still busy when all others have nothing left, as
 with the hubs of a graph. Where the turns are independent (``for variable``) and can be counted, a
@@ -29,7 +29,7 @@ from ccc.ptx.types import WARP_SIZE
 from ccc.snippet import Given, Snippet
 
 if TYPE_CHECKING:
-    from ccc.passes.context_collection.collection_row import Row, RowNode
+    from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
 
 MOST = 1 << 30
 """Turns up to which they are counted in 32 bits."""
@@ -134,8 +134,8 @@ class Engagement:
     and ``head`` is where its next turn begins.
     """
 
-    row: Row
-    node: RowNode
+    collector: SequentialDispatch
+    node: SequentialNode
     induction: Induction
     label: str = field(init=False)
     sharing: Register | None = None
@@ -144,7 +144,7 @@ class Engagement:
 
     def __post_init__(self) -> None:
         """See whether members have to meet after each turn."""
-        function = self.row.function
+        function = self.collector.function
         self.label = function.fresh_label("engage")
         self.head = function.fresh_label("head")
         self.quiet = function.fresh_label("quiet")
@@ -157,17 +157,17 @@ class Engagement:
         return self.quiet if self.sharing else self.node.collect
 
     def _is_long(self, path: Path) -> bool:
-        facts = self.row.facts
+        facts = self.collector.facts
         length = sum(1 for _ in instructions_of(path.blocks, facts))
         return length >= LONG_PATH or any(loop.blocks <= path.blocks for loop in facts.loops)
 
     def emit(self) -> None:
         """Emit what all members come by on their way to the collection point."""
-        row, emit = self.row, self.row.at(self.label)
+        collector, emit = self.collector, self.collector.at(self.label)
         turns = self._turns(emit)
-        following = row.function.fresh_label("next")
+        following = collector.function.fresh_label("next")
         pending, collect = self.node.pending, self.node.collect
-        given: dict[str, Given] = {"turns": turns, "members": row.members}
+        given: dict[str, Given] = {"turns": turns, "members": collector.members}
         lanes = ENGAGE.emit(emit, given, pending=pending, NEXT=following)["lanes"]
         if self.sharing:
             QUIET.emit(emit, lanes=lanes, QUIET=self.quiet, NEXT=following)
@@ -210,16 +210,19 @@ class Engagement:
 
     def _emit_share(self, emit: Emitter, lanes: Register, turns: Register, following: str) -> None:
         """Every member takes one in so many turns of the first of the lanes with a long task."""
-        row, plan = self.row, self.node.plan
-        source = FIRST.emit(emit, lanes=lanes, members=row.members)["source"]
+        collector, plan = self.collector, self.node.plan
+        source = FIRST.emit(emit, lanes=lanes, members=collector.members)["source"]
         registers = {r: self._receive(emit, copy, source) for r, copy in plan.snapshot.items()}
         specials = {s: self._receive(emit, copy, source) for s, copy in plan.specials.items()}
-        for register, slots in row.accumulators_at(self.node, plan.path.entry):
+        for register, slots in collector.accumulators_at(self.node, plan.path.entry):
             emit.emit(move(register), registers[register], slots.neutral)
         mine = self._receive(emit, turns, source)
-        shares = SHARES.emit(emit, rank_bytes=row.rank_bytes, warp_bytes=row.warp_bytes)
+        shares = SHARES.emit(emit, rank_bytes=collector.rank_bytes, warp_bytes=collector.warp_bytes)
         turn, step = shares["turn"], shares["step"]
-        latch, shared = row.function.fresh_label("latch"), row.function.fresh_label("shared")
+        latch, shared = (
+            collector.function.fresh_label("latch"),
+            collector.function.fresh_label("shared"),
+        )
         scope: dict[str, Given] = {
             "turn": turn, "turns": mine, "HEAD": self.head, "SHARED": shared, "LATCH": latch
         }  # fmt: skip
@@ -230,17 +233,17 @@ class Engagement:
         else:
             HEAD.emit(emit, scope)
         self._emit_turn(emit, turn, registers, specials, latch)
-        emit = row.here
-        meet = row.landing(self.node) if self.sharing else self.head
+        emit = collector.here
+        meet = collector.resume(self.node) if self.sharing else self.head
         LATCH.emit(emit, turn=turn, step=step, LATCH=latch, MEET=meet)
         emit.start(shared)
-        row.combine(emit, self.node, plan.path.entry, registers, specials)
+        collector.combine(emit, self.node, plan.path.entry, registers, specials)
         emit.emit("bra", following)
 
     def _receive(self, emit: Emitter, value: Register, source: Register) -> Register:
         """A value of another lane, in a new register."""
         copy = emit.function.registers.fresh(value.type)
-        last, members = WARP_SIZE - 1, self.row.members
+        last, members = WARP_SIZE - 1, self.collector.members
         words = [
             emit.define("shfl.sync.idx.b32", "b32", word, source, last, members)
             for word in split(emit, value)
@@ -257,24 +260,26 @@ class Engagement:
         latch: str,
     ) -> None:
         """One turn of the path, begun with the state that it has then."""
-        row, path = self.row, self.node.path
+        collector, path = self.collector, self.node.path
         state = dict(registers)
         for register, gain in self.induction.steps.items():
             state[register] = self._advance(emit, registers, register, gain, turn)
-        row.name_definitions(emit, path, state)
+        collector.name_definitions(emit, path, state)
         inner = self.node.children if self.sharing else []
         within = frozenset().union(*(child.path.blocks for child in inner))
-        labels = row.fresh_labels(path.blocks - within, "turn")
-        entries = {child.path.entry: row.function.fresh_label("inner") for child in inner}
-        sinks = {target: latch for target in row.targets_of(path.blocks) if target not in labels}
+        labels = collector.fresh_labels(path.blocks - within, "turn")
+        entries = {child.path.entry: collector.function.fresh_label("inner") for child in inner}
+        sinks = {
+            target: latch for target in collector.targets_of(path.blocks) if target not in labels
+        }
         copy = Copy({**sinks, **labels, **entries}, state, specials)
         emit.emit("bra", labels[path.entry])
-        known = len(row.function.blocks)
-        row.function.blocks += copy.blocks(row.function, path.blocks - within)
+        known = len(collector.function.blocks)
+        collector.function.blocks += copy.blocks(collector.function, path.blocks - within)
         for child in inner:
-            row.enter_inner(cast("RowNode", child), self.node, copy)
-        for block in row.function.blocks[known:]:
-            retarget(row.function, block, labels[path.entry], latch)
+            collector.enter_inner(cast("SequentialNode", child), self.node, copy)
+        for block in collector.function.blocks[known:]:
+            retarget(collector.function, block, labels[path.entry], latch)
 
     def _advance(
         self,

@@ -34,7 +34,7 @@ class Plan:
 
     record: PathRecord
     path: Path
-    discipline: str
+    strategy: str
     stack: Stack
     snapshot: Mapping[Register, Register]
     specials: Mapping[Special, Register]
@@ -49,7 +49,6 @@ class Layout:
     pushed beyond them.
     """
 
-    discipline: str
     plans: tuple[Plan, ...]
     slots: tuple[Slots, ...]
     tops: int
@@ -92,7 +91,7 @@ def _layout(registers: RegisterFile, choice: Choice) -> Layout:
         offset += stack.bytes
         snapshot, specials = pool.map(one.path)
         plans.append(Plan(one.record, one.path, own.name, stack, snapshot, specials, one.engage))
-    return Layout(choice.strategy.name, tuple(plans), slots, tops, overflow)
+    return Layout(tuple(plans), slots, tops, overflow)
 
 
 class _Pool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from ccc.analysis.cfg import reachable
-from ccc.analysis.convergence import Gathering
+from ccc.analysis.convergence import ReconvergencePoint
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.ir.edit import Emitter
@@ -52,10 +52,10 @@ NOT_GOING = Snippet("""
 """and where it does not."""
 
 
-def gather(
+def count_members(
     function: Function,
     facts: Facts,
-    gathering: Gathering,
+    reconvergence: ReconvergencePoint,
     emit: Emitter,
     members: Register,
     loop: Loop,
@@ -66,8 +66,8 @@ def gather(
     ``loop`` is theirs; ``headers`` are those of all loops that use the same memory, its own too.
     """
     mask: Register | int = ALL_LANES
-    counted_at = {loop.header, *(label for label, _ in gathering.guards)}
-    for label, successor in gathering.guards:
+    counted_at = {loop.header, *(label for label, _ in reconvergence.guards)}
+    for label, successor in reconvergence.guards:
         block = facts.blocks[label]
         comes_from = facts.graph.predecessors(label)
         orders = _is_first_after(facts, comes_from, counted_at, headers)

@@ -1,4 +1,4 @@
-"""Multi-path: serving paths that exclude one another together (dissertation section 4.1.2).
+"""Multi-path: dispatching paths that exclude one another together (dissertation section 4.1.2).
 
 A lane takes at most one case of a switch, or one arm of an ``if``, in an iteration. So one register
 says which one waits, one set of snapshot registers serves all of them, and at the collection point
@@ -115,7 +115,7 @@ DRAIN = Snippet(
 
 
 class MultiPath(Collector[Node]):
-    """Serves the cases together."""
+    """Dispatches the tasks of all cases together."""
 
     def __init__(self, kernel: Kernel, loop: AnnotatedLoop, layout: Layout):
         super().__init__(kernel, loop, layout)
@@ -142,7 +142,7 @@ class MultiPath(Collector[Node]):
         """The one collection point."""
         return self.collect
 
-    def landing(self, node: Node) -> str:  # noqa: ARG002 - the same for all
+    def resume(self, node: Node) -> str:  # noqa: ARG002 - the same for all
         """After a task, to the next case that has enough."""
         return self.next
 
@@ -159,7 +159,7 @@ class MultiPath(Collector[Node]):
         """One register says which."""
         emit.emit("mov.b32", self.case, node.number)
 
-    def serve(self) -> None:
+    def dispatch(self) -> None:
         """Push, and as long as there is a case with enough tasks, pop and run."""
         emit, stack_bytes = self.here, self.first.bytes
         scope: dict[str, Given] = {

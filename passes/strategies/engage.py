@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.induction import Induction, find_induction
 from ccc.analysis.paths.model import Path
-from ccc.passes.context_collection.collection_row import Row, RowNode
 from ccc.passes.context_collection.engagement import Engagement
+from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
 from ccc.passes.strategies.strategy import Estimate, context_words, run_slots
 
 
@@ -47,9 +47,9 @@ class Engaged:
 
     induction: Induction
 
-    def rewrite(self, row: Row, node: RowNode) -> Engagement:
+    def rewrite(self, collector: SequentialDispatch, node: SequentialNode) -> Engagement:
         """Put it before the path's collection point."""
-        return Engagement(row, node, self.induction)
+        return Engagement(collector, node, self.induction)
 
 
 ENGAGE = Engage()

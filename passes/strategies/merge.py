@@ -6,8 +6,8 @@ each turn, and lanes should keep theirs.
 
 from __future__ import annotations
 
-from ccc.passes.strategies.in_a_row import InARow
+from ccc.passes.strategies.sequential import Sequential
 from ccc.ptx.types import WARP_SIZE
 
-MERGE = InARow("merge", entries=WARP_SIZE)
+MERGE = Sequential("merge", entries=WARP_SIZE)
 """It never leaves more than 31 tasks on the stack."""

@@ -17,5 +17,5 @@ COLLECTING: tuple[LoopStrategy, ...] = (CASES, QUEUE, MERGE)
 """What collects the tasks of a loop, from the one that is preferred on."""
 STRATEGIES: tuple[Strategy, ...] = (LEAVE, *COLLECTING, ENGAGE)
 """All."""
-DISCIPLINES: tuple[str, ...] = (AUTO, *(strategy.name for strategy in COLLECTING))
+STRATEGY_NAMES: tuple[str, ...] = (AUTO, *(strategy.name for strategy in COLLECTING))
 """What can be asked for; ``auto`` is the policy's choice."""

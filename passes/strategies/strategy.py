@@ -20,8 +20,8 @@ from ccc.ptx.opcodes import Unit
 from ccc.ptx.types import TYPES, WARP_SIZE
 
 if TYPE_CHECKING:
-    from ccc.passes.context_collection.collection_row import Row, RowNode
     from ccc.passes.context_collection.engagement import Engagement
+    from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
 
 WORD_BYTES = 4
 
@@ -169,8 +169,8 @@ class LoopStrategy(Strategy, Protocol):
 class Sharing(Protocol):
     """How the long tasks of one path are shared out, beside what serves its loop."""
 
-    def rewrite(self, row: Row, node: RowNode) -> Engagement:
-        """Do it, for one of the paths of a row."""
+    def rewrite(self, collector: SequentialDispatch, node: SequentialNode) -> Engagement:
+        """Do it, for one of the paths of a collector."""
 
 
 class PathStrategy(Strategy, Protocol):

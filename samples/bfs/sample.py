@@ -9,7 +9,7 @@ import numpy as np
 
 from ccc.errors import CccError
 from ccc.harness.inputs.graphs import Graph, read_graph, rmat
-from ccc.harness.inputs.uniform_graph import deal
+from ccc.harness.inputs.uniform_graph import make_uniform
 
 SIZES = {"gpu": 20, "paper": 22, "emulator": 16}
 BLOCK = 256
@@ -63,12 +63,12 @@ def bound_inputs(inputs: dict[str, Any]) -> dict[str, Any]:
     """
     graph = Graph(inputs["indptr"], inputs["indices"])
     levels = reference(graph.indptr, graph.indices, inputs["levels"])
-    dealt = deal(graph, levels, int(np.flatnonzero(inputs["levels"] == 0)[0]))
+    uniform = make_uniform(graph, levels, int(np.flatnonzero(inputs["levels"] == 0)[0]))
     return {
         **inputs,
-        "indptr": dealt.graph.indptr.astype(np.int32),
-        "indices": dealt.graph.indices,
-        "levels": inputs["levels"][dealt.vertices],
+        "indptr": uniform.graph.indptr.astype(np.int32),
+        "indices": uniform.graph.indices,
+        "levels": inputs["levels"][uniform.vertices],
     }
 
 

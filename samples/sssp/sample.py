@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ccc.errors import CccError
 from ccc.harness.inputs.graphs import Graph, read_graph, rmat
-from ccc.harness.inputs.uniform_graph import deal
+from ccc.harness.inputs.uniform_graph import make_uniform
 
 SIZES = {"gpu": 20, "paper": 22, "emulator": 13}
 BLOCK = 256
@@ -82,18 +82,18 @@ def bound_inputs(inputs: dict[str, Any]) -> dict[str, Any]:
     """
     graph, weights = Graph(inputs["indptr"], inputs["indices"]), inputs["weights"]
     past = _search(graph, weights, inputs["costs"])
-    dealt = deal(graph, past.kinds, int(np.flatnonzero(inputs["costs"] == 0)[0]))
+    uniform = make_uniform(graph, past.kinds, int(np.flatnonzero(inputs["costs"] == 0)[0]))
     shifts = np.where(past.firsts == UNREACHED, 0, past.firsts)
     weights = weights + np.repeat(shifts, np.diff(graph.indptr)) - shifts[graph.indices]
-    costs = inputs["costs"][dealt.vertices]
+    costs = inputs["costs"][uniform.vertices]
     return {
         **inputs,
-        "indptr": dealt.graph.indptr.astype(np.int32),
-        "indices": dealt.graph.indices,
-        "weights": weights[dealt.edges].astype(np.int32),
+        "indptr": uniform.graph.indptr.astype(np.int32),
+        "indices": uniform.graph.indices,
+        "weights": weights[uniform.edges].astype(np.int32),
         "costs": costs,
         "mask": _bits(costs == 0),
-        "known": (past.costs - shifts)[dealt.vertices],
+        "known": (past.costs - shifts)[uniform.vertices],
         "rounds": past.rounds,
     }
 

@@ -23,7 +23,7 @@ from ccc.analysis.paths.model import (
     instructions_of,
 )
 from ccc.analysis.paths.own_memory import flows_out
-from ccc.analysis.paths.reductions import declared_operations, place_at, touched
+from ccc.analysis.paths.reductions import declared_operations, register_at, touched
 from ccc.analysis.slicing import Region, Slice, slice_region
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import CARRY, Register, Special
@@ -123,8 +123,8 @@ def _check_places(path: CheckedPath, facts: Facts) -> None:
     """An accumulator must be in one place wherever a task begins or ends."""
     sinks = {s for label in path.region for s in facts.graph.successors(label)} - path.region
     for accumulator in path.accumulators:
-        before = place_at(accumulator, path.entry, facts)
-        behind = [place_at(accumulator, label, facts) for label in sorted(sinks)]
+        before = register_at(accumulator, path.entry, facts)
+        behind = [register_at(accumulator, label, facts) for label in sorted(sinks)]
         if before is None and any(behind):
             raise Refused(
                 "an accumulator of a reduction is set in the path whatever it was before; combine "
@@ -135,7 +135,7 @@ def _check_places(path: CheckedPath, facts: Facts) -> None:
 def _places_differ(path: CheckedPath, facts: Facts) -> bool:
     """Whether it matters to a task's accumulators which way the iteration would have ended."""
     sinks = Region(path.region, facts.graph).sinks
-    return len({tuple(place_at(a, s, facts) for a in path.accumulators) for s in sinks}) > 1
+    return len({tuple(register_at(a, s, facts) for a in path.accumulators) for s in sinks}) > 1
 
 
 def _check_owner(

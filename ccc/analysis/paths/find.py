@@ -15,7 +15,7 @@ from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.continuation import choose_continuation, find_context
-from ccc.analysis.paths.invariant_stores import SamePlaces
+from ccc.analysis.paths.invariant_stores import InvariantStores
 from ccc.analysis.paths.legality import (
     check_independence,
     check_instructions,
@@ -164,7 +164,7 @@ class _Examination:
         self.loops = {one.loop.header: one for one in _annotated_loops(facts)}
         self.collected: list[Path] = []
         self._checked: dict[FoundLoop, AnnotatedLoop | Refused] = {}
-        self._same_places: dict[AnnotatedLoop, SamePlaces] = {}
+        self._invariant_stores: dict[AnnotatedLoop, InvariantStores] = {}
         self._left_loops: dict[str, str] = {}
 
     def examine(self, path: FoundPath) -> Path | LeftPath:
@@ -290,9 +290,9 @@ class _Examination:
             check_order(checked, facts)  # of what goes with the task, too
         check_own_memory(checked, self.found, facts)
         check_waiting(checked, facts)
-        if checked.loop not in self._same_places:
-            self._same_places[checked.loop] = SamePlaces(checked.loop.loop, facts)
-        check_independence(checked, self._same_places[checked.loop], facts)
+        if checked.loop not in self._invariant_stores:
+            self._invariant_stores[checked.loop] = InvariantStores(checked.loop.loop, facts)
+        check_independence(checked, self._invariant_stores[checked.loop], facts)
         return checked
 
 

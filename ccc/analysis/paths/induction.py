@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import CheckedPath, instructions_of
-from ccc.analysis.paths.reductions import place_at
+from ccc.analysis.paths.reductions import register_at
 from ccc.ir.operands import Immediate, Operand, Register
 from ccc.ptx.types import TYPES
 
@@ -87,7 +87,8 @@ def find_induction(path: CheckedPath, facts: Facts) -> Induction | None:
 def _stay_in_place(path: CheckedPath, exits: set[str], facts: Facts) -> bool:
     """Whether accumulators are behind the loop in the registers that they are in before it."""
     return all(
-        place_at(accumulator, label, facts) in (None, place_at(accumulator, path.entry, facts))
+        register_at(accumulator, label, facts)
+        in (None, register_at(accumulator, path.entry, facts))
         for accumulator in path.accumulators
         for label in exits
     )

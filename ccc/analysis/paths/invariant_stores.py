@@ -28,7 +28,7 @@ Origin = frozenset[str]
 """The variables, parameters and special registers that an address is made from."""
 
 
-class SamePlaces:
+class InvariantStores:
     """The stores of a loop whose addresses are the same in all its iterations."""
 
     def __init__(self, loop: Loop, facts: Facts):

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 from ccc.analysis.callees import callee
 from ccc.analysis.cfg import EXIT, reachable
-from ccc.analysis.convergence import gathering_points
+from ccc.analysis.convergence import find_reconvergence
 from ccc.analysis.divergence import meets_all_lanes
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.memory import conflict
-from ccc.analysis.paths.invariant_stores import SamePlaces
+from ccc.analysis.paths.invariant_stores import InvariantStores
 from ccc.analysis.paths.model import (
     AnnotatedLoop,
     CheckedPath,
@@ -21,7 +21,7 @@ from ccc.analysis.paths.model import (
     at,
     instructions_of,
 )
-from ccc.analysis.paths.reductions import place_at
+from ccc.analysis.paths.reductions import register_at
 from ccc.analysis.spinning import roots
 from ccc.ir.nodes import Instruction
 from ccc.ptx.opcodes import Effect
@@ -44,8 +44,8 @@ def check_loop(found: FoundLoop, facts: Facts) -> AnnotatedLoop:
         raise Refused("the annotated loop ends the thread, by a guarded exit or return")
     for accumulator in found.accumulators:
         for _, target in exits:
-            place_at(accumulator, target, facts)
-    outcome = gathering_points(facts, found.loop)
+            register_at(accumulator, target, facts)
+    outcome = find_reconvergence(facts, found.loop)
     if isinstance(outcome, str):
         raise Refused(outcome)
     return AnnotatedLoop(found.marker, found.loop, found.accumulators, outcome)
@@ -193,21 +193,21 @@ def _may_end(instruction: Instruction, polled: frozenset[str] | None, facts: Fac
     return polled is None or written is None or not polled.isdisjoint(written)
 
 
-def check_independence(path: CheckedPath, same_places: SamePlaces, facts: Facts) -> None:
+def check_independence(path: CheckedPath, invariant_stores: InvariantStores, facts: Facts) -> None:
     """That iterations, or turns of a ``for variable``, do not certainly share memory.
 
     Args:
         path: the path.
-        same_places: the stores of the annotated loop whose addresses stay the same.
+        invariant_stores: the stores of the annotated loop whose addresses stay the same.
         facts: the function's analyses.
 
     Raises:
         Refused: with the reason.
     """
-    found = {"iterations": same_places.find(path.region)}
+    found = {"iterations": invariant_stores.find(path.region)}
     if path.marker.kind == "variable":
         own = next(loop for loop in facts.loops if loop.header == path.entry)
-        found["turns"] = SamePlaces(own, facts).find(path.blocks)
+        found["turns"] = InvariantStores(own, facts).find(path.blocks)
     for what, shared in found.items():
         if shared is not None:
             raise Refused(

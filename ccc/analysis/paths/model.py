@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ccc.analysis.convergence import Gathering
+from ccc.analysis.convergence import ReconvergencePoint
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.slicing import Slice
@@ -54,9 +54,9 @@ class FoundLoop:
 
 @dataclass(frozen=True, eq=False)
 class AnnotatedLoop(FoundLoop):
-    """Such a loop, checked: its members can be counted at ``gathering``."""
+    """Such a loop, checked: its members can be counted at ``reconvergence``."""
 
-    gathering: Gathering
+    reconvergence: ReconvergencePoint
 
 
 @dataclass(frozen=True, eq=False)

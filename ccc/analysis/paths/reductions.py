@@ -130,7 +130,7 @@ def _kind(operation: str, type_name: str, target: Operand) -> tuple[str, str] | 
     return (operation, type_name) if is_extreme else None
 
 
-def place_at(accumulator: Accumulator, label: str, facts: Facts) -> Register | None:
+def register_at(accumulator: Accumulator, label: str, facts: Facts) -> Register | None:
     """The register that holds an accumulator at the top of a block; None if it is not used there.
 
     Raises:

@@ -16,7 +16,15 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Refused, at
 from ccc.ir.nodes import Block, Function, Instruction, RegisterFile
 from ccc.ir.operands import Immediate, Register, Symbol
-from ccc.ir.parameters import CallList, DoesNotFit, Part, Slots, accessed, accesses, parts
+from ccc.ir.parameters import (
+    CallList,
+    DoesNotFit,
+    ParameterRegisters,
+    Part,
+    accessed,
+    accesses,
+    parts,
+)
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import TYPES
 
@@ -134,7 +142,7 @@ def _stores(
 
 def parameter_slots(
     function: Function, calls: Sequence[TailCall], registers: RegisterFile
-) -> list[Slots]:
+) -> list[ParameterRegisters]:
     """Fresh ``registers`` for each parameter of a function, cut as its calls of itself pass it on.
 
     Raises:
@@ -144,7 +152,11 @@ def parameter_slots(
     for number, formal in enumerate(function.parameters):
         names = [call.variables.arguments[number] for call in calls]
         stores = [part for name in names for part in accesses(function.instructions, name, "st")]
-        found.append(Slots(registers, stores, accesses(function.instructions, formal.name, "ld")))
+        found.append(
+            ParameterRegisters(
+                registers, stores, accesses(function.instructions, formal.name, "ld")
+            )
+        )
     return found
 
 

@@ -1,1 +1,1 @@
-"""A module on the CPU: warps, schedules, counters, and the judge of races."""
+"""A module on the CPU: warps, schedules, counters, and the race detector."""

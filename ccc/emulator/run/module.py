@@ -17,13 +17,13 @@ from ccc.emulator.memory.memory import Memory, Space
 from ccc.emulator.memory.spaces import Arena, Local, Shared, Uniform
 from ccc.emulator.run.arguments import Buffers, pack_parameters
 from ccc.emulator.run.counters import Counters
-from ccc.emulator.run.races import Judge, JudgedMemory, JudgedWave, Legend, Race
-from ccc.emulator.run.schedule import Lockstep, Schedule, Shuffled
+from ccc.emulator.run.races import Legend, Race, RaceDetector, WatchedMemory, WatchedWave
+from ccc.emulator.run.schedule import Lockstep, Scheduler, Shuffled
 from ccc.emulator.run.simt import Tally, Wave
 from ccc.emulator.run.tally import counters_of
-from ccc.emulator.translate.codegen import Compiled, compile_program
+from ccc.emulator.translate.codegen import CompiledProgram, compile_program
 from ccc.emulator.translate.program import Program, build_program
-from ccc.emulator.translate.variables import SHARED_LIMIT, Names, initial_bytes
+from ccc.emulator.translate.variables import SHARED_LIMIT, VariableLocations, initial_bytes
 from ccc.errors import CccError, nearest
 from ccc.ir.nodes import Function
 from ccc.parse import parse_files, parse_function, parse_module, parse_variables
@@ -33,7 +33,7 @@ _WAVE_LANES = 1 << 17
 _WAVE_BYTES = 1 << 29
 
 
-class Module:
+class LoadedModule:
     """A PTX file, ready to run.
 
     Its ``.global`` and ``.const`` variables keep their values from one launch to the next.
@@ -57,7 +57,7 @@ class Module:
         self.pieces = {piece.name: piece for piece in self.module.functions}
         self.variables = parse_variables(self.module)
         self._functions: dict[str, Function] = {}
-        self._kernels: dict[str, Kernel] = {}
+        self._kernels: dict[str, LoadedKernel] = {}
         self._place_variables()
 
     def _place_variables(self) -> None:
@@ -101,7 +101,7 @@ class Module:
             self._functions[name] = parse_function(self.pieces[name])
         return self._functions.get(name)
 
-    def get_function(self, name: str) -> Kernel:
+    def get_function(self, name: str) -> LoadedKernel:
         """The kernel of that name, mangled or, where only one fits, as in the source.
 
         Raises:
@@ -115,16 +115,16 @@ class Module:
             known = ", ".join(fitting or kernels)
             hint = (not fitting and nearest(name, kernels)) or (known and f", only {known}")
             raise EmulatorError(f"there is no kernel {name}{hint}")
-        return self._kernels.setdefault(fitting[0], Kernel(self, fitting[0]))
+        return self._kernels.setdefault(fitting[0], LoadedKernel(self, fitting[0]))
 
 
-class Kernel:
+class LoadedKernel:
     """A kernel of a module; call it to launch it."""
 
-    def __init__(self, module: Module, name: str):
+    def __init__(self, module: LoadedModule, name: str):
         self.module = module
         self.name = name
-        self._compiled: dict[bool, tuple[Program, Names, Compiled]] = {}
+        self._compiled: dict[bool, tuple[Program, VariableLocations, CompiledProgram]] = {}
 
     def __call__(
         self,
@@ -156,28 +156,28 @@ class Kernel:
         grid3, block3 = _three(grid), _three(block)
         shared_bytes = self._check_sizes(grid3, block3, names, shared_mem)
         launch = _Launch(self.module, program, compiled, tuple(args), names, races)
-        schedules: Schedule = Lockstep()
+        scheduler: Scheduler = Lockstep()
         shuffle = None
         if not isinstance(schedule, str):
             random = np.random.default_rng(schedule)
-            schedules, shuffle = Shuffled(random), random.permutation
+            scheduler, shuffle = Shuffled(random), random.permutation
         elif schedule != "lockstep":
             raise EmulatorError(f'the schedule is "lockstep" or an integer, not {schedule!r}')
         try:
             with np.errstate(all="ignore"), self.module.showing_lines():
                 for wave in launch.waves(grid3, block3, shared_bytes, shared_mem, shuffle):
-                    schedules.run(wave, self.module.step_limit)
+                    scheduler.run(wave, self.module.step_limit)
         finally:
             launch.finish()
         return counters_of(program, compiled, launch.tally, self.module.files)
 
-    def _code(self, cut_after_waits: bool) -> tuple[Program, Names, Compiled]:
+    def _code(self, cut_after_waits: bool) -> tuple[Program, VariableLocations, CompiledProgram]:
         if cut_after_waits not in self._compiled:
             module = self.module
             kernel = module.function_ir(self.name)
             assert kernel is not None
             program = build_program(kernel, module.function_ir, cut_after_waits)
-            names = Names(program, module.variables, module.addresses)
+            names = VariableLocations(program, module.variables, module.addresses)
             self._compiled[cut_after_waits] = program, names, compile_program(program, names.find)
         return self._compiled[cut_after_waits]
 
@@ -185,7 +185,9 @@ class Kernel:
         kernel = self.module.function_ir(self.name)
         return kernel.limits if kernel else {}
 
-    def _check_sizes(self, grid: Index3, block: Index3, names: Names, dynamic: int) -> int:
+    def _check_sizes(
+        self, grid: Index3, block: Index3, names: VariableLocations, dynamic: int
+    ) -> int:
         """Bytes of shared memory of a block."""
         threads = block[0] * block[1] * block[2]
         if not 0 < threads <= 1024 or min(grid) < 1:
@@ -213,8 +215,8 @@ class _Launch:
     """The memory and the counters of one launch."""
 
     def __init__(
-        self, module: Module, program: Program, compiled: Compiled, args: tuple[Any, ...],
-        names: Names, races: list[Race] | None,
+        self, module: LoadedModule, program: Program, compiled: CompiledProgram,
+        args: tuple[Any, ...], names: VariableLocations, races: list[Race] | None,
     ):  # fmt: skip
         self.races = races
         self.module = module
@@ -253,18 +255,18 @@ class _Launch:
             geometry = Geometry(grid, block, first, min(at_once, blocks - first))
             specials = special_registers(geometry, shared_bytes, dynamic)
             memory = self._memory(geometry, shared_bytes, shuffle)
-            kind = Wave if self.races is None else JudgedWave
+            kind = Wave if self.races is None else WatchedWave
             wave = kind(self.program, self.compiled, geometry, memory, specials, self.tally)
-            if isinstance(wave, JudgedWave) and isinstance(memory, JudgedMemory):
-                judge = self._judge(geometry)
-                wave.watch(judge)
-                memory.watch(judge)
+            if isinstance(wave, WatchedWave) and isinstance(memory, WatchedMemory):
+                detector = self._race_detector(geometry)
+                wave.watch(detector)
+                memory.watch(detector)
             yield wave
 
-    def _judge(self, geometry: Geometry) -> Judge:
+    def _race_detector(self, geometry: Geometry) -> RaceDetector:
         assert self.races is not None
         names = Legend(self.compiled.slots, geometry.name, self.names.shared)
-        return Judge(geometry.lanes, names, self.races)
+        return RaceDetector(geometry.lanes, names, self.races)
 
     def _memory(self, geometry: Geometry, shared_bytes: int, shuffle: Any) -> Memory:
         frame = self.program.frame_bytes
@@ -276,5 +278,5 @@ class _Launch:
             "local": Local(geometry.lanes, frame, limit),
             "param": Uniform(self.parameters),
         }
-        kind = Memory if self.races is None else JudgedMemory
+        kind = Memory if self.races is None else WatchedMemory
         return kind(spaces, self.tally.costs, frame, geometry.name, shuffle)

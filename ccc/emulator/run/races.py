@@ -1,4 +1,4 @@
-"""A judge of races: accesses of two lanes of a warp that nothing orders.
+"""Race detection: accesses of two lanes of a warp that nothing orders.
 
 Who accesses a byte, and when by that lane's own clock, is written down as FastTrack does it
 (Flanagan and Freund, 2009): of the last write its lane and clock, of the reads since then one clock
@@ -128,7 +128,7 @@ class _Shadow:
 
 
 @dataclass(slots=True)
-class _Accesses:
+class _ByteAccesses:
     """Accesses of one instruction, a row for each byte: where, by whom, and what is stored."""
 
     touch: Touch
@@ -142,7 +142,7 @@ class _Accesses:
         return _is_strong(self.touch.access.instruction)
 
 
-class Judge:
+class RaceDetector:
     """Judges the accesses of one wave.
 
     Args:
@@ -220,7 +220,7 @@ class Judge:
         place = place.astype(np.int64)
         steps = np.arange(size)
         value = None if values is None else _bytes_of(touch.access, touch.group.n, values)
-        accesses = _Accesses(
+        accesses = _ByteAccesses(
             touch,
             (place[:, None] + steps).ravel(),
             (touch.address.astype(np.int64)[:, None] + steps).ravel(),
@@ -240,7 +240,7 @@ class Judge:
         now: Array = self.clock[lanes, lanes & 31]
         return now
 
-    def _among_themselves(self, new: _Accesses, place: Array) -> None:
+    def _among_themselves(self, new: _ByteAccesses, place: Array) -> None:
         """Plain stores of different bytes to one place by one instruction."""
         if new.is_strong or new.value is None or len(np.unique(place)) == len(place):
             return
@@ -252,7 +252,7 @@ class Judge:
             slot = new.touch.access.slot
             self._report(new, int(order[row + 1]), int(lane[row]), slot)
 
-    def _against_write(self, shadow: _Shadow, new: _Accesses) -> None:
+    def _against_write(self, shadow: _Shadow, new: _ByteAccesses) -> None:
         """The last write of each byte must be known to who accesses it."""
         writer = shadow.writer[new.byte]
         ahead = shadow.written[new.byte] > self.clock[new.lane, writer & 31]
@@ -269,7 +269,7 @@ class Judge:
                 self._report(new, int(row), int(writer[row]), slot)
                 return
 
-    def _against_reads(self, shadow: _Shadow, new: _Accesses) -> None:
+    def _against_reads(self, shadow: _Shadow, new: _ByteAccesses) -> None:
         """The reads of each byte must be known to who writes it."""
         rows = np.flatnonzero(shadow.reading_warp[new.byte] == new.lane >> 5)
         if not len(rows):
@@ -285,7 +285,7 @@ class Judge:
                 self._report(new, int(rows[row]), int(lane[row]) & ~31 | int(reader), slot)
                 return
 
-    def _read(self, shadow: _Shadow, new: _Accesses) -> None:
+    def _read(self, shadow: _Shadow, new: _ByteAccesses) -> None:
         warp = new.lane >> 5
         others = shadow.reading_warp[new.byte] != warp
         if others.any():
@@ -299,13 +299,13 @@ class Judge:
         shadow.read[byte, lane & 31] = self._now(lane)
         shadow.read_slot[byte, lane & 31] = new.touch.access.slot
 
-    def _write(self, shadow: _Shadow, new: _Accesses) -> None:
+    def _write(self, shadow: _Shadow, new: _ByteAccesses) -> None:
         shadow.writer[new.byte] = new.lane
         shadow.written[new.byte] = self._now(new.lane)
         shadow.write_slot[new.byte] = new.touch.access.slot
         shadow.reading_warp[new.byte] = -1
 
-    def _report(self, new: _Accesses, row: int, other: int, slot: int) -> None:
+    def _report(self, new: _ByteAccesses, row: int, other: int, slot: int) -> None:
         """A finding, unless this pair of instructions has been found already."""
         first, second = self.names.slots[slot], new.touch.access.instruction
         if (first, second) in self.known:
@@ -331,15 +331,15 @@ def _bytes_of(access: Access, lanes: int, values: tuple[Array, ...]) -> Array:
 # The parts of a launch, with somebody who looks on ------------------------------------------------
 
 
-class JudgedMemory(Memory):
-    """A memory whose accesses are judged."""
+class WatchedMemory(Memory):
+    """A memory whose accesses a race detector sees."""
 
-    judge: Judge
+    detector: RaceDetector
     order: Array | None = None
 
-    def watch(self, judge: Judge) -> None:
-        """Let somebody judge all accesses from now on."""
-        self.judge = judge
+    def watch(self, detector: RaceDetector) -> None:
+        """Tell a race detector of all accesses from now on."""
+        self.detector = detector
         shuffle = self.shuffle
         if shuffle is not None:
             self.shuffle = lambda n: self._remember(shuffle(n))
@@ -349,55 +349,55 @@ class JudgedMemory(Memory):
         return order
 
     def _load(self, touch: Touch, values: tuple[Array, ...]) -> list[Array]:
-        return self._judged(super()._load, touch, values, None)
+        return self._watched(super()._load, touch, values, None)
 
     def _store(self, touch: Touch, values: tuple[Array, ...]) -> list[Array]:
-        return self._judged(super()._store, touch, values, values)
+        return self._watched(super()._store, touch, values, values)
 
     def _atomic(self, touch: Touch, values: tuple[Array, ...]) -> list[Array]:
-        return self._judged(super()._atomic, touch, values, None)
+        return self._watched(super()._atomic, touch, values, None)
 
-    def _judged(
+    def _watched(
         self,
         act: Callable[[Touch, tuple[Array, ...]], list[Array]],
         touch: Touch,
         values: tuple[Array, ...],
         stored: tuple[Array, ...] | None,
     ) -> list[Array]:
-        self.judge.note(touch, stored)
+        self.detector.note(touch, stored)
         self.order = None
         result = act(touch, values)
         if _is_strong(touch.access.instruction) and touch.name in ("shared", "global"):
             lanes = touch.group.lanes
-            self.judge.synchronise(touch, lanes if self.order is None else lanes[self.order])
+            self.detector.synchronise(touch, lanes if self.order is None else lanes[self.order])
         return result
 
 
-class _JudgedBarriers(Barriers):
-    """The barriers of the block, which tell the judge who met at them."""
+class _WatchedBarriers(Barriers):
+    """The barriers of the block, which tell the race detector who met at them."""
 
-    judge: Judge
+    detector: RaceDetector
 
     def complete(self, blocks: Array) -> Iterator[Array]:
         """As of :class:`Barriers`."""
         for lanes in super().complete(blocks):
-            self.judge.meet(lanes, np.zeros(len(lanes), np.uint32))
+            self.detector.meet(lanes, np.zeros(len(lanes), np.uint32))
             yield lanes
 
 
-class JudgedWave(Wave):
-    """A wave whose barriers tell the judge who met at them."""
+class WatchedWave(Wave):
+    """A wave whose barriers tell the race detector who met at them."""
 
-    judge: Judge
+    detector: RaceDetector
 
-    def watch(self, judge: Judge) -> None:
-        """Tell somebody about all barriers from now on."""
-        self.judge = judge
-        self.barriers = _JudgedBarriers(self.geometry)
-        self.barriers.judge = judge
+    def watch(self, detector: RaceDetector) -> None:
+        """Tell a race detector of all barriers from now on."""
+        self.detector = detector
+        self.barriers = _WatchedBarriers(self.geometry)
+        self.barriers.detector = detector
 
     def _exit(self, group: Group) -> None:
-        self.judge.end(group.lanes)
+        self.detector.end(group.lanes)
         super()._exit(group)
 
     def execute(self, code: int, group: Group) -> int | None:
@@ -408,5 +408,5 @@ class JudgedWave(Wave):
             assert waits is not None
             masks: Any = waits(group, self, self.frame(group.depth))
             if not isinstance(masks, tuple):  # else they have only arrived
-                self.judge.meet(group.lanes, np.broadcast_to(masks, group.n))
+                self.detector.meet(group.lanes, np.broadcast_to(masks, group.n))
         return super().execute(code, group)

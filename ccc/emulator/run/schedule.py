@@ -16,7 +16,7 @@ _LANES = np.arange(32)
 """The lanes of a warp."""
 
 
-class Schedule(Protocol):
+class Scheduler(Protocol):
     """Runs a wave to its end.
 
     Raises:

@@ -18,7 +18,7 @@ from ccc.emulator.lanes.barriers import Barriers
 from ccc.emulator.lanes.geometry import Geometry
 from ccc.emulator.lanes.groups import Group
 from ccc.emulator.memory.memory import Costs, Memory
-from ccc.emulator.translate.codegen import Compiled
+from ccc.emulator.translate.codegen import CompiledProgram
 from ccc.emulator.translate.program import Call, Exit, Fork, Jump, Program, Return, Segment, Table
 from ccc.errors import Span
 from ccc.ir.nodes import Instruction
@@ -44,7 +44,7 @@ class Tally:
     steps: int = 0
 
     @classmethod
-    def of(cls, compiled: Compiled) -> Tally:
+    def of(cls, compiled: CompiledProgram) -> Tally:
         """All zero."""
         segments, slots = len(compiled.run), len(compiled.slots)
         costs = Costs([0] * slots, [0] * slots, [0] * slots)
@@ -62,7 +62,7 @@ class Wave:
     """
 
     program: Program
-    compiled: Compiled
+    compiled: CompiledProgram
     geometry: Geometry
     memory: Memory
     specials: dict[str, Any]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from ccc.emulator.run.counters import Counters, Line
 from ccc.emulator.run.simt import Tally
-from ccc.emulator.translate.codegen import Compiled
+from ccc.emulator.translate.codegen import CompiledProgram
 from ccc.emulator.translate.program import Program
 from ccc.ir.nodes import Instruction
 
 
 def counters_of(
-    program: Program, compiled: Compiled, tally: Tally, files: dict[int, str]
+    program: Program, compiled: CompiledProgram, tally: Tally, files: dict[int, str]
 ) -> Counters:
     """Add up a launch, by source line and in all.
 

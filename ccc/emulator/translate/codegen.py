@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from ccc.emulator.base.forms import Array, Form, Operation
 from ccc.emulator.memory.memory import Access
 from ccc.emulator.semantics.table import ACCESSES, operation_of
-from ccc.emulator.translate.operands import FindSymbol, Names, Writer
+from ccc.emulator.translate.operands import CodeWriter, FindSymbol, GlobalNames
 from ccc.emulator.translate.program import (
     BUILT_IN,
     Call,
@@ -42,7 +42,7 @@ RunSegment: TypeAlias = Callable[[Any, Any, list[Array]], Any]
 
 
 @dataclass(slots=True)
-class Compiled:
+class CompiledProgram:
     """A program's code: per segment its function and, where it waits, its operands' function.
 
     ``slots`` lists the instructions in the order in which they are counted; ``segment_slots`` has
@@ -55,13 +55,13 @@ class Compiled:
     segment_slots: list[range]
 
 
-def compile_program(program: Program, find_symbol: FindSymbol) -> Compiled:
+def compile_program(program: Program, find_symbol: FindSymbol) -> CompiledProgram:
     """Make the Python functions of all segments.
 
     Raises:
         EmulatorError: an instruction is not emulated.
     """
-    names = Names()
+    names = GlobalNames()
     slots: list[Instruction] = []
     segment_slots = []
     sources = []
@@ -76,7 +76,7 @@ def compile_program(program: Program, find_symbol: FindSymbol) -> Compiled:
     exec(compile("\n".join(sources), "<emulated segments>", "exec"), names.namespace)
     run = [names.namespace[f"s{segment.number}"] for segment in program.segments]
     waits = [names.namespace.get(f"w{segment.number}") for segment in program.segments]
-    return Compiled(run, waits, slots, segment_slots)
+    return CompiledProgram(run, waits, slots, segment_slots)
 
 
 def _parts(target: Operand) -> list[Operand]:
@@ -86,7 +86,7 @@ def _parts(target: Operand) -> list[Operand]:
     return list(target.elements) if isinstance(target, Vector) else [target]
 
 
-class _SegmentWriter(Writer):
+class _SegmentWriter(CodeWriter):
     """Writes the functions of one segment."""
 
     # The functions ---------------------------------------------------------------------------

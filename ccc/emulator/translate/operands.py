@@ -33,7 +33,7 @@ def _full(group: Any, value: Any) -> Array:
     return np.full(group.n, value)
 
 
-class Names:
+class GlobalNames:
     """The global names of the generated code."""
 
     def __init__(self) -> None:
@@ -82,12 +82,12 @@ def literal_bits(text: str, bits: int) -> int | None:
 
 
 @dataclass(slots=True)
-class Writer:
+class CodeWriter:
     """Writes lines of one function, and knows where every register's value is by then."""
 
     program: Program
     segment: Segment
-    names: Names
+    names: GlobalNames
     find_symbol: FindSymbol
     first_slot: int
     lines: list[str] = field(default_factory=list)

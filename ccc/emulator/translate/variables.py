@@ -47,7 +47,7 @@ def _value(word: str, width: int, address_of: Callable[[str], int]) -> int:
     return address_of(match[1]) + int(match[2] or 0)
 
 
-class Names:
+class VariableLocations:
     """Where the variables that a program names lie.
 
     Args:

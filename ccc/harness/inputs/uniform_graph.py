@@ -20,7 +20,7 @@ Numbers = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, eq=False)
-class Dealt:
+class UniformGraph:
     """A graph that was made of another one.
 
     Args:
@@ -34,7 +34,7 @@ class Dealt:
     edges: Numbers
 
 
-def deal(graph: Graph, kinds: Numbers, source: int) -> Dealt:
+def make_uniform(graph: Graph, kinds: Numbers, source: int) -> UniformGraph:
     """Put vertices of a kind side by side, and deal out the edges of each 32 evenly among them.
 
     That changes nothing where vertices of a kind are active in the same rounds and there with the
@@ -67,9 +67,11 @@ def deal(graph: Graph, kinds: Numbers, source: int) -> Dealt:
 
     shares = -(-(counts[groups] - _ranks(groups, sizes)) // sizes[groups])
     indptr = np.append(0, np.cumsum(shares))
-    dealt = np.empty_like(edges)
-    dealt[indptr[firsts[own] + members] + turns] = edges
-    return Dealt(Graph(indptr, places[graph.indices[dealt]].astype(np.int32)), vertices, dealt)
+    order = np.empty_like(edges)
+    order[indptr[firsts[own] + members] + turns] = edges
+    return UniformGraph(
+        Graph(indptr, places[graph.indices[order]].astype(np.int32)), vertices, order
+    )
 
 
 def _in_warps(kinds: Numbers) -> Numbers:

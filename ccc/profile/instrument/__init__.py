@@ -21,7 +21,7 @@ from ccc.parse import NotRepresentable, parse_function, parse_module
 from ccc.pipeline import PathRecord
 from ccc.profile.data import COPIES, COUNTERS, DESCRIPTOR, TABLE
 from ccc.profile.instrument.instrument import instrument
-from ccc.profile.instrument.places import Region
+from ccc.profile.instrument.places import CountedRegion
 from ccc.ptx.opcodes import Effect
 from ccc.version import VERSION
 
@@ -159,21 +159,21 @@ class Counting:
             return f"{head}.global .align 8 .u64 {name}[4] = {values};\n"
 
         pieces = self.module.pieces
-        for place, piece in enumerate(pieces):
+        for position, piece in enumerate(pieces):
             if isinstance(piece, str) and _DECLARED.search(piece):
-                pieces[place] = _DECLARED.sub(lambda m: described(m[1]), piece)
+                pieces[position] = _DECLARED.sub(lambda m: described(m[1]), piece)
                 return
         functions = [k for k, piece in enumerate(pieces) if isinstance(piece, FunctionText)]
         pieces.insert(functions[0] if functions else len(pieces), f"{described(DESCRIPTOR)}\n")
 
 
-def _entry(record: PathRecord, place: Region | None) -> dict[str, Any]:
+def _entry(record: PathRecord, region: CountedRegion | None) -> dict[str, Any]:
     """What the table says of a path."""
     said = record.remark.entry()
     return {
         **{key: said[key] for key in ("file", "line", "column", "directive", "arm", "applied")},
-        "counter": place and place.counter,
-        "each": place and [place.per_execution, place.per_lane],
+        "counter": region and region.counter,
+        "each": region and [region.per_execution, region.per_lane],
     }
 
 

@@ -127,26 +127,26 @@ class _Count:
 
     counter: int
     bits: int
-    place: Register | Address | None = None
+    held_in: Register | Address | None = None
 
     def read(self, emit: Emitter) -> Register:
         """The count, in a register."""
-        if isinstance(self.place, Address):
-            return emit.define(f"ld.local.u{self.bits}", f"b{self.bits}", self.place)
-        assert self.place is not None
-        return self.place
+        if isinstance(self.held_in, Address):
+            return emit.define(f"ld.local.u{self.bits}", f"b{self.bits}", self.held_in)
+        assert self.held_in is not None
+        return self.held_in
 
     def write(self, emit: Emitter, value: Register | int) -> None:
         """Make it ``value``."""
-        assert self.place is not None
-        in_memory = isinstance(self.place, Address)
+        assert self.held_in is not None
+        in_memory = isinstance(self.held_in, Address)
         opcode = f"st.local.u{self.bits}" if in_memory else f"mov.b{self.bits}"
-        emit.emit(opcode, self.place, value)
+        emit.emit(opcode, self.held_in, value)
 
     def increase(self, emit: Emitter, more: Register | int) -> None:
         """Add ``more``."""
         old = self.read(emit)
-        if isinstance(self.place, Register):
+        if isinstance(self.held_in, Register):
             emit.emit(f"add.u{self.bits}", old, old, more)
         else:
             self.write(emit, emit.define(f"add.u{self.bits}", f"b{self.bits}", old, more))
@@ -211,11 +211,11 @@ class Counts:
         for count in self._in_order(sites):
             words = count.bits // 32
             if used + words <= _REGISTERS:
-                count.place = self.function.registers.fresh(f"b{count.bits}", "count")
+                count.held_in = self.function.registers.fresh(f"b{count.bits}", "count")
                 used += words
             else:
                 offset = -(-offset // words) * words
-                count.place = Address(Symbol(name), 4 * offset)
+                count.held_in = Address(Symbol(name), 4 * offset)
                 offset += words
         if offset:
             size = 8 * -(-offset // 2)

@@ -31,7 +31,7 @@ from ccc.pipeline import PathRecord
 from ccc.profile.data import FUNCTION_COUNTERS, PATH_COUNTERS
 from ccc.profile.instrument.counts import Counts, Site
 from ccc.profile.instrument.places import (
-    Region,
+    CountedRegion,
     count_for_lanes,
     extent,
     find_points,
@@ -43,7 +43,7 @@ from ccc.profile.instrument.places import (
 
 def instrument(
     function: Function, records: Sequence[PathRecord], take: Callable[[int], int]
-) -> tuple[int, list[Region | None]]:
+) -> tuple[int, list[CountedRegion | None]]:
     """Make a function count what it issues, and what runs in the paths of ``records``.
 
     Args:
@@ -69,12 +69,12 @@ class _Instrumenter:
     def __init__(self, function: Function):
         self.function = function
         self.facts = Facts(function)
-        self.regions: list[Region] = []
+        self.regions: list[CountedRegion] = []
         self.tops: dict[Block, Site] = {}
         self.before: dict[Instruction, Site] = {}
         self.behind: dict[Instruction, Site] = {}
 
-    def add_path(self, record: PathRecord, take: Callable[[int], int]) -> Region | None:
+    def add_path(self, record: PathRecord, take: Callable[[int], int]) -> CountedRegion | None:
         """Count a path apart; None if nothing is left of it."""
         entry = record.run if record.applied else record.path.entry
         graph = self.facts.graph
@@ -83,7 +83,7 @@ class _Instrumenter:
         is_loop = record.path.repeats and not record.applied
         blocks, is_loop = extent(entry, is_loop, self.facts)
         turns = any(label in blocks for label in graph.predecessors(entry))
-        region = Region(take(len(PATH_COUNTERS)), entry, blocks, is_loop or not turns)
+        region = CountedRegion(take(len(PATH_COUNTERS)), entry, blocks, is_loop or not turns)
         self.regions.append(region)
         self.regions.sort(key=lambda region: -len(region.blocks))
         return region
@@ -91,7 +91,7 @@ class _Instrumenter:
     def run(self, counter: int, counted: set[Instruction]) -> None:
         """Write all code; ``counter`` is the function's first one."""
         reachable = [label for label in self.facts.graph if label != EXIT]
-        self.regions.insert(0, Region(counter, "", set(reachable)))
+        self.regions.insert(0, CountedRegion(counter, "", set(reachable)))
         self._find_sites(reachable, counted)
         entries = [self._enter(region) for region in self.regions[1:] if not region.counts_at_top]
         sites = [*self.tops.values(), *self.before.values(), *self.behind.values()]
@@ -128,7 +128,7 @@ class _Instrumenter:
                 self.before[first] = Site(loop, guard=guard)
                 self.before[first].add(region.issued, 0, count)
 
-    def _innermost(self, label: str) -> Region:
+    def _innermost(self, label: str) -> CountedRegion:
         """The region that a block is in."""
         return [region for region in self.regions if label in region.blocks][-1]
 
@@ -136,7 +136,7 @@ class _Instrumenter:
         """The innermost loop that all of these blocks are in."""
         return next((loop for loop in self.facts.loops if loop.blocks >= labels), None)
 
-    def _enter(self, path: Region) -> Block:
+    def _enter(self, path: CountedRegion) -> Block:
         """Where lanes come back to the first block, count executions in one before it."""
         others = [block for block in self.function.blocks if block.label not in path.blocks]
         block = add_block(self.function, "enter")
@@ -165,12 +165,12 @@ class _Instrumenter:
         if not exits:
             return
         (ending,) = exits
-        place = block.statements.index(ending)
+        position = block.statements.index(ending)
         if ending.guard is None:
-            block.statements[place:place] = counts.deliver()
+            block.statements[position:position] = counts.deliver()
         else:
             apart = add_block(self.function, "leave")
             branch = jump(apart.label)
             branch.guard, ending.guard = ending.guard, None
-            block.statements[place] = branch
+            block.statements[position] = branch
             apart.statements = [*counts.deliver(), ending]

@@ -15,7 +15,7 @@ from ccc.ptx.opcodes import Effect
 
 
 @dataclass(eq=False)
-class Region:
+class CountedRegion:
     """What is counted apart: a path, or (without an ``entry``) the function outside its paths.
 
     Attributes:
@@ -205,18 +205,18 @@ def _end_blocks_at_branches(function: Function) -> None:
     blocks = []
     for block in function.blocks:
         blocks.append(block)
-        while place := _behind_first_branch(blocks[-1]):
+        while position := _behind_first_branch(blocks[-1]):
             statements = blocks[-1].statements
-            blocks.append(Block(function.fresh_label("rest"), statements[place:], named=False))
-            del statements[place:]
+            blocks.append(Block(function.fresh_label("rest"), statements[position:], named=False))
+            del statements[position:]
     function.blocks = blocks
 
 
 def _behind_first_branch(block: Block) -> int:
-    """The place behind a branch that another instruction follows; 0 if there is none."""
-    places = [k for k, one in enumerate(block.statements) if isinstance(one, Instruction)]
-    branches = [k for k, i in zip(places, block.instructions, strict=True) if i.is_terminator]
-    return branches[0] + 1 if branches and branches[0] != places[-1] else 0
+    """The position behind a branch that another instruction follows; 0 if there is none."""
+    positions = [k for k, one in enumerate(block.statements) if isinstance(one, Instruction)]
+    branches = [k for k, i in zip(positions, block.instructions, strict=True) if i.is_terminator]
+    return branches[0] + 1 if branches and branches[0] != positions[-1] else 0
 
 
 def _part_returns(function: Function) -> set[Instruction]:

@@ -27,7 +27,7 @@ from ccc.toolkit import find as toolchain
 from ccc.tools.bench import ncu
 from ccc.tools.bench.inputs import Inputs
 from ccc.tools.bench.measuring import Step
-from ccc.tools.bench.ncu import Task
+from ccc.tools.bench.ncu import ProfilingJob
 from ccc.tools.bench.results import CCC, ORIGINAL, Entry, Treatment
 from ccc.tools.bench.treatments import Subject
 
@@ -67,8 +67,8 @@ def fill(entries: Sequence[Entry], subject: Subject, step: Step) -> list[str]:
     return failures
 
 
-def _task(entry: Entry, treatment: Treatment, subject: Subject) -> Task:
-    return Task(
+def _task(entry: Entry, treatment: Treatment, subject: Subject) -> ProfilingJob:
+    return ProfilingJob(
         ptx=subject.ptx[treatment.label],
         inputs=entry.inputs,
         configuration=treatment.configuration,
@@ -95,7 +95,7 @@ class _Counting:
 
 
 def instrumented(
-    sample: Sample, tasks: Sequence[Task], device: Device | None = None
+    sample: Sample, tasks: Sequence[ProfilingJob], device: Device | None = None
 ) -> list[float]:
     """Let the kernels count themselves, by the code that ``ccc.counting`` puts into them.
 
@@ -108,7 +108,7 @@ def instrumented(
         CccError: there is no GPU, a kernel cannot be counted, or cannot be launched with the
             registers that counting takes.
     """
-    device = device or gpu.Device(toolchain.find().bin / "ptxas")
+    device = device or gpu.GpuDevice(toolchain.find().bin / "ptxas")
 
     @functools.lru_cache(maxsize=1)  # tasks with the same inputs follow one another
     def stored(inputs: Inputs) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def instrumented(
     return found
 
 
-def emulated(sample: Sample, tasks: Sequence[Task]) -> list[float]:
+def emulated(sample: Sample, tasks: Sequence[ProfilingJob]) -> list[float]:
     """Count on the emulator, at the sample's size for it."""
     device = Emulator(EMULATED_ARCH, "lockstep", toolchain.find().bin / "ptxas")
     load = functools.lru_cache(maxsize=None)(device.load)
@@ -143,7 +143,7 @@ def emulated(sample: Sample, tasks: Sequence[Task]) -> list[float]:
     return found
 
 
-SOURCES: Mapping[str, Callable[[Sample, Sequence[Task]], list[float]]] = {
+SOURCES: Mapping[str, Callable[[Sample, Sequence[ProfilingJob]], list[float]]] = {
     "ncu": ncu.count,
     "code that ccc put into the kernels, in instructions of PTX": instrumented,
     "the emulator, at its own sizes": emulated,

@@ -8,10 +8,18 @@ from typing import Any
 
 from ccc.device.choose import Device
 from ccc.errors import CccError
-from ccc.harness.launch_config import Configuration
+from ccc.harness.launch_config import LaunchConfig
 from ccc.harness.measure import Figures, measure
 from ccc.tools.bench import tuning
-from ccc.tools.bench.results import BOUND, CCC, ORIGINAL, SAME_LAUNCH, Entry, Kernel, Treatment
+from ccc.tools.bench.results import (
+    BOUND,
+    CCC,
+    ORIGINAL,
+    SAME_LAUNCH,
+    Entry,
+    KernelFootprint,
+    Treatment,
+)
 from ccc.tools.bench.treatments import Subject
 
 Step = Callable[[str], contextlib.AbstractContextManager[None]]
@@ -79,7 +87,7 @@ def _tuned(
     inputs: Arrays,
     rivals: Mapping[str, Arrays],
     step: Step,
-) -> dict[str, Configuration]:
+) -> dict[str, LaunchConfig]:
     """The fastest configuration of each module; rejects rivals that fail."""
     configurations = {}
     for label, module in list(subject.modules.items()):
@@ -106,7 +114,7 @@ def _original_first(treatments: Mapping[str, Treatment]) -> list[Treatment]:
 
 
 def _treatment(
-    label: str, figures: list[Figures], kernels: frozenset[str], configuration: Configuration
+    label: str, figures: list[Figures], kernels: frozenset[str], configuration: LaunchConfig
 ) -> Treatment:
     own = [one for one in figures if one.version == label and one.kernel in kernels]
     if not own:
@@ -126,8 +134,8 @@ def _costs(figures: Figures) -> list[float]:
     return figures.milliseconds or [figures.counters["instructions"]]
 
 
-def _kernel(figures: Figures) -> Kernel:
-    return Kernel(
+def _kernel(figures: Figures) -> KernelFootprint:
+    return KernelFootprint(
         figures.kernel,
         figures.launches,
         figures.block,

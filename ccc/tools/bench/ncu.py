@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ccc.errors import CccError
-from ccc.harness.launch_config import Configuration
+from ccc.harness.launch_config import LaunchConfig
 from ccc.harness.sample import Sample
 from ccc.toolkit import find as toolchain
 from ccc.tools.bench.inputs import Inputs
@@ -35,12 +35,12 @@ TIMEOUT = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class ProfilingJob:
     """What to run: PTX, inputs, configuration, and the kernels that count, with their launches."""
 
     ptx: str
     inputs: Inputs
-    configuration: Configuration
+    configuration: LaunchConfig
     kernels: tuple[str, ...]
     launches: int
 
@@ -50,7 +50,7 @@ class Task:
         return -(-self.launches // MOST_LAUNCHES)
 
 
-def count(sample: Sample, tasks: Sequence[Task]) -> list[float]:
+def count(sample: Sample, tasks: Sequence[ProfilingJob]) -> list[float]:
     """The efficiency of each task.
 
     Raises:
@@ -74,7 +74,7 @@ def count(sample: Sample, tasks: Sequence[Task]) -> list[float]:
     return efficiencies(list(read(said)), profiled, said)
 
 
-def command(program: str, tasks: Sequence[Task], jobs: Path, counts: Path) -> list[str]:
+def command(program: str, tasks: Sequence[ProfilingJob], jobs: Path, counts: Path) -> list[str]:
     """The command line: kernels by their mangled names, clocks left alone."""
     names = "|".join(sorted({re.escape(name) for task in tasks for name in task.kernels}))
     return [

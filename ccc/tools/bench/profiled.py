@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ccc.device import gpu
-from ccc.harness.launch_config import Configuration
+from ccc.harness.launch_config import LaunchConfig
 from ccc.harness.measure import Recorder
 from ccc.harness.sample import Sample
 from ccc.toolkit import find as toolchain
@@ -28,7 +28,7 @@ from ccc.tools.bench.inputs import Inputs
 class Watched:
     """A module of which every so many launches of some kernels are looked at."""
 
-    device: gpu.Device
+    device: gpu.GpuDevice
     module: Any
     kernels: frozenset[str]
     every: int
@@ -57,7 +57,7 @@ def main(jobs: str, counts: str) -> None:
     """Run all tasks."""
     record = json.loads(Path(jobs).read_text(encoding="utf-8"))
     sample = Sample(Path(record["sample"]))
-    device = gpu.Device(toolchain.find().bin / "ptxas")
+    device = gpu.GpuDevice(toolchain.find().bin / "ptxas")
     modules = [device.load(text) for text in record["ptx"]]
 
     @functools.lru_cache(maxsize=1)  # tasks with the same inputs follow one another
@@ -68,7 +68,7 @@ def main(jobs: str, counts: str) -> None:
     for task in record["tasks"]:
         kernels = frozenset(task["kernels"])
         watched = Watched(device, modules[task["ptx"]], kernels, task["every"])
-        recorder = Recorder(watched, Configuration(**task["configuration"]))
+        recorder = Recorder(watched, LaunchConfig(**task["configuration"]))
         inputs = stored(Inputs(**task["inputs"]))
         device.get(sample.run(recorder, device.put(inputs)))
         profiled.append(watched.profiled)

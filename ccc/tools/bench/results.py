@@ -15,7 +15,7 @@ from typing import Any
 
 from ccc import files
 from ccc.errors import CccError, Span
-from ccc.harness.launch_config import Configuration
+from ccc.harness.launch_config import LaunchConfig
 from ccc.tools.bench.inputs import Inputs
 from ccc.version import VERSION
 
@@ -32,7 +32,7 @@ FILE = "results.json"
 
 
 @dataclass
-class Kernel:
+class KernelFootprint:
     """One kernel in one treatment: its name, and what it takes of a multiprocessor.
 
     ``registers`` are a thread's, ``shared`` is bytes of a block of ``block`` threads, ``occupancy``
@@ -65,9 +65,9 @@ class Treatment:
     """
 
     label: str
-    configuration: Configuration
+    configuration: LaunchConfig
     costs: list[float]
-    kernels: list[Kernel]
+    kernels: list[KernelFootprint]
     efficiency: float | None = None
 
     @property
@@ -217,6 +217,6 @@ def _entry(found: Mapping[str, Any]) -> Entry:
 
 
 def _treatment(found: Mapping[str, Any]) -> Treatment:
-    configuration = Configuration(**found["configuration"])
-    kernels = [Kernel(**one) for one in found["kernels"]]
+    configuration = LaunchConfig(**found["configuration"])
+    kernels = [KernelFootprint(**one) for one in found["kernels"]]
     return Treatment(**{**found, "configuration": configuration, "kernels": kernels})

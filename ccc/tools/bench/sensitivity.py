@@ -19,7 +19,7 @@ LENGTHS = tuple(1 << power for power in range(10))
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class SweepPoint:
     """How many of 32 lanes take the path, and how many operations it has."""
 
     lanes: int
@@ -36,13 +36,13 @@ class Point:
         return 32 / self.lanes
 
 
-def points(quick: bool) -> list[Point]:
+def points(quick: bool) -> list[SweepPoint]:
     """All points of both studies, or one in eight of the lanes and one in three of the lengths."""
     lanes = (LANES[0], *LANES[7::8]) if quick else LANES
     lengths = LENGTHS[::3] if quick else LENGTHS
     return [
-        *(Point(number, LENGTH) for number in lanes),
-        *(Point(share, length) for share in SHARES for length in lengths),
+        *(SweepPoint(number, LENGTH) for number in lanes),
+        *(SweepPoint(share, length) for share in SHARES for length in lengths),
     ]
 
 
@@ -50,7 +50,7 @@ def points(quick: bool) -> list[Point]:
 class Measured:
     """A point that was measured."""
 
-    point: Point
+    point: SweepPoint
     entry: Entry
 
     @property
@@ -66,16 +66,16 @@ class Measured:
 def over_lanes(entries: Iterable[Entry]) -> list[Measured]:
     """Figure 4.14: what was measured of it, by the number of lanes."""
     found = _found(entries)
-    return [found[point] for n in LANES if (point := Point(n, LENGTH)) in found]
+    return [found[point] for n in LANES if (point := SweepPoint(n, LENGTH)) in found]
 
 
 def over_lengths(entries: Iterable[Entry], lanes: int) -> list[Measured]:
     """Figure 4.15: what was measured of it with some number of lanes, by the length."""
     found = _found(entries)
-    return [found[point] for n in LENGTHS if (point := Point(lanes, n)) in found]
+    return [found[point] for n in LENGTHS if (point := SweepPoint(lanes, n)) in found]
 
 
-def _found(entries: Iterable[Entry]) -> dict[Point, Measured]:
+def _found(entries: Iterable[Entry]) -> dict[SweepPoint, Measured]:
     kinds = {point.kind: point for point in points(quick=False)}
     return {
         kinds[entry.inputs.kind]: Measured(kinds[entry.inputs.kind], entry)

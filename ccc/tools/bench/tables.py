@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ccc.remark import Remark
 from ccc.tools.bench import paper
-from ccc.tools.bench.results import BOUND, CCC, ORIGINAL, Entry, Kernel, Treatment
+from ccc.tools.bench.results import BOUND, CCC, ORIGINAL, Entry, KernelFootprint, Treatment
 from ccc.tools.bench.sensitivity import Measured
 
 NOTHING = "-"
@@ -180,5 +180,5 @@ def _percent(share: float | None) -> str:
     return NOTHING if share is None else f"{100 * share:.1f} %"
 
 
-def _bytes(kernel: Kernel) -> str:
+def _bytes(kernel: KernelFootprint) -> str:
     return f"{kernel.shared_per_thread:g}"

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from ccc.device.choose import Device
-from ccc.harness.launch_config import OWN, Configuration
+from ccc.harness.launch_config import OWN, LaunchConfig
 from ccc.harness.measure import Recorder
 from ccc.harness.sample import Sample
 
@@ -22,7 +22,7 @@ def best(
     inputs: dict[str, Any],
     kernels: Collection[str],
     blocks: Iterable[int] = (),
-) -> Configuration:
+) -> LaunchConfig:
     """The fastest configuration: a resident grid or a thread a task, in blocks of several sizes.
 
     Args:
@@ -36,12 +36,12 @@ def best(
     if device.kind != "gpu":
         return OWN
 
-    def cost(configuration: Configuration) -> float:
+    def cost(configuration: LaunchConfig) -> float:
         return min(_milliseconds(sample, device, Recorder(module, configuration), inputs, kernels))
 
     sizes = tuple(blocks) or (None,)
     candidates = itertools.product(sizes, (False, True))
-    return min((Configuration(*one) for one in candidates), key=cost)
+    return min((LaunchConfig(*one) for one in candidates), key=cost)
 
 
 def _milliseconds(

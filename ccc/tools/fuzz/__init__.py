@@ -29,13 +29,13 @@ from ccc.tools.fuzz.comparison import Comparison, Verdict, check
 from ccc.tools.fuzz.coverage import Coverage
 from ccc.tools.fuzz.generate import kernel
 from ccc.tools.fuzz.shrinking import shrink
-from ccc.tools.fuzz.tree import Kernel, case
+from ccc.tools.fuzz.tree import RandomKernel, case
 
 BATCH = 20
-"""Kernels of one file: nvcc's start-up is shared. Files take turns with the disciplines, and with
+"""Kernels of one file: nvcc's start-up is shared. Files take turns with the strategies, and with
 nvcc's options."""
 
-DISCIPLINES = tuple(strategy.name for strategy in COLLECTING)
+COLLECTING_NAMES = tuple(strategy.name for strategy in COLLECTING)
 
 OPTIONS: tuple[tuple[str, ...], ...] = ((), TABLES, (), SEPARATE)
 
@@ -77,24 +77,24 @@ def run(args: argparse.Namespace) -> int:
     toolchain.find()
     on_gpu = args.device == "gpu"
     how = Comparison(
-        arch=gpu.Device().arch if on_gpu else "sm_90",
+        arch=gpu.GpuDevice().arch if on_gpu else "sm_90",
         schedules=args.schedules,
         launches=args.launches or (5 if on_gpu else 1),
         gpu=on_gpu,
     )
-    task = Task(args.seed, how, not args.no_shrink)
-    tally = Tally()
+    job = WorkerJob(args.seed, how, not args.no_shrink)
+    summary = FuzzSummary()
     started = time.monotonic()
     try:
-        _try_all(task, args, tally)
+        _try_all(job, args, summary)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
-    tally.show(Console(), time.monotonic() - started, how)
-    return tally.status
+    summary.show(Console(), time.monotonic() - started, how)
+    return summary.status
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class WorkerJob:
     """What a worker process must know."""
 
     seed: int
@@ -107,33 +107,33 @@ class Finding:
     """A kernel that failed, made smaller."""
 
     index: int
-    kernel: Kernel
+    kernel: RandomKernel
     failure: Failure
 
 
-def attempt(task: Task, indices: range) -> tuple[range, list[Verdict], list[Finding]]:
+def attempt(job: WorkerJob, indices: range) -> tuple[range, list[Verdict], list[Finding]]:
     """Check the kernels of these numbers as one file, and shrink what fails."""
     number = indices[0] // BATCH
     how = replace(
-        task.how,
-        discipline=DISCIPLINES[number % len(DISCIPLINES)],
-        options=OPTIONS[number // len(DISCIPLINES) % len(OPTIONS)],
+        job.how,
+        strategy=COLLECTING_NAMES[number % len(COLLECTING_NAMES)],
+        options=OPTIONS[number // len(COLLECTING_NAMES) % len(OPTIONS)],
     )
-    verdicts = check([kernel(task.seed, index) for index in indices], how)
+    verdicts = check([kernel(job.seed, index) for index in indices], how)
     findings = []
     for index, verdict in zip(indices, verdicts, strict=True):
         if verdict.failure is not None:
-            findings.append(_smaller(task, index, verdict.failure, how))
+            findings.append(_smaller(job, index, verdict.failure, how))
     return indices, verdicts, findings
 
 
-def _smaller(task: Task, index: int, failure: Failure, how: Comparison) -> Finding:
-    found = kernel(task.seed, index).variant(failure.variant)
-    if not task.shrinks or failure.at_fault != "ccc":
+def _smaller(job: WorkerJob, index: int, failure: Failure, how: Comparison) -> Finding:
+    found = kernel(job.seed, index).variant(failure.variant)
+    if not job.shrinks or failure.at_fault != "ccc":
         return Finding(index, found, failure)
     narrow = replace(how, launches=1, only=failure.schedule or None)
 
-    def fails(kernels: Sequence[Kernel]) -> list[bool]:
+    def fails(kernels: Sequence[RandomKernel]) -> list[bool]:
         verdicts = check(kernels, narrow)
         return [v.failure is not None and v.failure.kind == failure.kind for v in verdicts]
 
@@ -142,19 +142,19 @@ def _smaller(task: Task, index: int, failure: Failure, how: Comparison) -> Findi
 
 
 def batches(first: int, count: int) -> list[range]:
-    """The numbers of the kernels of each file: a kernel's discipline depends on its number."""
+    """The numbers of the kernels of each file: a kernel's strategy depends on its number."""
     cuts = range(first // BATCH * BATCH, first + count, BATCH)
     return [range(max(cut, first), min(cut + BATCH, first + count)) for cut in cuts]
 
 
-def _try_all(task: Task, args: argparse.Namespace, tally: Tally) -> None:
+def _try_all(job: WorkerJob, args: argparse.Namespace, summary: FuzzSummary) -> None:
     started = time.monotonic()
     with Progress(console=Console(stderr=True), transient=True) as progress:
         bar = progress.add_task("kernels", total=args.count, visible=False)
-        for indices, verdicts, findings in _results(task, args):
+        for indices, verdicts, findings in _results(job, args):
             for index, verdict in zip(indices, verdicts, strict=True):
-                tally.coverage.add(kernel(args.seed, index), verdict)
-            tally.findings += findings
+                summary.coverage.add(kernel(args.seed, index), verdict)
+            summary.findings += findings
             for finding in findings:
                 progress.console.print(_keep(finding, args.seed, args.keep), markup=False)
             late = time.monotonic() - started > PATIENCE
@@ -162,16 +162,16 @@ def _try_all(task: Task, args: argparse.Namespace, tally: Tally) -> None:
 
 
 def _results(
-    task: Task, args: argparse.Namespace
+    job: WorkerJob, args: argparse.Namespace
 ) -> Iterator[tuple[range, list[Verdict], list[Finding]]]:
     files = batches(args.first, args.count)
     if args.jobs == 1 or len(files) == 1:
-        yield from (attempt(task, file) for file in files)
+        yield from (attempt(job, file) for file in files)
         return
     # Ctrl-C is for this process alone, which then ends the others.
     ignore = (signal.SIGINT, signal.SIG_IGN)
     with get_context("spawn").Pool(min(args.jobs, len(files)), signal.signal, ignore) as pool:
-        yield from pool.imap_unordered(partial(attempt, task), files)
+        yield from pool.imap_unordered(partial(attempt, job), files)
 
 
 def _keep(finding: Finding, seed: int, folder: Path) -> str:
@@ -186,7 +186,7 @@ def _keep(finding: Finding, seed: int, folder: Path) -> str:
 
 
 @dataclass(slots=True)
-class Tally:
+class FuzzSummary:
     """What was tried and what came of it."""
 
     coverage: Coverage = field(default_factory=Coverage)

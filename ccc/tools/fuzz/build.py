@@ -16,7 +16,7 @@ from ccc.options import Options
 from ccc.parse import parse_module
 from ccc.remark import Remark
 from ccc.toolkit import find as toolchain
-from ccc.tools.fuzz.tree import DYNAMIC_BYTES, Kernel, source
+from ccc.tools.fuzz.tree import DYNAMIC_BYTES, RandomKernel, source
 
 # Contraction and the like depend on what nvcc sees around an operation, markers included.
 NVCC_OPTIONS = ("-fmad=false", "-w")
@@ -39,7 +39,7 @@ class Failure:
 
     kind: str
     detail: str
-    discipline: str = ""
+    strategy: str = ""
     schedule: str | int = ""
     variant: int = 0
 
@@ -49,7 +49,7 @@ class Failure:
         return "generator" if self.kind.startswith("generator") else "ccc"
 
     def __str__(self) -> str:
-        where = [f"discipline {self.discipline}"] if self.discipline else []
+        where = [f"strategy {self.strategy}"] if self.strategy else []
         where += [f"schedule {self.schedule}"] if self.schedule != "" else []
         where += [f"launch {self.variant}"] if self.variant else []
         return f"{self.kind}: {self.detail}" + (f" ({', '.join(where)})" if where else "")
@@ -64,7 +64,7 @@ class Broken(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuiltKernels:
     """One file of kernels ``k0``, ``k1``, ...
 
     By kernel: ``remarks`` of what became of its paths, and ``failures`` of the transformation.
@@ -82,8 +82,8 @@ def name_of(number: int) -> str:
 
 
 def build(
-    kernels: Sequence[Kernel], arch: str, discipline: str, options: Sequence[str] = ()
-) -> Built:
+    kernels: Sequence[RandomKernel], arch: str, strategy: str, options: Sequence[str] = ()
+) -> BuiltKernels:
     """Compile kernels as one file, and transform them.
 
     nvcc's start-up is shared, and no Python is started: the source is marked here.
@@ -98,14 +98,14 @@ def build(
         raise Broken(Failure("generator: annotation", str(error))) from error
     original, ready = _compile([strip(text), marked], arch, options)
     try:
-        text, remarks = _transform(ready, discipline)
+        text, remarks = _transform(ready, strategy)
     except Exception:  # of one kernel or of several: the others are transformed without them
-        return _one_by_one(original, ready, discipline)
-    return Built(original, text, remarks)
+        return _one_by_one(original, ready, strategy)
+    return BuiltKernels(original, text, remarks)
 
 
-def _transform(marked: str, discipline: str) -> tuple[str, Remarks]:
-    options = Options(discipline=discipline, dynamic_shared=DYNAMIC_BYTES)
+def _transform(marked: str, strategy: str) -> tuple[str, Remarks]:
+    options = Options(discipline=strategy, dynamic_shared=DYNAMIC_BYTES)
     result = transform(marked, options, filename="fuzz.ptx")
     remarks: Remarks = {}
     for function, mine in result.remarks.items():
@@ -119,19 +119,19 @@ def _owner(function: str) -> str:
     return named[1] if named else ""
 
 
-def _one_by_one(original: str, text: str, discipline: str) -> Built:
+def _one_by_one(original: str, text: str, strategy: str) -> BuiltKernels:
     remarks: Remarks = {}
     failures = {}
     for name in sorted({_owner(f.name) for f in parse_module(text).functions if f.is_marked}):
         try:
-            done, found = _transform(_hidden(text, others=name), discipline)
+            done, found = _transform(_hidden(text, others=name), strategy)
         except Exception as error:
-            failures[name] = Failure(f"transform: {type(error).__name__}", str(error), discipline)
+            failures[name] = Failure(f"transform: {type(error).__name__}", str(error), strategy)
             text = _hidden(text, only=name).replace(_HIDDEN, "// none ")
         else:
             text = done.replace(_HIDDEN, "// ccc.")
             remarks |= found
-    return Built(original, text, remarks, failures)
+    return BuiltKernels(original, text, remarks, failures)
 
 
 def _hidden(text: str, only: str = "", others: str = "") -> str:
@@ -145,7 +145,7 @@ def _hidden(text: str, only: str = "", others: str = "") -> str:
     return module.text
 
 
-def assemble(text: str, arch: str, discipline: str) -> None:
+def assemble(text: str, arch: str, strategy: str) -> None:
     """Have ptxas check PTX.
 
     Raises:
@@ -158,7 +158,7 @@ def assemble(text: str, arch: str, discipline: str) -> None:
         command = [str(ptxas), "-O0", f"-arch={arch}", str(path), "-o", str(Path(folder, "fuzz"))]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise Broken(Failure("ptxas", done.stderr.strip(), discipline))
+        raise Broken(Failure("ptxas", done.stderr.strip(), strategy))
 
 
 def _compile(texts: Sequence[str], arch: str, options: Sequence[str]) -> list[str]:

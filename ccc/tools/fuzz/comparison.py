@@ -13,8 +13,8 @@ from ccc.errors import CccError
 from ccc.harness.equivalence import Launch, difference, run
 from ccc.remark import Remark
 from ccc.tools.fuzz import device
-from ccc.tools.fuzz.build import Broken, Built, Failure, assemble, build, name_of
-from ccc.tools.fuzz.tree import Kernel
+from ccc.tools.fuzz.build import Broken, BuiltKernels, Failure, assemble, build, name_of
+from ccc.tools.fuzz.tree import RandomKernel
 
 STEPS, STEPS_FOR_ONE = 500_000, 60
 """After how many steps a launch hangs: so many, and so many for each instruction that the original
@@ -31,14 +31,14 @@ class Comparison:
     """
 
     arch: str = "sm_90"
-    discipline: str = "queue"
+    strategy: str = "queue"
     options: tuple[str, ...] = ()
     schedules: int = 2
     only: str | int | None = None
     launches: int = 1
     gpu: bool = False
 
-    def orders(self, kernel: Kernel) -> tuple[str | int, ...]:
+    def orders(self, kernel: RandomKernel) -> tuple[str | int, ...]:
         """The schedules for a kernel: lockstep and random ones; of one only, kernels take turns.
 
         Where threads wait for one another, random ones alone.
@@ -66,13 +66,13 @@ class Verdict:
         return any(remark.applied for remark in self.remarks)
 
 
-def check(kernels: Sequence[Kernel], how: Comparison) -> list[Verdict]:
+def check(kernels: Sequence[RandomKernel], how: Comparison) -> list[Verdict]:
     """Compare both versions of each kernel; all are compiled as one file."""
     if not kernels:
         return []
     try:
-        built = build(kernels, how.arch, how.discipline, how.options)
-        assemble(built.transformed, how.arch, how.discipline)
+        built = build(kernels, how.arch, how.strategy, how.options)
+        assemble(built.transformed, how.arch, how.strategy)
     except Broken as broken:
         if len(kernels) == 1:
             return [Verdict(broken.failure)]
@@ -86,7 +86,7 @@ def check(kernels: Sequence[Kernel], how: Comparison) -> list[Verdict]:
         name = name_of(number)
         verdict.table = name in tables
         failure = built.failures.get(name, ran)
-        verdict.failure = failure and replace(failure, discipline=how.discipline)
+        verdict.failure = failure and replace(failure, strategy=how.strategy)
     return verdicts
 
 
@@ -97,7 +97,7 @@ def _with_tables(ptx: str) -> set[str]:
 
 
 def _on_gpu(
-    built: Built, kernels: Sequence[Kernel], _: Sequence[Verdict], how: Comparison
+    built: BuiltKernels, kernels: Sequence[RandomKernel], _: Sequence[Verdict], how: Comparison
 ) -> list[Failure | None]:
     """Kernels that allocate on the stack are for the emulator: of those, two compilations without
     any transformation came out differently (H200, ptxas 13.0, 2026-11-22), or outgrew the stack."""
@@ -109,7 +109,10 @@ def _on_gpu(
 
 
 def _on_emulator(
-    built: Built, kernels: Sequence[Kernel], verdicts: Sequence[Verdict], how: Comparison
+    built: BuiltKernels,
+    kernels: Sequence[RandomKernel],
+    verdicts: Sequence[Verdict],
+    how: Comparison,
 ) -> list[Failure | None]:
     pair = _Pair(Module(built.original), Module(built.transformed))
     found: list[Failure | None] = []
@@ -135,7 +138,9 @@ class _Pair:
     original: Module
     transformed: Module
 
-    def failure(self, name: str, kernel: Kernel, schedules: Sequence[str | int]) -> Failure | None:
+    def failure(
+        self, name: str, kernel: RandomKernel, schedules: Sequence[str | int]
+    ) -> Failure | None:
         """Compare one launch in several schedules; None if all agree."""
         launch = kernel.launch()
         try:

@@ -12,7 +12,7 @@ from rich.table import Table
 from ccc.passes.strategies.registry import COLLECTING
 from ccc.remark import Remark
 from ccc.tools.fuzz.comparison import Verdict
-from ccc.tools.fuzz.tree import Block, Kernel, walk
+from ccc.tools.fuzz.tree import Block, RandomKernel, walk
 
 FEATURES = {
     "loop in an outer loop": r"r\d+ = 0",
@@ -86,7 +86,7 @@ class Coverage:
     features: Counter[str] = field(default_factory=Counter)
     applied: Counter[str] = field(default_factory=Counter)
 
-    def add(self, kernel: Kernel, verdict: Verdict) -> None:
+    def add(self, kernel: RandomKernel, verdict: Verdict) -> None:
         """Count one kernel."""
         self.kernels += 1
         for remark in verdict.remarks:

@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ccc.tools.fuzz.build import Built, Failure, name_of
-from ccc.tools.fuzz.tree import Kernel
+from ccc.tools.fuzz.build import BuiltKernels, Failure, name_of
+from ccc.tools.fuzz.tree import RandomKernel
 
 WORKER = (sys.executable, "-m", "ccc.tools.fuzz.worker")
 """The command that runs a folder of kernels, from a number on."""
@@ -29,7 +29,9 @@ RESTARTS = 20
 """How many kernels of one file may take the process down."""
 
 
-def failures(built: Built, variants: Sequence[Sequence[Kernel]]) -> list[Failure | None]:
+def failures(
+    built: BuiltKernels, variants: Sequence[Sequence[RandomKernel]]
+) -> list[Failure | None]:
     """Run both versions of each kernel in each of its launches; what is wrong, by kernel."""
     found: list[Failure | None] = [None] * len(variants)
     with tempfile.TemporaryDirectory(prefix="ccc-fuzz-") as folder:
@@ -45,7 +47,7 @@ def failures(built: Built, variants: Sequence[Sequence[Kernel]]) -> list[Failure
     return found
 
 
-def write(folder: str, built: Built, variants: Sequence[Sequence[Kernel]]) -> None:
+def write(folder: str, built: BuiltKernels, variants: Sequence[Sequence[RandomKernel]]) -> None:
     """Leave the process its work: both versions, and how to launch each kernel on what."""
     Path(folder, "original.ptx").write_text(built.original, encoding="utf-8")
     Path(folder, "transformed.ptx").write_text(built.transformed, encoding="utf-8")

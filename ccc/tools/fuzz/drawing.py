@@ -5,16 +5,16 @@ from __future__ import annotations
 from random import Random
 
 from ccc.tools.fuzz.expressions import Scope, expression
-from ccc.tools.fuzz.tastes import Taste
+from ccc.tools.fuzz.swarm import SwarmConfig
 from ccc.tools.fuzz.tree import Expr
 
 
 class Drawer:
-    """Draws by one kernel's taste; ``slot`` is where the iteration at hand has its outputs."""
+    """Draws as one swarm configuration says; ``slot`` is where an iteration's outputs are."""
 
-    def __init__(self, random: Random, taste: Taste):
+    def __init__(self, random: Random, swarm: SwarmConfig):
         self.random = random
-        self.taste = taste
+        self.swarm = swarm
         self.names = 0
         self.slot = ""
         self.slot_names: tuple[str, ...] = ()
@@ -29,11 +29,11 @@ class Drawer:
 
     def likes(self, thing: str, share: float) -> bool:
         """Whether something happens that a kernel may be fond of."""
-        return self.random.random() < self.taste.share(thing, share)
+        return self.random.random() < self.swarm.share(thing, share)
 
     def pick(self, usual: dict[str, float]) -> str:
-        """One of several things, by their usual weights and the kernel's taste."""
-        weights = [self.taste.weight(thing, weight) for thing, weight in usual.items()]
+        """One of several things, by their usual weights and the kernel's features."""
+        weights = [self.swarm.weight(thing, weight) for thing, weight in usual.items()]
         at = self.random.random() * sum(weights)
         for thing, weight in zip(usual, weights, strict=True):
             at -= weight

@@ -9,7 +9,7 @@ from ccc.tools.fuzz.tree import TYPES, Expr
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class Template:
     """A template and the types of its parts; ``names`` are the variables it uses itself.
 
     One without a type is a statement.
@@ -23,115 +23,115 @@ class Form:
 
 
 FORMS = [
-    *(Form("u", f"($0 {o} $1)", "uu", 4) for o in ("+", "-", "*", "&", "|", "^")),
-    Form("u", "($0 << ($1 & 31))", "uu"),
-    Form("u", "($0 >> ($1 & 31))", "uu"),
-    Form("u", "($0 % ($1 | 1))", "uu"),
-    Form("u", "($0 / ($1 | 3))", "uu", 1),
-    Form("u", "min($0, $1)", "uu"),
-    Form("u", "max($0, $1)", "uu"),
-    Form("u", "(unsigned)__popc($0)", "u"),
-    Form("u", "(unsigned)__clz($0)", "u", 1),
-    Form("u", "__brev($0)", "u", 1),
-    Form("u", "__umulhi($0, $1)", "uu", 1),
-    Form("u", "__funnelshift_l($0, $1, $2)", "uuu", 1),
-    Form("u", "__byte_perm($0, $1, $2)", "uuu", 1),
-    Form("u", "($0 ? $1 : $2)", "buu", 4),
-    Form("u", "a[$0 & 255]", "u", 12),
-    Form("u", "((const uint4 *)a)[$0 & 63].z", "u", 1),
-    Form("u", "((const unsigned char *)a)[$0 & 1023]", "u", 1),
-    Form("u", "(unsigned)$0", "l"),
-    Form("u", "(unsigned)$0", "h"),
-    Form("u", "(unsigned)$0", "i"),
-    Form("u", "(unsigned)$0", "b", 1),
-    Form("u", "(unsigned)fminf(fabsf($0), 1000.0f)", "f"),
-    Form("u", "(unsigned)fmin(fabs($0), 1000.0)", "d", 1),
-    Form("u", "__float_as_uint($0)", "f", 1),
-    Form("u", "threadIdx.x", "", 1),
-    Form("u", "threadIdx.y", "", 1),
-    Form("u", "blockIdx.x", "", 1),
-    Form("u", "f_mix($0, $1)", "uu", 1),
-    Form("u", "f_fold($0, $1)", "uu", 1),
-    Form("u", "f_pick($0, $1)", "uu", 1),
-    Form("u", "f_carry($0, $1)", "uu", 1),
-    Form("u", "f_own($0, $1)", "uu", 1),
-    Form("u", "f_scratch($0, $1)", "uu", 1),
-    Form("u", "f_any<unsigned>($0, $1)", "uu", 1),
-    Form("u", "f_lane()", "", 1),
-    Form("u", "f_below()", "", 1),
-    *(Form("i", f"(int)((unsigned)$0 {o} (unsigned)$1)", "ii") for o in ("+", "-", "*")),
-    Form("i", "(int)$0", "u", 4),
-    Form("i", "($0 >> ($1 & 31))", "ii"),
-    Form("i", "($0 / (($1 & 15) + 2))", "ii", 1),
-    Form("i", "min($0, $1)", "ii"),
-    Form("i", "(int)fminf(fmaxf($0, -9.0f), 9.0f)", "f", 1),
-    Form("i", "(int)$0", "s"),
-    Form("i", "(int)$0", "q", 1),
-    *(Form("l", f"($0 {o} $1)", "ll", 3) for o in ("+", "-", "*", "^")),
-    Form("l", "((unsigned long long)$0 << 32 | $1)", "uu", 4),
-    Form("l", "((unsigned long long)$0 * $1)", "uu", 3),
-    Form("l", "($0 >> ($1 & 63))", "lu"),
-    Form("l", "($0 % ($1 | 1))", "ll", 1),
-    Form("l", "($0 ? $1 : $2)", "bll"),
-    Form("l", "__umul64hi($0, $1)", "ll", 1),
-    Form(
+    *(Template("u", f"($0 {o} $1)", "uu", 4) for o in ("+", "-", "*", "&", "|", "^")),
+    Template("u", "($0 << ($1 & 31))", "uu"),
+    Template("u", "($0 >> ($1 & 31))", "uu"),
+    Template("u", "($0 % ($1 | 1))", "uu"),
+    Template("u", "($0 / ($1 | 3))", "uu", 1),
+    Template("u", "min($0, $1)", "uu"),
+    Template("u", "max($0, $1)", "uu"),
+    Template("u", "(unsigned)__popc($0)", "u"),
+    Template("u", "(unsigned)__clz($0)", "u", 1),
+    Template("u", "__brev($0)", "u", 1),
+    Template("u", "__umulhi($0, $1)", "uu", 1),
+    Template("u", "__funnelshift_l($0, $1, $2)", "uuu", 1),
+    Template("u", "__byte_perm($0, $1, $2)", "uuu", 1),
+    Template("u", "($0 ? $1 : $2)", "buu", 4),
+    Template("u", "a[$0 & 255]", "u", 12),
+    Template("u", "((const uint4 *)a)[$0 & 63].z", "u", 1),
+    Template("u", "((const unsigned char *)a)[$0 & 1023]", "u", 1),
+    Template("u", "(unsigned)$0", "l"),
+    Template("u", "(unsigned)$0", "h"),
+    Template("u", "(unsigned)$0", "i"),
+    Template("u", "(unsigned)$0", "b", 1),
+    Template("u", "(unsigned)fminf(fabsf($0), 1000.0f)", "f"),
+    Template("u", "(unsigned)fmin(fabs($0), 1000.0)", "d", 1),
+    Template("u", "__float_as_uint($0)", "f", 1),
+    Template("u", "threadIdx.x", "", 1),
+    Template("u", "threadIdx.y", "", 1),
+    Template("u", "blockIdx.x", "", 1),
+    Template("u", "f_mix($0, $1)", "uu", 1),
+    Template("u", "f_fold($0, $1)", "uu", 1),
+    Template("u", "f_pick($0, $1)", "uu", 1),
+    Template("u", "f_carry($0, $1)", "uu", 1),
+    Template("u", "f_own($0, $1)", "uu", 1),
+    Template("u", "f_scratch($0, $1)", "uu", 1),
+    Template("u", "f_any<unsigned>($0, $1)", "uu", 1),
+    Template("u", "f_lane()", "", 1),
+    Template("u", "f_below()", "", 1),
+    *(Template("i", f"(int)((unsigned)$0 {o} (unsigned)$1)", "ii") for o in ("+", "-", "*")),
+    Template("i", "(int)$0", "u", 4),
+    Template("i", "($0 >> ($1 & 31))", "ii"),
+    Template("i", "($0 / (($1 & 15) + 2))", "ii", 1),
+    Template("i", "min($0, $1)", "ii"),
+    Template("i", "(int)fminf(fmaxf($0, -9.0f), 9.0f)", "f", 1),
+    Template("i", "(int)$0", "s"),
+    Template("i", "(int)$0", "q", 1),
+    *(Template("l", f"($0 {o} $1)", "ll", 3) for o in ("+", "-", "*", "^")),
+    Template("l", "((unsigned long long)$0 << 32 | $1)", "uu", 4),
+    Template("l", "((unsigned long long)$0 * $1)", "uu", 3),
+    Template("l", "($0 >> ($1 & 63))", "lu"),
+    Template("l", "($0 % ($1 | 1))", "ll", 1),
+    Template("l", "($0 ? $1 : $2)", "bll"),
+    Template("l", "__umul64hi($0, $1)", "ll", 1),
+    Template(
         "l",
         "(unsigned long long)((((unsigned __int128)$0 << 64 | $1) + "
         "((unsigned __int128)$1 << 64 | $2)) >> 64)",
         "lll",
         1,
     ),
-    Form("l", "f_any<unsigned long long>($0, $1)", "ll", 1),
-    Form("l", "(unsigned long long)$0", "q", 1),
-    Form("q", "(long long)$0", "l", 3),
-    Form("q", "((long long)$0 * $1)", "ii", 3),
-    Form("q", "($0 >> ($1 & 63))", "qu"),
-    Form("q", "($0 / (($1 & 15) + 2))", "qq", 1),
-    Form("q", "($0 < $1 ? $0 : $1)", "qq"),
-    Form("h", "(unsigned short)$0", "u", 4),
-    Form("h", "(unsigned short)$0", "s"),
-    Form("h", "((const unsigned short *)a)[$0 & 511]", "u", 3),
-    Form("s", "(short)$0", "i", 4),
-    Form("s", "(short)$0", "h"),
-    Form("s", "(short)($0 - $1)", "ss"),
-    Form("s", "((const short *)a)[$0 & 511]", "u", 3),
-    Form("h", "(unsigned short)($0 + $1)", "hh"),
-    Form("h", "(unsigned short)((unsigned)$0 * $1)", "hh"),
-    Form("c", "(unsigned char)$0", "u", 3),
-    Form("c", "(unsigned char)($0 | $1)", "cc", 1),
-    Form("c", "((const unsigned char *)a)[$0 & 1023]", "u", 2),
-    *(Form("b", f"($0 {o} $1)", "uu", 3) for o in ("<", ">=", "==", "!=")),
-    Form("b", "($0 < $1)", "ii", 2),
-    Form("b", "($0 > $1)", "ll", 2),
-    Form("b", "($0 < $1)", "ff", 3),
-    Form("b", "($0 >= $1)", "dd", 1),
-    Form("b", "($0 != $1)", "hh", 1),
-    Form("b", "($0 <= $1)", "ss", 1),
-    Form("b", "($0 < $1)", "qq", 1),
-    Form("b", "($0 && $1)", "bb", 3),
-    Form("b", "($0 || $1)", "bb", 3),
-    Form("b", "!$0", "b", 2),
-    Form("b", "($0 & 1)", "u", 3),
-    Form("f", "b[$0 & 255]", "u", 12),
-    *(Form("f", f"($0 {o} $1)", "ff", 4) for o in ("+", "-", "*")),
-    Form("f", "($0 / (fabsf($1) + 1.5f))", "ff"),
-    Form("f", "sqrtf(fabsf($0))", "f"),
-    Form("f", "fminf($0, $1)", "ff"),
-    Form("f", "fmaf($0, $1, $2)", "fff"),
-    Form("f", "($0 ? $1 : $2)", "bff"),
-    Form("f", "(float)($0 & 4095)", "u"),
-    Form("f", "(float)$0", "d", 1),
+    Template("l", "f_any<unsigned long long>($0, $1)", "ll", 1),
+    Template("l", "(unsigned long long)$0", "q", 1),
+    Template("q", "(long long)$0", "l", 3),
+    Template("q", "((long long)$0 * $1)", "ii", 3),
+    Template("q", "($0 >> ($1 & 63))", "qu"),
+    Template("q", "($0 / (($1 & 15) + 2))", "qq", 1),
+    Template("q", "($0 < $1 ? $0 : $1)", "qq"),
+    Template("h", "(unsigned short)$0", "u", 4),
+    Template("h", "(unsigned short)$0", "s"),
+    Template("h", "((const unsigned short *)a)[$0 & 511]", "u", 3),
+    Template("s", "(short)$0", "i", 4),
+    Template("s", "(short)$0", "h"),
+    Template("s", "(short)($0 - $1)", "ss"),
+    Template("s", "((const short *)a)[$0 & 511]", "u", 3),
+    Template("h", "(unsigned short)($0 + $1)", "hh"),
+    Template("h", "(unsigned short)((unsigned)$0 * $1)", "hh"),
+    Template("c", "(unsigned char)$0", "u", 3),
+    Template("c", "(unsigned char)($0 | $1)", "cc", 1),
+    Template("c", "((const unsigned char *)a)[$0 & 1023]", "u", 2),
+    *(Template("b", f"($0 {o} $1)", "uu", 3) for o in ("<", ">=", "==", "!=")),
+    Template("b", "($0 < $1)", "ii", 2),
+    Template("b", "($0 > $1)", "ll", 2),
+    Template("b", "($0 < $1)", "ff", 3),
+    Template("b", "($0 >= $1)", "dd", 1),
+    Template("b", "($0 != $1)", "hh", 1),
+    Template("b", "($0 <= $1)", "ss", 1),
+    Template("b", "($0 < $1)", "qq", 1),
+    Template("b", "($0 && $1)", "bb", 3),
+    Template("b", "($0 || $1)", "bb", 3),
+    Template("b", "!$0", "b", 2),
+    Template("b", "($0 & 1)", "u", 3),
+    Template("f", "b[$0 & 255]", "u", 12),
+    *(Template("f", f"($0 {o} $1)", "ff", 4) for o in ("+", "-", "*")),
+    Template("f", "($0 / (fabsf($1) + 1.5f))", "ff"),
+    Template("f", "sqrtf(fabsf($0))", "f"),
+    Template("f", "fminf($0, $1)", "ff"),
+    Template("f", "fmaf($0, $1, $2)", "fff"),
+    Template("f", "($0 ? $1 : $2)", "bff"),
+    Template("f", "(float)($0 & 4095)", "u"),
+    Template("f", "(float)$0", "d", 1),
     # No approximation: a compiler that knows the operand may compute it better than the device.
-    Form("f", "rintf($0)", "f", 1),
-    Form("f", "f_root($0, $1)", "fu", 1),
-    Form("d", "(double)$0", "f", 4),
-    *(Form("d", f"($0 {o} $1)", "dd", 3) for o in ("+", "-", "*")),
-    Form("d", "sqrt(fabs($0))", "d", 1),
-    Form("d", "($0 / (fabs($1) + 1.5))", "dd", 1),
-    Form("d", "fmin($0, $1)", "dd", 1),
-    Form("d", "($0 ? $1 : $2)", "bdd"),
-    Form("d", "(double)$0", "u", 1),
-    Form("d", "(double)($0 >> 12)", "q", 1),
+    Template("f", "rintf($0)", "f", 1),
+    Template("f", "f_root($0, $1)", "fu", 1),
+    Template("d", "(double)$0", "f", 4),
+    *(Template("d", f"($0 {o} $1)", "dd", 3) for o in ("+", "-", "*")),
+    Template("d", "sqrt(fabs($0))", "d", 1),
+    Template("d", "($0 / (fabs($1) + 1.5))", "dd", 1),
+    Template("d", "fmin($0, $1)", "dd", 1),
+    Template("d", "($0 ? $1 : $2)", "bdd"),
+    Template("d", "(double)$0", "u", 1),
+    Template("d", "(double)($0 >> 12)", "q", 1),
 ]
 
 LITERALS = {
@@ -162,18 +162,18 @@ class Scope:
     """
 
     variables: tuple[tuple[str, str], ...] = ()
-    forms: tuple[Form, ...] = ()
+    forms: tuple[Template, ...] = ()
     banned: frozenset[str] = frozenset()
     """Texts that forms must not hold, such as functions that make a path uncollectable."""
     arrays: tuple[str, ...] = ()
-    by_type: dict[str, list[Form]] = field(default_factory=dict)
+    by_type: dict[str, list[Template]] = field(default_factory=dict)
 
     @property
     def effects(self) -> bool:
         """Whether the surroundings offer statements."""
         return any(not form.type for form in self.forms)
 
-    def choices(self, kind: str) -> list[Form]:
+    def choices(self, kind: str) -> list[Template]:
         """The forms of a type, each as often as it weighs."""
         if kind not in self.by_type:
             self.by_type[kind] = [
@@ -192,7 +192,7 @@ class Scope:
         """With one more variable."""
         return replace(self, variables=(*self.variables, (name, kind)))
 
-    def extend(self, *forms: Form, arrays: tuple[str, ...] = ()) -> Scope:
+    def extend(self, *forms: Template, arrays: tuple[str, ...] = ()) -> Scope:
         """With more forms, and arrays."""
         forms, arrays = (*self.forms, *forms), (*self.arrays, *arrays)
         return replace(self, forms=forms, arrays=arrays, by_type={})

@@ -11,11 +11,11 @@ from dataclasses import replace
 from random import Random
 
 from ccc.tools.fuzz.arrangements import ArrangementWriter
-from ccc.tools.fuzz.expressions import Form, Scope
+from ccc.tools.fuzz.expressions import Scope, Template
 from ccc.tools.fuzz.mutation import mutated
 from ccc.tools.fuzz.surroundings import locked, symbols
-from ccc.tools.fuzz.tastes import Taste, taste
-from ccc.tools.fuzz.tree import BLOCKS, Block, Expr, Kernel, Stmt
+from ccc.tools.fuzz.swarm import SwarmConfig, swarm_config
+from ccc.tools.fuzz.tree import BLOCKS, Block, Expr, RandomKernel, Stmt
 
 COUNTS = (0, 1, 31, 33, 64, 100, 150, 200, 300, 300, 450)
 SCHEDULES = ("", *(f" schedule(dynamic{chunk})" for chunk in ("", ", 1", ", 2", ", 3", ", 5")))
@@ -23,10 +23,10 @@ UNSAFE = ("f_who(", "f_put(", "f_pick(", "f_own(", "f_scratch(")
 """Functions for which a path may be left alone."""
 
 
-def kernel(seed: int, index: int) -> Kernel:
+def kernel(seed: int, index: int) -> RandomKernel:
     """The kernel of that number; the same wherever and whenever it is asked for."""
     random = Random(f"{seed}/{index}")
-    writer = KernelWriter(random, taste(random, index))
+    writer = KernelWriter(random, swarm_config(random, index))
     block = BLOCKS[random.randrange(len(BLOCKS))]
     threads = block[0] * block[1] * block[2]
     most = 512 if writer.pragma else 256
@@ -38,12 +38,12 @@ def kernel(seed: int, index: int) -> Kernel:
     if writer.one_task:
         grid = max(1, -(-n // threads))
     body = writer.write()
-    moves = writer.number > 1 or not writer.taste.fond.isdisjoint(("traversal", "steps"))
+    moves = writer.number > 1 or not writer.swarm.fond.isdisjoint(("traversal", "steps"))
     if moves and not (writer.spins or writer.one_task) and random.random() < 0.6:
         # Many iterations a thread, so that loops have much to do at the same time.
         block, grid, n = BLOCKS[(0, 1, 3)[random.randrange(3)]], 1, 300 + 85 * random.randrange(5)
         threads = block[0]
-    made = Kernel(
+    made = RandomKernel(
         body,
         grid,
         block,
@@ -66,8 +66,8 @@ def kernel(seed: int, index: int) -> Kernel:
 class KernelWriter(ArrangementWriter):
     """Writes the body of one kernel."""
 
-    def __init__(self, random: Random, taste: Taste):
-        super().__init__(random, taste)
+    def __init__(self, random: Random, swarm: SwarmConfig):
+        super().__init__(random, swarm)
         self.one_task = self.likes("one task", 0.06)
         self.pragma = ""
         if self.one_task or self.likes("grid_stride", 0.06):
@@ -87,14 +87,14 @@ class KernelWriter(ArrangementWriter):
         banned = frozenset(UNSAFE)
         if self.likes("refused", 0.06):
             banned = frozenset()
-            scope = scope.extend(Form("u", "f_who($0)", "u"))
+            scope = scope.extend(Template("u", "f_who($0)", "u"))
         elif self.likes("callee", 0.03):
             banned = frozenset(UNSAFE[:2])
         if self.is_template:
             scope = scope.extend(
-                Form("u", "(unsigned)((T)$0 >> MODE)", "u", 4),
-                Form("b", "(MODE == 0 || $0)", "b"),
-                Form("l", "(unsigned long long)((T)$0 * (T)$1)", "ll"),
+                Template("u", "(unsigned)((T)$0 >> MODE)", "u", 4),
+                Template("b", "(MODE == 0 || $0)", "b"),
+                Template("l", "(unsigned long long)((T)$0 * (T)$1)", "ll"),
             )
         if self.locking:
             scope = scope.extend(*locked())
@@ -104,7 +104,7 @@ class KernelWriter(ArrangementWriter):
         for _ in range(self.below(3)):
             scope = self.declare(out, scope, "p")
         scope, tail = self._shared(out, scope)
-        if self.likes("outside", 0.06) or "alloca" in self.taste.fond:
+        if self.likes("outside", 0.06) or "alloca" in self.swarm.fond:
             scope = self.array(out, scope).to_read()
         if self.one_task:
             return (*out, *self._one_task(scope), *tail)
@@ -138,10 +138,10 @@ class KernelWriter(ArrangementWriter):
         if self.likes("shared", 0.15):
             text = "__shared__ unsigned table[64];\n" + fill.format(64, "table", "a[j] * 3 + j")
             out.append(Stmt(text, declares=("table",)))
-            scope = scope.extend(Form("u", "table[$0 & 63]", "u", 8, ("table",)))
+            scope = scope.extend(Template("u", "table[$0 & 63]", "u", 8, ("table",)))
         if self.likes("dynamic", 0.12):
             out.append(Stmt(fill.format(32, "dynamic", "a[j + 9] ^ j"), declares=("dynamic",)))
-            scope = scope.extend(Form("u", "dynamic[$0 & 31]", "u", 6, ("dynamic",)))
+            scope = scope.extend(Template("u", "dynamic[$0 & 31]", "u", 6, ("dynamic",)))
         if self.likes("bins", 0.12):
             self.bins = ("Add", "Max", "Xor", "Or")[self.below(4)]
             text = "__shared__ unsigned bins[16];\n" + fill.format(16, "bins", "0")

@@ -7,7 +7,7 @@ differ from thread to thread. Indices are constant, or masked.
 from __future__ import annotations
 
 from ccc.tools.fuzz.drawing import Drawer
-from ccc.tools.fuzz.expressions import LITERALS, Form, Scope, expression
+from ccc.tools.fuzz.expressions import LITERALS, Scope, Template, expression
 from ccc.tools.fuzz.tree import TYPES, Stmt
 
 KINDS = ("table", "nodes", "handed", "fields", "out parameters", "addresses", "callee")
@@ -19,7 +19,7 @@ class ArrayWriter(Drawer):
 
     def wants_array(self) -> bool:
         """Whether an iteration has an array."""
-        fond = not self.taste.fond.isdisjoint(KINDS) and self.chance(0.6)
+        fond = not self.swarm.fond.isdisjoint(KINDS) and self.chance(0.6)
         return fond or self.likes("array", 0.05)
 
     def array(self, out: list[Stmt], scope: Scope) -> Scope:
@@ -65,28 +65,28 @@ class ArrayWriter(Drawer):
         out.append(Stmt(text, parts, declares=(name,)))
         mask = f"$0 & {size - 1}"
         forms = [
-            Form(kind, f"{name}[{mask}]", "u", 10, (name,)),
-            Form(kind, f"{name}[{self.below(size)}]", "", 3, (name,)),
-            Form("", f"{name}[{mask}] = $1;", f"u{kind}", 4, (name,)),
-            Form("", f"{name}[{self.below(size)}] = $0;", kind, 2, (name,)),
+            Template(kind, f"{name}[{mask}]", "u", 10, (name,)),
+            Template(kind, f"{name}[{self.below(size)}]", "", 3, (name,)),
+            Template("", f"{name}[{mask}] = $1;", f"u{kind}", 4, (name,)),
+            Template("", f"{name}[{self.below(size)}] = $0;", kind, 2, (name,)),
         ]
         if kind == "u":
-            forms.append(Form("", f"{name}[{mask}] ^= $1;", "uu", 3, (name,)))
-            forms.append(Form("u", f"{name}[{name}[{mask}] & {size - 1}]", "u", 3, (name,)))
+            forms.append(Template("", f"{name}[{mask}] ^= $1;", "uu", 3, (name,)))
+            forms.append(Template("u", f"{name}[{name}[{mask}] & {size - 1}]", "u", 3, (name,)))
             forms += self._for_callees(name, size)
         return scope.extend(*forms, arrays=(name,) if kind == "u" else ())
 
-    def _for_callees(self, name: str, size: int) -> list[Form]:
+    def _for_callees(self, name: str, size: int) -> list[Template]:
         """What functions do to an array whose address they are given."""
         if not self.likes("callee", 0.3):
             return []
         some = f"&{name}[$0 & {size - 4}]"
         return [
-            Form("u", f"f_total({some})", "u", 4, (name,)),
-            Form("u", f"*f_at({name}, $0)", "u", 3, (name,)),
-            Form("", f"f_fill({some}, $1);", "uu", 3, (name,)),
-            Form("", f"*f_at({name}, $0) = $1;", "uu", 2, (name,)),
-            Form("", f"f_two($0, {name}, {name} + 2);", "u", 1, (name,)),
+            Template("u", f"f_total({some})", "u", 4, (name,)),
+            Template("u", f"*f_at({name}, $0)", "u", 3, (name,)),
+            Template("", f"f_fill({some}, $1);", "uu", 3, (name,)),
+            Template("", f"*f_at({name}, $0) = $1;", "uu", 2, (name,)),
+            Template("", f"f_two($0, {name}, {name} + 2);", "u", 1, (name,)),
         ]
 
     def _handed(self, out: list[Stmt], scope: Scope) -> Scope:
@@ -94,9 +94,9 @@ class ArrayWriter(Drawer):
         name = self.fresh("k")
         text = f"unsigned {name}[4];\nf_new({name}, $0);"
         out.append(Stmt(text, (self.value(scope, "u"),), declares=(name,)))
-        forms = [Form("u", f"f_total({name})", "", 9, (name,))]
+        forms = [Template("u", f"f_total({name})", "", 9, (name,))]
         if self.chance(0.5):
-            forms.append(Form("", f"f_fill({name}, $0);", "u", 3, (name,)))
+            forms.append(Template("", f"f_fill({name}, $0);", "u", 3, (name,)))
         return scope.extend(*forms)
 
     def _allocated(self, out: list[Stmt], scope: Scope) -> Scope:
@@ -107,8 +107,8 @@ class ArrayWriter(Drawer):
             f"for (unsigned j = 0; j < 4; ++j) {name}[j] = $1 + j * l;"
         )
         out.append(Stmt(text, (self.value(scope, "u"), self.value(scope, "u")), declares=(name,)))
-        forms = [Form("u", f"{name}[$0 & 3]", "u", 10, (name,))]
-        forms.append(Form("", f"{name}[$0 & 3] ^= $1;", "uu", 3, (name,)))
+        forms = [Template("u", f"{name}[$0 & 3]", "u", 10, (name,))]
+        forms.append(Template("", f"{name}[$0 & 3] ^= $1;", "uu", 3, (name,)))
         return scope.extend(*forms, *self._for_callees(name, 4), arrays=(name,))
 
     def _table(self, out: list[Stmt], scope: Scope) -> Scope:
@@ -117,9 +117,9 @@ class ArrayWriter(Drawer):
         const = "const " if self.chance(0.6) else ""
         numbers = ", ".join(LITERALS["u"][self.below(7)] for _ in range(size))
         out.append(Stmt(f"{const}unsigned {name}[{size}] = {{{numbers}}};", declares=(name,)))
-        forms = [Form("u", f"{name}[$0 & {size - 1}]", "u", 10, (name,))]
+        forms = [Template("u", f"{name}[$0 & {size - 1}]", "u", 10, (name,))]
         if self.likes("callee", 0.3):
-            forms.append(Form("u", f"f_total({name})", "", 5, (name,)))
+            forms.append(Template("u", f"f_total({name})", "", 5, (name,)))
         return scope.extend(*forms)
 
     def _nodes(self, out: list[Stmt], scope: Scope) -> Scope:
@@ -133,16 +133,19 @@ class ArrayWriter(Drawer):
         )
         parts = (self.value(scope, "u"), self.value(scope, "u"))
         out.append(Stmt(text, parts, declares=(name, at)))
-        followed = (Form("u", f"{at}->v", "", 8, (at,)), Form("u", f"{at}->next->v", "", 5, (at,)))
+        followed = (
+            Template("u", f"{at}->v", "", 8, (at,)),
+            Template("u", f"{at}->next->v", "", 5, (at,)),
+        )
         if self.chance(0.4):
             return scope.extend(*followed)
         return scope.extend(
             *followed,
-            Form("u", f"{name}[$0 & 3].next->v", "u", 5, (name,)),
-            Form("", f"{at} = {at}->next;", "", 4, (at,)),
-            Form("", f"{at}->v ^= $0;", "u", 4, (at,)),
-            Form("", f"{name}[$0 & 3].v = $1;", "uu", 3, (name,)),
-            Form("", f"{name}[$0 & 3].next = &{name}[$1 & 3];", "uu", 3, (name,)),
+            Template("u", f"{name}[$0 & 3].next->v", "u", 5, (name,)),
+            Template("", f"{at} = {at}->next;", "", 4, (at,)),
+            Template("", f"{at}->v ^= $0;", "u", 4, (at,)),
+            Template("", f"{name}[$0 & 3].v = $1;", "uu", 3, (name,)),
+            Template("", f"{name}[$0 & 3].next = &{name}[$1 & 3];", "uu", 3, (name,)),
         )
 
     def _fields(self, out: list[Stmt], scope: Scope) -> Scope:
@@ -157,14 +160,16 @@ class ArrayWriter(Drawer):
         out.append(Stmt(text, parts, declares=(name,)))
         field = f"{name}[$0 & 1]"
         return scope.extend(
-            Form("l", f"{field}.a", "u", 6, (name,)),
-            Form("u", f"{field}.b", "u", 6, (name,)),
-            Form("h", f"{field}.c[$1 & 1]", "uu", 6, (name,)),
-            Form("u", f"((const unsigned char *){name})[$0 & 31]", "u", 4, (name,)),
-            Form("", f"{field}.a += $1;", "ul", 3, (name,)),
-            Form("", f"{field}.b = $1;", "uu", 3, (name,)),
-            Form("", f"{field}.c[$1 & 1] = $2;", "uuh", 3, (name,)),
-            Form("", f"((unsigned char *){name})[$0 & 31] = (unsigned char)$1;", "uu", 2, (name,)),
+            Template("l", f"{field}.a", "u", 6, (name,)),
+            Template("u", f"{field}.b", "u", 6, (name,)),
+            Template("h", f"{field}.c[$1 & 1]", "uu", 6, (name,)),
+            Template("u", f"((const unsigned char *){name})[$0 & 31]", "u", 4, (name,)),
+            Template("", f"{field}.a += $1;", "ul", 3, (name,)),
+            Template("", f"{field}.b = $1;", "uu", 3, (name,)),
+            Template("", f"{field}.c[$1 & 1] = $2;", "uuh", 3, (name,)),
+            Template(
+                "", f"((unsigned char *){name})[$0 & 31] = (unsigned char)$1;", "uu", 2, (name,)
+            ),
         )
 
     def _out_parameters(self, out: list[Stmt], scope: Scope) -> Scope:
@@ -173,7 +178,7 @@ class ArrayWriter(Drawer):
         text = f"unsigned {one}, {two} = $0;\nf_two($1, &{one}, &{two});"
         parts = (self.value(scope, "u"), self.value(scope, "u"))
         out.append(Stmt(text, parts, declares=(one, two)))
-        again = Form("", f"f_two($0, &{one}, &{two});", "u", 2, (one, two))
+        again = Template("", f"f_two($0, &{one}, &{two});", "u", 2, (one, two))
         return scope.declare(one, "u").declare(two, "u").extend(again)
 
     def _addresses(self, out: list[Stmt], scope: Scope) -> Scope:
@@ -190,9 +195,9 @@ class ArrayWriter(Drawer):
         out.append(Stmt(text, parts, names=(target, other), declares=(name,)))
         names = (name,)
         return scope.extend(
-            Form("u", f"*{name}[$0 & 1]", "u", 8, names),
-            Form("u", f"*{name}[{self.below(2)}]", "", 4, names),
-            Form("", f"*{name}[$0 & 1] ^= $1;", "uu", 4, names),
-            Form("", f"{name}[$0 & 1] = &{target}[$1 & 3];", "uu", 3, (*names, target)),
-            Form("", f"{name}[0] = {name}[1];", "", 1, names),
+            Template("u", f"*{name}[$0 & 1]", "u", 8, names),
+            Template("u", f"*{name}[{self.below(2)}]", "", 4, names),
+            Template("", f"*{name}[$0 & 1] ^= $1;", "uu", 4, names),
+            Template("", f"{name}[$0 & 1] = &{target}[$1 & 3];", "uu", 3, (*names, target)),
+            Template("", f"{name}[0] = {name}[1];", "", 1, names),
         )

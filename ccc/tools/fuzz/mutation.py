@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from random import Random
 
-from ccc.tools.fuzz.tree import Block, Expr, Kernel, Stmt, walk
+from ccc.tools.fuzz.tree import Block, Expr, RandomKernel, Stmt, walk
 
 _FIXED = re.compile(r"__sync|\b(continue|break|return);|\bwork\b|exit")
 """Statements that stay where they are, and as often as they are."""
@@ -25,10 +25,10 @@ _VALUE = re.compile(r"^(\w+ )*v\d+ [+^]?= \$0;$|^[yzweo]\[.*\] [+^]?= \$0;$|^(#.
 
 _LOOP = re.compile(r"^for \(unsigned j")
 
-Change = Callable[[Random, Block, "Kernel"], Iterator[Block]]
+Change = Callable[[Random, Block, "RandomKernel"], Iterator[Block]]
 
 
-def mutated(random: Random, kernel: Kernel) -> Kernel:
+def mutated(random: Random, kernel: RandomKernel) -> RandomKernel:
     """The kernel after one to four changes, as far as some can be found."""
     for _ in range(1 + random.randrange(4)):
         change = _CHANGES[random.randrange(len(_CHANGES))]
@@ -38,7 +38,7 @@ def mutated(random: Random, kernel: Kernel) -> Kernel:
     return kernel
 
 
-def _anywhere(random: Random, kernel: Kernel, change: Change) -> Iterator[Block]:
+def _anywhere(random: Random, kernel: RandomKernel, change: Change) -> Iterator[Block]:
     """The kernel's body with a change in any of its blocks."""
 
     def inside(block: Block) -> Iterator[Block]:
@@ -69,7 +69,7 @@ def _movable(block: Block) -> Iterator[tuple[int, Stmt]]:
             yield place, one
 
 
-def _swap(_: Random, block: Block, __: Kernel) -> Iterator[Block]:
+def _swap(_: Random, block: Block, __: RandomKernel) -> Iterator[Block]:
     """Two neighbours change places."""
     for place in range(len(block) - 1):
         one, other = block[place : place + 2]
@@ -77,19 +77,19 @@ def _swap(_: Random, block: Block, __: Kernel) -> Iterator[Block]:
             yield (*block[:place], other, one, *block[place + 2 :])
 
 
-def _duplicate(_: Random, block: Block, __: Kernel) -> Iterator[Block]:
+def _duplicate(_: Random, block: Block, __: RandomKernel) -> Iterator[Block]:
     """A statement comes twice."""
     for place, one in _movable(block):
         yield _put(block, place, one, one)
 
 
-def _delete(_: Random, block: Block, __: Kernel) -> Iterator[Block]:
+def _delete(_: Random, block: Block, __: RandomKernel) -> Iterator[Block]:
     """A statement is left out."""
     for place, _one in _movable(block):
         yield _put(block, place)
 
 
-def _wrap(random: Random, block: Block, kernel: Kernel) -> Iterator[Block]:
+def _wrap(random: Random, block: Block, kernel: RandomKernel) -> Iterator[Block]:
     """A statement comes under a condition that stands elsewhere in the kernel, too."""
     conditions = [e for one in walk(kernel.body) for e in one.exprs if e.type == "b"]
     for place, one in _movable(block):
@@ -98,7 +98,7 @@ def _wrap(random: Random, block: Block, kernel: Kernel) -> Iterator[Block]:
             yield _put(block, place, Stmt("if ($0) @0", (condition,), ((one,),)))
 
 
-def _move(_: Random, block: Block, __: Kernel) -> Iterator[Block]:
+def _move(_: Random, block: Block, __: RandomKernel) -> Iterator[Block]:
     """A statement moves into the branch behind it, or out to before the branch."""
     for place, one in enumerate(block):
         if not re.match(r"(#pragma ccc if.*\n)?if \(", one.form) or not one.bodies:
@@ -112,7 +112,7 @@ def _move(_: Random, block: Block, __: Kernel) -> Iterator[Block]:
             yield _put(block, place, first[0], replace(one, bodies=bodies))
 
 
-def _exchange(random: Random, block: Block, kernel: Kernel) -> Iterator[Block]:
+def _exchange(random: Random, block: Block, kernel: RandomKernel) -> Iterator[Block]:
     """An expression is replaced by another of its type."""
     others = [e for one in walk(kernel.body) for e in one.exprs if "[" not in e.form]
     for place, one in enumerate(block):
@@ -124,7 +124,7 @@ def _exchange(random: Random, block: Block, kernel: Kernel) -> Iterator[Block]:
             yield _put(block, place, replace(one, exprs=exprs))
 
 
-def _annotate(_: Random, block: Block, __: Kernel) -> Iterator[Block]:
+def _annotate(_: Random, block: Block, __: RandomKernel) -> Iterator[Block]:
     """A branch or a loop of an iteration is a path."""
     for place, one in enumerate(block):
         if "#pragma ccc for" not in one.form:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-from ccc.tools.fuzz.expressions import Form, Scope, expression
+from ccc.tools.fuzz.expressions import Scope, Template, expression
 from ccc.tools.fuzz.surroundings import ENTER, LEAVE, LOCKS, time
-from ccc.tools.fuzz.tastes import Taste
+from ccc.tools.fuzz.swarm import SwarmConfig
 from ccc.tools.fuzz.tree import ARGUMENTS, FORMAL_PARAMETERS, Block, Expr, Stmt
 from ccc.tools.fuzz.turns import TurnWriter
 
@@ -30,8 +30,8 @@ ARMS = 8
 class PathWriter(TurnWriter):
     """Writes paths, and the ``functions`` of the kernel that hold some."""
 
-    def __init__(self, random: Random, taste: Taste):
-        super().__init__(random, taste)
+    def __init__(self, random: Random, swarm: SwarmConfig):
+        super().__init__(random, swarm)
         self.functions: list[Stmt] = []
         self.functions_left = 2
         self.in_function = False
@@ -74,7 +74,7 @@ class PathWriter(TurnWriter):
     def _kind(self) -> str:
         """What kind of path comes next, of those that there is still room for."""
         fitting = dict(_KINDS)
-        if "steps" in self.taste.fond and "for variable" not in self.taste.averse:
+        if "steps" in self.swarm.fond and "for variable" not in self.swarm.averse:
             fitting["for variable"] *= 4
         if not self.functions_left:
             fitting = {kind: w for kind, w in fitting.items() if kind not in _IN_FUNCTIONS}
@@ -194,7 +194,7 @@ class PathWriter(TurnWriter):
         """The body of an annotated loop, with one to three paths."""
         out: list[Stmt] = []
         if self.likes("own slot", 0.12):
-            form = Form("u", f"y[{self.slot} * 3 + {self.below(3)}]", "", 6, self.slot_names)
+            form = Template("u", f"y[{self.slot} * 3 + {self.below(3)}]", "", 6, self.slot_names)
             scope = scope.extend(form)
         if self.may_leave and self.likes("refused", 0.01):
             out.append(self.unwelcome(scope))
@@ -221,7 +221,7 @@ class PathWriter(TurnWriter):
         words = {"held": held[0], "lock": LOCKS + 4}
         jumps = self.may_break, self.may_continue, self.may_leave
         self.may_break = self.may_continue = self.may_leave = False
-        inner = scope.extend(Form("", f"{held[0]} += $0;", "u", 9, held)).without("f_locked(")
+        inner = scope.extend(Template("", f"{held[0]} += $0;", "u", 9, held)).without("f_locked(")
         enter = Stmt(ENTER.format(**words), (self.value(scope, "u"),), declares=held)
         out = [enter, self.path(inner), Stmt(LEAVE.format(**words), names=held)]
         self.may_break, self.may_continue, self.may_leave = jumps

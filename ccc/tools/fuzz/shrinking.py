@@ -9,7 +9,7 @@ from itertools import chain, islice
 from typing import TypeVar
 
 from ccc.tools.fuzz.expressions import LITERALS
-from ccc.tools.fuzz.tree import HOLE, Block, Expr, Kernel, Stmt
+from ccc.tools.fuzz.tree import HOLE, Block, Expr, RandomKernel, Stmt
 
 FEW, MANY = 3, 16
 """How many smaller kernels are tried at once: nvcc's start-up is shared.
@@ -17,14 +17,14 @@ FEW, MANY = 3, 16
 Few after a success, when the next one is likely near; twice as many after each failure.
 """
 
-Fails = Callable[[Sequence[Kernel]], Sequence[bool]]
-Stage = Callable[[Kernel], Iterator[Kernel]]
+Fails = Callable[[Sequence[RandomKernel]], Sequence[bool]]
+Stage = Callable[[RandomKernel], Iterator[RandomKernel]]
 T = TypeVar("T")
 
 _CASE = re.compile(r"(case \d+|default):")
 
 
-def shrink(kernel: Kernel, fails: Fails, tries: int = 600) -> Kernel:
+def shrink(kernel: RandomKernel, fails: Fails, tries: int = 600) -> RandomKernel:
     """The smallest kernel found that still fails.
 
     Statements go before expressions: whatever is left out need not be made simpler.
@@ -39,7 +39,9 @@ def shrink(kernel: Kernel, fails: Fails, tries: int = 600) -> Kernel:
     return kernel
 
 
-def _exhaust(kernel: Kernel, stage: Stage, fails: Fails, tries: int) -> tuple[Kernel, int]:
+def _exhaust(
+    kernel: RandomKernel, stage: Stage, fails: Fails, tries: int
+) -> tuple[RandomKernel, int]:
     """Take steps of one kind until none is left; returns the tries left, too."""
     position = 0  # what lies before was tried on a kernel hardly different
     changed, size = False, FEW
@@ -59,7 +61,7 @@ def _exhaust(kernel: Kernel, stage: Stage, fails: Fails, tries: int) -> tuple[Ke
     return kernel, tries
 
 
-def launches(kernel: Kernel) -> Iterator[Kernel]:
+def launches(kernel: RandomKernel) -> Iterator[RandomKernel]:
     """The same kernel with smaller launches, the smallest first."""
     for n in (1, 2, 33, 64, 100, 200):
         if n < kernel.n:
@@ -81,17 +83,19 @@ def launches(kernel: Kernel) -> Iterator[Kernel]:
         yield replace(kernel, data=0)
 
 
-def bodies(kernel: Kernel) -> Iterator[Kernel]:
+def bodies(kernel: RandomKernel) -> Iterator[RandomKernel]:
     """The kernel with fewer statements, the largest cuts first."""
     return _changed(kernel, _blocks)
 
 
-def expressions(kernel: Kernel) -> Iterator[Kernel]:
+def expressions(kernel: RandomKernel) -> Iterator[RandomKernel]:
     """The kernel with one simpler expression."""
     return _changed(kernel, _with_simpler_expressions)
 
 
-def _changed(kernel: Kernel, change: Callable[[Block], Iterator[Block]]) -> Iterator[Kernel]:
+def _changed(
+    kernel: RandomKernel, change: Callable[[Block], Iterator[Block]]
+) -> Iterator[RandomKernel]:
     """Kernels with another body or other functions, if their variables are declared."""
     smaller = (replace(kernel, body=body) for body in change(kernel.body))
     others = (replace(kernel, functions=block) for block in change(kernel.functions))

@@ -9,7 +9,7 @@ from ccc.tools.fuzz.atomics import ATOMICS, atomic
 from ccc.tools.fuzz.expressions import Scope, expression
 from ccc.tools.fuzz.local_arrays import ArrayWriter
 from ccc.tools.fuzz.reductions import Reduction
-from ccc.tools.fuzz.tastes import Taste
+from ccc.tools.fuzz.swarm import SwarmConfig
 from ccc.tools.fuzz.tree import TYPES, Block, Expr, Stmt
 
 _OUTPUTS = {"l": "z", "f": "w", "d": "e", "h": "o"}
@@ -34,11 +34,11 @@ _SYSTEM_CALLS = (
 )
 
 
-class Writer(ArrayWriter):
+class StatementWriter(ArrayWriter):
     """Writes statements; holds what is the same for a whole kernel or a whole annotated loop."""
 
-    def __init__(self, random: Random, taste: Taste):
-        super().__init__(random, taste)
+    def __init__(self, random: Random, swarm: SwarmConfig):
+        super().__init__(random, swarm)
         self.budget = 3 + self.below(16)
         """How many statements with something in them the kernel may still have."""
         self.kinds = self._kinds()
@@ -52,7 +52,7 @@ class Writer(ArrayWriter):
 
     def _kinds(self) -> str:
         """The types of variables, each as often as it is drawn."""
-        wide, narrow = (round(self.taste.weight(thing, 1)) for thing in ("wide", "narrow"))
+        wide, narrow = (round(self.swarm.weight(thing, 1)) for thing in ("wide", "narrow"))
         return "uuuuuuiibff" + "lqd" * wide + "hs" * narrow
 
     def kind(self) -> str:

@@ -119,7 +119,7 @@ def braces(block: Iterable[Stmt]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class RandomKernel:
     """A kernel and how it is launched.
 
     ``functions`` are device functions of its own. ``bound`` is the most threads that a block may
@@ -180,7 +180,7 @@ class Kernel:
         """The same, read."""
         return Launch.parse(self.run_line())
 
-    def variant(self, number: int) -> Kernel:
+    def variant(self, number: int) -> RandomKernel:
         """The same code in another launch; number 0 is the kernel itself."""
         if number == 0:
             return self
@@ -244,7 +244,7 @@ BUILT_IN = (*PARAMETERS, "size", "total", "l", "g")
 HEAD = "extern __shared__ unsigned dynamic[];\n"
 
 
-def source(kernels: Iterable[tuple[str, Kernel]]) -> str:
+def source(kernels: Iterable[tuple[str, RandomKernel]]) -> str:
     """One file of several kernels under the names given."""
     texts = []
     head: dict[str, None] = {}
@@ -258,7 +258,7 @@ def source(kernels: Iterable[tuple[str, Kernel]]) -> str:
     return "\n".join([*head, *texts])
 
 
-def case(kernel: Kernel, remark: str = "") -> str:
+def case(kernel: RandomKernel, remark: str = "") -> str:
     """A kernel as a file of its own, with its launch in the first line, like tests/cases."""
     said = "".join(f"// {line}\n" for line in remark.splitlines())
     if kernel.spins:

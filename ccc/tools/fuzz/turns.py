@@ -6,7 +6,7 @@ All end after some tens of turns at most, whatever is in them.
 from __future__ import annotations
 
 from ccc.tools.fuzz.expressions import Scope
-from ccc.tools.fuzz.statements import Writer
+from ccc.tools.fuzz.statements import StatementWriter
 from ccc.tools.fuzz.tree import TYPES, Block, Stmt
 
 _COUNTERS = (
@@ -47,7 +47,7 @@ _SHOWN = {
 """How every turn shows such a variable."""
 
 
-class TurnWriter(Writer):
+class TurnWriter(StatementWriter):
     """Writes loops inside iterations."""
 
     def turns(self, scope: Scope, kind: str, pragma: str) -> Stmt:

@@ -21,7 +21,7 @@ VERSIONS = ("original", "transformed")
 
 def main(folder: str, first: int) -> int:
     """Run the kernels from number ``first`` on. A fault of the device ends the process."""
-    device = gpu.Device(toolchain.find().bin / "ptxas")
+    device = gpu.GpuDevice(toolchain.find().bin / "ptxas")
     modules = [
         device.load(Path(folder, f"{name}.ptx").read_text(encoding="utf-8")) for name in VERSIONS
     ]
@@ -59,7 +59,9 @@ def say(what: str, **words: Any) -> None:
     print(json.dumps({"is": what, **words}), flush=True)
 
 
-def _run(device: gpu.Device, module: gpu.Module, name: str, launch: Launch, data: int) -> list[Any]:
+def _run(
+    device: gpu.GpuDevice, module: gpu.GpuModule, name: str, launch: Launch, data: int
+) -> list[Any]:
     put = device.put({str(n): value for n, value in enumerate(launch.arguments(data))})
     function = module.get_function(name)
     function(launch.grid, launch.block, tuple(put.values()), shared_mem=launch.shared)

@@ -1,4 +1,4 @@
-"""Serving the paths of a loop in a row, which ``queue`` and ``merge`` do (no strategy itself)."""
+"""Sequential dispatch as a strategy: what ``queue`` and ``merge`` both do (none itself)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Path
-from ccc.passes.context_collection.collection_row import Row
 from ccc.passes.context_collection.layout import lay_out
+from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch
 from ccc.passes.strategies.strategy import Choice, Estimate, Rewritten, collecting_cost
 from ccc.pipeline import Kernel
 
 
 @dataclass(frozen=True, slots=True)
-class InARow:
+class Sequential:
     """Serve one path after the other, each from a stack of its own."""
 
     name: str
@@ -32,5 +32,5 @@ class InARow:
     def rewrite(self, kernel: Kernel, choice: Choice) -> Rewritten | None:
         """Rewrite the loop."""
         layout = lay_out(kernel.function, choice)
-        row = Row(kernel, choice.decision.loop, layout)
-        return Rewritten(row.enter, row.run(), layout.share)
+        collector = SequentialDispatch(kernel, choice.decision.loop, layout)
+        return Rewritten(collector.enter, collector.run(), layout.share)

@@ -1,8 +1,10 @@
-"""What a random kernel is fond of, so that a few hundred kernels hold every combination.
+"""Swarm testing: each random kernel has some features often and others never, so that a few hundred
+kernels hold every combination.
 
 A kernel made of a little of everything seldom has much of anything. So each is fond of three
-things, which it does often, and averse to four, which it does not do at all (Groce et al., "Swarm
-Testing", ISSTA 2012). The first fondness goes round in the kernels' order; the others are drawn.
+features, which it has often, and averse to four, which it does not have at all (Groce et al.,
+"Swarm Testing", ISSTA 2012). The first fondness goes round in the kernels' order; the others are
+drawn.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-THINGS = (
+SWARM_FEATURES = (
     "if", "else", "else if", "switch", "while", "for variable", "recursion", "inlined",
     "nested", "branches", "jumps", "refused", "guard", "barrier", "shared", "dynamic", "bins",
     "carried", "template", "array", "wide", "narrow", "returns", "several", "outer loop",
@@ -32,26 +34,26 @@ MOST = 0.85
 
 
 @dataclass(frozen=True, slots=True)
-class Taste:
-    """What one kernel does often, and what never."""
+class SwarmConfig:
+    """The features that one kernel has often (``fond``), and those it never has (``averse``)."""
 
     fond: frozenset[str] = frozenset()
     averse: frozenset[str] = frozenset()
 
     def weight(self, thing: str, usual: float) -> float:
-        """The weight of one of :data:`THINGS` among others."""
+        """The weight of one of :data:`SWARM_FEATURES` among others."""
         if thing in NOT_YET or thing in self.averse:
             return 0.0
         return usual * FOND if thing in self.fond else usual
 
     def share(self, thing: str, usual: float) -> float:
-        """The probability of one of :data:`THINGS` by itself."""
+        """The probability of one of :data:`SWARM_FEATURES` by itself."""
         return min(self.weight(thing, usual), max(usual, MOST))
 
 
-def taste(random: Random, index: int) -> Taste:
-    """The taste of the kernel of a number."""
-    things = [thing for thing in THINGS if thing not in NOT_YET]
-    drawn = random.sample(things, 6)
-    fond = {things[index % len(things)], *drawn[:2]}
-    return Taste(frozenset(fond), frozenset(drawn[2:]) - fond)
+def swarm_config(random: Random, index: int) -> SwarmConfig:
+    """The configuration of the kernel of a number."""
+    features = [feature for feature in SWARM_FEATURES if feature not in NOT_YET]
+    drawn = random.sample(features, 6)
+    fond = {features[index % len(features)], *drawn[:2]}
+    return SwarmConfig(frozenset(fond), frozenset(drawn[2:]) - fond)

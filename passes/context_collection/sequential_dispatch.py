@@ -1,4 +1,4 @@
-"""Serving the paths of a loop in a row, each from a stack of its own.
+"""Sequential dispatch: the paths of a loop one after the other, each from a stack of its own.
 
 At the collection point the paths have their turns one after the other, outer paths before those
 inside them. The rule of the paper, ``merge``, lets lanes with a task of their own keep it and idle
@@ -42,7 +42,7 @@ STAY = Snippet("""
         @!%enough_tasks bra GATHER;
         mov.pred %pending, 0;
         @%mine bra RUN;
-        bra LANDING;
+        bra RESUME;
     GATHER:
 """)
 """While every lane's task goes round, there is nothing to save or to fetch. In the end, when there
@@ -94,7 +94,7 @@ POP = Snippet("""
         call pop, (%address);
     TAKEN:
         bar.warp.sync %members;               // before those of later ones
-        @!%has bra LANDING;
+        @!%has bra RESUME;
 """)
 """As many lanes as there are tasks, at most all, pop one each, and run it."""
 
@@ -146,13 +146,13 @@ FILL = Snippet("""
     TAKEN:
         bar.warp.sync %members;               // before those of later ones
         @%has bra RUN;
-        bra LANDING;
+        bra RESUME;
 """)
 """There are: lanes with a task keep it, the others pop one as long as there is one."""
 
 
 @dataclass(eq=False)
-class RowNode(Node):
+class SequentialNode(Node):
     """A path with a stack: ``top`` is its address, ``pending`` whether the lane has a task."""
 
     pending: Register
@@ -172,13 +172,13 @@ class RowNode(Node):
         return self.engagement.label if self.engagement else self.collect
 
     @property
-    def outermost_loop(self) -> RowNode | None:
+    def outermost_loop(self) -> SequentialNode | None:
         """The outermost path that repeats among those that it lies in, and itself."""
         return next((node for node in self.around if node.path.repeats), None)  # type: ignore[return-value]
 
 
-class Row(Collector[RowNode]):
-    """Serves one path after the other."""
+class SequentialDispatch(Collector[SequentialNode]):
+    """Dispatches the tasks of one path after the other's."""
 
     def __init__(self, kernel: Kernel, loop: AnnotatedLoop, layout: Layout):
         super().__init__(kernel, loop, layout)
@@ -190,11 +190,13 @@ class Row(Collector[RowNode]):
             if node.plan.engage is not None:
                 node.engagement = node.plan.engage.rewrite(self, node)
 
-    def node(self, plan: Plan, number: int, parent: RowNode | None, run: str) -> RowNode:
+    def node(
+        self, plan: Plan, number: int, parent: SequentialNode | None, run: str
+    ) -> SequentialNode:
         """With a stack of its own."""
         fresh, label = self.function.registers.fresh, self.function.fresh_label
         pending, top = fresh("pred", "pending"), fresh("b32", "top")
-        return RowNode(
+        return SequentialNode(
             plan, number, parent, run,
             pending=pending, top=top, collect=label("collect"), pop=label("pop"),
         )  # fmt: skip
@@ -216,11 +218,11 @@ class Row(Collector[RowNode]):
             if node.engagement and node.engagement.sharing:
                 emit.emit("mov.pred", node.engagement.sharing, 0)
 
-    def note(self, emit: Emitter, node: RowNode) -> None:
+    def note(self, emit: Emitter, node: SequentialNode) -> None:
         """A flag for each path."""
         emit.emit("mov.pred", node.pending, ALL_LANES)
 
-    def serve(self) -> None:
+    def dispatch(self) -> None:
         """One collection point for each path."""
         for node in self.nodes:
             if node.engagement:
@@ -236,12 +238,12 @@ class Row(Collector[RowNode]):
             loop = node.outermost_loop
             self._if_saved(emit, node, node.pop if loop is None else loop.entrance)
 
-    def _if_saved(self, emit: Emitter, node: RowNode, target: str) -> None:
+    def _if_saved(self, emit: Emitter, node: SequentialNode, target: str) -> None:
         """Go to ``target`` if tasks of a path are saved."""
         left = emit.define("setp.ne.b32", "pred", node.top, self.base, name="left")
         emit.emit("bra", target, guard=Guard(left))
 
-    def _scope(self, node: RowNode) -> dict[str, Given]:
+    def _scope(self, node: SequentialNode) -> dict[str, Given]:
         """What the names in the snippets stand for."""
         return {
             "members": self.members, "below": self.below, "base": self.base,
@@ -250,10 +252,10 @@ class Row(Collector[RowNode]):
             "pending": node.pending, "top": node.top,
             "push": node.plan.stack.store, "pop": node.plan.stack.load,
             "COLLECT": node.collect, "POP": node.pop, "RUN": node.run,
-            "LANDING": self.landing(node), "AFTER": self.after(node),
+            "RESUME": self.resume(node), "AFTER": self.after(node),
         }  # fmt: skip
 
-    def _emit_collect(self, node: RowNode) -> None:
+    def _emit_collect(self, node: SequentialNode) -> None:
         """Count the tasks of this round, and save or run them."""
         emit, scope = self.here, self._scope(node)
         if node.engagement and node.engagement.sharing:
@@ -269,7 +271,7 @@ class Row(Collector[RowNode]):
             fetch = self.function.fresh_label("some")
             emit.start(fetch)
             STAY.emit(emit, scope, tasks=tasks)
-        if node.plan.discipline == "queue":
+        if node.plan.strategy == "queue":
             PUSH.emit(emit, scope, tasks=tasks)
             QUEUE.emit(emit, scope, tasks=tasks)
         else:
@@ -280,7 +282,7 @@ class Row(Collector[RowNode]):
             self._emit_idle(self.at(idle), node, fetch or node.pop, nobody)
 
     def _emit_merge(
-        self, emit: Emitter, node: RowNode, scope: dict[str, Given], tasks: Register
+        self, emit: Emitter, node: SequentialNode, scope: dict[str, Given], tasks: Register
     ) -> None:
         if node.path.repeats:
             limit = emit.define("add.s32", "b32", self.base, self.enough, name="limit")
@@ -291,27 +293,27 @@ class Row(Collector[RowNode]):
         SAVED.emit(emit, scope, total=total)
         FILL.emit(emit, scope, tasks=tasks, FILL=fill)
 
-    def _emit_idle(self, emit: Emitter, node: RowNode, fetch: str, onward: str) -> None:
+    def _emit_idle(self, emit: Emitter, node: SequentialNode, fetch: str, onward: str) -> None:
         """At the end, what is saved of a path in an inner loop must not be run from outside it:
         that loop would have two entries. So all come by, and look."""
         emit.emit("bra", onward, guard=Guard(self.draining, negated=True))
         self._if_saved(emit, node, fetch)
         for inner in node.inside:
-            assert isinstance(inner, RowNode)
+            assert isinstance(inner, SequentialNode)
             self._if_saved(emit, inner, self._first_inside(node).entrance)
         emit.emit("bra", onward)
 
-    def _first_inside(self, node: RowNode) -> RowNode:
-        return cast("RowNode", node.children[0])
+    def _first_inside(self, node: SequentialNode) -> SequentialNode:
+        return cast("SequentialNode", node.children[0])
 
-    def after(self, node: RowNode) -> str:
+    def after(self, node: SequentialNode) -> str:
         """Where all members go when this path has had its turn, and those inside it too.
 
-        The paths of a loop are served in one row, each before those inside it. Those inside an
-        inner loop are served after each of its turns, since the next turn may find new tasks.
+        The paths of a loop are dispatched in one sequence, each before those inside it. Those
+        inside an inner loop follow after each of its turns, since the next turn may find new tasks.
         """
-        parent = cast("RowNode | None", node.parent)
-        siblings = cast("list[RowNode]", parent.children) if parent else self.roots
+        parent = cast("SequentialNode | None", node.parent)
+        siblings = cast("list[SequentialNode]", parent.children) if parent else self.roots
         later = siblings[siblings.index(node) + 1 :]
         if later:
             return later[0].fresh
@@ -319,7 +321,7 @@ class Row(Collector[RowNode]):
             return self.again
         return parent.collect if parent.path.repeats else self.after(parent)
 
-    def landing(self, node: RowNode) -> str:
+    def resume(self, node: SequentialNode) -> str:
         """Where a lane goes when its task is done, or it had none."""
         if node.children:
             return self._first_inside(node).fresh
