@@ -137,8 +137,24 @@ def _waiting_before(facts: Facts, loop: Loop) -> Instruction | None:
             if _waits_elsewhere(instruction, facts) and (
                 instruction.guard or _is_passed_by(facts, label, loop, meetings)
             ):
-                return instruction
+                if facts.callees.waits_elsewhere(instruction) or _lets_go(facts, loop):
+                    return instruction
     return None
+
+
+def _lets_go(facts: Facts, loop: Loop) -> bool:
+    """Whether a lane that is through may come to what others wait for at a barrier."""
+    behind = reachable(facts.graph.successors, [loop.header]) - {EXIT}
+    return any(
+        facts.callees.waits_elsewhere(instruction)
+        or facts.callees.waits(instruction)
+        or (
+            instruction.span.file == facts.function.span.file
+            and (instruction.name in ("bar", "barrier") or "mbarrier" in instruction.opcode)
+        )
+        for label in behind
+        for instruction in facts.blocks[label].instructions
+    )
 
 
 def _waits_elsewhere(instruction: Instruction, facts: Facts) -> bool:
