@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from folders import SAMPLES
 
 from ccc import cli
 from ccc.device.choose import Device
@@ -21,8 +22,6 @@ from ccc.harness.sample import Sample
 from ccc.nvcc import run as nvcc
 from ccc.toolkit import find as toolchain
 from ccc.tools import png
-
-SAMPLES = Path(__file__).resolve().parent.parent / "samples"
 
 SMALL = {
     "bfs": 7,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from emulating import needs_nvcc
+from folders import GOLDEN, TESTS
 from goldens import Golden
 
 from ccc.errors import CccError
@@ -16,8 +17,7 @@ from ccc.ir.verify import verify
 from ccc.parse import parse_function, parse_module
 from ccc.toolkit import find as toolchain
 
-HERE = Path(__file__).parent
-KERNELS = HERE / "parsing" / "kernels.cu"
+KERNELS = TESTS / "parse" / "kernels.cu"
 CASES = ("nested_control", "lanes_apart", "mixed_types", "refused/local_memory")
 
 
@@ -72,7 +72,7 @@ def test_marked_code(tmp_path: Path) -> None:
     marked = tmp_path / "marked.cu"
     texts = []
     for number, case in enumerate(CASES):
-        source = (HERE / "cases" / f"{case}.cu").read_text()
+        source = (TESTS / "cases" / f"{case}.cu").read_text()
         source = source.replace('extern "C"', "")
         texts.append(f"namespace n{number} {{\n{source}\n}}\n")
     marked.write_text(mark("".join(texts), "marked.cu").text)
@@ -84,12 +84,12 @@ def test_marked_code(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["if_else", "nested_control"])
 def test_transformed_code(name: str, tmp_path: Path) -> None:
-    text = Golden.read(HERE / "golden" / "context-collection" / f"{name}.ptx").after
+    text = Golden.read(GOLDEN / "context-collection" / f"{name}.ptx").after
     assert assembled(printed(text), "sm_90", tmp_path) == assembled(text, "sm_90", tmp_path)
 
 
 def test_odd_code(tmp_path: Path) -> None:
-    text = (HERE / "parsing" / "odd.ptx").read_text()
+    text = (TESTS / "parse" / "odd.ptx").read_text()
     assert assembled(printed(text), "sm_90", tmp_path)
 
 

@@ -6,17 +6,18 @@ import shutil
 from pathlib import Path
 
 import pytest
+from folders import GOLDEN
 from goldens import Golden
 
 from ccc.cli import main
 
-GOLDEN = Path(__file__).parent / "golden" / "context-collection" / "mixed_types.ptx"
+MIXED_TYPES = GOLDEN / "context-collection" / "mixed_types.ptx"
 
 
 @pytest.fixture
 def marked(tmp_path: Path) -> Path:
     path = tmp_path / "marked.ptx"
-    path.write_text(Golden.read(GOLDEN).before)
+    path.write_text(Golden.read(MIXED_TYPES).before)
     return path
 
 

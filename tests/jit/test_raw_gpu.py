@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from folders import DOCS
 
 import ccc
 from ccc.errors import CccError
@@ -255,11 +256,10 @@ def test_several_devices(cupy: Any, backend: str) -> None:
 def test_the_examples_of_the_pages(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    docs = Path(__file__).resolve().parent.parent / "docs"
     monkeypatch.chdir(tmp_path)
     scope: dict[str, Any] = {}
     for name in ("cupy.md", "profile.md"):
-        for example in re.findall(r"```python\n(.*?)```", (docs / name).read_text(), re.DOTALL):
+        for example in re.findall(r"```python\n(.*?)```", (DOCS / name).read_text(), re.DOTALL):
             exec(compile(example, name, "exec"), scope)
     applied, times, _, after, efficiency, _ = capsys.readouterr().out.splitlines()
     assert applied == "if applied"

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 import pytest
+from folders import SAMPLES
 
 from ccc import cli
 from ccc.harness.launch_config import OWN
@@ -16,8 +17,6 @@ from ccc.harness.sample import Sample
 from ccc.tools.bench import page, plots, sensitivity, session
 from ccc.tools.bench.inputs import Inputs
 from ccc.tools.bench.results import BOUND, CCC, ORIGINAL, Entry, Kernel, Results, Run, Treatment
-
-SAMPLES = Path(__file__).resolve().parent.parent / "samples"
 
 
 def made_up(

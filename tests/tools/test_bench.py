@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from folders import SAMPLES
 
 from ccc import cli
 from ccc.device import gpu
@@ -35,8 +36,6 @@ from ccc.tools.bench.results import (
     Treatment,
 )
 from ccc.tools.bench.treatments import Subject
-
-SAMPLES = Path(__file__).resolve().parent.parent / "samples"
 
 KERNEL = """\
 extern "C" __global__ void __launch_bounds__(64)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from folders import GOLDEN
 from goldens import Golden
 
 from ccc import cli, emulator, profile
@@ -20,8 +21,7 @@ from ccc.parse import parse_function, parse_module
 from ccc.profile.instrument import count as count_all
 from ccc.profile.instrument import counts
 
-HERE = Path(__file__).parent
-GOLDEN = HERE / "golden" / "context-collection"
+CONTEXT_COLLECTION = GOLDEN / "context-collection"
 HEADER = ".version 8.0\n.target sm_80\n.address_size 64\n"
 
 # The original's first lanes leave early, or come late, at a block that only returns: each way to it
@@ -58,7 +58,7 @@ def run(module: emulator.Module, golden: Golden, schedule: str | int) -> tuple[C
 @pytest.mark.parametrize("off", [True, False], ids=["original", "transformed"])
 @pytest.mark.parametrize("name", NAMES)
 def test_counts_are_those_of_the_emulator(name: str, off: bool) -> None:
-    golden = Golden.read(GOLDEN / f"{name}.ptx")
+    golden = Golden.read(CONTEXT_COLLECTION / f"{name}.ptx")
     asked = Options(discipline=golden.options.discipline)
     plain = golden.before if off else transform(golden.before, asked).ptx
     counting = transform(golden.before, asked, profile="p.json", off=off).ptx
@@ -86,7 +86,7 @@ def test_counts_are_those_of_the_emulator(name: str, off: bool) -> None:
 @pytest.mark.parametrize("off", [True, False], ids=["original", "transformed"])
 @pytest.mark.parametrize("name", NAMES)
 def test_loops_add_to_global_counters_only_after_many_turns(name: str, off: bool) -> None:
-    golden = Golden.read(GOLDEN / f"{name}.ptx")
+    golden = Golden.read(CONTEXT_COLLECTION / f"{name}.ptx")
     module = parse_module(transform(golden.before, profile="p", off=off).ptx, name)
     adding = 0
     for piece in module.functions:
@@ -109,7 +109,7 @@ def test_loops_add_to_global_counters_only_after_many_turns(name: str, off: bool
 def test_short_counts_are_delivered_before_they_are_full(
     name: str, off: bool, bits: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    golden = Golden.read(GOLDEN / f"{name}.ptx")
+    golden = Golden.read(CONTEXT_COLLECTION / f"{name}.ptx")
     found = []
     for many in (1_000_000, 1):
         monkeypatch.setattr(counts, "MANY", many)
@@ -123,7 +123,7 @@ def test_short_counts_are_delivered_before_they_are_full(
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["nested_control", "while_task"])
 def test_lanes_are_the_same_in_every_order(name: str) -> None:
-    golden = Golden.read(GOLDEN / f"{name}.ptx")
+    golden = Golden.read(CONTEXT_COLLECTION / f"{name}.ptx")
     seen = []
     for schedule in ("lockstep", 1, 2):
         module = emulator.Module(transform(golden.before, profile="p", off=True).ptx)
@@ -144,7 +144,7 @@ def test_lanes_are_the_same_in_every_order(name: str) -> None:
     "name", ["if_else", "many_cases", "nested_paths", "nested_while", "while_task"]
 )
 def test_as_many_lanes_take_a_path_before_and_after(name: str) -> None:
-    golden = Golden.read(GOLDEN / f"{name}.ptx")
+    golden = Golden.read(CONTEXT_COLLECTION / f"{name}.ptx")
     lanes = []
     for off in (True, False):
         module = emulator.Module(transform(golden.before, profile="p", off=off).ptx)
@@ -156,7 +156,7 @@ def test_as_many_lanes_take_a_path_before_and_after(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["nested_control", "while_task"])
 def test_kernels_without_annotations(name: str) -> None:
-    golden = Golden.read(GOLDEN / f"{name}.ptx")
+    golden = Golden.read(CONTEXT_COLLECTION / f"{name}.ptx")
     for ptx in (golden.before.replace("// ccc.", "// "), transform(golden.before).ptx):
         module = emulator.Module(count_all(ptx))
         expected, memory = run(emulator.Module(ptx), golden, "lockstep")
@@ -320,7 +320,7 @@ def test_lanes_that_a_guard_switches_off_are_not_active() -> None:
 def test_a_path_inside_another_ones_task_is_no_place_of_its_own(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    golden = Golden.read(GOLDEN / "path_in_while.ptx")
+    golden = Golden.read(CONTEXT_COLLECTION / "path_in_while.ptx")
     module = emulator.Module(transform(golden.before, profile="p").ptx)
     run(module, golden, "lockstep")
     (kernel,) = profile.of(module).kernels
@@ -514,7 +514,7 @@ def test_report(
 def test_report_tells_the_cases_of_a_switch_apart(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    golden = Golden.read(GOLDEN / "switch_cases.ptx")
+    golden = Golden.read(CONTEXT_COLLECTION / "switch_cases.ptx")
     module = emulator.Module(transform(golden.before, profile="p", off=True).ptx)
     run(module, golden, "lockstep")
     profile.of(module).write(tmp_path / "p.json")

@@ -1,6 +1,6 @@
 """What counting costs: each sample with and without ``--ccc-profile``, as docs/profile.md shows it.
 
-    python tests/profile_cost.py [gpu | emulator] [SAMPLE ...]
+    python tests/support/profile_cost.py [gpu | emulator] [SAMPLE ...]
 
 Prints rows of a table: how many times as long it takes (on a GPU, the median of seven runs) or as
 many warp instructions (on the emulator), and registers a thread, for the original and transformed.
@@ -15,13 +15,14 @@ import sys
 import tempfile
 from pathlib import Path
 
+from folders import SAMPLES
+
 from ccc.device.choose import Device, choose_device
 from ccc.harness.measure import Figures, measure
 from ccc.harness.sample import Sample
 from ccc.nvcc import run as nvcc
 from ccc.toolkit import find as toolchain
 
-SAMPLES = Path(__file__).resolve().parent.parent / "samples"
 REPEAT = {"gpu": 7, "emulator": 1}
 
 

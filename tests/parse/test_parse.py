@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
+from folders import GOLDEN, TESTS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,12 +14,11 @@ from ccc.ir.nodes import Function, Instruction, MarkerNote
 from ccc.ir.operands import Address, Discard, Immediate, Negated, Pair, Register, Symbol, Vector
 from ccc.parse import NotRepresentable, parse_function, parse_module, parse_variables
 
-HERE = Path(__file__).parent
-ODD = (HERE / "parsing" / "odd.ptx").read_text()
+ODD = (TESTS / "parse" / "odd.ptx").read_text()
 VALID = [
     ODD,
-    (HERE / "golden" / "context-collection" / "if_else.ptx").read_text(),
-    (HERE / "analysis" / "sources.ptx").read_text(),
+    (GOLDEN / "context-collection" / "if_else.ptx").read_text(),
+    (TESTS / "analysis" / "sources.ptx").read_text(),
 ]
 REGISTERS = ".reg .b32 %r<9>, a; .reg .b64 %rd<9>; .reg .pred %p<4>; .reg .f32 f;"
 

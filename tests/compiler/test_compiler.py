@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
+from folders import ERRORS, GOLDEN
 from goldens import Golden
 
 import ccc
@@ -15,15 +14,13 @@ from ccc.compiler.transform import transform
 from ccc.errors import CccError
 from ccc.options import Options
 
-HERE = Path(__file__).parent
-
 
 def golden(name: str) -> Golden:
-    return Golden.read(HERE / "golden" / "context-collection" / f"{name}.ptx")
+    return Golden.read(GOLDEN / "context-collection" / f"{name}.ptx")
 
 
 def refused(name: str) -> Golden:
-    return Golden.read(HERE / "errors" / f"{name}.ptx")
+    return Golden.read(ERRORS / f"{name}.ptx")
 
 
 def test_ptx_without_markers_goes_through() -> None:

@@ -19,6 +19,7 @@ import emulated_cupy
 import numpy as np
 import pytest
 from emulating import needs_nvcc
+from folders import DOCS
 
 import ccc
 from ccc.device import gpu
@@ -54,7 +55,6 @@ __global__ void left_alone(int *x, int n) {
 }
 """
 TEMPLATE = "template <class T> __global__ void twice(T *x) { x[threadIdx.x] *= T(2); }\n"
-ROOT = Path(__file__).resolve().parent.parent
 pytestmark = pytest.mark.filterwarnings("ignore:path left as it was")
 
 
@@ -384,7 +384,7 @@ def test_what_there_is_is_listed() -> None:
 def test_the_examples_of_the_pages(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    pages = [(ROOT / "docs" / name).read_text() for name in ("cupy.md", "profile.md")]
+    pages = [(DOCS / name).read_text() for name in ("cupy.md", "profile.md")]
     kernels, profiles = (re.findall(r"```python\n(.*?)```", page, re.DOTALL) for page in pages)
     monkeypatch.setitem(sys.modules, "cupy", np)
     monkeypatch.setattr(ccc, "RawKernel", functools.partial(RawKernel, backend="nvcc"), False)
@@ -408,6 +408,6 @@ def test_the_examples_of_the_pages(
 
 
 def test_the_page_names_all_options() -> None:
-    page = (ROOT / "docs" / "cupy.md").read_text()
+    page = (DOCS / "cupy.md").read_text()
     table = set(re.findall(r"`(--ccc-[a-z-]+)", page.partition("| option | for |")[2]))
     assert table == set(driver.OPTIONS) - {"--ccc-version", "--ccc-help"}  # for the command line

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from emulating import ptx, run
+from folders import GOLDEN
 from meetings import GOLDENS, needed, places, try_all
 
 from ccc.emulator import EmulatorError, Race
 
-HERE = Path(__file__).parent
 SHARED = ".shared .align 4 .b8 s[256];"
 HERE_AND_NEXT = """
 mov.u32 %r1, s; mad.lo.u32 %r2, %r0, 4, %r1;      // the own word
@@ -196,5 +196,5 @@ SHOW_THEM = (
 
 
 def test_every_place_that_emits_a_meeting_is_needed_somewhere() -> None:
-    paths = [HERE / "golden" / f"{name}.ptx" for name in SHOW_THEM]
+    paths = [GOLDEN / f"{name}.ptx" for name in SHOW_THEM]
     assert {meeting.place for path in paths for meeting in needed(path)} == places()

@@ -6,9 +6,9 @@ import ast
 import functools
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from folders import ROOT
+
 FILES = (
     *sorted(ROOT.glob("ccc/analysis/**/*.py")),
     *sorted(ROOT.glob("passes/**/*.py")),

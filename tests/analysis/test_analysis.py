@@ -29,6 +29,7 @@ from pathlib import Path
 
 import networkx as nx
 import pytest
+from folders import TESTS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -43,7 +44,7 @@ from ccc.ir.operands import Register
 from ccc.ir.verify import verify
 from ccc.parse import parse_function, parse_module
 
-FILES = sorted(Path(__file__).parent.joinpath("analysis").glob("*.ptx"))
+FILES = sorted((TESTS / "analysis").glob("*.ptx"))
 EXPECTATION = re.compile(r"// expect: (?P<what>[\w-]+)\s*(?P<subject>[^:]*?)(?::\s*(?P<rest>.*))?$")
 
 

@@ -1,6 +1,6 @@
 """What happens without each of the meetings of lanes that the passes put into kernels.
 
-    python tests/meetings.py [part of a golden's name]...
+    python tests/support/meetings.py [part of a golden's name]...
 
 takes them out of the golden files one at a time, and prints for each place in the passes that
 emits one how the faults showed: ``race`` (two accesses that nothing orders), ``memory``
@@ -20,6 +20,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from folders import GOLDEN, ROOT, TESTS
 from goldens import Golden
 
 from ccc.emulator import EmulatorError, Module
@@ -29,10 +30,9 @@ from ccc.ir import edit
 from ccc.ir.nodes import Instruction
 from ccc.snippet import Snippet
 
-HERE = Path(__file__).parent
-GOLDENS = sorted((HERE / "golden").glob("*/*.ptx"))
-LIST = HERE / "meetings.txt"
-PASSES = HERE.parent / "passes"
+GOLDENS = sorted(GOLDEN.glob("*/*.ptx"))
+LIST = TESTS / "meetings.txt"
+PASSES = ROOT / "passes"
 MEETING = re.compile(r"(bar|barrier|vote|shfl)\.(warp\.)?sync\b")
 _TOLD = re.compile(r" // at (\S+)$")
 

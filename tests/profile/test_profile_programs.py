@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from folders import TESTS
 
 from ccc import profile
 from ccc.errors import CccError
 from ccc.toolkit import find as toolchain
 
-HERE = Path(__file__).parent
+FAKE_CUDART = TESTS / "support" / "fake_cudart.c"
 
 SOURCE = """\
 template <class T> __global__ void {name}(T *x, int n) {{
@@ -62,7 +63,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     (place / "main.cu").write_text(SOURCE.format(name="first") + MAIN)
     (place / "second.cu").write_text(SOURCE.format(name="other") + SECOND)
     (place / "map").write_text("libcudart.so.13 { global: *; };\n")
-    fake = ["gcc", "-shared", "-fPIC", "-o", "libcudart.so.13", str(HERE / "fake_cudart.c")]
+    fake = ["gcc", "-shared", "-fPIC", "-o", "libcudart.so.13", str(FAKE_CUDART)]
     fake += ["-Wl,-soname,libcudart.so.13", "-Wl,--version-script=map"]
     subprocess.run(fake, cwd=place, check=True)
     old = os.environ.get("CCC_CACHE_DIR")

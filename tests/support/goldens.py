@@ -10,7 +10,7 @@
 
 Make one from annotated CUDA, which needs nvcc:
 
-    python tests/goldens.py tests/cases/if_else.cu tests/golden/context-collection/
+    python tests/support/goldens.py tests/cases/if_else.cu tests/golden/context-collection/
     pytest --bless tests/test_golden.py
 
 A line ``// options: discipline=merge`` in the CUDA goes to the head of the golden file; a line

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path as FilePath
-
 import pytest
+from folders import DOCS, GOLDEN
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Path
@@ -22,13 +21,12 @@ from ccc.passes.strategies.registry import COLLECTING, DISCIPLINES, STRATEGIES
 from ccc.passes.strategies.strategy import Collectable, Decision, context_words
 from ccc.pipeline import Kernel
 
-DOCS = FilePath(__file__).parent.parent / "docs"
-GOLDEN = FilePath(__file__).parent / "golden" / "context-collection"
+CONTEXT_COLLECTION = GOLDEN / "context-collection"
 
 
 def golden(name: str) -> Kernel:
     """The kernel of a golden file, as it was before."""
-    text = GOLDEN.joinpath(f"{name}.ptx").read_text().partition("// %%% after %%%")[0]
+    text = CONTEXT_COLLECTION.joinpath(f"{name}.ptx").read_text().partition("// %%% after %%%")[0]
     function = parse_function(next(iter(parse_module(text, name).functions)))
     return Kernel(function, Facts(function))
 

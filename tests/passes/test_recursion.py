@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from emulating import needs_nvcc
+from folders import GOLDEN
 from goldens import Golden
 
 from ccc.analysis.callees import Callees
@@ -18,12 +19,11 @@ from ccc.harness.equivalence import Launch, difference, run
 from ccc.nvcc import command as driver
 from ccc.parse import parse_function, parse_module
 
-HERE = Path(__file__).parent
 HEADER = ".version 8.0\n.target sm_90\n.address_size 64\n"
 
 
 def golden(name: str) -> Golden:
-    return Golden.read(HERE / "golden" / "recursion" / f"{name}.ptx")
+    return Golden.read(GOLDEN / "recursion" / f"{name}.ptx")
 
 
 def function_with(

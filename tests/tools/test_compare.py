@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from folders import SAMPLES
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
@@ -30,7 +31,7 @@ from ccc.ptx.occupancy import Occupancy
 from ccc.toolkit.ptxas import Resources
 from ccc.tools import compare, png
 
-BFS = Path(__file__).resolve().parent.parent / "samples" / "bfs"
+BFS = SAMPLES / "bfs"
 
 DOUBLE = """\
 import numpy as np
