@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from small_kernel import kernel
 
 from ccc import cli
 from ccc.compiler.transform import transform
@@ -19,36 +20,6 @@ from ccc.toolkit import find as toolchain
 LIMIT = 48 * 1024
 STACK = 4 * 32 * 2
 """The least for a path with one context word, for the two warps of a block of 64 threads."""
-KERNEL = """.version 8.0
-.target sm_90
-.address_size 64
-@MODULE
-.visible .entry k(.param .u64 k_param_0)
-.maxntid 64, 1, 1
-{
-	.reg .pred %p<9>;
-	.reg .b32 %r<9>;
-	.reg .b64 %rd<9>;
-@BEFORE
-	ld.param.u64 %rd1, [k_param_0];
-	mov.u32 %r1, %tid.x;
-	// ccc.loop 1 k.cu:1:1
-EACH:
-	// ccc.for 1 k.cu:1:1
-	and.b32 %r2, %r1, 3;
-	setp.ne.u32 %p1, %r2, 0;
-	@%p1 bra JOIN;
-	// ccc.then 2 k.cu:2:2
-	mul.wide.u32 %rd2, %r1, 4;
-	add.s64 %rd3, %rd1, %rd2;
-	st.global.u32 [%rd3], %r1;
-JOIN:
-	add.s32 %r1, %r1, 64;
-	setp.lt.u32 %p2, %r1, 640;
-	@%p2 bra EACH;
-	ret;
-}
-"""
 EXTERN = ".extern .func other();\n"
 OTHER = """.visible .func other()
 {
@@ -57,10 +28,6 @@ OTHER = """.visible .func other()
 	ret;
 }
 """
-
-
-def kernel(module: str = "", before: str = "") -> str:
-    return KERNEL.replace("@MODULE", module).replace("@BEFORE", before)
 
 
 def path(text: str, **options: Any) -> dict[str, Any]:

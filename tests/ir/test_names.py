@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from small_kernel import kernel
 
 from ccc import profile
 from ccc.compiler.transform import transform
@@ -17,44 +18,8 @@ from ccc.errors import CccError
 from ccc.ir.names import Names
 from ccc.profile.instrument import count
 
-KERNEL = """.version 8.0
-.target sm_80
-.address_size 64
-@MODULE
-.visible .entry k(.param .u64 k_param_0)
-.maxntid 64, 1, 1
-{
-	.reg .pred %p<9>;
-	.reg .b32 %r<9>;
-	.reg .b64 %rd<9>;
-@LOCAL
-	ld.param.u64 %rd1, [k_param_0];
-	mov.u32 %r1, %tid.x;
-	// ccc.loop 1 k.cu:1:1
-EACH:
-	// ccc.for 1 k.cu:1:1
-	and.b32 %r2, %r1, 3;
-	setp.ne.u32 %p1, %r2, 0;
-	@%p1 bra JOIN;
-	// ccc.then 2 k.cu:2:2
-	mul.wide.u32 %rd2, %r1, 4;
-	add.s64 %rd3, %rd1, %rd2;
-	mov.u32 %r3, 7;
-@PATH
-	st.global.u32 [%rd3], %r3;
-JOIN:
-	add.s32 %r1, %r1, 64;
-	setp.lt.u32 %p2, %r1, 640;
-	@%p2 bra EACH;
-	ret;
-}
-"""
 GRID_STRIDE = "	// ccc.grid_stride 3 k.cu:1:1 schedule=dynamic\n"
 BARRIER = "	bar.sync 0;\n	mov.u32 %r9, 0;\n"
-
-
-def kernel(module: str = "", local: str = "", path: str = "") -> str:
-    return KERNEL.replace("@MODULE", module).replace("@LOCAL", local).replace("@PATH", path)
 
 
 def results(ptx: str) -> list[int]:
@@ -81,19 +46,19 @@ TAKEN = {
     "in assembly": ("", "", f"{{ .reg .b32 {STACK}; mov.b32 {STACK}, 9; mov.b32 %r3, {STACK}; }}"),
     "label": (
         ".global .u32 $ccc_collect_0[4] = {1, 2, 3, 4};", "",
-        USE.format("$ccc_collect_0") + "\n	bra $ccc_enter_0;\n$ccc_enter_0:",
+        USE.format("$ccc_collect_0") + "\n	bra $ccc_pop_0;\n$ccc_pop_0:",
     ),
     "function": (
-        ".func (.param .b32 r) $ccc_block_1()\n{\n	st.param.b32 [r], 5;\n	ret;\n}", "",
-        "{ .param .b32 v; call (v), $ccc_block_1, (); ld.param.b32 %r3, [v]; }",
+        ".func (.param .b32 r) $ccc_taken_0()\n{\n	st.param.b32 [r], 5;\n	ret;\n}", "",
+        "{ .param .b32 v; call (v), $ccc_taken_0, (); ld.param.b32 %r3, [v]; }",
     ),
     "range": (
         "", "	.reg .f32 %ccc_b32_<4>;",
         "	mov.f32 %ccc_b32_1, 0f40000000;\n	mov.b32 %r3, %ccc_b32_1;",
     ),
     "register": (
-        "", "	.reg .b32 %ccc_b32_1;\n	.reg .b64 %ccc_pred_0;",
-        "	mov.b32 %ccc_b32_1, 6;\n	mov.b32 %r3, %ccc_b32_1;\n	cvt.u64.u32 %ccc_pred_0, %r3;",
+        "", "	.reg .b32 %ccc_b32_1;\n	.reg .b64 %ccc_has_0;",
+        "	mov.b32 %ccc_b32_1, 6;\n	mov.b32 %r3, %ccc_b32_1;\n	cvt.u64.u32 %ccc_has_0, %r3;",
     ),
 }  # fmt: skip
 
@@ -149,8 +114,8 @@ def test_what_is_found_by_its_name_must_be_free(name: str) -> None:
 def test_names_do_not_change_without_need() -> None:
     done = transform(kernel(), filename="k.ptx").ptx
     assert f".b8 {STACK}[" in done
-    assert "%ccc_b32_<" in done
-    assert "$ccc_enter_0:" in done
+    assert all(f"%ccc_{name}_<" in done for name in ("b32", "has"))
+    assert all(f"$ccc_{name}_0:" in done for name in ("collect", "pop", "taken"))
 
 
 def test_a_name_that_was_given_is_not_given_for_another() -> None:
