@@ -14,6 +14,7 @@ import pages
 import pytest
 from doc_examples import FILE, Example, compile_together, facts, plain, read
 from emulating import needs_nvcc
+from folders import DOCS, ERRORS, ROOT
 from goldens import Golden
 from reasons import matches, templates
 
@@ -27,8 +28,6 @@ from ccc.nvcc import command as driver
 from ccc.passes.strategies.strategy import LoopStrategy, Strategy
 from ccc.pipeline import Kernel, Pass
 
-ROOT = Path(__file__).resolve().parent.parent
-DOCS = ROOT / "docs"
 PAGE = DOCS / "annotations.md"
 LEFT_ALONE = "## When a branch is left alone"
 EXAMPLES = read(PAGE)
@@ -171,7 +170,7 @@ def test_every_reason_in_the_tables_is_in_the_source() -> None:
 
 def test_every_reason_in_the_golden_files_is_in_the_tables() -> None:
     known = [re.sub(r"\bNAME\b|\bN\b", "*", row) for row in rows()]
-    for path in (ROOT / "tests" / "errors").glob("*.ptx"):
+    for path in ERRORS.glob("*.ptx"):
         for said in Golden.read(path).says:
             reason = said.partition(" left as it was: ")[2]
             assert any(matches(template, reason) for template in known), f"{path}: {reason}"

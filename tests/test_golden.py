@@ -10,6 +10,7 @@ from pkgutil import walk_packages
 from typing import Any
 
 import pytest
+from folders import ERRORS, GOLDEN
 from goldens import Golden
 
 from ccc import passes
@@ -25,9 +26,8 @@ from ccc.parse import parse_function, parse_module
 from ccc.snippet import Snippet
 from ccc.toolkit import find as toolchain
 
-HERE = Path(__file__).parent
-COLLECTED = sorted((HERE / "golden").glob("*/*.ptx"))
-REFUSED = sorted((HERE / "errors").glob("*.ptx"))
+COLLECTED = sorted(GOLDEN.glob("*/*.ptx"))
+REFUSED = sorted(ERRORS.glob("*.ptx"))
 ENOUGH = 30_000
 """Warp instructions of all random orders in which a kernel is run."""
 
@@ -66,7 +66,7 @@ def test_every_snippet_of_the_passes_is_in_a_small_golden(monkeypatch: pytest.Mo
         return emit(self, *arguments, **given)
 
     monkeypatch.setattr(Snippet, "emit", emit_and_note)
-    for path in (HERE / "golden" / "small").glob("*.ptx"):
+    for path in (GOLDEN / "small").glob("*.ptx"):
         Golden.read(path).transform()
     modules = [one.name for one in walk_packages(passes.__path__, "ccc.passes.")]
     for module in modules:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import FrozenInstanceError
-from pathlib import Path
 
 import pytest
+from folders import TESTS
 from goldens import Golden
 
 from ccc.analysis.paths import model
@@ -15,7 +15,6 @@ from ccc.ir.markers import Marker
 from ccc.pipeline import PathRecord
 from ccc.remark import Remark, read_report, report
 
-HERE = Path(__file__).parent
 MARKER = Marker("then", 2, Span("k.cu", 7, 5))
 
 
@@ -25,7 +24,7 @@ def record() -> PathRecord:
 
 @pytest.mark.parametrize("name", ["golden/context-collection/two_loops", "errors/barrier"])
 def test_a_report_is_read_as_it_was_made(name: str) -> None:
-    remarks = Golden.read(HERE / f"{name}.ptx").transform().remarks
+    remarks = Golden.read(TESTS / f"{name}.ptx").transform().remarks
     assert [remark.kernel for remark in remarks["k"]] == ["k"] * len(remarks["k"])
     assert read_report(json.loads(json.dumps(report(remarks)))) == remarks
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import contextlib
 import functools
 import operator
+from collections import Counter
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from folders import SAMPLES, TESTS
 
 from ccc import cli
 from ccc.device.choose import Device
@@ -18,11 +22,12 @@ from ccc.errors import CccError
 from ccc.harness import measure
 from ccc.harness.check import differences
 from ccc.harness.sample import Sample
+from ccc.ir.nodes import Instruction
 from ccc.nvcc import run as nvcc
+from ccc.parse import parse_function, parse_module
+from ccc.ptx.opcodes import Effect
 from ccc.toolkit import find as toolchain
 from ccc.tools import png
-
-SAMPLES = Path(__file__).resolve().parent.parent / "samples"
 
 SMALL = {
     "bfs": 7,
@@ -76,6 +81,40 @@ class TwoBlocks(measure.Recorder):
         return 2
 
 
+def counts(text: str) -> dict[str, Counter[str]]:
+    """How many instructions of each kind are in PTX, by function."""
+    return {
+        piece.name: Counter(chain(*map(_kinds, parse_function(piece).instructions)))
+        for piece in parse_module(text).functions
+    }
+
+
+def _kinds(instruction: Instruction) -> Iterator[str]:
+    """What an instruction counts as; arithmetic is in the sum alone."""
+    yield "instructions"
+    effects = instruction.effects
+    if effects & (Effect.READ | Effect.WRITE):
+        yield f"{instruction.name}.{instruction.space}"
+    elif effects & (Effect.BARRIER | Effect.COLLECTIVE):
+        yield "bar.warp" if "warp" in instruction.modifiers else instruction.name
+    elif effects & Effect.CALL:
+        yield "call"
+    elif effects & Effect.BRANCH:
+        yield "branch"
+
+
+def listing(texts: nvcc.Compiled) -> str:
+    """Instructions by kind: of the original, and of what comes out."""
+    release = next(line for line in texts.original.splitlines() if "release" in line)
+    before, after = counts(texts.original), counts(texts.ptx)
+    lines = [release, f"{'':40} {'original':>8} {'ccc':>8}"]
+    for function in sorted({*before, *after}):
+        lines += ["", function]
+        one, other = before.get(function, Counter()), after.get(function, Counter())
+        lines += [f"    {kind:36} {one[kind]:8} {other[kind]:8}" for kind in sorted({*one, *other})]
+    return "\n".join(lines) + "\n"
+
+
 def emulator(schedule: str | int) -> Device:
     return Emulator(EMULATED_ARCH, schedule, toolchain.find().bin / "ptxas")
 
@@ -99,6 +138,21 @@ def test_versions_are_equal_and_right(name: str, schedule: str | int) -> None:
         step=lambda _: contextlib.nullcontext(),
     )
     assert result.differences == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SMALL)
+def test_there_are_as_many_instructions_as_before(name: str, bless: bool) -> None:
+    """So a change of what is generated shows in numbers, for whole kernels."""
+    path, found = TESTS / "counts" / f"{name}.txt", listing(compiled(name))
+    if bless:
+        path.write_text(found)
+        return
+    known = path.read_text()
+    release, *_ = known.splitlines()
+    if not found.startswith(release):
+        pytest.skip(f"the counts are those with another nvcc: {release}")
+    assert found == known
 
 
 @pytest.mark.parametrize("name", SMALL)

@@ -1,0 +1,150 @@
+"""The pipeline as a function."""
+
+from __future__ import annotations
+
+import pytest
+from folders import ERRORS, GOLDEN
+from goldens import Golden
+
+import ccc
+from ccc.analysis import facts
+from ccc.analysis.divergence import Divergence
+from ccc.analysis.paths.model import without_places
+from ccc.compiler.transform import transform
+from ccc.errors import CccError
+from ccc.options import Options
+
+
+def golden(name: str) -> Golden:
+    return Golden.read(GOLDEN / "context-collection" / f"{name}.ptx")
+
+
+def refused(name: str) -> Golden:
+    return Golden.read(ERRORS / f"{name}.ptx")
+
+
+def test_ptx_without_markers_goes_through() -> None:
+    text = "this is not even PTX"
+    assert ccc.transform(text).ptx is text
+
+
+def test_code_around_a_marked_function_goes_through() -> None:
+    before = golden("grid_stride").before
+    odd = "\n// a comment { with a brace\n.visible .func odd()\n{ /* } */ ret;  }\n"
+    result = transform(before + odd)
+    assert result.ptx.endswith(odd)
+    assert result.ptx != before + odd
+
+
+def test_the_report_says_what_was_done() -> None:
+    (kernel,) = transform(golden("two_loops").before).report["kernels"]
+    assert kernel["name"] == "k"
+    first, second = kernel["paths"]
+    assert (first["directive"], first["arm"], first["line"]) == ("if", "then", 6)
+    assert first["applied"]
+    assert first["reason"] is None
+    assert first["discipline"] == "queue"
+    saved = [register["type"] for register in first["context"]]
+    assert (saved, first["shared_bytes_per_thread"]) == (["b32"], 8)
+    assert {register["type"] for register in first["compressed"]} == {"b64"}
+    assert second["applied"]
+
+
+def test_strict_raises_where_a_path_is_left() -> None:
+    with pytest.raises(CccError, match=r"barrier.cu:6:1: error: path left as it was: there is a"):
+        transform(refused("barrier").before, strict=True)
+
+
+def test_a_promised_block_size_is_enforced() -> None:
+    large = refused("too_large").before
+    assert not transform(large).report["kernels"][0]["paths"][0]["applied"]
+    result = transform(large, max_block=256)
+    assert result.report["kernels"][0]["paths"][0]["applied"]
+    assert ".maxntid 256, 1, 1" in result.ptx
+
+
+def test_launch_bounds_size_the_stack() -> None:
+    after = golden("block_of_100").after
+    assert "ccc_context_stack[1024]" in after  # 4 warps x 64 entries x one word
+
+
+def test_printing_after_a_pass() -> None:
+    printed = transform(golden("if_else").before, print_after=["context-collection"]).printed
+    assert printed.startswith("// after context-collection\n")
+    assert "$ccc_collect_0" in printed
+
+
+def test_nothing_is_transformed_twice() -> None:
+    once = transform(golden("grid_stride").before).ptx
+    assert transform(once).ptx == once
+
+
+def test_broken_ptx_is_one_error_with_its_place() -> None:
+    broken = golden("grid_stride").before.replace("setp.", "setp setp.", 1)
+    with pytest.raises(CccError) as caught:
+        transform(broken, filename="k.ptx")
+    assert str(caught.value).startswith("k.ptx:")
+
+
+def test_a_loop_is_not_looked_at_again_because_another_was_rewritten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else the time to transform a kernel grows with the square of its annotated loops."""
+    text = "\n".join(
+        f"""\
+	mov.u32 %i, %tid.x;
+	// ccc.loop {2 * number} k.cu:1:1
+L{number}:
+	// ccc.for {2 * number} k.cu:1:1
+	and.b32 %r, %i, {number + 1};
+	setp.eq.s32 %p, %r, 0;
+	@%p bra N{number};
+	// ccc.then {2 * number + 1} k.cu:3:5
+	red.global.add.u32 [%d], %i;
+N{number}:
+	add.s32 %i, %i, 32;
+	setp.lt.s32 %q, %i, %n;
+	@%q bra L{number};
+"""
+        for number in range(6)
+    )
+    ptx = f"""\
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 p, .param .u32 n)
+.maxntid 64, 1, 1
+{{
+	.reg .b32 %i, %n, %r;
+	.reg .b64 %d;
+	.reg .pred %p, %q;
+	ld.param.u64 %d, [p];
+	ld.param.u32 %n, [n];
+{text}	ret;
+}}
+"""
+    found = []
+
+    class Counted(Divergence):
+        def _run(self) -> None:
+            found.append(self)
+            super()._run()
+
+    monkeypatch.setattr(facts, "Divergence", Counted)
+    paths = transform(ptx).report["kernels"][0]["paths"]
+    assert [path["applied"] for path in paths] == [True] * 6
+    assert len(found) == 1
+
+
+def test_a_reason_for_code_that_was_rewritten_points_nowhere() -> None:
+    reason = "lanes pass by (PTX line 4: call.uni (a), f, (b);); let all (or none) come"
+    assert without_places(reason) == "lanes pass by; let all (or none) come"
+
+
+def test_options_are_given_whole_or_by_name() -> None:
+    large = refused("too_large").before
+    asked = Options(max_block=256)
+    assert transform(large, asked).ptx == transform(large, max_block=256).ptx
+    assert ".maxntid 128, 1, 1" in transform(large, asked, max_block=128).ptx
+    with pytest.raises(TypeError, match="max_blok"):
+        transform(large, max_blok=256)

@@ -1,0 +1,189 @@
+"""How much shared memory a kernel has, so that the stack fits beside it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_kernel import kernel
+
+from ccc import cli
+from ccc.compiler.transform import transform
+from ccc.errors import CccError
+from ccc.toolkit import find as toolchain
+
+LIMIT = 48 * 1024
+STACK = 4 * 32 * 2
+"""The least for a path with one context word, for the two warps of a block of 64 threads."""
+EXTERN = ".extern .func other();\n"
+OTHER = """.visible .func other()
+{
+	.shared .align 4 .b8 own[@N];
+	st.shared.u8 [own], 1;
+	ret;
+}
+"""
+
+
+def path(text: str, **options: Any) -> dict[str, Any]:
+    (found,) = transform(text, filename="k.ptx", **options).report["kernels"][0]["paths"]
+    return dict(found)
+
+
+def uses(*names: str) -> str:
+    return "".join(f"	st.shared.u8 [{name}], 1;\n" for name in names)
+
+
+def test_functions_that_are_not_in_the_file_may_have_any() -> None:
+    reason = path(kernel(EXTERN, "	call other, ();"))["reason"]
+    assert reason.startswith("the kernel calls other, whose shared memory is not seen here")
+    assert "--ccc-callee-shared=N" in reason
+    through = "	mov.u64 %rd5, 0;\nP: .callprototype _ ();\n	call %rd5, (), P;"
+    reason = path(kernel("", through))["reason"]
+    assert reason.startswith("the kernel calls a function through a pointer, whose shared memory")
+    inner = ".func f()\n{\n	call other, ();\n	ret;\n}\n"
+    assert "calls other, whose" in path(kernel(EXTERN + inner, "	call f, ();"))["reason"]
+
+
+def test_what_they_have_at_most_can_be_said() -> None:
+    text = kernel(EXTERN, "	call other, ();")
+    assert path(text, callee_shared=LIMIT - STACK)["applied"]
+    reason = path(text, callee_shared=LIMIT - STACK + 1)["reason"]
+    assert "does not fit into shared memory" in reason
+
+
+def test_what_only_some_lanes_call_may_wait_for_the_others() -> None:
+    lanes = "	mov.u32 %r5, %tid.x;\n	setp.ne.s32 %p3, %r5, 0;\n	@!%p3 bra ALL;\n"
+    call = f"{lanes}	call other, ();\nALL:\n"
+    reason = path(kernel(EXTERN, call), callee_shared=0)["reason"]
+    assert reason.startswith("some lanes call other before the annotated loop")
+    assert path(kernel(EXTERN, f"{call}	bar.warp.sync -1;\n"), callee_shared=0)["applied"]
+    harmless = ".func other()\n{\n	ret;\n}\n"
+    assert path(kernel(harmless, call))["applied"]
+    meets = ".func other()\n{\n	bar.warp.sync -1;\n	ret;\n}\n"
+    reason = path(kernel(meets, call))["reason"]
+    assert reason.startswith("some lanes call other before the annotated loop")
+
+
+def test_the_system_has_none() -> None:
+    module = ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n"
+    call = """	mov.u64 %rd5, 0;
+	{ .param .b64 a; .param .b64 b; .param .b32 r;
+	st.param.b64 [a], %rd5; st.param.b64 [b], %rd5; call (r), vprintf, (a, b); }"""
+    assert path(kernel(module, call))["applied"]
+
+
+def test_neither_has_a_launch_from_a_kernel() -> None:
+    module = ".extern .func __cudaCDP2LaunchDeviceV2();\n"
+    assert path(kernel(module, "	call __cudaCDP2LaunchDeviceV2, ();"))["applied"]
+
+
+def test_what_functions_of_the_file_have_counts() -> None:
+    fits = OTHER.replace("@N", str(LIMIT - STACK))
+    assert path(kernel(fits, "	call other, ();"))["applied"]
+    large = OTHER.replace("@N", str(LIMIT - STACK + 1))
+    assert "does not fit" in path(kernel(large, "	call other, ();"))["reason"]
+
+
+def test_what_other_kernels_have_does_not() -> None:
+    module = f".shared .align 4 .b8 theirs[{LIMIT}];\n.shared .align 4 .b8 ours[512];\n"
+    other = ".visible .entry other()\n{\n	st.shared.u8 [theirs], 1;\n	ret;\n}\n"
+    assert path(kernel(module + other, uses("ours")))["applied"]
+    assert "does not fit" in path(kernel(module + other, uses("theirs")))["reason"]
+
+
+def test_arrays_of_other_files_count_with_their_size() -> None:
+    module = f".extern .shared .align 4 .b8 theirs[{LIMIT - STACK + 4}];\n"
+    assert "does not fit" in path(kernel(module, uses("theirs")))["reason"]
+    assert path(kernel(module))["applied"]
+
+
+EDGES = (
+    [(1, 1), (16, 32), (1, 1), (8, 8)],
+    [(1, 3), (2, 2), (4, 4), (1, 1), (16, 16), (1, 5)],
+    [(128, 4), (1, 1), (4, 4)],
+    [(4, 4)],
+)
+
+
+@pytest.mark.parametrize("variables", EDGES)
+@pytest.mark.parametrize("inside", [False, True])
+def test_with_the_stack_there_is_never_more_than_a_block_has(
+    variables: list[tuple[int, int]], inside: bool, tmp_path: Path
+) -> None:
+    """Whatever the assembler puts between the variables, at every size of the last one."""
+    ptxas = shutil.which("ptxas")
+    if ptxas is None:
+        pytest.skip("there is no ptxas")
+    taken = []
+    for rest in range(LIMIT - STACK - 640, LIMIT - STACK, 16):
+        listed = [*variables, (1, rest - 3)]
+        names = [f"v{number}" for number in range(len(listed))]
+        declared = "".join(
+            f".shared .align {alignment} .b8 {name}[{size}];\n"
+            for name, (alignment, size) in zip(names, listed, strict=True)
+        )
+        where = ("", declared + uses(*names)) if inside else (declared, uses(*names))
+        done = transform(kernel(*where), filename="k.ptx")
+        if done.report["kernels"][0]["paths"][0]["applied"]:
+            taken.append(done.ptx)
+    assert taken
+    file = tmp_path / "k.ptx"
+    file.write_text(taken[-1])
+    command = [ptxas, "-v", "-arch=sm_90", str(file), "-o", str(tmp_path / "k.cubin")]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    found = re.search(r"(\d+) bytes smem", result.stderr)
+    assert found is not None
+    assert LIMIT - 1024 < int(found[1]) <= LIMIT
+
+
+USER = """extern __device__ unsigned before(unsigned);
+extern "C" __global__ void big(unsigned *out, int n) {
+    unsigned k = before(n);
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += 32) {
+#pragma ccc if
+        if (i % 3 == 0) out[i] = k * i;
+    }
+}
+"""
+THEIRS = """__device__ unsigned before(unsigned n) {
+    __shared__ unsigned table[11000];
+    for (int i = threadIdx.x; i < 11000; i += blockDim.x) table[i] = i * n;
+    __syncthreads();
+    return table[n % 11000];
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("option", "applied"),
+    [("--ccc-max-block=1024", False), ("--ccc-callee-shared=44000", True)],
+)
+def test_what_nvcc_links_links(
+    option: str, applied: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    try:
+        toolchain.find()
+    except CccError as error:
+        pytest.skip(error.message)
+    monkeypatch.chdir(tmp_path)
+    Path("a.cu").write_text(USER)
+    Path("b.cu").write_text(THEIRS)
+    report = "--ccc-report=report.json"
+    more = ["--ccc-max-block=32", option] if applied else [option]
+    command = ["-rdc=true", "-arch=sm_90", "-dlink", "-cubin", "-o", "linked.cubin"]
+    for name in ("a", "b"):
+        assert cli.cccc(["-rdc=true", "-arch=sm_90", "-c", f"{name}.cu", report, *more]) == 0
+        if name == "a":
+            (path,) = json.loads(Path("report.json").read_text())["kernels"][0]["paths"]
+            assert path["applied"] == applied
+    assert cli.cccc([*command, "a.o", "b.o"]) == 0
+    assert Path("linked.cubin").stat().st_size

@@ -1,0 +1,200 @@
+"""The race detector: accesses of two lanes of a warp that nothing orders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from emulating import ptx, run
+from folders import GOLDEN
+from meetings import GOLDENS, needed, places, try_all
+
+from ccc.emulator import EmulatorError, Race
+
+SHARED = ".shared .align 4 .b8 s[256];"
+HERE_AND_NEXT = """
+mov.u32 %r1, s; mad.lo.u32 %r2, %r0, 4, %r1;      // the own word
+add.u32 %r3, %r0, 1; and.b32 %r3, %r3, 31; mad.lo.u32 %r3, %r3, 4, %r1;  // the neighbour's
+"""
+SCHEDULES = ("lockstep", 1, 2)
+
+
+def races(body: str, threads: int = 32, schedules: tuple[Any, ...] = SCHEDULES) -> list[Race]:
+    """The races of a kernel in any schedule; it gets an array of 64 zeros, and ``s`` is shared."""
+    found: list[Race] = []
+    for schedule in schedules:
+        module = ptx(f"{HERE_AND_NEXT}{body}", module=SHARED)
+        run(module, np.zeros(64, np.uint32), threads=threads, schedule=schedule, races=found)
+    return found
+
+
+def opcodes(race: Race) -> set[str]:
+    return {race.first.opcode, race.second.opcode}
+
+
+STORE = "st.shared.u32 [%r2], %r0;"
+LOAD = "ld.shared.u32 %r4, [%r3];"
+
+
+def test_a_store_and_a_load_of_another_lane_without_a_barrier() -> None:
+    body = f"{STORE} bar.warp.sync -1;\n{LOAD}\n{STORE} add.u32 %r4, %r4, 1;"
+    (race, *_) = races(body)
+    assert opcodes(race) == {"ld.shared.u32", "st.shared.u32"}
+    assert race.first.span.line != race.second.span.line
+    assert str(race.first) in str(race)
+    assert str(race.second) in str(race)
+    assert (race.space, race.variable) == ("shared", "s")
+    (_, first), (_, second) = race.threads
+    assert abs(first[0] - second[0]) in (1, 31)
+    assert race.address is not None
+    assert race.address // 4 in (first[0], second[0])
+
+
+@pytest.mark.parametrize("barrier", ["bar.warp.sync -1;", "bar.sync 0;", "barrier.sync 0;"])
+def test_a_barrier_orders(barrier: str) -> None:
+    assert not races(f"{STORE} {barrier} {LOAD} {barrier} {STORE}")
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "",
+        "vote.sync.ballot.b32 %r5, %q1, -1;",
+        "shfl.sync.idx.b32 %r5, %r0, 0, 31, -1;",
+        "vote.ballot.b32 %r5, %q1;",
+        "bar.warp.sync %r6;",
+    ],
+)
+def test_what_does_not_order(between: str) -> None:
+    alone = "mov.u32 %r6, %lanemask_eq; setp.eq.u32 %q1, %r0, 0;"
+    (race, *_) = races(f"{alone} {STORE} bar.warp.sync -1; {LOAD} {between} {STORE}")
+    assert opcodes(race) == {"ld.shared.u32", "st.shared.u32"}
+
+
+def test_members_of_one_mask_learn_nothing_of_another_one() -> None:
+    halves = "setp.lt.u32 %q1, %r0, 16; selp.b32 %r6, 0xffff, 0xffff0000, %q1;"
+    again = "add.u32 %r5, %r0, 1; st.shared.u32 [%r2], %r5;"
+    found = races(f"{halves} {STORE} bar.warp.sync -1; {again} bar.warp.sync %r6; {LOAD}")
+    assert {min(race.threads[0][1][0], race.threads[1][1][0]) for race in found} <= {0, 15}
+    assert found
+
+
+def test_several_readers_and_one_who_did_not_wait() -> None:
+    body = f"""{STORE} bar.warp.sync -1;
+    ld.shared.u32 %r4, [s];
+    setp.eq.u32 %q1, %r0, 9; @%q1 bra after;
+    bar.warp.sync 0xfffffdff;
+    setp.eq.u32 %q2, %r0, 3; @%q2 st.shared.u32 [s], %r0;
+    after:"""
+    (race, *_) = races(body)
+    assert {race.threads[0][1][0], race.threads[1][1][0]} == {3, 9}
+
+
+def test_lanes_that_store_different_values_in_one_instruction() -> None:
+    (race, *_) = races("st.shared.u32 [s], %r0;")
+    assert race.first is race.second
+    assert not races("st.shared.u32 [s], 7;")
+
+
+def test_stores_of_the_same_value_by_two_instructions() -> None:
+    by_two = "setp.eq.u32 %q1, %r0, 1; setp.eq.u32 %q2, %r0, 2; mov.u32 %r6, {};"
+    stores = "@%q1 st.shared.u32 [s], 7; @%q2 st.shared.u32 [s], %r6;"
+    assert not races(f"{by_two.format(7)} {stores}")
+    assert races(f"{by_two.format(8)} {stores}")
+
+
+def test_bytes_side_by_side() -> None:
+    body = """cvt.u64.u32 %x1, %r0; add.u64 %x1, %p0, %x1; cvt.u16.u32 %h1, %r0;
+    st.global.u8 [%x1], %h1;"""
+    assert not races(body)
+    assert races(f"{body} ld.global.u32 %r4, [%p0];")
+
+
+def test_atomics_and_strong_accesses_among_themselves() -> None:
+    assert not races("st.shared.u32 [s], 0; bar.warp.sync -1; red.shared.add.u32 [s], 1;")
+    assert not races("red.global.add.u32 [%p0], 1; ld.volatile.global.u32 %r4, [%p0];")
+    assert not races("st.volatile.global.u32 [%p0], %r0; ld.relaxed.gpu.global.u32 %r4, [%p0];")
+
+
+@pytest.mark.parametrize(
+    "plain", ["ld.global.u32 %r4, [%p0];", "st.global.u32 [%p0], %r0;", "ld.u32 %r4, [%p0];"]
+)
+def test_an_atomic_and_a_plain_access(plain: str) -> None:
+    one = "setp.eq.u32 %q1, %r0, 1;"
+    (race, *_) = races(f"{one} red.global.add.u32 [%p0], 1; @%q1 {plain}")
+    assert (race.space, race.variable) == ("global", None)
+
+
+def test_other_warps_are_not_judged() -> None:
+    only = "setp.eq.u32 %q1, %r0, {}; setp.eq.u32 %q2, %r0, {};"
+    body = "@%q1 st.global.u32 [%p0], 7; @%q2 ld.global.u32 %r4, [%p0];"
+    assert races(f"{only.format(1, 2)} {body}", threads=64)
+    assert not races(f"{only.format(1, 33)} {body}", threads=64)
+
+
+LOCKED = """
+mov.u32 %r6, 0;
+again:
+atom.global.cas.b32 %r5, [%p0], 0, 1;
+setp.ne.u32 %q1, %r5, 0;
+@%q1 bra look;
+{fence}
+ld.global.u32 %r4, [%p0+4]; add.u32 %r4, %r4, 1; st.global.u32 [%p0+4], %r4;
+{fence}
+atom.global.exch.b32 %r5, [%p0], 0;
+mov.u32 %r6, 1;
+look:
+setp.eq.u32 %q2, %r6, 0;
+@%q2 bra again;
+"""
+
+
+@pytest.mark.parametrize("threads", [32, 64])
+def test_what_a_lock_protects(threads: int) -> None:
+    assert not races(LOCKED.format(fence="fence.acq_rel.gpu;"), threads)
+
+
+def test_a_flag_that_is_written_and_waited_for() -> None:
+    body = """setp.ne.u32 %q1, %r0, 0;
+    @%q1 bra wait;
+    st.global.u32 [%p0+4], 5; fence.acq_rel.gpu; st.{how}.global.u32 [%p0], 1;
+    wait: ld.{how}.global.u32 %r4, [%p0]; setp.eq.u32 %q2, %r4, 0; @%q2 bra wait;
+    ld.global.u32 %r5, [%p0+4];"""
+    assert not races(body.replace("{how}", "volatile"))
+
+
+def test_races_are_kept_when_the_launch_fails() -> None:
+    found: list[Race] = []
+    module = ptx(f"{HERE_AND_NEXT} {STORE} {LOAD} trap;", module=SHARED)
+    with pytest.raises(EmulatorError, match="trap"):
+        run(module, np.zeros(1, np.uint32), races=found)
+    assert opcodes(found[0]) == {"ld.shared.u32", "st.shared.u32"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", GOLDENS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_every_meeting_counts(path: Path) -> None:
+    assert not [str(line) for _, line, how in try_all(path) if how == "missed"]
+
+
+SHOW_THEM = (
+    "context-collection/seldom",
+    "context-collection/reduction",
+    "context-collection/else_if_cases",
+    "context-collection/long_tasks_of_fresh_values",
+    "context-collection/sum_then_a_guard",
+    "context-collection/sums_of_two_widths",
+    "grid-stride/grid_stride_activemask",
+    "grid-stride/grid_stride_shared_neighbour",
+    "grid-stride/grid_stride_dynamic_inner_loop",
+    "small/dynamic",
+    "small/members_after_a_loop",
+)
+"""Goldens that together have a meeting of every place that emits one, and need it."""
+
+
+def test_every_place_that_emits_a_meeting_is_needed_somewhere() -> None:
+    paths = [GOLDEN / f"{name}.ptx" for name in SHOW_THEM]
+    assert {meeting.place for path in paths for meeting in needed(path)} == places()

@@ -1,0 +1,413 @@
+"""``ccc.RawModule`` and ``ccc.RawKernel``: their behaviour, with kernels run on the emulator."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import io
+import json
+import pickle
+import re
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import emulated_cupy
+import numpy as np
+import pytest
+from emulating import needs_nvcc
+from folders import DOCS
+
+import ccc
+from ccc.device import gpu
+from ccc.jit import raw as raw_module
+from ccc.jit.build import Built
+from ccc.jit.job import CompileJob
+from ccc.jit.raw import CccWarning, RawKernel, RawModule
+from ccc.nvcc import command as driver
+
+SOURCE = """\
+extern "C" {
+__constant__ int limit;
+__global__ void k(int *x, int n) {
+    extern __shared__ int unused[];
+    #pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        #pragma ccc if
+        if (x[i] > limit) {
+            for (int j = 0; j < 5; j++) x[i] = x[i] * x[i] + j;
+        }
+    }
+}
+__global__ void left_alone(int *x, int n) {
+    #pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        #pragma ccc if
+        if (x[i] > limit) {
+            x[i] = 0;
+            __syncwarp();
+        }
+    }
+}
+}
+"""
+TEMPLATE = "template <class T> __global__ void twice(T *x) { x[threadIdx.x] *= T(2); }\n"
+pytestmark = pytest.mark.filterwarnings("ignore:path left as it was")
+
+
+@pytest.fixture(autouse=True)
+def device(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    emulated_cupy.install(monkeypatch, tmp_path_factory.getbasetemp() / "cache")
+    raw_module._shown.clear()
+
+
+nvcc_module = functools.partial(RawModule, backend="nvcc")
+
+
+def launch(kernel: RawKernel, **options: Any) -> list[int]:
+    values = np.arange(200, dtype=np.int32) % 7
+    kernel((2,), (32,), (values, np.int32(values.size)), **options)
+    return [int(value) for value in values]
+
+
+@pytest.mark.slow
+@needs_nvcc
+def test_a_kernel_and_the_same_without_ccc() -> None:
+    kernel = RawKernel(SOURCE, "k", backend="nvcc")
+    plain = RawKernel(SOURCE, "k", ("--ccc-off",), "nvcc")
+    assert launch(kernel) == launch(plain)
+    (path,) = kernel.report["paths"]
+    assert (kernel.report["name"], path["file"], path["line"]) == ("k", "source.cu", 7)
+    assert path["applied"], path["reason"]
+    assert path["registers_after"] > 0
+    assert plain.report == {"name": "k", "paths": []}
+    assert kernel.ptx != plain.ptx
+    assert "ccc." not in plain.ptx
+
+
+@pytest.mark.slow
+@needs_nvcc
+def test_what_a_kernel_knows() -> None:
+    kernel = RawKernel(SOURCE, "k", ("-DX",), "nvcc", enable_cooperative_groups=True)
+    assert kernel.name == kernel.__name__ == "k"
+    assert (kernel.code, kernel.options, kernel.backend) == (SOURCE, ("-DX",), "nvcc")
+    assert kernel.file_path is kernel.name_expressions is None
+    assert kernel.enable_cooperative_groups
+    assert kernel.num_regs == kernel.attributes["num_regs"] == 32
+    kernel.preferred_shared_memory_carveout = 50
+    assert kernel.preferred_shared_memory_carveout == 50
+    with pytest.raises(AttributeError):
+        kernel.num_regs = 3  # type: ignore[misc]
+
+
+@pytest.mark.slow
+@needs_nvcc
+def test_shared_memory_is_asked_for_at_the_launch() -> None:
+    kernel = RawKernel(SOURCE, "k", backend="nvcc")
+    launch(kernel, shared_mem=40_000)
+    assert kernel.max_dynamic_shared_size_bytes == 48 * 1024
+    kernel._raw().shared_size_bytes = 20_000  # the stack of tasks
+    launch(kernel, shared_mem=40_000)
+    assert kernel.max_dynamic_shared_size_bytes == 40_000
+    launch(kernel, shared_mem=44_000, stream=None)
+    assert kernel.max_dynamic_shared_size_bytes == 44_000
+    assert kernel._raw().launches[-1] == {"shared_mem": 44_000, "stream": None}
+    kernel.max_dynamic_shared_size_bytes = 100_000
+    launch(kernel, shared_mem=44_000)
+    assert kernel.max_dynamic_shared_size_bytes == 100_000
+
+
+@pytest.mark.slow
+@needs_nvcc
+def test_a_module() -> None:
+    module = nvcc_module(code=SOURCE, options=("-DX",), enable_cooperative_groups=True)
+    kernel = module.get_function("k")
+    assert (kernel.name, kernel.options, kernel.code) == ("k", ("-DX",), SOURCE)
+    before = launch(kernel)
+    module.get_global("limit").view(np.int32)[0] = 3
+    assert launch(kernel) != before
+    assert module._raw().cooperative
+    assert {entry["name"] for entry in module.report["kernels"]} == {"k", "left_alone"}
+    with pytest.raises(Exception, match="there is no kernel missing"):
+        module.get_function("missing")
+
+
+@pytest.mark.slow
+@needs_nvcc
+def test_nothing_is_compiled_before_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    real = raw_module.build
+
+    def build(job: CompileJob) -> Built:
+        made.append(job.text)
+        return real(job)
+
+    monkeypatch.setattr(raw_module, "build", build)
+    module = nvcc_module(code=SOURCE)
+    assert made == []
+    module.compile()
+    module.get_function("k").compile()
+    assert module.report["kernels"]
+    assert made == [SOURCE]
+
+
+@pytest.mark.slow
+@needs_nvcc
+def test_name_expressions() -> None:
+    names = ("twice<float>", "twice<unsigned char>")
+    module = nvcc_module(code=TEMPLATE, name_expressions=names)
+    kernel = module.get_function(names[1])
+    assert (kernel.name, kernel.name_expressions) == (names[1], names)
+    values = np.full(32, 100, np.uint8)
+    kernel((1,), (32,), (values,))
+    assert (values == 200).all()
+    assert module.mangled(names[1]) == "_Z5twiceIhEvPT_"
+    assert kernel.report == {"name": "_Z5twiceIhEvPT_", "paths": []}
+    assert module.get_function("_Z5twiceIfEvPT_").name == "_Z5twiceIfEvPT_"
+
+
+@pytest.mark.slow
+@needs_nvcc
+def test_files(tmp_path: Path) -> None:
+    cuda, ptx = tmp_path / "k.cu", tmp_path / "k.ptx"
+    cuda.write_text(SOURCE)
+    module = nvcc_module(path=str(cuda), options=("--ccc-mark-only",))
+    ptx.write_text(module.ptx)
+    assert "// ccc.then" in module.ptx
+    transformed = RawModule(path=str(ptx))
+    kernel = transformed.get_function("k")
+    assert kernel.file_path == str(ptx)
+    assert kernel.report["paths"][0]["file"] == str(cuda)
+    assert kernel.report["paths"][0]["applied"]
+    assert launch(kernel) == launch(module.get_function("k"))
+    for unchanged in (RawModule(path=str(ptx), options=("--ccc-off",)), _copy(transformed, ptx)):
+        assert unchanged._raw().path == ptx
+        assert unchanged.ptx == ptx.read_text()
+
+
+def _copy(module: RawModule, path: Path) -> RawModule:
+    path.write_text(re.sub(r"\s*// ccc\.[^\n]*", "", module.ptx))
+    return RawModule(path=str(path))
+
+
+@pytest.mark.slow
+@needs_nvcc
+def test_the_report_of_an_unknown_kernel() -> None:
+    with pytest.raises(Exception, match="there is no kernel ks"):
+        _ = RawKernel(SOURCE, "ks", backend="nvcc").report
+
+
+@pytest.mark.slow
+@needs_nvcc
+def test_a_kernel_tells_its_profile() -> None:
+    kernel = RawKernel(SOURCE, "k", ("--ccc-profile=p.json",), "nvcc")
+    launch(kernel)
+    found = ccc.profile.of(kernel)
+    assert found.kernels[0].paths[0].lanes == 400 - 400 // 7 - 1
+    ccc.profile.reset(kernel)
+    assert ccc.profile.of(kernel).kernels[0].instructions == 0
+    with pytest.raises(ccc.CccError, match="compile it with --ccc-profile"):
+        ccc.profile.of(RawKernel(SOURCE, "k", backend="nvcc"))
+    with pytest.raises(ccc.CccError, match=r"ccc\.RawKernel.* and not from a str"):
+        ccc.profile.of("k")
+
+
+def test_machine_code_is_loaded_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "k.cubin"
+    path.write_bytes(b"machine code")
+    path.with_suffix(".ptx").write_text(".version 9.0\n.target sm_90\n.address_size 64\n")
+    module = RawModule(path=str(path))
+    assert module._raw().path == path
+    assert module.report["kernels"] == []
+
+
+def test_a_file_that_is_not_there() -> None:
+    with pytest.raises(ccc.CccError, match=r"/no/such/k\.cu: No such file"):
+        nvcc_module(path="/no/such/k.cu").compile()
+
+
+@pytest.mark.slow
+@needs_nvcc
+def test_pickles() -> None:
+    module = nvcc_module(code=SOURCE, options=("--ccc-discipline=merge",))
+    kernel = module.get_function("k")
+    for copy in (pickle.loads(pickle.dumps(module)).get_function("k"), _pickled(kernel)):
+        assert copy._module._command == module._command
+        assert copy.report == kernel.report
+        assert launch(copy) == launch(kernel)
+    early = _pickled(RawKernel(SOURCE, "k", backend="nvcc"))
+    assert launch(early) == launch(kernel)
+
+
+def _pickled(kernel: RawKernel) -> Any:
+    return pickle.loads(pickle.dumps(kernel))
+
+
+# What is said.
+
+
+@pytest.mark.slow
+@needs_nvcc
+def test_a_path_left_alone_is_a_warning_with_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "k.cu"
+    path.write_text(SOURCE)
+    for module in (nvcc_module(path=str(path)), nvcc_module(path=str(path))):  # built, and found
+        raw_module._shown.clear()
+        with pytest.warns(CccWarning, match="^path left as it was: ") as caught:
+            module.compile()
+        (warning,) = caught
+        assert (warning.filename, warning.lineno) == (str(path), 16)
+    with warnings.catch_warnings(record=True) as repeated:
+        warnings.simplefilter("default")
+        nvcc_module(path=str(path)).compile()
+        nvcc_module(path=str(path)).compile()
+    assert len(repeated) == 1
+
+
+@pytest.mark.slow
+@needs_nvcc
+def test_warnings_can_be_errors() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CccWarning)
+        kernel = RawKernel(SOURCE, "k", backend="nvcc")
+        for use in (kernel.compile, lambda: launch(kernel)):
+            with pytest.raises(CccWarning, match="left as it was"):
+                use()
+
+
+@pytest.mark.slow
+@needs_nvcc
+def test_strict() -> None:
+    kernel = RawKernel(SOURCE, "k", ("--ccc-strict",), "nvcc")
+    with pytest.raises(ccc.CccError, match=r"source\.cu:16:9: error: path left as it was"):
+        kernel.compile()
+
+
+@pytest.mark.slow
+@needs_nvcc
+def test_errors_in_the_source_come_when_it_is_compiled() -> None:
+    text = SOURCE.replace("#pragma ccc if", "#pragma ccc fi", 1)
+    kernel = RawKernel(text, "k", backend="nvcc")
+    for use in (kernel.compile, lambda: kernel.report, lambda: launch(kernel)):
+        with pytest.raises(ccc.CccError, match=r"source\.cu:7:21: error: .*did you mean"):
+            use()
+
+
+@pytest.mark.slow
+@needs_nvcc
+def test_the_log_report_and_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "report.json"
+    text = SOURCE.replace("int *x, int n) {\n    extern", "int *x, int n) {\n    int idle; extern")
+    options = (f"--ccc-report={file}", "--ccc-print-after=context-collection")
+    log = io.StringIO()
+    module = nvcc_module(code=text, options=options)
+    module.compile(log_stream=log)
+    assert 'source.cu(4): warning #177-D: variable "idle"' in log.getvalue()
+    assert json.loads(file.read_text()) == module.report
+    assert "// after context-collection\n" in capsys.readouterr().out
+
+
+def test_wrong_arguments() -> None:
+    wrong: list[tuple[type[Exception], str, dict[str, Any]]] = [
+        (TypeError, "one of code and path", {}),
+        (TypeError, "one of code and path", {"code": "", "path": ""}),
+        (TypeError, r"\('-DX',\)", {"code": "", "options": "-DX"}),
+        (ValueError, "nvrtc or nvcc", {"code": "", "backend": "clang"}),
+        (ValueError, "CUDA source", {"path": "k.ptx", "name_expressions": ["k"]}),
+        (ccc.CccError, "jitify", {"code": "", "jitify": True}),
+        (ccc.CccError, "did you mean", {"code": "", "options": ("--ccc-strikt",)}),
+        (ccc.CccError, "command line", {"code": "", "options": ("--ccc-version",)}),
+    ]
+    for kind, message, arguments in wrong:
+        with pytest.raises(kind, match=message):
+            RawModule(**arguments)
+
+
+# The package and its page.
+
+
+def test_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    real = importlib.import_module
+
+    def absent(name: str, *more: Any) -> Any:
+        if name.startswith("cupy"):
+            raise ImportError(f"No module named '{name}'")
+        return real(name, *more)
+
+    monkeypatch.setattr(importlib, "import_module", absent)
+    with pytest.raises(ccc.CccError, match="pip install cupy-cuda13x"):
+        ccc.RawKernel(SOURCE, "k")
+    with pytest.raises(ccc.CccError, match="pip install cupy-cuda13x"):
+        ccc.RawModule(code=SOURCE)
+
+
+@pytest.mark.parametrize("count", [0, RuntimeError("no driver")])
+def test_without_a_device(count: int | Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+
+    def devices() -> int:
+        if isinstance(count, Exception):
+            raise count
+        return count
+
+    runtime = SimpleNamespace(getDeviceCount=devices, CUDARuntimeError=RuntimeError)
+    cupy = SimpleNamespace(cuda=SimpleNamespace(runtime=runtime))
+    monkeypatch.setattr(gpu, "_cupy", lambda: cupy)
+    with pytest.raises(ccc.CccError, match="it takes an NVIDIA GPU and its driver"):
+        ccc.RawKernel(SOURCE, "k")
+
+
+@pytest.mark.slow
+def test_importing_ccc_loads_little() -> None:
+    script = (
+        "import sys, ccc; heavy = {'numpy', 'cupy', 'lark', 'networkx'}; "
+        "print(heavy & set(sys.modules)); ccc.RawKernel; print('cupy' in sys.modules); "
+        "ccc.emulator.Module; ccc.profile.of; ccc.counting.count"
+    )
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.split("\n")[:2] == ["set()", "False"], done.stderr
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_there_is_is_listed() -> None:
+    assert set(ccc.__all__) <= set(dir(ccc))
+    assert all(hasattr(ccc, name) for name in dir(ccc))
+
+
+@pytest.mark.slow
+@needs_nvcc
+def test_the_examples_of_the_pages(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    pages = [(DOCS / name).read_text() for name in ("cupy.md", "profile.md")]
+    kernels, profiles = (re.findall(r"```python\n(.*?)```", page, re.DOTALL) for page in pages)
+    monkeypatch.setitem(sys.modules, "cupy", np)
+    monkeypatch.setattr(ccc, "RawKernel", functools.partial(RawKernel, backend="nvcc"), False)
+    monkeypatch.chdir(tmp_path)
+    scope: dict[str, Any] = {}
+    for example in [*kernels[:2], *kernels[3:]]:  # the third measures, which takes a GPU
+        exec(compile(example, "docs/cupy.md", "exec"), scope)
+    applied, *emulated = capsys.readouterr().out.splitlines()
+    assert applied == "if applied"
+    assert "It prints `if applied`." in pages[0]
+    said = re.findall(r"It prints [\d,]+ and (\d+) %, then [\d,]+ and (\d+) %", pages[0])
+    shares = [re.findall(r", (\d+) % of the lanes active", line) for line in emulated]
+    for number, share in zip(said[0], shares, strict=True):
+        assert abs(int(number) - int(share[0])) < 10  # nvcc's versions differ a little
+    for example in profiles:
+        exec(compile(example, "docs/profile.md", "exec"), scope)
+    efficiency, path = capsys.readouterr().out.splitlines()
+    assert 0.3 < float(efficiency) <= 1
+    assert re.fullmatch(r"7 \d+ [\d.]+", path)
+    assert ccc.profile.read("roots.json").kernels[0].name == "roots"
+
+
+def test_the_page_names_all_options() -> None:
+    page = (DOCS / "cupy.md").read_text()
+    table = set(re.findall(r"`(--ccc-[a-z-]+)", page.partition("| option | for |")[2]))
+    assert table == set(driver.OPTIONS) - {"--ccc-version", "--ccc-help"}  # for the command line

@@ -1,0 +1,175 @@
+"""What the policy decides, and what strategies tell of themselves."""
+
+from __future__ import annotations
+
+import pytest
+from folders import DOCS, GOLDEN
+
+from ccc.analysis.facts import Facts
+from ccc.analysis.paths.model import Path
+from ccc.ir.printer import print_function
+from ccc.nvcc.command import usage
+from ccc.parse import parse_function, parse_module
+from ccc.passes.context_collection import ContextCollection
+from ccc.passes.policy import AUTO, MANY, decide, settle
+from ccc.passes.strategies.cases import CASES
+from ccc.passes.strategies.engage import ENGAGE
+from ccc.passes.strategies.leave import LEAVE
+from ccc.passes.strategies.merge import MERGE
+from ccc.passes.strategies.queue import QUEUE
+from ccc.passes.strategies.registry import COLLECTING, STRATEGIES, STRATEGY_NAMES
+from ccc.passes.strategies.strategy import Collectable, Decision, context_words
+from ccc.pipeline import Kernel
+
+CONTEXT_COLLECTION = GOLDEN / "context-collection"
+
+
+def golden(name: str) -> Kernel:
+    """The kernel of a golden file, as it was before."""
+    text = CONTEXT_COLLECTION.joinpath(f"{name}.ptx").read_text().partition("// %%% after %%%")[0]
+    function = parse_function(next(iter(parse_module(text, name).functions)))
+    return Kernel(function, Facts(function))
+
+
+def decided(kernel: Kernel, wanted: str = AUTO) -> Decision:
+    """What is decided of a kernel with one loop."""
+    chosen = [Collectable(r, r.path) for r in kernel.records if isinstance(r.path, Path)]
+    loops = [(chosen[0].path.loop, chosen)]
+    (decision,) = decide(loops, kernel.facts, COLLECTING, ENGAGE, wanted)
+    return decision
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted", "names"),
+    [
+        ("if_else", AUTO, ["queue", "merge"]),
+        ("if_else", "merge", ["merge"]),
+        ("if_else", "cases", ["cases"]),
+        ("many_cases", AUTO, ["cases", "queue", "merge"]),
+        ("nested_paths", AUTO, ["queue", "merge"]),
+        ("nested_paths", "cases", ["queue", "merge"]),
+    ],
+)
+def test_strategies_are_preferred_in_order(name: str, wanted: str, names: list[str]) -> None:
+    assert [strategy.name for strategy in decided(golden(name), wanted).strategies] == names
+
+
+def test_many_paths_are_served_together() -> None:
+    assert len(decided(golden("many_cases")).paths) >= MANY
+    assert len(decided(golden("if_else")).paths) < MANY
+
+
+def test_paths_that_repeat_are_merged() -> None:
+    (path,) = decided(golden("while_task"), "queue").paths
+    assert path.served_by(QUEUE) is MERGE
+    assert all(path.served_by(QUEUE) is QUEUE for path in decided(golden("if_else")).paths)
+
+
+def test_long_tasks_are_shared_out_where_their_turns_can_be_counted() -> None:
+    kernel = golden("long_tasks")
+    (path,) = decided(kernel).paths
+    assert path.engage is not None
+    assert ENGAGE.applies([path.path], kernel.facts) is None
+    kernel = golden("while_task")
+    (path,) = decided(kernel).paths
+    assert path.engage is None
+    assert ENGAGE.applies([path.path], kernel.facts)
+
+
+def test_what_the_user_said_comes_along() -> None:
+    kernel = golden("if_else")
+    clauses = [record.marker.clauses for record in kernel.records]
+    clauses[0].update(prob="0.125", priority="3")
+    clauses[1].clear()
+    first, second = (path.hints for path in decided(kernel).paths)
+    assert (first.prob, first.priority) == (0.125, 3)
+    assert (second.prob, second.priority) == (None, None)
+
+
+def test_nothing_is_changed_by_deciding() -> None:
+    kernel = golden("many_cases")
+    before = print_function(kernel.function), dict(kernel.function.registers.ranges)
+    choice = settle(decided(kernel), kernel, 0)
+    assert choice.strategy is CASES
+    assert (print_function(kernel.function), kernel.function.registers.ranges) == before
+
+
+def test_the_first_that_fits_is_taken() -> None:
+    kernel = golden("if_else")
+    decision = decided(kernel)
+    taken = []
+    for limit in range(0, 256 * 1024, 1024):
+        kernel.shared_limit = limit
+        taken.append(settle(decision, kernel, 0))
+    names = [choice.strategy.name for choice in taken]
+    assert list(dict.fromkeys(names)) == ["leave", "merge", "queue"]
+    ((record, reason),) = taken[0].reasons
+    assert "does not fit into shared memory" in reason
+    assert LEAVE.rewrite(kernel, taken[0]) is None
+    assert record.reason == reason
+
+
+def test_a_kernel_without_known_shared_memory_is_left() -> None:
+    kernel = golden("if_else")
+    kernel.dynamic_shared_bytes = None
+    choice = settle(decided(kernel), kernel, 0)
+    assert choice.strategy is LEAVE
+    assert [record for record, _ in choice.reasons] == kernel.records
+
+
+def test_costs() -> None:
+    kernel = golden("if_else")
+    paths = [path.path for path in decided(kernel).paths]
+    words = [context_words(path) for path in paths]
+    left = LEAVE.cost(paths, kernel.facts)
+    assert (left.exchange_slots, left.shared_bytes) == (0, 0)
+    assert left.run_slots == sum(
+        len(list(kernel.facts.blocks[label].instructions))
+        for path in paths
+        for label in path.blocks
+    )
+    queue, merge, cases = (one.cost(paths, kernel.facts) for one in (QUEUE, MERGE, CASES))
+    assert queue.run_slots == merge.run_slots == cases.run_slots
+    assert all(path.continuation for path in paths)  # so the rest runs with each of them
+    assert queue.run_slots > left.run_slots
+    assert queue.exchange_slots == merge.exchange_slots == 3 * sum(words)
+    assert cases.exchange_slots == 3 * max(words)
+    assert (queue.shared_bytes, merge.shared_bytes) == (8 * sum(words), 4 * sum(words))
+    assert cases.shared_bytes == 3 * 4 * max(words)
+
+
+def test_the_cost_is_what_the_stacks_take() -> None:
+    for name, wanted in (("mixed_types", "queue"), ("nested_paths", "merge"), ("if_else", "cases")):
+        kernel = golden(name)
+        decision = decided(kernel, wanted)
+        choice = settle(decision, kernel, 0)
+        paths = [path.path for path in decision.paths]
+        expected = choice.strategy.cost(paths, kernel.facts).shared_bytes
+        rewritten = choice.strategy.rewrite(kernel, choice)
+        assert rewritten is not None
+        tops = 4 * len(paths) if choice.strategy.together else 0
+        assert 32 * expected <= rewritten.share <= 32 * expected + tops + 16
+
+
+def test_the_registry_names_each_once() -> None:
+    names = [strategy.name for strategy in STRATEGIES]
+    assert len(set(names)) == len(names)
+    assert (AUTO, *(strategy.name for strategy in COLLECTING)) == STRATEGY_NAMES
+
+
+def test_help_and_docs_name_what_the_registry_has() -> None:
+    option = f"--ccc-discipline={'|'.join(STRATEGY_NAMES)}"
+    assert option in usage()
+    assert option.replace("|", r"\|") in DOCS.joinpath("annotations.md").read_text()
+    design = DOCS.joinpath("design.md").read_text().replace("\n", " ")
+    assert all(f"`{strategy.name}`" in design for strategy in STRATEGIES)
+
+
+def test_each_path_that_does_not_fit_is_left_with_a_reason() -> None:
+    kernel = golden("if_else")
+    kernel.shared_limit = 0
+    before = print_function(kernel.function)
+    ContextCollection().run(kernel)
+    assert len(kernel.records) == 2
+    assert all("does not fit into shared memory" in str(r.reason) for r in kernel.records)
+    assert print_function(kernel.function) == before

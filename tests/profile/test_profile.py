@@ -1,0 +1,524 @@
+"""Counting what runs: against the emulator's own counters, and against known trip counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from folders import GOLDEN
+from goldens import Golden
+
+from ccc import cli, emulator, profile
+from ccc.analysis.facts import Facts
+from ccc.compiler.transform import transform
+from ccc.emulator.run.counters import Counters
+from ccc.errors import CccError
+from ccc.harness.equivalence import Launch
+from ccc.options import Options
+from ccc.parse import parse_function, parse_module
+from ccc.profile.instrument import count as count_all
+from ccc.profile.instrument import counts
+
+CONTEXT_COLLECTION = GOLDEN / "context-collection"
+HEADER = ".version 8.0\n.target sm_80\n.address_size 64\n"
+
+# The original's first lanes leave early, or come late, at a block that only returns: each way to it
+# now issues a return of its own.
+RETURNS_APART = ("early_return", "lanes_apart", "while_with_breaks")
+NAMES = (
+    *("if_else", "else_if_cases", "conditions", "continue_in_path", "nested_control", "many_cases"),
+    *("switch_cases", "nested_paths", "nested_while", "while_task", "path_in_while"),
+    *("path_in_variable_loop", "reduction", "templates", "outer_loop", "tail_recursion"),
+    *RETURNS_APART,
+)
+
+
+def launches(golden: Golden) -> list[Launch]:
+    return [Launch.parse(line) for line in golden.head if line.startswith("// run:")]
+
+
+def run(module: emulator.Module, golden: Golden, schedule: str | int) -> tuple[Counters, bytes]:
+    """All launches of a golden file: what they cost, and all that they wrote."""
+    (name,) = [p.name for p in module.module.functions if p.kind == "entry" and p.is_marked] or [
+        p.name for p in module.module.functions if p.kind == "entry"
+    ]
+    total, memory = Counters(), b""
+    for launch in launches(golden):
+        arguments = launch.arguments()
+        kernel = module.get_function(name)
+        shared = launch.shared
+        total += kernel(launch.grid, launch.block, arguments, shared_mem=shared, schedule=schedule)
+        memory += b"".join(np.asarray(argument).tobytes() for argument in arguments)
+    return total, memory
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("off", [True, False], ids=["original", "transformed"])
+@pytest.mark.parametrize("name", NAMES)
+def test_counts_are_those_of_the_emulator(name: str, off: bool) -> None:
+    golden = Golden.read(CONTEXT_COLLECTION / f"{name}.ptx")
+    asked = Options(discipline=golden.options.discipline)
+    plain = golden.before if off else transform(golden.before, asked).ptx
+    counting = transform(golden.before, asked, profile="p.json", off=off).ptx
+    module = emulator.Module(counting)
+    expected, memory = run(emulator.Module(plain), golden, "lockstep")
+    cost, written = run(module, golden, "lockstep")
+    assert written == memory
+    assert cost.instructions < 3.5 * expected.instructions  # these kernels are short
+    found = profile.of(module)
+    assert found.file == "p.json"
+    total = sum(kernel.instructions for kernel in found.kernels)
+    assert sum(k.thread_instructions for k in found.kernels) == expected.thread_instructions
+    if name in RETURNS_APART:
+        assert 0 <= total - expected.instructions <= 16
+    else:
+        assert total == expected.instructions
+        assert found.warp_execution_efficiency() == expected.warp_execution_efficiency
+    paths = [path for kernel in found.kernels for path in kernel.paths]
+    assert any(path.applied for path in paths) != off
+    assert all(path.executions <= path.lanes for path in paths)
+    assert any(path.executions for path in paths)
+    assert all(path.instructions <= path.thread_instructions for path in paths)
+
+
+@pytest.mark.parametrize("off", [True, False], ids=["original", "transformed"])
+@pytest.mark.parametrize("name", NAMES)
+def test_loops_add_to_global_counters_only_after_many_turns(name: str, off: bool) -> None:
+    golden = Golden.read(CONTEXT_COLLECTION / f"{name}.ptx")
+    module = parse_module(transform(golden.before, profile="p", off=off).ptx, name)
+    adding = 0
+    for piece in module.functions:
+        facts = Facts(parse_function(piece))
+        for label, block in facts.blocks.items():
+            adds = any(i.opcode == "red.global.add.u64" for i in block.instructions)
+            adding += adds
+            if adds and any(label in loop.blocks for loop in facts.loops):
+                (check,) = facts.graph.predecessors(label)
+                _, compare, _ = list(facts.blocks[check].instructions)[:3]
+                assert compare.opcode == "setp.gt.u32"
+                assert int(str(compare.operands[2])) > 100
+    assert adding
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bits", [7, 16])
+@pytest.mark.parametrize("off", [True, False], ids=["original", "transformed"])
+@pytest.mark.parametrize("name", NAMES)
+def test_short_counts_are_delivered_before_they_are_full(
+    name: str, off: bool, bits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    golden = Golden.read(CONTEXT_COLLECTION / f"{name}.ptx")
+    found = []
+    for many in (1_000_000, 1):
+        monkeypatch.setattr(counts, "MANY", many)
+        monkeypatch.setattr(counts, "HALF", bits)
+        module = emulator.Module(transform(golden.before, profile="p", off=off).ptx)
+        _, memory = run(module, golden, "lockstep")
+        found.append((memory, profile.of(module)))
+    assert found[0] == found[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["nested_control", "while_task"])
+def test_lanes_are_the_same_in_every_order(name: str) -> None:
+    golden = Golden.read(CONTEXT_COLLECTION / f"{name}.ptx")
+    seen = []
+    for schedule in ("lockstep", 1, 2):
+        module = emulator.Module(transform(golden.before, profile="p", off=True).ptx)
+        run(module, golden, schedule)
+        seen += profile.of(module).kernels
+    for kernel in seen[1:]:
+        assert kernel.thread_instructions == seen[0].thread_instructions
+        for path, model in zip(kernel.paths, seen[0].paths, strict=True):
+            assert (path.lanes, path.thread_instructions) == (
+                model.lanes,
+                model.thread_instructions,
+            )
+            assert path.executions >= model.executions  # lanes that came apart enter apart
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["if_else", "many_cases", "nested_paths", "nested_while", "while_task"]
+)
+def test_as_many_lanes_take_a_path_before_and_after(name: str) -> None:
+    golden = Golden.read(CONTEXT_COLLECTION / f"{name}.ptx")
+    lanes = []
+    for off in (True, False):
+        module = emulator.Module(transform(golden.before, profile="p", off=off).ptx)
+        run(module, golden, "lockstep")
+        lanes.append([path.lanes for k in profile.of(module).kernels for path in k.paths])
+    assert lanes[0] == lanes[1]
+    assert all(lanes[0])
+
+
+@pytest.mark.parametrize("name", ["nested_control", "while_task"])
+def test_kernels_without_annotations(name: str) -> None:
+    golden = Golden.read(CONTEXT_COLLECTION / f"{name}.ptx")
+    for ptx in (golden.before.replace("// ccc.", "// "), transform(golden.before).ptx):
+        module = emulator.Module(count_all(ptx))
+        expected, memory = run(emulator.Module(ptx), golden, "lockstep")
+        assert run(module, golden, "lockstep")[1] == memory
+        (kernel,) = profile.of(module).kernels
+        assert kernel.paths == ()
+        assert kernel.instructions == expected.instructions
+        assert kernel.thread_instructions == expected.thread_instructions
+
+
+# Known trip counts. Each lane does eight iterations; X is what the kernel does in them.
+
+LOOP = """\
+.visible .entry k(.param .u64 p)
+{{
+	.reg .b32 %r<20>; .reg .b64 %d<9>; .reg .pred %p<9>;
+	ld.param.u64 %d1, [p];
+	mov.u32 %r1, %tid.x;
+	mul.wide.u32 %d2, %r1, 4;
+	add.s64 %d1, %d1, %d2;
+	mov.u32 %r2, 0;
+	// ccc.loop 1 k.cu:1:1
+HEAD:
+	// ccc.for 1 k.cu:1:1
+{body}
+NEXT:
+	add.s32 %r2, %r2, 1;
+	setp.lt.s32 %p8, %r2, 8;
+	@%p8 bra HEAD;
+	ret;
+}}
+"""
+# One lane in four takes the path, in each iteration: three instructions.
+BRANCH = """\
+	and.b32 %r3, %r1, 3;
+	setp.ne.s32 %p1, %r3, 0;
+	@%p1 bra NEXT;
+	// ccc.then 2 k.cu:3:5
+	mul.lo.s32 %r4, %r2, %r1;
+	red.global.add.u32 [%d1], %r4;
+	bra NEXT;
+"""
+# A lane does as many turns as the last two bits of its number say, and one: five instructions each.
+TURNS = """\
+	and.b32 %r3, %r1, 3;
+TURN:
+	// ccc.while 2 k.cu:3:5
+	mad.lo.s32 %r4, %r2, %r1, %r3;
+	red.global.add.u32 [%d1], %r4;
+	add.s32 %r3, %r3, -1;
+	setp.ge.s32 %p1, %r3, 0;
+	@%p1 bra TURN;
+"""
+# Odd lanes take an arm of an if whose first block is the head of a loop of three turns.
+ARM_WITH_LOOP = """\
+	and.b32 %r3, %r1, 1;
+	setp.eq.s32 %p1, %r3, 0;
+	mov.u32 %r4, 0;
+	@%p1 bra NEXT;
+TURN:
+	// ccc.then 2 k.cu:3:5
+	red.global.add.u32 [%d1], %r2;
+	add.s32 %r4, %r4, 1;
+	setp.lt.s32 %p2, %r4, 3;
+	@%p2 bra TURN;
+"""
+# In the fifth iteration, lanes from 16 on return from inside a path that all take.
+RETURNS = """\
+	setp.ne.s32 %p1, %r2, 4;
+	@%p1 bra NEXT;
+	// ccc.then 2 k.cu:3:5
+	red.global.add.u32 [%d1], %r2;
+	setp.ge.s32 %p2, %r1, 16;
+	@%p2 ret;
+	add.s32 %r5, %r1, 1;
+"""
+
+
+def count(body: str, *, off: bool, blocks: int = 3, threads: int = 64) -> profile.KernelProfile:
+    result = transform(HEADER + LOOP.format(body=body), profile="p", off=off)
+    module = emulator.Module(result.ptx)
+    module.get_function("k")((blocks,), (threads,), (np.zeros(threads, np.uint32),))
+    (kernel,) = profile.of(module).kernels
+    return kernel
+
+
+def test_a_branch() -> None:
+    warps, iterations = 6, 8
+    (path,) = count(BRANCH, off=True).paths
+    assert (path.file, path.line, path.column) == ("k.cu", 3, 5)
+    assert (path.directive, path.arm, path.applied) == ("if", "then", False)
+    assert (path.executions, path.lanes) == (warps * iterations, warps * iterations * 8)
+    assert path.lanes_per_execution == 8
+    assert path.instructions == 3 * path.executions
+    assert path.warp_execution_efficiency == 8 / 32
+
+
+def test_a_branch_collected() -> None:
+    (path,) = count(BRANCH, off=False).paths
+    assert path.applied
+    # Eight tasks in each of eight iterations make two full rounds for each of the six warps.
+    assert (path.executions, path.lanes) == (12, 12 * 32)
+    assert path.warp_execution_efficiency == 1
+
+
+@pytest.mark.parametrize("off", [True, False], ids=["original", "transformed"])
+def test_turns_of_an_inner_loop(off: bool) -> None:
+    (path,) = count(TURNS, off=off).paths
+    tasks = 6 * 8 * 32 // 4  # of each of the four lengths
+    assert path.lanes == tasks * (1 + 2 + 3 + 4)
+    if off:
+        assert path.executions == 6 * 8 * 4
+        assert path.instructions == 5 * path.executions
+        assert path.thread_instructions == 5 * path.lanes
+    else:
+        assert path.lanes_per_execution > 25
+
+
+def test_an_arm_that_begins_with_a_loop_is_entered_once() -> None:
+    (path,) = count(ARM_WITH_LOOP, off=True).paths
+    assert (path.executions, path.lanes) == (6 * 8, 6 * 8 * 16)
+    assert path.instructions == 6 * 8 * 3 * 4
+
+
+def test_lanes_that_return_from_a_path_are_counted() -> None:
+    kernel = count(RETURNS, off=True, threads=32, blocks=1)
+    (path,) = kernel.paths
+    assert (path.executions, path.lanes) == (1, 32)
+    assert (path.instructions, path.thread_instructions) == (4, 2 * 32 + 16 + 16)
+    half = 3 * 5 + 1  # three more iterations of five instructions, and the return
+    assert kernel.thread_instructions == 32 * (5 + 4 * 5 + 2 + 2) + 16 * (1 + 1 + 3 + half)
+
+
+# Who is switched off: a guard is set anew between instructions, and on two sides of a condition.
+GUARDED = """\
+	setp.lt.s32 %p1, %r1, 8;
+	setp.ne.s32 %p2, %r1, %r1;
+	// ccc.then 2 k.cu:3:5
+	@%p1 red.global.add.u32 [%d1], 1;
+	@!%p1 add.s32 %r5, %r1, 1;
+	@%p1 add.s32 %r6, %r1, 1;
+	setp.lt.s32 %p1, %r1, 3;
+	@%p1 add.s32 %r6, %r1, 1;
+	@%p2 bra NEXT;
+"""
+
+
+def test_lanes_that_a_guard_switches_off_are_not_active() -> None:
+    text = HEADER + LOOP.format(body=GUARDED)
+    module = emulator.Module(count_all(text))
+    arguments = ((2,), (32,), (np.zeros(32, np.uint32),))
+    expected = emulator.Module(text).get_function("k")(*arguments)
+    module.get_function("k")(*arguments)
+    (kernel,) = profile.of(module).kernels
+    assert kernel.instructions == expected.instructions
+    assert kernel.thread_instructions == expected.thread_instructions
+    lanes = 2 * 8 * (6 * 32 + 8 + 24 + 8 + 32 + 3) + 2 * 32 * 6
+    assert kernel.thread_instructions == lanes
+
+
+def test_a_path_inside_another_ones_task_is_no_place_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    golden = Golden.read(CONTEXT_COLLECTION / "path_in_while.ptx")
+    module = emulator.Module(transform(golden.before, profile="p").ptx)
+    run(module, golden, "lockstep")
+    (kernel,) = profile.of(module).kernels
+    (inner,) = [path for path in kernel.paths if not path.applied]
+    assert (inner.counted, inner.executions) == (False, 0)
+    profile.of(module).write(tmp_path / "p.json")
+    assert cli.main(["report", str(tmp_path / "p.json")]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [row[-5:] for row in rows if row[:1] == [str(inner.line)]] == [["-"] * 5]
+
+
+def test_a_function_that_is_called() -> None:
+    text = (
+        HEADER
+        + """\
+.func sum(.param .u64 a)
+{
+	.reg .b64 %d<2>; .reg .b32 %r<2>;
+	ld.param.u64 %d1, [a];
+	mov.u32 %r1, 1;
+	red.global.add.u32 [%d1], %r1;
+	ret;
+}
+"""
+        + LOOP.format(
+            body="""\
+	and.b32 %r3, %r1, 3;
+	setp.ne.s32 %p1, %r3, 0;
+	@%p1 bra NEXT;
+	// ccc.then 2 k.cu:3:5
+	{
+	.param .b64 a;
+	st.param.b64 [a], %d1;
+	call.uni sum, (a);
+	}
+"""
+        )
+    )
+    module = emulator.Module(transform(text, profile="p", off=True).ptx)
+    totals = np.zeros(64, np.uint32)
+    expected = module.get_function("k")((1,), (64,), (totals,))
+    assert totals[:5].tolist() == [8, 0, 0, 0, 8]
+    assert expected.instructions
+    found = profile.of(module)
+    kernel, called = sorted(found.kernels, key=lambda one: one.kind)
+    assert (kernel.name, kernel.kind, kernel.calls) == ("k", "entry", ("sum",))
+    assert (called.name, called.kind, called.calls) == ("sum", "func", ())
+    assert (called.instructions, called.thread_instructions) == (2 * 8 * 4, 16 * 8 * 4)
+    slots = 32 * (kernel.instructions + called.instructions)
+    threads = kernel.thread_instructions + called.thread_instructions
+    assert found.warp_execution_efficiency(["k"]) == threads / slots
+    assert found.warp_execution_efficiency(["sum"]) == 8 / 32
+
+
+# What cannot be counted.
+
+
+def test_what_is_refused() -> None:
+    marked = LOOP.format(body=BRANCH)
+    old = HEADER.replace("8.0", "6.1") + marked
+    with pytest.raises(CccError, match=r"PTX 6\.2"):
+        transform(old, profile="p")
+    with pytest.raises(CccError, match="leave -G out"):
+        transform(HEADER.replace("sm_80", "sm_80, debug") + marked, profile="p")
+    with pytest.raises(CccError, match="counts already"):
+        transform(transform(HEADER + marked, profile="p").ptx, profile="p")
+
+
+def test_an_unknown_opcode_leaves_its_function_uncounted() -> None:
+    body = BRANCH.replace("mul.lo.s32", "frobnicate.s32")
+    result = transform(HEADER + LOOP.format(body=body), profile="p", off=True)
+    assert "k is not counted: frobnicate.s32 is not known" in result.diagnostics[0]
+    assert '"kernels": []' in bytes_of_table(result.ptx)
+    module = emulator.Module(result.ptx)
+    assert profile.of(module).kernels == []
+
+
+def bytes_of_table(ptx: str) -> str:
+    line = next(line for line in ptx.splitlines() if profile.TABLE in line)
+    return bytes(map(int, line.partition("{")[2].partition("}")[0].split(","))).decode()
+
+
+# The profile.
+
+
+@pytest.fixture
+def counted() -> emulator.Module:
+    module = emulator.Module(transform(HEADER + LOOP.format(body=BRANCH), profile="p").ptx)
+    module.get_function("k")((3,), (64,), (np.zeros(64, np.uint32),))
+    return module
+
+
+def test_write_and_read(counted: emulator.Module, tmp_path: Path) -> None:
+    found = profile.of(counted)
+    found.write(tmp_path / "p.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["p.json"]
+    assert profile.read(tmp_path / "p.json").kernels == found.kernels
+
+
+def test_reset(counted: emulator.Module) -> None:
+    first = profile.of(counted).kernels
+    counted.get_function("k")((3,), (64,), (np.zeros(64, np.uint32),))
+    assert profile.of(counted).kernels[0].instructions == 2 * first[0].instructions
+    profile.reset(counted)
+    (kernel,) = profile.of(counted).kernels
+    assert (kernel.instructions, kernel.paths[0].executions) == (0, 0)
+    assert kernel.warp_execution_efficiency == kernel.paths[0].warp_execution_efficiency == 1
+
+
+def test_modules_are_added_up(counted: emulator.Module) -> None:
+    one = profile.of(counted)
+    (kernel,) = profile.Profile(one.modules * 3).kernels
+    assert kernel.thread_instructions == 3 * one.kernels[0].thread_instructions
+    assert kernel.paths[0].lanes == 3 * one.kernels[0].paths[0].lanes
+    assert kernel.calls == ()
+
+
+class Pointer:
+    """What CuPy's ``MemoryPointer`` has."""
+
+    def __init__(self, content: Any):
+        self.content = content
+
+    def copy_to_host(self, address: int, size: int) -> None:
+        import ctypes
+
+        ctypes.memmove(address, self.content.ctypes.data, size)
+
+    def memset(self, value: int, size: int) -> None:
+        self.content[:size] = value
+
+
+def test_a_module_of_cupy(counted: emulator.Module) -> None:
+    class Module:
+        def get_global(self, name: str) -> Pointer:
+            return Pointer(counted.get_global(name))
+
+    assert profile.of(Module()).kernels == profile.of(counted).kernels
+    profile.reset(Module())
+    assert profile.of(counted).kernels[0].instructions == 0
+
+
+def test_a_module_that_does_not_count() -> None:
+    module = emulator.Module(HEADER + LOOP.format(body=BRANCH))
+    with pytest.raises(CccError, match="compile it with --ccc-profile"):
+        profile.of(module)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("no", "this is no profile"),
+        (
+            '{"format": 1, "runs": [], "entries": []}',
+            "these are the results of ccc bench, no profile",
+        ),
+        ("[]", "this is no profile"),
+        ('{"format": 2, "modules": [{}]}', "this is no profile"),
+        ('{"format": 2, "modules": [{"table": {"kernels": [{}]}}]}', "this is no profile"),
+        ('{"format": 9}', "its format is 9, not 2"),
+    ],
+)
+def test_other_files(
+    text: str, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "p.json"
+    file.write_text(text)
+    assert cli.main(["report", str(file)]) == 1
+    more = (
+        ": another version of ccc wrote it"
+        if "format is" in expected
+        else "; a program compiled with cccc --ccc-profile=FILE writes one"
+    )
+    assert capsys.readouterr().err == f"{file}: error: {expected}{more}\n"
+
+
+def test_report(
+    counted: emulator.Module, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    profile.of(counted).write(tmp_path / "p.json")
+    assert cli.main(["report", str(tmp_path / "p.json")]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["k.cu"] in rows
+    (path,) = [row for row in rows if row[:3] == ["3", "if", "then"]]
+    assert path[3:6] == ["ccc", "12", "32.0"]
+    assert path[-2:] == ["100.0", "%"]
+    (kernel,) = [row for row in rows if row[:1] == ["k"]]
+    assert kernel[2:4] == ["100.0", "%"]
+
+
+def test_report_tells_the_cases_of_a_switch_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    golden = Golden.read(CONTEXT_COLLECTION / "switch_cases.ptx")
+    module = emulator.Module(transform(golden.before, profile="p", off=True).ptx)
+    run(module, golden, "lockstep")
+    profile.of(module).write(tmp_path / "p.json")
+    assert cli.main(["report", str(tmp_path / "p.json")]) == 0
+    cases = [line.split()[3] for line in capsys.readouterr().out.splitlines() if " case " in line]
+    assert cases == [str(number + 1) for number in range(len(cases))]
+    assert len(cases) > 3

@@ -1,0 +1,175 @@
+"""Host programs compiled with ``--ccc-profile``, on a stand-in for the CUDA runtime."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from folders import TESTS
+
+from ccc import profile
+from ccc.errors import CccError
+from ccc.toolkit import find as toolchain
+
+FAKE_CUDART = TESTS / "support" / "fake_cudart.c"
+
+SOURCE = """\
+template <class T> __global__ void {name}(T *x, int n) {{
+    #pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {{
+        T v = x[i];
+        #pragma ccc if
+        if (v > T(0)) {{
+            for (int j = 0; j < 100; j++) v = v * v + T(3);
+            x[i] = v;
+        }}
+    }}
+}}
+"""
+MAIN = """\
+void second();
+int main(int count, char **) {
+    first<<<1, 32>>>((float *)nullptr, 0);
+    first<<<1, 32>>>((double *)nullptr, 0);
+    second();
+#ifdef CCC_PROFILE
+    if (count > 1) { ccc_profile_write(); cudaDeviceReset(); }
+#endif
+    if (count > 2) cudaDeviceReset();
+    return 0;
+}
+"""
+SECOND = "void second() { other<<<1, 32>>>((float *)nullptr, 0); }\n"
+
+
+def bytes_of_table(ptx: str) -> str:
+    line = next(line for line in ptx.splitlines() if profile.TABLE in line)
+    return bytes(map(int, line.partition("{")[2].partition("}")[0].split(","))).decode()
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with two sources, and nvcc to compile them."""
+    try:
+        toolchain.find()
+    except CccError as error:
+        pytest.skip(error.message)
+    place = tmp_path_factory.mktemp("program")
+    (place / "main.cu").write_text(SOURCE.format(name="first") + MAIN)
+    (place / "second.cu").write_text(SOURCE.format(name="other") + SECOND)
+    (place / "map").write_text("libcudart.so.13 { global: *; };\n")
+    fake = ["gcc", "-shared", "-fPIC", "-o", "libcudart.so.13", str(FAKE_CUDART)]
+    fake += ["-Wl,-soname,libcudart.so.13", "-Wl,--version-script=map"]
+    subprocess.run(fake, cwd=place, check=True)
+    old = os.environ.get("CCC_CACHE_DIR")
+    os.environ["CCC_CACHE_DIR"] = str(place / "cache")
+    yield place
+    os.environ.pop("CCC_CACHE_DIR")
+    if old is not None:
+        os.environ["CCC_CACHE_DIR"] = old
+
+
+def cccc(folder: Path, *arguments: str) -> str:
+    command = [sys.executable, "-c", "import sys; from ccc.cli import cccc; sys.exit(cccc())"]
+    done = subprocess.run(
+        [*command, *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["-arch=sm_90"],
+        ["-gencode=arch=compute_80,code=sm_80", "-gencode=arch=compute_90,code=sm_90", "-rdc=true"],
+    ],
+    ids=["one architecture", "two, separately compiled"],
+)
+def test_a_host_program(folder: Path, options: list[str]) -> None:
+    """It runs on a stand-in for the CUDA runtime, which knows the counters' contents."""
+    strict = ["-Xcompiler", "-Wall,-Werror", "--ccc-profile=p.json", "-cudart", "shared"]
+    assert cccc(folder, "main.cu", "second.cu", *options, *strict, "-o", "program") == ""
+    cccc(folder, "main.cu", "-arch=sm_90", "--ccc-profile=p.json", "-o", "main.ptx")
+    table = bytes_of_table((folder / "main.ptx").read_text())
+
+    def program(*arguments: str, **more: str) -> str:
+        environment = {"FAKE_TABLE": table, "FAKE_COUNTS": "12", "LD_LIBRARY_PATH": str(folder)}
+        done = subprocess.run(
+            ["./program", *arguments],
+            cwd=folder,
+            env={**os.environ, **environment, **more},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout + done.stderr
+
+    # At the program's end, both sources in one file; each counter i holds 32 (i + 1).
+    assert program() == ""
+    found = profile.read(folder / "p.json")
+    assert len(found.modules) == 2
+    one, two = found.kernels
+    assert {one.name, two.name} == {"_Z5firstIfEvPT_i", "_Z5firstIdEvPT_i"}
+    assert (one.paths[0].executions, one.paths[0].lanes) == (2 * 32, 2 * 64)
+    (path,) = json.loads(table.partition("\n")[2])["kernels"][0]["paths"]
+    warps, lanes = path["each"]
+    assert one.instructions == 2 * 32 * (3 + 5 + 1 * warps)
+    assert one.thread_instructions == 2 * 32 * (4 + 6 + 2 * lanes)
+    assert one.paths[0].line == two.paths[0].line == 5
+    # By a call, after which the counters may go; elsewhere.
+    assert program("now", CCC_PROFILE="q.json") == ""
+    assert profile.read(folder / "q.json").kernels == found.kernels
+    left = sorted(path.name for path in folder.glob("[pq].json*"))
+    assert left == ["p.json", "q.json"]
+    # A symbolic link stays one, and a pipe is written into.
+    (folder / "link").unlink(missing_ok=True)
+    (folder / "link").symlink_to("q.json")
+    (folder / "q.json").write_text("old")
+    assert program(CCC_PROFILE="link") == ""
+    assert (folder / "link").is_symlink()
+    assert profile.read(folder / "q.json").kernels == found.kernels
+    reading = "mkfifo pipe.$$ && (cat pipe.$$ > piped & CCC_PROFILE=pipe.$$ ./program; wait)"
+    environment = {"FAKE_TABLE": table, "FAKE_COUNTS": "12", "LD_LIBRARY_PATH": str(folder)}
+    subprocess.run(["sh", "-c", reading], cwd=folder, env={**os.environ, **environment}, check=True)
+    assert profile.read(folder / "piped").kernels == found.kernels
+
+
+@pytest.mark.slow
+def test_counters_that_are_gone(folder: Path) -> None:
+    (folder / "reset.cu").write_text(
+        SOURCE.format(name="first")
+        + "int main() { first<<<1, 32>>>((float *)0, 0); cudaDeviceReset(); }\n"
+    )
+    options = ["-arch=sm_90", "--ccc-profile=r.json", "-cudart", "shared"]
+    cccc(folder, "reset.cu", *options, "-o", "reset")
+    done = subprocess.run(
+        ["./reset"],
+        cwd=folder,
+        env={
+            **os.environ,
+            "FAKE_TABLE": "r.json\n{}",
+            "FAKE_COUNTS": "2",
+            "LD_LIBRARY_PATH": str(folder),
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "call ccc_profile_write() before that" in done.stderr
+    assert not list(folder.glob("r.json*"))
+
+
+@pytest.mark.slow
+def test_the_original_is_profiled_with_markers_and_without_passes(folder: Path) -> None:
+    said = cccc(folder, "main.cu", "-arch=sm_90", "--ccc-profile=p", "--ccc-off", "-o", "off.ptx")
+    assert said == ""
+    table = json.loads(bytes_of_table((folder / "off.ptx").read_text()).partition("\n")[2])
+    assert table["transformed"] is False
+    assert [p["applied"] for kernel in table["kernels"] for p in kernel["paths"]] == [False, False]

@@ -1,0 +1,15 @@
+"""Where things are in this tree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SAMPLES = ROOT / "samples"
+DOCS = ROOT / "docs"
+
+TESTS = ROOT / "tests"
+GOLDEN = TESTS / "golden"
+"""PTX before and after the passes, in a folder for each of them; see :mod:`goldens`."""
+ERRORS = TESTS / "errors"
+"""The same of annotations that are left alone."""

@@ -1,0 +1,266 @@
+"""What happens without each of the meetings of lanes that the passes put into kernels.
+
+    python tests/support/meetings.py [part of a golden's name]...
+
+takes them out of the golden files one at a time, and prints for each place in the passes that
+emits one how the faults showed: ``race`` (two accesses that nothing orders), ``memory``
+(something else came out), ``deadlock``, ``error``, or ``missed``. Those are listed in
+``meetings.txt``, by golden file and number; the tests demand that all others are found.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from folders import GOLDEN, ROOT, TESTS
+from goldens import Golden
+
+from ccc.emulator import EmulatorError, Module
+from ccc.emulator.run.races import Race
+from ccc.harness.equivalence import Launch, difference, run
+from ccc.ir import edit
+from ccc.ir.nodes import Instruction
+from ccc.snippet import Snippet
+
+GOLDENS = sorted(GOLDEN.glob("*/*.ptx"))
+LIST = TESTS / "meetings.txt"
+PASSES = ROOT / "passes"
+MEETING = re.compile(r"(bar|barrier|vote|shfl)\.(warp\.)?sync\b")
+_TOLD = re.compile(r" // at (\S+)$")
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """One meeting in a kernel: the line of the text, and the place in the passes that emits it."""
+
+    line: int
+    place: str
+
+
+def places() -> set[str]:
+    """Every place in the passes that emits a meeting: its file and line."""
+    written = {
+        f"{path.name}:{number}"
+        for path in PASSES.rglob("*.py")
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if re.search(r'"(bar|barrier|vote|shfl)\.[\w.]*"', line)
+    }
+    return written.union(*(_places_in(snippet.source) for snippet in Snippet.known))
+
+
+def _places_in(text: str) -> list[str]:
+    """The places of the meetings of a snippet."""
+    meetings = [n for n, line in enumerate(text.splitlines()) if MEETING.match(line.strip())]
+    for path in PASSES.rglob("*.py"):
+        source = path.read_text()
+        if meetings and text in source:
+            first = source[: source.index(text)].count("\n") + 1
+            return [f"{path.name}:{first + line}" for line in meetings]
+    return []
+
+
+@contextmanager
+def _telling_places() -> Iterator[None]:
+    """Inside, what the passes emit is printed with the place that emits it."""
+    emit, text, emit_snippet = edit.Emitter.emit, Instruction.__str__, Snippet.emit
+    told: dict[int, tuple[Instruction, str]] = {}
+    now: list[tuple[str, Counter[str]]] = []
+
+    def emit_and_note(self: edit.Emitter, *arguments: Any, **options: Any) -> None:
+        emit(self, *arguments, **options)
+        made = self.block.statements[-1]
+        assert isinstance(made, Instruction)
+        if not MEETING.match(made.opcode):
+            return
+        if now:
+            source, seen = now[-1]
+            told[id(made)] = made, _places_in(source)[seen["meetings"]]
+            seen["meetings"] += 1
+            return
+        frame = sys._getframe(1)
+        while frame.f_back and Path(frame.f_code.co_filename).name == "edit.py":
+            frame = frame.f_back
+        told[id(made)] = made, f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+
+    def emit_all(self: Snippet, *arguments: Any, **given: Any) -> Any:
+        now.append((self.source, Counter()))
+        try:
+            return emit_snippet(self, *arguments, **given)
+        finally:
+            now.pop()
+
+    def with_place(self: Instruction) -> str:
+        _, place = told.get(id(self), (None, None))
+        return text(self) + (f" // at {place}" if place else "")
+
+    edit.Emitter.emit = emit_and_note  # type: ignore[method-assign, assignment]
+    Snippet.emit = emit_all  # type: ignore[method-assign]
+    Instruction.__str__ = with_place  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        edit.Emitter.emit = emit  # type: ignore[method-assign]
+        Snippet.emit = emit_snippet  # type: ignore[method-assign]
+        Instruction.__str__ = text  # type: ignore[method-assign]
+
+
+class Trial:
+    """A golden file whose meetings can be taken out.
+
+    Whether a meeting is missed hangs on how long the lanes of a warp are busy, and who has a task
+    when. So the golden's own launch is followed by others, as far as the kernel is right with them.
+    """
+
+    def __init__(self, golden: Golden):
+        self.golden = golden
+        with _telling_places():
+            self.lines = golden.transform().ptx.splitlines()
+        self.original, self.after = Module(golden.before), Module(golden.after)
+        own = golden.launch
+        uneven = ((launch, 0, "lockstep") for launch in _unevenly(own))
+        more = ((own, seed, "lockstep") for seed in (1, 2))
+        random = ((own, 0, order) for order in (1, 2))
+        self.launches: list[tuple[Launch, int, str | int]] = [
+            (own, 0, "lockstep"), *random, *uneven, *more
+        ]  # fmt: skip
+        self._tried: dict[tuple[Launch, int], tuple[list[Any], int] | None] = {}
+
+    @property
+    def meetings(self) -> list[Meeting]:
+        """All meetings that the passes have put into it."""
+        found = ((number, _TOLD.search(line)) for number, line in enumerate(self.lines))
+        return [Meeting(number, told[1]) for number, told in found if told]
+
+    def without(self, meeting: Meeting) -> str:
+        """How it shows that a meeting is not there, in the first launch in which it does."""
+        lines = list(self.lines)
+        lines[meeting.line] = _alone(lines[meeting.line])
+        module = Module("\n".join(lines))
+        return next(filter(None, (self._fault(module, *one) for one in self.launches)), "missed")
+
+    def _fault(self, module: Module, launch: Launch, seed: int, schedule: str | int) -> str | None:
+        right = self._right(launch, seed)
+        if right is None:
+            return None
+        expected, module.step_limit = right
+        races: list[Race] = []
+        try:
+            found, _ = run(module, "k", launch, seed, schedule=schedule, races=races)
+        except EmulatorError as error:
+            return "deadlock" if "deadlock" in error.message else "error"
+        if races:
+            return "race"
+        return "memory" if difference(expected, found) else None
+
+    def _right(self, launch: Launch, seed: int) -> tuple[list[Any], int] | None:
+        """What a launch leaves, and a limit for its steps; None where it is no launch to try."""
+        if (launch, seed) not in self._tried:
+            races: list[Race] = []
+            try:
+                expected, _ = run(self.original, "k", launch, seed, races=races)
+                found, cost = run(self.after, "k", launch, seed, races=races)
+            except EmulatorError:
+                self._tried[launch, seed] = None
+            else:
+                fits = not races and not difference(expected, found)
+                self._tried[launch, seed] = (expected, 40 * cost.instructions) if fits else None
+        return self._tried[launch, seed]
+
+
+def _unevenly(launch: Launch) -> Iterator[Launch]:
+    """Launches like one on an array of n elements, in which lanes are done at different times."""
+    count = re.search(r"[su]32:(\d+)", launch.argument_text)
+    if count is None:
+        return
+    total = prod(launch.grid) * prod(launch.block)
+    fewer = replace(launch, grid=(1, 1, 1), block=(32, 1, 1))
+    for like, threads in ((launch, total), (fewer, 32)):
+        for left_over in (1, 20):
+            elements = (int(count[1]) - left_over) // threads * threads + left_over
+            if elements > 0:
+                text = launch.argument_text.replace(count[0], f"{count[0][:4]}{elements}", 1)
+                yield replace(like, argument_text=text)
+
+
+def _alone(line: str) -> str:
+    """An instruction without waiting: a barrier is none, others are among the lane itself."""
+    instruction = _TOLD.sub("", line)
+    if "bar" in instruction.split(".")[0]:
+        return ""
+    if instruction.strip().startswith("shfl"):
+        target, own, *_ = instruction.split(None, 1)[1].split(",")
+        return f"mov.b32 {target}, {own};"
+    before, _, _ = instruction.rpartition(",")
+    return f"{before}, %lanemask_eq;"
+
+
+@dataclass(frozen=True, order=True)
+class Missed:
+    """A meeting that no launch of a golden shows to be needed: the ``number``-th in its text."""
+
+    golden: str
+    number: int
+    opcode: str
+    file: str
+
+    def __str__(self) -> str:
+        return f"{self.golden} {self.number}: {self.opcode} of {self.file}"
+
+
+def known_missed() -> set[str]:
+    """Those that are known, as text."""
+    return set(LIST.read_text().splitlines())
+
+
+def try_all(path: Path) -> Iterator[tuple[Meeting, Missed, str]]:
+    """The meetings of a golden file that are not known to be missed, and how each shows itself."""
+    trial = Trial(Golden.read(path))
+    for meeting, line in _unknown(trial, path):
+        yield meeting, line, trial.without(meeting)
+
+
+def needed(path: Path) -> list[Meeting]:
+    """The meetings of a golden file that are not known to be missed."""
+    return [meeting for meeting, _ in _unknown(Trial(Golden.read(path)), path)]
+
+
+def _unknown(trial: Trial, path: Path) -> Iterator[tuple[Meeting, Missed]]:
+    known, name = known_missed(), f"{path.parent.name}/{path.stem}"
+    for number, meeting in enumerate(trial.meetings):
+        opcode = trial.lines[meeting.line].split()[0]
+        line = Missed(name, number, opcode, meeting.place.partition(":")[0])
+        if str(line) not in known:
+            yield meeting, line
+
+
+def main() -> None:
+    """Try all of them, and write the list."""
+    wanted = sys.argv[1:] or [""]
+    paths = [p for p in GOLDENS if any(part in p.stem for part in wanted)]
+    names = {f"{path.parent.name}/{path.stem}" for path in paths}
+    others = {line for line in known_missed() if line.split()[0] not in names}
+    LIST.write_text("".join(f"{line}\n" for line in sorted(others)))
+    seen: dict[str, Counter[str]] = {}
+    missed: list[Missed] = []
+    for path in paths:
+        for meeting, line, how in try_all(path):
+            seen.setdefault(meeting.place, Counter())[how] += 1
+            if how == "missed":
+                print(line, flush=True)
+                missed.append(line)
+    for place in sorted(places() | set(seen)):
+        figures = seen.get(place, Counter())
+        print(place, ", ".join(f"{how} {count}" for how, count in figures.most_common()))
+    LIST.write_text("".join(f"{line}\n" for line in sorted(others | set(map(str, missed)))))
+
+
+if __name__ == "__main__":
+    main()

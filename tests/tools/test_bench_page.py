@@ -1,0 +1,134 @@
+"""The page and the plots that ``ccc bench`` makes of its results, here of made-up ones."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+from folders import SAMPLES
+
+from ccc import cli
+from ccc.harness.launch_config import OWN
+from ccc.harness.sample import Sample
+from ccc.tools.bench import page, plots, sensitivity, session
+from ccc.tools.bench.inputs import Inputs
+from ccc.tools.bench.results import (
+    BOUND,
+    CCC,
+    ORIGINAL,
+    Entry,
+    KernelFootprint,
+    Results,
+    Run,
+    Treatment,
+)
+
+
+def made_up(
+    sample: str, ccc: float, kind: str = "", others: Mapping[str, float] = MappingProxyType({})
+) -> Entry:
+    def treatment(label: str, times: float) -> Treatment:
+        kernel = KernelFootprint("odd", 1, 64, 20, 640, 1.0)
+        return Treatment(label, OWN, [8 / times, 9 / times, 10 / times], [kernel], 0.5)
+
+    speedups = {ORIGINAL: 1.0, CCC: ccc, **others}
+    treatments = [treatment(*each) for each in speedups.items()]
+    return Entry(
+        sample, Inputs(7, 0, kind), 0, "ms", 1.2, treatments, efficiency_source="nobody real"
+    )
+
+
+@pytest.fixture
+def results() -> Results:
+    points = sensitivity.points(quick=True)
+    return Results(
+        [Run("ccc bench", "2000-01-01T00:00:00+00:00", {"gpu": "a card", "cuda_driver": 13000})],
+        [
+            made_up("bfs", 1.5, "", {"sub-warp": 3.0, "other": 2.0, BOUND: 4.0}),
+            made_up("mine", 0.5),
+            *(made_up("synthetic", point.bound / 2, point.kind) for point in points),
+        ],
+    )
+
+
+def test_results_are_read_as_they_were_written(results: Results, tmp_path: Path) -> None:
+    results.save(tmp_path)
+    assert Results.load(tmp_path) == results
+    assert json.loads((tmp_path / "results.json").read_text())["runs"][0]["command"] == "ccc bench"
+
+
+def test_the_page(results: Results, tmp_path: Path) -> None:
+    results.put(Entry("mine", Inputs(7, 0, "late"), 0, "ms", error="it\nbroke"))
+    page.write(results, tmp_path, SAMPLES, {"speedup": "s.png"})
+    text = (tmp_path / "results.md").read_text()
+    assert "bfs, mine, synthetic: a card, driver for CUDA 13.0; 2000-01-01; `ccc bench`" in text
+    assert "| bfs | 9 ms | 6 ms | **1.50** | 1.50 to 1.50 | 1.20 | 3.00 (sub-warp) | 4.00 |" in text
+    assert "Counted by nobody real." in text
+    assert "| bfs | 50.0 % | 50.0 % | 58.0 % | - |" in text
+    assert "| bfs, `odd` | 20 | 20 | 15 to 26 | 10 | 10 | 0 to 8 | 100.0 % | 100.0 % |" in text
+    assert "| 16 | 9 ms | 9 ms | 1.00 | 2.00 | 50.0 % | 50.0 % |" in text
+    assert "![" in text
+    assert "- mine, late: it broke" in text
+
+
+def test_a_path_left_alone_is_named_once(results: Results, tmp_path: Path) -> None:
+    place = {"file": "samples/mine/mine.cuh", "line": 7, "directive": "switch", "applied": False}
+    results.entries[1].paths = [
+        {**place, "reason": f"the path ends the thread (PTX line {line}: exit;), or so"}
+        for line in (10, 20)
+    ]
+    page.write(results, tmp_path, SAMPLES, {})
+    text = (tmp_path / "results.md").read_text()
+    assert text.count("- mine, mine.cuh:7, `ccc switch`: the path ends the thread, or so\n") == 1
+
+
+def test_the_papers_figures_stand_beside_its_inputs_only() -> None:
+    sample = Sample(SAMPLES / "inverse_erf")
+    kinds = ["", *sample.kinds]
+    assert [session.papers(sample, Inputs(7, 0, kind)) for kind in kinds] == [2.72, 2.72, None]
+
+
+def test_a_mean_only_of_all_of_the_papers_programs(results: Results, tmp_path: Path) -> None:
+    page.write(results, tmp_path, SAMPLES, {})
+    assert "mean" not in (tmp_path / "results.md").read_text()
+    for name in page.tables.paper.PROGRAMS:
+        results.put(made_up(name, 2.0))
+    page.write(results, tmp_path, SAMPLES, {})
+    assert (
+        "| mean of the paper's 8 |  |  | **2.00** |  | 1.69 |  |  |"
+        in (tmp_path / "results.md").read_text()
+    )
+
+
+def test_plots_are_the_same_each_time(results: Results, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    drawn = plots.draw(results, tmp_path)
+    assert sorted(drawn) == ["efficiency", "lanes", "lengths", "speedup"]
+    before = {name: (tmp_path / name).read_bytes() for name in drawn.values()}
+    plots.draw(results, tmp_path)
+    assert {name: (tmp_path / name).read_bytes() for name in drawn.values()} == before
+    assert plots.draw(Results(), tmp_path) == {}
+
+
+def test_without_matplotlib(
+    results: Results,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    results.save(tmp_path)
+    arguments = ["bench", "--samples", str(SAMPLES), "--out", str(tmp_path), "--redraw"]
+    assert cli.main(arguments) == 0
+    assert "pip install '.[plot]' in the clone," in capsys.readouterr().err
+    assert "![" not in (tmp_path / "results.md").read_text()
+
+
+def test_the_sample_offers_all_points() -> None:
+    points = sensitivity.points(quick=False)
+    assert {point.kind for point in points} == set(Sample(SAMPLES / "synthetic").kinds)
+    assert set(sensitivity.points(quick=True)) < set(points)

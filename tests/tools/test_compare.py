@@ -1,0 +1,541 @@
+"""``ccc compare`` from end to end on devices made of Python functions, and the sample ``bfs``."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import itertools
+import json
+import shutil
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from folders import SAMPLES
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as nps
+from rich.console import Console
+
+from ccc import cli, emulator
+from ccc.device.emulated import EMULATED_BLOCKS, EmulatedModule
+from ccc.errors import CccError
+from ccc.harness import check as outputs
+from ccc.harness import measure
+from ccc.harness.sample import Sample
+from ccc.ptx.occupancy import Occupancy
+from ccc.toolkit.ptxas import Resources
+from ccc.tools import compare, png
+
+BFS = SAMPLES / "bfs"
+
+DOUBLE = """\
+import numpy as np
+
+
+def inputs(size, seed):
+    return {"x": np.random.default_rng(seed).random(size), "n": np.int32(size)}
+
+
+def run(module, inputs):
+    y = inputs["x"]  # changed in place: each run gets a copy
+    blocks = module.resident_blocks("double", (32, 2))
+    module.get_function("double")((blocks,), (32, 2), (y, inputs["n"]), shared_mem=64)
+    module.get_function("double")((blocks,), (32, 1), (y, inputs["n"]))
+    return {"y": y, "total": y.sum()}
+
+
+def check(inputs, outputs):
+    assert np.array_equal(outputs["y"], 4 * inputs["x"]), "not four times as much"
+"""
+
+
+@dataclass
+class Counted:
+    """The sum of two is what the fake launches return on the emulator."""
+
+    instructions: int = 100
+    warp_execution_efficiency: float = 0.5
+
+    def __getattr__(self, name: str) -> int:
+        if name in measure.COUNTERS:
+            return 7
+        raise AttributeError(name)
+
+    def __add__(self, other: Counted) -> Counted:
+        return Counted(self.instructions + other.instructions)
+
+
+class FakeDevice:
+    """Runs Python functions by the name of their kernel; PTX text names a dictionary of them."""
+
+    arch = "sm_90"
+
+    def __init__(self, kind: str, kernels: dict[str, dict[str, Callable[..., None]]]):
+        self.kind = kind
+        self.warmups = 1 if kind == "gpu" else 0
+        self.kernels = kernels
+
+    def describe(self) -> dict[str, Any]:
+        return {"gpu": "none"}
+
+    def load(self, ptx: str) -> FakeModule:
+        return FakeModule(self, self.kernels[ptx])
+
+    def put(self, values: Any) -> dict[str, Any]:
+        return {name: np.copy(v) if isinstance(v, np.ndarray) else v for name, v in values.items()}
+
+    def get(self, values: Any) -> dict[str, Any]:
+        return dict(values)
+
+
+class FakeModule:
+    def __init__(self, device: FakeDevice, kernels: dict[str, Callable[..., None]]):
+        self.device = device
+        self.kernels = kernels
+        self.launched = 0
+
+    def get_function(self, name: str) -> Callable[..., Any]:
+        def launch(_grid: Any, _block: Any, args: Any, *, shared_mem: int) -> Any:
+            assert shared_mem in (0, 64)
+            self.kernels[name](*args)
+            self.launched += 1
+            times = types.SimpleNamespace(milliseconds=float(self.launched))
+            return times if self.device.kind == "gpu" else Counted()
+
+        return launch
+
+    def resources(self, _: str) -> Resources:
+        return Resources(registers=32, shared=16, stack=0)
+
+    def resident_blocks(self, *_: Any) -> int:
+        return 2
+
+
+def test_the_emulator_tells_unknown_kernels_when_asked_for_their_blocks() -> None:
+    module = emulator.Module(".version 8.0\n.target sm_80\n.address_size 64\n.entry k() { ret; }\n")
+    emulated = EmulatedModule(module, {}, "lockstep")
+    assert emulated.resident_blocks("k", 128) == EMULATED_BLOCKS
+    with pytest.raises(CccError, match="there is no kernel z"):
+        emulated.resident_blocks("z", 128)
+
+
+def double(x: np.ndarray, _: np.int32) -> None:
+    x *= 2
+
+
+def triple(x: np.ndarray, _: np.int32) -> None:
+    x *= 3
+
+
+REPORT = {
+    "version": 1,
+    "kernels": [
+        {
+            "name": "double",
+            "paths": [
+                {
+                    "file": "kernel.cu",
+                    "line": 7,
+                    "column": 9,
+                    "directive": "if",
+                    "applied": True,
+                    "reason": None,
+                    "context": [{"register": "%r5", "variable": "v"}, {"register": "%r6"}],
+                    "discipline": "queue",
+                    "placement": "shared",
+                    "shared_bytes_per_thread": 8,
+                },
+                {
+                    "file": "kernel.cu",
+                    "line": 9,
+                    "directive": "if",
+                    "applied": False,
+                    "reason": "it holds a barrier",
+                },
+            ],
+        }
+    ],
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "kernel.cu").write_text("// compiled by the fake\n")
+    (tmp_path / "sample.py").write_text(DOUBLE)
+    return tmp_path
+
+
+@pytest.fixture
+def ccc_compare(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    """Runs the command with a fake compiler and a fake device."""
+
+    def command(*arguments: object, kind: str = "emulator", **kernels: Any) -> int:
+        device = FakeDevice(kind, {version: {"double": f} for version, f in kernels.items()})
+        compiled = types.SimpleNamespace(original="original", ptx="ccc", report=REPORT)
+        monkeypatch.setattr(compare.nvcc, "compile", lambda *_, **__: compiled)
+        toolkit = types.SimpleNamespace(bin=Path("bin"))
+        monkeypatch.setattr(compare.toolchain, "find", lambda: toolkit)
+        monkeypatch.setattr(compare, "choose_device", lambda *_: device)
+        monkeypatch.setattr(compare, "_block_limits", lambda _: {})
+        parser = argparse.ArgumentParser()
+        compare.add_arguments(parser)
+        return compare.run(parser.parse_args([str(one) for one in arguments]))
+
+    return command
+
+
+def test_equal(ccc_compare: Any, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ccc_compare(folder, original=double, ccc=double) == 0
+    out, err = capsys.readouterr()
+    assert "equal: yes" in out
+    assert "200" in out  # instructions of two launches
+    assert "100.0 % as many" in out
+    assert "50.0 %" in out
+    assert "80 B" in out  # 16 static and 64 dynamic
+    assert "kernel.cu:7:9: ccc if: applied (queue, shared, 8 bytes a thread, saves v, %r6)" in out
+    assert "kernel.cu:9: ccc if: left alone: it holds a barrier" in out
+    assert err == ""
+
+
+@pytest.mark.parametrize(
+    ("shared", "limit", "said"),
+    [
+        (1024 * 8, "shared", True),
+        (1024 * 8, "registers", False),
+        (1024 * 20, "shared", True),  # two loops, of which the other has more bytes a thread
+        (32 * 8, "shared", False),
+    ],
+)
+def test_stacks_for_larger_blocks_than_ran(shared: int, limit: str, said: bool) -> None:
+    figures = [
+        measure.Figures(
+            "double",
+            version,
+            1,
+            32,
+            16 + stack,
+            Resources(20, 16 + stack, 0),
+            Occupancy(4, 4, 0.1, limit),
+            counters=dict.fromkeys(measure.COUNTERS, 1.0),
+        )
+        for version, stack in (("original", 0), ("ccc", shared))
+    ]
+    console = Console(record=True, width=400)
+    threads = 32 if shared == 32 * 8 else 1024
+    compare.show(measure.Result(figures, {}, {}), REPORT, console, {"double": threads})
+    advice = "for blocks of 1024 threads, which leaves shared memory for few blocks, and it ran in"
+    assert (f"double: its stacks are {advice} blocks of 32" in console.export_text()) == said
+
+
+def test_the_blocks_that_stacks_are_for() -> None:
+    head = ".version 8.0\n.target sm_90\n.address_size 64\n"
+    bounded = ".entry a() .maxntid 64, 2, 1 { ret; }\n"
+    assert compare._block_limits(f"{head}{bounded}.entry b() {{ ret; }}\n") == {
+        "a": 128,
+        "b": 1024,
+    }
+
+
+@pytest.mark.parametrize(("reduced", "said"), [("add.f32", True), ("add.s32", False)])
+def test_a_reduction_in_another_order(reduced: str, said: bool) -> None:
+    path = {"file": "k.cu", "line": 1, "directive": "if", "applied": True, "reductions": [reduced]}
+    report = {"kernels": [{"name": "k", "paths": [path]}]}
+    console = Console(record=True, width=400)
+    compare.show(measure.Result([], {}, {"ccc": ["y: ..."]}), report, console, {})
+    text = console.export_text()
+    assert "equal: no: y: ..." in text
+    assert ("made in another order, so its last bits may differ" in text) == said
+
+
+def test_how_far_numbers_are_apart() -> None:
+    one = {"y": np.array([1.0, 2.0, 0.0]), "n": np.array([1, 2])}
+    other = {"y": np.array([1.0, 2.5, -0.0]), "n": np.array([1, 3])}
+    assert outputs.differences("ccc", one, other) == [
+        "y[1]: original 2.0, ccc 2.5 (2 of 3 differ, the largest relative difference is 0.2)",
+        "n[1]: original 2, ccc 3 (1 of 2 differ)",
+    ]
+    nothing = outputs.differences("ccc", {"y": np.array(1.0)}, {"y": np.array(np.nan)})
+    assert nothing == ["y: original 1.0, ccc nan (the largest relative difference is nan)"]
+
+
+def test_a_gpu_is_timed_in_turn(
+    ccc_compare: Any, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = (folder, "--repeat", 3, "--json", folder / "out.json")
+    assert ccc_compare(*arguments, kind="gpu", original=double, ccc=double) == 0
+    out = capsys.readouterr().out
+    # The first run warms up; then the launches of the fake take 3 + 4, 5 + 6, 7 + 8.
+    assert "11.000 ms" in out
+    assert "7.000..15.000" in out
+    assert "1.00x" in out
+    record = json.loads((folder / "out.json").read_text())
+    assert [one["milliseconds"] for one in record["kernels"]] == [[7.0, 11.0, 15.0]] * 2
+
+
+def test_json_holds_everything(ccc_compare: Any, folder: Path) -> None:
+    path = folder / "out.json"
+    path.write_text("old")
+    assert ccc_compare(folder, "--json", path, "--size", 5, original=double, ccc=double) == 0
+    record = json.loads(path.read_text())
+    assert record["equal"] is True
+    assert record["outputs"] == ["y", "total"]
+    assert record["report"] == REPORT
+    assert record["settings"]["size"] == 5
+    assert record["machine"]["gpu"] == "none"
+    assert set(record["kernels"][0]["counters"]) == set(measure.COUNTERS)
+    assert [one["version"] for one in record["kernels"]] == ["original", "ccc"]
+    assert record["kernels"][0]["occupancy"]["fraction"] == 1
+    assert sorted(one.name for one in folder.iterdir() if one.is_file()) == [
+        "kernel.cu",
+        "out.json",
+        "sample.py",
+    ]
+
+
+def test_what_differs_is_shown(
+    ccc_compare: Any, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ccc_compare(folder, "--size", 4, original=double, ccc=triple) == 1
+    out = capsys.readouterr().out
+    x = np.random.default_rng(0).random(4)
+    counts = "(4 of 4 differ, the largest relative difference is 0.56)"
+    assert f"equal: no: y[0]: original {4 * x[0]}, ccc {9 * x[0]} {counts}" in out
+    assert "equal: no: total: original " in out
+    assert "equal: no: ccc is wrong: check raised AssertionError: not four times as much" in out
+
+
+def test_equal_and_both_wrong(
+    ccc_compare: Any, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ccc_compare(folder, original=triple, ccc=triple) == 1
+    assert "equal: no: original is wrong: check raised" in capsys.readouterr().out
+
+
+def test_a_race_that_shows_in_a_later_run(
+    ccc_compare: Any, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls = itertools.chain([double] * 5, itertools.repeat(triple))
+
+    def racy(*args: Any) -> None:
+        next(calls)(*args)
+
+    assert ccc_compare(folder, kind="gpu", original=double, ccc=racy) == 1
+    assert "equal: no: y[0]: original" in capsys.readouterr().out
+
+
+BROKEN = [
+    ("", "it defines no function inputs"),
+    ("def inputs(:", "sample.py:1: error: "),
+    ("import there_is_no_such_module", "sample.py:1: error: loading it raised ModuleNotFound"),
+    (DOUBLE.replace("def check", "def chek"), "it defines no function check"),
+    (DOUBLE.replace('"y": y', '"y": z'), "sample.py:13: error: run raised NameError: name 'z'"),
+    (DOUBLE.replace("return {", "return [] and {"), "must return a dict, not list"),
+    (DOUBLE.replace("random(size)", "random(-size)"), "inputs raised ValueError"),
+    (DOUBLE.replace("np.int32(size)", "size"), "argument 1 of double is a plain int"),
+    (DOUBLE.replace("y.sum()", "[None]"), "outputs must be arrays of numbers"),
+]
+
+
+@pytest.mark.parametrize(("source", "message"), BROKEN)
+def test_broken_samples(ccc_compare: Any, folder: Path, source: str, message: str) -> None:
+    (folder / "sample.py").write_text(source)
+    with pytest.raises(CccError) as caught:
+        ccc_compare(folder, original=double, ccc=double)
+    assert message in str(caught.value)
+
+
+def test_what_is_no_sample(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kernel = tmp_path / "kernel.cu"
+    kernel.write_text("")
+    for path, said in ((kernel, "this is a file"), (tmp_path, "no sample.py here")):
+        assert cli.main(["compare", str(path)]) == 1
+        error = capsys.readouterr().err
+        assert error.startswith(f"{path}: error: {said}; a sample is a folder with kernel.cu and ")
+        assert "inputs(size, seed), run(module, inputs) and check(inputs, outputs)" in error
+
+
+def test_missing_things(ccc_compare: Any, folder: Path) -> None:
+    run = {"original": double, "ccc": double}
+    with pytest.raises(CccError, match="takes no --graph"):
+        ccc_compare(folder, "--graph", "a.mtx", **run)
+    with pytest.raises(CccError, match="there is no such folder"):
+        ccc_compare(folder, "--json", folder / "none" / "out.json", **run)
+    with pytest.raises(CccError, match="it is a folder"):
+        ccc_compare(folder, "--json", folder, **run)
+    (folder / "kernel.cu").unlink()
+    with pytest.raises(CccError, match=r"no kernel\.cu here"):
+        ccc_compare(folder, **run)
+
+
+def test_inputs_that_a_sample_does_not_offer_are_told_before_the_work(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def work(*_: Any, **__: Any) -> None:
+        raise AssertionError("there was work before the complaint")
+
+    monkeypatch.setattr(compare, "choose_device", work)
+    monkeypatch.setattr(compare.nvcc, "compile", work)
+    assert cli.main(["compare", str(BFS), "--inputs", "odd"]) == 1
+    assert "this sample has no inputs 'odd'; there are " in capsys.readouterr().err
+    missing = tmp_path / "g.mtx"
+    assert cli.main(["compare", str(BFS), "--graph", str(missing)]) == 1
+    assert capsys.readouterr().err == f"{missing}: error: there is no such file\n"
+
+
+PICTURE = """
+
+def picture(outputs):
+    return np.uint8(outputs["y"]).reshape(-1, 1, 1).repeat(3, 2)
+"""
+
+
+def test_a_picture_is_written(ccc_compare: Any, folder: Path) -> None:
+    (folder / "sample.py").write_text(DOUBLE + PICTURE)
+    path = folder / "out.png"
+    assert ccc_compare(folder, "--png", path, "--size", 5, original=double, ccc=double) == 0
+    drawn = 4 * np.random.default_rng(0).random(5)
+    assert path.read_bytes() == png.encode(np.uint8(drawn).reshape(5, 1, 1).repeat(3, 2))
+
+
+def test_no_picture(ccc_compare: Any, folder: Path) -> None:
+    arguments = (folder, "--png", folder / "out.png")
+    with pytest.raises(CccError, match="draws no picture"):
+        ccc_compare(*arguments, original=double, ccc=double)
+    (folder / "sample.py").write_text(DOUBLE + PICTURE.replace("uint8", "float32"))
+    with pytest.raises(CccError, match="a picture is uint8"):
+        ccc_compare(*arguments, original=double, ccc=double)
+    with pytest.raises(CccError, match="there is no such folder"):
+        ccc_compare(folder, "--png", folder / "none" / "out.png", original=double, ccc=double)
+
+
+@pytest.mark.parametrize("arguments", [["--repeat", "0"], ["--schedule", "x"]])
+def test_bad_arguments(
+    ccc_compare: Any, folder: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        ccc_compare(folder, *arguments, original=double, ccc=double)
+    assert "is wanted, not" in capsys.readouterr().err
+
+
+def test_a_sample_with_a_dataclass(folder: Path) -> None:
+    head = "from __future__ import annotations\nimport dataclasses\n"
+    (folder / "sample.py").write_text(
+        head + "@dataclasses.dataclass\nclass A:\n    x: int = 0\n" + DOUBLE
+    )
+    assert Sample(folder).inputs(3, 0)["n"] == 3
+
+
+@given(nps.arrays(np.float32, nps.array_shapes(max_side=4), elements=st.floats(width=32)))
+def test_bits_are_compared_and_not_values(array: np.ndarray) -> None:
+    assert outputs.differences("ccc", {"a": array}, {"a": array.copy()}) == []
+    bits = array.copy()
+    bits.reshape(-1).view(np.uint32)[-1] ^= 1 << 31  # 0 and -0, or another sign of a NaN
+    (text,) = outputs.differences("ccc", {"a": array}, {"a": bits})
+    last = ", ".join(str(side - 1) for side in array.shape)
+    assert text.startswith(f"a[{last}]: original ")
+
+
+def test_other_differences() -> None:
+    found = outputs.differences(
+        "ccc", {"a": np.zeros(3), "b": 1, "c": 2}, {"a": np.zeros(3, np.float32), "b": 1, "d": 2}
+    )
+    assert found == [
+        "a: original is float64(3,), ccc is float32(3,)",
+        "c: only original has it",
+        "d: only ccc has it",
+    ]
+
+
+def test_progress_is_silent_when_it_is_quick_and_speaks_when_not(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Any] = []
+
+    class Timer:
+        daemon = False
+
+        def __init__(self, seconds: float, function: Callable[..., None], args: list[str]):
+            assert seconds == 1
+            started.append((function, args))
+
+        def start(self) -> None:
+            pass
+
+        cancel = start
+
+    monkeypatch.setattr(compare.threading, "Timer", Timer)
+    with compare._step(compare.Console(stderr=True), "compiling"):
+        pass
+    assert capsys.readouterr().err == ""
+    function, args = started[0]
+    function(*args)
+    assert capsys.readouterr().err == "ccc: compiling ...\n"
+
+
+# The sample bfs
+
+
+def visit(*args: Any) -> None:
+    """What the kernel does, one vertex after another."""
+    vertices, depth, indptr, indices, levels, done = args
+    assert vertices == levels.size
+    for vertex in np.flatnonzero(levels == depth):
+        for neighbour in indices[indptr[vertex] : indptr[vertex + 1]]:
+            if levels[neighbour] == -1:
+                levels[neighbour] = depth + 1
+                done[0] = 0
+
+
+@contextlib.contextmanager
+def bfs_on(kernel: Callable[..., None]) -> Iterator[tuple[Sample, measure.Recorder]]:
+    device = FakeDevice("emulator", {"ptx": {"bfs": kernel}})
+    yield Sample(BFS), measure.Recorder(device.load("ptx"))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_bfs_agrees_with_its_reference(seed: int) -> None:
+    with bfs_on(visit) as (sample, module):
+        inputs = sample.inputs(8, seed)
+        before = inputs["levels"].copy()
+        outputs = sample.run(module, inputs)
+        assert np.array_equal(inputs["levels"], before)
+    assert sample.check(inputs, outputs) is None
+    assert len(module.launches) == outputs["levels"].max() + 1
+    assert outputs["frontiers"].sum() == (outputs["levels"] >= 0).sum()
+
+
+def test_bfs_reads_graphs(tmp_path: Path) -> None:
+    path = tmp_path / "g.txt"
+    path.write_text("0 1\n0 2\n2 3\n4 4\n")
+    with bfs_on(visit) as (sample, module):
+        outputs = sample.run(module, sample.inputs(0, 0, path))
+    assert outputs["levels"].tolist() == [0, 1, 1, 2, -1]
+    assert outputs["frontiers"].tolist() == [1, 2, 1, 0]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
+def test_bfs_through_the_whole_compiler(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["compare", str(BFS), "--device", "emulator", "--size", "7"]) == 0
+    out = capsys.readouterr().out
+    assert "equal: yes" in out
+    assert "kernel.cu:15:9: ccc if: applied" in out
+
+
+def test_bfs_finds_a_wrong_level() -> None:
+    def wrong(*args: Any) -> None:
+        visit(*args)
+        if args[1] == 0:
+            args[4][args[4] == -1] = 1
+
+    with bfs_on(wrong) as (sample, module):
+        inputs = sample.inputs(6, 0)
+        outputs = sample.run(module, inputs)
+    text = sample.check(inputs, outputs)
+    assert text is not None
+    assert "is 1, and should be 2" in text

@@ -1,0 +1,95 @@
+"""``ccc graph``."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from folders import GOLDEN
+from goldens import Golden
+
+from ccc.cli import main
+
+MIXED_TYPES = GOLDEN / "context-collection" / "mixed_types.ptx"
+
+
+@pytest.fixture
+def marked(tmp_path: Path) -> Path:
+    path = tmp_path / "marked.ptx"
+    path.write_text(Golden.read(MIXED_TYPES).before)
+    return path
+
+
+def test_paths_are_listed(marked: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["graph", str(marked)]) == 0
+    assert capsys.readouterr().out == "1: mixed_types.cu:11:1 then: collectable\n"
+
+
+def test_the_context_has_double_borders(
+    marked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "g.dot"
+    assert main(["graph", str(marked), "--path", "1", "-o", str(output)]) == 0
+    written = capsys.readouterr().out.splitlines()
+    assert written == [str(p) for p in (output, output.with_suffix(".png")) if p.exists()]
+    text = output.read_text()
+    nodes = [line for line in text.splitlines() if "label=" in line and "->" not in line]
+    double = [line for line in nodes if "peripheries=2" in line]
+    assert [line.split('"')[1] for line in double] == ["%rd5", "%fd1"]
+    assert any("style=solid" in line for line in text.splitlines())
+    assert any("style=dashed" in line for line in text.splitlines())
+    assert output.with_suffix(".png").exists() == (shutil.which("dot") is not None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--path", "2"], "there is no path 2"),
+        (["--path", "0"], "there is no path 0"),
+    ],
+)
+def test_wrong_arguments(
+    marked: Path, arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["graph", str(marked), *arguments]) == 1
+    assert expected in capsys.readouterr().err
+
+
+def test_a_missing_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["graph", "nowhere.ptx"]) == 1
+    assert "cannot read nowhere.ptx" in capsys.readouterr().err
+
+
+def test_the_output_has_the_name_that_was_given(
+    marked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "graph.txt"
+    assert main(["graph", str(marked), "--path", "1", "-o", str(output)]) == 0
+    assert output.read_text().startswith("digraph")
+    assert capsys.readouterr().out.splitlines()[0] == str(output)
+    assert main(["graph", str(marked), "--path", "1", "-o", "-"]) == 0
+    assert capsys.readouterr().out == output.read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("folder", "cannot write the file: it is a folder"),
+        ("none/g.dot", "cannot write the file: there is no such folder"),
+        ("g.png", "this is where the picture goes; give -o NAME.dot"),
+    ],
+)
+def test_outputs_that_cannot_be(
+    marked: Path, tmp_path: Path, name: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "folder").mkdir()
+    output = tmp_path / name
+    assert main(["graph", str(marked), "--path", "1", "-o", str(output)]) == 1
+    assert capsys.readouterr().err == f"{output}: error: {said}\n"
+
+
+def test_help_gives_the_default(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["graph", "--help"])
+    assert "[graph.dot]" in capsys.readouterr().out
