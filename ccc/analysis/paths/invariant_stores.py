@@ -75,13 +75,13 @@ class SamePlaces:
         """The registers that may hold something else in another iteration, as far as data says."""
         written = {r for i in self._inside for r in i.defined()}
         differing = written & self.facts.liveness.live_in(loop.header)
+        differing.update(r for i in filter(_differs, self._inside) for r in i.defined())
         grown = True
         while grown:
             found = {
                 register
                 for instruction in self._inside
-                if not differing.issuperset(instruction.defined())
-                and (_differs(instruction) or not differing.isdisjoint(instruction.used()))
+                if not differing.isdisjoint(instruction.used())
                 for register in instruction.defined()
             }
             grown = not found <= differing
