@@ -9,7 +9,7 @@ import networkx as nx
 
 from ccc.analysis.callees import Callees
 from ccc.analysis.cfg import EXIT, control_flow_graph, reachable
-from ccc.analysis.defuse import ReachingDefinitions
+from ccc.analysis.defuse import ReachingDefinitions, makers
 from ccc.analysis.divergence import Divergence
 from ccc.analysis.dominators import (
     Dominators,
@@ -23,6 +23,7 @@ from ccc.analysis.liveness import Liveness
 from ccc.analysis.local_memory import LocalMemory
 from ccc.analysis.spinning import Spin, find_spins
 from ccc.ir.nodes import Block, Function, Instruction
+from ccc.ir.operands import Register
 
 _BEGIN = "<begin>"
 
@@ -102,6 +103,12 @@ class Facts:
     def reaching(self) -> ReachingDefinitions:
         """Reaching definitions."""
         return ReachingDefinitions(self.function, self.graph)
+
+    @cached_property
+    def makers(self) -> dict[Register, list[Instruction]]:
+        """For each register the instructions that write it, as far as control can reach them."""
+        blocks = [block for block in self.function.blocks if block.label in self.graph]
+        return makers(i for block in blocks for i in block.instructions)
 
     def reaching_within(self, labels: Collection[str]) -> ReachingDefinitions:
         """Reaching definitions inside some blocks, as far as control does not leave them."""
