@@ -14,6 +14,7 @@ from ccc.analysis.divergence import Divergence
 from ccc.analysis.dominators import (
     Dominators,
     Loop,
+    control_dependence,
     dominators,
     is_reducible,
     natural_loops,
@@ -75,6 +76,11 @@ class Facts:
     def post_dominators(self) -> Dominators:
         """The post-dominator tree."""
         return post_dominators(self.graph)
+
+    @cached_property
+    def controllers(self) -> dict[str, set[str]]:
+        """For each block those whose branches decide whether it is reached."""
+        return control_dependence(self.graph, self.post_dominators)
 
     @cached_property
     def is_reducible(self) -> bool:
