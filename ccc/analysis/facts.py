@@ -103,7 +103,7 @@ class Facts:
     @cached_property
     def liveness(self) -> Liveness:
         """Live registers."""
-        return Liveness(self.function, self.graph)
+        return Liveness.of(self.function, self.graph)
 
     @cached_property
     def reaching(self) -> ReachingDefinitions:
