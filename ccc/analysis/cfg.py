@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 import networkx as nx
 
@@ -33,6 +33,14 @@ def control_flow_graph(function: Function) -> nx.DiGraph[str]:
                 worklist.append(target)
             graph.add_edge(label, target)
     graph.add_node(EXIT)
+    return graph
+
+
+def graph_of(following: Mapping[str, Iterable[str]]) -> nx.DiGraph[str]:
+    """The graph of some nodes, each with those that may follow it."""
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    graph.add_nodes_from(following)
+    graph.add_edges_from((label, after) for label, ways in following.items() for after in ways)
     return graph
 
 

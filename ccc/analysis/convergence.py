@@ -134,11 +134,12 @@ def _waiting_before(facts: Facts, loop: Loop) -> Instruction | None:
         if label == EXIT or label in loop.blocks:
             continue
         for instruction in facts.blocks[label].instructions:
-            if _waits_elsewhere(instruction, facts) and (
-                instruction.guard or _is_passed_by(facts, label, loop, meetings)
+            if (
+                _waits_elsewhere(instruction, facts)
+                and (instruction.guard or _is_passed_by(facts, label, loop, meetings))
+                and (facts.callees.waits_elsewhere(instruction) or _lets_go(facts, loop))
             ):
-                if facts.callees.waits_elsewhere(instruction) or _lets_go(facts, loop):
-                    return instruction
+                return instruction
     return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import or_
 
@@ -10,7 +10,7 @@ import networkx as nx
 
 from ccc.analysis.dataflow import Problem, members, solve
 from ccc.ir.nodes import Function, Instruction
-from ccc.ir.operands import Register
+from ccc.ir.operands import Operand, Register
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,46 @@ class ReachingDefinitions:
                     reaching &= ~self.of_register[register]
                 reaching |= self._of_instruction[instruction, register]
         return found
+
+
+def makers(instructions: Iterable[Instruction]) -> dict[Register, list[Instruction]]:
+    """For each register the instructions that write it, in their order."""
+    found: dict[Register, list[Instruction]] = {}
+    for instruction in instructions:
+        for register in instruction.defined():
+            found.setdefault(register, []).append(instruction)
+    return found
+
+
+def trace(
+    values: Iterable[Operand],
+    made: Mapping[Register, Sequence[Instruction]],
+    parts: Callable[[Instruction, Register], Iterable[Operand] | None],
+) -> frozenset[Operand] | None:
+    """All that some values may be made from, the values among it.
+
+    Args:
+        values: where to begin.
+        made: the instructions that write each register.
+        parts: what an instruction makes a register from, None if that is not known; registers
+            among it are followed.
+
+    Returns:
+        None if anything is not known.
+    """
+    found: set[Operand] = set()
+    worklist = list(values)
+    while worklist:
+        value = worklist.pop()
+        known = value in found
+        found.add(value)
+        if isinstance(value, Register) and not known:
+            for maker in made.get(value, ()):
+                more = parts(maker, value)
+                if more is None:
+                    return None
+                worklist += more
+    return frozenset(found)
 
 
 def def_use_graph(function: Function, path: Collection[str] = ()) -> nx.DiGraph[str]:

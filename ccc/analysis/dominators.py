@@ -83,6 +83,23 @@ def connect(reverse: nx.DiGraph[str], end: str) -> None:
         reverse.add_edge(end, label)
 
 
+def control_dependence(graph: nx.DiGraph[str], passed: Dominators) -> dict[str, set[str]]:
+    """For each node the branches that decide, themselves, whether it is reached.
+
+    One way out of such a branch surely leads to the node, and another may not (Ferrante, Ottenstein
+    and Warren, 1987). ``passed`` is the graph's post-dominator tree.
+    """
+    found: dict[str, set[str]] = {label: set() for label in graph}
+    for branch in graph:
+        join, ways = passed.immediate(branch), list(graph.successors(branch))
+        for way in ways if len(ways) > 1 else ():
+            for label in passed.chain(way):
+                if label == join:
+                    break
+                found[label].add(branch)
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Loop:
     """A natural loop: ``header`` dominates all its ``blocks``; ``latches`` jump back to it."""

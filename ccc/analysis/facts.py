@@ -9,11 +9,12 @@ import networkx as nx
 
 from ccc.analysis.callees import Callees
 from ccc.analysis.cfg import EXIT, control_flow_graph, reachable
-from ccc.analysis.defuse import ReachingDefinitions
+from ccc.analysis.defuse import ReachingDefinitions, makers
 from ccc.analysis.divergence import Divergence
 from ccc.analysis.dominators import (
     Dominators,
     Loop,
+    control_dependence,
     dominators,
     is_reducible,
     natural_loops,
@@ -23,6 +24,7 @@ from ccc.analysis.liveness import Liveness
 from ccc.analysis.local_memory import LocalMemory
 from ccc.analysis.spinning import Spin, find_spins
 from ccc.ir.nodes import Block, Function, Instruction
+from ccc.ir.operands import Register
 
 _BEGIN = "<begin>"
 
@@ -76,6 +78,11 @@ class Facts:
         return post_dominators(self.graph)
 
     @cached_property
+    def controllers(self) -> dict[str, set[str]]:
+        """For each block those whose branches decide whether it is reached."""
+        return control_dependence(self.graph, self.post_dominators)
+
+    @cached_property
     def is_reducible(self) -> bool:
         """Whether every loop is entered at one block only."""
         return is_reducible(self.graph, self.dominators)
@@ -96,12 +103,18 @@ class Facts:
     @cached_property
     def liveness(self) -> Liveness:
         """Live registers."""
-        return Liveness(self.function, self.graph)
+        return Liveness.of(self.function, self.graph)
 
     @cached_property
     def reaching(self) -> ReachingDefinitions:
         """Reaching definitions."""
         return ReachingDefinitions(self.function, self.graph)
+
+    @cached_property
+    def makers(self) -> dict[Register, list[Instruction]]:
+        """For each register the instructions that write it, as far as control can reach them."""
+        blocks = [block for block in self.function.blocks if block.label in self.graph]
+        return makers(i for block in blocks for i in block.instructions)
 
     def reaching_within(self, labels: Collection[str]) -> ReachingDefinitions:
         """Reaching definitions inside some blocks, as far as control does not leave them."""

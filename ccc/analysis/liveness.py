@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from operator import or_
+from typing import TypeAlias
 
 import networkx as nx
 
@@ -11,8 +12,10 @@ from ccc.analysis.dataflow import Problem, members, solve
 from ccc.ir.nodes import Function, Instruction
 from ccc.ir.operands import Register
 
+ReadsAndWrites: TypeAlias = tuple[set[Register], set[Register]]
 
-def reads_and_writes(block: Iterable[Instruction]) -> tuple[set[Register], set[Register]]:
+
+def reads_and_writes(block: Iterable[Instruction]) -> ReadsAndWrites:
     """The registers that a block reads before it writes them, and those that it surely writes."""
     reads: set[Register] = set()
     writes: set[Register] = set()
@@ -24,15 +27,17 @@ def reads_and_writes(block: Iterable[Instruction]) -> tuple[set[Register], set[R
 
 
 class Liveness:
-    """Registers live at the top of each block (``live_in``) and at its bottom (``live_out``)."""
+    """Registers live at the top of each block (``live_in``) and at its bottom (``live_out``).
 
-    def __init__(self, function: Function, graph: nx.DiGraph[str]):
+    Args:
+        effects: for each label what :func:`reads_and_writes` says of its block.
+        graph: which block may follow which; its first node is the entry.
+    """
+
+    def __init__(self, effects: Mapping[str, ReadsAndWrites], graph: nx.DiGraph[str]):
         self.registers: list[Register] = []
         self.bits: dict[Register, int] = {}
-        effect = {
-            block.label: tuple(map(self._mask, reads_and_writes(block.instructions)))
-            for block in function.blocks
-        }
+        effect = {label: tuple(map(self._mask, both)) for label, both in effects.items()}
 
         def transfer(label: str, live: int) -> int:
             used, defined = effect.get(label, (0, 0))
@@ -40,6 +45,12 @@ class Liveness:
 
         problem = Problem(False, 0, 0, or_, transfer)
         self._out, self._in = solve(graph, set(), problem)
+
+    @classmethod
+    def of(cls, function: Function, graph: nx.DiGraph[str]) -> Liveness:
+        """That of a function and its control-flow graph."""
+        blocks = function.blocks
+        return cls({block.label: reads_and_writes(block.instructions) for block in blocks}, graph)
 
     def _bit(self, register: Register) -> int:
         if register not in self.bits:

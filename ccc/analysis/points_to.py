@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ccc.analysis.callees import SYSTEM_CALLS, Callees, Handed, callee
+from ccc.analysis.defuse import makers
 from ccc.ir.nodes import Function, Instruction, Variable
 from ccc.ir.operands import Address, Arguments, Immediate, Operand, Register, Symbol, leaves
 from ccc.ptx.opcodes import Effect
@@ -361,10 +362,7 @@ class _Objects:
         self.allocated = 0
         self._known: dict[object, Object] = {}
         self._arrays: dict[str, list[Object]] = {}
-        self.made: dict[Register, list[Instruction]] = {}
-        for instruction in function.instructions:
-            for register in instruction.defined():
-                self.made.setdefault(register, []).append(instruction)
+        self.made = makers(function.instructions)
         self.frames: dict[Register, str] = {}
         for variable in function.variables:
             if variable.space == "local":

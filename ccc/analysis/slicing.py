@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import networkx as nx
 
 from ccc.analysis.defuse import ReachingDefinitions
-from ccc.analysis.dominators import Dominators, connect
+from ccc.analysis.dominators import Dominators, connect, control_dependence
 from ccc.ir.nodes import Block, Instruction
 from ccc.ir.operands import Register
 
@@ -100,23 +100,10 @@ class _Marker:
         self.post = Dominators(reverse, _END)
         self.home = {i: label for label, block in self.blocks.items() for i in block.instructions}
         self.uses = {label: reaching.of_uses(label) for label in self.blocks}
-        self.controllers = self._control_dependence()
+        self.controllers = control_dependence(self.flow, self.post)
         self.needed: set[Instruction] = set()
         self.worklist: list[Instruction] = []
         self.decided: set[str] = set()
-
-    def _control_dependence(self) -> dict[str, set[str]]:
-        """For each block the blocks whose branch decides whether it runs."""
-        found: dict[str, set[str]] = {label: set() for label in self.flow}
-        for label in self.blocks:
-            targets = list(self.flow.successors(label))
-            stop = self.post.immediate(label)
-            for target in targets if len(targets) > 1 else ():
-                runner: str | None = target
-                while runner is not None and runner != stop:
-                    found[runner].add(label)
-                    runner = self.post.immediate(runner)
-        return found
 
     def need(self, instruction: Instruction) -> None:
         if instruction in self.home and instruction not in self.needed:

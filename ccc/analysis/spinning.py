@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING
 
 from ccc.analysis.callees import SYSTEM_CALLS, callee
 from ccc.analysis.cfg import EXIT
+from ccc.analysis.defuse import trace
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Arguments, Immediate, Operand, Register, Symbol
-from ccc.ptx.opcodes import Effect
+from ccc.ptx.opcodes import MOVES_ON, Effect
 from ccc.ptx.types import STRONG
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
 _ANEW = STRONG | {"cv", "cg"}
 """Of loads that are done anew each time, or see in the second level cache what others wrote."""
-_MOVES_ON = frozenset({"add", "inc", "dec"})
-"""Atomic operations that leave another value each time, unless they add nothing."""
 _LINEAR = frozenset({"add", "sub", "mov", "mul", "mad", "shl", "cvt", "neg"})
 """What may be made of a counter so that it still comes to its end."""
 _ORDERED = frozenset({"lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"})
@@ -313,7 +312,7 @@ def _is_poll(
         anew = bool(words & _ANEW) or slices.is_fenced
         return anew or not _goes_on(_address(instruction), slices, carried)
     operand = instruction.operands[2]
-    if isinstance(operand, Immediate) and operand.integer and words & _MOVES_ON:
+    if isinstance(operand, Immediate) and operand.integer and words & MOVES_ON:
         return _is_taken_back(instruction, slices, facts)
     return True
 
@@ -380,22 +379,13 @@ def _callee_reads(call: Instruction, facts: Facts) -> bool:
 
 def roots(instruction: Instruction, facts: Facts) -> frozenset[str] | None:
     """The parameters and variables that an address is made from; None if it may be anything."""
-    found: set[str] = set()
-    seen: set[Register] = set()
-    worklist: list[Operand] = [o.base for o, _ in instruction.roles() if isinstance(o, Address)]
-    makers: dict[Register, list[Instruction]] = {}
-    for maker in facts.function.instructions:
-        for register in maker.defined():
-            makers.setdefault(register, []).append(maker)
-    while worklist:
-        base = worklist.pop()
-        if isinstance(base, Symbol):
-            found.add(base.name)
-        elif isinstance(base, Register) and base not in seen:
-            seen.add(base)
-            for maker in makers.get(base, ()):
-                if maker.effects & (Effect.READ | Effect.CALL):
-                    return None
-                found.update(symbol.name for symbol in maker.symbols())
-                worklist += maker.used()
-    return frozenset(found) or None
+    bases = [o.base for o, _ in instruction.roles() if isinstance(o, Address)]
+    found = trace(bases, facts.makers, _computed_from) or ()
+    return frozenset(one.name for one in found if isinstance(one, Symbol)) or None
+
+
+def _computed_from(maker: Instruction, _: Register) -> list[Operand] | None:
+    """What a value is made from; None where memory or a function knows."""
+    if maker.effects & (Effect.READ | Effect.CALL):
+        return None
+    return [*maker.used(), *maker.symbols()]

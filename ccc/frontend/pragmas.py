@@ -11,13 +11,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 from typing import Any
 
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput, UnexpectedToken
 from pycparser import c_ast, c_parser
 
+from ccc import grammars
 from ccc.errors import choices, nearest
 
 Number = int | float
@@ -110,8 +110,7 @@ def _check_reductions(pragma: Pragma, word: Token) -> None:
 
 @lru_cache(maxsize=1)
 def _grammar() -> Lark:
-    text = resources.files("ccc.grammars").joinpath("pragma.lark").read_text()
-    return Lark(text, parser="lalr", maybe_placeholders=False, propagate_positions=True)
+    return grammars.load("pragma.lark", propagate_positions=True)
 
 
 def _tree(text: str) -> Tree[Token]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ccc.errors import CccError
+from ccc.harness.equivalence import differing
 from ccc.harness.sample import Sample
 
 
@@ -81,12 +82,9 @@ def _difference(version: str, one: np.ndarray[Any, Any], other: np.ndarray[Any, 
         raise CccError("outputs must be arrays of numbers, not of Python objects")
     if (one.dtype, one.shape) != (other.dtype, other.shape):
         return f": original is {one.dtype}{one.shape}, {version} is {other.dtype}{other.shape}"
-    if not one.size or not one.dtype.itemsize:
+    places = differing(one, other)
+    if not places.size:
         return None
-    bits = [np.ascontiguousarray(a).reshape(-1, 1).view(np.uint8) for a in (one, other)]
-    if np.array_equal(bits[0], bits[1]):  # by far the fastest way, and the usual case
-        return None
-    places = np.flatnonzero((bits[0] != bits[1]).any(axis=1))
     first = tuple(int(i) for i in np.unravel_index(places[0], one.shape))
     where = f"[{', '.join(map(str, first))}]" if first else ""
     how = [f"{places.size} of {one.size} differ"] if one.size > 1 else []

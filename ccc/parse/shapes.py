@@ -6,10 +6,11 @@ import functools
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any
 
 from lark import Lark, Token, Tree
+
+from ccc import grammars
 
 _NUMBER = re.compile(r"0[fF][0-9a-fA-F]{8}\b|0[dD][0-9a-fA-F]{16}\b|0[xX][0-9a-fA-F]+|\d+")
 
@@ -20,9 +21,8 @@ _STARTS = ["header", "statement", "variable"]
 
 @functools.cache
 def load_grammar() -> Lark:
-    """The parser; making its tables takes some time, once."""
-    grammar = resources.files("ccc.grammars").joinpath("ptx.lark").read_text()
-    return Lark(grammar, parser="lalr", start=_STARTS, maybe_placeholders=False)
+    """The parser."""
+    return grammars.load("ptx.lark", start=_STARTS)
 
 
 @dataclass(frozen=True, slots=True)

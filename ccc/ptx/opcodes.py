@@ -282,6 +282,9 @@ BROADCASTS: dict[str, tuple[tuple[int, ...] | None, ...]] = {
 """What the last operands of a collective must be for all lanes to get the same; None: any literal.
 (PTX ISA sections 9.7.9 and 9.7.13)"""
 
+MOVES_ON = frozenset({"add", "inc", "dec"})
+"""The atomic operations that leave another value each time, unless they add nothing."""
+
 
 def find_opcode(name: str, modifiers: tuple[str, ...]) -> Opcode | None:
     """The row for an instruction; None for an opcode that the table does not know."""

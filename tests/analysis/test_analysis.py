@@ -36,7 +36,13 @@ from hypothesis import strategies as st
 from ccc.analysis.callees import Callees
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.defuse import def_use_graph
-from ccc.analysis.dominators import Dominators, is_reducible, natural_loops, post_dominators
+from ccc.analysis.dominators import (
+    Dominators,
+    control_dependence,
+    is_reducible,
+    natural_loops,
+    post_dominators,
+)
 from ccc.analysis.facts import Facts
 from ccc.analysis.joins import JoinFinder
 from ccc.ir.nodes import Function, Instruction
@@ -204,6 +210,22 @@ def test_post_dominators_are_what_the_definition_says(pairs: list[tuple[int, int
         for below in graph:
             assert tree.dominates(above, below) == dominates(backwards, EXIT, above, below)
     assert all(tree.immediate(label) is not None for label in set(graph) - {EXIT})
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(GRAPHS)
+def test_branches_decide_what_comes_after_one_way_but_not_surely(
+    pairs: list[tuple[int, int]],
+) -> None:
+    graph = reachable(pairs)
+    tree = post_dominators(graph)
+    found = control_dependence(graph, tree)
+    for label in graph:
+        for branch in graph:
+            ways = list(graph.successors(branch))
+            surely = branch != label and tree.dominates(label, branch)
+            decides = len(ways) > 1 and any(tree.dominates(label, way) for way in ways)
+            assert (branch in found[label]) == (decides and not surely)
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import linecache
+import traceback
 from typing import Any
 
 import numpy as np
@@ -45,6 +48,23 @@ def test_wrong_accesses(code: str, message: str, lane: int) -> None:
     assert fault.span is not None
     assert fault.span.column == 4
     assert str(fault).splitlines()[1].strip() == code
+
+
+def test_a_traceback_shows_the_generated_line_while_the_program_is_there() -> None:
+    shown = set()
+    modules = [ptx("ld.global.u32 %r1, [0];"), ptx("st.global.u32 [0], 1;")]
+    for module, method in zip(modules, ("load", "store"), strict=True):
+        with pytest.raises(EmulatorError) as error:
+            run(module, np.zeros(32, np.int32))
+        frames = traceback.extract_tb(error.tb)
+        (segment,) = (frame for frame in frames if frame.filename.startswith("<emulated k "))
+        assert f"m.memory.{method}(" in (segment.line or "")
+        shown.add(segment.filename)
+    assert len(shown) == 2
+    assert shown <= linecache.cache.keys()
+    del error, module, modules
+    gc.collect()
+    assert shown.isdisjoint(linecache.cache)
 
 
 def test_arrays_keep_what_was_written_before_a_fault() -> None:

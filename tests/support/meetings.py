@@ -14,8 +14,10 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -220,11 +222,10 @@ def known_missed() -> set[str]:
     return set(LIST.read_text().splitlines())
 
 
-def try_all(path: Path) -> Iterator[tuple[Meeting, Missed, str]]:
+def try_all(path: Path) -> list[tuple[Meeting, Missed, str]]:
     """The meetings of a golden file that are not known to be missed, and how each shows itself."""
     trial = Trial(Golden.read(path))
-    for meeting, line in _unknown(trial, path):
-        yield meeting, line, trial.without(meeting)
+    return [(meeting, line, trial.without(meeting)) for meeting, line in _unknown(trial, path)]
 
 
 def needed(path: Path) -> list[Meeting]:
@@ -250,8 +251,8 @@ def main() -> None:
     LIST.write_text("".join(f"{line}\n" for line in sorted(others)))
     seen: dict[str, Counter[str]] = {}
     missed: list[Missed] = []
-    for path in paths:
-        for meeting, line, how in try_all(path):
+    with ProcessPoolExecutor() as pool:
+        for meeting, line, how in chain.from_iterable(pool.map(try_all, paths)):
             seen.setdefault(meeting.place, Counter())[how] += 1
             if how == "missed":
                 print(line, flush=True)

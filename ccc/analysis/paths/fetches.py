@@ -13,6 +13,7 @@ name, of a parameter or a variable, that nothing else in the iteration uses.
 
 from __future__ import annotations
 
+from ccc.analysis.defuse import trace
 from ccc.analysis.facts import Facts
 from ccc.analysis.memory import conflict
 from ccc.analysis.paths.model import PlacedPath, instructions_of
@@ -75,9 +76,7 @@ class _Names:
 
     def __init__(self, facts: Facts):
         self.parameters = {parameter.name for parameter in facts.function.parameters}
-        self.definitions: dict[Register, list[Instruction]] = {}
-        for one in facts.reaching.definitions:
-            self.definitions.setdefault(one.register, []).append(one.instruction)
+        self.makers = facts.makers
 
     def may_meet(self, fetch: Instruction, other: Instruction) -> bool:
         """Whether the order of the two may matter."""
@@ -93,26 +92,10 @@ class _Names:
         addresses = [operand for operand, role in access.roles() if role == "addr"]
         if len(addresses) != 1 or not isinstance(addresses[0], Address):
             return None
-        return self._reach(addresses[0].base)
-
-    def _reach(self, base: Operand) -> frozenset[Symbol] | None:
-        names: set[Symbol] = set()
-        seen: set[Operand] = set()
-        worklist = [base]
-        while worklist:
-            operand = worklist.pop()
-            if isinstance(operand, Symbol):
-                names.add(Symbol(operand.name))
-            if not isinstance(operand, Register) or operand in seen:
-                continue
-            seen.add(operand)
-            for definition in self.definitions.get(operand, ()):
-                parts = self._parts(definition, operand)
-                if parts is None:
-                    return None
-                names.update(part for part in parts if isinstance(part, Symbol))
-                worklist += [part for part in parts if isinstance(part, Register)]
-        return frozenset(names) if names else None
+        base = addresses[0].base
+        start = Symbol(base.name) if isinstance(base, Symbol) else base
+        found = trace([start], self.makers, self._parts) or ()
+        return frozenset(one for one in found if isinstance(one, Symbol)) or None
 
     def _parts(self, definition: Instruction, made: Register) -> list[Operand] | None:
         """What a register that is as wide as an address was made from, but for narrower ones.

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ccc.analysis.defuse import trace
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Instruction
-from ccc.ir.operands import Immediate, Operand, Register, Vector, registers
+from ccc.ir.operands import Immediate, Operand, Register, Special, Symbol, Vector, registers
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import LANE, SPECIAL_REGISTERS
 
@@ -35,12 +36,9 @@ class InvariantStores:
         self.facts = facts
         self._parameters = {parameter.name for parameter in facts.function.parameters}
         self._origins: dict[Register, Origin] = {}
-        self._definitions: dict[Register, list[Instruction]] = {}
         self._overwritten: set[Origin] = set()
         stores = [i for i in self._accesses(loop.blocks) if i.name == "st"]
         if stores:
-            for one in facts.reaching.definitions:
-                self._definitions.setdefault(one.register, []).append(one.instruction)
             self._inside = {i for label in loop.blocks for i in facts.blocks[label].instructions}
             self._differing = self._find_differing(loop)
             self._find_overwritten(stores)
@@ -75,13 +73,13 @@ class InvariantStores:
         """The registers that may hold something else in another iteration, as far as data says."""
         written = {r for i in self._inside for r in i.defined()}
         differing = written & self.facts.liveness.live_in(loop.header)
+        differing.update(r for i in filter(_differs, self._inside) for r in i.defined())
         grown = True
         while grown:
             found = {
                 register
                 for instruction in self._inside
-                if not differing.issuperset(instruction.defined())
-                and (_differs(instruction) or not differing.isdisjoint(instruction.used()))
+                if not differing.isdisjoint(instruction.used())
                 for register in instruction.defined()
             }
             grown = not found <= differing
@@ -109,16 +107,8 @@ class InvariantStores:
 
     def _origin_of(self, register: Register) -> Origin:
         if register not in self._origins:
-            names: set[str] = set()
-            seen, worklist = {register}, [register]
-            while worklist:
-                for definition in self._definitions.get(worklist.pop(), ()):
-                    if definition.effects & Effect.READ:
-                        continue  # an index, or a pointer of which nothing is known
-                    names.update(symbol.name for symbol in definition.symbols())
-                    names.update(special.name for special in definition.specials())
-                    worklist += set(definition.used()) - seen
-                    seen.update(definition.used())
+            found = trace([register], self.facts.makers, _computed_from) or ()
+            names = (one.name for one in found if isinstance(one, (Symbol, Special)))
             self._origins[register] = frozenset(names)
         return self._origins[register]
 
@@ -129,12 +119,19 @@ class InvariantStores:
             return None if None in values else values
         if not isinstance(operand, Register):
             return str(operand)
-        definitions = self._definitions.get(operand, [])
+        definitions = self.facts.makers.get(operand, [])
         if self._inside.isdisjoint(definitions):
             return operand.name
         source = definitions[0].operands[-1]
         is_literal = definitions[0].name == "mov" and isinstance(source, Immediate)
         return str(source) if is_literal and len(definitions) == 1 else None
+
+
+def _computed_from(maker: Instruction, _: Register) -> list[Operand]:
+    """What a value is made from; of what is read, an index or a pointer, nothing is known."""
+    if maker.effects & Effect.READ:
+        return []
+    return [*maker.used(), *maker.symbols(), *maker.specials()]
 
 
 def _operand(instruction: Instruction, wanted: str) -> Operand:

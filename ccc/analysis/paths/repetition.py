@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ccc.analysis.callees import SYSTEM_CALLS, callee
+from ccc.analysis.cfg import reachable
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Refused, at
 from ccc.ir.nodes import Function, Instruction
@@ -130,7 +131,8 @@ def _check_meetings(facts: Facts) -> None:
     """Every thread must come to every barrier, and every lane to every warp-collective."""
     for label in sorted(facts.blocks.keys() & facts.graph):
         for waiting in filter(_waits, facts.blocks[label].instructions):
-            parting = _controllers(facts, label) & facts.divergence.divergent_branches
+            deciding = reachable(facts.controllers.__getitem__, facts.controllers[label])
+            parting = deciding & facts.divergence.divergent_branches
             if parting or waiting.guard:
                 branch = facts.blocks[min(parting)].terminator if parting else None
                 raise Refused(
@@ -154,28 +156,3 @@ def _check_warp_numbers(facts: Facts) -> None:
                 f"who comes to a barrier may depend on %warpid{at(instruction)}; "
                 "number warps by threadIdx"
             )
-
-
-def _controllers(facts: Facts, label: str) -> set[str]:
-    """The blocks whose branches decide, directly or through others, whether a block is reached.
-
-    That is control dependence (Ferrante, Ottenstein, Warren, 1987), closed transitively.
-    """
-    found: set[str] = set()
-    worklist = [label]
-    while worklist:
-        reached = worklist.pop()
-        for branch in facts.graph:
-            if branch not in found and _decides(facts, branch, reached):
-                found.add(branch)
-                worklist.append(branch)
-    return found
-
-
-def _decides(facts: Facts, branch: str, label: str) -> bool:
-    """Whether one way out of a branch surely leads to a block, and another may not."""
-    targets = set(facts.graph.successors(branch))
-    tree = facts.post_dominators
-    if len(targets) < 2 or (branch != label and tree.dominates(label, branch)):
-        return False
-    return any(tree.dominates(label, target) for target in targets)

@@ -18,6 +18,7 @@ from ccc.ir.nodes import Instruction
 from ccc.ptx.types import TYPES
 
 Array: TypeAlias = NDArray[Any]
+"""An array; where nothing else is said, it has one entry for each lane of a group: shape (n,)."""
 Compute: TypeAlias = Callable[..., Any]
 
 _KINDS = {"b": "uint", "u": "uint", "s": "int", "f": "float", "x": "uint"}
@@ -35,10 +36,10 @@ DTYPES["pred"] = np.dtype(bool)
 class Operation:
     """What an instruction computes, apart from where its operands are.
 
-    ``compute`` gets one array (or NumPy scalar) for each of ``sources``, of their dtypes, and
-    returns an array of the dtype of ``results``; a tuple where there are several. ``group`` says
-    that it gets the group of active lanes first. ``carry`` says that CC.CF is one more source
-    (``"in"`` is in it) or one more result (``"out"``).
+    ``compute`` gets one array of shape (n,), or a NumPy scalar that holds for all n lanes, for each
+    of ``sources``, of their dtypes (:data:`DTYPES`), and returns one of the dtype of ``results``; a
+    tuple where there are several. ``group`` says that it gets the group of active lanes first.
+    ``carry`` says that CC.CF is one more source (``"in"`` is in it) or one more result (``"out"``).
     """
 
     compute: Compute

@@ -20,6 +20,9 @@ class Barriers:
     A barrier without a thread count is complete when every thread that has not ended waits at it.
     With a count, it is complete when that many have come, in whole warps: a warp has come when all
     its threads that have not ended are there, and counts as 32.
+
+    ``number`` (int8; -1 for none) and ``alive`` (bool) are of shape (blocks, lanes of a block);
+    ``expected`` threads and ``announced`` warps (int64) of shape (blocks, 16).
     """
 
     def __init__(self, geometry: Geometry):
@@ -30,17 +33,23 @@ class Barriers:
         self.announced = np.zeros((blocks, 16), np.int64)
 
     def holds(self, lanes: Array) -> Array:
-        """Which of the lanes wait at a barrier."""
+        """Which of the lanes, int64 of shape (n,), wait at a barrier: bool, (n,)."""
         held: Array = self.number.reshape(-1)[lanes] != _NONE
         return held
 
     def enter(self, group: Group, number: Any, count: Any) -> None:
-        """Lanes begin to wait."""
+        """Lanes begin to wait.
+
+        Args:
+            group: the lanes.
+            number: of the barrier, uint32, (n,) or a scalar.
+            count: the threads that it waits for, likewise, or None.
+        """
         self.number.reshape(-1)[group.index] = number
         self.expected[group.blocks, number] = 0 if count is None else count
 
     def announce(self, group: Group, number: Any, count: Any) -> None:
-        """Warps have come and do not wait."""
+        """Warps have come and do not wait; arguments as of :meth:`enter`."""
         first = np.concatenate([[True], group.rank[1:] != group.rank[:-1]])
         blocks = group.blocks[first]
         numbers = np.broadcast_to(number, group.n)[first] if np.ndim(number) else number
@@ -52,7 +61,14 @@ class Barriers:
         self.alive.reshape(-1)[group.index] = False
 
     def complete(self, blocks: Array) -> Iterator[Array]:
-        """The lanes of each barrier of these blocks that is complete; they no longer wait."""
+        """The lanes of each barrier of some blocks that is complete; they no longer wait.
+
+        Args:
+            blocks: int64, (blocks,), counted from the first of the wave, each once.
+
+        Yields:
+            For each barrier number, lanes of the wave: int64, (n,), ascending.
+        """
         for number in np.unique(self.number[blocks]):
             if number == _NONE:
                 continue

@@ -43,27 +43,27 @@ class Geometry:
 
     @property
     def block_of_lane(self) -> Array:
-        """For each lane, its block, counted from the wave's first."""
+        """For each lane, its block, counted from the wave's first: int64, (lanes,)."""
         return np.repeat(np.arange(self.count), self.lanes_per_block)
 
     @property
     def lane_in_block(self) -> Array:
-        """For each lane, its number in the block."""
+        """For each lane, its number in the block: int64, (lanes,)."""
         return np.tile(np.arange(self.lanes_per_block), self.count)
 
     @property
     def exists(self) -> Array:
-        """For each lane, whether there is a thread."""
+        """For each lane, whether there is a thread: bool, (lanes,)."""
         return self.lane_in_block < self.threads_per_block
 
     def threads(self) -> tuple[Array, Array, Array]:
-        """``tid`` of every lane."""
+        """``tid`` of every lane in x, y and z: int64, (lanes,) each."""
         x, y, _ = self.block
         number = self.lane_in_block
         return number % x, number // x % y, number // (x * y)
 
     def blocks(self) -> tuple[Array, Array, Array]:
-        """``ctaid`` of every lane."""
+        """``ctaid`` of every lane in x, y and z: int64, (lanes,) each."""
         x, y, _ = self.grid
         number = self.block_of_lane + self.first
         return number % x, number // x % y, number // (x * y)

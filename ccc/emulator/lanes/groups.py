@@ -16,8 +16,9 @@ _FIRST.flags.writeable = False
 class Group:
     """Lanes of a wave, in ascending order; lane ``k`` of the wave is in warp ``k >> 5``.
 
-    ``index`` selects them from an array over all lanes: a slice where they are contiguous.
-    ``depth`` is the number of calls open. ``blocks_of`` gives the block of each lane of the wave.
+    ``lanes`` are their numbers, int64 of shape (n,), n > 0. ``index`` selects them from an array
+    over all lanes: a slice where they are contiguous. ``depth`` is the number of calls open.
+    ``blocks_of`` gives the block of each lane of the wave: int64, (lanes of the wave,).
     """
 
     __slots__ = (
@@ -51,7 +52,7 @@ class Group:
         self._places: Array | None = None
 
     def only(self, where: Array) -> Group | None:
-        """The lanes where the mask holds; None when there are none."""
+        """The lanes where the mask (bool, (n,)) holds; None when there are none."""
         lanes = self.lanes[where]
         if len(lanes) == self.n:
             return self
@@ -74,7 +75,7 @@ class Group:
 
     @property
     def warps(self) -> Array:
-        """The warps that have a lane here, ascending."""
+        """The warps that have a lane here, ascending: int64, (warps,)."""
         if self._warps is None:
             self._find_warps()
         assert self._warps is not None
@@ -89,7 +90,7 @@ class Group:
 
     @property
     def rank(self) -> Array:
-        """For each lane, the place of its warp in :attr:`warps`."""
+        """For each lane, the place of its warp in :attr:`warps`: int64, (n,)."""
         if self._rank is None:
             self._find_warps()
         assert self._rank is not None
@@ -97,14 +98,14 @@ class Group:
 
     @property
     def blocks(self) -> Array:
-        """For each lane, its block in the wave."""
+        """For each lane, its block in the wave: int64, (n,)."""
         if self._blocks is None:
             self._blocks = self.blocks_of[self.index]
         return self._blocks
 
     @property
     def places(self) -> Array:
-        """For each lane, its place in an array of 32 entries for each of :attr:`warps`."""
+        """For each lane, its place in 32 entries for each of :attr:`warps`: int64, (n,)."""
         if self._places is None:
             self._places = self.lanes & 31
             if self.warp_count > 1:
@@ -112,7 +113,7 @@ class Group:
         return self._places
 
     def by_warp(self, values: Any, nobody: Any) -> Array:
-        """Values as a matrix, one row a warp and 32 columns; ``nobody`` where no lane is."""
+        """Values, (n,) or a scalar, as a matrix (warps, 32); ``nobody`` where no lane is."""
         if self.n == 32 * self.warp_count:
             return np.array(np.broadcast_to(values, self.n)).reshape(-1, 32)
         dtype = values.dtype
@@ -121,13 +122,13 @@ class Group:
         return table.reshape(-1, 32)
 
     def bits(self, where: Any) -> Array:
-        """For each warp, the 32-bit mask of its lanes here where a predicate holds (uint32)."""
+        """For each warp, the mask of its lanes here where a predicate holds: uint32, (warps,)."""
         rows = self.by_warp(np.asarray(where), False)
         return np.packbits(rows, axis=1, bitorder="little").view(np.uint32).ravel()
 
     @property
     def active(self) -> Array:
-        """For each warp, the 32-bit mask of its lanes here."""
+        """For each warp, the mask of its lanes here: uint32, (warps,)."""
         if self._active is None:
             self._active = self._find_active()
         return self._active

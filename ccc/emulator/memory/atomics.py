@@ -46,11 +46,11 @@ def apply(name: str, cells: Array, place: Array, values: tuple[Array, ...]) -> A
     Args:
         name: one of OPERATIONS.
         cells: memory as an array of the operation's dtype; changed.
-        place: (lanes,) indices into it.
-        values: the operands, (lanes,) each and of the same dtype as ``cells``; two for ``cas``.
+        place: int64, (n,), indices into it.
+        values: the operands, (n,) each and of the same dtype as ``cells``; two for ``cas``.
 
     Returns:
-        What each lane found, (lanes,).
+        What each lane found: (n,), of the dtype of ``cells``.
     """
     order = np.argsort(place, kind="stable") if len(place) > 1 else np.zeros(1, np.intp)
     at = place[order]

@@ -99,7 +99,7 @@ class Costs:
 
 @dataclass(slots=True)
 class Touch:
-    """An access on its way: the lanes of a group go to addresses of one space."""
+    """An access on its way: a group's lanes go to addresses, uint64 of shape (n,), of one space."""
 
     space: Space
     name: str
@@ -110,6 +110,9 @@ class Touch:
 
 class Memory:
     """All state spaces of one wave of blocks.
+
+    Addresses are uint64 of shape (n,), one for each lane of the group; values have the dtype of the
+    access and are of shape (n,), or scalars.
 
     Args:
         spaces: by state space.
@@ -141,12 +144,12 @@ class Memory:
     # What the generated code calls ---------------------------------------------------------------
 
     def load(self, access: Access, group: Group, address: Array) -> Any:
-        """The elements at each lane's address: an array, or a tuple of ``count`` arrays."""
+        """The elements at each lane's address: an array (n,), or a tuple of ``count`` of them."""
         found = self._over(self._load, access, group, address)
         return found[0] if access.count == 1 else tuple(found)
 
     def store(self, access: Access, group: Group, address: Array, *values: Array) -> None:
-        """Write each lane's elements; of several lanes at one address, one wins."""
+        """Write each lane's ``count`` elements; of several lanes at one address, one wins."""
         self._over(self._store, access, group, address, *values)
 
     def atomic(self, access: Access, group: Group, address: Array, *values: Array) -> Array:

@@ -1,7 +1,8 @@
 """State spaces: where the bytes of many lanes lie, and which addresses are good.
 
 A space has its bytes in one flat array and turns the addresses of a group of lanes into positions
-in it. Addresses are uint64. Generic addresses of the small spaces lie in windows of their own.
+in it. Addresses are uint64 of shape (n,), one for each lane of the group. Generic addresses of the
+small spaces lie in windows of their own.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class _Bytes:
         self._views: dict[Any, Array] = {}
 
     def view(self, dtype: np.dtype[Any]) -> Array:
-        """The bytes as an array of ``dtype``."""
+        """The bytes, uint8 of shape (size,), as an array of ``dtype``."""
         found = self._views.get(dtype)
         if found is None:
             found = self._views[dtype] = self.data.view(dtype)
@@ -44,7 +45,7 @@ class _Written(_Bytes):
         self.flags = _Bytes(size)
 
     def written_view(self, size: int) -> Array:
-        """One element per ``size`` bytes, not 0 where one of them was written."""
+        """An unsigned integer for each ``size`` bytes, not 0 where one of them was written."""
         return self.flags.view(np.dtype(f"u{size}"))
 
 
@@ -82,7 +83,7 @@ class Arena(_Bytes):
         return GLOBAL + self.starts[index]
 
     def bytes_of(self, index: int) -> Array:
-        """The bytes of an allocation, writable."""
+        """The bytes of an allocation, writable: uint8, (its size,)."""
         return self.data[self.starts[index] : self.ends[index]]
 
     def text(self, address: int) -> str:
@@ -95,7 +96,12 @@ class Arena(_Bytes):
         return content.split(b"\0")[0].decode(errors="replace")
 
     def locate(self, _: Group, address: Array, size: int) -> tuple[Array, Array | None]:
-        """Byte positions of accesses of ``size`` bytes; a mask of bad ones if there are any."""
+        """Where accesses of ``size`` bytes are.
+
+        Returns:
+            Their positions in ``data``: int64, (n,); if any are bad, which ones: bool, (n,). Then
+            the positions mean nothing.
+        """
         place = (address - np.uint64(GLOBAL)).view(np.int64)
         low, high = int(np.minimum.reduce(place)), int(np.maximum.reduce(place))
         index = bisect_right(self.starts, low) - 1
@@ -153,7 +159,7 @@ class Local(_Written):
         return ((place >> 4) * self.lanes + group.lanes << 4) + (place & 15), None
 
     def copy(self, lanes: Array, source: int, target: int, size: int) -> None:
-        """Copy ``size`` bytes inside each lane's memory."""
+        """Copy ``size`` bytes inside the memory of each of ``lanes``: int64, (n,)."""
         step = 16
         while (source | target | size) & (step - 1) or step > 8:
             step //= 2
@@ -166,12 +172,12 @@ class Local(_Written):
                 ]
 
     def take(self, lanes: Array, place: int, dtype: np.dtype[Any]) -> Array:
-        """A value of each lane's memory."""
+        """A value of the memory of each of ``lanes``: (n,), of that dtype."""
         taken: Array = self.view(dtype)[self._cell(place, lanes, dtype.itemsize)]
         return taken
 
     def put(self, lanes: Array, place: int, values: Array) -> None:
-        """Write a value into each lane's memory."""
+        """Write ``values``, (n,), one into the memory of each of ``lanes``."""
         cells = self._cell(place, lanes, values.itemsize)
         self.view(values.dtype)[cells] = values
         self.flags.view(np.dtype(f"u{values.itemsize}"))[cells] = ~np.uint64(0) >> np.uint64(

@@ -13,7 +13,7 @@ _NOBODY = 0xFFFFFFFF
 def sectors(group: Group, place: Array) -> int:
     """The number of 32-byte sectors that the group's warps touch, each warp by itself.
 
-    An aligned access of up to 32 bytes lies in one sector.
+    An aligned access of up to 32 bytes lies in one sector. ``place``: byte positions, int64, (n,).
     """
     if group.n == group.warp_count:
         return group.n
@@ -28,7 +28,7 @@ def conflicts(group: Group, address: Array, size: int) -> int:
     """Wavefronts beyond the least possible, of 32 banks of 4 bytes.
 
     A wavefront serves a whole warp at up to 4 bytes a lane, half of one at 8, a quarter at 16; a
-    bank serves one word in it, for all lanes that want that word.
+    bank serves one word in it, for all lanes that want that word. ``address`` is uint64, (n,).
     """
     if group.n == group.warp_count:
         return 0

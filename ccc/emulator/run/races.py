@@ -129,7 +129,10 @@ class _Shadow:
 
 @dataclass(slots=True)
 class _ByteAccesses:
-    """Accesses of one instruction, a row for each byte: where, by whom, and what is stored."""
+    """Accesses of one instruction, a row for each byte: where, by whom, and what is stored.
+
+    ``byte``, ``address`` and ``lane`` are int64, ``value`` uint8, of shape (bytes of all lanes,).
+    """
 
     touch: Touch
     byte: Array
@@ -167,7 +170,7 @@ class RaceDetector:
         self.clock[lanes, lanes & 31] += np.uint32(1)
 
     def meet(self, lanes: Array, keys: Array) -> None:
-        """Lanes of one warp with the same key have met."""
+        """Lanes (int64, (n,)) of one warp with the same key (integers, (n,)) have met."""
         order = np.lexsort((keys, lanes >> 5))
         lanes, keys = lanes[order], keys[order]
         new = (lanes[1:] >> 5 != lanes[:-1] >> 5) | (keys[1:] != keys[:-1])
@@ -178,11 +181,14 @@ class RaceDetector:
         self._advance(lanes)
 
     def end(self, lanes: Array) -> None:
-        """Lanes have ended: who meets without them from now on comes after all that they did."""
+        """Lanes, int64 of shape (n,), have ended.
+
+        Who meets without them from now on comes after all that they did.
+        """
         np.maximum.at(self.ended, lanes >> 5, self.clock[lanes])
 
     def synchronise(self, touch: Touch, lanes: Array) -> None:
-        """Strong accesses, in the order of ``lanes``, pass on what their lanes know."""
+        """Strong accesses, in the order of ``lanes``, int64, (n,), pass on what these know."""
         access = touch.access
         takes, leaves = access.method != "store", access.method != "load"
         place = dict(zip(touch.group.lanes.tolist(), touch.address.tolist(), strict=True))
@@ -205,7 +211,7 @@ class RaceDetector:
 
         Args:
             touch: the lanes and where they go.
-            values: what a store writes; None of other accesses.
+            values: what a store writes, ``count`` arrays (n,) or scalars; None of other accesses.
         """
         if touch.name not in ("shared", "global") or len(self.races) >= _MOST:
             return

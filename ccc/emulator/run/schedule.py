@@ -211,7 +211,14 @@ class Favoured:
         self.steps = 0
 
     def among(self, pc: Array) -> Array:
-        """Those of the lanes that can run of which one is run next; none when nobody can."""
+        """Those of the lanes that can run of which one is run next; none when nobody can.
+
+        Args:
+            pc: of all lanes of the wave: int32, (lanes,).
+
+        Returns:
+            Lanes, int64 of shape (n,), ascending.
+        """
         if self._stays_ahead(pc):
             self.steps += 1
             return np.array([self.first])

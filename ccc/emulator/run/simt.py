@@ -55,10 +55,12 @@ class Tally:
 class Wave:
     """The state of a wave; the generated code knows it as ``m``.
 
-    ``pc`` has the code of every lane; ``waits_at`` the code where a waiting lane waits. ``alive``
-    has, for each warp, the mask of its threads that have not ended. ``released`` are lanes that a
-    barrier lets go, to be run before anything else. ``tops`` says up to where each lane has local
-    memory in use, if the program allocates any.
+    ``pc`` has the code of every lane; ``waits_at`` the code where a waiting lane waits: int32,
+    (lanes,). ``alive`` has, for each warp, the mask of its threads that have not ended: uint32,
+    (warps,). ``released`` are lanes that a barrier lets go, with their code, to be run before
+    anything else. ``frames`` has the registers by depth of calls, each (lanes,) of an unsigned
+    dtype or bool; ``returns`` where their calls go back to: int32, (lanes,). ``tops`` says up to
+    where each lane has local memory in use, if the program allocates any: uint64, (lanes,).
     """
 
     program: Program
@@ -105,7 +107,15 @@ class Wave:
         return np.uint64(group.depth * self.program.frame_bytes + offset)
 
     def allocate(self, group: Group, size: Any) -> Array:
-        """Local memory beyond all frames, until the running function returns."""
+        """Local memory beyond all frames, until the running function returns.
+
+        Args:
+            group: the lanes.
+            size: bytes, an unsigned array (n,) or a scalar.
+
+        Returns:
+            Its address for each lane: uint64, (n,).
+        """
         found: Array = self.tops[group.index].copy()
         rounded = (np.asarray(size).astype(np.uint64) + np.uint64(15)) & ~np.uint64(15)
         self.tops[group.index] = found + rounded
@@ -128,7 +138,7 @@ class Wave:
         return self.program.segments[code % self.segment_count]
 
     def frame(self, depth: int) -> list[Array]:
-        """The register state at a depth of calls."""
+        """The register state at a depth of calls, in the order of ``program.registers``."""
         while len(self.frames) <= depth:
             fresh = [self._register(register) for _, register in self.program.registers]
             self.frames.append(fresh)
@@ -336,7 +346,7 @@ class Wave:
     def fault(
         self, message: str, instruction: Instruction, group: Group, bad: Array | None = None
     ) -> NoReturn:
-        """Raise for the first lane of a group, or the first bad one."""
+        """Raise for the first lane of a group, or the first of ``bad``: bool, (n,)."""
         lane = int(group.lanes[0 if bad is None else int(np.argmax(bad))])
         block, thread = self.geometry.name(lane)
         raise EmulatorError(message, instruction.span, block=block, thread=thread)

@@ -1,4 +1,7 @@
-"""Bit counting and field operations on unsigned arrays, shared by several instructions."""
+"""Bit counting and field operations, shared by several instructions.
+
+All functions take unsigned arrays of shape (n,), or unsigned scalars, and return such.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ def width_of(x: Any) -> int:
 
 
 def ones(count: Any, dtype: Any) -> Any:
-    """A mask of the lowest ``count`` bits; all ones from the type's width on."""
+    """A mask of the lowest ``count`` bits, of ``dtype``; all ones from the type's width on."""
     one = dtype.type(1)
     return (one << count.astype(dtype)) - one
 

@@ -1,4 +1,7 @@
-"""Fused multiply-add with one rounding (PTX ISA section 9.7.3, fma)."""
+"""Fused multiply-add with one rounding (PTX ISA section 9.7.3, fma).
+
+All functions take float64, arrays of shape (n,) or scalars.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ _SMALL = (np.float64(2.0**-126).view(np.uint64) << _ONE) - _ONE
 
 
 def fma_narrow(a: Any, b: Any, c: Any, type_name: str, mode: str) -> Any:
-    """a * b + c of exact doubles that came from a narrower type; the product is exact."""
+    """a * b + c of exact doubles that came from a narrower type; the product is exact.
+
+    The result is of that narrower type, bf16 as uint16.
+    """
     product = a * b
     total = product + c
     if type_name == "f32" and mode == "rn" and not _in_doubt(total):

@@ -155,7 +155,7 @@ def _high_64(a: Any, b: Any) -> Any:
 
 
 def divide(a: Any, b: Any) -> Any:
-    """Integer quotient, truncated."""
+    """Integer quotient, truncated, of two arrays (n,) or scalars of one integer dtype."""
     if a.dtype.kind == "u":
         return np.where(b == 0, ~(b & b.dtype.type(0)), a // np.maximum(b, b.dtype.type(1)))
     unsigned = np.dtype(f"u{a.dtype.itemsize}")

@@ -169,7 +169,10 @@ _UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 
 
 def comparison(form: Form, type_name: str) -> Compute:
-    """The comparison of a ``set`` or ``setp``; with NaN, ordered ones are false."""
+    """The comparison of a ``set`` or ``setp``; with NaN, ordered ones are false.
+
+    It takes two arrays (n,), or scalars, of the dtype of the type, and returns bool of their shape.
+    """
     words = [*_ORDERED, *_UNSIGNED, *(f"{word}u" for word in _ORDERED), "num", "nan"]
     name = form.choose(*words)
     if name is None:

@@ -2,6 +2,9 @@
 
 Exact values are kept as a double plus the sign of what is missing. A double made *odd* (its last
 bit set when something is missing) rounds correctly to any narrower type afterwards.
+
+All functions take and return arrays of shape (n,), or NumPy scalars: float16, float32 or float64,
+and uint16 for bf16, which NumPy does not have.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Instructions that look at other lanes of the warp (PTX ISA section 9.7.9 shfl, 9.7.13).
 
-Each gets the group of lanes that execute it together. In a ``.sync`` form they are the members of
+Each gets the group of lanes that execute it together, and its operands as arrays (n,) or scalars;
+what it returns is (n,). Member masks are uint32. In a ``.sync`` form they are the members of
 complete masks, since ``simt`` has let the lanes wait for one another.
 """
 

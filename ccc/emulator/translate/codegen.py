@@ -7,6 +7,9 @@ inside it never touch the state. It returns what its last branch decides on, if 
 
 from __future__ import annotations
 
+import itertools
+import linecache
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -39,6 +42,8 @@ from ccc.ir.operands import (
 from ccc.ptx.opcodes import Effect
 
 RunSegment: TypeAlias = Callable[[Any, Any, list[Array]], Any]
+
+_COUNT = itertools.count()
 
 
 @dataclass(slots=True)
@@ -73,10 +78,18 @@ def compile_program(program: Program, find_symbol: FindSymbol) -> CompiledProgra
         if segment.waits:
             writer = _SegmentWriter(program, segment, names, find_symbol, first)
             sources.append(writer.wait_function())
-    exec(compile("\n".join(sources), "<emulated segments>", "exec"), names.namespace)
+    _define("\n".join(sources), program.codes[0].function.name, names.namespace)
     run = [names.namespace[f"s{segment.number}"] for segment in program.segments]
     waits = [names.namespace.get(f"w{segment.number}") for segment in program.segments]
     return CompiledProgram(run, waits, slots, segment_slots)
+
+
+def _define(source: str, kernel: str, namespace: dict[str, Any]) -> None:
+    """Run generated code. Tracebacks show its lines for as long as its functions are there."""
+    file = f"<emulated {kernel} {next(_COUNT)}>"  # of no other program
+    exec(compile(source, file, "exec"), namespace)
+    linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
+    weakref.finalize(namespace["s0"], linecache.cache.pop, file, None).atexit = False
 
 
 def _parts(target: Operand) -> list[Operand]:

@@ -21,7 +21,10 @@ FindSymbol: TypeAlias = Callable[[Code, str], Location]
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A variable of the generated code: raw bits; one scalar for all lanes if ``uniform``."""
+    """A variable of the generated code: raw bits of each lane, or of all if it is ``uniform``.
+
+    That is an array (n,) or a scalar, ``uint8`` to ``uint64``, or ``bool`` where ``bits`` is 1.
+    """
 
     name: str
     bits: int

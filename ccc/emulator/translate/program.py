@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from ccc.analysis.cfg import graph_of
+from ccc.analysis.liveness import Liveness, reads_and_writes
 from ccc.emulator.base.errors import EmulatorError
 from ccc.emulator.translate.order import weak_topological_order
 from ccc.ir.nodes import Function, Guard, Instruction
@@ -363,18 +365,6 @@ def _order(code: Code) -> None:
     code.segments = [code.segments[index] for index in weak_topological_order(edges)]
 
 
-def _needs_and_kills(segment: Segment) -> tuple[set[Register], set[Register]]:
-    needs: set[Register] = set()
-    kills: set[Register] = set()
-    for instruction in segment.instructions:
-        needs.update(r for r in instruction.used() if r not in kills)
-        kills.update(instruction.defined())
-    for register in _used_by_end(segment.end):
-        if register not in kills:
-            needs.add(register)
-    return needs, kills
-
-
 def _used_by_end(end: End) -> Iterator[Register]:
     if isinstance(end, Fork):
         yield end.guard.register
@@ -383,16 +373,16 @@ def _used_by_end(end: End) -> Iterator[Register]:
 
 
 def _liveness(code: Code) -> None:
-    """Backward liveness over the segments of one function (no register outlives it)."""
-    facts = [_needs_and_kills(segment) for segment in code.segments]
-    changed = True
-    while changed:
-        changed = False
-        for segment, (needs, kills) in zip(reversed(code.segments), reversed(facts), strict=True):
-            live_out = frozenset().union(*(s.live_in for s in segment.successors()))
-            live_in = live_out.difference(kills).union(needs)
-            changed |= live_in != segment.live_in or live_out != segment.live_out
-            segment.live_in, segment.live_out = live_in, live_out
+    """Tell the segments of one function what lives across them (no register outlives it)."""
+    names = {segment: str(number) for number, segment in enumerate(code.segments)}
+    effects = {}
+    for segment, name in names.items():
+        reads, writes = effects[name] = reads_and_writes(segment.instructions)
+        reads.update(r for r in _used_by_end(segment.end) if r not in writes)
+    following = {name: [names[s] for s in segment.successors()] for segment, name in names.items()}
+    live = Liveness(effects, graph_of(following))
+    for segment, name in names.items():
+        segment.live_in, segment.live_out = live.live_in(name), live.live_out(name)
 
 
 def _lay_out_frame(code: Code) -> None:
