@@ -47,7 +47,7 @@ from typing import ClassVar
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import find_paths
-from ccc.analysis.paths.model import AnnotatedLoop, LeftPath, Path, without_places
+from ccc.analysis.paths.model import AnnotatedLoop, FoundLoop, LeftPath, Path, without_places
 from ccc.analysis.simultaneous import Entrance, may_be_in_both
 from ccc.ir.nodes import Function
 from ccc.passes.context_collection.context_stack import reserve_stack
@@ -62,6 +62,10 @@ from ccc.ptx.types import MAX_BLOCK_THREADS, WARP_SIZE
 NESTED = (
     'its annotated loop lies inside a path of another one; annotate that loop "ccc for variable" '
     'or "ccc while" to have its iterations collected'
+)
+IN_COLLECTED = (
+    "its annotated loop lies inside another one that was collected, whose lanes wait for one "
+    'another; annotate it "ccc for variable" or "ccc while" to have its iterations collected, too'
 )
 GONE = (
     "it lies in the rest of an iteration that runs with the tasks of other paths; split the "
@@ -148,7 +152,7 @@ def _free_from(loop: AnnotatedLoop, placed: Mapping[Entrance, int], kernel: Kern
     return max(ends, default=0)
 
 
-def _is_in_collected(loop: AnnotatedLoop, kernel: Kernel) -> bool:
+def _is_in_collected(loop: FoundLoop, kernel: Kernel) -> bool:
     """Whether an annotated loop lies in another one that was collected."""
     loops = (record.path.loop for record in kernel.records if record.applied)
     identifiers = {one.marker.identifier for one in loops if one is not None}
@@ -192,11 +196,19 @@ def _collectable(kernel: Kernel, known: Sequence[Collectable]) -> list[Collectab
         else:
             record.path = path = found[key]
             if isinstance(path, LeftPath):
-                applied = any(other.applied for other in kernel.records)
-                record.reason = without_places(path.reason) if applied else path.reason
+                record.reason = _reason(path, kernel)
             else:
                 chosen.append(Collectable(record, path))
     return chosen
+
+
+def _reason(path: LeftPath, kernel: Kernel) -> str:
+    """Why a path is left, in words that fit the source where the kernel was rewritten before."""
+    if not any(record.applied for record in kernel.records):
+        return path.reason
+    if path.loop is not None and _is_in_collected(path.loop, kernel):
+        return IN_COLLECTED
+    return without_places(path.reason)
 
 
 def _outside_refused(chosen: Iterable[Collectable]) -> list[Collectable]:
