@@ -13,8 +13,6 @@ import numpy as np
 
 from ccc.emulator.base.forms import Array, Form
 
-Apply = Callable[[Array, Array, tuple[Array, ...]], Array]
-
 OPERATIONS = ("add", "exch", "cas", "min", "max", "and", "or", "xor", "inc", "dec")
 
 _ASSOCIATIVE: dict[str, Callable[[Any, Any], Any]] = {

@@ -111,7 +111,6 @@ class Code:
     segments: list[Segment] = field(default_factory=list)
     frame: dict[str, int] = field(default_factory=dict)
     frame_bytes: int = 0
-    register_base: int = 0
 
     @property
     def is_kernel(self) -> bool:
