@@ -47,6 +47,7 @@ HELPERS = (
     "ccc.passes.launch_shape",
     "ccc.passes.context_collection.layout",
     "ccc.passes.context_collection.members",
+    "ccc.passes.context_collection.node",
     "ccc.passes.context_collection.multi_path",
     "ccc.passes.policy",
     "ccc.passes.context_collection.reduction",

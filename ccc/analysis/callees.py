@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ccc.ir.nodes import Function, Instruction
 from ccc.ir.operands import Arguments, Symbol
-from ccc.ptx.opcodes import Effect
+from ccc.ptx.opcodes import Effect, counts_threads
 from ccc.ptx.types import LANE
 
 SYSTEM_CALLS = {
@@ -28,18 +28,8 @@ def callee(call: Instruction) -> str:
 
 
 def waits_elsewhere(instruction: Instruction) -> bool:
-    """Whether a lane may wait in it for others that are not there, and do not come there.
-
-    Barriers of threads count who comes to one, wherever it stands. To an aligned one, as
-    ``bar.sync`` is, all lanes of a warp come together, and so do those of an exchange (PTX ISA
-    section 9.7.13).
-    """
-    words = instruction.modifiers
-    if instruction.name == "bar":
-        return "warp" in words
-    if instruction.name == "barrier":
-        return "aligned" not in words and ("cluster" not in words or "wait" in words)
-    return instruction.name == "mbarrier" and not {"test_wait", "try_wait"}.isdisjoint(words)
+    """Whether a lane may wait in it for others that are not there, and do not come there."""
+    return counts_threads(instruction.name, instruction.modifiers)
 
 
 @dataclass(frozen=True, slots=True)

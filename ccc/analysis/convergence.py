@@ -18,7 +18,7 @@ from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Immediate
-from ccc.ptx.opcodes import Effect
+from ccc.ptx.opcodes import Effect, lets_threads_go
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def _lets_go(facts: Facts, loop: Loop) -> bool:
         or facts.callees.waits(instruction)
         or (
             instruction.span.file == facts.function.span.file
-            and (instruction.name in ("bar", "barrier") or "mbarrier" in instruction.opcode)
+            and lets_threads_go(instruction.name, instruction.opcode)
         )
         for label in behind
         for instruction in facts.blocks[label].instructions

@@ -141,8 +141,6 @@ def _by_loop(chosen: Iterable[Collectable]) -> dict[AnnotatedLoop, list[Collecta
 
 def _free_from(loop: AnnotatedLoop, placed: Mapping[Entrance, int], kernel: Kernel) -> int:
     """The first byte of a warp's share that no loop uses in which lanes may be at the same time."""
-    if _is_in_collected(loop, kernel):  # whose tasks are waiting
-        return max(placed.values())
     mine = Entrance.of(loop.loop.header, loop.reconvergence, kernel.facts)
     ends = (
         end
@@ -195,20 +193,14 @@ def _collectable(kernel: Kernel, known: Sequence[Collectable]) -> list[Collectab
             record.reason = GONE
         else:
             record.path = path = found[key]
-            if isinstance(path, LeftPath):
-                record.reason = _reason(path, kernel)
+            if path.loop is not None and _is_in_collected(path.loop, kernel):
+                record.reason = IN_COLLECTED
+            elif isinstance(path, LeftPath):
+                applied = any(other.applied for other in kernel.records)
+                record.reason = without_places(path.reason) if applied else path.reason
             else:
                 chosen.append(Collectable(record, path))
     return chosen
-
-
-def _reason(path: LeftPath, kernel: Kernel) -> str:
-    """Why a path is left, in words that fit the source where the kernel was rewritten before."""
-    if not any(record.applied for record in kernel.records):
-        return path.reason
-    if path.loop is not None and _is_in_collected(path.loop, kernel):
-        return IN_COLLECTED
-    return without_places(path.reason)
 
 
 def _outside_refused(chosen: Iterable[Collectable]) -> list[Collectable]:

@@ -7,9 +7,8 @@ snapshots, what their owners do next, the tasks' code, and the way out of the lo
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Generic, TypeVar, cast
+from collections.abc import Mapping
+from typing import Generic, cast
 
 from ccc.analysis.paths.model import AnnotatedLoop, Path
 from ccc.analysis.paths.reductions import register_at
@@ -27,25 +26,14 @@ from ccc.ir.nodes import Block, Guard, Instruction
 from ccc.ir.operands import Register, Special
 from ccc.passes.context_collection.context_stack import stack_name
 from ccc.passes.context_collection.layout import Layout, Plan
-from ccc.passes.context_collection.members import count_members
+from ccc.passes.context_collection.members import COUNT_MEMBERS, count_members
+from ccc.passes.context_collection.node import N, move
 from ccc.passes.context_collection.reduction import Slots
 from ccc.passes.launch_shape import thread_number
 from ccc.pipeline import Kernel
-from ccc.ptx.types import WARP_SIZE
 from ccc.snippet import Given, Snippet
 
 OWNER = Special("%laneid")
-
-COUNT_MEMBERS = Snippet("""
-    .reg .b32 %members, %below, %mine, %count, %rank_bytes, %warp_bytes;
-        mov.u32 %below, %lanemask_lt;
-        and.b32 %mine, %members, %below;
-        popc.b32 %count, %mine;
-        shl.b32 %rank_bytes, %count, 2;       // four bytes for each member before this lane
-        popc.b32 %count, %members;
-        shl.b32 %warp_bytes, %count, 2;       // and for each of the warp
-""")
-"""Before the loop: the size of one context word, for the members before a lane, and for all."""
 
 FIND_BASE = Snippet("""
     .reg .b32 %thread, %warp, %share, %stack, %base;
@@ -79,46 +67,6 @@ AGAIN = Snippet("""
 """)
 """The loop is entered here too, so that every way through it leads over this block: however the
 tasks are served, the result has no loop with two entries."""
-
-
-def move(register: Register) -> str:
-    """The opcode that copies a register."""
-    return "mov.pred" if register.type == "pred" else f"mov.b{register.bits}"
-
-
-@dataclass(eq=False)
-class Node:
-    """A path of the loop on its way into new code: a node of the tree that the paths are.
-
-    ``number`` counts them in the order in which they are served, each before those inside it. A
-    task that was fetched begins at the label ``run``.
-    """
-
-    plan: Plan
-    number: int
-    parent: Node | None
-    run: str
-    children: list[Node] = field(default_factory=list, init=False)
-
-    @property
-    def path(self) -> Path:
-        """The path as the analyses know it."""
-        return self.plan.path
-
-    @property
-    def inside(self) -> Iterator[Node]:
-        """The paths that lie in it, in their order, also those inside others."""
-        for child in self.children:
-            yield child
-            yield from child.inside
-
-    @property
-    def around(self) -> list[Node]:
-        """The paths that it lies in, from the outermost on, and itself."""
-        return [*(self.parent.around if self.parent else []), self]
-
-
-N = TypeVar("N", bound=Node)
 
 
 class Collector(ABC, Generic[N]):
@@ -524,8 +472,7 @@ class Collector(ABC, Generic[N]):
         keep_blocks(self.function, set(self.kernel.facts.graph))
         self.kernel.changed()
         for node in self.nodes:
-            node.plan.record.run = node.run
-            _record(node.plan)
+            node.settle()
 
     def _put_in_order(self) -> None:
         """The entrance before the loop, and all else that is new right behind it."""
@@ -551,17 +498,3 @@ def _skips(
         label: sinks[target] if is_sink else labels[target]
         for label, (target, is_sink) in skips.items()
     }
-
-
-def _record(plan: Plan) -> None:
-    details = {
-        "context": [{"register": r.name, "type": r.type} for r in plan.path.context]
-        + [{"register": s.name, "type": s.register.type} for s in plan.path.specials],
-        "compressed": [{"register": r.name, "type": r.type} for r in plan.path.compressed],
-        "continuation": plan.path.continuation,
-        "reductions": [f"{a.operation}.{a.type}" for a in plan.path.accumulators],
-        "discipline": plan.strategy,
-        "placement": "shared",
-        "shared_bytes_per_thread": plan.stack.bytes // WARP_SIZE,
-    }
-    plan.record.apply(plan.strategy, details)

@@ -22,8 +22,8 @@ from ccc.analysis.paths.induction import Induction, number_of_type
 from ccc.analysis.paths.model import Path, instructions_of
 from ccc.ir.edit import Copy, Emitter, retarget
 from ccc.ir.operands import Register, Special
-from ccc.passes.context_collection.collector import move
 from ccc.passes.context_collection.context_stack import join, split
+from ccc.passes.context_collection.node import move
 from ccc.passes.policy import LONG, LONG_PATH
 from ccc.ptx.types import WARP_SIZE
 from ccc.snippet import Given, Snippet

@@ -51,6 +51,17 @@ NOT_GOING = Snippet("""
 """)
 """and where it does not."""
 
+COUNT_MEMBERS = Snippet("""
+    .reg .b32 %members, %below, %mine, %count, %rank_bytes, %warp_bytes;
+        mov.u32 %below, %lanemask_lt;
+        and.b32 %mine, %members, %below;
+        popc.b32 %count, %mine;
+        shl.b32 %rank_bytes, %count, 2;       // four bytes for each member before this lane
+        popc.b32 %count, %members;
+        shl.b32 %warp_bytes, %count, 2;       // and for each of the warp
+""")
+"""Before the loop: the size of one context word, for the members before a lane, and for all."""
+
 
 def count_members(
     function: Function,

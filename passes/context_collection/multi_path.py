@@ -11,8 +11,9 @@ from __future__ import annotations
 from ccc.analysis.paths.model import AnnotatedLoop
 from ccc.ir.edit import Emitter
 from ccc.ir.operands import Address, Register, Symbol
-from ccc.passes.context_collection.collector import Collector, Node
+from ccc.passes.context_collection.collector import Collector
 from ccc.passes.context_collection.layout import TOP_BYTES, Layout, Plan
+from ccc.passes.context_collection.node import Node
 from ccc.pipeline import Kernel
 from ccc.snippet import Given, Snippet
 

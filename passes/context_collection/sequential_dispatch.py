@@ -15,9 +15,10 @@ from ccc.analysis.paths.model import AnnotatedLoop
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Guard
 from ccc.ir.operands import Register
-from ccc.passes.context_collection.collector import Collector, Node
+from ccc.passes.context_collection.collector import Collector
 from ccc.passes.context_collection.engagement import Engagement
 from ccc.passes.context_collection.layout import Layout, Plan
+from ccc.passes.context_collection.node import Node
 from ccc.pipeline import Kernel
 from ccc.ptx.types import ALL_LANES
 from ccc.snippet import Given, Snippet

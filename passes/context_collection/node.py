@@ -1,0 +1,68 @@
+"""The paths of one loop as a tree, on their way into new code (no pass; the collector uses it)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from ccc.analysis.paths.model import Path
+from ccc.ir.operands import Register
+from ccc.passes.context_collection.layout import Plan
+from ccc.ptx.types import WARP_SIZE
+
+
+def move(register: Register) -> str:
+    """The opcode that copies a register."""
+    return "mov.pred" if register.type == "pred" else f"mov.b{register.bits}"
+
+
+@dataclass(eq=False)
+class Node:
+    """A path of the loop on its way into new code: a node of the tree that the paths are.
+
+    ``number`` counts them in the order in which they are served, each before those inside it. A
+    task that was fetched begins at the label ``run``.
+    """
+
+    plan: Plan
+    number: int
+    parent: Node | None
+    run: str
+    children: list[Node] = field(default_factory=list, init=False)
+
+    @property
+    def path(self) -> Path:
+        """The path as the analyses know it."""
+        return self.plan.path
+
+    @property
+    def inside(self) -> Iterator[Node]:
+        """The paths that lie in it, in their order, also those inside others."""
+        for child in self.children:
+            yield child
+            yield from child.inside
+
+    @property
+    def around(self) -> list[Node]:
+        """The paths that it lies in, from the outermost on, and itself."""
+        return [*(self.parent.around if self.parent else []), self]
+
+    def settle(self) -> None:
+        """Write down what was done with the path."""
+        plan, path = self.plan, self.path
+        plan.record.run = self.run
+        details = {
+            "context": [{"register": r.name, "type": r.type} for r in path.context]
+            + [{"register": s.name, "type": s.register.type} for s in path.specials],
+            "compressed": [{"register": r.name, "type": r.type} for r in path.compressed],
+            "continuation": path.continuation,
+            "reductions": [f"{a.operation}.{a.type}" for a in path.accumulators],
+            "discipline": plan.strategy,
+            "placement": "shared",
+            "shared_bytes_per_thread": plan.stack.bytes // WARP_SIZE,
+        }
+        plan.record.apply(plan.strategy, details)
+
+
+N = TypeVar("N", bound=Node)
