@@ -32,11 +32,11 @@ from ccc.tools import png
 SMALL = {
     "bfs": 7,
     "cuckoo_hash": 2_000,
-    "fractal_flame": 9_000,
+    "fractal_flame": 4_000,
     "integral_equation": 8,
     "inverse_erf": 10_000,
-    "path_tracing": 15,
-    "quadrature_grid": 2_500,
+    "path_tracing": 10,
+    "quadrature_grid": 400,
     "ray_tracing": 40,
     "sssp": 7,
     "synthetic": 12,
@@ -70,7 +70,7 @@ def original_run(name: str) -> tuple[Sample, dict[str, Any], dict[str, Any]]:
     return sample, inputs, sample.run(module, device.put(inputs))
 
 
-TINY = {**SMALL, "inverse_erf": 2_000, "path_tracing": 8, "quadrature_grid": 400}
+TINY = {**SMALL, "inverse_erf": 2_000, "path_tracing": 8}
 """The size at which rivals are run here, on a device of two blocks."""
 
 

@@ -1,4 +1,4 @@
-// run: grid=(50,2) block=128 args=s32:60 u32[60]~0:100 u32[100]=0
+// run: grid=(9,2) block=128 args=s32:60 u32[60]~0:100 u32[100]=0
 // options: registers=255
 // Chunks as large as the grid makes them: 4 blocks here, of 50 in a row. Few threads do anything.
 #pragma ccc grid_stride schedule(dynamic)

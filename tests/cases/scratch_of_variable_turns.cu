@@ -1,4 +1,4 @@
-// run: grid=1 block=64 args=u32[300]=0 s32:300
+// run: grid=1 block=64 args=u32[300]=0 s32:130
 // An array that each turn of a loop of independent turns has for itself.
 extern "C" __global__ void k(unsigned *out, int n) {
 #pragma ccc for

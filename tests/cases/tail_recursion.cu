@@ -1,4 +1,4 @@
-// run: grid=2 block=64 args=s32:200 u32[200]~0:200 u32[200]=0
+// run: grid=2 block=64 args=s32:200 u32[200]~0:70 u32[200]=0
 // A function that calls itself in tail position is a loop with another spelling.
 #pragma ccc recursion
 __device__ unsigned collatz(unsigned a, unsigned steps) {

@@ -1,4 +1,4 @@
-// run: grid=2 block=64 args=s32:200 u32[200]~0:200 u32[200]=0
+// run: grid=2 block=64 args=s32:200 u32[200]~0:70 u32[200]=0
 // Lanes whose task ends take another; what follows the loop runs for the right task.
 extern "C" __global__ void k(int n, const unsigned *x, unsigned *y) {
 #pragma ccc for

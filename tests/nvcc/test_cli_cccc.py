@@ -328,7 +328,12 @@ def test_annotations_that_leave_no_code(project: Project, source: str, said: str
     project.write("f.cu", f"{source}\n")
     arguments = ("f.cu", "-arch=sm_90", "--extended-lambda", "-o", "f.ptx")
     assert project(*arguments) == (f"f.cu:{said}\n" if said else "")
-    project(*arguments, "--ccc-strict", code=1 if said else 0)
+
+
+@pytest.mark.slow
+def test_strict_wants_code_of_an_annotation(project: Project) -> None:
+    project.write("f.cu", f"__device__ void f(int *x, int i) {{\n{PATH}}}\n")
+    assert UNCALLED in project("f.cu", "-arch=sm_90", "-o", "f.ptx", "--ccc-strict", code=1)
 
 
 def test_help_of_nvcc_leads_to_ours(project: Project) -> None:
