@@ -69,10 +69,10 @@ class KernelRecord(Record):
 
 @dataclass
 class PathRecord(Record):
-    """One annotated path; ``run`` is the block where its saved tasks begin."""
+    """One annotated path; once it is collected, ``heads`` are the blocks where its tasks begin."""
 
     path: Path | LeftPath
-    run: str | None = None
+    heads: tuple[str, ...] = ()
 
     @property
     def marker(self) -> Marker:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.model import AnnotatedLoop
+from ccc.analysis.paths.model import AnnotatedLoop, Path
 from ccc.passes.context_collection.layout import Layout, Plan, on_paper
 from ccc.passes.launch_shape import known_block_size, shared_bytes
 from ccc.passes.strategies.leave import LEAVE
@@ -31,6 +31,7 @@ from ccc.passes.strategies.strategy import (
     LoopStrategy,
     PathDecision,
     PathStrategy,
+    run_slots,
 )
 from ccc.pipeline import Kernel, PathRecord
 from ccc.ptx.types import WARP_SIZE
@@ -51,6 +52,15 @@ LONG = 16
 LONG_PATH = 32
 """Instructions from which on a path in a shared loop is collected; with a loop, it always is. On an
 H200, collecting a branch that 8 lanes take paid from 34 operations on (docs/results.md)."""
+MOST_TURNS = 8
+"""Turns of a short loop that a task does before lanes meet, at most."""
+TURNS_LENGTH = 160
+"""Instructions in so many turns, about; one turn at least. On an H200 (2026-11-22), ratios original
+/ ccc with 1, 2, 4, 8 and 16 turns, best grid of each: Collatz (4 instructions a turn, 4 million
+tasks) 1.05, 1.29, 1.47, 1.61, 1.65; escape time of random points (8, at most 256 turns) 1.67, 2.16,
+2.55, 2.68, 2.72; 14 instructions, geometric turns with mean 3: 0.89, 0.94, 0.95, 0.85, 0.82, with
+mean 40: 0.90, 1.10, 1.32, 1.53, 1.60; 44 instructions, mean 3: 1.27, 1.33, 1.26, 1.00, 0.90, mean
+40: 1.75, 1.96, 2.18, 2.34, 2.30."""
 INSTRUCTIONS_A_WORD = 3
 """Most instructions that one word less on the stack is worth: a store, a load, and its address. Not
 measured."""
@@ -85,12 +95,19 @@ def decide(
     def of_path(one: Collectable) -> PathDecision:
         own = named[REPEATING] if one.path.repeats else None
         hints = Hints.of(one.path.marker)
-        return PathDecision(one.record, one.path, hints, own, sharing.of(one.path, facts))
+        shared = sharing.of(one.path, facts)
+        return PathDecision(one.record, one.path, hints, own, shared, _turns(one.path, facts))
 
     return tuple(
         Decision(loop, tuple(map(of_path, mine)), _preferred(mine, facts, strategies, wanted))
         for loop, mine in loops
     )
+
+
+def _turns(path: Path, facts: Facts) -> int:
+    """How many turns a task does before members meet."""
+    length = run_slots([path], facts, as_tasks=False)
+    return max(1, min(MOST_TURNS, TURNS_LENGTH // max(1, length)))
 
 
 def _preferred(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Generic, cast
 
 from ccc.analysis.paths.model import AnnotatedLoop, Path
@@ -105,6 +106,8 @@ class Collector(ABC, Generic[N]):
             parent = next((n for n in self.nodes if n.path is plan.path.parent), None)
             run = self.function.fresh_label("run")
             node = self.node(plan, len(self.nodes), parent, run)
+            if plan.path.repeats:
+                node.to_end = self.function.fresh_label("to_end")
             self.nodes.append(node)
             if parent is not None:
                 parent.children.append(node)
@@ -360,13 +363,58 @@ class Collector(ABC, Generic[N]):
             copy.labels = {**copy.labels, child.path.entry: inner}
         if path.task is not None:
             copy.keep = path.task.instructions.__contains__
-            copy.skips = _skips(path.task.skips, copy.labels, sinks)
+        if node.is_leaf_loop:
+            self._emit_turns(node, emit.block, copy, sinks)
+            return
+        copy.skips = self._skipped(node, copy, sinks)
         emit.emit("bra", labels[path.entry])
         self.function.blocks += copy.blocks(self.function, path.region - within)
         for child in node.children:
             self.enter_inner(cast("N", child), node, copy)
         if path.repeats:
             self._repeat(node, labels[path.entry])
+
+    def _emit_turns(self, node: N, start: Block, copy: Copy, sinks: Mapping[str, str]) -> None:
+        """A loop without a path inside: so many turns in a row, before members meet again.
+
+        Behind them stands the loop as it was, so many turns in a row too: a task runs to its end.
+        """
+        path, prelude = node.path, [substitute(i, {}, {}) for i in start.instructions]
+        repeat = self.function.fresh_label("repeat")
+        first = self._emit_turns_in_a_row(node, copy, sinks, repeat)
+        start.statements.append(jump(first[0]))
+        emit = self.at(repeat)
+        self.note(emit, node)
+        emit.emit("bra", self.resume(node))
+        to_end = self.at(node.to_end)
+        second = self._emit_turns_in_a_row(node, copy, sinks, None)
+        to_end.block.statements += [*prelude, jump(second[0])]
+        node.heads = (*first, *second)
+        rest = path.region - path.blocks
+        self.function.blocks += replace(copy, skips=self._skipped(node, copy, sinks)).blocks(
+            self.function, rest
+        )
+
+    def _emit_turns_in_a_row(
+        self, node: N, copy: Copy, sinks: Mapping[str, str], following: str | None
+    ) -> list[str]:
+        """Some turns of a loop that lead to ``following``, or to the first; returns their heads."""
+        path = node.path
+        turns = [self.fresh_labels(path.blocks, "turn") for _ in range(node.plan.turns)]
+        heads = [labels[path.entry] for labels in turns]
+        for labels, again in zip(turns, [*heads[1:], following or heads[0]], strict=True):
+            turn = replace(copy, labels={**copy.labels, **labels})
+            turn = replace(turn, skips=self._skipped(node, turn, sinks))
+            known = len(self.function.blocks)
+            self.function.blocks += turn.blocks(self.function, path.blocks)
+            for block in self.function.blocks[known:]:
+                retarget(self.function, block, labels[path.entry], again)
+        return heads
+
+    def _skipped(self, node: N, copy: Copy, sinks: Mapping[str, str]) -> dict[str, str]:
+        """Where blocks of a copied task go on whose branch it does not need."""
+        task = node.path.task
+        return _skips(task.skips, copy.labels, sinks) if task else {}
 
     def enter_inner(self, node: N, outer: N, copy: Copy) -> None:
         """In the task of an outer path: lanes that come to an inner one take a snapshot."""

@@ -29,7 +29,8 @@ TOP_BYTES = 4
 class Plan:
     """How one path is collected: what its context is copied to, and where that is saved.
 
-    ``engage`` is what shares out its long tasks, if anything does.
+    ``engage`` is what shares out its long tasks, if anything does. A task of a loop does so many
+    ``turns`` before members meet.
     """
 
     record: PathRecord
@@ -39,6 +40,7 @@ class Plan:
     snapshot: Mapping[Register, Register]
     specials: Mapping[Special, Register]
     engage: Sharing | None
+    turns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,11 @@ def _layout(registers: RegisterFile, choice: Choice) -> Layout:
         stack = Stack(pool.registers, own.entries, offset)
         offset += stack.bytes
         snapshot, specials = pool.map(one.path)
-        plans.append(Plan(one.record, one.path, own.name, stack, snapshot, specials, one.engage))
+        plans.append(
+            Plan(
+                one.record, one.path, own.name, stack, snapshot, specials, one.engage, one.turns
+            )
+        )  # fmt: skip
     return Layout(tuple(plans), slots, tops, overflow)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ccc.analysis.paths.model import Path
 from ccc.ir.operands import Register
@@ -22,14 +22,17 @@ class Node:
     """A path of the loop on its way into new code: a node of the tree that the paths are.
 
     ``number`` counts them in the order in which they are served, each before those inside it. A
-    task that was fetched begins at the label ``run``.
+    task that was fetched begins at the label ``run``; from ``to_end`` on it runs to its end.
+    ``heads`` are the labels at which what the path does begins, once or again.
     """
 
     plan: Plan
     number: int
     parent: Node | None
     run: str
+    to_end: str = field(default="", init=False)
     children: list[Node] = field(default_factory=list, init=False)
+    heads: tuple[str, ...] = field(default=(), init=False)
 
     @property
     def path(self) -> Path:
@@ -48,11 +51,16 @@ class Node:
         """The paths that it lies in, from the outermost on, and itself."""
         return [*(self.parent.around if self.parent else []), self]
 
+    @property
+    def is_leaf_loop(self) -> bool:
+        """Whether its tasks come back, and no other path lies in it."""
+        return self.path.repeats and not self.children
+
     def settle(self) -> None:
         """Write down what was done with the path."""
         plan, path = self.plan, self.path
-        plan.record.run = self.run
-        details = {
+        plan.record.heads = self.heads or (self.run,)
+        details: dict[str, Any] = {
             "context": [{"register": r.name, "type": r.type} for r in path.context]
             + [{"register": s.name, "type": s.register.type} for s in path.specials],
             "compressed": [{"register": r.name, "type": r.type} for r in path.compressed],
@@ -62,6 +70,8 @@ class Node:
             "placement": "shared",
             "shared_bytes_per_thread": plan.stack.bytes // WARP_SIZE,
         }
+        if path.repeats:
+            details["turns"] = plan.turns if self.is_leaf_loop else 1
         plan.record.apply(plan.strategy, details)
 
 

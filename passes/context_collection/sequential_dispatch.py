@@ -33,6 +33,35 @@ COUNT_TASKS = Snippet("""
 """)
 """The collection point: all members meet, and see who has a task."""
 
+COUNT_TURNS = Snippet("""
+    .reg .pred %pending, %fewer, %none;
+    .reg .b32 %tasks, %members;
+    COLLECT:
+        vote.sync.ballot.b32 %tasks, %pending, %members;
+        setp.ne.b32 %fewer, %tasks, %members;
+        @%fewer bra FEWER;
+        mov.pred %pending, 0;
+        bra RUN;                              // every member's task goes round
+    FEWER:
+        setp.eq.b32 %none, %tasks, 0;
+        @%none bra NOBODY;
+""")
+"""The same for tasks that do some turns of a loop, and meet again: mostly all of them go on."""
+
+TO_END = Snippet("""
+    .reg .pred %pending, %mine, %draining, %some;
+    .reg .b32 %top, %base;
+        @!%draining bra GATHER;
+        setp.ne.b32 %some, %top, %base;
+        @%some bra GATHER;
+        mov.pred %mine, %pending;
+        mov.pred %pending, 0;
+        @%mine bra TO_END;
+        bra RESUME;
+    GATHER:
+""")
+"""No member has an iteration left, and nothing is saved: each lane runs its own task to its end."""
+
 STAY = Snippet("""
     .reg .pred %pending, %mine, %enough_tasks;
     .reg .b32 %tasks, %count, %bytes, %enough;
@@ -46,8 +75,8 @@ STAY = Snippet("""
         bra RESUME;
     GATHER:
 """)
-"""While every lane's task goes round, there is nothing to save or to fetch. In the end, when there
-is nothing left to fetch, that holds for any number of lanes."""
+"""Of a loop with paths inside, whose tasks meet after each turn: while every lane's task goes
+round, there is nothing to save or to fetch. In the end any number of lanes is enough for that."""
 
 WHILE_SHARING = Snippet("""
     .reg .pred %sharing;
@@ -266,11 +295,15 @@ class SequentialDispatch(Collector[SequentialNode]):
         after = self.after(node)
         nobody = self.check if after == self.again else after
         idle = self.function.fresh_label("idle") if node.outermost_loop else None
-        tasks = COUNT_TASKS.emit(emit, scope, NOBODY=idle or nobody)["tasks"]
+        count = COUNT_TURNS if node.is_leaf_loop else COUNT_TASKS
+        tasks = count.emit(emit, scope, NOBODY=idle or nobody)["tasks"]
         fetch = ""
         if node.path.repeats:
             fetch = self.function.fresh_label("some")
             emit.start(fetch)
+        if node.is_leaf_loop:
+            TO_END.emit(emit, scope, draining=self.draining, TO_END=node.to_end)
+        elif node.path.repeats:
             STAY.emit(emit, scope, tasks=tasks)
         if node.plan.strategy == "queue":
             PUSH.emit(emit, scope, tasks=tasks)

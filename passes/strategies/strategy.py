@@ -80,6 +80,7 @@ class PathDecision:
         hints: what the user said of it.
         own: what serves it whatever serves the other paths of its loop, if anything.
         engage: what shares out its long tasks, if they are shared out.
+        turns: how many of a loop's turns a task does before members meet.
     """
 
     record: PathRecord
@@ -87,6 +88,7 @@ class PathDecision:
     hints: Hints
     own: LoopStrategy | None
     engage: Sharing | None
+    turns: int = 1
 
     def served_by(self, strategy: LoopStrategy) -> LoopStrategy:
         """What serves the path where ``strategy`` serves its loop."""

@@ -11,7 +11,7 @@ from ccc.ir.printer import print_function
 from ccc.nvcc.command import usage
 from ccc.parse import parse_function, parse_module
 from ccc.passes.context_collection import ContextCollection
-from ccc.passes.policy import AUTO, MANY, decide, settle
+from ccc.passes.policy import AUTO, MANY, MOST_TURNS, decide, settle
 from ccc.passes.strategies.cases import CASES
 from ccc.passes.strategies.engage import ENGAGE
 from ccc.passes.strategies.leave import LEAVE
@@ -52,6 +52,14 @@ def decided(kernel: Kernel, wanted: str = AUTO) -> Decision:
 )
 def test_strategies_are_preferred_in_order(name: str, wanted: str, names: list[str]) -> None:
     assert [strategy.name for strategy in decided(golden(name), wanted).strategies] == names
+
+
+@pytest.mark.parametrize(
+    ("name", "turns"), [("while_task", MOST_TURNS), ("scratch_of_variable_turns", 2)]
+)
+def test_a_task_does_more_turns_of_a_short_loop(name: str, turns: int) -> None:
+    (loop,) = (one for one in decided(golden(name)).paths if one.path.repeats)
+    assert loop.turns == turns
 
 
 def test_many_paths_are_served_together() -> None:

@@ -63,7 +63,7 @@ class AnnotatedLoop(FoundLoop):
 class FoundPath:
     """A path at its marker; nothing more is known of it yet.
 
-    A path that ``repeats`` is a loop: a task comes back to the collection point after each of its
+    A path that ``repeats`` is a loop: a task comes back to the collection point after some of its
     turns.
     """
 

@@ -76,14 +76,16 @@ class _Instrumenter:
 
     def add_path(self, record: PathRecord, take: Callable[[int], int]) -> CountedRegion | None:
         """Count a path apart; None if nothing is left of it."""
-        entry = record.run if record.applied else record.path.entry
-        graph = self.facts.graph
-        if entry is None or entry not in graph:
+        graph, repeats = self.facts.graph, record.path.repeats
+        heads = record.heads if record.applied else (record.path.entry,)
+        entries = tuple(entry for entry in heads if entry in graph)
+        if not entries:
             return None
-        is_loop = record.path.repeats and not record.applied
-        blocks, is_loop = extent(entry, is_loop, self.facts)
-        turns = any(label in blocks for label in graph.predecessors(entry))
-        region = CountedRegion(take(len(PATH_COUNTERS)), entry, blocks, is_loop or not turns)
+        found = [extent(entry, repeats and not record.applied, self.facts) for entry in entries]
+        blocks = set().union(*(blocks for blocks, _ in found))
+        turns = any(label in blocks for entry in entries for label in graph.predecessors(entry))
+        at_top = any(is_loop for _, is_loop in found) or len(heads) > 1 or not turns
+        region = CountedRegion(take(len(PATH_COUNTERS)), entries, blocks, at_top)
         self.regions.append(region)
         self.regions.sort(key=lambda region: -len(region.blocks))
         return region
@@ -91,7 +93,7 @@ class _Instrumenter:
     def run(self, counter: int, counted: set[Instruction]) -> None:
         """Write all code; ``counter`` is the function's first one."""
         reachable = [label for label in self.facts.graph if label != EXIT]
-        self.regions.insert(0, CountedRegion(counter, "", set(reachable)))
+        self.regions.insert(0, CountedRegion(counter, (), set(reachable)))
         self._find_sites(reachable, counted)
         entries = [self._enter(region) for region in self.regions[1:] if not region.counts_at_top]
         sites = [*self.tops.values(), *self.before.values(), *self.behind.values()]
@@ -113,10 +115,10 @@ class _Instrumenter:
             block, loop = self.facts.blocks[label], self._loop({label})
             site = self.tops[block] = Site(loop)
             top, *others = points[label]
-            arriving = [r for r in self.regions if r.entry == label and r.counts_at_top]
+            arriving = [r for r in self.regions if label in r.entries and r.counts_at_top]
             for entered in arriving:
                 site.add(entered.counter, 1, 1)
-            if region in arriving:
+            if region in arriving and len(region.entries) == 1:
                 region.per_execution, region.per_lane = top.count, lanes[label]
             else:
                 site.add(region.issued, top.count, lanes[label])
@@ -139,12 +141,13 @@ class _Instrumenter:
     def _enter(self, path: CountedRegion) -> Block:
         """Where lanes come back to the first block, count executions in one before it."""
         others = [block for block in self.function.blocks if block.label not in path.blocks]
+        (entry,) = path.entries
         block = add_block(self.function, "enter")
-        block.statements = [jump(path.entry)]
+        block.statements = [jump(entry)]
         for other in others:
-            retarget(self.function, other, path.entry, block.label)
-        sources = set(self.facts.graph.predecessors(path.entry)) - path.blocks
-        self.tops[block] = Site(self._loop({path.entry, *sources}))
+            retarget(self.function, other, entry, block.label)
+        sources = set(self.facts.graph.predecessors(entry)) - path.blocks
+        self.tops[block] = Site(self._loop({entry, *sources}))
         self.tops[block].add(path.counter, 1, 1)
         return block
 

@@ -16,11 +16,11 @@ from ccc.ptx.opcodes import Effect
 
 @dataclass(eq=False)
 class CountedRegion:
-    """What is counted apart: a path, or (without an ``entry``) the function outside its paths.
+    """What is counted apart: a path, or (without ``entries``) the function outside its paths.
 
     Attributes:
         counter: the first of its counters.
-        entry: its first block.
+        entries: its first block; of a path whose code is there several times, that of each.
         blocks: all its blocks, those of paths inside it among them.
         counts_at_top: whether each run of the first block is an execution. Otherwise lanes may
             come back to that block within one.
@@ -29,7 +29,7 @@ class CountedRegion:
     """
 
     counter: int
-    entry: str
+    entries: tuple[str, ...]
     blocks: set[str]
     counts_at_top: bool = True
     per_execution: int = 0
@@ -38,7 +38,7 @@ class CountedRegion:
     @property
     def issued(self) -> int:
         """The first of the two counters of instructions."""
-        return self.counter + (len(PATH_COUNTERS) - len(FUNCTION_COUNTERS) if self.entry else 0)
+        return self.counter + (len(PATH_COUNTERS) - len(FUNCTION_COUNTERS) if self.entries else 0)
 
 
 @dataclass(slots=True)
