@@ -279,8 +279,8 @@ class _Cutter:
 
     def take(self, instruction: Instruction) -> None:
         waits = waits_for(instruction)
-        if instruction.effects & Effect.BRANCH:
-            self.branch(instruction)
+        if instruction.target is not None:
+            self.branch(instruction, instruction.target)
         elif instruction.effects & (Effect.CALL | Effect.RETURN | Effect.EXIT) or waits:
             if instruction.guard:
                 self.apart(instruction, waits)
@@ -334,16 +334,14 @@ class _Cutter:
         after.arrived = self.at.end
         self.start(after)
 
-    def branch(self, instruction: Instruction) -> None:
+    def branch(self, instruction: Instruction, target: str) -> None:
         self.at.instructions.append(instruction)
-        target = instruction.operands[-1]
-        assert isinstance(target, Symbol)
         at, after = self.at, self.new()
         if instruction.name == "brx":
-            labels = self.code.function.targets[target.name]
+            labels = self.code.function.targets[target]
             jump: End = Table(instruction.operands[0], [self.blocks[name] for name in labels])
         else:
-            jump = Jump(self.blocks[target.name])
+            jump = Jump(self.blocks[target])
         if instruction.guard and isinstance(jump, Jump):
             at.end = Fork(instruction.guard, jump.target, after)
         elif instruction.guard:
