@@ -15,6 +15,7 @@ from ccc.analysis.callees import SYSTEM_CALLS, Callees, Handed, callee
 from ccc.analysis.defuse import makers
 from ccc.ir.nodes import Function, Instruction, Variable
 from ccc.ir.operands import Address, Arguments, Immediate, Operand, Register, Symbol, leaves
+from ccc.ir.parameters import accessed
 from ccc.ptx.opcodes import Effect
 
 FRAME = "__local_depot"
@@ -98,13 +99,7 @@ class PointsTo:
         if instruction.name == "call":
             return self._call(instruction)
         if instruction.space == "param" and instruction.name == "st":
-            target = instruction.operands[0]
-            assert isinstance(target, Address)
-            found = self._values(instruction.operands[1:])
-            if isinstance(target.base, Symbol):
-                return self._pass(target.base.name, found)
-            self._keep(instruction, found)
-            return False
+            return self._store_parameter(instruction)
         if instruction.effects & (Effect.WRITE | Effect.OPAQUE):
             self._keep(instruction, self._values(_handed(instruction)))
         found = self.result(instruction)
@@ -112,6 +107,14 @@ class PointsTo:
         for register in instruction.defined():
             grown |= register.type != "pred" and self._add(register, found)
         return grown
+
+    def _store_parameter(self, store: Instruction) -> bool:
+        """Through a register it may go to any variable, as if it went to memory."""
+        found, name = self._values(_handed(store)), accessed(store)
+        if name is not None:
+            return self._pass(name, found)
+        self._keep(store, found)
+        return False
 
     def result(self, instruction: Instruction) -> Places:
         """What an instruction's result may point to."""

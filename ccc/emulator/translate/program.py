@@ -283,21 +283,20 @@ class _Cutter:
             self.branch(instruction, instruction.target)
         elif instruction.effects & (Effect.CALL | Effect.RETURN | Effect.EXIT) or waits:
             if instruction.guard:
-                self.apart(instruction, waits)
+                self.apart(instruction, instruction.guard, waits)
             else:
                 self.special(instruction, waits)
         else:
             self.at.instructions.append(instruction)
 
-    def apart(self, instruction: Instruction, waits: str | None) -> None:
+    def apart(self, instruction: Instruction, guard: Guard, waits: str | None) -> None:
         """A guarded call, exit or wait is done in a segment that only some lanes enter.
 
         Where it stood, it is issued, and counted.
         """
-        assert instruction.guard is not None
         alone, after = self.new(), self.new()
         self.at.instructions.append(instruction)
-        self.at.end = Fork(instruction.guard, alone, after)
+        self.at.end = Fork(guard, alone, after)
         self.start(alone)
         alone.uncounted = dataclasses.replace(instruction, guard=None)
         self.special(alone.uncounted, waits)
