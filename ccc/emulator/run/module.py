@@ -13,7 +13,7 @@ from ccc.emulator.base.errors import EmulatorError, Index3
 from ccc.emulator.base.forms import Array
 from ccc.emulator.lanes.geometry import Geometry
 from ccc.emulator.lanes.special import special_registers
-from ccc.emulator.memory.memory import Memory, Space
+from ccc.emulator.memory.memory import Memory
 from ccc.emulator.memory.spaces import Arena, Local, Shared, Uniform
 from ccc.emulator.run.arguments import Buffers, pack_parameters
 from ccc.emulator.run.counters import Counters
@@ -271,12 +271,14 @@ class _Launch:
     def _memory(self, geometry: Geometry, shared_bytes: int, shuffle: Any) -> Memory:
         frame = self.program.frame_bytes
         limit = frame * (self.program.max_depth + 1)
-        spaces: dict[str, Space] = {
-            "global": self.arena,
-            "const": self.arena,
-            "shared": Shared(geometry.count, shared_bytes),
-            "local": Local(geometry.lanes, frame, limit),
-            "param": Uniform(self.parameters),
-        }
         kind = Memory if self.races is None else WatchedMemory
-        return kind(spaces, self.tally.costs, frame, geometry.name, shuffle)
+        return kind(
+            self.arena,
+            Shared(geometry.count, shared_bytes),
+            Local(geometry.lanes, frame, limit),
+            Uniform(self.parameters),
+            self.tally.costs,
+            frame,
+            geometry.name,
+            shuffle,
+        )
