@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.filling_loops import stores_of_loop
-from ccc.analysis.points_to import Place, PointsTo
+from ccc.analysis.points_to import Pointee, PointsTo
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Immediate, Operand, Register
 from ccc.ptx.opcodes import Effect
@@ -83,14 +83,14 @@ class LocalMemory:
         accesses = effects & (Effect.READ | Effect.WRITE)
         if not accesses or instruction.space not in ("local", "generic"):
             return NONE
-        places = self.points_to.address(instruction)
+        pointees = self.points_to.address(instruction)
         size = _bytes(instruction)
-        mask = reduce(or_, (self._mask(place, size) for place in places), 0)
-        if not places and instruction.space == "local":
+        mask = reduce(or_, (self._mask(pointee, size) for pointee in pointees), 0)
+        if not pointees and instruction.space == "local":
             mask = self.points_to.everything
-        sure = len(places) == 1 and instruction.guard is None and instruction.name == "st"
+        sure = len(pointees) == 1 and instruction.guard is None and instruction.name == "st"
         sure = sure and self._is_local(instruction)
-        fills = mask if sure and next(iter(places)).offset is not None else 0
+        fills = mask if sure and next(iter(pointees)).offset is not None else 0
         reads = mask if effects & Effect.READ else 0
         return Use(reads, mask if effects & Effect.WRITE else 0, fills)
 
@@ -103,15 +103,15 @@ class LocalMemory:
     def _find_use_of_call(self, call: Instruction) -> Use:
         kept = reduce(or_, (one.mask for one in self.points_to.stored), 0)
         reads = writes = kept
-        for manner, places in self.points_to.handed(call):
-            mask = reduce(or_, (place.object.mask for place in places), 0)
+        for manner, pointees in self.points_to.handed(call):
+            mask = reduce(or_, (pointee.object.mask for pointee in pointees), 0)
             reads |= mask if manner.reads else 0
             writes |= mask if manner.writes else 0
         return Use(reads, writes)
 
-    def _mask(self, place: Place, size: int) -> int:
+    def _mask(self, pointee: Pointee, size: int) -> int:
         """The bytes of an access; those of the whole object if it is not known where."""
-        one, offset = place
+        one, offset = pointee
         if offset is None or not one.is_whole:
             return one.mask
         first = one.first + offset - one.start
@@ -272,8 +272,8 @@ class LocalMemory:
                 after = set(self.facts.graph.successors(loop.header)) - {loop.header}
                 stores = stores_of_loop(loop.header, self.facts, self.points_to)
                 masks = (
-                    self._mask(place, _bytes(store))
-                    for store, place in stores
+                    self._mask(pointee, _bytes(store))
+                    for store, pointee in stores
                     if self._is_local(store)
                 )
                 found.update(
