@@ -83,15 +83,8 @@ class _Trial:
         pointees = self.points_to.result(found[0])
         if pointees:
             return next(iter(pointees)) if len(pointees) == 1 else None
-        return self._constant(found[0].operands[1]) if found[0].name == "mov" else None
-
-    def _constant(self, operand: Operand) -> Value:
-        if isinstance(operand, Immediate):
-            return operand.integer
-        made = self.points_to.only_definition(operand) if isinstance(operand, Register) else None
-        if made is None or made.name != "mov" or not isinstance(made.operands[1], Immediate):
-            return None
-        return made.operands[1].integer
+        literal = self.facts.literal(found[0].operands[1]) if found[0].name == "mov" else None
+        return literal.integer if literal is not None else None
 
     def _pointee(self, operand: Operand) -> Pointee | None:
         if not isinstance(operand, Address) or not isinstance(operand.base, Register):

@@ -19,7 +19,7 @@ from ccc.analysis.cfg import EXIT
 from ccc.analysis.filling_loops import stores_of_loop
 from ccc.analysis.points_to import Pointee, PointsTo
 from ccc.ir.nodes import Instruction
-from ccc.ir.operands import Address, Immediate, Operand, Register
+from ccc.ir.operands import Address, Operand
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import TYPES, VECTORS
 
@@ -49,7 +49,7 @@ class LocalMemory:
 
     def __init__(self, facts: Facts):
         self.facts = facts
-        self.points_to = PointsTo(facts.function, facts.callees)
+        self.points_to = PointsTo(facts.function, facts.callees, facts.makers)
         self._uses: dict[Instruction, Use] = {}
         self._live: dict[tuple[frozenset[Edge], frozenset[str]], dict[str, int]] = {}
 
@@ -234,19 +234,10 @@ class LocalMemory:
     def _constants_of(self, store: Instruction) -> Iterator[Stored]:
         """What a store leaves behind, nothing if one of its values is not constant."""
         first = (self.use(store).fills & -self.use(store).fills).bit_length() - 1
-        values = [self._constant(value) for value in _stored_values(store)]
+        values = [self.facts.literal(value) for value in _stored_values(store)]
         size = _bytes(store) // len(values)
         if None not in values:
             yield from ((first + size * n, size, value) for n, value in enumerate(values))
-
-    def _constant(self, operand: Operand) -> object:
-        """A literal, as text; None if the operand may be anything else."""
-        if isinstance(operand, Register):
-            made = self.points_to.only_definition(operand)
-            if made is None or made.name != "mov":
-                return None
-            operand = made.operands[1]
-        return operand.text if isinstance(operand, Immediate) else None
 
     def filled_before_meeting(self, loop: Loop, skipped: frozenset[str]) -> int:
         """The bytes that each lane has surely written itself when an iteration of a loop ends.

@@ -7,12 +7,12 @@ Memory is one cell: what is loaded may be any address that was ever stored or ha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ccc.analysis.callees import SYSTEM_CALLS, Callees, Handed, callee
-from ccc.analysis.defuse import makers
+from ccc.analysis.defuse import Makers, makers
 from ccc.ir.nodes import Function, Instruction, Variable
 from ccc.ir.operands import Address, Arguments, Immediate, Operand, Register, Symbol, leaves
 from ccc.ir.parameters import accessed
@@ -62,17 +62,21 @@ WORST = Handed(reads=True, writes=True, keeps=True, returns=True)
 class PointsTo:
     """``pointees`` has what each register may point to; ``stored`` what memory may lead to.
 
-    With ``of_caller``, what the function's parameters point to is followed as well.
+    ``made`` are the instructions that write each register. With ``of_caller``, what the function's
+    parameters point to is followed as well.
     """
 
-    def __init__(self, function: Function, callees: Callees, *, of_caller: bool = False):
+    def __init__(
+        self, function: Function, callees: Callees, made: Makers, *, of_caller: bool = False
+    ):
         self.function = function
         self.callees = callees
         self.pointees: dict[Register, Pointees] = {}
         self.parameters: dict[str, Pointees] = {}
         self.stored: frozenset[Object] = frozenset()
         self.keeper: Instruction | None = None
-        self._objects = _Objects(function, of_caller=of_caller)
+        self._made = made
+        self._objects = _Objects(function, made, of_caller=of_caller)
         self.size = self._objects.size
         if of_caller and _takes_address_of_parameter(function):
             self.stored = frozenset(self._objects.parameters)
@@ -171,7 +175,7 @@ class PointsTo:
                 return False
             elif base not in seen:
                 seen.add(base)
-                made = self._objects.made.get(base, ())
+                made = self._made.get(base, ())
                 if not made or any(_step(maker) is None for maker in made):
                     return False
                 worklist += [maker.operands[1] for maker in made]
@@ -243,11 +247,6 @@ class PointsTo:
                 grown |= self._add(leaf, returned)
         return grown
 
-    def only_definition(self, register: Register) -> Instruction | None:
-        """The one instruction that defines a register, under no guard."""
-        made = self._objects.made.get(register, ())
-        return made[0] if len(made) == 1 and made[0].guard is None else None
-
     # What is known so far ------------------------------------------------------------------------
 
     def _parameter(self, name: str) -> Pointees:
@@ -275,7 +274,7 @@ def parameter_manner(function: Function, number: int, callees: Callees) -> Hande
     """What a function may do with what one of its parameters points to."""
     if number >= len(function.parameters) or function.parameters[number].space != "param":
         return WORST
-    inside = PointsTo(function, callees, of_caller=True)
+    inside = PointsTo(function, callees, makers(function.instructions), of_caller=True)
     name = function.parameters[number].name
     mine = {pointee.object for pointee in inside._parameter(name)}
     reads = writes = keeps = False
@@ -364,37 +363,36 @@ def _widened(pointees: Pointees) -> Pointees:
 class _Objects:
     """The objects of a function: its variables, its arrays in the frame, and what it allocates."""
 
-    def __init__(self, function: Function, *, of_caller: bool):
+    def __init__(self, function: Function, made: Makers, *, of_caller: bool):
         self.size = 0
         self.allocated = 0
         self._known: dict[object, Object] = {}
         self._arrays: dict[str, list[Object]] = {}
-        self.made = makers(function.instructions)
         self.frames: dict[Register, str] = {}
         for variable in function.variables:
             if variable.space == "local":
-                self._add_variable(variable, function)
+                self._add_variable(variable, function, made)
         for instruction in function.instructions:
             if instruction.name == "alloca":
-                made = self._new("alloca", 0, 1, is_whole=False)
-                self._known[id(instruction)] = made
-                self.allocated |= made.mask
+                one = self._new("alloca", 0, 1, is_whole=False)
+                self._known[id(instruction)] = one
+                self.allocated |= one.mask
         self.parameters = [
             self._new(parameter.name, 0, 1, is_whole=False)
             for parameter in (function.parameters if of_caller else ())
         ]
-        self._known.update((made.name, made) for made in self.parameters)
+        self._known.update((one.name, one) for one in self.parameters)
 
     def _new(self, name: str, start: int, size: int, *, is_whole: bool = True) -> Object:
         made = Object(name, start, size, self.size, is_whole)
         self.size += size
         return made
 
-    def _add_variable(self, variable: Variable, function: Function) -> None:
+    def _add_variable(self, variable: Variable, function: Function, made: Makers) -> None:
         size = variable.bytes or 1
         cuts = [0]
         if variable.name.startswith(FRAME):
-            frames = _frame_registers(variable.name, self.made)
+            frames = _frame_registers(variable.name, made)
             self.frames.update(dict.fromkeys(frames, variable.name))
             cuts = _cuts(frames, size, function)
         ends = [*cuts[1:], size]
@@ -425,7 +423,7 @@ class _Objects:
         return next((one for one in arrays if one.start == offset), None)
 
 
-def _frame_registers(name: str, made: Mapping[Register, list[Instruction]]) -> set[Register]:
+def _frame_registers(name: str, made: Makers) -> set[Register]:
     """The registers that hold the address of the frame and nothing else."""
     found: set[Register] = set()
     for _ in range(2):  # %SPL = the frame; %SP = cvta %SPL
