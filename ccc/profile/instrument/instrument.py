@@ -33,7 +33,7 @@ from ccc.profile.instrument.counts import Counts, Site
 from ccc.profile.instrument.places import (
     CountedRegion,
     count_for_lanes,
-    extent,
+    counted_blocks,
     find_points,
     guarded_groups,
     leaves,
@@ -81,7 +81,7 @@ class _Instrumenter:
         if entry is None or entry not in graph:
             return None
         is_loop = record.path.repeats and not record.applied
-        blocks, is_loop = extent(entry, is_loop, self.facts)
+        blocks, is_loop = counted_blocks(entry, is_loop, self.facts)
         turns = any(label in blocks for label in graph.predecessors(entry))
         region = CountedRegion(take(len(PATH_COUNTERS)), entry, blocks, is_loop or not turns)
         self.regions.append(region)
