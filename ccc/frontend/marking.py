@@ -188,7 +188,8 @@ class _Marking:
             self.errors.append(self._complaint(match, error.message, text[: error.offset]))
             return
         at = _end(_SPACE, self.blank, match.end())
-        known, statement = DIRECTIVES[pragma.directive], self._statement(at)
+        known = DIRECTIVES[pragma.directive]
+        statement = self._statement(at) or self.tree.root_node
         self.placement.placed.append(Placed(number, match, pragma, known, at, statement))
 
     def _statement(self, at: int) -> Node | None:
@@ -222,7 +223,6 @@ class _Marking:
             return made.assembly().encode(errors="surrogateescape")
 
         statement = placed.statement
-        assert statement is not None
         if placed.name in _IN_LOOPS:
             inside = marker(_IN_LOOPS[placed.name]) + self._reduced(placed, annotation)
             return _wrap(statement, "body", inside) + self._before(placed, marker("loop"))
@@ -255,7 +255,6 @@ class _Marking:
         Unrolled, one annotated loop would be many, so that it gets an unroll pragma; a user's own
         one stands, but must move inside the braces to remain right before the loop.
         """
-        assert placed.statement is not None
         own = [m for m in self.unrolls if _end(_SPACE, self.blank, m.end()) == placed.at]
         words = [b" ".join(m[0].split()[1:]) for m in own] or [b"unroll 1"]
         head = b"{ " + marker + b"".join(b' _Pragma("%s")' % word for word in words)

@@ -39,14 +39,14 @@ PLACES = {"for": ("body", LOOPS), "grid_stride": ("body", ("function_definition"
 
 @dataclass(slots=True)
 class Placed:
-    """A pragma that was read, with the statement it stands before."""
+    """A pragma that was read, with the statement it stands before, or the whole text."""
 
     id: int
     match: re.Match[bytes]
     pragma: Pragma
     known: DirectiveKind
     at: int  # where the statement begins
-    statement: Node | None
+    statement: Node
 
     @property
     def name(self) -> str:
@@ -61,8 +61,8 @@ class Placed:
     @property
     def body(self) -> tuple[int, int]:
         """The bytes of a loop's or a kernel's body; none of anything else."""
-        body = body_of(self.statement, "body") if self.statement is not None else None
-        if self.statement is None or body is None:
+        body = body_of(self.statement, "body")
+        if body is None:
             return 0, 0
         is_loop = self.statement.type in LOOPS
         return head_end(self.statement, body) if is_loop else body.start_byte, body.end_byte
@@ -93,10 +93,8 @@ class Placement:
     def misplaced(self, placed: Placed) -> str | None:
         """What is wrong with the place of a pragma, and what to do about it."""
         name, statement = placed.name, placed.statement
-        if name not in PLACES:
-            return None
         part, types = PLACES[name]
-        if statement is None or statement.type not in types or body_of(statement, part) is None:
+        if statement.type not in types or body_of(statement, part) is None:
             what = self.blank[placed.at : placed.at + 40].decode(errors="replace").split("\n")[0]
             found = f'before "{what.strip()}"' if what.strip() else "at the end"
             return (
@@ -135,7 +133,7 @@ class Placement:
         and a macro may end elsewhere.
         """
         statement = placed.statement
-        if self.macros is None or statement is None or placed.name not in PLACES:
+        if self.macros is None:
             return None
         bodies = bodies_of(statement, PLACES[placed.name][0])
         cause = None
@@ -185,7 +183,6 @@ class Placement:
         return self._idle_reduction(placed) if placed.name == "for" else None
 
     def _idle_reduction(self, placed: Placed) -> str | None:
-        assert placed.statement is not None
         used = {self.code[n.start_byte : n.end_byte] for n in identifiers_in(placed.statement)}
         if used & {macro.encode() for macro in self.macros or ()}:
             return None  # which may hold any name
@@ -208,7 +205,6 @@ class Placement:
 
     def _calls_itself(self, placed: Placed) -> bool:
         """Whether a function names itself, perhaps in functions that it names; macros may."""
-        assert placed.statement is not None
         own = function_name(placed.statement)
         named = set(self._named(placed.statement))
         while more := {n for name in named for n in self._functions.get(name, ())} - named:
