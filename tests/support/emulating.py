@@ -81,7 +81,8 @@ def evaluate(
     count = len(next(iter(sources.values()))) if sources else 1
     wires = _Wires()
     for key, values in sources.items():
-        wires.load(*key.rsplit("_", 1), values)
+        name, type_name = key.rsplit("_", 1)
+        wires.load(name, type_name, values)
     outputs = [wires.store(name, type_name, count) for name, type_name in results.items()]
     kernel = Module(wires.kernel(guard, instruction)).get_function("k")
     kernel((-(-count // 256),), (256,), (*wires.arrays, np.uint32(count)))
