@@ -275,7 +275,8 @@ def test_a_trap_is_reported_with_its_thread() -> None:
 @pytest.mark.parametrize(
     "instruction",
     ["frobnicate.b32 %r1, %r2;", "tex.1d.v4.f32.s32 {%r1, %r1, %r1, %r1}, [%x1, {%r2}];",
-     "redux.sync.add.f64 %x1, %x2, 0xffffffff;", "mov.b128 %x1, %x2;"],
+     "redux.sync.add.f64 %x1, %x2, 0xffffffff;", "mov.b128 %x1, %x2;",
+     "ld.global.u32 %r1, [%x1, {%r2}];"],
 )  # fmt: skip
 def test_what_is_not_emulated_is_refused_before_anything_runs(instruction: str) -> None:
     out = np.zeros(32, np.int32)

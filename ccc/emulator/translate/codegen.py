@@ -282,7 +282,7 @@ class _SegmentWriter(CodeWriter):
         target = operands.pop(0) if instruction.name in ("ld", "ldu", "atom") else None
         place = operands.pop(0)
         if not isinstance(place, Address):
-            raise self.refuse("an address of several parts is not emulated")
+            Form(instruction).refuse("has an address of several parts")
         offset = self.parameter_offset(access, place)
         if offset is not None:
             self.parameter(access, target, offset, guard)
