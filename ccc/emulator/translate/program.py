@@ -219,9 +219,8 @@ def called_name(call: Instruction) -> str:
     return callee.name
 
 
-def _variables(operand: Operand, call: Instruction) -> tuple[str, ...]:
+def _variables(operand: Arguments, call: Instruction) -> tuple[str, ...]:
     """The names of the ``.param`` variables that a call passes."""
-    assert isinstance(operand, Arguments)
     if not all(isinstance(element, Symbol) for element in operand.elements):
         raise EmulatorError("a call that passes registers is not emulated", call.span)
     return tuple(element.name for element in operand.elements if isinstance(element, Symbol))
