@@ -253,18 +253,23 @@ class _SegmentWriter(CodeWriter):
         if bits > 64:
             form.refuse(f"moves {bits} bits")
         if isinstance(source, Vector):
-            part = bits // len(source.elements)
-            parts = [self.read(element, f"b{part}") for element in source.elements]
-            dtype = self.names.dtype(f"b{bits}")
-            shifted = [
-                f"({name}.astype({dtype}) << {self.names.constant(index * part, bits)})"
-                for index, (name, _) in enumerate(parts)
-            ]
-            name = self.let(" | ".join(shifted))
-            uniform = all(flag for _, flag in parts)
-            self.write(target, f"b{bits}", name, uniform, guard)
-            return
-        assert isinstance(target, Vector)
+            self.pack(target, source, bits, guard)
+        elif isinstance(target, Vector):
+            self.unpack(target, source, bits, guard)
+
+    def pack(self, target: Operand, source: Vector, bits: int, guard: str) -> None:
+        part = bits // len(source.elements)
+        parts = [self.read(element, f"b{part}") for element in source.elements]
+        dtype = self.names.dtype(f"b{bits}")
+        shifted = [
+            f"({name}.astype({dtype}) << {self.names.constant(index * part, bits)})"
+            for index, (name, _) in enumerate(parts)
+        ]
+        name = self.let(" | ".join(shifted))
+        uniform = all(flag for _, flag in parts)
+        self.write(target, f"b{bits}", name, uniform, guard)
+
+    def unpack(self, target: Vector, source: Operand, bits: int, guard: str) -> None:
         part = bits // len(target.elements)
         whole, uniform = self.read(source, f"b{bits}")
         dtype = self.names.dtype(f"b{part}")
