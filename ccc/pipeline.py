@@ -133,9 +133,10 @@ class Kernel:
         """One record for each annotated path.
 
         Paths are found when somebody first asks for them, so passes that make the loop around
-        them visible come before those that ask.
+        them visible, or refine them, come before those that ask.
         """
-        return [PathRecord(self.function.name, path) for path in find_paths(self.facts)]
+        found = find_paths(self.facts, refinements=self.refinements)
+        return [PathRecord(self.function.name, path) for path in found]
 
     def changed(self) -> None:
         """Forget what was computed of the function, because a pass has changed it."""

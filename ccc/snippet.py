@@ -174,9 +174,8 @@ class _Copy:
         fill = self.given.get(name)
         if callable(fill):
             self.used.add(name)
-            holes = instruction.operands[1:]
-            assert all(isinstance(hole, Arguments) for hole in holes)
-            fill(self.emit, *(self._operand(o) for hole in holes for o in hole.elements))  # type: ignore[union-attr]
+            holes = [hole for hole in instruction.operands if isinstance(hole, Arguments)]
+            fill(self.emit, *(self._operand(o) for hole in holes for o in hole.elements))
             return
         guard = instruction.guard
         if guard is not None:
@@ -184,10 +183,8 @@ class _Copy:
             assert isinstance(register, Register)
             guard = Guard(register, guard.negated)
         operands = tuple(self._operand(operand) for operand in instruction.operands)
-        if instruction.name == "bra":
-            target = instruction.operands[-1]
-            assert isinstance(target, Symbol)
-            operands = (Symbol(self._label(target.name, target.name in self._named)),)
+        if (target := instruction.target) is not None:
+            operands = (Symbol(self._label(target, target in self._named)),)
         self.emit.emit(instruction.opcode, *operands, guard=guard)
 
     @cached_property

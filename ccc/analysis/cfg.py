@@ -7,8 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 import networkx as nx
 
 from ccc.ir.nodes import Block, Function, Instruction
-from ccc.ir.operands import Symbol
-from ccc.ptx.opcodes import Effect
 
 EXIT = "<exit>"
 """The node that every way out of the function leads to."""
@@ -61,11 +59,8 @@ def successors(function: Function, block: Block, next_label: str) -> list[str]:
 
 def branch_targets(function: Function, instruction: Instruction) -> list[str]:
     """Where a terminator may go when it is executed and its guard holds."""
-    if not instruction.effects & Effect.BRANCH:
-        return [EXIT]
-    target = instruction.operands[-1]
-    assert isinstance(target, Symbol)
-    return list(function.targets.get(target.name, (target.name,)))
+    target = instruction.target
+    return [EXIT] if target is None else list(function.targets.get(target, (target,)))
 
 
 def reachable(

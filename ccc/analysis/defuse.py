@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import or_
+from typing import TypeAlias
 
 import networkx as nx
 
@@ -95,8 +96,12 @@ class ReachingDefinitions:
         return found
 
 
+Makers: TypeAlias = Mapping[Register, Sequence[Instruction]]
+"""For each register the instructions that write it."""
+
+
 def makers(instructions: Iterable[Instruction]) -> dict[Register, list[Instruction]]:
-    """For each register the instructions that write it, in their order."""
+    """Those of some instructions that write each register, in their order."""
     found: dict[Register, list[Instruction]] = {}
     for instruction in instructions:
         for register in instruction.defined():
@@ -106,7 +111,7 @@ def makers(instructions: Iterable[Instruction]) -> dict[Register, list[Instructi
 
 def trace(
     values: Iterable[Operand],
-    made: Mapping[Register, Sequence[Instruction]],
+    made: Makers,
     parts: Callable[[Instruction, Register], Iterable[Operand] | None],
 ) -> frozenset[Operand] | None:
     """All that some values may be made from, the values among it.

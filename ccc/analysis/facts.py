@@ -24,7 +24,7 @@ from ccc.analysis.liveness import Liveness
 from ccc.analysis.local_memory import LocalMemory
 from ccc.analysis.spinning import Spin, find_spins
 from ccc.ir.nodes import Block, Function, Instruction
-from ccc.ir.operands import Register
+from ccc.ir.operands import Immediate, Operand, Register
 
 _BEGIN = "<begin>"
 
@@ -115,6 +115,15 @@ class Facts:
         """For each register the instructions that write it, as far as control can reach them."""
         blocks = [block for block in self.function.blocks if block.label in self.graph]
         return makers(i for block in blocks for i in block.instructions)
+
+    def literal(self, operand: Operand) -> Immediate | None:
+        """The literal that an operand is, or a register holds wherever it is defined, if any."""
+        if isinstance(operand, Immediate):
+            return operand
+        made = self.makers.get(operand, []) if isinstance(operand, Register) else []
+        is_move = len(made) == 1 and made[0].name == "mov" and made[0].guard is None
+        source = made[0].operands[1] if is_move else None
+        return source if isinstance(source, Immediate) else None
 
     def reaching_within(self, labels: Collection[str]) -> ReachingDefinitions:
         """Reaching definitions inside some blocks, as far as control does not leave them."""

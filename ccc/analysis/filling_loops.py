@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
-from ccc.analysis.points_to import Place, PointsTo
+from ccc.analysis.points_to import Pointee, PointsTo
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Immediate, Operand, Register
 from ccc.ptx.types import TYPES
@@ -23,7 +23,7 @@ from ccc.ptx.types import TYPES
 if TYPE_CHECKING:
     from ccc.analysis.facts import Facts
 
-Value: TypeAlias = "int | Place | bool | None"
+Value: TypeAlias = "int | Pointee | bool | None"
 """A number, an address, a predicate, or something that is not known."""
 
 MOST_TRIPS = 1024
@@ -32,8 +32,8 @@ MOST_TRIPS = 1024
 
 def stores_of_loop(
     label: str, facts: Facts, points_to: PointsTo
-) -> list[tuple[Instruction, Place]]:
-    """The stores that a loop of one block certainly makes, with their places; none if unknown."""
+) -> list[tuple[Instruction, Pointee]]:
+    """The stores that a loop of one block certainly makes, with where they go; none if unknown."""
     return _Trial(label, facts, points_to).run()
 
 
@@ -45,13 +45,13 @@ class _Trial:
         self.body = list(facts.blocks[label].instructions)
         self.known: dict[Register, Value] = {}
 
-    def run(self) -> list[tuple[Instruction, Place]]:
+    def run(self) -> list[tuple[Instruction, Pointee]]:
         branch = self.body[-1]
         if branch.guard is None or self.label not in map(str, branch.operands):
             return []
         used = {register for instruction in self.body for register in instruction.used()}
         self.known = {register: self._before(register) for register in used}
-        made: dict[tuple[Instruction, Place], None] = {}
+        made: dict[tuple[Instruction, Pointee], None] = {}
         for _ in range(MOST_TRIPS):
             made.update(dict.fromkeys(self._trip()))
             again = self.known.get(branch.guard.register)
@@ -61,12 +61,12 @@ class _Trial:
                 return list(made)
         return []
 
-    def _trip(self) -> Iterator[tuple[Instruction, Place]]:
+    def _trip(self) -> Iterator[tuple[Instruction, Pointee]]:
         for instruction in self.body[:-1]:
             if instruction.name == "st" and instruction.guard is None:
-                place = self._place(instruction.operands[0])
-                if place is not None:
-                    yield instruction, place
+                pointee = self._pointee(instruction.operands[0])
+                if pointee is not None:
+                    yield instruction, pointee
             value = self._value(instruction) if instruction.guard is None else None
             for register in instruction.defined():
                 self.known[register] = value
@@ -80,24 +80,17 @@ class _Trial:
         ]
         if len(found) != 1 or found[0].guard is not None:
             return None
-        places = self.points_to.result(found[0])
-        if places:
-            return next(iter(places)) if len(places) == 1 else None
-        return self._constant(found[0].operands[1]) if found[0].name == "mov" else None
+        pointees = self.points_to.result(found[0])
+        if pointees:
+            return next(iter(pointees)) if len(pointees) == 1 else None
+        literal = self.facts.literal(found[0].operands[1]) if found[0].name == "mov" else None
+        return literal.integer if literal is not None else None
 
-    def _constant(self, operand: Operand) -> Value:
-        if isinstance(operand, Immediate):
-            return operand.integer
-        made = self.points_to.only_definition(operand) if isinstance(operand, Register) else None
-        if made is None or made.name != "mov" or not isinstance(made.operands[1], Immediate):
-            return None
-        return made.operands[1].integer
-
-    def _place(self, operand: Operand) -> Place | None:
+    def _pointee(self, operand: Operand) -> Pointee | None:
         if not isinstance(operand, Address) or not isinstance(operand.base, Register):
             return None
         base = self._read(operand.base)
-        return _add(base, operand.offset) if isinstance(base, Place) else None
+        return _add(base, operand.offset) if isinstance(base, Pointee) else None
 
     def _read(self, operand: Operand) -> Value:
         if isinstance(operand, Immediate):
@@ -121,7 +114,7 @@ class _Trial:
             return sources[0]
         if name == "add" and len(sources) == 2:
             for one, other in (sources, sources[::-1]):
-                if isinstance(one, Place) and isinstance(other, int):
+                if isinstance(one, Pointee) and isinstance(other, int):
                     return _add(one, other)
         numbers = [source for source in sources if isinstance(source, int)]
         if len(numbers) != len(sources) or not instruction.types:
@@ -167,8 +160,8 @@ def _as(kind: str, bits: int, number: int) -> int:
     return number - (1 << bits) if kind == "s" and number >> (bits - 1) else number
 
 
-def _add(place: Place, step: int) -> Place | None:
-    """A place some bytes on; the step may be written unsigned."""
-    if place.offset is None:
+def _add(pointee: Pointee, step: int) -> Pointee | None:
+    """A pointee some bytes on; the step may be written unsigned."""
+    if pointee.offset is None:
         return None
-    return Place(place.object, place.offset + _as("s", 64, step))
+    return Pointee(pointee.object, pointee.offset + _as("s", 64, step))

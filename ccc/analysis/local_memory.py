@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.filling_loops import stores_of_loop
-from ccc.analysis.points_to import Place, PointsTo
+from ccc.analysis.points_to import Pointee, PointsTo
 from ccc.ir.nodes import Instruction
-from ccc.ir.operands import Address, Immediate, Operand, Register
+from ccc.ir.operands import Address, Operand
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import TYPES, VECTORS
 
@@ -49,7 +49,7 @@ class LocalMemory:
 
     def __init__(self, facts: Facts):
         self.facts = facts
-        self.points_to = PointsTo(facts.function, facts.callees)
+        self.points_to = PointsTo(facts.function, facts.callees, facts.makers)
         self._uses: dict[Instruction, Use] = {}
         self._live: dict[tuple[frozenset[Edge], frozenset[str]], dict[str, int]] = {}
 
@@ -83,14 +83,14 @@ class LocalMemory:
         accesses = effects & (Effect.READ | Effect.WRITE)
         if not accesses or instruction.space not in ("local", "generic"):
             return NONE
-        places = self.points_to.address(instruction)
+        pointees = self.points_to.address(instruction)
         size = _bytes(instruction)
-        mask = reduce(or_, (self._mask(place, size) for place in places), 0)
-        if not places and instruction.space == "local":
+        mask = reduce(or_, (self._mask(pointee, size) for pointee in pointees), 0)
+        if not pointees and instruction.space == "local":
             mask = self.points_to.everything
-        sure = len(places) == 1 and instruction.guard is None and instruction.name == "st"
+        sure = len(pointees) == 1 and instruction.guard is None and instruction.name == "st"
         sure = sure and self._is_local(instruction)
-        fills = mask if sure and next(iter(places)).offset is not None else 0
+        fills = mask if sure and next(iter(pointees)).offset is not None else 0
         reads = mask if effects & Effect.READ else 0
         return Use(reads, mask if effects & Effect.WRITE else 0, fills)
 
@@ -103,15 +103,15 @@ class LocalMemory:
     def _find_use_of_call(self, call: Instruction) -> Use:
         kept = reduce(or_, (one.mask for one in self.points_to.stored), 0)
         reads = writes = kept
-        for manner, places in self.points_to.handed(call):
-            mask = reduce(or_, (place.object.mask for place in places), 0)
+        for manner, pointees in self.points_to.handed(call):
+            mask = reduce(or_, (pointee.object.mask for pointee in pointees), 0)
             reads |= mask if manner.reads else 0
             writes |= mask if manner.writes else 0
         return Use(reads, writes)
 
-    def _mask(self, place: Place, size: int) -> int:
+    def _mask(self, pointee: Pointee, size: int) -> int:
         """The bytes of an access; those of the whole object if it is not known where."""
-        one, offset = place
+        one, offset = pointee
         if offset is None or not one.is_whole:
             return one.mask
         first = one.first + offset - one.start
@@ -234,19 +234,10 @@ class LocalMemory:
     def _constants_of(self, store: Instruction) -> Iterator[Stored]:
         """What a store leaves behind, nothing if one of its values is not constant."""
         first = (self.use(store).fills & -self.use(store).fills).bit_length() - 1
-        values = [self._constant(value) for value in _stored_values(store)]
+        values = [self.facts.literal(value) for value in _stored_values(store)]
         size = _bytes(store) // len(values)
         if None not in values:
             yield from ((first + size * n, size, value) for n, value in enumerate(values))
-
-    def _constant(self, operand: Operand) -> object:
-        """A literal, as text; None if the operand may be anything else."""
-        if isinstance(operand, Register):
-            made = self.points_to.only_definition(operand)
-            if made is None or made.name != "mov":
-                return None
-            operand = made.operands[1]
-        return operand.text if isinstance(operand, Immediate) else None
 
     def filled_before_meeting(self, loop: Loop, skipped: frozenset[str]) -> int:
         """The bytes that each lane has surely written itself when an iteration of a loop ends.
@@ -272,8 +263,8 @@ class LocalMemory:
                 after = set(self.facts.graph.successors(loop.header)) - {loop.header}
                 stores = stores_of_loop(loop.header, self.facts, self.points_to)
                 masks = (
-                    self._mask(place, _bytes(store))
-                    for store, place in stores
+                    self._mask(pointee, _bytes(store))
+                    for store, pointee in stores
                     if self._is_local(store)
                 )
                 found.update(

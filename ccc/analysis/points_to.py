@@ -7,29 +7,30 @@ Memory is one cell: what is loaded may be any address that was ever stored or ha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ccc.analysis.callees import SYSTEM_CALLS, Callees, Handed, callee
-from ccc.analysis.defuse import makers
+from ccc.analysis.defuse import Makers, makers
 from ccc.ir.nodes import Function, Instruction, Variable
 from ccc.ir.operands import Address, Arguments, Immediate, Operand, Register, Symbol, leaves
+from ccc.ir.parameters import accessed
 from ccc.ptx.opcodes import Effect
 
 FRAME = "__local_depot"
 """How nvcc names the variable that holds all arrays of a function."""
 MANY = 8
-"""Places of one object from which on it is not told where in it an address points to."""
+"""Pointees in one object from which on it is not told where in it an address points to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Object:
     """A piece of local memory that addresses do not leave: ``size`` bytes of a variable.
 
-    ``first`` is its place among the bytes of all objects of the function. What ``alloca`` makes,
-    and what a parameter points to, counts as one byte; ``is_whole`` says that it is known to be
-    written when that byte is.
+    ``first`` numbers its first byte among those of all objects of the function. What ``alloca``
+    makes, and what a parameter points to, counts as one byte; ``is_whole`` says that it is known to
+    be written when that byte is.
     """
 
     name: str
@@ -44,34 +45,38 @@ class Object:
         return ((1 << self.size) - 1) << self.first
 
 
-class Place(NamedTuple):
+class Pointee(NamedTuple):
     """Where an address points to; ``offset`` in the variable, None for anywhere in the object."""
 
     object: Object
     offset: int | None
 
 
-Places = frozenset[Place]
-NOWHERE: Places = frozenset()
+Pointees = frozenset[Pointee]
+NOWHERE: Pointees = frozenset()
 
 
 WORST = Handed(reads=True, writes=True, keeps=True, returns=True)
 
 
 class PointsTo:
-    """``places`` has what each register may point to; ``stored`` what memory may lead to.
+    """``pointees`` has what each register may point to; ``stored`` what memory may lead to.
 
-    With ``of_caller``, what the function's parameters point to is followed as well.
+    ``made`` are the instructions that write each register. With ``of_caller``, what the function's
+    parameters point to is followed as well.
     """
 
-    def __init__(self, function: Function, callees: Callees, *, of_caller: bool = False):
+    def __init__(
+        self, function: Function, callees: Callees, made: Makers, *, of_caller: bool = False
+    ):
         self.function = function
         self.callees = callees
-        self.places: dict[Register, Places] = {}
-        self.parameters: dict[str, Places] = {}
+        self.pointees: dict[Register, Pointees] = {}
+        self.parameters: dict[str, Pointees] = {}
         self.stored: frozenset[Object] = frozenset()
         self.keeper: Instruction | None = None
-        self._objects = _Objects(function, of_caller=of_caller)
+        self._made = made
+        self._objects = _Objects(function, made, of_caller=of_caller)
         self.size = self._objects.size
         if of_caller and _takes_address_of_parameter(function):
             self.stored = frozenset(self._objects.parameters)
@@ -98,13 +103,7 @@ class PointsTo:
         if instruction.name == "call":
             return self._call(instruction)
         if instruction.space == "param" and instruction.name == "st":
-            target = instruction.operands[0]
-            assert isinstance(target, Address)
-            found = self._values(instruction.operands[1:])
-            if isinstance(target.base, Symbol):
-                return self._pass(target.base.name, found)
-            self._keep(instruction, found)
-            return False
+            return self._store_parameter(instruction)
         if instruction.effects & (Effect.WRITE | Effect.OPAQUE):
             self._keep(instruction, self._values(_handed(instruction)))
         found = self.result(instruction)
@@ -113,46 +112,54 @@ class PointsTo:
             grown |= register.type != "pred" and self._add(register, found)
         return grown
 
-    def result(self, instruction: Instruction) -> Places:
+    def _store_parameter(self, store: Instruction) -> bool:
+        """Through a register it may go to any variable, as if it went to memory."""
+        found, name = self._values(_handed(store)), accessed(store)
+        if name is not None:
+            return self._pass(name, found)
+        self._keep(store, found)
+        return False
+
+    def result(self, instruction: Instruction) -> Pointees:
         """What an instruction's result may point to."""
         if instruction.name == "alloca":
-            return frozenset({Place(self._objects.of(id(instruction)), None)})
+            return frozenset({Pointee(self._objects.of(id(instruction)), None)})
         if instruction.space == "param" and instruction.name == "ld":
             names = {symbol.name for symbol in instruction.symbols()}
             if not names:  # through a register
                 names = {*self.parameters, *(p.name for p in self.function.parameters)}
             return NOWHERE.union(*map(self._parameter, names))
         if instruction.effects & Effect.READ:
-            return frozenset(Place(one, None) for one in self.stored)
+            return frozenset(Pointee(one, None) for one in self.stored)
         return self._computed(instruction)
 
-    def _computed(self, instruction: Instruction) -> Places:
+    def _computed(self, instruction: Instruction) -> Pointees:
         """An address that is copied, stepped by a constant, or part of something else."""
         sources = [operand for operand, role in instruction.roles() if role != "def"]
         found = self._values(sources)
         step = _step(instruction)
         if step is None:
-            return frozenset(Place(place.object, None) for place in found)
+            return frozenset(Pointee(pointee.object, None) for pointee in found)
         if instruction.name == "add" and isinstance(sources[0], Register):
             frame = self._objects.array_of(sources[0], step)
             if frame is not None:
-                return frozenset({Place(frame, step)})
-        return frozenset(_moved(place, step, instruction.name) for place in found)
+                return frozenset({Pointee(frame, step)})
+        return frozenset(_moved(pointee, step, instruction.name) for pointee in found)
 
-    def _values(self, operands: Iterable[Operand]) -> Places:
+    def _values(self, operands: Iterable[Operand]) -> Pointees:
         """What some operands may point to."""
-        found: Places = NOWHERE
+        found: Pointees = NOWHERE
         for operand in operands:
             for leaf in leaves(operand):
                 if isinstance(leaf, Register):
-                    found |= self.places.get(leaf, NOWHERE)
+                    found |= self.pointees.get(leaf, NOWHERE)
                 elif isinstance(leaf, Symbol):
                     found |= self._objects.named(leaf.name, leaf.offset)
         return found
 
     @property
     def allocated(self) -> int:
-        """What ``alloca`` has made: each lane has it in another place."""
+        """What ``alloca`` has made: each lane has it at another address."""
         return self._objects.allocated
 
     def is_certain(self, operand: Operand) -> bool:
@@ -168,21 +175,21 @@ class PointsTo:
                 return False
             elif base not in seen:
                 seen.add(base)
-                made = self._objects.made.get(base, ())
+                made = self._made.get(base, ())
                 if not made or any(_step(maker) is None for maker in made):
                     return False
                 worklist += [maker.operands[1] for maker in made]
         return True
 
-    def address(self, instruction: Instruction) -> Places:
+    def address(self, instruction: Instruction) -> Pointees:
         """What a load or store goes to."""
-        found: Places = NOWHERE
+        found: Pointees = NOWHERE
         for operand, role in instruction.roles():
             if role == "addr" and isinstance(operand, Address):
                 found |= self._behind(operand.base, operand.offset)
         return found
 
-    def _behind(self, base: Operand, offset: int) -> Places:
+    def _behind(self, base: Operand, offset: int) -> Pointees:
         if isinstance(base, Symbol):
             return self._objects.named(base.name, base.offset + offset)
         if not isinstance(base, Register):
@@ -190,12 +197,12 @@ class PointsTo:
         frame = self._objects.frames.get(base)
         if frame is not None:
             return self._objects.named(frame, offset)
-        found = self.places.get(base, NOWHERE)
-        return frozenset(_moved(place, offset, "add") for place in found)
+        found = self.pointees.get(base, NOWHERE)
+        return frozenset(_moved(pointee, offset, "add") for pointee in found)
 
     # Calls ---------------------------------------------------------------------------------------
 
-    def handed(self, call: Instruction) -> Iterator[tuple[Handed, Places]]:
+    def handed(self, call: Instruction) -> Iterator[tuple[Handed, Pointees]]:
         """What a call does with each address that is handed to it."""
         lists = [operand for operand in call.operands if isinstance(operand, Arguments)]
         has_result = isinstance(call.operands[0], Arguments)
@@ -221,14 +228,14 @@ class PointsTo:
         return known[name, number]
 
     def _call(self, call: Instruction) -> bool:
-        returned: Places = NOWHERE
+        returned: Pointees = NOWHERE
         for manner, found in self.handed(call):
-            anywhere = frozenset(Place(place.object, None) for place in found)
+            anywhere = frozenset(Pointee(pointee.object, None) for pointee in found)
             if manner.keeps:
                 self._keep(call, anywhere)
             if manner.returns:
                 returned |= anywhere
-        returned |= frozenset(Place(one, None) for one in self.stored)
+        returned |= frozenset(Pointee(one, None) for one in self.stored)
         results = call.operands[0]
         if not isinstance(results, Arguments):
             return False
@@ -240,41 +247,36 @@ class PointsTo:
                 grown |= self._add(leaf, returned)
         return grown
 
-    def only_definition(self, register: Register) -> Instruction | None:
-        """The one instruction that defines a register, under no guard."""
-        made = self._objects.made.get(register, ())
-        return made[0] if len(made) == 1 and made[0].guard is None else None
-
     # What is known so far ------------------------------------------------------------------------
 
-    def _parameter(self, name: str) -> Places:
+    def _parameter(self, name: str) -> Pointees:
         return self.parameters.get(name, NOWHERE) | self._objects.behind(name)
 
-    def _pass(self, name: str, found: Places) -> bool:
+    def _pass(self, name: str, found: Pointees) -> bool:
         known = self.parameters.get(name, NOWHERE)
         self.parameters[name] = _widened(known | found)
         return self.parameters[name] != known
 
-    def _add(self, register: Register, found: Places) -> bool:
-        known = self.places.get(register, NOWHERE)
+    def _add(self, register: Register, found: Pointees) -> bool:
+        known = self.pointees.get(register, NOWHERE)
         more = _widened(known | found)
         if more:
-            self.places[register] = more
+            self.pointees[register] = more
         return more != known
 
-    def _keep(self, instruction: Instruction, found: Places) -> None:
+    def _keep(self, instruction: Instruction, found: Pointees) -> None:
         if found and self.keeper is None:
             self.keeper = instruction
-        self.stored |= {place.object for place in found}
+        self.stored |= {pointee.object for pointee in found}
 
 
 def parameter_manner(function: Function, number: int, callees: Callees) -> Handed:
     """What a function may do with what one of its parameters points to."""
     if number >= len(function.parameters) or function.parameters[number].space != "param":
         return WORST
-    inside = PointsTo(function, callees, of_caller=True)
+    inside = PointsTo(function, callees, makers(function.instructions), of_caller=True)
     name = function.parameters[number].name
-    mine = {place.object for place in inside._parameter(name)}
+    mine = {pointee.object for pointee in inside._parameter(name)}
     reads = writes = keeps = False
     for instruction in function.instructions:
         if instruction.row is None:
@@ -282,17 +284,17 @@ def parameter_manner(function: Function, number: int, callees: Callees) -> Hande
         effects = instruction.effects
         if instruction.name == "call":
             for manner, found in inside.handed(instruction):
-                if any(place.object in mine for place in found):
+                if any(pointee.object in mine for pointee in found):
                     reads |= manner.reads
                     writes |= manner.writes
         elif instruction.space in ("local", "generic") and not mine.isdisjoint(
-            place.object for place in inside.address(instruction)
+            pointee.object for pointee in inside.address(instruction)
         ):
             reads |= bool(effects & Effect.READ)
             writes |= bool(effects & Effect.WRITE)
     keeps = bool(mine & inside.stored)
     results = [inside.parameters.get(v.name, NOWHERE) for v in function.results]
-    returns = any(place.object in mine for found in results for place in found)
+    returns = any(pointee.object in mine for found in results for pointee in found)
     return Handed(reads or keeps, writes or keeps, keeps, returns)
 
 
@@ -328,66 +330,69 @@ def _step(instruction: Instruction) -> int | None:
     return None
 
 
-def _moved(place: Place, step: int, name: str) -> Place:
-    """A place some bytes on; ``or`` adds where the bits are free in an aligned address."""
-    if place.offset is None:
-        return place
-    if name == "or" and (not 0 <= step < _ALIGNED or place.offset % _ALIGNED & step):
-        return Place(place.object, None)
+def _moved(pointee: Pointee, step: int, name: str) -> Pointee:
+    """A pointee some bytes on; ``or`` adds where the bits are free in an aligned address."""
+    if pointee.offset is None:
+        return pointee
+    if name == "or" and (not 0 <= step < _ALIGNED or pointee.offset % _ALIGNED & step):
+        return Pointee(pointee.object, None)
     step = (step + (1 << 63)) % (1 << 64) - (1 << 63)
-    return Place(place.object, place.offset + step)
+    return Pointee(pointee.object, pointee.offset + step)
 
 
 _ALIGNED = 4
 """What variables of arrays are aligned to, at least."""
 
 
-def _widened(places: Places) -> Places:
-    """The same, or more: of an object with many places it is only said that it is that object."""
+def _widened(pointees: Pointees) -> Pointees:
+    """The same, or more: of an object with many pointees it is only said that it is that object."""
     count: dict[Object, int] = {}
-    for place in places:
-        count[place.object] = count.get(place.object, 0) + 1
-    wide = {place.object for place in places if place.offset is None or count[place.object] > MANY}
+    for pointee in pointees:
+        count[pointee.object] = count.get(pointee.object, 0) + 1
+    wide = {
+        pointee.object
+        for pointee in pointees
+        if pointee.offset is None or count[pointee.object] > MANY
+    }
     if not wide:
-        return places
-    rest = (place for place in places if place.object not in wide)
-    return frozenset(Place(one, None) for one in wide).union(rest)
+        return pointees
+    rest = (pointee for pointee in pointees if pointee.object not in wide)
+    return frozenset(Pointee(one, None) for one in wide).union(rest)
 
 
 class _Objects:
     """The objects of a function: its variables, its arrays in the frame, and what it allocates."""
 
-    def __init__(self, function: Function, *, of_caller: bool):
+    def __init__(self, function: Function, made: Makers, *, of_caller: bool):
         self.size = 0
         self.allocated = 0
         self._known: dict[object, Object] = {}
         self._arrays: dict[str, list[Object]] = {}
-        self.made = makers(function.instructions)
         self.frames: dict[Register, str] = {}
         for variable in function.variables:
             if variable.space == "local":
-                self._add_variable(variable, function)
+                self._add_variable(variable, function, made)
         for instruction in function.instructions:
             if instruction.name == "alloca":
-                made = self._new("alloca", 0, 1, is_whole=False)
-                self._known[id(instruction)] = made
-                self.allocated |= made.mask
+                one = self._new("alloca", 0, 1, is_whole=False)
+                self._known[id(instruction)] = one
+                self.allocated |= one.mask
         self.parameters = [
             self._new(parameter.name, 0, 1, is_whole=False)
             for parameter in (function.parameters if of_caller else ())
         ]
-        self._known.update((made.name, made) for made in self.parameters)
+        self._known.update((one.name, one) for one in self.parameters)
 
     def _new(self, name: str, start: int, size: int, *, is_whole: bool = True) -> Object:
         made = Object(name, start, size, self.size, is_whole)
         self.size += size
         return made
 
-    def _add_variable(self, variable: Variable, function: Function) -> None:
+    def _add_variable(self, variable: Variable, function: Function, made: Makers) -> None:
         size = variable.bytes or 1
         cuts = [0]
         if variable.name.startswith(FRAME):
-            frames = _frame_registers(variable.name, self.made)
+            frames = _frame_registers(variable.name, made)
             self.frames.update(dict.fromkeys(frames, variable.name))
             cuts = _cuts(frames, size, function)
         ends = [*cuts[1:], size]
@@ -400,16 +405,16 @@ class _Objects:
         """The object of an ``alloca``."""
         return self._known[key]
 
-    def behind(self, parameter: str) -> Places:
+    def behind(self, parameter: str) -> Pointees:
         """What a parameter points to."""
         found = self._known.get(parameter)
-        return frozenset({Place(found, None)}) if found else NOWHERE
+        return frozenset({Pointee(found, None)}) if found else NOWHERE
 
-    def named(self, name: str, offset: int) -> Places:
-        """A place in a variable that is named."""
+    def named(self, name: str, offset: int) -> Pointees:
+        """Some byte of a variable that is named."""
         for one in self._arrays.get(name, ()):
             if offset < one.start + one.size or one is self._arrays[name][-1]:
-                return frozenset({Place(one, offset)})
+                return frozenset({Pointee(one, offset)})
         return NOWHERE
 
     def array_of(self, frame: Register, offset: int) -> Object | None:
@@ -418,7 +423,7 @@ class _Objects:
         return next((one for one in arrays if one.start == offset), None)
 
 
-def _frame_registers(name: str, made: Mapping[Register, list[Instruction]]) -> set[Register]:
+def _frame_registers(name: str, made: Makers) -> set[Register]:
     """The registers that hold the address of the frame and nothing else."""
     found: set[Register] = set()
     for _ in range(2):  # %SPL = the frame; %SP = cvta %SPL
@@ -434,8 +439,8 @@ def _frame_registers(name: str, made: Mapping[Register, list[Instruction]]) -> s
 def _cuts(frames: set[Register], size: int, function: Function) -> list[int]:
     """Where the arrays in a frame begin.
 
-    nvcc adds the offset of each to the frame's address in an instruction of its own; a place inside
-    an array it makes from the array's address. So two such offsets are two arrays.
+    nvcc adds the offset of each to the frame's address in an instruction of its own; an address
+    inside an array it makes from the array's address. So two such offsets are two arrays.
     """
     starts = {0}
     for instruction in function.instructions:

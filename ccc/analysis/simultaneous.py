@@ -15,7 +15,6 @@ import networkx as nx
 from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.convergence import ReconvergencePoint
 from ccc.analysis.facts import Facts
-from ccc.ir.operands import Symbol
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +44,7 @@ class Entrance:
 
 def _is_taken(guard: str, towards: str, facts: Facts) -> bool:
     branch = next(i for i in facts.blocks[guard].instructions if i.is_terminator)
-    target = branch.operands[-1]
-    return isinstance(target, Symbol) and target.name == towards
+    return branch.target == towards
 
 
 def may_be_in_both(

@@ -222,9 +222,8 @@ class _Slices:
         value = self._value(branch.guard.register, known) if branch.guard else None
         if branch.guard is None or value is None:
             return False
-        target = branch.operands[-1]
         after = set(self.facts.graph.successors(source))
-        taken = {s for s in after if isinstance(target, Symbol) and s == target.name}
+        taken = after & {branch.target}
         ways = taken if value != branch.guard.negated else after - taken
         return ways.isdisjoint(self.loop.blocks)
 

@@ -16,33 +16,24 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ccc.errors import CccError, Span
 from ccc.frontend.linemap import LineMap
+from ccc.frontend.placement import Placed, Placement
 from ccc.frontend.syntax import (
-    LOOPS,
     Home,
-    bodies_of,
     body_of,
-    closing_brace,
     floating_type,
-    function_name,
-    functions_in,
     head_end,
     home_of,
-    identifiers_in,
-    is_in_kernel,
     parse_cuda,
-    parts_of,
     statement_at,
 )
 from ccc.ir.markers import Marker
 
 if TYPE_CHECKING:
-    from ccc.frontend.pragmas import DirectiveKind, Pragma
     from ccc.frontend.syntax import Node
 
 _REST = rb"(?:\\\r?\n|[^\n])*"
@@ -51,19 +42,9 @@ _UNROLL = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+unroll\b" + _REST + rb"$", re.
 _ANY_PRAGMA = re.compile(rb"^[ \t]*#[ \t]*pragma\b" + _REST + rb"$", re.MULTILINE)
 _SPACE = re.compile(rb"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _STATEMENT_WORD = re.compile(rb"(?:\w+\s*:\s*|\[\[[^\]]*\]\]\s*)*(?:for|while|do|if|switch)\b")
-_NOT_AT_RUN_TIME = re.compile(rb"if\s*(constexpr\b|!?\s*consteval\b)")
 _OF_LAMBDA = re.compile(rb"(?<=\])[ \t]*(?:__attribute__\(\(\w+\)\)[ \t]*)+(?=[({])")
 """What __device__ becomes before a lambda's parameters, where the parser expects none."""
 _COMMENT = re.compile(rb"//.*|/\*.*?(?:\*/|$)", re.DOTALL)
-_CONDITIONAL = re.compile(rb"^[ \t]*#[ \t]*(?:if|el|endif)", re.MULTILINE)
-_PATHS = {
-    "if": ("consequence", ("if_statement",)),
-    "switch": ("body", ("switch_statement",)),
-    "while": ("body", LOOPS),
-    "for variable": ("body", LOOPS),
-    "recursion": ("body", ("function_definition",)),
-}
-_PLACES = {"for": ("body", LOOPS), "grid_stride": ("body", ("function_definition",)), **_PATHS}
 _IN_LOOPS = {"for": "for", "while": "while", "for variable": "variable"}
 _NO_CODE = ("comment", "raw_string_literal", "raw_string_content")
 _REPARSED = 1 << 18  # bytes read again when the file around a statement cannot be understood
@@ -154,47 +135,11 @@ class _Edit:
     text: bytes
 
 
-@dataclass(slots=True)
-class _Placed:
-    """A pragma that was read, with the statement it stands before."""
-
-    id: int
-    match: re.Match[bytes]
-    pragma: Pragma
-    known: DirectiveKind
-    at: int  # where the statement begins
-    statement: Node | None
-
-    @property
-    def name(self) -> str:
-        return self.pragma.directive
-
-    @property
-    def repeats(self) -> bool:
-        """Whether it makes an annotated loop, in which paths may stand."""
-        return self.name in ("for", "grid_stride")
-
-    @property
-    def body(self) -> tuple[int, int]:
-        """The bytes of a loop's or a kernel's body; none of anything else."""
-        body = body_of(self.statement, "body") if self.statement is not None else None
-        if self.statement is None or body is None:
-            return 0, 0
-        is_loop = self.statement.type in LOOPS
-        return head_end(self.statement, body) if is_loop else body.start_byte, body.end_byte
-
-    def inside(self, loop: _Placed) -> bool:
-        """Whether this stands in the body of ``loop``."""
-        start, end = loop.body
-        return start <= self.at < end
-
-
 class _Marking:
     """The work on one text: ``read`` finds what is annotated, ``write`` makes the edits."""
 
     def __init__(self, code: bytes, filename: str, macros: Collection[str] | None):
         self.code = code
-        self.macros = macros
         self.lines = LineMap(code, filename)
         pragmas = list(_PRAGMA.finditer(code))
         self.ranges = self.lines.user_ranges([match.start(2) for match in pragmas])
@@ -202,7 +147,7 @@ class _Marking:
         self.tree = parse_cuda(self.blank, self.ranges)
         self.pragmas = [match for match in pragmas if not self._in_comment(match)]
         self.unrolls = [m for r in self.ranges for m in _UNROLL.finditer(code, *r)]
-        self.placed: list[_Placed] = []
+        self.placement = Placement(self.tree.root_node, code, self.blank, macros)
         self.errors: list[CccError] = []
         self.warnings: list[CccError] = []
 
@@ -212,18 +157,18 @@ class _Marking:
             self._place(number, match)
         if self.errors:  # a pragma that cannot be read would make others look misplaced
             return
-        for placed in self.placed:
-            if error := self._misplaced(placed) or self._hidden_end(placed):
+        for placed in self.placement.placed:
+            if error := self.placement.misplaced(placed) or self.placement.hidden_end(placed):
                 self.errors.append(self._complaint(placed.match, error))
-            elif warning := self._idle(placed):
+            elif warning := self.placement.idle(placed):
                 self.warnings.append(self._complaint(placed.match, warning))
 
     def write(self, without: Collection[int]) -> tuple[list[Annotation], list[_Edit]]:
         """The annotations to be marked, and the edits that mark them."""
         edits = [_Edit(m.start(2), m.end(), _newlines(m[0])) for m in self.pragmas]
         annotations = []
-        for placed in self.placed:
-            if placed.id not in without and self._active(placed):
+        for placed in self.placement.placed:
+            if placed.id not in without and self.placement.is_active(placed):
                 annotation = self._annotation(placed)
                 annotations.append(annotation)
                 edits += self._marks(placed, annotation)
@@ -243,8 +188,9 @@ class _Marking:
             self.errors.append(self._complaint(match, error.message, text[: error.offset]))
             return
         at = _end(_SPACE, self.blank, match.end())
-        known, statement = DIRECTIVES[pragma.directive], self._statement(at)
-        self.placed.append(_Placed(number, match, pragma, known, at, statement))
+        known = DIRECTIVES[pragma.directive]
+        statement = self._statement(at) or self.tree.root_node
+        self.placement.placed.append(Placed(number, match, pragma, known, at, statement))
 
     def _statement(self, at: int) -> Node | None:
         """The outermost statement that begins at ``at``."""
@@ -260,152 +206,16 @@ class _Marking:
         alone = statement_at(parse_cuda(self.blank, window).root_node, at)
         return alone if alone and not (found and alone.has_error) else found
 
-    def _misplaced(self, placed: _Placed) -> str | None:
-        """What is wrong with the place of a pragma, and what to do about it."""
-        name, statement = placed.name, placed.statement
-        if name not in _PLACES:
-            return None
-        part, types = _PLACES[name]
-        if statement is None or statement.type not in types or body_of(statement, part) is None:
-            what = self.blank[placed.at : placed.at + 40].decode(errors="replace").split("\n")[0]
-            found = f'before "{what.strip()}"' if what.strip() else "at the end"
-            return (
-                f'"ccc {name}" stands {found}, but speaks of {placed.known.place}; '
-                "put it on the line before that statement"
-            )
-        if any(p.name == name and p.at == placed.at for p in self.placed if p.id < placed.id):
-            return f'"ccc {name}" is given twice for one statement; remove one of them'
-        if name == "grid_stride" and not is_in_kernel(statement, self.blank):
-            return (
-                '"ccc grid_stride" stands before a function that is no kernel; '
-                "put it on the line before a __global__ function"
-            )
-        if name == "recursion" and is_in_kernel(statement, self.blank):
-            return (
-                '"ccc recursion" stands before a kernel; '
-                "put it on the line before a __device__ function that calls itself"
-            )
-        if placed.repeats:
-            return None
-        if constexpr := _NOT_AT_RUN_TIME.match(self.blank, statement.start_byte):
-            word = constexpr[1].decode()
-            return f'"if {word}" is no branch at run time; remove the annotation'
-        if not self._in_loop(placed) and is_in_kernel(statement, self.blank):
-            return (
-                f'"ccc {name}" must stand inside a loop marked "#pragma ccc for"; '
-                "mark the loop whose iterations are independent, "
-                'or the kernel, if its threads are, "#pragma ccc grid_stride"'
-            )
-        return None
-
-    def _hidden_end(self, placed: _Placed) -> str | None:
-        """Why the end of a statement, or of an arm, cannot be told from plain text.
-
-        Braces show it, whatever stands between them. Without them, it is where the parser thinks,
-        and a macro may end elsewhere.
-        """
-        statement = placed.statement
-        if self.macros is None or statement is None or placed.name not in _PLACES:
-            return None
-        bodies = bodies_of(statement, _PLACES[placed.name][0])
-        cause = None
-        for body in bodies:
-            used = {self.code[n.start_byte : n.end_byte].decode() for n in identifiers_in(body)}
-            hiding = sorted(used.intersection(self.macros))
-            if body.type == "compound_statement":
-                if closing_brace(self.blank, body.start_byte) != body.end_byte:
-                    cause = "its braces do not match"
-            elif hiding or body.has_error:
-                known = f'"{hiding[0]}" is a macro' if hiding else "the rest cannot be read"
-                cause = f"it has no braces, and {known}"
-        if statement.has_error and _CONDITIONAL.search(
-            self.code, statement.start_byte, statement.end_byte
-        ):
-            cause = "#if cuts through it"
-        if placed.name == "switch" and statement.has_error:
-            cause = "its cases cannot be read"
-        if any(part.has_error for part in parts_of(statement) if part not in bodies):
-            cause = "its head cannot be read"
-        return cause and (
-            f"no preprocessor has read this text, and where the statement after "
-            f'"ccc {placed.name}" ends is unclear: {cause}; use braces and no #if that cuts '
-            "through them, or compile it with nvcc, which runs one"
-        )
-
-    def _in_loop(self, placed: _Placed) -> bool:
-        return any(placed.inside(loop) for loop in self.placed if loop.repeats)
-
-    def _idle(self, placed: _Placed) -> str | None:
-        """Why a pragma in its right place, or a part of it, has no effect."""
-        if placed.name == "recursion" and not self._calls_itself(placed):
-            return (
-                "this function does not call itself, so that there is nothing to collect; "
-                "annotate the loop or the branch in it"
-            )
-        if placed.name == "grid_stride" and not self._has_paths(placed):
-            return (
-                "no annotated path stands inside this kernel, so that there is nothing to collect; "
-                "it only becomes a loop over blocks"
-            )
-        if placed.name == "for" and not self._active(placed):
-            return (
-                "no annotated path stands inside this loop, so that there is nothing to collect; "
-                "the code is left as nvcc makes it"
-            )
-        return self._idle_reduction(placed) if placed.name == "for" else None
-
-    def _idle_reduction(self, placed: _Placed) -> str | None:
-        assert placed.statement is not None
-        used = {self.code[n.start_byte : n.end_byte] for n in identifiers_in(placed.statement)}
-        if used & {macro.encode() for macro in self.macros or ()}:
-            return None  # which may hold any name
-        names = [name for _, name in placed.pragma.reductions]
-        unused = next((name for name in names if name.encode() not in used), None)
-        return unused and f'the reduction has no effect on "{unused}", which is not in the loop'
-
-    def _active(self, placed: _Placed) -> bool:
-        """Whether a pragma is marked: paths, kernels, and loops that hold paths.
-
-        A path in a device function may be inlined into any annotated loop of the file.
-        """
-        if placed.name == "recursion":
-            return self._calls_itself(placed)
-        return placed.name != "for" or self._has_paths(placed)
-
-    def _has_paths(self, placed: _Placed) -> bool:
-        paths = [path for path in self.placed if path.name in _PATHS]
-        return any(path.inside(placed) or not self._in_loop(path) for path in paths)
-
-    def _calls_itself(self, placed: _Placed) -> bool:
-        """Whether a function names itself, perhaps in functions that it names; macros may."""
-        assert placed.statement is not None
-        own = function_name(placed.statement)
-        named = set(self._named(placed.statement))
-        while more := {n for name in named for n in self._functions.get(name, ())} - named:
-            named |= more
-        macros = {macro.encode() for macro in self.macros or ()}
-        return not own or own in named or not named.isdisjoint(macros)
-
-    @cached_property
-    def _functions(self) -> dict[bytes, set[bytes]]:
-        """The names in the bodies of all functions, by the function's own."""
-        found: dict[bytes, set[bytes]] = {}
-        for function in functions_in(self.tree.root_node):
-            found.setdefault(function_name(function), set()).update(self._named(function))
-        return found
-
-    def _named(self, function: Node) -> set[bytes]:
-        body = body_of(function, "body")
-        return {n.text or b"" for n in identifiers_in(body)} if body is not None else set()
-
-    def _annotation(self, placed: _Placed) -> Annotation:
-        loops = [loop for loop in self.placed if loop.name == "for" and placed.inside(loop)]
+    def _annotation(self, placed: Placed) -> Annotation:
+        loops = [
+            loop for loop in self.placement.placed if loop.name == "for" and placed.inside(loop)
+        ]
         inner = max(loops, key=lambda loop: loop.at).id if loops else None
         span = self._position(placed.match)[0]
         home = home_of(self.tree.root_node, placed.at, self.code)
         return Annotation(placed.id, placed.name, span, placed.pragma.clauses, inner, home)
 
-    def _marks(self, placed: _Placed, annotation: Annotation) -> list[_Edit]:
+    def _marks(self, placed: Placed, annotation: Annotation) -> list[_Edit]:
         """The edits that mark one statement."""
 
         def marker(kind: str) -> bytes:
@@ -413,7 +223,6 @@ class _Marking:
             return made.assembly().encode(errors="surrogateescape")
 
         statement = placed.statement
-        assert statement is not None
         if placed.name in _IN_LOOPS:
             inside = marker(_IN_LOOPS[placed.name]) + self._reduced(placed, annotation)
             return _wrap(statement, "body", inside) + self._before(placed, marker("loop"))
@@ -425,7 +234,7 @@ class _Marking:
         otherwise = statement.child_by_field_name("alternative")
         return edits + (_wrap(otherwise, "", marker("else")) if otherwise else [])
 
-    def _reduced(self, placed: _Placed, annotation: Annotation) -> bytes:
+    def _reduced(self, placed: Placed, annotation: Annotation) -> bytes:
         """Statements that say where the floating-point variables of reductions are.
 
         Their sums depend on the order, so that only they may be added up in another one; integers
@@ -440,13 +249,12 @@ class _Marking:
                 text += words.encode(errors="surrogateescape")
         return text
 
-    def _before(self, placed: _Placed, marker: bytes) -> list[_Edit]:
+    def _before(self, placed: Placed, marker: bytes) -> list[_Edit]:
         """Braces around an annotated loop, with its ``loop`` marker first in them.
 
         Unrolled, one annotated loop would be many, so that it gets an unroll pragma; a user's own
         one stands, but must move inside the braces to remain right before the loop.
         """
-        assert placed.statement is not None
         own = [m for m in self.unrolls if _end(_SPACE, self.blank, m.end()) == placed.at]
         words = [b" ".join(m[0].split()[1:]) for m in own] or [b"unroll 1"]
         head = b"{ " + marker + b"".join(b' _Pragma("%s")' % word for word in words)

@@ -75,9 +75,9 @@ def head_end(statement: Node, body: Node) -> int:
     return max(n.end_byte for n in heads if n.end_byte <= body.start_byte)
 
 
-def floating_type(statement: Node | None, name: bytes) -> str | None:
+def floating_type(statement: Node, name: bytes) -> str | None:
     """What inline assembly calls the type of a variable, if that is ``float`` or ``double``."""
-    place = statement
+    place: Node | None = statement
     while place is not None and place.parent is not None:
         before = [node for node in place.parent.children if node.end_byte <= place.start_byte]
         for node in reversed(before):

@@ -67,17 +67,16 @@ def retarget(function: Function, block: Block, old: str, new: str) -> None:
     A ``brx.idx`` gets a table of its own, since others may use the old one.
     """
     for instruction in block.instructions:
-        if not instruction.is_terminator or not instruction.operands:
+        target = instruction.target
+        if target is None:
             continue
-        target = instruction.operands[-1]
-        assert isinstance(target, Symbol)
-        if target.name == old:
-            instruction.operands = (*instruction.operands[:-1], Symbol(new))
-        elif old in function.targets.get(target.name, ()):
+        if target == old:
+            instruction.target = new
+        elif old in function.targets.get(target, ()):
             table = function.fresh_label("targets")
-            labels = function.targets[target.name]
+            labels = function.targets[target]
             function.targets[table] = tuple(new if label == old else label for label in labels)
-            instruction.operands = (*instruction.operands[:-1], Symbol(table))
+            instruction.target = table
 
 
 def substitute(
@@ -139,16 +138,15 @@ class Copy:
         copy = substitute(branch, self.registers, self.specials)
         # Tasks from different iterations meet in the copy: what was uniform need not be any more.
         copy.opcode = copy.opcode.replace(".uni", "")
-        if not copy.operands:
+        target = copy.target
+        if target is None:
             return copy
-        target = copy.operands[-1]
-        assert isinstance(target, Symbol)
-        name = self.labels.get(target.name)
+        name = self.labels.get(target)
         if name is None:
             name = function.fresh_label("targets")
-            old = function.targets[target.name]
+            old = function.targets[target]
             function.targets[name] = tuple(self.labels[label] for label in old)
-        copy.operands = (*copy.operands[:-1], Symbol(name))
+        copy.target = name
         return copy
 
 

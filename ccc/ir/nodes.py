@@ -128,6 +128,16 @@ class Instruction:
         """Whether control never, or not always, goes on to the next instruction."""
         return _decode(self.opcode).is_terminator
 
+    @property
+    def target(self) -> str | None:
+        """The label that a branch goes to, or its table of labels; None of what is no branch."""
+        last = self.operands[-1] if self.effects & Effect.BRANCH else None
+        return last.name if isinstance(last, Symbol) else None
+
+    @target.setter
+    def target(self, name: str) -> None:
+        self.operands = (*self.operands[:-1], Symbol(name))
+
     def roles(self) -> Iterator[tuple[Operand, str]]:
         """Each operand with its role; of a call, ``def`` for results and ``use`` otherwise."""
         if self.row is None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Function, Instruction, RegisterFile
-from ccc.ir.operands import Address, Arguments, Discard, Operand, Register, Symbol, Vector
+from ccc.ir.operands import Address, Arguments, Operand, Register, Symbol, Vector
 from ccc.ptx.types import TYPES
 
 _LEAST_BITS = 16
@@ -71,13 +71,14 @@ def parts(instruction: Instruction) -> list[Part]:
     """The scalars that an ``ld.param`` or ``st.param`` moves, in the order of their addresses.
 
     Raises:
-        DoesNotFit: they have no type, or one wider than a register.
+        DoesNotFit: they have no type, one wider than a register, or no plain address.
     """
     loads = instruction.name == "ld"
     value, address = instruction.operands[not loads], instruction.operands[loads]
-    assert isinstance(address, Address)
     kind = instruction.types[-1] if instruction.types else ""
-    if kind not in TYPES or TYPES[kind].bits not in (8, 16, 32, 64):
+    if not isinstance(address, Address) or kind not in TYPES:
+        raise DoesNotFit
+    if TYPES[kind].bits not in (8, 16, 32, 64):
         raise DoesNotFit
     values = value.elements if isinstance(value, Vector) else (value,)
     size = TYPES[kind].bytes
@@ -128,13 +129,16 @@ class ParameterRegisters:
                 raise DoesNotFit
 
     def find(self, part: Part) -> Slot | None:
-        """The slot in which a scalar lies."""
+        """The slot in which a scalar lies, if it has one."""
         return next((slot for slot in self.slots if slot.holds(part)), None)
+
+    def slot(self, part: Part) -> Slot:
+        """The slot in which a scalar lies that was among the stores or the loads."""
+        return next(slot for slot in self.slots if slot.holds(part))
 
     def store(self, emit: Emitter, part: Part) -> None:
         """Write a scalar into its slot."""
-        slot = self.find(part)
-        assert slot is not None
+        slot = self.slot(part)
         width, value = slot.register.bits, part.operand
         if isinstance(value, Register) and value.bits != width:
             emit.emit(f"cvt.u{width}.u{value.bits}", slot.register, value)
@@ -145,11 +149,9 @@ class ParameterRegisters:
 
     def load(self, emit: Emitter, part: Part) -> None:
         """Read a scalar from its slot, extended to the width of its register as ``ld`` does."""
-        slot, target = self.find(part), part.operand
-        assert slot is not None
-        if isinstance(target, Discard):
+        slot, target = self.slot(part), part.operand
+        if not isinstance(target, Register):  # nobody wants it
             return
-        assert isinstance(target, Register)
         source, first = slot.register, 8 * (part.offset - slot.offset)
         if first:
             source = emit.define(f"shr.u{source.bits}", source.type, source, first)
@@ -171,14 +173,12 @@ def move_into_registers(function: Function, of: Mapping[str, ParameterRegisters]
     for block in function.blocks:
         statements, block.statements = block.statements, []
         for statement in statements:
-            name = accessed(statement) if isinstance(statement, Instruction) else None
-            if name is None or name not in of:
+            if isinstance(statement, Instruction) and (kept := of.get(accessed(statement) or "")):
+                move = kept.load if statement.name == "ld" else kept.store
+                for part in parts(statement):
+                    move(Emitter(function, block, statement.span), part)
+            else:
                 block.statements.append(statement)
-                continue
-            assert isinstance(statement, Instruction)
-            move = of[name].load if statement.name == "ld" else of[name].store
-            for part in parts(statement):
-                move(Emitter(function, block, statement.span), part)
 
 
 def forget(function: Function, names: Collection[str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ccc.ir.nodes import Block, Function, FunctionText, Instruction
-from ccc.ir.operands import Symbol
 
 
 def print_function(function: Function) -> str:
@@ -34,11 +33,10 @@ def replace(piece: FunctionText, function: Function) -> None:
 def _statements(block: Block, function: Function) -> list[str]:
     lines = []
     for statement in block.statements:
-        if isinstance(statement, Instruction) and statement.name == "brx":
-            table = statement.operands[1]
-            assert isinstance(table, Symbol)
-            targets = ", ".join(function.targets[table.name])
-            lines.append(f"\t{table.name}: .branchtargets {targets};")
+        table = statement.target if isinstance(statement, Instruction) else None
+        if table in function.targets:
+            targets = ", ".join(function.targets[table])
+            lines.append(f"\t{table}: .branchtargets {targets};")
         lines.append(f"\t{statement}")
     return lines
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from ccc.errors import CccError
 from ccc.ir.edit import falls_off_the_end
 from ccc.ir.nodes import Block, Function, Instruction
-from ccc.ir.operands import CARRY, Discard, Register, Symbol, leaves
+from ccc.ir.operands import CARRY, Discard, Register, leaves
 from ccc.ptx.opcodes import Effect
 
 
@@ -69,12 +69,12 @@ def _check_operands(function: Function, instruction: Instruction) -> None:
 
 
 def _check_branch(function: Function, instruction: Instruction, labels: set[str]) -> None:
-    target = instruction.operands[-1]
-    if not isinstance(target, Symbol):
+    target = instruction.target
+    if target is None:
         raise InvalidIR(f"a branch names no label: {instruction}", instruction.span)
     if instruction.name == "brx":
-        missing = set(function.targets.get(target.name, (target.name,))) - labels
+        missing = set(function.targets.get(target, (target,))) - labels
     else:
-        missing = {target.name} - labels
+        missing = {target} - labels
     if missing:
         raise InvalidIR(f"there is no label {min(missing)}: {instruction}", instruction.span)

@@ -88,7 +88,7 @@ class _BodyParser:
             self.scopes.declare(parameter.name)
         self.scopes.open()
         self.location: tuple[int, int] | None = None
-        self.pending: list[tuple[int, Instruction, tuple[dict[str, str], ...]]] = []
+        self.pending: list[tuple[int, Instruction, str, tuple[dict[str, str], ...]]] = []
         self.tables: list[tuple[int, str, list[str], tuple[dict[str, str], ...]]] = []
         self.prefix = function.names.free("$ccc", "_")
         self.block = Block(self.scopes.fresh(f"{self.prefix}entry"), named=False)
@@ -231,8 +231,9 @@ class _BodyParser:
         self.check(instruction, position)
         self.block.statements.append(instruction)
         if instruction.is_terminator:
-            if instruction.operands:
-                self.pending.append((position, instruction, self.scopes.label_view()))
+            if instruction.target is not None:
+                view = self.scopes.label_view()
+                self.pending.append((position, instruction, instruction.target, view))
             number = len(self.function.blocks)
             self.start_block(self.scopes.fresh(f"{self.prefix}block_{number}"), named=False)
 
@@ -297,14 +298,12 @@ class _BodyParser:
                 if label not in labels:
                     raise self.source.fail(f"there is no label {name}", position)
             self.function.targets[table] = found
-        for position, instruction, view in self.pending:
-            target = instruction.operands[-1]
-            assert isinstance(target, Symbol)
-            name = self.scopes.label(target.name, view)
+        for position, instruction, target, view in self.pending:
+            name = self.scopes.label(target, view)
             known = self.function.targets if instruction.name == "brx" else labels
             if name not in known:
-                raise self.source.fail(f"there is no label {target.name}", position)
-            instruction.operands = (*instruction.operands[:-1], Symbol(name))
+                raise self.source.fail(f"there is no label {target}", position)
+            instruction.target = name
         if falls_off_the_end(self.function):
             closing = self.source.span(self.source.code.rindex("}"))
             self.function.blocks[-1].statements.append(Instruction("ret", span=closing))

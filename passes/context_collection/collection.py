@@ -86,10 +86,9 @@ class ContextCollection(Pass):
 
     def run(self, kernel: Kernel) -> None:
         """Collect what can be collected, outer loops first."""
-        _refuse_nested_loops(kernel)
+        known = _collectable_at_first(kernel)
         rewritten: list[Rewritten] = []
         placed: dict[Entrance, int] = {}
-        known: list[Collectable] = []
         decisions: list[Decision] = []
         while chosen := _collectable(kernel, known):
             decisions = self._decide(kernel, chosen, [d for d in decisions if _holds(d, known)])
@@ -172,6 +171,16 @@ def _refuse_nested_loops(kernel: Kernel) -> None:
             inner.reason = NESTED
 
 
+def _collectable_at_first(kernel: Kernel) -> list[Collectable]:
+    """The paths that can be collected as they were found, and still could if others were not."""
+    for record in kernel.records:
+        if isinstance(record.path, LeftPath) and not record.reason:
+            record.reason = record.path.reason
+    _refuse_nested_loops(kernel)
+    found = ((record, record.path) for record in kernel.records)
+    return _outside_refused(Collectable(r, path) for r, path in found if isinstance(path, Path))
+
+
 def _collectable(kernel: Kernel, known: Sequence[Collectable]) -> list[Collectable]:
     """The paths that are still to be collected, looked at again now that others were.
 
@@ -203,11 +212,12 @@ def _collectable(kernel: Kernel, known: Sequence[Collectable]) -> list[Collectab
     return chosen
 
 
-def _outside_refused(chosen: Iterable[Collectable]) -> list[Collectable]:
+def _outside_refused(found: Iterable[Collectable]) -> list[Collectable]:
     """The paths of the loops that look the same without the paths that were refused.
 
     A path inside a refused one has another parent now, or none.
     """
+    chosen = list(found)
     refused = [one.path for one in chosen if one.record.reason]
     left = [one for one in chosen if not one.record.reason]
     others = {

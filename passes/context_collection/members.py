@@ -18,7 +18,7 @@ from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Block, Function
-from ccc.ir.operands import Register, Symbol
+from ccc.ir.operands import Register
 from ccc.ptx.types import ALL_LANES
 from ccc.snippet import Snippet
 
@@ -100,19 +100,15 @@ def _count_at(
     block: Block, emit: Emitter, successor: str, mask: Register | int, orders: bool
 ) -> Register:
     """Count, at the end of ``block``, the lanes that go on to ``successor``."""
-    branch = next(i for i in block.instructions if i.is_terminator)
+    branch, guard = next((i, i.guard) for i in block.instructions if i.is_terminator and i.guard)
     position = block.statements.index(branch)
-    assert branch.guard is not None
-    target = branch.operands[-1]
-    taken = isinstance(target, Symbol) and target.name == successor
     before, behind = block.statements[:position], block.statements[position:]
     block.statements[:] = before
     if orders:
         ORDER.emit(emit, members=mask)
-    condition = branch.guard.register
-    if taken == branch.guard.negated:
-        counted = NOT_GOING.emit(emit, condition=condition, mask=mask)["counted"]
+    if (branch.target == successor) == guard.negated:
+        counted = NOT_GOING.emit(emit, condition=guard.register, mask=mask)["counted"]
     else:
-        counted = GOING.emit(emit, goes=condition, mask=mask)["counted"]
+        counted = GOING.emit(emit, goes=guard.register, mask=mask)["counted"]
     block.statements += behind
     return counted

@@ -18,7 +18,7 @@ from ccc.ir.operands import Register, Special
 from ccc.passes.grid_stride.task_counter import CounterTable
 from ccc.passes.grid_stride.virtual_grid import ROWS, Schedule, X, Y, Z, in_digits
 from ccc.passes.launch_shape import BLOCK_THREADS, thread_number
-from ccc.snippet import Given, Snippet
+from ccc.snippet import Snippet
 
 LANE = Special("%laneid")
 CHUNKS_A_WORKER = 16
@@ -195,7 +195,7 @@ class Dynamic(Schedule):
     table: CounterTable
     for_block: bool
     chunk: int | None
-    scope: dict[str, Given] = field(init=False)
+    scope: dict[str, Register] = field(init=False)
     finished: str = field(init=False)
 
     def begin(self, emit: Emitter, idle: str) -> None:
@@ -249,9 +249,7 @@ class Dynamic(Schedule):
         found = COORDINATES.emit(emit, self.scope)
         self.coordinates[X] = found["x"]
         if not self.by_rows:
-            height = self.scope["height"]
-            assert isinstance(height, Register)
-            y, z = in_digits(emit, found["row"], [height, found["row"]])
+            y, z = in_digits(emit, found["row"], [self.scope["height"], found["row"]])
             self.coordinates |= {Y: y, Z: z}
 
     def advance(self, emit: Emitter, again: str) -> None:
@@ -262,9 +260,8 @@ class Dynamic(Schedule):
         """Who took the last number of a counter gives it back."""
         IS_LAST.emit(emit, self.scope, FINISHED=self.finished, IDLE=idle)
         used = emit.define("mov.u32", "b32", 1, name="used") if self.for_block else _warps(emit)
-        counter = self.scope["counter"]
-        assert isinstance(counter, Register)
-        self.table.give_back(emit, counter, self._counter_number(emit), used, idle)
+        number = self._counter_number(emit)
+        self.table.give_back(emit, self.scope["counter"], number, used, idle)
 
     def describe(self) -> dict[str, Any]:
         """What the resident blocks are counted with."""

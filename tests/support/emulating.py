@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import shutil
 import subprocess
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -78,67 +79,78 @@ def evaluate(
         For each result its values; of floats the bits.
     """
     count = len(next(iter(sources.values()))) if sources else 1
-    lines, names, arguments, declared = [], {}, [], []
-    for position, (key, values) in enumerate(sources.items()):
+    wires = _Wires()
+    for key, values in sources.items():
         name, type_name = key.rsplit("_", 1)
-        bits = max(TYPES[type_name].bits, 8) if type_name != "pred" else 32
-        data = np.array([int(v) & ((1 << bits) - 1) for v in values], f"u{bits // 8}")
-        register = f"%in_{name}"
-        names[name] = register
-        storage = "b16" if bits == 8 else f"b{bits}"
-        declared.append(f".reg .{storage} {register}_raw;")
-        lines.append(_address(position, bits // 8))
-        lines.append(f"ld.global.b{bits} {register}_raw, [%at];")
+        wires.load(name, type_name, values)
+    outputs = [wires.store(name, type_name, count) for name, type_name in results.items()]
+    kernel = Module(wires.kernel(guard, instruction)).get_function("k")
+    kernel((-(-count // 256),), (256,), (*wires.arrays, np.uint32(count)))
+    return [output.tolist() for output in outputs]
+
+
+@dataclass
+class _Wires:
+    """Registers by name, each with an array that its values come from, or go to."""
+
+    names: dict[str, str] = field(default_factory=dict)
+    arrays: list[np.ndarray] = field(default_factory=list)
+    declared: list[str] = field(default_factory=list)
+    before: list[str] = field(default_factory=list)
+    after: list[str] = field(default_factory=list)
+
+    def load(self, name: str, type_name: str, values: list[Any]) -> None:
+        """Read a register; of bytes, the low half of one with 16 bits."""
+        bits = 32 if type_name == "pred" else max(TYPES[type_name].bits, 8)
+        memory = self._declare(name, f"in_{name}", type_name, max(bits, 16))
+        self.before += [self._address(bits // 8), f"ld.global.b{bits} {memory}, [%at];"]
         if type_name == "pred":
-            declared.append(f".reg .pred {register};")
-            lines.append(f"setp.ne.u32 {register}, {register}_raw, 0;")
-        else:
-            names[name] = f"{register}_raw"
-        arguments.append(data)
-    outputs = []
-    after = []
-    for name, type_name in results.items():
-        bits = TYPES[type_name].bits if type_name != "pred" else 32
-        register = f"%out_{name}"
-        names[name] = register
-        declared.append(f".reg .{type_name if type_name == 'pred' else f'b{bits}'} {register};")
-        output = np.zeros(count, f"u{bits // 8}")
-        after.append(_address(len(arguments), bits // 8))
-        stored = register
+            self.before.append(f"setp.ne.u32 {self.names[name]}, {memory}, 0;")
+        self.arrays.append(np.array([int(v) & ((1 << bits) - 1) for v in values], f"u{bits // 8}"))
+
+    def store(self, name: str, type_name: str, count: int) -> np.ndarray:
+        """Write a register."""
+        bits = 32 if type_name == "pred" else TYPES[type_name].bits
+        memory = self._declare(name, f"out_{name}", type_name, bits)
         if type_name == "pred":
-            declared.append(f".reg .b32 {register}_raw;")
-            after.append(f"selp.u32 {register}_raw, 1, 0, {register};")
-            stored = f"{register}_raw"
-        after.append(f"st.global.b{bits} [%at], {stored};")
-        arguments.append(output)
-        outputs.append(output)
-    parameters = ", ".join(f".param .u64 k_{i}" for i in range(len(arguments)))
-    text = f"""{HEADER}.visible .entry k({parameters}, .param .u32 n)
+            self.after.append(f"selp.u32 {memory}, 1, 0, {self.names[name]};")
+        self.after += [self._address(bits // 8), f"st.global.b{bits} [%at], {memory};"]
+        self.arrays.append(np.zeros(count, f"u{bits // 8}"))
+        return self.arrays[-1]
+
+    def _declare(self, name: str, register: str, type_name: str, bits: int) -> str:
+        """Its register; returns the one that memory takes, another one for a predicate."""
+        self.names[name] = f"%{register}"
+        memory = f"%{register}_raw" if type_name == "pred" else f"%{register}"
+        self.declared.append(f".reg .b{bits} {memory};")
+        if type_name == "pred":
+            self.declared.append(f".reg .pred %{register};")
+        return memory
+
+    def _address(self, size: int) -> str:
+        """Where the next array has a thread's element."""
+        return (
+            f"ld.param.u64 %at, [k_{len(self.arrays)}]; "
+            f"mul.wide.u32 %wide, %i, {size}; add.u64 %at, %at, %wide;"
+        )
+
+    def kernel(self, guard: str, instruction: str) -> str:
+        """The PTX with an instruction between loads and stores."""
+        parameters = ", ".join(f".param .u64 k_{i}" for i in range(len(self.arrays)))
+        lines = [*self.before, guard, f"{instruction.format(**self.names)};", *self.after]
+        return f"""{HEADER}.visible .entry k({parameters}, .param .u32 n)
 {{
 .reg .b64 %at, %wide; .reg .b32 %i, %n, %size, %block; .reg .pred %end;
-{" ".join(declared)}
+{" ".join(self.declared)}
 mov.u32 %i, %tid.x; mov.u32 %size, %ntid.x; mov.u32 %block, %ctaid.x;
 mad.lo.u32 %i, %block, %size, %i;
 ld.param.u32 %n, [n];
 setp.ge.u32 %end, %i, %n;
 @%end bra done;
 {chr(10).join(lines)}
-{guard}
-{instruction.format(**names)};
-{chr(10).join(after)}
 done: ret;
 }}
 """
-    kernel = Module(text).get_function("k")
-    kernel((-(-count // 256),), (256,), (*arguments, np.uint32(count)))
-    return [output.tolist() for output in outputs]
-
-
-def _address(parameter: int, size: int) -> str:
-    return (
-        f"ld.param.u64 %at, [k_{parameter}]; "
-        f"mul.wide.u32 %wide, %i, {size}; add.u64 %at, %at, %wide;"
-    )
 
 
 def signed(value: int, bits: int) -> int:

@@ -1,20 +1,18 @@
-"""``ccc compare`` from end to end on devices made of Python functions, and the sample ``bfs``."""
+"""``ccc compare`` from end to end on devices made of Python functions."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import itertools
 import json
-import shutil
 import types
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from fake_device import FakeDevice
 from folders import SAMPLES
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,68 +50,6 @@ def run(module, inputs):
 def check(inputs, outputs):
     assert np.array_equal(outputs["y"], 4 * inputs["x"]), "not four times as much"
 """
-
-
-@dataclass
-class Counted:
-    """The sum of two is what the fake launches return on the emulator."""
-
-    instructions: int = 100
-    warp_execution_efficiency: float = 0.5
-
-    def __getattr__(self, name: str) -> int:
-        if name in measure.COUNTERS:
-            return 7
-        raise AttributeError(name)
-
-    def __add__(self, other: Counted) -> Counted:
-        return Counted(self.instructions + other.instructions)
-
-
-class FakeDevice:
-    """Runs Python functions by the name of their kernel; PTX text names a dictionary of them."""
-
-    arch = "sm_90"
-
-    def __init__(self, kind: str, kernels: dict[str, dict[str, Callable[..., None]]]):
-        self.kind = kind
-        self.warmups = 1 if kind == "gpu" else 0
-        self.kernels = kernels
-
-    def describe(self) -> dict[str, Any]:
-        return {"gpu": "none"}
-
-    def load(self, ptx: str) -> FakeModule:
-        return FakeModule(self, self.kernels[ptx])
-
-    def put(self, values: Any) -> dict[str, Any]:
-        return {name: np.copy(v) if isinstance(v, np.ndarray) else v for name, v in values.items()}
-
-    def get(self, values: Any) -> dict[str, Any]:
-        return dict(values)
-
-
-class FakeModule:
-    def __init__(self, device: FakeDevice, kernels: dict[str, Callable[..., None]]):
-        self.device = device
-        self.kernels = kernels
-        self.launched = 0
-
-    def get_function(self, name: str) -> Callable[..., Any]:
-        def launch(_grid: Any, _block: Any, args: Any, *, shared_mem: int) -> Any:
-            assert shared_mem in (0, 64)
-            self.kernels[name](*args)
-            self.launched += 1
-            times = types.SimpleNamespace(milliseconds=float(self.launched))
-            return times if self.device.kind == "gpu" else Counted()
-
-        return launch
-
-    def resources(self, _: str) -> Resources:
-        return Resources(registers=32, shared=16, stack=0)
-
-    def resident_blocks(self, *_: Any) -> int:
-        return 2
 
 
 def test_the_emulator_tells_unknown_kernels_when_asked_for_their_blocks() -> None:
@@ -475,67 +411,3 @@ def test_progress_is_silent_when_it_is_quick_and_speaks_when_not(
     function, args = started[0]
     function(*args)
     assert capsys.readouterr().err == "ccc: compiling ...\n"
-
-
-# The sample bfs
-
-
-def visit(*args: Any) -> None:
-    """What the kernel does, one vertex after another."""
-    vertices, depth, indptr, indices, levels, done = args
-    assert vertices == levels.size
-    for vertex in np.flatnonzero(levels == depth):
-        for neighbour in indices[indptr[vertex] : indptr[vertex + 1]]:
-            if levels[neighbour] == -1:
-                levels[neighbour] = depth + 1
-                done[0] = 0
-
-
-@contextlib.contextmanager
-def bfs_on(kernel: Callable[..., None]) -> Iterator[tuple[Sample, measure.Recorder]]:
-    device = FakeDevice("emulator", {"ptx": {"bfs": kernel}})
-    yield Sample(BFS), measure.Recorder(device.load("ptx"))
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-def test_bfs_agrees_with_its_reference(seed: int) -> None:
-    with bfs_on(visit) as (sample, module):
-        inputs = sample.inputs(8, seed)
-        before = inputs["levels"].copy()
-        outputs = sample.run(module, inputs)
-        assert np.array_equal(inputs["levels"], before)
-    assert sample.check(inputs, outputs) is None
-    assert len(module.launches) == outputs["levels"].max() + 1
-    assert outputs["frontiers"].sum() == (outputs["levels"] >= 0).sum()
-
-
-def test_bfs_reads_graphs(tmp_path: Path) -> None:
-    path = tmp_path / "g.txt"
-    path.write_text("0 1\n0 2\n2 3\n4 4\n")
-    with bfs_on(visit) as (sample, module):
-        outputs = sample.run(module, sample.inputs(0, 0, path))
-    assert outputs["levels"].tolist() == [0, 1, 1, 2, -1]
-    assert outputs["frontiers"].tolist() == [1, 2, 1, 0]
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
-def test_bfs_through_the_whole_compiler(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["compare", str(BFS), "--device", "emulator", "--size", "7"]) == 0
-    out = capsys.readouterr().out
-    assert "equal: yes" in out
-    assert "kernel.cu:15:9: ccc if: applied" in out
-
-
-def test_bfs_finds_a_wrong_level() -> None:
-    def wrong(*args: Any) -> None:
-        visit(*args)
-        if args[1] == 0:
-            args[4][args[4] == -1] = 1
-
-    with bfs_on(wrong) as (sample, module):
-        inputs = sample.inputs(6, 0)
-        outputs = sample.run(module, inputs)
-    text = sample.check(inputs, outputs)
-    assert text is not None
-    assert "is 1, and should be 2" in text

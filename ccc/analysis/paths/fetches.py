@@ -110,9 +110,8 @@ class _Names:
         return [s for s in sources if not isinstance(s, Register) or s.bits >= made.bits]
 
     def _parameter(self, source: Operand, target: Operand, made: Register) -> list[Operand] | None:
-        base = source.base if isinstance(source, Address) else None
-        if not isinstance(base, Symbol) or base.name not in self.parameters:
-            return None
-        assert isinstance(source, Address)
-        place = target.elements.index(made) if isinstance(target, Vector) else 0
-        return [Symbol(base.name, base.offset + source.offset + place * made.bits // 8)]
+        match source:
+            case Address(Symbol(name, start), offset) if name in self.parameters:
+                element = target.elements.index(made) if isinstance(target, Vector) else 0
+                return [Symbol(name, start + offset + element * made.bits // 8)]
+        return None

@@ -18,7 +18,7 @@ from ccc.analysis.defuse import trace
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Instruction
-from ccc.ir.operands import Immediate, Operand, Register, Special, Symbol, Vector, registers
+from ccc.ir.operands import Operand, Register, Special, Symbol, Vector, registers
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import LANE, SPECIAL_REGISTERS
 
@@ -122,9 +122,8 @@ class InvariantStores:
         definitions = self.facts.makers.get(operand, [])
         if self._inside.isdisjoint(definitions):
             return operand.name
-        source = definitions[0].operands[-1]
-        is_literal = definitions[0].name == "mov" and isinstance(source, Immediate)
-        return str(source) if is_literal and len(definitions) == 1 else None
+        literal = self.facts.literal(operand)
+        return literal and literal.text
 
 
 def _computed_from(maker: Instruction, _: Register) -> list[Operand]:

@@ -15,7 +15,7 @@ from ccc.analysis.callees import callee
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Refused, at
 from ccc.ir.nodes import Block, Function, Instruction, RegisterFile
-from ccc.ir.operands import Immediate, Register, Symbol
+from ccc.ir.operands import Immediate, Register
 from ccc.ir.parameters import (
     CallList,
     DoesNotFit,
@@ -198,9 +198,9 @@ def _following(block: Block, call: Instruction, facts: Facts) -> Iterator[Instru
     while True:
         yield from rest
         last = rest[-1] if rest else None
-        if last is not None and last.name == "bra":
-            assert isinstance(last.operands[0], Symbol)
-            block = facts.blocks[last.operands[0].name]
+        target = last.target if last is not None else None
+        if target in facts.blocks:
+            block = facts.blocks[target]
         elif (last is not None and last.is_terminator) or block.label not in behind:
             return
         else:

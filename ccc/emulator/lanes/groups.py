@@ -62,23 +62,21 @@ class Group:
         """Tell what :attr:`warps` and :attr:`rank` would find out."""
         self._warps, self._rank, self._warp_count = warps, rank, len(warps)
 
-    def _find_warps(self) -> None:
+    def _find_warps(self) -> tuple[Array, Array]:
+        """What :attr:`warps` and :attr:`rank` tell."""
         if self._warp_count == 1:
-            self._warps, self._rank = self.lanes[:1] >> 5, _FIRST[: self.n]
-            return
+            return self.lanes[:1] >> 5, _FIRST[: self.n]
         of_lane = self.lanes >> 5
         starts = np.empty(self.n, bool)
         starts[0] = True
         np.not_equal(of_lane[1:], of_lane[:-1], out=starts[1:])
-        self._warps = of_lane[starts]
-        self._rank = starts.cumsum() - 1
+        return of_lane[starts], starts.cumsum() - 1
 
     @property
     def warps(self) -> Array:
         """The warps that have a lane here, ascending: int64, (warps,)."""
         if self._warps is None:
-            self._find_warps()
-        assert self._warps is not None
+            self._warps, self._rank = self._find_warps()
         return self._warps
 
     @property
@@ -92,8 +90,7 @@ class Group:
     def rank(self) -> Array:
         """For each lane, the place of its warp in :attr:`warps`: int64, (n,)."""
         if self._rank is None:
-            self._find_warps()
-        assert self._rank is not None
+            self._warps, self._rank = self._find_warps()
         return self._rank
 
     @property

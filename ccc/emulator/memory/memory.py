@@ -115,7 +115,10 @@ class Memory:
     access and are of shape (n,), or scalars.
 
     Args:
-        spaces: by state space.
+        arena: global memory, and the constants in it.
+        shared: shared memory of the blocks.
+        local: local memory of the lanes.
+        param: the kernel's parameters.
         costs: where to count.
         frame_bytes: the size of one function's frame in local memory.
         name_thread: the block and thread index of a lane, for messages.
@@ -124,21 +127,33 @@ class Memory:
 
     def __init__(
         self,
-        spaces: dict[str, Space],
+        arena: Arena,
+        shared: Shared,
+        local: Local,
+        param: Uniform,
         costs: Costs,
         frame_bytes: int,
         name_thread: Callable[[int], tuple[Any, Any]],
         shuffle: Callable[[int], Array] | None = None,
     ):
-        self.spaces = spaces
+        self.arena = arena
+        self.local = local
+        self.param = param
+        self.spaces: dict[str, Space] = {
+            "global": arena,
+            "const": arena,
+            "shared": shared,
+            "local": local,
+            "param": param,
+        }
         self.costs = costs
         self.frame_bytes = frame_bytes
         self.name_thread = name_thread
         self.shuffle = shuffle
         self.windows: dict[int, tuple[Space, str]] = {
-            SHARED >> WINDOW_BITS: (spaces["shared"], "shared"),
-            LOCAL >> WINDOW_BITS: (spaces["local"], "local"),
-            PARAM >> WINDOW_BITS: (spaces["param"], "param"),
+            SHARED >> WINDOW_BITS: (shared, "shared"),
+            LOCAL >> WINDOW_BITS: (local, "local"),
+            PARAM >> WINDOW_BITS: (param, "param"),
         }
 
     # What the generated code calls ---------------------------------------------------------------
@@ -164,49 +179,38 @@ class Memory:
 
     def parameter(self, dtype: np.dtype[Any], offset: int) -> Any:
         """One scalar of the kernel's parameters."""
-        data: Array = self.spaces["param"].data
+        data: Array = self.param.data
         return data[offset : offset + dtype.itemsize].view(dtype)[0]
 
     def copy_local(self, group: Group, source: int, target: int, size: int) -> None:
         """Copy bytes of each lane's local memory; the places are relative to its frame."""
-        local = self.spaces["local"]
-        assert isinstance(local, Local)
         base = group.depth * self.frame_bytes
-        local.grow(base + max(source, target) + size)
-        local.copy(group.lanes, base + source, base + target, size)
+        self.local.grow(base + max(source, target) + size)
+        self.local.copy(group.lanes, base + source, base + target, size)
 
     def allocate(self, group: Group, source: int, target: int) -> None:
         """``malloc`` for each lane; its argument and its result have places in the frame."""
-        local, arena = self.spaces["local"], self.spaces["global"]
-        assert isinstance(local, Local)
-        assert isinstance(arena, Arena)
         base = group.depth * self.frame_bytes
-        local.grow(base + max(source, target) + 8)
-        sizes = local.take(group.lanes, base + source, np.dtype(np.uint64))
-        addresses = np.array([arena.allocate(int(size)) for size in sizes], np.uint64)
-        local.put(group.lanes, base + target, addresses)
+        self.local.grow(base + max(source, target) + 8)
+        sizes = self.local.take(group.lanes, base + source, np.dtype(np.uint64))
+        addresses = np.array([self.arena.allocate(int(size)) for size in sizes], np.uint64)
+        self.local.put(group.lanes, base + target, addresses)
 
     def argument(self, group: Group, place: int, dtype: np.dtype[Any]) -> Any:
         """What the first lane of a group passes to a function, at a place in the frame."""
-        local = self.spaces["local"]
-        assert isinstance(local, Local)
         base = group.depth * self.frame_bytes
-        local.grow(base + place + dtype.itemsize)
-        return local.take(group.lanes[:1], base + place, dtype)[0]
+        self.local.grow(base + place + dtype.itemsize)
+        return self.local.take(group.lanes[:1], base + place, dtype)[0]
 
     def text_argument(self, group: Group, place: int) -> str:
         """The string in global memory that such an argument points to."""
-        arena = self.spaces["global"]
-        assert isinstance(arena, Arena)
-        return arena.text(int(self.argument(group, place, np.dtype(np.uint64))))
+        return self.arena.text(int(self.argument(group, place, np.dtype(np.uint64))))
 
     def print(self, group: Group, target: int) -> None:
         """``vprintf`` for each lane: nothing is printed, and its result is 0."""
-        local = self.spaces["local"]
-        assert isinstance(local, Local)
         base = group.depth * self.frame_bytes
-        local.grow(base + target + 4)
-        local.put(group.lanes, base + target, np.zeros(group.n, np.uint32))
+        self.local.grow(base + target + 4)
+        self.local.put(group.lanes, base + target, np.zeros(group.n, np.uint32))
 
     # Spaces --------------------------------------------------------------------------------------
 
@@ -240,7 +244,7 @@ class Memory:
         """An access through generic addresses that all lie in one window."""
         found = self.windows.get(int(tag))
         if found is None:
-            return Touch(self.spaces["global"], "global", access, group, address)
+            return Touch(self.arena, "global", access, group, address)
         inside = address & np.uint64((1 << WINDOW_BITS) - 1)
         return Touch(found[0], found[1], access, group, inside)
 

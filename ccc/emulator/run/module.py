@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ccc.emulator.base.errors import EmulatorError, Index3
 from ccc.emulator.base.forms import Array
 from ccc.emulator.lanes.geometry import Geometry
 from ccc.emulator.lanes.special import special_registers
-from ccc.emulator.memory.memory import Memory, Space
+from ccc.emulator.memory.memory import Memory
 from ccc.emulator.memory.spaces import Arena, Local, Shared, Uniform
 from ccc.emulator.run.arguments import Buffers, pack_parameters
 from ccc.emulator.run.counters import Counters
@@ -27,6 +27,8 @@ from ccc.emulator.translate.variables import SHARED_LIMIT, VariableLocations, in
 from ccc.errors import CccError, nearest
 from ccc.ir.nodes import Function
 from ccc.parse import parse_files, parse_function, parse_module, parse_variables
+
+M = TypeVar("M", bound=Memory)
 
 STEP_LIMIT = 50_000_000
 _WAVE_LANES = 1 << 17
@@ -254,29 +256,29 @@ class _Launch:
         for first in range(0, blocks, at_once):
             geometry = Geometry(grid, block, first, min(at_once, blocks - first))
             specials = special_registers(geometry, shared_bytes, dynamic)
-            memory = self._memory(geometry, shared_bytes, shuffle)
-            kind = Wave if self.races is None else WatchedWave
-            wave = kind(self.program, self.compiled, geometry, memory, specials, self.tally)
-            if isinstance(wave, WatchedWave) and isinstance(memory, WatchedMemory):
-                detector = self._race_detector(geometry)
-                wave.watch(detector)
-                memory.watch(detector)
+            parts = self.program, self.compiled, geometry
+            if self.races is None:
+                memory = self._memory(Memory, geometry, shared_bytes, shuffle)
+                yield Wave(*parts, memory, specials, self.tally)
+                continue
+            names = Legend(self.compiled.slots, geometry.name, self.names.shared)
+            detector = RaceDetector(geometry.lanes, names, self.races)
+            watched = self._memory(WatchedMemory, geometry, shared_bytes, shuffle)
+            watched.watch(detector)
+            wave = WatchedWave(*parts, watched, specials, self.tally)
+            wave.watch(detector)
             yield wave
 
-    def _race_detector(self, geometry: Geometry) -> RaceDetector:
-        assert self.races is not None
-        names = Legend(self.compiled.slots, geometry.name, self.names.shared)
-        return RaceDetector(geometry.lanes, names, self.races)
-
-    def _memory(self, geometry: Geometry, shared_bytes: int, shuffle: Any) -> Memory:
+    def _memory(self, kind: type[M], geometry: Geometry, shared_bytes: int, shuffle: Any) -> M:
         frame = self.program.frame_bytes
         limit = frame * (self.program.max_depth + 1)
-        spaces: dict[str, Space] = {
-            "global": self.arena,
-            "const": self.arena,
-            "shared": Shared(geometry.count, shared_bytes),
-            "local": Local(geometry.lanes, frame, limit),
-            "param": Uniform(self.parameters),
-        }
-        kind = Memory if self.races is None else WatchedMemory
-        return kind(spaces, self.tally.costs, frame, geometry.name, shuffle)
+        return kind(
+            self.arena,
+            Shared(geometry.count, shared_bytes),
+            Local(geometry.lanes, frame, limit),
+            Uniform(self.parameters),
+            self.tally.costs,
+            frame,
+            geometry.name,
+            shuffle,
+        )

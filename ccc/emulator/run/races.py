@@ -411,7 +411,6 @@ class WatchedWave(Wave):
         segment = self.segment_of(code)
         if segment.waits == "warp" and segment.instructions[0].name in _BARRIERS:
             waits = self.compiled.waits[segment.number]
-            assert waits is not None
             masks: Any = waits(group, self, self.frame(group.depth))
             if not isinstance(masks, tuple):  # else they have only arrived
                 self.detector.meet(group.lanes, np.broadcast_to(masks, group.n))

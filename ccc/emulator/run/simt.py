@@ -102,8 +102,7 @@ class Wave:
 
     def frame_address(self, group: Group, offset: int) -> Any:
         """The local address of a place in the running function's frame."""
-        local = self.memory.spaces["local"]
-        local.grow((group.depth + 1) * self.program.frame_bytes)  # type: ignore[union-attr]
+        self.memory.local.grow((group.depth + 1) * self.program.frame_bytes)
         return np.uint64(group.depth * self.program.frame_bytes + offset)
 
     def allocate(self, group: Group, size: Any) -> Array:
@@ -119,7 +118,7 @@ class Wave:
         found: Array = self.tops[group.index].copy()
         rounded = (np.asarray(size).astype(np.uint64) + np.uint64(15)) & ~np.uint64(15)
         self.tops[group.index] = found + rounded
-        self.memory.spaces["local"].grow(int(self.tops.max()))  # type: ignore[union-attr]
+        self.memory.local.grow(int(self.tops.max()))
         return found
 
     def time(self, name: str, dtype: Any) -> Any:
@@ -243,9 +242,7 @@ class Wave:
         segment = self.segment_of(code)
         if segment.waits is None:
             return self.execute(code, group)
-        waits = self.compiled.waits[segment.number]
-        assert waits is not None
-        told = waits(group, self, self.frame(group.depth))
+        told = self.compiled.waits[segment.number](group, self, self.frame(group.depth))
         if segment.waits == "block":
             self._enter_barrier(code, segment.instructions[0], group, *told)
             return None

@@ -48,14 +48,14 @@ _COUNT = itertools.count()
 
 @dataclass(slots=True)
 class CompiledProgram:
-    """A program's code: per segment its function and, where it waits, its operands' function.
+    """A program's code: per segment its function and, by number, its operands' where it waits.
 
     ``slots`` lists the instructions in the order in which they are counted; ``segment_slots`` has
     the slots of each segment.
     """
 
     run: list[RunSegment]
-    waits: list[RunSegment | None]
+    waits: dict[int, RunSegment]
     slots: list[Instruction]
     segment_slots: list[range]
 
@@ -80,7 +80,8 @@ def compile_program(program: Program, find_symbol: FindSymbol) -> CompiledProgra
             sources.append(writer.wait_function())
     _define("\n".join(sources), program.codes[0].function.name, names.namespace)
     run = [names.namespace[f"s{segment.number}"] for segment in program.segments]
-    waits = [names.namespace.get(f"w{segment.number}") for segment in program.segments]
+    waiting = [segment.number for segment in program.segments if segment.waits]
+    waits = {number: names.namespace[f"w{number}"] for number in waiting}
     return CompiledProgram(run, waits, slots, segment_slots)
 
 
@@ -252,18 +253,23 @@ class _SegmentWriter(CodeWriter):
         if bits > 64:
             form.refuse(f"moves {bits} bits")
         if isinstance(source, Vector):
-            part = bits // len(source.elements)
-            parts = [self.read(element, f"b{part}") for element in source.elements]
-            dtype = self.names.dtype(f"b{bits}")
-            shifted = [
-                f"({name}.astype({dtype}) << {self.names.constant(index * part, bits)})"
-                for index, (name, _) in enumerate(parts)
-            ]
-            name = self.let(" | ".join(shifted))
-            uniform = all(flag for _, flag in parts)
-            self.write(target, f"b{bits}", name, uniform, guard)
-            return
-        assert isinstance(target, Vector)
+            self.pack(target, source, bits, guard)
+        elif isinstance(target, Vector):
+            self.unpack(target, source, bits, guard)
+
+    def pack(self, target: Operand, source: Vector, bits: int, guard: str) -> None:
+        part = bits // len(source.elements)
+        parts = [self.read(element, f"b{part}") for element in source.elements]
+        dtype = self.names.dtype(f"b{bits}")
+        shifted = [
+            f"({name}.astype({dtype}) << {self.names.constant(index * part, bits)})"
+            for index, (name, _) in enumerate(parts)
+        ]
+        name = self.let(" | ".join(shifted))
+        uniform = all(flag for _, flag in parts)
+        self.write(target, f"b{bits}", name, uniform, guard)
+
+    def unpack(self, target: Vector, source: Operand, bits: int, guard: str) -> None:
         part = bits // len(target.elements)
         whole, uniform = self.read(source, f"b{bits}")
         dtype = self.names.dtype(f"b{part}")
@@ -280,9 +286,11 @@ class _SegmentWriter(CodeWriter):
         operands = list(instruction.operands)
         target = operands.pop(0) if instruction.name in ("ld", "ldu", "atom") else None
         place = operands.pop(0)
-        assert isinstance(place, Address)
-        if self.is_kernel_parameter(access, place):
-            self.parameter(access, target, place, guard)
+        if not isinstance(place, Address):
+            Form(instruction).refuse("has an address of several parts")
+        offset = self.parameter_offset(access, place)
+        if offset is not None:
+            self.parameter(access, target, offset, guard)
             return
         if access.space == "param" and isinstance(place.base, Register):
             access.space = "param" if self.segment.code.is_kernel else "local"
@@ -327,18 +335,18 @@ class _SegmentWriter(CodeWriter):
         for element, name in zip(targets, names, strict=True):
             self.write(element, access.type, name, False, guard)
 
-    def is_kernel_parameter(self, access: Access, place: Address) -> bool:
-        if access.space != "param" or not isinstance(place.base, Symbol):
-            return False
-        return not self.find_symbol(self.segment.code, place.base.name).in_frame
+    def parameter_offset(self, access: Access, place: Address) -> int | None:
+        """Where among the kernel's parameters an access goes to, if it goes there."""
+        base = place.base
+        if access.space != "param" or not isinstance(base, Symbol):
+            return None
+        found = self.find_symbol(self.segment.code, base.name)
+        return None if found.in_frame else found.address + base.offset + place.offset
 
-    def parameter(self, access: Access, target: Operand | None, place: Address, guard: str) -> None:
+    def parameter(self, access: Access, target: Operand | None, offset: int, guard: str) -> None:
         """A kernel parameter: the same for every lane."""
-        assert isinstance(place.base, Symbol)
         if target is None:
             raise self.refuse("a kernel's parameters cannot be stored to")
-        offset = self.find_symbol(self.segment.code, place.base.name).address
-        offset += place.base.offset + place.offset
         targets = _parts(target)
         dtype = self.names.dtype(access.type)
         for index, element in enumerate(targets):

@@ -204,9 +204,8 @@ class CodeWriter:
             return Value(self.let(f"m.frame_address(g, {location.address + offset})"), 64, True)
         return Value(self.names.constant(location.address + offset, 64), 64, True)
 
-    def address(self, operand: Operand) -> str:
+    def address(self, operand: Address) -> str:
         """The addresses of a memory operand, one uint64 a lane."""
-        assert isinstance(operand, Address)
         offset = operand.offset
         if isinstance(operand.base, Register):
             value = self.value(operand.base)

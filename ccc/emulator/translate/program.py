@@ -219,9 +219,8 @@ def called_name(call: Instruction) -> str:
     return callee.name
 
 
-def _variables(operand: Operand, call: Instruction) -> tuple[str, ...]:
+def _variables(operand: Arguments, call: Instruction) -> tuple[str, ...]:
     """The names of the ``.param`` variables that a call passes."""
-    assert isinstance(operand, Arguments)
     if not all(isinstance(element, Symbol) for element in operand.elements):
         raise EmulatorError("a call that passes registers is not emulated", call.span)
     return tuple(element.name for element in operand.elements if isinstance(element, Symbol))
@@ -279,25 +278,24 @@ class _Cutter:
 
     def take(self, instruction: Instruction) -> None:
         waits = waits_for(instruction)
-        if instruction.effects & Effect.BRANCH:
-            self.branch(instruction)
+        if instruction.target is not None:
+            self.branch(instruction, instruction.target)
         elif instruction.effects & (Effect.CALL | Effect.RETURN | Effect.EXIT) or waits:
             if instruction.guard:
-                self.apart(instruction, waits)
+                self.apart(instruction, instruction.guard, waits)
             else:
                 self.special(instruction, waits)
         else:
             self.at.instructions.append(instruction)
 
-    def apart(self, instruction: Instruction, waits: str | None) -> None:
+    def apart(self, instruction: Instruction, guard: Guard, waits: str | None) -> None:
         """A guarded call, exit or wait is done in a segment that only some lanes enter.
 
         Where it stood, it is issued, and counted.
         """
-        assert instruction.guard is not None
         alone, after = self.new(), self.new()
         self.at.instructions.append(instruction)
-        self.at.end = Fork(instruction.guard, alone, after)
+        self.at.end = Fork(guard, alone, after)
         self.start(alone)
         alone.uncounted = dataclasses.replace(instruction, guard=None)
         self.special(alone.uncounted, waits)
@@ -334,16 +332,14 @@ class _Cutter:
         after.arrived = self.at.end
         self.start(after)
 
-    def branch(self, instruction: Instruction) -> None:
+    def branch(self, instruction: Instruction, target: str) -> None:
         self.at.instructions.append(instruction)
-        target = instruction.operands[-1]
-        assert isinstance(target, Symbol)
         at, after = self.at, self.new()
         if instruction.name == "brx":
-            labels = self.code.function.targets[target.name]
+            labels = self.code.function.targets[target]
             jump: End = Table(instruction.operands[0], [self.blocks[name] for name in labels])
         else:
-            jump = Jump(self.blocks[target.name])
+            jump = Jump(self.blocks[target])
         if instruction.guard and isinstance(jump, Jump):
             at.end = Fork(instruction.guard, jump.target, after)
         elif instruction.guard:

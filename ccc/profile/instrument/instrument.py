@@ -33,7 +33,7 @@ from ccc.profile.instrument.counts import Counts, Site
 from ccc.profile.instrument.places import (
     CountedRegion,
     count_for_lanes,
-    extent,
+    counted_blocks,
     find_points,
     guarded_groups,
     leaves,
@@ -81,7 +81,9 @@ class _Instrumenter:
         entries = tuple(entry for entry in heads if entry in graph)
         if not entries:
             return None
-        found = [extent(entry, repeats and not record.applied, self.facts) for entry in entries]
+        found = [
+            counted_blocks(entry, repeats and not record.applied, self.facts) for entry in entries
+        ]
         blocks = set().union(*(blocks for blocks, _ in found))
         turns = any(label in blocks for entry in entries for label in graph.predecessors(entry))
         at_top = any(is_loop for _, is_loop in found) or len(heads) > 1 or not turns

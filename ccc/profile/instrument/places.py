@@ -95,8 +95,11 @@ def guarded_groups(
     return found
 
 
-def extent(entry: str, is_loop: bool, facts: Facts) -> tuple[set[str], bool]:
-    """The blocks of a path, as ``ccc.analysis.paths.find`` has them, and whether they are a loop.
+def counted_blocks(entry: str, is_loop: bool, facts: Facts) -> tuple[set[str], bool]:
+    """The blocks to count for a path, and whether they are a loop.
+
+    They end with the turn that the path is a part of. Other than for
+    :func:`ccc.analysis.paths.find.extent`, what is left of an unrolled loop counts, too.
 
     Args:
         entry: the path's first block.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from random import Random
 
-from ccc.tools.fuzz.tree import Block, Expr, RandomKernel, Stmt, walk
+from ccc.tools.fuzz.tree import Block, Expr, RandomKernel, Stmt, in_bodies, put, walk
 
 _FIXED = re.compile(r"__sync|\b(continue|break|return);|\bwork\b|exit")
 """Statements that stay where they are, and as often as they are."""
@@ -44,18 +44,10 @@ def _anywhere(random: Random, kernel: RandomKernel, change: Change) -> Iterator[
     def inside(block: Block) -> Iterator[Block]:
         yield from change(random, block, kernel)
         for place, one in enumerate(block):
-            if _SEALED.search(one.form):
-                continue
-            for number, body in enumerate(one.bodies):
-                for other in inside(body):
-                    bodies = (*one.bodies[:number], other, *one.bodies[number + 1 :])
-                    yield _put(block, place, replace(one, bodies=bodies))
+            if not _SEALED.search(one.form):
+                yield from in_bodies(block, place, inside)
 
     return inside(kernel.body)
-
-
-def _put(block: Block, place: int, *statements: Stmt) -> Block:
-    return (*block[:place], *statements, *block[place + 1 :])
 
 
 def _is_fixed(statement: Stmt) -> bool:
@@ -80,13 +72,13 @@ def _swap(_: Random, block: Block, __: RandomKernel) -> Iterator[Block]:
 def _duplicate(_: Random, block: Block, __: RandomKernel) -> Iterator[Block]:
     """A statement comes twice."""
     for place, one in _movable(block):
-        yield _put(block, place, one, one)
+        yield put(block, place, one, one)
 
 
 def _delete(_: Random, block: Block, __: RandomKernel) -> Iterator[Block]:
     """A statement is left out."""
     for place, _one in _movable(block):
-        yield _put(block, place)
+        yield put(block, place)
 
 
 def _wrap(random: Random, block: Block, kernel: RandomKernel) -> Iterator[Block]:
@@ -95,7 +87,7 @@ def _wrap(random: Random, block: Block, kernel: RandomKernel) -> Iterator[Block]
     for place, one in _movable(block):
         if conditions:
             condition = conditions[random.randrange(len(conditions))]
-            yield _put(block, place, Stmt("if ($0) @0", (condition,), ((one,),)))
+            yield put(block, place, Stmt("if ($0) @0", (condition,), ((one,),)))
 
 
 def _move(_: Random, block: Block, __: RandomKernel) -> Iterator[Block]:
@@ -109,7 +101,7 @@ def _move(_: Random, block: Block, __: RandomKernel) -> Iterator[Block]:
             yield (*block[: place - 1], replace(one, bodies=bodies), *block[place + 1 :])
         if len(first) > 1 and not _is_fixed(first[0]):
             bodies = (first[1:], *one.bodies[1:])
-            yield _put(block, place, first[0], replace(one, bodies=bodies))
+            yield put(block, place, first[0], replace(one, bodies=bodies))
 
 
 def _exchange(random: Random, block: Block, kernel: RandomKernel) -> Iterator[Block]:
@@ -121,32 +113,24 @@ def _exchange(random: Random, block: Block, kernel: RandomKernel) -> Iterator[Bl
         fitting = [e for e in others if e.type == one.exprs[0].type]
         if fitting:
             exprs: tuple[Expr, ...] = (fitting[random.randrange(len(fitting))], *one.exprs[1:])
-            yield _put(block, place, replace(one, exprs=exprs))
+            yield put(block, place, replace(one, exprs=exprs))
 
 
 def _annotate(_: Random, block: Block, __: RandomKernel) -> Iterator[Block]:
     """A branch or a loop of an iteration is a path."""
     for place, one in enumerate(block):
-        if "#pragma ccc for" not in one.form:
-            continue
-        for number, body in enumerate(one.bodies):
-            for other in _annotated(body):
-                bodies = (*one.bodies[:number], other, *one.bodies[number + 1 :])
-                yield _put(block, place, replace(one, bodies=bodies))
+        if "#pragma ccc for" in one.form:
+            yield from in_bodies(block, place, _annotated)
 
 
 def _annotated(block: Block) -> Iterator[Block]:
     for place, one in enumerate(block):
         if one.form.startswith("if (") and one.bodies:
-            yield _put(block, place, replace(one, form=f"#pragma ccc if\n{one.form}"))
+            yield put(block, place, replace(one, form=f"#pragma ccc if\n{one.form}"))
         elif _LOOP.match(one.form):
-            yield _put(block, place, replace(one, form=f"#pragma ccc while\n{one.form}"))
-        if _SEALED.search(one.form):
-            continue
-        for number, body in enumerate(one.bodies):
-            for other in _annotated(body):
-                bodies = (*one.bodies[:number], other, *one.bodies[number + 1 :])
-                yield _put(block, place, replace(one, bodies=bodies))
+            yield put(block, place, replace(one, form=f"#pragma ccc while\n{one.form}"))
+        if not _SEALED.search(one.form):
+            yield from in_bodies(block, place, _annotated)
 
 
 _CHANGES: tuple[Change, ...] = (

@@ -6,10 +6,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
-from typing import TypeVar
 
 from ccc.tools.fuzz.expressions import LITERALS
-from ccc.tools.fuzz.tree import HOLE, Block, Expr, RandomKernel, Stmt
+from ccc.tools.fuzz.tree import HOLE, Block, Expr, RandomKernel, Stmt, in_bodies, put
 
 FEW, MANY = 3, 16
 """How many smaller kernels are tried at once: nvcc's start-up is shared.
@@ -19,7 +18,6 @@ Few after a success, when the next one is likely near; twice as many after each 
 
 Fails = Callable[[Sequence[RandomKernel]], Sequence[bool]]
 Stage = Callable[[RandomKernel], Iterator[RandomKernel]]
-T = TypeVar("T")
 
 _CASE = re.compile(r"(case \d+|default):")
 
@@ -110,17 +108,13 @@ def _blocks(block: Block) -> Iterator[Block]:
             yield block[:start] + block[start + size :]
         size //= 2
     for place, statement in enumerate(block):
-        before, behind = block[:place], block[place + 1 :]
         for body in statement.bodies:
-            yield before + body + behind
-        for smaller in _statements(statement):
-            yield (*before, smaller, *behind)
+            yield put(block, place, *body)
+        yield from in_bodies(block, place, _blocks)
+        yield from (put(block, place, smaller) for smaller in _statements(statement))
 
 
 def _statements(statement: Stmt) -> Iterator[Stmt]:
-    for number, body in enumerate(statement.bodies):
-        for smaller in _blocks(body):
-            yield replace(statement, bodies=_put(statement.bodies, number, smaller))
     yield from _fewer_arms(statement)
     pragma, _, rest = statement.form.partition("#pragma ccc ")
     if rest and not rest.startswith(("for\n", "for const", "for reduction")):
@@ -157,12 +151,9 @@ def _with_simpler_expressions(block: Block) -> Iterator[Block]:
     for place, statement in enumerate(block):
         for number, expr in enumerate(statement.exprs):
             for simpler in _expressions(expr):
-                exprs = _put(statement.exprs, number, simpler)
-                yield _put(block, place, replace(statement, exprs=exprs))
-        for number, body in enumerate(statement.bodies):
-            for inner in _with_simpler_expressions(body):
-                bodies = _put(statement.bodies, number, inner)
-                yield _put(block, place, replace(statement, bodies=bodies))
+                exprs = put(statement.exprs, number, simpler)
+                yield put(block, place, replace(statement, exprs=exprs))
+        yield from in_bodies(block, place, _with_simpler_expressions)
 
 
 def _expressions(expr: Expr) -> Iterator[Expr]:
@@ -175,8 +166,4 @@ def _expressions(expr: Expr) -> Iterator[Expr]:
     yield from (part for part in expr.parts if part.type == expr.type)
     for number, part in enumerate(expr.parts):
         for simpler in _expressions(part):
-            yield replace(expr, parts=_put(expr.parts, number, simpler))
-
-
-def _put(items: tuple[T, ...], place: int, item: T) -> tuple[T, ...]:
-    return (*items[:place], item, *items[place + 1 :])
+            yield replace(expr, parts=put(expr.parts, number, simpler))

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from random import Random
+from typing import TypeVar
 
 from ccc.harness.equivalence import Launch
 from ccc.tools.fuzz.functions import called, own
 from ccc.tools.fuzz.symbols import named
 
+T = TypeVar("T")
 TYPES = {
     "u": "unsigned",
     "i": "int",
@@ -109,6 +111,22 @@ def walk(block: Block) -> Iterator[Stmt]:
         yield statement
         for body in statement.bodies:
             yield from walk(body)
+
+
+def put(items: tuple[T, ...], place: int, *others: T) -> tuple[T, ...]:
+    """The same with others, any number of them, instead of one."""
+    return (*items[:place], *others, *items[place + 1 :])
+
+
+def in_bodies(
+    block: Block, place: int, change: Callable[[Block], Iterator[Block]]
+) -> Iterator[Block]:
+    """The block with each change of a body of one of its statements."""
+    statement = block[place]
+    for number, body in enumerate(statement.bodies):
+        for other in change(body):
+            bodies = put(statement.bodies, number, other)
+            yield put(block, place, replace(statement, bodies=bodies))
 
 
 def braces(block: Iterable[Stmt]) -> str:

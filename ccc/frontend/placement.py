@@ -1,0 +1,225 @@
+"""Where annotations stand: whether that has a meaning, and an effect."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ccc.frontend.syntax import (
+    LOOPS,
+    bodies_of,
+    body_of,
+    closing_brace,
+    function_name,
+    functions_in,
+    head_end,
+    identifiers_in,
+    is_in_kernel,
+    parts_of,
+)
+
+if TYPE_CHECKING:
+    from ccc.frontend.pragmas import DirectiveKind, Pragma
+    from ccc.frontend.syntax import Node
+
+_NOT_AT_RUN_TIME = re.compile(rb"if\s*(constexpr\b|!?\s*consteval\b)")
+_CONDITIONAL = re.compile(rb"^[ \t]*#[ \t]*(?:if|el|endif)", re.MULTILINE)
+PATHS = {
+    "if": ("consequence", ("if_statement",)),
+    "switch": ("body", ("switch_statement",)),
+    "while": ("body", LOOPS),
+    "for variable": ("body", LOOPS),
+    "recursion": ("body", ("function_definition",)),
+}
+PLACES = {"for": ("body", LOOPS), "grid_stride": ("body", ("function_definition",)), **PATHS}
+
+
+@dataclass(slots=True)
+class Placed:
+    """A pragma that was read, with the statement it stands before, or the whole text."""
+
+    id: int
+    match: re.Match[bytes]
+    pragma: Pragma
+    known: DirectiveKind
+    at: int  # where the statement begins
+    statement: Node
+
+    @property
+    def name(self) -> str:
+        """Its directive."""
+        return self.pragma.directive
+
+    @property
+    def repeats(self) -> bool:
+        """Whether it makes an annotated loop, in which paths may stand."""
+        return self.name in ("for", "grid_stride")
+
+    @property
+    def body(self) -> tuple[int, int]:
+        """The bytes of a loop's or a kernel's body; none of anything else."""
+        body = body_of(self.statement, "body")
+        if body is None:
+            return 0, 0
+        is_loop = self.statement.type in LOOPS
+        return head_end(self.statement, body) if is_loop else body.start_byte, body.end_byte
+
+    def inside(self, loop: Placed) -> bool:
+        """Whether this stands in the body of ``loop``."""
+        start, end = loop.body
+        return start <= self.at < end
+
+
+class Placement:
+    """The annotations of one text, each before its statement.
+
+    Args:
+        root: the text's syntax tree.
+        code: the text.
+        blank: the same with spaces for whatever is not the user's and for pragmas.
+        macros: the macros that it may use, None where they are expanded.
+    """
+
+    def __init__(self, root: Node, code: bytes, blank: bytes, macros: Collection[str] | None):
+        self.root = root
+        self.code = code
+        self.blank = blank
+        self.macros = macros
+        self.placed: list[Placed] = []
+
+    def misplaced(self, placed: Placed) -> str | None:
+        """What is wrong with the place of a pragma, and what to do about it."""
+        name, statement = placed.name, placed.statement
+        part, types = PLACES[name]
+        if statement.type not in types or body_of(statement, part) is None:
+            what = self.blank[placed.at : placed.at + 40].decode(errors="replace").split("\n")[0]
+            found = f'before "{what.strip()}"' if what.strip() else "at the end"
+            return (
+                f'"ccc {name}" stands {found}, but speaks of {placed.known.place}; '
+                "put it on the line before that statement"
+            )
+        if any(p.name == name and p.at == placed.at for p in self.placed if p.id < placed.id):
+            return f'"ccc {name}" is given twice for one statement; remove one of them'
+        if name == "grid_stride" and not is_in_kernel(statement, self.blank):
+            return (
+                '"ccc grid_stride" stands before a function that is no kernel; '
+                "put it on the line before a __global__ function"
+            )
+        if name == "recursion" and is_in_kernel(statement, self.blank):
+            return (
+                '"ccc recursion" stands before a kernel; '
+                "put it on the line before a __device__ function that calls itself"
+            )
+        if placed.repeats:
+            return None
+        if constexpr := _NOT_AT_RUN_TIME.match(self.blank, statement.start_byte):
+            word = constexpr[1].decode()
+            return f'"if {word}" is no branch at run time; remove the annotation'
+        if not self._in_loop(placed) and is_in_kernel(statement, self.blank):
+            return (
+                f'"ccc {name}" must stand inside a loop marked "#pragma ccc for"; '
+                "mark the loop whose iterations are independent, "
+                'or the kernel, if its threads are, "#pragma ccc grid_stride"'
+            )
+        return None
+
+    def hidden_end(self, placed: Placed) -> str | None:
+        """Why the end of a statement, or of an arm, cannot be told from plain text.
+
+        Braces show it, whatever stands between them. Without them, it is where the parser thinks,
+        and a macro may end elsewhere.
+        """
+        statement = placed.statement
+        if self.macros is None:
+            return None
+        bodies = bodies_of(statement, PLACES[placed.name][0])
+        cause = None
+        for body in bodies:
+            used = {self.code[n.start_byte : n.end_byte].decode() for n in identifiers_in(body)}
+            hiding = sorted(used.intersection(self.macros))
+            if body.type == "compound_statement":
+                if closing_brace(self.blank, body.start_byte) != body.end_byte:
+                    cause = "its braces do not match"
+            elif hiding or body.has_error:
+                known = f'"{hiding[0]}" is a macro' if hiding else "the rest cannot be read"
+                cause = f"it has no braces, and {known}"
+        if statement.has_error and _CONDITIONAL.search(
+            self.code, statement.start_byte, statement.end_byte
+        ):
+            cause = "#if cuts through it"
+        if placed.name == "switch" and statement.has_error:
+            cause = "its cases cannot be read"
+        if any(part.has_error for part in parts_of(statement) if part not in bodies):
+            cause = "its head cannot be read"
+        return cause and (
+            f"no preprocessor has read this text, and where the statement after "
+            f'"ccc {placed.name}" ends is unclear: {cause}; use braces and no #if that cuts '
+            "through them, or compile it with nvcc, which runs one"
+        )
+
+    def _in_loop(self, placed: Placed) -> bool:
+        return any(placed.inside(loop) for loop in self.placed if loop.repeats)
+
+    def idle(self, placed: Placed) -> str | None:
+        """Why a pragma in its right place, or a part of it, has no effect."""
+        if placed.name == "recursion" and not self._calls_itself(placed):
+            return (
+                "this function does not call itself, so that there is nothing to collect; "
+                "annotate the loop or the branch in it"
+            )
+        if placed.name == "grid_stride" and not self._has_paths(placed):
+            return (
+                "no annotated path stands inside this kernel, so that there is nothing to collect; "
+                "it only becomes a loop over blocks"
+            )
+        if placed.name == "for" and not self.is_active(placed):
+            return (
+                "no annotated path stands inside this loop, so that there is nothing to collect; "
+                "the code is left as nvcc makes it"
+            )
+        return self._idle_reduction(placed) if placed.name == "for" else None
+
+    def _idle_reduction(self, placed: Placed) -> str | None:
+        used = {self.code[n.start_byte : n.end_byte] for n in identifiers_in(placed.statement)}
+        if used & {macro.encode() for macro in self.macros or ()}:
+            return None  # which may hold any name
+        names = [name for _, name in placed.pragma.reductions]
+        unused = next((name for name in names if name.encode() not in used), None)
+        return unused and f'the reduction has no effect on "{unused}", which is not in the loop'
+
+    def is_active(self, placed: Placed) -> bool:
+        """Whether a pragma is marked: paths, kernels, and loops that hold paths.
+
+        A path in a device function may be inlined into any annotated loop of the file.
+        """
+        if placed.name == "recursion":
+            return self._calls_itself(placed)
+        return placed.name != "for" or self._has_paths(placed)
+
+    def _has_paths(self, placed: Placed) -> bool:
+        paths = [path for path in self.placed if path.name in PATHS]
+        return any(path.inside(placed) or not self._in_loop(path) for path in paths)
+
+    def _calls_itself(self, placed: Placed) -> bool:
+        """Whether a function names itself, perhaps in functions that it names; macros may."""
+        own = function_name(placed.statement)
+        named = set(self._named(placed.statement))
+        while more := {n for name in named for n in self._functions.get(name, ())} - named:
+            named |= more
+        macros = {macro.encode() for macro in self.macros or ()}
+        return not own or own in named or not named.isdisjoint(macros)
+
+    @cached_property
+    def _functions(self) -> dict[bytes, set[bytes]]:
+        """The names in the bodies of all functions, by the function's own."""
+        found: dict[bytes, set[bytes]] = {}
+        for function in functions_in(self.root):
+            found.setdefault(function_name(function), set()).update(self._named(function))
+        return found
+
+    def _named(self, function: Node) -> set[bytes]:
+        body = body_of(function, "body")
+        return {n.text or b"" for n in identifiers_in(body)} if body is not None else set()
