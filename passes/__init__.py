@@ -5,12 +5,14 @@ from __future__ import annotations
 from ccc.passes.context_collection import ContextCollection
 from ccc.passes.context_compression import ContextCompression
 from ccc.passes.grid_stride import GridStride
+from ccc.passes.invariant_motion import InvariantMotion
 from ccc.passes.recursion import Recursion
 from ccc.pipeline import Pass
 
 PIPELINE: tuple[type[Pass], ...] = (
     Recursion,
     GridStride,
+    InvariantMotion,
     ContextCompression,
     ContextCollection,
 )

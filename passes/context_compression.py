@@ -12,8 +12,8 @@ Before, the context is %rd4 and %rd5, four words:
             @!%p bra JOIN;
             <path, which reads %rd4 and %rd5>
 
-After, it is %r24, one word, and the task begins with copies of the three instructions. %rd1 is the
-same for all tasks.
+After, it is %r24, one word, and the task begins with copies of the three instructions; a task that
+repeats begins with them when it was fetched from the stack. %rd1 is the same for all tasks.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ class ContextCompression(Pass):
 def compress(path: Path, facts: Facts) -> Path:
     """The path, with registers of its context replaced by fewer words that they are computed from.
 
-    A path that repeats would compute them again in every round, and the task of an outer path
-    might not have what an inner one's values are made of: both keep their context.
+    The task of an outer path might not have what the values of an inner one are made of: that keeps
+    its context. Of a loop's context only what its turns leave as it is has one definition here.
     """
-    if path.repeats or path.parent is not None:
+    if path.parent is not None:
         return path
     origins = _Origins(path, facts)
     saved = set(path.context)

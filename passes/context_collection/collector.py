@@ -341,11 +341,8 @@ class Collector(ABC, Generic[N]):
         plan, path = node.plan, node.path
         emit = self.at(node.run)
         registers = dict(plan.snapshot)
-        for instruction in path.recomputed:
-            for register in instruction.defined():
-                registers[register] = self.function.registers.fresh(register.type)
-            emit.block.statements.append(substitute(instruction, registers, {}))
         if not path.repeats:
+            self.recompute(emit, node, registers)
             for register, slots in self.accumulators_at(node, path.entry):
                 registers[register] = emit.function.registers.fresh(register.type)
                 emit.emit(move(register), registers[register], slots.neutral)
@@ -415,6 +412,14 @@ class Collector(ABC, Generic[N]):
         """Where blocks of a copied task go on whose branch it does not need."""
         task = node.path.task
         return _skips(task.skips, copy.labels, sinks) if task else {}
+
+    def recompute(self, emit: Emitter, node: N, registers: dict[Register, Register]) -> None:
+        """Make what is not saved of a context from what is."""
+        for instruction in node.path.recomputed:
+            for register in instruction.defined():
+                if register not in registers:
+                    registers[register] = self.function.registers.fresh(register.type)
+            emit.block.statements.append(substitute(instruction, registers, {}))
 
     def enter_inner(self, node: N, outer: N, copy: Copy) -> None:
         """In the task of an outer path: lanes that come to an inner one take a snapshot."""

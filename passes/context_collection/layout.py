@@ -92,6 +92,8 @@ def _layout(registers: RegisterFile, choice: Choice) -> Layout:
         stack = Stack(pool.registers, own.entries, offset)
         offset += stack.bytes
         snapshot, specials = pool.map(one.path)
+        if one.path.repeats:  # computed again when a task is fetched, not in each of its turns
+            snapshot |= {r: registers.fresh(_plain(r), "context") for r in one.path.compressed}
         plans.append(
             Plan(
                 one.record, one.path, own.name, stack, snapshot, specials, one.engage, one.turns

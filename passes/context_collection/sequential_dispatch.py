@@ -9,6 +9,7 @@ inner loop are shared out before (:mod:`ccc.passes.context_collection.engagement
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import cast
 
 from ccc.analysis.paths.model import AnnotatedLoop
@@ -280,10 +281,16 @@ class SequentialDispatch(Collector[SequentialNode]):
             "rank_bytes": self.rank_bytes, "warp_bytes": self.warp_bytes,
             "limit": self.limit, "enough": self.enough,
             "pending": node.pending, "top": node.top,
-            "push": node.plan.stack.store, "pop": node.plan.stack.load,
+            "push": node.plan.stack.store, "pop": partial(self._fetch, node),
             "COLLECT": node.collect, "POP": node.pop, "RUN": node.run,
             "RESUME": self.resume(node), "AFTER": self.after(node),
         }  # fmt: skip
+
+    def _fetch(self, node: SequentialNode, emit: Emitter, address: Register) -> None:
+        """Read a task, and what its context is computed from, where that is done once."""
+        node.plan.stack.load(emit, address)
+        if node.path.repeats:
+            self.recompute(emit, node, dict(node.plan.snapshot))
 
     def _emit_collect(self, node: SequentialNode) -> None:
         """Count the tasks of this round, and save or run them."""

@@ -1,0 +1,119 @@
+"""Loop-invariant code motion of what a launch has only one value of.
+
+nvcc loads a kernel's parameters where they are used first, and so does the body of a kernel that
+``ccc grid_stride`` puts into a loop. What is computed in a loop looks as if it changed from one
+iteration to the next, and would be saved with every task, although all tasks have the same.
+
+Before, %rd2 and %rd3 are in the context of a path that reads them:
+
+    LOOP:
+            ld.param.u64 %rd1, [k_param_0];
+            cvta.to.global.u64 %rd2, %rd1;
+            mov.u64 %rd3, table;
+            ...
+            @!%p bra JOIN;
+            <path>
+
+After, the three stand at the top of the kernel. Parameters of a device function are not touched:
+its callers may give each thread another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from ccc.analysis.facts import Facts
+from ccc.ir.nodes import Function, Instruction
+from ccc.ir.operands import Address, Register, Symbol
+from ccc.pipeline import Kernel, Pass
+from ccc.ptx.opcodes import Effect
+from ccc.ptx.types import GRID
+
+
+class InvariantMotion(Pass):
+    """Compute before annotated loops what is the same for the whole launch."""
+
+    name: ClassVar[str] = "invariant-motion"
+
+    def run(self, kernel: Kernel) -> None:
+        """Move the instructions, with those that their operands are made by."""
+        function, facts = kernel.function, kernel.facts
+        around = [loop for loop in facts.loops if facts.entry in loop.blocks]
+        if function.kind != "entry" or around:
+            return
+        moved = set(_wanted(facts, _invariants(facts)))
+        if not moved:
+            return
+        for block in function.blocks:
+            block.statements = [one for one in block.statements if one not in moved]
+        facts.blocks[facts.entry].statements[:0] = _in_order(moved)
+        kernel.changed()
+
+
+def _invariants(facts: Facts) -> dict[Register, Instruction]:
+    """The registers with one value for the whole launch, and what makes each."""
+    found: dict[Register, Instruction] = {}
+    left = {r: made[0] for r, made in facts.makers.items() if len(made) == 1}
+    left = {r: i for r, i in left.items() if _can_be_moved(i, facts.function)}
+    while True:
+        new = {r: i for r, i in left.items() if r not in found and found.keys() >= set(i.used())}
+        if not new:
+            return found
+        found |= new
+
+
+def _can_be_moved(instruction: Instruction, function: Function) -> bool:
+    """Whether it makes one value for the whole launch of operands that are such, wherever it is."""
+    if instruction.guard is not None or instruction.effects != Effect.NONE:
+        return False
+    if instruction.name in ("ld", "ldu") and not _is_parameter(instruction, function):
+        return False
+    return all(special.register.varies == GRID for special in instruction.specials())
+
+
+def _is_parameter(load: Instruction, function: Function) -> bool:
+    """Whether it loads what the launch gave the kernel; a call's results are parameters, too."""
+    address = load.operands[1]
+    names = {parameter.name for parameter in function.parameters}
+    return (
+        load.space == "param"
+        and isinstance(address, Address)
+        and isinstance(address.base, Symbol)
+        and address.base.name in names
+    )
+
+
+def _wanted(facts: Facts, known: dict[Register, Instruction]) -> Iterator[Instruction]:
+    """What stands in annotated loops, and what its operands are made by."""
+    annotated = (
+        loop.blocks
+        for loop in facts.loops
+        if any(m.kind == "for" for label in loop.blocks for m in facts.blocks[label].markers)
+    )
+    inside = frozenset().union(*annotated)
+    # A literal is known for one wherever it stands.
+    made = {
+        i for r, i in known.items() if facts.literal(r) is None and known.keys() >= set(i.defined())
+    }
+    left = [i for label in inside for i in facts.blocks[label].instructions if i in made]
+    while left:
+        instruction = left.pop()
+        yield instruction
+        left += [known[register] for register in instruction.used()]
+
+
+def _in_order(moved: set[Instruction]) -> list[Instruction]:
+    """Each behind those that make its operands; else as in the source."""
+    order: dict[Instruction, None] = {}
+    makers = {register: one for one in moved for register in one.defined()}
+
+    def visit(one: Instruction) -> None:
+        if one not in order:
+            for register in one.used():
+                visit(makers[register])
+            order[one] = None
+
+    for one in sorted(moved, key=lambda one: (one.span.line, str(one))):
+        visit(one)
+    return list(order)
