@@ -106,7 +106,7 @@ class Collector(ABC, Generic[N]):
             parent = next((n for n in self.nodes if n.path is plan.path.parent), None)
             run = self.function.fresh_label("run")
             node = self.node(plan, len(self.nodes), parent, run)
-            if plan.path.repeats:
+            if plan.turns > 1:
                 node.to_end = self.function.fresh_label("to_end")
             self.nodes.append(node)
             if parent is not None:
@@ -374,23 +374,22 @@ class Collector(ABC, Generic[N]):
     def _emit_turns(self, node: N, start: Block, copy: Copy, sinks: Mapping[str, str]) -> None:
         """A loop without a path inside: so many turns in a row, before members meet again.
 
-        Behind them stands the loop as it was, so many turns in a row too: a task runs to its end.
+        Of short turns, the loop as it was stands behind them, too: a task runs to its end there.
         """
         path, prelude = node.path, [substitute(i, {}, {}) for i in start.instructions]
         repeat = self.function.fresh_label("repeat")
-        first = self._emit_turns_in_a_row(node, copy, sinks, repeat)
-        start.statements.append(jump(first[0]))
+        heads = self._emit_turns_in_a_row(node, copy, sinks, repeat)
+        start.statements.append(jump(heads[0]))
         emit = self.at(repeat)
         self.note(emit, node)
         emit.emit("bra", self.resume(node))
-        to_end = self.at(node.to_end)
-        second = self._emit_turns_in_a_row(node, copy, sinks, None)
-        to_end.block.statements += [*prelude, jump(second[0])]
-        node.heads = (*first, *second)
-        rest = path.region - path.blocks
-        self.function.blocks += replace(copy, skips=self._skipped(node, copy, sinks)).blocks(
-            self.function, rest
-        )
+        if node.to_end != node.run:
+            to_end = self.at(node.to_end)
+            heads += self._emit_turns_in_a_row(node, copy, sinks, None)
+            to_end.block.statements += [*prelude, jump(heads[node.plan.turns])]
+        node.heads = tuple(heads)
+        rest = replace(copy, skips=self._skipped(node, copy, sinks))
+        self.function.blocks += rest.blocks(self.function, path.region - path.blocks)
 
     def _emit_turns_in_a_row(
         self, node: N, copy: Copy, sinks: Mapping[str, str], following: str | None

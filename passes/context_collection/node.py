@@ -30,9 +30,13 @@ class Node:
     number: int
     parent: Node | None
     run: str
-    to_end: str = field(default="", init=False)
+    to_end: str = field(init=False)
     children: list[Node] = field(default_factory=list, init=False)
     heads: tuple[str, ...] = field(default=(), init=False)
+
+    def __post_init__(self) -> None:
+        """Unless told otherwise, a task that shall run to its end begins as any other."""
+        self.to_end = self.run
 
     @property
     def path(self) -> Path:
