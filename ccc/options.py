@@ -46,7 +46,7 @@ class Options:
     """How many the device has; None: kernels ask the device."""
 
     discipline: str = "auto"
-    """The name of the strategy: ``cases``, ``queue`` or ``merge``; ``auto``: the first of these
+    """The name of the strategy, as the registry has it; ``auto``: the policy's choice among those
     that can be used and whose stacks fit."""
 
     profile: str | None = None

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.model import AnnotatedLoop, Path
+from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
 from ccc.passes.context_collection.layout import Layout, Plan, on_paper
 from ccc.passes.launch_shape import known_block_size, shared_bytes
 from ccc.passes.strategies.leave import LEAVE
@@ -31,9 +31,11 @@ from ccc.passes.strategies.strategy import (
     LoopStrategy,
     PathDecision,
     PathStrategy,
+    context_words,
     run_slots,
 )
 from ccc.pipeline import Kernel, PathRecord
+from ccc.ptx.opcodes import Unit
 from ccc.ptx.types import WARP_SIZE
 
 AUTO = "auto"
@@ -61,6 +63,14 @@ tasks) 1.05, 1.29, 1.47, 1.61, 1.65; escape time of random points (8, at most 25
 2.55, 2.68, 2.72; 14 instructions, geometric turns with mean 3: 0.89, 0.94, 0.95, 0.85, 0.82, with
 mean 40: 0.90, 1.10, 1.32, 1.53, 1.60; 44 instructions, mean 3: 1.27, 1.33, 1.26, 1.00, 0.90, mean
 40: 1.75, 1.96, 2.18, 2.34, 2.30."""
+BATCH_REGISTERS = 8
+"""Registers that the further tasks of a batch take, at most. On an H200 (2026-11-22), original /
+ccc one by one, in batches of 3 and of 7: samples/synthetic (one word a task), 20 operations, 1 lane
+0.95, 1.42, 1.56; 8 lanes 0.79, 1.07, 1.16; 32 lanes 0.48, 0.56, 0.58; 256 operations, 1 lane 5.48,
+7.05, 7.36; 32 lanes 0.85, 0.88, 0.89 (15: less than 7 in each case). integral_equation (six words):
+1.61, 1.66, 1.32; ray_tracing (six): 1.00, 0.82, 0.62. What lies between was not measured."""
+BATCH_LENGTH = 160
+"""Instructions of all iterations of a batch without their path, at most. Not measured."""
 INSTRUCTIONS_A_WORD = 3
 """Most instructions that one word less on the stack is worth: a store, a load, and its address. Not
 measured."""
@@ -119,7 +129,21 @@ def _preferred(
     chosen = [one for one in possible if one.name == wanted] or possible
     if wanted == AUTO and len(paths) < MANY:
         chosen = [one for one in possible if not one.together]
+    if wanted == AUTO:
+        chosen = [one for one in chosen if _batches_pay(one, paths, facts)]
     return tuple(chosen)
+
+
+def _batches_pay(strategy: LoopStrategy, paths: Sequence[Path], facts: Facts) -> bool:
+    """Whether as many iterations as the strategy runs in a row are few enough for that."""
+    copies = strategy.iterations - 1
+    if copies == 0:
+        return True
+    (path,) = paths
+    around = path.loop.loop.blocks - path.blocks
+    length = sum(i.unit != Unit.NOTHING for i in instructions_of(around, facts))
+    words = context_words(path)
+    return copies * words <= BATCH_REGISTERS and strategy.iterations * length <= BATCH_LENGTH
 
 
 def settle(decision: Decision, kernel: Kernel, start: int) -> Choice:

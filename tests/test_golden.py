@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import subprocess
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
@@ -16,7 +17,7 @@ from goldens import Golden
 from ccc import passes
 from ccc.analysis.dominators import is_reducible
 from ccc.analysis.facts import Facts
-from ccc.compiler.transform import Transformed
+from ccc.compiler.transform import Transformed, transform
 from ccc.device import gpu
 from ccc.emulator import Module, Race
 from ccc.emulator.run.races import new_races
@@ -136,6 +137,22 @@ def test_memory_is_the_same(path: Path) -> None:
     for schedule in range(min(4, max(2, ENOUGH // cost.instructions))):
         judged = races if schedule == 0 else None
         found, _ = run(after, "k", golden.launch, schedule=schedule, races=judged)
+        assert difference(expected, found) is None, f"schedule {schedule}"
+    assert not (races and new_races(races_of(golden.before, golden.launch), races))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", COLLECTED, ids=name)
+def test_batches_leave_the_same_memory(path: Path) -> None:
+    golden = Golden.read(path)
+    result = transform(golden.before, replace(golden.options, discipline="batch3"))
+    kernels = result.report["kernels"]
+    if not any(one.get("discipline") == "batch3" for k in kernels for one in k["paths"]):
+        return
+    expected, _ = run(Module(golden.before), "k", golden.launch)
+    races: list[Race] = []
+    for schedule in ("lockstep", 0):
+        found, _ = run(Module(result.ptx), "k", golden.launch, schedule=schedule, races=races)
         assert difference(expected, found) is None, f"schedule {schedule}"
     assert not (races and new_races(races_of(golden.before, golden.launch), races))
 

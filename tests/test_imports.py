@@ -45,6 +45,7 @@ HELPERS = (
     "ccc.passes.grid_stride.dynamic_schedule",
     "ccc.passes.context_collection.engagement",
     "ccc.passes.launch_shape",
+    "ccc.passes.context_collection.batches",
     "ccc.passes.context_collection.layout",
     "ccc.passes.context_collection.members",
     "ccc.passes.context_collection.node",

@@ -102,6 +102,7 @@ class Collector(ABC, Generic[N]):
         self.again = self.function.fresh_label("again")
         self.check = self.function.fresh_label("check")
         self.nodes: list[N] = []
+        self.leaving: frozenset[str] = frozenset()
         for plan in layout.plans:
             parent = next((n for n in self.nodes if n.path is plan.path.parent), None)
             run = self.function.fresh_label("run")
@@ -126,12 +127,14 @@ class Collector(ABC, Generic[N]):
         # Copies first, while the blocks still lead where they led.
         entered = {node: self._snapshot_of(node) for node in self.roots}
         leaving = {target: self._leave(number) for number, target in enumerate(self.targets)}
+        self.leaving = frozenset(leaving.values())
         self.dispatch()
         self._enter()
         for node, snapshot in entered.items():
             self._redirect_path(node, snapshot)
         self._redirect_iterations(leaving)
         self._emit_round()
+        self.unroll()
         self._finish()
         return self.base_instruction
 
@@ -162,6 +165,9 @@ class Collector(ABC, Generic[N]):
 
         Behind it, nothing is saved either.
         """
+
+    def unroll(self) -> None:
+        """Put several iterations in a row, where that is done."""
 
     def emitter(self, block: Block) -> Emitter:
         """An emitter for new code of this loop."""

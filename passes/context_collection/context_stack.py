@@ -6,7 +6,8 @@ task, so that the lanes of a warp touch neighbouring words and no two of them th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Function, Instruction, Variable
@@ -33,6 +34,10 @@ class Stack:
     def bytes(self) -> int:
         """Its size for one warp."""
         return sum(map(words, self.context)) * self.entries * 4
+
+    def of(self, others: Mapping[Register, Register]) -> Stack:
+        """It, for tasks in other registers."""
+        return replace(self, context=tuple(others.get(r, r) for r in self.context))
 
     def store(self, emit: Emitter, address: Register) -> None:
         """Write a task to the entry at ``address`` (of its first word, without the offset)."""

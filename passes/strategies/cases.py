@@ -32,6 +32,7 @@ class Cases:
     name: str = "cases"
     together: bool = True
     entries: int = WARP_SIZE
+    iterations: int = 1
 
     def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:  # noqa: ARG002
         """An iteration must come to at most one of the paths, each over when it was run."""

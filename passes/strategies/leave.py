@@ -18,6 +18,7 @@ class Leave:
     name: str = "leave"
     together: bool = False
     entries: int = 0
+    iterations: int = 1
 
     def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:  # noqa: ARG002
         """It always does."""

@@ -6,6 +6,7 @@ A new one gets a file beside this one, and a place in a list below.
 from __future__ import annotations
 
 from ccc.passes.policy import AUTO
+from ccc.passes.strategies.batch import BATCHES
 from ccc.passes.strategies.cases import CASES
 from ccc.passes.strategies.engage import ENGAGE
 from ccc.passes.strategies.leave import LEAVE
@@ -13,7 +14,7 @@ from ccc.passes.strategies.merge import MERGE
 from ccc.passes.strategies.queue import QUEUE
 from ccc.passes.strategies.strategy import LoopStrategy, Strategy
 
-COLLECTING: tuple[LoopStrategy, ...] = (CASES, QUEUE, MERGE)
+COLLECTING: tuple[LoopStrategy, ...] = (CASES, *BATCHES, QUEUE, MERGE)
 """What collects the tasks of a loop, from the one that is preferred on."""
 STRATEGIES: tuple[Strategy, ...] = (LEAVE, *COLLECTING, ENGAGE)
 """All."""

@@ -154,6 +154,7 @@ class LoopStrategy(Strategy, Protocol):
 
     ``together``: it serves the paths at the same time, from registers that they share; otherwise
     one after the other. ``entries``: so many tasks are saved on the stack of each path.
+    ``iterations``: so many of a lane's are run before members meet.
     """
 
     @property
@@ -163,6 +164,10 @@ class LoopStrategy(Strategy, Protocol):
     @property
     def entries(self) -> int:
         """The entries of a path's stack."""
+
+    @property
+    def iterations(self) -> int:
+        """The iterations between two exchanges."""
 
     def rewrite(self, kernel: Kernel, choice: Choice) -> Rewritten | None:
         """Do it; None if the loop stays as it is."""

@@ -189,6 +189,7 @@ SHOW_THEM = (
     "grid-stride/grid_stride_activemask",
     "grid-stride/grid_stride_shared_neighbour",
     "grid-stride/grid_stride_dynamic_inner_loop",
+    "small/batch",
     "small/dynamic",
     "small/members_after_a_loop",
 )

@@ -43,6 +43,11 @@ def decided(kernel: Kernel, wanted: str = AUTO) -> Decision:
     ("name", "wanted", "names"),
     [
         ("if_else", AUTO, ["queue", "merge"]),
+        ("if_else", "batch7", ["cases", "queue", "merge"]),
+        ("lock_in_the_path", AUTO, ["batch7", "batch3", "queue", "merge"]),
+        ("atomics", AUTO, ["batch3", "queue", "merge"]),
+        ("atomics", "batch3", ["batch3"]),
+        ("while_task", "batch7", ["queue", "merge"]),
         ("if_else", "merge", ["merge"]),
         ("if_else", "cases", ["cases"]),
         ("many_cases", AUTO, ["cases", "queue", "merge"]),

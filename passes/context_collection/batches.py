@@ -1,0 +1,173 @@
+"""Batches: several iterations for each exchange (no paper's; one path, its tasks queued).
+
+What an exchange costs does not depend on how many tasks a lane has. So each lane runs some
+iterations in a row, copies of the loop's body, and keeps the context of each that comes to the
+path. Then members tell one another how many tasks they have, bit by bit: three ballots serve seven
+iterations. All are pushed, and as long as there is a full warp of tasks, all lanes pop.
+
+    LOOP:     ...                                // block A
+              @!%p bra JOIN;
+              <a snapshot, and the first flag>
+    JOIN:     ...
+              @%more bra LOOP_1;                 // else: leave, as ever
+    LOOP_1:   ...
+              <another snapshot, and the second flag>
+    ...
+    COLLECT:  all members meet, and count their tasks
+    MORE:     a full warp of tasks? all pop and run, and come back
+
+The copies also give back what a loop loses that is not unrolled: ptxas can begin the loads of the
+next iteration before it knows of this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ccc.analysis.cfg import reachable
+from ccc.analysis.facts import Facts
+from ccc.analysis.paths.model import AnnotatedLoop
+from ccc.ir.edit import Copy, Emitter, retarget
+from ccc.ir.nodes import Block, Guard, Instruction
+from ccc.ir.operands import Register
+from ccc.passes.context_collection.layout import Layout
+from ccc.passes.context_collection.sequential_dispatch import (
+    POP,
+    SequentialDispatch,
+    SequentialNode,
+)
+from ccc.pipeline import Kernel
+from ccc.snippet import Snippet
+
+COUNT = Snippet("""
+    .reg .pred %pending;
+    .reg .b32 %number;
+        @%pending add.s32 %number, %number, 1;
+""")
+"""At the collection point, for each iteration of the batch: the tasks of a lane."""
+
+EXCHANGE = Snippet(
+    """
+    .reg .pred %has;
+    .reg .b32 %number, %bit, %lanes, %members, %below, %before, %count, %place, %total;
+        and.b32 %bit, %number, BIT;
+        setp.ne.b32 %has, %bit, 0;
+        vote.sync.ballot.b32 %lanes, %has, %members;
+        and.b32 %before, %lanes, %below;
+        popc.b32 %count, %before;
+        mad.lo.s32 %place, %count, BYTES, %place;   // four bytes for each task of lanes before
+        popc.b32 %count, %lanes;
+        mad.lo.s32 %total, %count, BYTES, %total;
+""",
+    "BIT",
+    "BYTES",
+)
+"""For each bit of that number: the lanes in whose number it is."""
+
+QUEUE_ALL = Snippet("""
+    .reg .pred %few;
+    .reg .b32 %top, %total, %limit;
+        add.s32 %top, %top, %total;
+    MORE:
+        setp.lt.u32 %few, %top, %limit;       // not a full warp of tasks any more
+        @%few bra AFTER;
+""")
+"""Everyone has pushed; as long as there is a full warp of tasks, all lanes pop, and come back."""
+
+
+class Batches(SequentialDispatch):
+    """Rewrites a loop with one path, so that members meet after so many ``iterations``."""
+
+    def __init__(self, kernel: Kernel, loop: AnnotatedLoop, layout: Layout, iterations: int):
+        super().__init__(kernel, loop, layout)
+        fresh = self.function.registers.fresh
+        (self.only,) = self.nodes
+        plan = self.only.plan
+        self.more = self.function.fresh_label("more")
+        held = [*plan.snapshot.values(), *plan.specials.values()]
+        self.others: list[dict[Register, Register]] = [
+            {self.only.pending: fresh("pred", "pending")}
+            | {register: fresh(register.type, "context") for register in held}
+            for _ in range(iterations - 1)
+        ]
+
+    @property
+    def batch(self) -> list[Mapping[Register, Register]]:
+        """For each iteration, where the registers of the first one's task are."""
+        return [{}, *self.others]
+
+    def prepare(self, emit: Emitter) -> None:
+        """No task in any iteration."""
+        super().prepare(emit)
+        self._forget(emit)
+
+    def _forget(self, emit: Emitter) -> None:
+        for other in self.others:
+            emit.emit("mov.pred", other[self.only.pending], 0)
+
+    def unroll(self) -> None:
+        """Put copies of an iteration behind the loop's body, each leading to the next."""
+        loop, graph = self.loop.loop, Facts(self.function).graph
+        body = reachable(graph.successors, [loop.header], stops=[self.meeting, *self.leaving])
+        body -= {self.meeting, *self.leaving}
+        copies = [self.fresh_labels(frozenset(body), "iteration") for _ in self.others]
+        heads = [labels[loop.header] for labels in copies]
+        elsewhere = {label: label for label in (self.meeting, *self.leaving)}
+        new: list[Block] = []
+        following = [*heads[1:], self.meeting]
+        for labels, other, again in zip(copies, self.others, following, strict=True):
+            copy = Copy({**elsewhere, **labels, self.meeting: again}, other)
+            new += copy.blocks(self.function, body)
+        for block in self.function.blocks:
+            if block.label in body:
+                retarget(self.function, block, self.meeting, heads[0])
+        originals = {block.label for block in self.originals}
+        known = self.function.blocks
+        behind = max(i for i, block in enumerate(known) if block.label in originals) + 1
+        known[behind:behind] = new
+
+    def drain(self, emit: Emitter) -> None:
+        """From now on any task is enough; by MORE, so that the loop there has one entry."""
+        emit.emit("add.s32", self.limit, self.base, 4)
+        self._if_saved(emit, self.only, self.more)
+
+    def resume(self, node: SequentialNode) -> str:  # noqa: ARG002
+        """There may be another full warp."""
+        return self.more
+
+    def _emit_collect(self, node: SequentialNode) -> None:
+        emit, scope = self.at(node.collect), self._scope(node)
+        number, place, total = (
+            emit.define("mov.b32", "b32", 0, name=name) for name in ("number", "place", "total")
+        )
+        for other in self.batch:
+            COUNT.emit(emit, number=number, pending=other.get(node.pending, node.pending))
+        for bit in range(len(self.batch).bit_length()):
+            EXCHANGE.of(BIT=1 << bit, BYTES=4 << bit).emit(
+                emit, scope, number=number, place=place, total=total
+            )
+        none = emit.define("setp.eq.b32", "pred", total, 0, name="none")
+        emit.emit("bra", self.check, guard=Guard(none))
+        address = emit.define("add.s32", "b32", node.top, place, name="address")
+        for other in self.batch:
+            self._push(emit, node, other, address)
+        emit.emit("mov.pred", node.pending, 0)
+        self._forget(emit)
+        QUEUE_ALL.emit(emit, scope, total=total, MORE=self.more)
+        POP.emit(emit, scope)
+        emit.emit("bra", node.run)
+
+    def _push(
+        self,
+        emit: Emitter,
+        node: SequentialNode,
+        other: Mapping[Register, Register],
+        address: Register,
+    ) -> None:
+        """The task of one iteration, and on to where the next one goes."""
+        guard, known = Guard(other.get(node.pending, node.pending)), set(emit.block.statements)
+        node.plan.stack.of(other).store(emit, address)
+        for one in emit.block.statements:
+            if isinstance(one, Instruction) and one.name == "st" and one not in known:
+                one.guard = guard
+        emit.emit("add.s32", address, address, 4, guard=guard)
