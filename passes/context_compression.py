@@ -84,6 +84,7 @@ class _Origins:
         self.facts = facts
         self.divergent = facts.divergence.divergent_at(path.entry)
         self.loop = path.loop.loop
+        self.most = INSTRUCTIONS_A_WORD * sum(map(words, path.context))
         self._definitions: dict[Register, Instruction | None] = {}
         self._ways: dict[str, set[Register]] = {}
 
@@ -91,21 +92,24 @@ class _Origins:
         """The instructions that make ``register``, operands before results; none if it is a leaf.
 
         A leaf is saved itself: it is ``at_hand`` anyway, has several definitions, an expensive one,
-        or one whose operands have changed since.
+        or one whose operands have changed since. So is what takes more instructions than all words
+        of the context are worth.
         """
         found: dict[Instruction, None] = {}
         seen = set(at_hand)
+        entered: set[Instruction] = set()
 
         def visit(made: Register) -> None:
-            if made not in seen:
+            if made not in seen and len(entered) <= self.most:
                 seen.add(made)
                 if definition := self._definition(made):
+                    entered.add(definition)
                     for operand in definition.used():
                         visit(operand)
                     found[definition] = None
 
         visit(register)
-        return list(found)
+        return list(found) if len(entered) <= self.most else []
 
     def leaves(self, made: list[Instruction]) -> set[Register]:
         """The registers that ``made`` needs from the context."""
@@ -168,9 +172,13 @@ class _Origins:
 
 
 def _is_cheap(instruction: Instruction) -> bool:
-    """Whether it only computes, quickly, and the same on every lane."""
+    """Whether it only computes, quickly, and the same on every lane.
+
+    Of two results one might be written again before the path.
+    """
     return (
-        instruction.guard is None
+        len(list(instruction.defined())) == 1
+        and instruction.guard is None
         and instruction.effects == Effect.NONE
         and instruction.unit in CHEAP
         and instruction.name not in ("ld", "ldu")

@@ -20,7 +20,6 @@ its callers may give each thread another one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import ClassVar
 
 from ccc.analysis.facts import Facts
@@ -42,25 +41,37 @@ class InvariantMotion(Pass):
         around = [loop for loop in facts.loops if facts.entry in loop.blocks]
         if function.kind != "entry" or around:
             return
-        moved = set(_wanted(facts, _invariants(facts)))
+        known = _invariants(facts)
+        moved = _wanted(facts, known)
         if not moved:
             return
         for block in function.blocks:
             block.statements = [one for one in block.statements if one not in moved]
-        facts.blocks[facts.entry].statements[:0] = _in_order(moved)
+        in_order = dict.fromkeys(one for one in known.values() if one in moved)
+        facts.blocks[facts.entry].statements[:0] = in_order
         kernel.changed()
 
 
 def _invariants(facts: Facts) -> dict[Register, Instruction]:
-    """The registers with one value for the whole launch, and what makes each."""
+    """The registers with one value for the whole launch, and what makes each, operands first."""
+    single = {register for register, made in facts.makers.items() if len(made) == 1}
+    waiting: dict[Instruction, set[Register]] = {}
+    readers: dict[Register, list[Instruction]] = {}
+    for instruction in dict.fromkeys(made[0] for made in facts.makers.values()):
+        if single.issuperset(instruction.defined()) and _can_be_moved(instruction, facts.function):
+            waiting[instruction] = set(instruction.used())
+            for operand in waiting[instruction]:
+                readers.setdefault(operand, []).append(instruction)
     found: dict[Register, Instruction] = {}
-    left = {r: made[0] for r, made in facts.makers.items() if len(made) == 1}
-    left = {r: i for r, i in left.items() if _can_be_moved(i, facts.function)}
-    while True:
-        new = {r: i for r, i in left.items() if r not in found and found.keys() >= set(i.used())}
-        if not new:
-            return found
-        found |= new
+    ready = [instruction for instruction, needed in waiting.items() if not needed]
+    for instruction in ready:  # it grows
+        for register in instruction.defined():
+            found[register] = instruction
+            for reader in readers.get(register, ()):
+                waiting[reader].remove(register)
+                if not waiting[reader]:
+                    ready.append(reader)
+    return found
 
 
 def _can_be_moved(instruction: Instruction, function: Function) -> bool:
@@ -84,7 +95,7 @@ def _is_parameter(load: Instruction, function: Function) -> bool:
     )
 
 
-def _wanted(facts: Facts, known: dict[Register, Instruction]) -> Iterator[Instruction]:
+def _wanted(facts: Facts, known: dict[Register, Instruction]) -> set[Instruction]:
     """What stands in annotated loops, and what its operands are made by."""
     annotated = (
         loop.blocks
@@ -93,27 +104,12 @@ def _wanted(facts: Facts, known: dict[Register, Instruction]) -> Iterator[Instru
     )
     inside = frozenset().union(*annotated)
     # A literal is known for one wherever it stands.
-    made = {
-        i for r, i in known.items() if facts.literal(r) is None and known.keys() >= set(i.defined())
-    }
+    made = {i for r, i in known.items() if facts.literal(r) is None}
     left = [i for label in inside for i in facts.blocks[label].instructions if i in made]
+    wanted: set[Instruction] = set()
     while left:
         instruction = left.pop()
-        yield instruction
-        left += [known[register] for register in instruction.used()]
-
-
-def _in_order(moved: set[Instruction]) -> list[Instruction]:
-    """Each behind those that make its operands; else as in the source."""
-    order: dict[Instruction, None] = {}
-    makers = {register: one for one in moved for register in one.defined()}
-
-    def visit(one: Instruction) -> None:
-        if one not in order:
-            for register in one.used():
-                visit(makers[register])
-            order[one] = None
-
-    for one in sorted(moved, key=lambda one: (one.span.line, str(one))):
-        visit(one)
-    return list(order)
+        if instruction not in wanted:
+            wanted.add(instruction)
+            left += [known[register] for register in instruction.used()]
+    return wanted

@@ -16,7 +16,7 @@ TEXT = """.version 8.0
 {kind} k({parameters})
 {{
     .reg .pred %p<3>;
-    .reg .b32 %r<9>;
+    .reg .b32 %r<2000>;
     .reg .b64 %rd<9>;
     .param .b64 result;
     mov.u32 %r1, %tid.x;
@@ -69,6 +69,7 @@ def test_parameters_and_all_that_is_made_of_them() -> None:
         "add.u32 %r2, %r1, 1;",
         "@%p1 mov.u32 %r2, %ntid.x;",
         "mov.u32 %r2, %ntid.x; add.u32 %r2, %r2, 1;",  # two values
+        "mov.b64 {%r2, %r3}, %rd1; add.u32 %r2, %r2, 1; add.u32 %r4, %r3, 1;",
         "mov.u32 %r2, %clock;",
         "activemask.b32 %r2;",
     ],
@@ -79,3 +80,10 @@ def test_what_stays(body: str) -> None:
 
 def test_callers_may_give_each_thread_another_parameter() -> None:
     assert moved("add.u64 %rd2, %rd1, 8;", kind=".func") == []
+
+
+def test_values_that_are_used_twice_are_looked_at_once() -> None:
+    chain = [f"add.u32 %r{i + 1}, %r{i}, %r{i};" for i in range(2, 1_500)]
+    found = moved("\n".join(["mov.u32 %r2, %ntid.x;", *chain]))
+    assert found[-1] == chain[-1]
+    assert found.index(chain[700]) > found.index(chain[600])
