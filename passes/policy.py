@@ -53,7 +53,7 @@ LONG = 16
 2^20 vertices was 6.7, 6.3, 6.0 and 5.3 times as fast with 16, 32, 64 and 128 (2026-11-20)."""
 LONG_PATH = 32
 """Instructions from which on a path in a shared loop is collected; with a loop, it always is. On an
-H200, collecting a branch that 8 lanes take paid from 34 operations on (docs/results.md)."""
+H200, collecting a branch that 8 lanes take one by one paid from 34 operations on (2026-11-20)."""
 MOST_TURNS = 8
 """Turns of a short loop that a task does before lanes meet, at most."""
 TURNS_LENGTH = 160
