@@ -52,6 +52,7 @@ HELPERS = (
     "ccc.passes.context_collection.multi_path",
     "ccc.passes.policy",
     "ccc.passes.context_collection.reduction",
+    "ccc.passes.context_collection.turns",
     "ccc.passes.strategies.registry",
     "ccc.passes.strategies.strategy",
     "ccc.passes.strategies.leave",

@@ -7,7 +7,7 @@ drops branches (Cytron et al., 1991, section 7.1), asked for particular results.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import networkx as nx
@@ -55,6 +55,13 @@ class Slice:
 
     instructions: frozenset[Instruction]
     skips: dict[str, tuple[str, bool]]
+
+    def skipped(self, labels: Mapping[str, str], sinks: Mapping[str, str]) -> dict[str, str]:
+        """Where such blocks go on in a copy of the region with these labels and sinks."""
+        return {
+            label: sinks[target] if is_sink else labels[target]
+            for label, (target, is_sink) in self.skips.items()
+        }
 
 
 def slice_region(

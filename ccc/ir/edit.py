@@ -56,6 +56,28 @@ def remove_jumps_to_next(function: Function) -> None:
             block.statements.pop()
 
 
+def put_behind(
+    function: Function, header: str, loop: Collection[str], entrance: str, old: Collection[str]
+) -> None:
+    """Put the ``entrance`` of a loop before its ``header``, and what is new right behind it.
+
+    Where the function begins stays the first block; ``old`` are the labels that it had before.
+    """
+    start = function.blocks[0].label
+    before = [block for block in function.blocks if block.label in old]
+    new = [block for block in function.blocks if block.label not in old]
+    first = next(i for i, block in enumerate(before) if block.label == header)
+    last = max(i for i, block in enumerate(before) if block.label in loop)
+    function.blocks = [
+        *(block for block in new if block.label == start),
+        *before[:first],
+        *(block for block in new if block.label == entrance),
+        *before[first : last + 1],
+        *(block for block in new if block.label not in (start, entrance)),
+        *before[last + 1 :],
+    ]
+
+
 def keep_blocks(function: Function, labels: Collection[str]) -> None:
     """Drop the blocks whose labels are not among ``labels``."""
     function.blocks = [block for block in function.blocks if block.label in labels]

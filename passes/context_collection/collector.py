@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Generic, cast
 
 from ccc.analysis.paths.model import AnnotatedLoop, Path
@@ -19,6 +18,7 @@ from ccc.ir.edit import (
     jump,
     keep_blocks,
     make_explicit,
+    put_behind,
     remove_jumps_to_next,
     retarget,
     substitute,
@@ -30,6 +30,7 @@ from ccc.passes.context_collection.layout import Layout, Plan
 from ccc.passes.context_collection.members import COUNT_MEMBERS, count_members
 from ccc.passes.context_collection.node import N, move
 from ccc.passes.context_collection.reduction import Slots
+from ccc.passes.context_collection.turns import emit_turns
 from ccc.passes.launch_shape import thread_number
 from ccc.pipeline import Kernel
 from ccc.snippet import Given, Snippet
@@ -282,7 +283,7 @@ class Collector(ABC, Generic[N]):
             outer.registers,
             outer.specials,
             keep=path.owner.instructions.__contains__,
-            skips=_skips(path.owner.skips, labels, sinks),
+            skips=path.owner.skipped(labels, sinks),
         )
         self.function.blocks += copy.blocks(self.function, path.region)
         return labels[path.entry]
@@ -366,57 +367,20 @@ class Collector(ABC, Generic[N]):
             copy.labels = {**copy.labels, child.path.entry: inner}
         if path.task is not None:
             copy.keep = path.task.instructions.__contains__
+
+        def skipped(labels: Mapping[str, str]) -> dict[str, str]:
+            return path.task.skipped(labels, sinks) if path.task else {}
+
         if node.is_leaf_loop:
-            self._emit_turns(node, emit.block, copy, sinks)
+            emit_turns(self, node, emit.block, copy, skipped)
             return
-        copy.skips = self._skipped(node, copy, sinks)
+        copy.skips = skipped(copy.labels)
         emit.emit("bra", labels[path.entry])
         self.function.blocks += copy.blocks(self.function, path.region - within)
         for child in node.children:
             self.enter_inner(cast("N", child), node, copy)
         if path.repeats:
             self._repeat(node, labels[path.entry])
-
-    def _emit_turns(self, node: N, start: Block, copy: Copy, sinks: Mapping[str, str]) -> None:
-        """A loop without a path inside: so many turns in a row, before members meet again.
-
-        Of short turns, the loop as it was stands behind them, too: a task runs to its end there.
-        """
-        path, prelude = node.path, [substitute(i, {}, {}) for i in start.instructions]
-        repeat = self.function.fresh_label("repeat")
-        heads = self._emit_turns_in_a_row(node, copy, sinks, repeat)
-        start.statements.append(jump(heads[0]))
-        emit = self.at(repeat)
-        self.note(emit, node)
-        emit.emit("bra", self.resume(node))
-        if node.to_end != node.run:
-            to_end = self.at(node.to_end)
-            heads += self._emit_turns_in_a_row(node, copy, sinks, None)
-            to_end.block.statements += [*prelude, jump(heads[node.plan.turns])]
-        node.heads = tuple(heads)
-        rest = replace(copy, skips=self._skipped(node, copy, sinks))
-        self.function.blocks += rest.blocks(self.function, path.region - path.blocks)
-
-    def _emit_turns_in_a_row(
-        self, node: N, copy: Copy, sinks: Mapping[str, str], following: str | None
-    ) -> list[str]:
-        """Some turns of a loop that lead to ``following``, or to the first; returns their heads."""
-        path = node.path
-        turns = [self.fresh_labels(path.blocks, "turn") for _ in range(node.plan.turns)]
-        heads = [labels[path.entry] for labels in turns]
-        for labels, again in zip(turns, [*heads[1:], following or heads[0]], strict=True):
-            turn = replace(copy, labels={**copy.labels, **labels})
-            turn = replace(turn, skips=self._skipped(node, turn, sinks))
-            known = len(self.function.blocks)
-            self.function.blocks += turn.blocks(self.function, path.blocks)
-            for block in self.function.blocks[known:]:
-                retarget(self.function, block, labels[path.entry], again)
-        return heads
-
-    def _skipped(self, node: N, copy: Copy, sinks: Mapping[str, str]) -> dict[str, str]:
-        """Where blocks of a copied task go on whose branch it does not need."""
-        task = node.path.task
-        return _skips(task.skips, copy.labels, sinks) if task else {}
 
     def recompute(self, emit: Emitter, node: N, registers: dict[Register, Register]) -> None:
         """Make what is not saved of a context from what is."""
@@ -524,35 +488,11 @@ class Collector(ABC, Generic[N]):
 
     def _finish(self) -> None:
         """Drop the paths' old blocks, and write down what was done."""
-        self._put_in_order()
+        old = {block.label for block in self.originals}
+        put_behind(self.function, self.loop.loop.header, self.loop.loop.blocks, self.enter, old)
         remove_jumps_to_next(self.function)
         self.kernel.changed()
         keep_blocks(self.function, set(self.kernel.facts.graph))
         self.kernel.changed()
         for node in self.nodes:
             node.settle()
-
-    def _put_in_order(self) -> None:
-        """The entrance before the loop, and all else that is new right behind it."""
-        old = {block.label for block in self.originals}
-        before = [block for block in self.function.blocks if block.label in old]
-        new = [block for block in self.function.blocks if block.label not in old]
-        first = next(i for i, b in enumerate(before) if b.label == self.loop.loop.header)
-        last = max(i for i, block in enumerate(before) if block.label in self.loop.loop.blocks)
-        starts = [block for block in new if block.label == self.function.blocks[0].label]
-        entrance = [block for block in new if block.label == self.enter]
-        others = [block for block in new if block not in starts and block not in entrance]
-        self.function.blocks = [
-            *starts, *before[:first], *entrance, *before[first : last + 1],
-            *others, *before[last + 1 :],
-        ]  # fmt: skip
-
-
-def _skips(
-    skips: Mapping[str, tuple[str, bool]], labels: Mapping[str, str], sinks: Mapping[str, str]
-) -> dict[str, str]:
-    """Where blocks of a copy go on whose branch is not needed."""
-    return {
-        label: sinks[target] if is_sink else labels[target]
-        for label, (target, is_sink) in skips.items()
-    }
