@@ -146,13 +146,15 @@ def _batches_pay(strategy: LoopStrategy, paths: Sequence[Path], facts: Facts) ->
     return copies * words <= BATCH_REGISTERS and strategy.iterations * length <= BATCH_LENGTH
 
 
-def settle(decision: Decision, kernel: Kernel, start: int) -> Choice:
+def settle(decision: Decision, kernel: Kernel, start: int, alone: bool = True) -> Choice:
     """Take the first strategy whose stacks fit.
 
     Args:
         decision: of the loop.
         kernel: the kernel; its block size and its own shared memory count.
         start: the first byte of a warp's share that is free for the loop.
+        alone: whether no lanes may be in another annotated loop at the same time; where they may,
+            its stacks need room, too, and batches are not tried.
 
     Returns:
         The choice; where nothing fits, that is to leave what does not, with the reason.
@@ -162,8 +164,10 @@ def settle(decision: Decision, kernel: Kernel, start: int) -> Choice:
         reasons = tuple((path.record, reason) for path in decision.paths)
         return Choice(decision, LEAVE, start, reasons)
     room = _room(kernel)
-    layouts = [on_paper(Choice(decision, one, start)) for one in decision.strategies]
-    for strategy, layout in zip(decision.strategies, layouts, strict=True):
+    strategies = [one for one in decision.strategies if alone or one.iterations == 1]
+    strategies = strategies or list(decision.strategies)
+    layouts = [on_paper(Choice(decision, one, start)) for one in strategies]
+    for strategy, layout in zip(strategies, layouts, strict=True):
         if layout.share <= room:
             return Choice(decision, strategy, start)
     return Choice(decision, LEAVE, start, (_first_too_large(kernel, layouts[-1], room),))

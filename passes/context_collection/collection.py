@@ -94,8 +94,10 @@ class ContextCollection(Pass):
             decisions = self._decide(kernel, chosen, [d for d in decisions if _holds(d, known)])
             decision = decisions[0]
             loop = decision.loop
-            choice = settle(decision, kernel, _free_from(loop, placed, kernel))
             entrance = Entrance.of(loop.loop.header, loop.reconvergence, kernel.facts)
+            start = _free_from(entrance, placed, kernel)
+            alone = start == 0 and _is_alone(entrance, [d.loop for d in decisions[1:]], kernel)
+            choice = settle(decision, kernel, start, alone)
             apart = _apart_from(loop, chosen, kernel.facts)
             done = choice.strategy.rewrite(kernel, choice)
             if done is None:
@@ -138,9 +140,15 @@ def _by_loop(chosen: Iterable[Collectable]) -> dict[AnnotatedLoop, list[Collecta
     return found
 
 
-def _free_from(loop: AnnotatedLoop, placed: Mapping[Entrance, int], kernel: Kernel) -> int:
+def _is_alone(mine: Entrance, others: Iterable[AnnotatedLoop], kernel: Kernel) -> bool:
+    """Whether no lanes may be in one of the other loops, which come later, at the same time."""
+    facts = kernel.facts
+    found = [Entrance.of(one.loop.header, one.reconvergence, facts) for one in others]
+    return not any(may_be_in_both(mine, one, [mine, *found], facts.graph) for one in found)
+
+
+def _free_from(mine: Entrance, placed: Mapping[Entrance, int], kernel: Kernel) -> int:
     """The first byte of a warp's share that no loop uses in which lanes may be at the same time."""
-    mine = Entrance.of(loop.loop.header, loop.reconvergence, kernel.facts)
     ends = (
         end
         for other, end in placed.items()
