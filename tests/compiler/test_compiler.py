@@ -43,9 +43,9 @@ def test_the_report_says_what_was_done() -> None:
     assert (first["directive"], first["arm"], first["line"]) == ("if", "then", 6)
     assert first["applied"]
     assert first["reason"] is None
-    assert first["discipline"] == "queue"
+    assert first["discipline"] == "batch7"
     saved = [register["type"] for register in first["context"]]
-    assert (saved, first["shared_bytes_per_thread"]) == (["b32"], 8)
+    assert (saved, first["shared_bytes_per_thread"]) == (["b32"], 32)
     assert {register["type"] for register in first["compressed"]} == {"b64"}
     assert second["applied"]
 
@@ -65,7 +65,7 @@ def test_a_promised_block_size_is_enforced() -> None:
 
 def test_launch_bounds_size_the_stack() -> None:
     after = golden("block_of_100").after
-    assert "ccc_context_stack[1024]" in after  # 4 warps x 64 entries x one word
+    assert "ccc_context_stack[4096]" in after  # 4 warps x 256 entries x one word
 
 
 def test_printing_after_a_pass() -> None:

@@ -16,6 +16,7 @@ from ccc.compiler.transform import transform
 from ccc.emulator import Module
 from ccc.errors import CccError
 from ccc.ir.names import Names
+from ccc.options import Options
 from ccc.profile.instrument import count
 
 GRID_STRIDE = "	// ccc.grid_stride 3 k.cu:1:1 schedule=dynamic\n"
@@ -112,7 +113,7 @@ def test_what_is_found_by_its_name_must_be_free(name: str) -> None:
 
 
 def test_names_do_not_change_without_need() -> None:
-    done = transform(kernel(), filename="k.ptx").ptx
+    done = transform(kernel(), Options(discipline="queue"), filename="k.ptx").ptx
     assert f".b8 {STACK}[" in done
     assert all(f"%ccc_{name}_<" in done for name in ("b32", "has"))
     assert all(f"$ccc_{name}_0:" in done for name in ("collect", "pop", "taken"))
