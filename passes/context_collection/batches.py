@@ -49,13 +49,13 @@ COUNT = Snippet("""
 EXCHANGE = Snippet(
     """
     .reg .pred %has;
-    .reg .b32 %number, %bit, %lanes, %members, %below, %before, %count, %place, %total;
+    .reg .b32 %number, %bit, %lanes, %members, %below, %before, %count, %offset, %total;
         and.b32 %bit, %number, BIT;
         setp.ne.b32 %has, %bit, 0;
         vote.sync.ballot.b32 %lanes, %has, %members;
         and.b32 %before, %lanes, %below;
         popc.b32 %count, %before;
-        mad.lo.s32 %place, %count, BYTES, %place;   // four bytes for each task of lanes before
+        mad.lo.s32 %offset, %count, BYTES, %offset;   // four bytes for each task of lanes before
         popc.b32 %count, %lanes;
         mad.lo.s32 %total, %count, BYTES, %total;
 """,
@@ -137,18 +137,18 @@ class Batches(SequentialDispatch):
 
     def _emit_collect(self, node: SequentialNode) -> None:
         emit, scope = self.at(node.collect), self._scope(node)
-        number, place, total = (
-            emit.define("mov.b32", "b32", 0, name=name) for name in ("number", "place", "total")
+        number, offset, total = (
+            emit.define("mov.b32", "b32", 0, name=name) for name in ("number", "offset", "total")
         )
         for other in self.batch:
             COUNT.emit(emit, number=number, pending=other.get(node.pending, node.pending))
         for bit in range(len(self.batch).bit_length()):
             EXCHANGE.of(BIT=1 << bit, BYTES=4 << bit).emit(
-                emit, scope, number=number, place=place, total=total
+                emit, scope, number=number, offset=offset, total=total
             )
         none = emit.define("setp.eq.b32", "pred", total, 0, name="none")
         emit.emit("bra", self.check, guard=Guard(none))
-        address = emit.define("add.s32", "b32", node.top, place, name="address")
+        address = emit.define("add.s32", "b32", node.top, offset, name="address")
         for other in self.batch:
             self._push(emit, node, other, address)
         emit.emit("mov.pred", node.pending, 0)

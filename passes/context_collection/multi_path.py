@@ -20,7 +20,7 @@ from ccc.snippet import Given, Snippet
 PUSH = Snippet(
     """
     .reg .pred %waits, %some, %over, %ready;
-    .reg .b32 %case, %none, %mine, %members, %top, %base, %place, %warp_bytes, %rank_bytes;
+    .reg .b32 %case, %none, %mine, %members, %top, %base, %offset, %warp_bytes, %rank_bytes;
     .reg .b32 %stack, %within, %beyond, %address, %behind;
     COLLECT:
         setp.ne.b32 %waits, %case, %none;
@@ -31,15 +31,15 @@ PUSH = Snippet(
         mov.pred %ready, 0;
         @!%waits bra PUSHED;
         mad.lo.s32 %top, %case, TOP_BYTES, %base;
-        atom.shared.add.u32 %place, [%top+TOPS], TOP_BYTES;
-        setp.ge.u32 %over, %place, %warp_bytes;
+        atom.shared.add.u32 %offset, [%top+TOPS], TOP_BYTES;
+        setp.ge.u32 %over, %offset, %warp_bytes;
         mad.lo.s32 %stack, %case, STACK_BYTES, %base;
-        add.s32 %within, %stack, %place;
+        add.s32 %within, %stack, %offset;
         add.s32 %beyond, %base, %rank_bytes;  // no room there: then where all overflow
         add.s32 %beyond, %beyond, OVERFLOW;
         selp.b32 %address, %beyond, %within, %over;
         call push, (%address);
-        add.s32 %behind, %place, TOP_BYTES;   // who gets the last place of a full warp's tasks,
+        add.s32 %behind, %offset, TOP_BYTES;   // who gets the last place of a full warp's tasks,
         setp.ge.u32 %ready, %behind, %warp_bytes;  // or one beyond, says that they are there
         mov.b32 %case, %none;
     PUSHED:
@@ -68,7 +68,7 @@ POP = Snippet(
     """
     .reg .pred %has, %same, %over, %moves, %first;
     .reg .b32 %chosen, %top, %base, %saved, %rank_bytes, %warp_bytes, %stack, %address, %members;
-    .reg .b32 %mine, %place, %source, %beyond, %target, %least, %left;
+    .reg .b32 %mine, %offset, %source, %beyond, %target, %least, %left;
         mad.lo.s32 %top, %chosen, TOP_BYTES, %base;
         ld.shared.b32 %saved, [%top+TOPS];
         setp.lt.u32 %has, %rank_bytes, %saved;
@@ -82,7 +82,7 @@ POP = Snippet(
         and.pred %moves, %over, %same;
         @!%moves bra MOVED;
         add.s32 %source, %base, %rank_bytes;
-        sub.s32 %beyond, %place, %warp_bytes;
+        sub.s32 %beyond, %offset, %warp_bytes;
         mad.lo.s32 %stack, %chosen, STACK_BYTES, %base;
         add.s32 %target, %stack, %beyond;
         call move_up, (%source, %target);
@@ -131,7 +131,7 @@ class MultiPath(Collector[Node]):
         self.next = self.function.fresh_label("next")
         self.state: dict[str, Given] = {
             "mine": fresh("b32", "mine"), "over": fresh("pred", "over"),
-            "ready": fresh("pred", "ready"), "place": fresh("b32", "place"),
+            "ready": fresh("pred", "ready"), "offset": fresh("b32", "offset"),
         }  # fmt: skip
 
     def node(self, plan: Plan, number: int, parent: Node | None, run: str) -> Node:

@@ -88,12 +88,12 @@ WHILE_SHARING = Snippet("""
 
 PUSH = Snippet("""
     .reg .pred %pending;
-    .reg .b32 %tasks, %below, %before, %count, %place, %top, %address;
+    .reg .b32 %tasks, %below, %before, %count, %offset, %top, %address;
         @!%pending bra PUSHED;
         and.b32 %before, %tasks, %below;      // the tasks of the lanes before this one
         popc.b32 %count, %before;
-        shl.b32 %place, %count, 2;
-        add.s32 %address, %top, %place;
+        shl.b32 %offset, %count, 2;
+        add.s32 %address, %top, %offset;
         call push, (%address);
     PUSHED:
 """)
@@ -152,7 +152,7 @@ SAVED = Snippet("""
 FILL = Snippet("""
     .reg .pred %pending, %pops, %keeps, %has;
     .reg .b32 %tasks, %top, %base, %saved, %warp_bytes, %count, %bytes, %idle, %taken;
-    .reg .b32 %others, %members, %below, %before, %place, %address;
+    .reg .b32 %others, %members, %below, %before, %offset, %address;
     FILL:
         sub.s32 %saved, %top, %base;
         popc.b32 %count, %tasks;
@@ -164,15 +164,15 @@ FILL = Snippet("""
         and.b32 %others, %others, %members;
         and.b32 %before, %others, %below;     // the idle lanes before this one
         popc.b32 %count, %before;
-        shl.b32 %place, %count, 2;
-        setp.lt.u32 %pops, %place, %taken;
+        shl.b32 %offset, %count, 2;
+        setp.lt.u32 %pops, %offset, %taken;
         not.pred %keeps, %pending;
         and.pred %pops, %pops, %keeps;
         or.pred %has, %pops, %pending;
         mov.pred %pending, 0;
         bar.warp.sync %members;               // behind the stores of earlier rounds
         @!%pops bra TAKEN;
-        add.s32 %address, %top, %place;
+        add.s32 %address, %top, %offset;
         call pop, (%address);
     TAKEN:
         bar.warp.sync %members;               // before those of later ones
