@@ -46,7 +46,7 @@ sequential ones. It rests on two kernels only (H200, 2026-11-20): two arms were 
 the original in sequence, 1.4 times together; the ten cases of samples/fractal_flame (its size for a
 GPU, ``ccc compare``) 0.8 and 1.1 times."""
 REPEATING = "merge"
-"""What serves paths that repeat, whatever serves the others: a task comes back after each turn, and
+"""What serves paths that repeat, whatever serves the others: a task comes back after some turns, and
 in a queue all of them would go over the stack each time. Not measured."""
 LONG = 16
 """Turns from which on a task is shared out. On an H200, breadth-first search of an R-MAT graph of

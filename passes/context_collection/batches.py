@@ -165,9 +165,9 @@ class Batches(SequentialDispatch):
         address: Register,
     ) -> None:
         """The task of one iteration, and on to where the next one goes."""
-        guard, known = Guard(other.get(node.pending, node.pending)), set(emit.block.statements)
+        guard, known = Guard(other.get(node.pending, node.pending)), len(emit.block.statements)
         node.plan.stack.of(other).store(emit, address)
-        for one in emit.block.statements:
-            if isinstance(one, Instruction) and one.name == "st" and one not in known:
+        for one in emit.block.statements[known:]:
+            if isinstance(one, Instruction) and one.name == "st":
                 one.guard = guard
         emit.emit("add.s32", address, address, 4, guard=guard)

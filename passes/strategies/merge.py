@@ -1,7 +1,7 @@
 """``merge``: lanes with a task keep it and idle lanes pop, if that fills the warp; else all push.
 
 It is the rule of the paper. Paths that repeat are always served so: their tasks come back after
-each turn, and lanes should keep theirs.
+some turns, and lanes should keep theirs.
 """
 
 from __future__ import annotations
