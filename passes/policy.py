@@ -46,8 +46,8 @@ sequential ones. It rests on two kernels only (H200, 2026-11-20): two arms were 
 the original in sequence, 1.4 times together; the ten cases of samples/fractal_flame (its size for a
 GPU, ``ccc compare``) 0.8 and 1.1 times."""
 REPEATING = "merge"
-"""What serves paths that repeat, whatever serves the others: a task comes back after some turns, and
-in a queue all of them would go over the stack each time. Not measured."""
+"""What serves paths that repeat, whatever serves the others: a task comes back after some turns,
+and in a queue all of them would go over the stack each time. Not measured."""
 LONG = 16
 """Turns from which on a task is shared out. On an H200, breadth-first search of an R-MAT graph of
 2^20 vertices was 6.7, 6.3, 6.0 and 5.3 times as fast with 16, 32, 64 and 128 (2026-11-20)."""
