@@ -10,7 +10,7 @@ from ccc.errors import CccError
 from ccc.harness.inputs.graphs import Graph, rmat
 from ccc.harness.inputs.uniform_graph import make_uniform
 
-SIZES = {"gpu": 20, "emulator": 10}
+SIZES = {"gpu": 19, "emulator": 10}
 BLOCK = 256
 BLOCKS = (64, 128, 256)
 RIVALS = {
