@@ -207,7 +207,10 @@ def test_rivals_are_right(name: str, label: str) -> None:
 BOUND = {
     **TINY,
     "bfs": 10,
+    "patterns/escape_time": 6_000,
+    "patterns/lookup": 8_000,
     "patterns/one_long_task": 4_000,
+    "patterns/rare_branch": 17,
     "patterns/reread_bound": 12,
     "quadrature_grid": 1_000,
     "sssp": 14,

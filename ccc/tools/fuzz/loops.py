@@ -138,7 +138,8 @@ class LoopWriter(PathWriter):
         names = tuple(reduction.name for reduction in self.reductions)
         if s in binds and shape.uniform:
             inner = inner.declare(s, "i")
-        body = tuple(self.iteration(inner))
+        lean = self.likes("lean", 0.06)
+        body = tuple(self.lean_iteration(inner) if lean else self.iteration(inner))
         if waits:
             body = (Stmt("__syncthreads();"), *body)
         out.append(Stmt(text, count, (body,), names, binds=binds))
@@ -175,5 +176,5 @@ class LoopWriter(PathWriter):
 
     def _pragma(self) -> str:
         text = "#pragma ccc for" + (" const" if self.chance(0.1) else "")
-        text += "".join(reduction.clause for reduction in self.reductions)
+        text += "".join(reduction.clause for reduction in self.reductions) + self.asked(0.04)
         return text + ("\n#pragma unroll 2" if self.chance(0.03) else "")

@@ -50,7 +50,9 @@ def run(module: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     """
     steps = inputs["steps"].copy()
     blocks = min(module.resident_blocks("collatz", BLOCK), -(-steps.size // BLOCK))
-    module.get_function("collatz")((blocks,), (BLOCK,), (np.int32(steps.size), inputs["first"], steps))
+    module.get_function("collatz")(
+        (blocks,), (BLOCK,), (np.int32(steps.size), inputs["first"], steps)
+    )
     return {"steps": steps}
 
 
@@ -79,7 +81,9 @@ def _steps(numbers: NDArray[np.uint64]) -> NDArray[np.int32]:
     left = np.flatnonzero(x != 1)
     while left.size:
         now = x[left]
-        x[left] = np.where(now & np.uint64(1), now * np.uint64(3) + np.uint64(1), now >> np.uint64(1))
+        x[left] = np.where(
+            now & np.uint64(1), now * np.uint64(3) + np.uint64(1), now >> np.uint64(1)
+        )
         steps[left] += 1
         left = left[x[left] != 1]
     return steps

@@ -13,7 +13,7 @@ SIZES = {"gpu": 30, "emulator": 17}
 INPUTS = ("1 in 1,000", "4 in 1,000", "16 in 1,000", "31 in 1,000")
 BLOCK = 256
 BLOCKS = (64, 128, 256)
-BOUND = ("kernel.cu", ("-DSAME_TASK",))
+BOUND = ("kernel.cu", ("-DTOGETHER",))
 SLOTS = 4096
 CHECKED = 1 << 21
 """About so many iterations are done again by ``check``."""
@@ -46,7 +46,7 @@ def inputs(size: int, seed: int, kind: str = INPUTS[0]) -> dict[str, Any]:
 
 def bound_inputs(inputs: dict[str, Any]) -> dict[str, Any]:
     """The same ones; ``check`` has to know that a warp takes the branch together."""
-    return {**inputs, "same_task": True}
+    return {**inputs, "together": True}
 
 
 def run(module: Any, inputs: dict[str, Any]) -> dict[str, Any]:
@@ -78,10 +78,8 @@ def check(inputs: dict[str, Any], outputs: dict[str, Words]) -> None:
 
 def _folded(inputs: dict[str, Any], i: Words) -> Words:
     """What each iteration folds into the digest."""
-    tasks = i
-    if "same_task" in inputs:
-        tasks = i & ~np.uint32(31) | i >> np.uint32(5) & np.uint32(31)
-    x = _mixed(tasks * np.uint32(2654435769) + inputs["seed"], 16, 2246822519)
+    drawn = i // np.uint32(32) if "together" in inputs else i
+    x = _mixed(drawn * np.uint32(2654435769) + inputs["seed"], 16, 2246822519)
     x ^= x >> np.uint32(13)
     taken = (x < inputs["limit"]) & (i < np.uint32(inputs["count"]))
     x = (x ^ i) * np.uint32(3266489917)
