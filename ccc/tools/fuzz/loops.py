@@ -120,7 +120,7 @@ class LoopWriter(PathWriter):
             out.append(self.reductions[-1].declaration(self.random))
         shape = SHAPES[self.below(len(SHAPES))]
         if fetches:
-            warps = may_wait and self.all_come and self.chance(0.2)
+            warps = may_wait and self.waits and self.all_come and self.chance(0.2)
             shape = FETCHING[-1 if warps else self.below(len(FETCHING) - 1)]
         i, s = self.fresh("i"), self.fresh("s")
         pragma = self._pragma()

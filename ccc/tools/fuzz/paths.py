@@ -78,7 +78,10 @@ class PathWriter(TurnWriter):
     def _kind(self) -> str:
         """What kind of path comes next, of those that there is still room for."""
         fitting = dict(_KINDS)
-        if not self.swarm.fond.isdisjoint(("steps", "lists")) and "for variable" not in self.swarm.averse:
+        if (
+            not self.swarm.fond.isdisjoint(("steps", "lists"))
+            and "for variable" not in self.swarm.averse
+        ):
             fitting["for variable"] *= 4
         if not self.functions_left:
             fitting = {kind: w for kind, w in fitting.items() if kind not in _IN_FUNCTIONS}
@@ -113,7 +116,8 @@ class PathWriter(TurnWriter):
         times = ("$1 % {m}u", "{m}u", "($1 & 3) * {m}u / 2")[self.below(3)].format(m=most)
         stop = "\nif ($2) break;" if self.likes("jumps", 0.15) else ""
         text = (
-            f"{{\nunsigned {state} = $0;\nfor (unsigned {turn} = 0; {turn} < {times}; ++{turn}) {{\n"
+            f"{{\nunsigned {state} = $0;\n"
+            f"for (unsigned {turn} = 0; {turn} < {times}; ++{turn}) {{\n"
             f"{state} = {state} * 1664525u + 1013904223u;\n@0{stop}\n}}\n"
             f"y[{self.slot} * 3 + {self.below(3)}] += {state};\n}}"
         )

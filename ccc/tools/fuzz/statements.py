@@ -224,7 +224,9 @@ class StatementWriter(ArrayWriter):
         steps = [_ALIKE[self.below(len(_ALIKE))] for _ in range(2 + self.below(6))]
         arms = [[self._similar(step, whole, real) for step in steps] for _ in range(2)]
         if self.chance(0.4):
-            arms[self.below(2)].insert(self.below(len(steps)), self._similar(_ALIKE[0], whole, real))
+            arms[self.below(2)].insert(
+                self.below(len(steps)), self._similar(_ALIKE[0], whole, real)
+            )
         if self.chance(0.3):
             arms[self.below(2)].append(self.plain(scope))
         text = (

@@ -28,14 +28,15 @@ _COUNTERS = (
 """How turns are counted, ``{n}`` of them, and the type of the counter ``{j}``."""
 
 _LISTS = (
-    ("i", "int", "int {j} = (int)({b}); {j} < (int)({e}); {j} += {s}"),
-    ("u", "unsigned", "unsigned {j} = {b}; {j} < {e}; {j} += {s}"),
-    ("u", "unsigned", "unsigned {j} = {e}; {j} > {b}; --{j}"),
-    ("q", "long long", "long long {j} = {b}; {j} < (long long)({e}); {j} += {s}"),
-    ("l", "unsigned long long", "unsigned long long {j} = {b}; {j} != {e}; ++{j}"),
-    ("q", "long long", "long long {j} = (long long)({e}) - 1; {j} >= (long long)({b}); {j} -= {s}"),
+    ("i", "int {j} = (int)({b}); {j} < (int)({e}); {j} += {s}"),
+    ("u", "unsigned {j} = {b}; {j} < {e}; {j} += {s}"),
+    ("u", "unsigned {j} = {e}; {j} > {b}; --{j}"),
+    ("q", "long long {j} = {b}; {j} < (long long)({e}); {j} += {s}"),
+    ("l", "unsigned long long {j} = {b}; {j} != {e}; ++{j}"),
+    ("q", "long long {j} = (long long)({e}) - 1; {j} >= (long long)({b}); {j} -= {s}"),
 )
-"""Loops through a list from ``{b}`` up to ``{e}`` or down from it, in steps of ``{s}``."""
+"""The type of what counts, and a loop through a list from ``{b}`` up to ``{e}`` or down from it, in
+steps of ``{s}``."""
 
 _LENGTHS = ("$1 % 5", "$1 % 40", "(($1 & 7) ? $1 % 4 : 30 + $1 % 90)", "($1 % 16 == 0) * 120u")
 """How long lists are: short, or some of them long."""
@@ -109,7 +110,7 @@ class TurnWriter(StatementWriter):
         """A loop through a list, short or long, whose end may be read in each turn; perhaps a sum
         over it."""
         name, begin, length, sum_ = (self.fresh(prefix) for prefix in ("j", "s", "n", "x"))
-        kind, of, counter = _LISTS[self.below(len(_LISTS))]
+        kind, counter = _LISTS[self.below(len(_LISTS))]
         lengths = _LENGTHS[self.below(len(_LENGTHS))]
         end = f"({begin} + {length})"
         if self.chance(0.4):  # by nvcc in each turn, where stores might change it

@@ -13,9 +13,9 @@ SIZES = {"gpu": 1 << 22, "emulator": 1 << 11}
 BLOCK = 256
 BLOCKS = (64, 128, 256)
 RIVALS = {
-    "loop merging": ("rivals/loop_merging.cu", ("-DIDLE=1",)),
-    "loop merging at 8 idle": ("rivals/loop_merging.cu", ("-DIDLE=8",)),
-    "loop merging at 16 idle": ("rivals/loop_merging.cu", ("-DIDLE=16",)),
+    "loop merging": ("rivals/loop_merging.cu", ("-DIDLE=1", "-DTURNS=1")),
+    "loop merging, 8 turns": ("rivals/loop_merging.cu", ("-DIDLE=1", "-DTURNS=8")),
+    "loop merging, 8 turns, 8 idle": ("rivals/loop_merging.cu", ("-DIDLE=8", "-DTURNS=8")),
 }
 BOUND = ("kernel.cu", ("-DSAME_TASK",))
 

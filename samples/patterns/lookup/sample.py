@@ -12,7 +12,7 @@ from ccc.errors import CccError
 # Without it, ptxas may fuse a multiplication and an addition in one version and not in the
 # other, so that last bits differ.
 OPTIONS = ("-fmad=false",)
-SIZES = {"gpu": 1 << 22, "emulator": 1 << 12}
+SIZES = {"gpu": 1 << 24, "emulator": 1 << 12}
 BLOCK = 256
 BLOCKS = (64, 128, 256)
 BOUND = ("kernel.cu", ("-DSAME_TASK",))
@@ -40,8 +40,8 @@ def inputs(size: int, seed: int) -> dict[str, Any]:
     Returns:
         ``energy`` and ``density`` (size,), float32; ``nuclide`` (size,), int32; ``first``
         (NUCLIDES + 1,), int32: where the table of each nuclide begins; ``grid`` and ``REACTIONS``
-        (points,), float32: energies, from 0 to 1 in each table, and cross sections there; ``OUTPUTS``
-        (size,), float32, all 0.
+        (points,), float32: energies, from 0 to 1 in each table, and cross sections there;
+        ``OUTPUTS`` (size,), float32, all 0.
     """
     random = np.random.default_rng(seed)
     longest = LONGEST if size >= LONG else SHORTER

@@ -13,9 +13,9 @@ SIZES = {"gpu": 1 << 19, "emulator": 512}
 BLOCK = 256
 BLOCKS = (64, 128, 256)
 RIVALS = {
-    "loop merging": ("rivals/loop_merging.cu", ("-DIDLE=1",)),
-    "loop merging at 8 idle": ("rivals/loop_merging.cu", ("-DIDLE=8",)),
-    "loop merging at 16 idle": ("rivals/loop_merging.cu", ("-DIDLE=16",)),
+    "loop merging": ("rivals/loop_merging.cu", ("-DIDLE=1", "-DTURNS=1")),
+    "loop merging, 4 turns": ("rivals/loop_merging.cu", ("-DIDLE=1", "-DTURNS=4")),
+    "loop merging, 4 turns, 8 idle": ("rivals/loop_merging.cu", ("-DIDLE=8", "-DTURNS=4")),
 }
 BOUND = ("kernel.cu", ("-DSAME_TASK",))
 WALKS = 64

@@ -13,7 +13,7 @@ SIZES = {"gpu": 30, "emulator": 17}
 INPUTS = ("1 in 1,000", "4 in 1,000", "16 in 1,000", "31 in 1,000")
 BLOCK = 256
 BLOCKS = (64, 128, 256)
-BOUND = ("kernel.cu", ("-DTOGETHER",))
+BOUND = ("kernel.cu", ())
 SLOTS = 4096
 CHECKED = 1 << 21
 """About so many iterations are done again by ``check``."""
@@ -30,13 +30,14 @@ def inputs(size: int, seed: int, kind: str = INPUTS[0]) -> dict[str, Any]:
         kind: one of ``INPUTS``: how many iterations take the branch.
 
     Returns:
-        ``count``, int32; ``seed``, ``limit`` and ``mask``, uint32; ``digest`` (SLOTS,), uint32,
-        all 0.
+        ``count`` and ``shift``, which is 0, int32; ``seed``, ``limit`` and ``mask``, uint32;
+        ``digest`` (SLOTS,), uint32, all 0.
     """
     share = int(kind.partition(" ")[0]) / 1000
     tasks = int(share * (1 << size))
     return {
         "count": np.int32(1 << size),
+        "shift": np.int32(0),
         "seed": np.random.default_rng(seed).integers(0, 2**32, dtype=np.uint32),
         "limit": np.uint32(share * 2**32),
         "mask": np.uint32((1 << max(tasks.bit_length() - 14, 0)) - 1),
@@ -45,8 +46,8 @@ def inputs(size: int, seed: int, kind: str = INPUTS[0]) -> dict[str, Any]:
 
 
 def bound_inputs(inputs: dict[str, Any]) -> dict[str, Any]:
-    """The same ones; ``check`` has to know that a warp takes the branch together."""
-    return {**inputs, "together": True}
+    """The same ones, but that all lanes of a warp take the branch, or none."""
+    return {**inputs, "shift": np.int32(5)}
 
 
 def run(module: Any, inputs: dict[str, Any]) -> dict[str, Any]:
@@ -57,7 +58,7 @@ def run(module: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     """
     digest = inputs["digest"].copy()
     blocks = min(module.resident_blocks("rare_branch", BLOCK), -(-int(inputs["count"]) // BLOCK))
-    arguments = (*(inputs[name] for name in ("count", "seed", "limit", "mask")), digest)
+    arguments = (*(inputs[name] for name in ("count", "shift", "seed", "limit", "mask")), digest)
     module.get_function("rare_branch")((blocks,), (BLOCK,), arguments)
     return {"digest": digest}
 
@@ -78,7 +79,7 @@ def check(inputs: dict[str, Any], outputs: dict[str, Words]) -> None:
 
 def _folded(inputs: dict[str, Any], i: Words) -> Words:
     """What each iteration folds into the digest."""
-    drawn = i // np.uint32(32) if "together" in inputs else i
+    drawn = i >> np.uint32(inputs["shift"])
     x = _mixed(drawn * np.uint32(2654435769) + inputs["seed"], 16, 2246822519)
     x ^= x >> np.uint32(13)
     taken = (x < inputs["limit"]) & (i < np.uint32(inputs["count"]))

@@ -1,5 +1,5 @@
-// Loop merging: one loop over turns. Where at least IDLE lanes of a warp have no number, these go on
-// to their next one.
+// Loop merging: one loop over turns, TURNS at a time. Where at least IDLE lanes of a warp have no
+// number, these go on to their next one.
 
 #include "../../../warp_stack.cuh"
 
@@ -21,10 +21,13 @@ collatz(int count, unsigned long long first, int* steps)
             }
             if (!__any_sync(ALL_LANES, busy)) return;
         }
-        if (busy && x != 1) {
+        #pragma unroll
+        for (int turn = 0; turn < TURNS; ++turn) {
+            if (x == 1) break;
             x = x & 1 ? 3 * x + 1 : x >> 1;
             ++taken;
-        } else if (busy) {
+        }
+        if (busy && x == 1) {
             steps[i] = taken;
             i += stride;
             busy = false;

@@ -1,5 +1,5 @@
-// Loop merging: one loop over turns. Where at least IDLE lanes of a warp have no point, these go on
-// to their next one.
+// Loop merging: one loop over turns, TURNS at a time. Where at least IDLE lanes of a warp have no
+// point, these go on to their next one.
 
 #include "../../../warp_stack.cuh"
 
@@ -24,12 +24,17 @@ escape_time(int count, int most, const float* __restrict__ re, const float* __re
             }
             if (!__any_sync(ALL_LANES, busy)) return;
         }
-        if (busy && turn < most && x * x + y * y < 4) {
+        bool inside = busy;
+        #pragma unroll
+        for (int step = 0; step < TURNS; ++step) {
+            inside = inside && turn < most && x * x + y * y < 4;
+            if (!inside) break;
             const float next = x * x - y * y + cx;
             y = 2 * x * y + cy;
             x = next;
             ++turn;
-        } else if (busy) {
+        }
+        if (busy && !inside) {
             turns[i] = turn;
             i += stride;
             busy = false;

@@ -1,5 +1,6 @@
 // Loop merging: the loops over walkers, walks and steps are one loop, in each turn of which every
-// lane takes a step. Where at least IDLE lanes of a warp have no walk, these begin their next one.
+// lane takes TURNS steps. Where at least IDLE lanes of a warp have no walk, these begin their next
+// one.
 
 #include "../../../warp_stack.cuh"
 #include "../walk.cuh"
@@ -31,7 +32,9 @@ random_walk(int walkers, int walks, unsigned absorbed, int radius,
             if (!__any_sync(ALL_LANES, alive)) return;
         }
         if (alive) {
-            alive = step(at, random, absorbed, radius);
+            #pragma unroll
+            for (int turn = 0; alive && turn < TURNS; ++turn)
+                alive = step(at, random, absorbed, radius);
             if (!alive) sum += square(at);
         }
     }
