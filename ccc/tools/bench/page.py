@@ -64,7 +64,7 @@ The same, with other lengths of the branch (figure 4.15). The speedup cannot exc
 
 PATTERNS = """\
 Short kernels in the shapes that users write, which say where the compiler wins and where it loses.
-They are in no mean. What served a path is its strategy; *nothing* means that it was left alone.
+Nothing above counts them. *Served by* names the strategy of each path; *nothing* left it alone.
 """
 
 
