@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ccc.tools.fuzz.expressions import Scope
 from ccc.tools.fuzz.paths import PathWriter
 from ccc.tools.fuzz.reductions import Reduction
+from ccc.tools.fuzz.requests import MANY, request_alone
 from ccc.tools.fuzz.tree import LOOPS, Stmt
 
 
@@ -150,6 +151,16 @@ class LoopWriter(PathWriter):
         self.slot_names = ()
         self.number += 1
         return out
+
+    def unmarked(self, scope: Scope) -> Stmt:
+        """A loop without an annotation round one that asks for a strategy which needs none."""
+        self.slot, self.slot_names = self._slot("g"), ("g",)
+        self.may_break = self.may_continue = self.in_loop = False
+        request = request_alone(self.below(MANY))
+        nest = self.sequel(scope, f" strategy({request})" if request else None)
+        self.in_loop, self.slot_names = True, ()
+        self.number += 1
+        return nest
 
     def _slot(self, i: str) -> str:
         """Where an iteration's outputs lie: apart from those of all others."""

@@ -58,7 +58,7 @@ class PathWriter(TurnWriter):
             return self._call(scope, depth, kind)
         clauses = self.clauses()
         if kind == "sequel":
-            return self._sequel(scope, clauses)
+            return self.sequel(scope, clauses)
         if kind == "alike":
             return self.alike(scope, f"#pragma ccc if{clauses}\n")
         if kind in ("while", "for variable"):
@@ -89,14 +89,14 @@ class PathWriter(TurnWriter):
             fitting = {kind: w for kind, w in fitting.items() if kind not in _WITH_ARMS}
         return self.pick(fitting)
 
-    def _loop_path(self, scope: Scope, kind: str, clauses: str, state: str = "") -> Stmt:
+    def _loop_path(self, scope: Scope, kind: str, clauses: str | None, state: str = "") -> Stmt:
         """A loop whose turns differ in number, with branches in it; ``state`` is known outside."""
         outer = self.may_break, self.may_continue, self.in_turns
         self.may_break = self.may_continue = False
         if kind == "for variable":
             self.in_turns = True
             scope = scope.without("y[").to_read()
-        pragma = f"#pragma ccc {kind}{clauses}\n"
+        pragma = "" if clauses is None else f"#pragma ccc {kind}{clauses}\n"
         if state and kind == "while" and self.chance(0.6):
             path = self.walk(scope, pragma, state)
         else:
@@ -104,8 +104,11 @@ class PathWriter(TurnWriter):
         self.may_break, self.may_continue, self.in_turns = outer
         return path
 
-    def _sequel(self, scope: Scope, clauses: str) -> Stmt:
-        """A loop as a path in a loop without an annotation, whose turns follow from one another."""
+    def sequel(self, scope: Scope, clauses: str | None) -> Stmt:
+        """A loop as a path in a loop without an annotation, whose turns follow from one another.
+
+        Without ``clauses`` it is no path either.
+        """
         turn, state = self.fresh("d"), self.fresh("s")
         kind = "while" if self.chance(0.7) else "for variable"
         inner = scope.declare(state, "u").declare(turn, "u")

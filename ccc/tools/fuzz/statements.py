@@ -59,6 +59,8 @@ class StatementWriter(ArrayWriter):
         self.reductions: list[Reduction] = []
         self.may_break = self.may_continue = True
         self.in_turns = False
+        self.in_loop = True
+        """Whether an annotated loop is around what is written."""
 
     # -- declarations ---------------------------------------------------------------------------
 
@@ -245,7 +247,7 @@ class StatementWriter(ArrayWriter):
     def inner_loop(self, scope: Scope, depth: int) -> Stmt:
         """A loop inside an iteration."""
         pragma = ""
-        if self.likes("refused", 0.03):
+        if self.in_loop and self.likes("refused", 0.03):
             pragma = "#pragma ccc for variable\n"
         return self.loop(scope, depth, pragma)
 

@@ -15,7 +15,7 @@ BLOCKS = (64, 128, 256)
 RIVALS = {
     "loop merging": ("rivals/loop_merging.cu", ("-DIDLE=1", "-DTURNS=1")),
     "loop merging, 4 turns": ("rivals/loop_merging.cu", ("-DIDLE=1", "-DTURNS=4")),
-    "loop merging, 4 turns, 8 idle": ("rivals/loop_merging.cu", ("-DIDLE=8", "-DTURNS=4")),
+    "loop merging, 8 turns": ("rivals/loop_merging.cu", ("-DIDLE=1", "-DTURNS=8")),
 }
 BOUND = ("kernel.cu", ("-DSAME_TASK",))
 WALKS = 64
