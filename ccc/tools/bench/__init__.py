@@ -78,7 +78,7 @@ def _folders(samples: Path, names: Sequence[str]) -> dict[str, Path]:
     known = find_samples(samples)
     if not known:
         raise CccError("there are no samples here; give --samples", Span(str(samples)))
-    chosen = {}
+    chosen: dict[str, Path] = {}
     for name in names or known:
         mine = {one: known[one] for one in known if one == name or one.startswith(f"{name}/")}
         if not mine:
