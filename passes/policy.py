@@ -69,6 +69,8 @@ ccc one by one, in batches of 3 and of 7: samples/synthetic (one word a task), 2
 1.61, 1.66, 1.32; ray_tracing (six): 1.00, 0.82, 0.62. What lies between was not measured."""
 BATCH_LENGTH = 160
 """Instructions of all iterations of a batch without their path, at most. Not measured."""
+LAST_LENGTH = 320
+"""Instructions of a path, at most, of which the last tasks get a copy."""
 INSTRUCTIONS_A_WORD = 3
 """Most instructions that one word less on the stack is worth: a store, a load, and its address. Not
 measured."""
@@ -111,7 +113,10 @@ def decide(
         own = named[REPEATING] if path.repeats else asked if asked and asked.mixes else None
         shared = sharing.of(path, kernel.facts)
         turns = _turns(path, kernel.facts)
-        return PathDecision(one.record, path, Hints.of(path.marker), own, shared, turns, request)
+        hints, last_apart = Hints.of(path.marker), _is_short(path, kernel.facts)
+        return PathDecision(
+            one.record, path, hints, own, shared, turns, request, last_apart=last_apart
+        )
 
     def of_loop(loop: AnnotatedLoop, mine: Sequence[Collectable]) -> Decision:
         every = [one.path for one in mine]
@@ -146,6 +151,11 @@ def _asked(
         else:
             kernel.decline(one.path.marker, reason)
     return found
+
+
+def _is_short(path: Path, facts: Facts) -> bool:
+    """Whether a copy of what its tasks run costs little."""
+    return run_slots([path], facts, as_tasks=True) <= LAST_LENGTH
 
 
 def _turns(path: Path, facts: Facts) -> int:

@@ -30,7 +30,7 @@ class Plan:
     """How one path is collected: what its context is copied to, and where that is saved.
 
     ``engage`` is what shares out its long tasks, if anything does. A task of a loop does so many
-    ``turns`` before members meet.
+    ``turns`` before members meet. ``last_apart`` is whether the last round may have a copy of it.
     """
 
     record: PathRecord
@@ -41,6 +41,7 @@ class Plan:
     specials: Mapping[Special, Register]
     engage: Sharing | None
     turns: int
+    last_apart: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,8 @@ def _layout(registers: RegisterFile, choice: Choice) -> Layout:
             snapshot |= {r: registers.fresh(_plain(r), "context") for r in one.path.compressed}
         plans.append(
             Plan(
-                one.record, one.path, own.name, stack, snapshot, specials, one.engage, one.turns
+                one.record, one.path, own.name, stack, snapshot, specials,
+                one.engage, one.turns, one.last_apart,
             )
         )  # fmt: skip
     return Layout(tuple(plans), slots, tops, overflow)

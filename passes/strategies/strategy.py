@@ -81,6 +81,7 @@ class PathDecision:
         hints: what the user said of it.
         own: what serves it whatever serves the other paths of its loop, if anything.
         request: what was asked for, if anything.
+        last_apart: whether the last tasks may have a copy of the path, behind the loop.
         engage: what shares out its long tasks, if they are shared out.
         turns: how many of a loop's turns a task does before members meet.
     """
@@ -92,6 +93,7 @@ class PathDecision:
     engage: Sharing | None
     turns: int = 1
     request: Request | None = None
+    last_apart: bool = False
 
     def served_by(self, strategy: LoopStrategy) -> LoopStrategy:
         """What serves the path where ``strategy`` serves its loop."""
