@@ -73,6 +73,21 @@ INSTRUCTIONS_A_WORD = 3
 """Most instructions that one word less on the stack is worth: a store, a load, and its address. Not
 measured."""
 
+MELD_STEPS = 1000
+"""Steps of an arm that melding aligns, at most: aligning takes their square. Not measured."""
+MELD_GAP = 1.0
+"""Issue slots that a run of steps costs which stand alone in an alignment. Not measured."""
+MELD_PARTING = 3
+"""Issue slots of a branch at which lanes part and meet again. Not measured."""
+MELD_BRANCH = 12
+"""Issue slots from which on melded code puts what concerns some arms only behind a branch. Not
+measured."""
+MELD_LINE = 3
+"""Issue slots of fetching a line of 16 bytes of literals from a table. Not measured."""
+MELD_TABLE: tuple[frozenset[int], ...] = (frozenset(), frozenset({8}))
+"""The bytes of literals that may go to a table: of several ways the cheapest is taken. Not
+measured."""
+
 RETURNS = "the tasks of a loop come back after some turns, and are merged"
 OTHERS = "another path of its loop asks for another strategy"
 NO_ROOM = "its stacks do not fit into shared memory"
