@@ -79,6 +79,9 @@ MELD_GAP = 1.0
 """Issue slots that a run of steps costs which stand alone in an alignment. Not measured."""
 MELD_PARTING = 3
 """Issue slots of a branch at which lanes part and meet again. Not measured."""
+MELD_DISPATCH = 24
+"""Instructions that all lanes of melded arms run to choose their arm, at most; else they part for
+that. Not measured."""
 MELD_BRANCH = 12
 """Issue slots from which on melded code puts what concerns some arms only behind a branch. Not
 measured."""

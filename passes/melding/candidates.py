@@ -74,7 +74,7 @@ def choose(branch: Branch, facts: Facts) -> Candidate:
     def candidate(in_table: frozenset[int]) -> Candidate:
         writer = Writer(arms, _stand_ins(), dispatch.tell(_ANY_NUMBER).known(), in_table)
         melded = writer.write(columns, live)
-        after = _price(melded, facts)
+        after = _price(melded, facts) + dispatch.price
         return Candidate(
             arms, columns, in_table, live, dispatch, instructions, aligned, melded.selections,
             before, after,

@@ -18,8 +18,7 @@ from ccc.ir.nodes import Block, Guard, Instruction
 from ccc.ir.operands import Register
 from ccc.passes.melding.arms import Branch
 from ccc.passes.melding.pairing import may_run_anywhere
-
-MOST_INSTRUCTIONS = 24
+from ccc.passes.policy import MELD_DISPATCH, MELD_PARTING
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ class Dispatch:
             return False
         body = [i for label in between for i in self.facts.blocks[label].instructions]
         body = [i for i in body if not i.is_terminator]
-        if len(body) > MOST_INSTRUCTIONS or not all(map(may_run_anywhere, body)):
+        if len(body) > MELD_DISPATCH or not all(map(may_run_anywhere, body)):
             return False
         return all(self._writes_its_own(label) for label in between)
 
@@ -76,6 +75,14 @@ class Dispatch:
             ways = (i for i in self.facts.blocks[other].instructions if i.is_terminator)
             read.update(register for i in ways for register in i.used())
         return written.isdisjoint(read)
+
+    @property
+    def price(self) -> int:
+        """The issue slots, about, of telling lanes their arm."""
+        others = len(self.arms) - 1
+        if self.is_straight:
+            return others
+        return others * (MELD_PARTING + 2)  # they part as before, and set the number
 
     def tell(self, make: Mapping[str, Register]) -> Told:
         """How lanes will know their arms; ``make`` gives the number's register."""

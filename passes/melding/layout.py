@@ -10,7 +10,7 @@ from ccc.passes.melding.arms import Branch
 from ccc.passes.melding.candidates import Candidate, stands_behind_a_branch
 from ccc.passes.melding.pairing import may_run_anywhere
 from ccc.passes.melding.table import ENTRY, declaration, load, missing
-from ccc.passes.melding.writing import Line, Run
+from ccc.passes.melding.writing import LINE_BYTES, Line, Run
 from ccc.pipeline import Kernel
 from ccc.snippet import Snippet
 
@@ -100,12 +100,13 @@ class _Layout:
                 SEVERAL.emit(emit, mine=mine, arm=number, which=which)
         if not self.melded.lines:
             return 0
-        name = self.function.names.free(f"ccc_literals_{self.function.name}")
-        arms = len(self.branch.arms)
-        text = declaration(name, self.melded.lines, arms)
-        self.kernel.declarations.append(text)
+        number_of_table = len(self.kernel.declarations)
+        hint = f"ccc_literals_{self.function.name}_{number_of_table}"
+        name = self.function.names.free(hint)
+        count = len(self.branch.arms)
+        self.kernel.declarations.append(declaration(name, self.melded.lines, count))
         self.entry = ENTRY.emit(emit, arm=number, TABLE=name)["entry"]
-        return 16 * arms * len(self.melded.lines)
+        return LINE_BYTES * count * len(self.melded.lines)
 
     def _write_run(self, emit: Emitter, run: Run) -> None:
         guard = run.guard

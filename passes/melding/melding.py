@@ -40,6 +40,7 @@ from typing import Any, ClassVar
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Refused
 from ccc.ir.edit import make_explicit, remove_jumps_to_next
+from ccc.ir.nodes import MarkerNote
 from ccc.passes.melding.arms import Branch, examine, find_arms
 from ccc.passes.melding.candidates import Candidate, choose
 from ccc.passes.melding.layout import lay_out
@@ -62,9 +63,25 @@ class Melding(Pass):
             try:
                 _meld(kernel, paths)
             except Refused as refusal:
-                for path in paths:
-                    kernel.decline(path.marker, str(refusal))
+                _decline(kernel, paths, str(refusal))
             remove_jumps_to_next(kernel.function)
+
+
+def _decline(kernel: Kernel, paths: Sequence[FoundPath], reason: str) -> None:
+    """Say why; without an annotated loop around them nothing else can be done with the arms."""
+    for path in paths:
+        left = _left(path, kernel.facts)
+        kernel.decline(path.marker, reason)
+        if left.loop is None:
+            record = PathRecord(kernel.function.name, left)
+            record.reason = reason
+            kernel.settled.append(record)
+            block = kernel.facts.blocks[path.entry]
+            block.statements = [
+                one
+                for one in block.statements
+                if not isinstance(one, MarkerNote) or one.marker != path.marker
+            ]
 
 
 def _next(kernel: Kernel, done: set[tuple[int, str, str]]) -> list[FoundPath]:

@@ -17,7 +17,7 @@ After, where %fd3 has the value %0:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ccc.analysis.facts import Facts
@@ -27,8 +27,9 @@ from ccc.passes.melding.arms import Arm, Step
 from ccc.ptx.types import TYPES
 
 _ANY_OPERAND = frozenset(
-    "add sub mul mad fma min max div rem and or xor shl shr setp selp st".split()
-)
+    ("add", "sub", "mul", "mad", "fma", "min", "max", "div", "rem", "and", "or", "xor", "shl",
+     "shr", "setp", "selp", "st")
+)  # fmt: skip
 """Instructions that take a register for a literal, and the other way round, whose type is their
 last one."""
 _COUNTS = frozenset({"shl", "shr"})
@@ -39,20 +40,16 @@ _COUNTS = frozenset({"shl", "shr"})
 class Renamed:
     """A step with new registers.
 
-    ``kept`` are those of them that have another's value before it: it may leave them as they are. Of a piece with control flow, ``registers`` says what is what in it.
+    ``made`` are those that it writes, ``kept`` those of them that have another's value before it,
+    since it may leave them as they are. Of a piece with control flow, ``registers`` says what is
+    what in it.
     """
 
     step: Step
     instruction: Instruction
+    made: tuple[Register, ...]
     kept: tuple[tuple[Register, Register], ...] = ()
     registers: Mapping[Register, Register] = field(default_factory=dict)
-
-    @property
-    def made(self) -> tuple[Register, ...]:
-        """The registers that it writes, or keeps."""
-        if self.step.blocks:
-            return tuple(dict.fromkeys(r for r in self.registers.values() if is_new(r)))
-        return tuple(r for r in self.instruction.defined() if is_new(r))
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,11 +59,6 @@ class RenamedArm:
     arm: Arm
     steps: tuple[Renamed, ...]
     results: Mapping[Register, Operand]
-
-
-def is_new(register: Register) -> bool:
-    """Whether it is one of those that only stand for a value here."""
-    return register.name.startswith("%%")
 
 
 def literal_type(instruction: Instruction, place: int) -> str | None:
@@ -133,7 +125,7 @@ class _Renaming:
         renamed = Instruction(
             instruction.opcode, operands, guard, instruction.span, instruction.location
         )
-        self.steps.append(Renamed(step, renamed, kept))
+        self.steps.append(Renamed(step, renamed, tuple(new.values()), kept))
         self.values.update(new)
 
     def _is_copy(self, instruction: Instruction) -> bool:
@@ -167,7 +159,10 @@ class _Renaming:
         live = self._live_before(step)
         new = {r: self._new(r.type) for r in written}
         kept = tuple((new[r], self._value(r)) for r in written if r in live)
-        self.steps.append(Renamed(step, step.instructions[-1], kept, {**registers, **new}))
+        piece = Renamed(
+            step, step.instructions[-1], tuple(new.values()), kept, {**registers, **new}
+        )
+        self.steps.append(piece)
         self.values.update(new)
 
     def _live_before(self, step: Step) -> frozenset[Register]:
@@ -185,7 +180,7 @@ class _Renaming:
         if move is not None:
             literal = move.operands[1]
             made = Instruction(move.opcode, (value, literal), None, move.span, move.location)
-            self.steps.append(Renamed(Step((move,)), made))
+            self.steps.append(Renamed(Step((move,)), made, (value,)))
         return value
 
     def results(self) -> dict[Register, Operand]:
@@ -215,8 +210,3 @@ class _Renaming:
             return self._value(leaf)
 
         return map_leaves(operand, change)
-
-
-def makers(steps: Iterable[Renamed]) -> dict[Register, Renamed]:
-    """The step that makes each of the new registers."""
-    return {register: step for step in steps for register in step.made}

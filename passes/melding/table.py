@@ -37,7 +37,9 @@ def _entry(line: Line, arm: int) -> bytes:
     return data.ljust(LINE_BYTES, b"\0")
 
 
-def load(line: Line, number: int, arms: int, entry: Register, unused: Sequence[Register]) -> Instruction:
+def load(
+    line: Line, number: int, arms: int, entry: Register, unused: Sequence[Register]
+) -> Instruction:
     """Load what the line holds for the lane's arm; ``unused`` registers get the rest."""
     targets = [*line.targets, *unused]
     address = Address(entry, number * arms * LINE_BYTES)

@@ -157,9 +157,7 @@ class Writer:
             for place, (operand, role) in enumerate(instruction.roles())
         )
         run.statements.append(
-            Instruction(
-                instruction.opcode, written, guard, instruction.span, instruction.location
-            )
+            Instruction(instruction.opcode, written, guard, instruction.span, instruction.location)
         )
 
     def _keep(
@@ -207,7 +205,9 @@ class Writer:
         return [
             operand
             if role == "def"
-            else self._chosen(run, literal_type(first, place), {a: m[place] for a, m in mapped.items()})
+            else self._chosen(
+                run, literal_type(first, place), {a: m[place] for a, m in mapped.items()}
+            )
             for place, (operand, role) in enumerate(first.roles())
         ]
 
@@ -246,9 +246,7 @@ class Writer:
         assert isinstance(base, Register)
         return Address(base, offset or 0)
 
-    def _selected(
-        self, run: Run, type_name: str | None, by_arm: Mapping[int, Operand]
-    ) -> Operand:
+    def _selected(self, run: Run, type_name: str | None, by_arm: Mapping[int, Operand]) -> Operand:
         """A register with the value of the lane's arm, or what is the same for all."""
         if len(set(by_arm.values())) == 1:
             return next(iter(by_arm.values()))
@@ -294,7 +292,9 @@ class Writer:
             return target
         if guard.negated:
             value, other = other, value
-        letter = "f" if any(isinstance(v, Immediate) and is_float(v) for v in (value, other)) else "b"
+        letter = (
+            "f" if any(isinstance(v, Immediate) and is_float(v) for v in (value, other)) else "b"
+        )
         opcode = f"selp.{letter}{TYPES[kind].bits}"
         run.statements.append(Instruction(opcode, (target, value, other, guard.register)))
         return target
@@ -362,5 +362,3 @@ def _swap(mapped: Mapping[int, list[Operand]]) -> None:
         crossed = (first[1] == other[2]) + (first[2] == other[1])
         if crossed > straight:
             other[1], other[2] = other[2], other[1]
-
-
