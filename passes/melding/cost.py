@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Immediate, Operand
+from ccc.passes.melding.arms import Branch
 from ccc.ptx.opcodes import Unit
 from ccc.ptx.types import TYPES
 
@@ -13,6 +15,8 @@ _LONG = frozenset({"div", "rem", "sqrt", "rcp", "rsqrt"})
 
 def slots(instruction: Instruction) -> int:
     """The issue slots of an instruction, about, on sm_70 and later, with those of its literals."""
+    if instruction.name == "selp":
+        return _bare(instruction)
     return _bare(instruction) + sum(map(_literal, instruction.operands))
 
 
@@ -22,10 +26,18 @@ def _literal(operand: Operand) -> int:
     return 2 if text[:2].lower() == "0d" and int(text[10:], 16) else 0
 
 
+def around(branch: Branch, facts: Facts) -> int:
+    """The issue slots of what lanes do besides the branch: once through the loop around it."""
+    own = frozenset().union(*(arm.blocks for arm in branch.arms))
+    loops = (loop.blocks for loop in facts.loops if branch.head in loop.blocks)
+    labels = next(loops, frozenset(facts.blocks)) - own
+    return sum(slots(i) for label in labels for i in facts.blocks[label].instructions)
+
+
 def _bare(instruction: Instruction) -> int:
     name, unit = instruction.name, instruction.unit
-    bits = max((TYPES[one].bits for one in instruction.types), default=32)
-    words = max(1, bits // 32)
+    kinds = [TYPES[one] for one in instruction.types]
+    words = max([1, *(kind.bits // 32 for kind in kinds if kind.kind != "f" or name in _LONG)])
     if name == "mov" or unit == Unit.NOTHING:
         return 0
     if unit == Unit.BRANCH:
@@ -37,5 +49,6 @@ def _bare(instruction: Instruction) -> int:
     if unit == Unit.SFU:
         return 2 * words
     if name == "selp":
+        words = max(1, kinds[-1].bits // 32)
         return words * (1 + all(isinstance(o, Immediate) for o in instruction.operands[1:3]))
     return words

@@ -106,7 +106,8 @@ class Dispatch:
         if len(ways) == 1 or ways[0].guard is None:
             return None
         then, otherwise = ways[0].target, ways[1].target
-        assert then is not None and otherwise is not None
+        assert then is not None
+        assert otherwise is not None
         return None if then == otherwise else (ways[0].guard, then, otherwise)
 
     def write(self, emit: Emitter, told: Told) -> None:

@@ -6,6 +6,7 @@ from ccc.analysis.facts import Facts
 from ccc.ir.edit import Copy, Emitter
 from ccc.ir.nodes import Block, Guard, Instruction
 from ccc.ir.operands import Register
+from ccc.passes.melding.agreement import write_agreement
 from ccc.passes.melding.arms import Branch
 from ccc.passes.melding.candidates import Candidate, stands_behind_a_branch
 from ccc.passes.melding.pairing import may_run_anywhere
@@ -53,6 +54,7 @@ class _Layout:
         self.function = kernel.function
         self.branch = branch
         self.dispatch = candidate.dispatch
+        self.keeps_arms = candidate.keeps_arms
         fresh = self.function.registers.fresh
         number = fresh("b32", "arm")
         self.told = self.dispatch.tell({"number": number})
@@ -75,6 +77,8 @@ class _Layout:
             function.blocks.append(block)
         emit = Emitter(function, block, ways[0].span)
         self.dispatch.write(emit, self.told)
+        if self.keeps_arms:
+            write_agreement(emit, self.branch, self.told, ways)
         size = self._begin(emit)
         for run in self.melded.runs:
             self._write_run(emit, run)
@@ -154,6 +158,8 @@ class _Layout:
         before = self.branch.head
         if self.dispatch.is_straight:
             gone |= self.branch.dispatch
+        if self.keeps_arms:
+            gone = frozenset()
         kept = [b for b in self.function.blocks if b.label in old and b.label not in gone]
         new = [b for b in self.function.blocks if b.label not in old]
         place = next(n for n, block in enumerate(kept) if block.label == before) + 1

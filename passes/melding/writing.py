@@ -81,7 +81,7 @@ class Writer:
         arms: the arms.
         fresh: gives registers.
         known: predicates that tell arms apart already.
-        in_table: the bytes of literals that are fetched from a table where arms have several.
+        share: of the literals of 64 bits that arms have different ones of, what a table holds.
     """
 
     def __init__(
@@ -89,12 +89,13 @@ class Writer:
         arms: Sequence[RenamedArm],
         fresh: Fresh,
         known: Mapping[Arms, Guard],
-        in_table: frozenset[int],
+        share: float,
     ):
         self.arms = arms
         self.fresh = fresh
         self.guards = dict(known)
-        self.in_table = in_table
+        self.share = share
+        self.literals = 0
         self.melded = Melded()
         self.values: list[dict[Register, Register]] = [{} for _ in arms]
         self.everybody = frozenset(range(len(arms)))
@@ -269,7 +270,7 @@ class Writer:
         if type_name and len(literals) == len(by_arm):
             type_name = f"{'f' if type_name[0] == 'f' else 'b'}{type_name[1:]}"
             known = all(bits_of(literal) is not None for literal in literals.values())
-            if known and TYPES[type_name].bytes in self.in_table:
+            if known and TYPES[type_name].bits == 64 and self._next_goes_to_table():
                 return self._from_table(run, type_name, literals)
         (chosen, _), *others = groups.items()
         register = next((v for v in groups if isinstance(v, Register)), None)
@@ -298,6 +299,11 @@ class Writer:
         opcode = f"selp.{letter}{TYPES[kind].bits}"
         run.statements.append(Instruction(opcode, (target, value, other, guard.register)))
         return target
+
+    def _next_goes_to_table(self) -> bool:
+        """Whether one more literal keeps the table's share."""
+        self.literals += 1
+        return int(self.literals * self.share) > int((self.literals - 1) * self.share)
 
     def _from_table(self, run: Run, type_name: str, literals: Mapping[int, Immediate]) -> Register:
         """A register that gets the literal of the lane's arm from the table."""

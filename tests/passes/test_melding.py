@@ -84,7 +84,7 @@ HEAD = """.version 8.0
     ld.param.u64 %rd8, [k_0];
     ld.param.u64 %rd9, [k_1];
     mov.u32 %r9, %tid.x;
-    mul.wide.u32 %rd7, %r9, 64;
+    mul.wide.u32 %rd7, %r9, 256;
     add.s64 %rd8, %rd8, %rd7;
     add.s64 %rd9, %rd9, %rd7;
 """
@@ -147,7 +147,9 @@ class Arms:
         if one == 6:
             return f"st.global.{kind} [%rd9+{offset}], {self.operand(kind)};"
         if one == 7:
-            return f"shl.b32 {self.random.choice(REGISTERS['b32'])}, %r1, {self.random.randrange(9)};"
+            return (
+                f"shl.b32 {self.random.choice(REGISTERS['b32'])}, %r1, {self.random.randrange(9)};"
+            )
         register = self.random.choice(REGISTERS[kind])
         return f"{self.random.choice(OPCODES[kind])} {target}, {register}, {b};"
 
@@ -183,7 +185,7 @@ class Arms:
 
     def kernel(self) -> str:
         """A kernel with these arms."""
-        count = self.random.randrange(2, 5)
+        count, straight = self.random.randrange(2, 5), self.random.randrange(2)
         arms = [self.lines()]
         while len(arms) < count:
             self.labels += 1
@@ -194,42 +196,43 @@ class Arms:
         body += [f"setp.lt.s32 %p{n}, %r{n}, {100 * n};" for n in range(3)]
         body.append(f"rem.u32 %r8, %r9, {count};")
         for number in range(count - 1):
-            body += [f"setp.eq.u32 %p5, %r8, {number};", f"@%p5 bra ARM{number};"]
+            predicate = f"%p{5 + number * straight}"
+            body += [f"setp.eq.u32 {predicate}, %r8, {number};", f"@{predicate} bra ARM{number};"]
         for number in (count - 1, *range(count - 1)):
             body += [f"ARM{number}:", "// ccc.case 1 k.cu:1:1 strategy=meld", *arms[number]]
             body.append("bra JOIN;")
         body += ["JOIN:", "xor.b32 %r8, %r0, %r1;"]
         for number, (kind, name) in enumerate(PLACES):
-            body.append(f"st.global.{kind} [%rd9+{512 * 64 + number * 8}], {name};")
+            body.append(f"st.global.{kind} [%rd9+{64 + number * 8}], {name};")
         return HEAD + "\n".join(body) + "\nret;\n}\n"
 
 
 def memory(ptx: str, schedule: str | int = "lockstep") -> np.ndarray:
     """What a kernel leaves in memory."""
-    given = np.random.default_rng(0).integers(0, 2**31, 16 * 64, dtype=np.uint32)
-    found = np.zeros(2 * 512 * 64 // 4 + 4096, dtype=np.uint32)
+    given = np.random.default_rng(0).integers(0, 2**31, 64 * 64, dtype=np.uint32)
+    found = np.zeros(64 * 64, dtype=np.uint32)
     Module(ptx).get_function("k")((1,), (64,), (given, found), schedule=schedule)
     return found
 
 
-def melded(ptx: str, monkeypatch: pytest.MonkeyPatch, tables: frozenset[int]) -> Transformed:
+def melded(ptx: str, monkeypatch: pytest.MonkeyPatch, share: float) -> Transformed:
     """The kernel with its arms melded, even if nothing is gained."""
     price = candidates._price
     monkeypatch.setattr(candidates, "_price", lambda *args: price(*args) - 10**6)
-    monkeypatch.setattr(candidates, "MELD_TABLE", (tables,))
+    monkeypatch.setattr(candidates, "MELD_SHARES", (share,))
     result = transform(ptx)
     (kernel,) = result.report["kernels"]
     assert {path["strategy"] for path in kernel["paths"]} == {"meld"}
     return result
 
 
-@pytest.mark.parametrize("tables", [frozenset[int](), frozenset({4, 8})], ids=["selected", "table"])
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**6))
-def test_melded_arms_do_what_they_did(tables: frozenset[int], seed: int) -> None:
+def test_melded_arms_do_what_they_did(share: float, seed: int) -> None:
     ptx = Arms(seed).kernel()
     with pytest.MonkeyPatch.context() as monkeypatch:
-        result = melded(ptx, monkeypatch, tables)
+        result = melded(ptx, monkeypatch, share)
     expected = memory(ptx)
     for schedule in ("lockstep", 1):
         assert np.array_equal(expected, memory(result.ptx, schedule))
