@@ -31,13 +31,6 @@ SEVERAL = Snippet(
         setp.ne.b32 %mine, %bit, 0;
     """
 )
-NUMBER = Snippet(
-    """
-    .reg .pred %first;
-    .reg .b32 %arm;
-        selp.b32 %arm, 0, 1, %first;
-    """
-)
 
 
 def lay_out(kernel: Kernel, branch: Branch, candidate: Candidate) -> int:

@@ -55,6 +55,7 @@ class Run:
     piece: Renamed | None = None
     registers: dict[Register, Register] = field(default_factory=dict)
     chosen: Chosen = field(default_factory=list)
+    moved: dict[tuple[Register, int], Register] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -100,6 +101,7 @@ class Writer:
         self.values: list[dict[Register, Register]] = [{} for _ in arms]
         self.everybody = frozenset(range(len(arms)))
         self.chosen: Chosen = []
+        self.moved: dict[tuple[Register, int], Register] = {}
 
     def write(self, columns: Sequence[Column[Renamed]], live: frozenset[Register]) -> Melded:
         """Write the columns, and what makes ``live`` what the arms leave in it."""
@@ -238,19 +240,28 @@ class Writer:
             offset = address.offset if offset is None else offset
             bases[arm] = address.base
             if address.offset != offset:
-                moved = self.fresh(address.base.type, "address")
-                add = f"add.s{address.base.bits}"
-                distance = Immediate(str(address.offset - offset))
-                run.statements.append(Instruction(add, (moved, address.base, distance)))
-                bases[arm] = moved
+                bases[arm] = self._moved(run, address.base, address.offset - offset)
         base = self._selected(run, None, bases)
         assert isinstance(base, Register)
         return Address(base, offset or 0)
+
+    def _moved(self, run: Run, base: Register, distance: int) -> Register:
+        """The address so many bytes further on."""
+        for known in (self.moved, run.moved):
+            if (base, distance) in known:
+                return known[base, distance]
+        known = self.moved if run.arms == self.everybody else run.moved
+        target = known[base, distance] = self.fresh(base.type, "address")
+        operands = (target, base, Immediate(str(distance)))
+        run.statements.append(Instruction(f"add.s{base.bits}", operands))
+        return target
 
     def _selected(self, run: Run, type_name: str | None, by_arm: Mapping[int, Operand]) -> Operand:
         """A register with the value of the lane's arm, or what is the same for all."""
         if len(set(by_arm.values())) == 1:
             return next(iter(by_arm.values()))
+        if not any(isinstance(value, Immediate) for value in by_arm.values()):
+            type_name = None
         items = by_arm.items()
         for kind, chosen, operand in (*self.chosen, *run.chosen):
             if kind == type_name and items <= chosen.items():

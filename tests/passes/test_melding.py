@@ -215,11 +215,12 @@ def memory(ptx: str, schedule: str | int = "lockstep") -> np.ndarray:
     return found
 
 
-def melded(ptx: str, monkeypatch: pytest.MonkeyPatch, share: float) -> Transformed:
-    """The kernel with its arms melded, even if nothing is gained."""
+def melded(ptx: str, monkeypatch: pytest.MonkeyPatch, share: float, keeps: bool) -> Transformed:
+    """The kernel with its arms melded, even if nothing is gained, and perhaps kept."""
     price = candidates._price
     monkeypatch.setattr(candidates, "_price", lambda *args: price(*args) - 10**6)
     monkeypatch.setattr(candidates, "MELD_SHARES", (share,))
+    monkeypatch.setattr(candidates, "MELD_AGREE", -(10**9) if keeps else 10**9)
     result = transform(ptx)
     (kernel,) = result.report["kernels"]
     assert {path["strategy"] for path in kernel["paths"]} == {"meld"}
@@ -227,12 +228,13 @@ def melded(ptx: str, monkeypatch: pytest.MonkeyPatch, share: float) -> Transform
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
-@settings(max_examples=40, deadline=None)
+@pytest.mark.parametrize("keeps", [False, True], ids=["alone", "kept"])
+@settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**6))
-def test_melded_arms_do_what_they_did(share: float, seed: int) -> None:
+def test_melded_arms_do_what_they_did(share: float, keeps: bool, seed: int) -> None:
     ptx = Arms(seed).kernel()
     with pytest.MonkeyPatch.context() as monkeypatch:
-        result = melded(ptx, monkeypatch, share)
+        result = melded(ptx, monkeypatch, share, keeps)
     expected = memory(ptx)
     for schedule in ("lockstep", 1):
         assert np.array_equal(expected, memory(result.ptx, schedule))
