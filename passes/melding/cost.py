@@ -50,5 +50,6 @@ def _bare(instruction: Instruction) -> int:
         return 2 * words
     if name == "selp":
         words = max(1, kinds[-1].bits // 32)
-        return words * (1 + all(isinstance(o, Immediate) for o in instruction.operands[1:3]))
+        literals = all(isinstance(one, Immediate) for one in instruction.operands[1:3])
+        return 5 * words // 2 if literals else words
     return words
