@@ -86,8 +86,8 @@ MELD_BRANCH = 12
 """Issue slots from which on melded code puts what concerns some arms only behind a branch. Not
 measured."""
 MELD_ENTRY = 8
-"""Issue slots in the time of which a multiprocessor fetches a literal of 64 bits from a table, which
-it does beside other work: its first level cache gives a warp 128 bytes in a cycle, in which four
+"""Issue slots in the time of which a multiprocessor fetches a literal of 64 bits from a table. That
+is done beside other work: its first level cache gives a warp 128 bytes in a cycle, in which four
 instructions are issued. On an H200 (2026-11-22) two polynomials of degree 64 and double precision
 with all coefficients from a table took as long as that says, 0.79 of the original's speed."""
 MELD_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)

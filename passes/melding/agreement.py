@@ -2,8 +2,8 @@
 
 Melded code takes longer than one arm alone. So the lanes that come there together ask whether they
 agree, and if they do, they branch as they did. Which lanes are together is left to the hardware
-(``activemask``): whoever they are, each of them comes to the vote next, and both ways compute the
-same.
+(``activemask``): whoever they are, each of them comes to the ``match`` next, and both ways compute
+the same.
 """
 
 from __future__ import annotations
@@ -14,20 +14,11 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import ARMS, INNER_LOOPS
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Block, Instruction, MarkerNote
+from ccc.ir.operands import Register
 from ccc.passes.melding.arms import Branch
-from ccc.passes.melding.dispatch import Told
 from ccc.snippet import Snippet
 
-OF_TWO = Snippet(
-    """
-    .reg .pred %alike, %first;
-    .reg .b32 %here;
-        activemask.b32 %here;  // those that are together now
-        vote.sync.uni.pred %alike, %first, %here;
-        @%alike bra ALIKE;
-    """
-)
-OF_SEVERAL = Snippet(
+AGREE = Snippet(
     """
     .reg .pred %alike;
     .reg .b32 %here, %arm, %who;
@@ -49,15 +40,14 @@ def others_wait(branch: Branch, facts: Facts) -> bool:
     )
 
 
-def write_agreement(emit: Emitter, branch: Branch, told: Told, ways: Sequence[Instruction]) -> None:
-    """Send lanes that agree the ways that they went."""
+def write_agreement(
+    emit: Emitter, branch: Branch, number: Register, ways: Sequence[Instruction]
+) -> None:
+    """Send lanes whose arms have the same number the ways that they went."""
     function = emit.function
     alike = Block(function.fresh_label("alike"), list(ways), named=False)
     function.blocks.append(alike)
-    if told.guard is not None:
-        OF_TWO.emit(emit, first=told.guard.register, ALIKE=alike.label)
-    elif told.number is not None:
-        OF_SEVERAL.emit(emit, arm=told.number, ALIKE=alike.label)
+    AGREE.emit(emit, arm=number, ALIKE=alike.label)
     emit.start(function.fresh_label("melded"))
     for arm in branch.arms:
         entry = function.block(arm.path.entry)

@@ -132,8 +132,8 @@ def _check(path: FoundPath, blocks: frozenset[str], facts: Facts) -> None:
             raise Refused(f"one of its arms ends the thread{at(instruction)}")
         if effects & (Effect.BARRIER | Effect.COLLECTIVE):
             raise Refused(
-                f"there is a barrier or a warp-collective in one of its arms{at(instruction)}, "
-                "which would mean other lanes"
+                f"there is a barrier or a warp-collective in one of its arms{at(instruction)}; "
+                "move it out of the branch"
             )
         if effects & Effect.CALL:
             raise Refused(f"one of its arms calls {callee(instruction)}{at(instruction)}")

@@ -17,7 +17,7 @@ from ccc.passes.melding.cost import around, slots
 from ccc.passes.melding.dispatch import Dispatch
 from ccc.passes.melding.pairing import Pairing, may_run_anywhere
 from ccc.passes.melding.renaming import Renamed, RenamedArm, rename
-from ccc.passes.melding.writing import Fresh, Line, Melded, Run, Writer
+from ccc.passes.melding.writing import Fresh, Line, Melded, Stretch, Writer
 from ccc.passes.policy import (
     MELD_AGREE,
     MELD_BRANCH,
@@ -130,12 +130,12 @@ def _price(melded: Melded, facts: Facts) -> int:
     return price
 
 
-def run_length(run: Run) -> int:
+def run_length(run: Stretch) -> int:
     """The issue slots of a run without its piece and its table."""
     return sum(slots(one) for one in run.statements if not isinstance(one, Line))
 
 
-def stands_behind_a_branch(run: Run) -> bool:
+def stands_behind_a_branch(run: Stretch) -> bool:
     """Whether lanes of other arms go around a run."""
     if run.guard is None:
         return False

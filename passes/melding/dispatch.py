@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import networkx as nx
-
 from ccc.analysis.facts import Facts
 from ccc.ir.edit import Emitter, retarget
 from ccc.ir.nodes import Block, Guard, Instruction
@@ -51,7 +49,7 @@ class Dispatch:
         allowed = {*between, *self.arms}
         if any(not set(graph.successors(label)) <= allowed for label in labels):
             return False
-        if not nx.is_directed_acyclic_graph(graph.subgraph(labels)):
+        if any(loop.header in labels and loop.latches & {*labels} for loop in self.facts.loops):
             return False
         blocks = [self.facts.blocks[label] for label in labels]
         if any(i.is_terminator and i.name != "bra" for block in blocks for i in block.instructions):
@@ -121,8 +119,7 @@ class Dispatch:
             self._write_stubs(emit, told)
 
     def _write_straight(self, emit: Emitter, told: Told) -> None:
-        between = self.facts.graph.subgraph(self.branch.dispatch)
-        for label in nx.lexicographical_topological_sort(between):
+        for label in self._in_order():
             statements = self.facts.blocks[label].statements
             emit.block.statements += [
                 s for s in statements if isinstance(s, Instruction) and not s.is_terminator
@@ -130,6 +127,19 @@ class Dispatch:
         if told.number is not None:
             value = self._number(emit, self.branch.head)
             emit.emit("mov.b32", told.number, value)
+
+    def _in_order(self) -> list[str]:
+        """The blocks of the dispatch, each behind those that lead to it."""
+        order: list[str] = []
+
+        def visit(label: str) -> None:
+            for onward in self.facts.graph.successors(label):
+                if onward in self.branch.dispatch and onward not in order:
+                    visit(onward)
+            order.append(label)
+
+        visit(self.branch.head)
+        return order[-2::-1]
 
     def _number(self, emit: Emitter, label: str) -> Register | int:
         """The number of the arm that is come to from a block."""

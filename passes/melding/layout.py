@@ -11,7 +11,7 @@ from ccc.passes.melding.arms import Branch
 from ccc.passes.melding.candidates import Candidate, stands_behind_a_branch
 from ccc.passes.melding.pairing import may_run_anywhere
 from ccc.passes.melding.table import ENTRY, declaration, load, missing
-from ccc.passes.melding.writing import LINE_BYTES, Line, Run
+from ccc.passes.melding.writing import LINE_BYTES, Line, Stretch
 from ccc.pipeline import Kernel
 from ccc.snippet import Snippet
 
@@ -70,8 +70,11 @@ class _Layout:
             function.blocks.append(block)
         emit = Emitter(function, block, ways[0].span)
         self.dispatch.write(emit, self.told)
+        if self.told.guard and (self.keeps_arms or self.melded.lines or self.melded.predicates):
+            numbers = (1, 0) if self.told.guard.negated else (0, 1)
+            emit.emit("selp.b32", self.number, *numbers, self.told.guard.register)
         if self.keeps_arms:
-            write_agreement(emit, self.branch, self.told, ways)
+            write_agreement(emit, self.branch, self.number, ways)
         size = self._begin(emit)
         for run in self.melded.runs:
             self._write_run(emit, run)
@@ -84,11 +87,6 @@ class _Layout:
     def _begin(self, emit: Emitter) -> int:
         """What tells the arms apart, and where the lane's entry of the table is."""
         number = self.number
-        needed = self.melded.lines or self.melded.predicates
-        if self.told.number is None and needed and self.told.guard is not None:
-            guard = self.told.guard
-            numbers = (1, 0) if guard.negated else (0, 1)
-            emit.emit("selp.b32", number, *numbers, guard.register)
         for arms, mine in self.melded.predicates.items():
             if len(arms) == 1:
                 ONE.emit(emit, mine=mine, arm=number, which=next(iter(arms)))
@@ -105,7 +103,7 @@ class _Layout:
         self.entry = ENTRY.emit(emit, arm=number, TABLE=name)["entry"]
         return LINE_BYTES * count * len(self.melded.lines)
 
-    def _write_run(self, emit: Emitter, run: Run) -> None:
+    def _write_run(self, emit: Emitter, run: Stretch) -> None:
         guard = run.guard
         after = ""
         if guard is not None and stands_behind_a_branch(run):
@@ -135,7 +133,7 @@ class _Layout:
             statement.guard = guard
         emit.block.statements.append(statement)
 
-    def _write_piece(self, emit: Emitter, run: Run, after: str) -> None:
+    def _write_piece(self, emit: Emitter, run: Stretch, after: str) -> None:
         assert run.piece is not None
         step = run.piece.step
         labels = {label: self.function.fresh_label("piece") for label in step.blocks}

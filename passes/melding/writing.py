@@ -43,7 +43,7 @@ class Line:
 
 
 @dataclass(eq=False)
-class Run:
+class Stretch:
     """Statements, or a piece with its registers, for the lanes of some arms.
 
     Its ``guard`` tells these lanes from others, if there are others.
@@ -67,7 +67,7 @@ class Melded:
     what is read after the join. ``aligned`` counts the instructions that stand for several.
     """
 
-    runs: list[Run] = field(default_factory=list)
+    runs: list[Stretch] = field(default_factory=list)
     predicates: dict[Arms, Register] = field(default_factory=dict)
     lines: list[Line] = field(default_factory=list)
     results: list[Instruction] = field(default_factory=list)
@@ -164,7 +164,7 @@ class Writer:
         )
 
     def _keep(
-        self, run: Run, arm: int, step: Renamed, targets: Mapping[Register, Register]
+        self, run: Stretch, arm: int, step: Renamed, targets: Mapping[Register, Register]
     ) -> None:
         for register, before in step.kept:
             target = targets[register]
@@ -172,7 +172,7 @@ class Writer:
 
     def _write_piece(self, arm: int, step: Renamed) -> None:
         targets = {register: self.fresh(register.type, "") for register in step.made}
-        run = Run(frozenset({arm}), piece=step)
+        run = Stretch(frozenset({arm}), piece=step)
         self._keep(run, arm, step, targets)
         self.values[arm].update(targets)
         run.registers = {
@@ -180,11 +180,11 @@ class Writer:
         }
         self.melded.runs.append(run)
 
-    def _run(self, arms: Arms) -> Run:
+    def _run(self, arms: Arms) -> Stretch:
         """The run that goes on for these arms, or a new one."""
         runs = self.melded.runs
         if not runs or runs[-1].arms != arms or runs[-1].piece is not None:
-            runs.append(Run(arms))
+            runs.append(Stretch(arms))
         return runs[-1]
 
     def _value(self, arm: int, register: Register) -> Register:
@@ -196,7 +196,7 @@ class Writer:
 
         return map_leaves(operand, change)
 
-    def _operands(self, run: Run, steps: Mapping[int, Renamed]) -> list[Operand]:
+    def _operands(self, run: Stretch, steps: Mapping[int, Renamed]) -> list[Operand]:
         """The operands of a column's instruction; what it writes is not among what counts."""
         mapped = {
             arm: [self._mapped(arm, operand) for operand in step.instruction.operands]
@@ -214,7 +214,9 @@ class Writer:
             for place, (operand, role) in enumerate(first.roles())
         ]
 
-    def _chosen(self, run: Run, type_name: str | None, by_arm: Mapping[int, Operand]) -> Operand:
+    def _chosen(
+        self, run: Stretch, type_name: str | None, by_arm: Mapping[int, Operand]
+    ) -> Operand:
         """One operand for those of several arms, which have the same shape."""
         first = next(iter(by_arm.values()))
         if all(operand == first for operand in by_arm.values()):
@@ -230,7 +232,7 @@ class Writer:
 
         return map_leaves(first, change)
 
-    def _chosen_address(self, run: Run, by_arm: Mapping[int, Operand]) -> Address:
+    def _chosen_address(self, run: Stretch, by_arm: Mapping[int, Operand]) -> Address:
         """The address of the lane's arm, with the offset of the first arm."""
         bases: dict[int, Operand] = {}
         offset: int | None = None
@@ -245,7 +247,7 @@ class Writer:
         assert isinstance(base, Register)
         return Address(base, offset or 0)
 
-    def _moved(self, run: Run, base: Register, distance: int) -> Register:
+    def _moved(self, run: Stretch, base: Register, distance: int) -> Register:
         """The address so many bytes further on."""
         for known in (self.moved, run.moved):
             if (base, distance) in known:
@@ -256,7 +258,9 @@ class Writer:
         run.statements.append(Instruction(f"add.s{base.bits}", operands))
         return target
 
-    def _selected(self, run: Run, type_name: str | None, by_arm: Mapping[int, Operand]) -> Operand:
+    def _selected(
+        self, run: Stretch, type_name: str | None, by_arm: Mapping[int, Operand]
+    ) -> Operand:
         """A register with the value of the lane's arm, or what is the same for all."""
         if len(set(by_arm.values())) == 1:
             return next(iter(by_arm.values()))
@@ -272,7 +276,7 @@ class Writer:
         return operand
 
     def _select_anew(
-        self, run: Run, type_name: str | None, by_arm: Mapping[int, Operand]
+        self, run: Stretch, type_name: str | None, by_arm: Mapping[int, Operand]
     ) -> Operand:
         groups: dict[Operand, set[int]] = {}
         for arm, value in by_arm.items():
@@ -293,7 +297,7 @@ class Writer:
         return chosen
 
     def _select(
-        self, run: Run, kind: str, value: Operand, other: Operand, guard: Guard
+        self, run: Stretch, kind: str, value: Operand, other: Operand, guard: Guard
     ) -> Register:
         """``value`` where the guard holds, else ``other``."""
         self.melded.selections += 1
@@ -316,7 +320,9 @@ class Writer:
         self.literals += 1
         return int(self.literals * self.share) > int((self.literals - 1) * self.share)
 
-    def _from_table(self, run: Run, type_name: str, literals: Mapping[int, Immediate]) -> Register:
+    def _from_table(
+        self, run: Stretch, type_name: str, literals: Mapping[int, Immediate]
+    ) -> Register:
         """A register that gets the literal of the lane's arm from the table."""
         target = self.fresh(type_name, "entry")
         for one in run.statements:
