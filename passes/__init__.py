@@ -6,12 +6,14 @@ from ccc.passes.context_collection import ContextCollection
 from ccc.passes.context_compression import ContextCompression
 from ccc.passes.grid_stride import GridStride
 from ccc.passes.invariant_motion import InvariantMotion
+from ccc.passes.melding import Melding
 from ccc.passes.recursion import Recursion
 from ccc.pipeline import Pass
 
 PIPELINE: tuple[type[Pass], ...] = (
     Recursion,
     GridStride,
+    Melding,
     InvariantMotion,
     ContextCompression,
     ContextCollection,

@@ -75,6 +75,36 @@ INSTRUCTIONS_A_WORD = 3
 """Most instructions that one word less on the stack is worth: a store, a load, and its address. Not
 measured."""
 
+MELD_STEPS = 1000
+"""Steps of an arm that melding aligns, at most: aligning takes their square. Not measured."""
+MELD_GAP = 1.0
+"""Issue slots that a run of steps costs which stand alone in an alignment. Not measured."""
+MELD_PARTING = 3
+"""Issue slots of a branch at which lanes part and meet again. Not measured."""
+MELD_DISPATCH = 24
+"""Instructions that all lanes of melded arms run to choose their arm, at most; else they part for
+that. Not measured."""
+MELD_BRANCH = 12
+"""Issue slots from which on melded code puts what concerns some arms only behind a branch. Not
+measured."""
+MELD_ENTRY = 8
+"""Issue slots in the time of which a multiprocessor fetches a literal of 64 bits from a table. That
+is done beside other work: its first level cache gives a warp 128 bytes in a cycle, in which four
+instructions are issued. On an H200 (2026-11-22) two polynomials of degree 64 and double precision
+with all coefficients from a table took as long as that says, 0.79 of the original's speed."""
+MELD_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Shares of the literals of 64 bits that a table may hold, the others being selected: the one with
+the fewest issue slots is taken. On an H200 (2026-11-22), ratios original / melded: two polynomials
+of degree 64 and double precision 1.01, 1.10, 1.25, 1.02, 0.79; samples/inverse_erf balanced 1.11,
+not measured, 1.29, 1.36, 1.44. From constant memory, which takes lanes with different addresses one
+after the other, 0.42 and 0.79; from shared memory, which must be filled first, 0.80 and 1.45."""
+MELD_AGREE = 24
+"""Issue slots that melded code takes more than the shortest arm from which on lanes that agree take
+their arm as it was. On an H200 (2026-11-22), ratios original / melded without asking and with it:
+two polynomials of degree 64 and double precision, one value in a thousand of the other arm, 0.46,
+1.00; eight exponentials and cosines, 0.96, 1.03, half of the values 1.66, 1.60;
+samples/inverse_erf balanced 1.44, 1.37, uniform 0.94, 0.98."""
+
 RETURNS = "the tasks of a loop come back after some turns, and are merged"
 OTHERS = "another path of its loop asks for another strategy"
 NO_ROOM = "its stacks do not fit into shared memory"

@@ -91,6 +91,7 @@ def transform(
     counting = _counting(module, context, options) if options.profile else None
     outcomes: list[_Outcome] = []
     for piece in _concerned(module):
+        marked = piece.is_marked  # its new text may not be
         try:
             outcome = _run(passes, partial(context.prepare, piece))
         except NotRepresentable as obstacle:
@@ -100,7 +101,7 @@ def transform(
         if any(record.applied for record in outcome.records):
             piece.text = print_function(outcome.kernel.function)
             _declare(module, piece, outcome.kernel.declarations)
-        if piece.is_marked or outcome.inlined:
+        if marked or outcome.inlined:
             outcomes.append(outcome)
     _drop_copies(outcomes)
     for outcome in outcomes:

@@ -118,7 +118,8 @@ class Placement:
         if constexpr := _NOT_AT_RUN_TIME.match(self.blank, statement.start_byte):
             word = constexpr[1].decode()
             return f'"if {word}" is no branch at run time; remove the annotation'
-        if not self._in_loop(placed) and is_in_kernel(statement, self.blank):
+        alone = placed.pragma.needs_no_loop or self._in_loop(placed)
+        if not alone and is_in_kernel(statement, self.blank):
             return (
                 f'"ccc {name}" must stand inside a loop marked "#pragma ccc for"; '
                 "mark the loop whose iterations are independent, "

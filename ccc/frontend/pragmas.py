@@ -42,6 +42,8 @@ DIRECTIVES = {
     "grid_stride": DirectiveKind("a kernel with its body", ("schedule",)),
 }
 
+WITHOUT_LOOP = frozenset({"meld"})
+"""The strategies that nothing is promised for, and that need no annotated loop."""
 FOR_VARIANTS = ("for const", "for variable")
 SCHEDULES = ("static", "dynamic")
 MAX_CHUNK = 1 << 16
@@ -61,6 +63,11 @@ class Pragma:
         """The operation and the name of each variable that is declared a reduction."""
         declared = [one.partition(":") for one in self.clauses.get("reduction", "").split(";")]
         return [(by, name) for by, _, names in declared for name in names.split(",") if name]
+
+    @property
+    def needs_no_loop(self) -> bool:
+        """Whether the strategy that it asks for needs no annotated loop around."""
+        return self.clauses.get("strategy") in WITHOUT_LOOP
 
 
 class PragmaError(Exception):

@@ -21,6 +21,8 @@ COLLECTING: tuple[LoopStrategy, ...] = (CASES, *BATCHES, QUEUE, MERGE)
 """What collects the tasks of a loop, from the one that is preferred on; ``auto`` takes one."""
 ON_REQUEST: tuple[LoopStrategy, ...] = ()
 """What serves a loop where that is asked for."""
+EARLIER: tuple[str, ...] = ("meld",)
+"""What passes do before paths are collected, each a file or folder in ``passes/``."""
 STRATEGIES: tuple[Strategy, ...] = (LEAVE, *COLLECTING, *ON_REQUEST, ENGAGE)
 """All."""
 NUMBERED: dict[str, Sequence[int]] = {}
@@ -29,6 +31,7 @@ STRATEGY_NAMES: tuple[str, ...] = (
     AUTO,
     LEAVE.name,
     *dict.fromkeys(one.name.partition("(")[0] for one in (*COLLECTING, *ON_REQUEST)),
+    *EARLIER,
 )
 """What can be asked for; ``auto`` is the policy's choice."""
 
