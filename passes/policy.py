@@ -10,8 +10,9 @@ loop's registers are given out (:func:`settle`).
 What the user said of a path, ``prob`` and ``priority``, comes with it. It does not change the
 choice: neither does the cost that strategies tell, since no measurement ties it to time yet.
 
-One number of the kind stands elsewhere: what an owner may compute again for its next iteration,
-``CHEAP_SLICE`` in ``analysis/paths/continuation.py``, since it says what can be collected at all.
+Two numbers of the kind stand elsewhere, since they say what can be collected at all: what an owner
+may compute again for its next iteration, ``CHEAP_SLICE`` in ``analysis/paths/continuation.py``, and
+how large a variable may be to be given a value, ``MOST_BYTES`` in ``frontend/unset.py``.
 """
 
 from __future__ import annotations

@@ -31,6 +31,7 @@ from ccc.frontend.syntax import (
     parse_cuda,
     statement_at,
 )
+from ccc.frontend.unset import values
 from ccc.ir.markers import Marker
 
 if TYPE_CHECKING:
@@ -172,7 +173,17 @@ class _Marking:
                 annotation = self._annotation(placed)
                 annotations.append(annotation)
                 edits += self._marks(placed, annotation)
-        return annotations, edits
+        return annotations, edits + self._values(without)
+
+    def _values(self, without: Collection[int]) -> list[_Edit]:
+        """The edits that give a value to what iterations declare without one."""
+        loops = [
+            one for one in self.placement.placed
+            if one.repeats and one.id not in without and self.placement.is_active(one)
+        ]  # fmt: skip
+        run = (node for loop in loops for node in self.placement.run_by(loop))
+        found = dict(one for node in run for one in values(node, self.placement.macros))
+        return [_Edit(at, at, text) for at, text in found.items()]
 
     def _in_comment(self, match: re.Match[bytes]) -> bool:
         node = self.tree.root_node.descendant_for_byte_range(match.start(2), match.start(2) + 1)
