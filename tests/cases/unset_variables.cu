@@ -29,4 +29,4 @@ extern "C" __global__ void k(const float *__restrict__ x, float *y, int n) {
         y[i] = a;
     }
 }
-// options: discipline=queue
+// options: strategy=queue
