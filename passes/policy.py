@@ -78,6 +78,9 @@ RETURNS = "the tasks of a loop come back after some turns, and are merged"
 OTHERS = "another path of its loop asks for another strategy"
 NO_ROOM = "its stacks do not fit into shared memory"
 
+EARLY_WORDS = 0
+"""Words that a context may grow by so that loads of a path are made before it. Not measured."""
+
 DYNAMIC = (
     "the kernel has dynamic shared memory, and with the stack it might be more than a launch gets; "
     "say with --ccc-dynamic-shared=N how many bytes a launch asks for at most"
@@ -173,6 +176,11 @@ def _preferred(
     if len(paths) < MANY:
         possible = [one for one in possible if not one.together]
     return tuple(one for one in possible if _batches_pay(one, paths, facts))
+
+
+def early_loads_pay(before: Path, after: Path) -> bool:
+    """Whether a path should begin behind its loads, as in ``after``: values are saved, then."""
+    return context_words(after) <= context_words(before) + EARLY_WORDS
 
 
 def _batches_pay(strategy: LoopStrategy, paths: Sequence[Path], facts: Facts) -> bool:
