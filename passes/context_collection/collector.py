@@ -347,7 +347,7 @@ class Collector(ABC, Generic[N]):
         """The path, on registers of its own."""
         plan, path = node.plan, node.path
         emit = self.at(node.run)
-        registers = dict(plan.snapshot)
+        registers = plan.task_registers
         if not path.repeats:
             self.recompute(emit, node, registers)
             for register, slots in self.accumulators_at(node, path.entry):
@@ -361,7 +361,7 @@ class Collector(ABC, Generic[N]):
             for target in self.targets_of(path.region)
             if target not in path.region
         }
-        copy = Copy({**sinks, **labels}, registers, plan.specials)
+        copy = Copy({**sinks, **labels}, registers, plan.task_specials)
         for child in node.children:
             inner = self.function.fresh_label("inner")
             copy.labels = {**copy.labels, child.path.entry: inner}
@@ -405,7 +405,7 @@ class Collector(ABC, Generic[N]):
         if not self.accumulators_at(node, label):
             return self.resume(node)
         block, emit = self.block("deliver")
-        self.combine(emit, node, label, registers, node.plan.specials)
+        self.combine(emit, node, label, registers, node.plan.task_specials)
         emit.emit("bra", self.resume(node))
         return block.label
 
