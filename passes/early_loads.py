@@ -25,7 +25,9 @@ After, it is %f1:
     JOIN:
 
 Nothing is read that was not read before, nor earlier than anything else with an effect: it is the
-path that begins later. Where the context would take more words, all stays as it was.
+path that begins later. The price is that the lanes of one iteration wait for memory, few or many.
+So this is done where many lanes take the path, as ``prob`` tells, and all stays as it was where the
+context would take more words.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ from ccc.ir.edit import substitute
 from ccc.ir.nodes import Block, Instruction, Statement
 from ccc.ir.operands import Register
 from ccc.passes.context_collection.node import move
-from ccc.passes.policy import early_loads_pay
+from ccc.passes.policy import early_loads_pay, early_loads_wanted
 from ccc.pipeline import Kernel, Pass
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import STRONG
@@ -54,12 +56,17 @@ class EarlyLoads(Pass):
 
     def run(self, kernel: Kernel) -> None:
         """Move the loads of one path after the other, as long as that pays."""
-        arms = [b for b in kernel.function.blocks if any(m.kind in ARMS for m in b.markers)]
-        if kernel.function.kind != "entry" or not any(_loads(block) for block in arms):
+        if kernel.function.kind != "entry":
             return
-        strides = lane_strides(kernel.facts)
+        arms = [block for block in kernel.function.blocks if _is_wanted(block) and _loads(block)]
+        strides = lane_strides(kernel.facts) if arms else {}
         for block in arms:
             _try(kernel, block, strides)
+
+
+def _is_wanted(block: Block) -> bool:
+    """Whether a path begins at a block whose loads should be made early."""
+    return any(marker.kind in ARMS and early_loads_wanted(marker) for marker in block.markers)
 
 
 def _try(kernel: Kernel, block: Block, strides: Strides) -> None:
