@@ -26,8 +26,8 @@ After, it is %f1:
 
 Nothing is read that was not read before, nor earlier than anything else with an effect: it is the
 path that begins later. The price is that the lanes of one iteration wait for memory, few or many.
-So this is done where many lanes take the path, as ``prob`` tells, and all stays as it was where the
-context would take more words.
+So this is done where many lanes take the path, as ``prob`` tells, and tasks of several iterations
+are exchanged at once; and all stays as it was where the context would take more words.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ from ccc.ir.nodes import Block, Instruction, Statement
 from ccc.ir.operands import Register
 from ccc.passes.context_collection.node import move
 from ccc.passes.policy import early_loads_pay, early_loads_wanted
+from ccc.passes.strategies.registry import COLLECTING
 from ccc.pipeline import Kernel, Pass
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import STRONG
@@ -76,8 +77,8 @@ def _try(kernel: Kernel, block: Block, strides: Strides) -> None:
     slices = {one: made for one in loads if (made := _slice(one, block, facts)) is not None}
     if not slices or block.label not in facts.graph:
         return
-    before = _path_of(block, facts, kernel)
-    if before is None:
+    before = _paths_at(block, kernel)
+    if not before:
         return
     every = list(slices)
     for chosen in [every] if len(every) == 1 else [every, *([one] for one in every)]:
@@ -86,8 +87,8 @@ def _try(kernel: Kernel, block: Block, strides: Strides) -> None:
         declared = dict(function.registers.ranges)
         late = _split(kernel, block, {i for one in chosen for i in slices[one]})
         kernel.changed()
-        after = _path_of(late, kernel.facts, kernel)
-        if after is not None and early_loads_pay(before, after):
+        after = _paths_at(late, kernel)
+        if after and early_loads_pay(before[0], after, kernel, COLLECTING):
             return
         function.blocks, block.statements = blocks, statements
         function.registers.ranges = declared
@@ -167,9 +168,14 @@ def _split(kernel: Kernel, block: Block, early: set[Instruction]) -> Block:
     return late
 
 
-def _path_of(entry: Block, facts: Facts, kernel: Kernel) -> Path | None:
-    """The path that begins at a block, if it can be collected and lies in no other."""
-    for path in find_paths(facts, refinements=kernel.refinements):
-        if path.entry == entry.label:
-            return path if isinstance(path, Path) and path.parent is None else None
-    return None
+def _paths_at(entry: Block, kernel: Kernel) -> list[Path]:
+    """The path that begins at a block, and the others of its loop that can be collected.
+
+    None if that one cannot, or lies in another.
+    """
+    every = find_paths(kernel.facts, refinements=kernel.refinements)
+    found = [path for path in every if isinstance(path, Path)]
+    mine = next((path for path in found if path.entry == entry.label), None)
+    if mine is None or mine.parent is not None:
+        return []
+    return [mine, *(path for path in found if path.loop is mine.loop and path is not mine)]

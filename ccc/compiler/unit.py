@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ccc.errors import CccError, Span, render
 from ccc.files import read_text
@@ -185,28 +185,43 @@ def _transform(ptx: str, output: str, options: Options, done: DevicePass) -> str
     if _counts_blocks(result.remarks) and (found := _resources(result.ptx)):
         registers = {name: resources.registers for name, resources in found[0].items()}
         result = transform(ptx, told, filename=output, registers=registers)
-    made = _measured(ptx, result) if options.measure else result.remarks
+    made = _measured(ptx, result, options) if options.measure else result.remarks
     done.remarks = _merged(done.remarks, made)
     _warn(result.complaints, options, done)
     done.printed = result.printed
     return result.ptx
 
 
-def _measured(before: str, result: Transformed) -> Remarks:
-    """Remarks that also tell the registers a thread of an applied path's kernel takes.
+def _measured(before: str, result: Transformed, options: Options) -> Remarks:
+    """Remarks that also tell what a thread of an applied path's kernel takes, and what then fits.
 
     These stay out where ptxas alone cannot assemble the file, as with separate compilation.
     """
     pair = _resources(before, result.ptx)
     measured = {}
     for name, remarks in result.remarks.items():
-        counts = [found[name].registers for found in pair if name in found]
-        more = dict(zip(("registers_before", "registers_after"), counts, strict=False))
+        found = [resources[name] for resources in pair if name in resources]
+        more: dict[str, Any] = {}
+        if len(found) == 2 and any(one.applied for one in remarks):
+            block, dynamic = result.blocks[name], options.dynamic_shared or 0
+            for when, one in zip(("before", "after"), found, strict=True):
+                more[f"registers_{when}"] = one.registers
+                more[f"occupancy_{when}"] = _fraction(_target(before), one, block, dynamic)
         measured[name] = [
-            replace(one, details={**one.details, **more}) if one.applied and len(more) == 2 else one
-            for one in remarks
+            replace(one, details={**one.details, **more}) if one.applied else one for one in remarks
         ]
     return measured
+
+
+def _fraction(arch: str, needed: Resources, block: int, dynamic: int) -> float | None:
+    """The share of a multiprocessor's warps that a kernel can have; None where that is unknown."""
+    from ccc.ptx.occupancy import occupancy  # noqa: PLC0415 - seldom asked for
+
+    try:
+        room = occupancy(arch, needed.registers, needed.shared + dynamic, block)
+    except CccError:
+        return None
+    return round(room.fraction, 4)
 
 
 def _resources(*texts: str) -> list[dict[str, Resources]]:

@@ -35,4 +35,3 @@ extern "C" __global__ void k(const float *__restrict__ x, const float2 *__restri
         }
     }
 }
-// options: strategy=queue

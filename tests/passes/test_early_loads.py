@@ -51,11 +51,11 @@ LOAD = "ld.global.u32 %r4, [%rd3];"
         (f"{ADDRESS} {LOAD} add.s32 %r4, %r4, %r7;", True),
         (f"shl.b32 %r8, %r2, 2; cvt.u64.u32 %rd2, %r8; add.s64 %rd3, %rd2, %rd1; {LOAD}", True),
         (f"sub.s32 %r8, 99, %r2; mad.wide.u32 %rd3, %r8, 4, %rd1; {LOAD}", True),
+        (f"{ADDRESS} ld.global.u32 %r8, [%rd3]; mad.wide.u32 %rd4, %r8, 4, %rd1;"
+         " ld.global.u32 %r4, [%rd4];", True),
         # Not side by side, or nobody knows.
         (f"mul.wide.u32 %rd2, %r2, 8; add.s64 %rd3, %rd1, %rd2; {LOAD}", False),
         (f"mul.lo.s32 %r8, %r2, %r2; mad.wide.u32 %rd3, %r8, 4, %rd1; {LOAD}", False),
-        (f"{ADDRESS} ld.global.u32 %r8, [%rd3]; mad.wide.u32 %rd4, %r8, 4, %rd1;"
-         " ld.global.u32 %r4, [%rd4];", True),
         # Not weak, not always made, or something else comes first.
         (f"{ADDRESS} ld.volatile.global.u32 %r4, [%rd3];", False),
         (f"{ADDRESS} ld.acquire.gpu.global.u32 %r4, [%rd3];", False),
@@ -71,13 +71,16 @@ def test_what_is_loaded_early(path: str, is_early: bool) -> None:
     check(KERNEL.format(prob=0.75, path=path, rest=""), is_early)
 
 
-def test_few_lanes_load_late() -> None:
-    check(KERNEL.format(prob=0.25, path=f"{ADDRESS} {LOAD}", rest=""), is_early=False)
+@pytest.mark.parametrize("strategy", ["auto", "queue"])
+@pytest.mark.parametrize("prob", [0.25, 0.75])
+def test_when_it_pays(prob: float, strategy: str) -> None:
+    kernel = KERNEL.format(prob=prob, path=f"{ADDRESS} {LOAD}", rest="")
+    check(kernel, is_early=prob > 0.5 and strategy == "auto", strategy=strategy)
 
 
-def check(before: str, is_early: bool) -> None:
+def check(before: str, is_early: bool, strategy: str = "auto") -> None:
     """Both versions must do the same, and the load stand before the snapshot, or in the task."""
-    after = transform(before, strategy="queue").ptx
+    after = transform(before, strategy=strategy).ptx
     assert ("%ccc_early_" in after) == is_early
     assert "ccc_context_stack" in after or not is_early
     outcomes = []
