@@ -41,6 +41,8 @@ UNMARKED = (
     "nothing is marked in this PTX, which stays as it is; "
     "cccc -ptx --ccc-mark-only makes marked PTX of annotated CUDA"
 )
+CARRIED = "the next iteration"
+"""How the reasons begin that a variable without a value may lead to."""
 _VERSION_LINE = re.compile(r"(?:^|\*/)\s*\.version\b", re.MULTILINE)
 
 
@@ -59,6 +61,11 @@ class DevicePass:
         handle, _ = tempfile.mkstemp(suffix=".json", dir=folder)
         with os.fdopen(handle, "w") as file:
             json.dump({**asdict(self), "remarks": report(self.remarks)}, file)
+
+    def take(self, other: DevicePass) -> None:
+        """Say what ``other`` says."""
+        self.remarks, self.diagnostics = other.remarks, other.diagnostics
+        self.printed = other.printed
 
     @staticmethod
     def load(folder: str) -> list[DevicePass]:
@@ -99,22 +106,59 @@ def translate(
         CccError: an annotation is wrong, or (with ``strict``) one could not be followed.
     """
     left: set[int] = set()
+    values: frozenset[int] = frozenset()
+
+    def tried(again: bool, values: frozenset[int]) -> _Tried:
+        marked = source.mark(text, name, without=left, macros=macros, values=values)
+        trial = replace(done)
+        if not again and not options.off:
+            _warn(marked.warnings, options, trial)
+        ptx = compiler(marked.text, again)
+        if not again and not options.off:
+            _warn(_without_code(marked.annotations, ptx, name), options, trial)
+        if marked.annotations and not options.mark_only:
+            ptx = _transform(ptx, output, options, trial)
+        refused = _refused(marked.annotations, trial.remarks)
+        carried = _seem_carried(marked.annotations, trial.remarks)
+        unset = marked.unset if None in carried else marked.unset & carried
+        return _Tried(ptx, trial, refused, unset)
+
     while True:
-        marked = source.mark(text, name, without=left, macros=macros)
-        if not left and not options.off:
-            _warn(marked.warnings, options, done)
-        ptx = compiler(marked.text, bool(left))
-        if not left and not options.off:
-            _warn(_without_code(marked.annotations, ptx, name), options, done)
-        if options.mark_only:
-            return ptx
-        if marked.annotations:
-            ptx = _transform(ptx, output, options, done)
-        refused = _refused(marked.annotations, done.remarks)
+        now = tried(bool(left), values)
+        if now.unset - values:
+            other = tried(True, now.unset | values)
+            if other.refused < now.refused:
+                now, values = other, now.unset | values
+        done.take(now.done)
         _check_strict(options, done)
-        if not refused or options.profile:  # what is left alone is counted all the same
-            return ptx
-        left |= refused
+        if options.mark_only or not now.refused or options.profile:
+            return now.ptx  # what is left alone is counted all the same
+        left |= now.refused
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """What came of one way to mark a source: the PTX, what there is to say, and what was left.
+
+    ``unset`` are the loops in which less might be if variables without a value got one.
+    """
+
+    ptx: str
+    done: DevicePass
+    refused: set[int]
+    unset: frozenset[int]
+
+
+def _seem_carried(
+    annotations: Sequence[source.Annotation], remarks: Remarks
+) -> frozenset[int | None]:
+    """The loops of paths that were left alone since the next iteration seems to need a value.
+
+    None is that of a path which stands in no loop of its function.
+    """
+    told = [remark for mine in remarks.values() for remark in mine]
+    places = {one.position for one in told if (one.reason or "").startswith(CARRIED)}
+    return frozenset(a.loop for a in annotations if a.span in places)
 
 
 def transform_file(done: DevicePass, options: Options) -> str:

@@ -15,6 +15,10 @@ PTX it is one register, and where the compiler sees a way on which ``r`` is read
 reads as what an earlier turn left there. No analysis of PTX can tell it from a variable that was
 declared before the loop, in which a value is kept: nvcc makes the same code of both. The source
 can. What is set on all ways costs nothing: the compiler drops the first value again.
+
+It is done only where a path was left alone since the next iteration seems to need a value. A
+variable whose address is handed on is memory, and would be written by more code than before; and
+what is collected anyway had better stay as it is.
 """
 
 from __future__ import annotations

@@ -30,3 +30,4 @@ extern "C" __global__ void k(const float *__restrict__ x, float *y, int n) {
     }
 }
 // options: strategy=queue
+// values

@@ -454,7 +454,7 @@ FRESH = (
 )
 def test_what_an_iteration_declares_gets_a_value(declaration: str, expected: str) -> None:
     body = f"{declaration}/*@*/\n#pragma ccc if\nif (x[i]) x[i]++;"
-    marked = mark(loop(body), "k.cu").text
+    marked = mark(loop(body), "k.cu", values=(1, 2)).text
     (line,) = [line for line in marked.split("\n") if "/*@*/" in line]
     assert line.removeprefix(declaration).removesuffix("/*@*/").strip() == expected
 
@@ -463,13 +463,13 @@ def test_what_is_declared_elsewhere_gets_no_value() -> None:
     kernel = loop("#pragma ccc if\nif (x[i]) x[i] = f(i);").replace("{\n#", "{\nint v;\n#", 1)
     called = "__device__ int f(int i) { int a; return g(i, &a) ? a : 0; }\n"
     others = "constexpr int g(int i, int *a) { int b; return i; }\n__device__ int h() { int c; }\n"
-    marked = mark(called + others + kernel, "k.cu").text
+    marked = mark(called + others + kernel, "k.cu", values=(1, 2)).text
     assert re.findall(r"\w+ = 0;", marked.replace("int i = 0;", "")) == ["a = 0;"]
 
 
 def test_a_name_that_may_be_a_macro_gets_no_value() -> None:
     body = "float v;\nfloat W;\nHit h;\n#pragma ccc if\nif (x[i]) { x[i]++; }"
-    marked = mark(loop(body), "k.cu", macros={"W"}).text
+    marked = mark(loop(body), "k.cu", macros={"W"}, values=(1, 2)).text
     assert "float v; v = 0;\nfloat W;\nHit h;\n" in marked
 
 
