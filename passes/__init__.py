@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ccc.passes.context_collection import ContextCollection
 from ccc.passes.context_compression import ContextCompression
+from ccc.passes.early_loads import EarlyLoads
 from ccc.passes.grid_stride import GridStride
 from ccc.passes.invariant_motion import InvariantMotion
 from ccc.passes.melding import Melding
@@ -16,5 +17,6 @@ PIPELINE: tuple[type[Pass], ...] = (
     Melding,
     InvariantMotion,
     ContextCompression,
+    EarlyLoads,
     ContextCollection,
 )

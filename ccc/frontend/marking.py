@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ccc.errors import CccError, Span
+from ccc.frontend import unset
 from ccc.frontend.linemap import LineMap
 from ccc.frontend.placement import Placed, Placement
 from ccc.frontend.syntax import (
@@ -68,11 +69,15 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """Marked text, what was marked, and warnings (to be raised or rendered)."""
+    """Marked text, what was marked, and warnings (to be raised or rendered).
+
+    ``unset`` are the loops, by ``id``, whose iterations declare variables without a value.
+    """
 
     text: str
     annotations: list[Annotation] = field(default_factory=list)
     warnings: list[CccError] = field(default_factory=list)
+    unset: frozenset[int] = frozenset()
 
 
 class SourceError(CccError):
@@ -93,6 +98,7 @@ def mark(
     *,
     without: Collection[int] = (),
     macros: Collection[str] | None = None,
+    values: Collection[int] = (),
 ) -> Marked:
     """Put markers where the annotations of ``text`` say; lines stay where they are.
 
@@ -102,6 +108,8 @@ def mark(
         without: annotations, by ``id``, to be left out.
         macros: the macros that plain text may use; a statement whose end they could hide is then
             an error. None where macros are expanded, or known to hide nothing.
+        values: loops, by ``id``, whose iterations give what they declare without a value one; see
+            ``unset.py``.
 
     Raises:
         SourceError: unknown words, and annotations that stand in a wrong place.
@@ -114,8 +122,11 @@ def mark(
     if marking.errors:
         raise SourceError(marking.errors)
     annotations, edits = marking.write(without)
+    unset = marking.unset(without)
+    given = {at: text for loop in values for at, text in unset.get(loop, {}).items()}
+    edits += [_Edit(at, at, text) for at, text in given.items()]
     marked = _apply(code, edits).decode(errors="surrogateescape")
-    return Marked(marked, annotations, marking.warnings)
+    return Marked(marked, annotations, marking.warnings, frozenset(unset))
 
 
 def strip(text: str) -> str:
@@ -173,6 +184,19 @@ class _Marking:
                 annotations.append(annotation)
                 edits += self._marks(placed, annotation)
         return annotations, edits
+
+    def unset(self, without: Collection[int]) -> dict[int, dict[int, bytes]]:
+        """By loop what gives a value to the variables that its iterations declare without one."""
+        found = {
+            loop.id: {
+                at: text
+                for node in self.placement.run_by(loop)
+                for at, text in unset.values(node, self.placement.macros)
+            }
+            for loop in self.placement.placed
+            if loop.repeats and loop.id not in without and self.placement.is_active(loop)
+        }
+        return {loop: values for loop, values in found.items() if values}
 
     def _in_comment(self, match: re.Match[bytes]) -> bool:
         node = self.tree.root_node.descendant_for_byte_range(match.start(2), match.start(2) + 1)

@@ -375,7 +375,7 @@ class Collector(ABC, Generic[N]):
         """
         plan, path = node.plan, node.path
         emit = self.at(run or node.run)
-        registers = dict(plan.snapshot)
+        registers = plan.task_registers
         if not path.repeats:
             self.recompute(emit, node, registers)
             for register, slots in self.accumulators_at(node, path.entry):
@@ -389,7 +389,7 @@ class Collector(ABC, Generic[N]):
             for target in self.targets_of(path.region)
             if target not in path.region
         }
-        copy = Copy({**sinks, **labels}, registers, plan.specials)
+        copy = Copy({**sinks, **labels}, registers, plan.task_specials)
         for child in node.children:
             inner = self.function.fresh_label("inner")
             copy.labels = {**copy.labels, child.path.entry: inner}
@@ -435,7 +435,7 @@ class Collector(ABC, Generic[N]):
         if not self.accumulators_at(node, label):
             return onward
         block, emit = self.block("deliver")
-        self.combine(emit, node, label, registers, node.plan.specials)
+        self.combine(emit, node, label, registers, node.plan.task_specials)
         emit.emit("bra", onward)
         return block.label
 

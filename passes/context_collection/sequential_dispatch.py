@@ -342,7 +342,7 @@ class SequentialDispatch(Collector[SequentialNode]):
 
     def _fetch(self, node: SequentialNode, emit: Emitter, address: Register) -> None:
         """Read a task, and what its context is computed from, where that is done once."""
-        node.plan.stack.load(emit, address)
+        node.plan.stack.of(node.plan.popped).load(emit, address)
         if node.path.repeats:
             self.recompute(emit, node, dict(node.plan.snapshot))
 

@@ -197,6 +197,17 @@ class PathStrategy(Strategy, Protocol):
         """How it is done; None if it does not apply."""
 
 
+def why_not_exclusive(paths: Sequence[Path]) -> str | None:
+    """Why an iteration may come to several of the paths, or again to one; None if it may not."""
+    for path in paths:
+        others = (other for other in paths if other is not path)
+        if path.parent is not None or path.repeats:
+            return "a path is an inner loop, or lies in another path"
+        if any(other.entry in path.blocks | path.rest for other in others):
+            return "an iteration may come to several of the paths"
+    return None
+
+
 def context_words(path: Path) -> int:
     """The 32-bit words of a task's context."""
     types = [r.type for r in path.context] + [s.register.type for s in path.specials]

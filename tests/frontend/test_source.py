@@ -427,6 +427,52 @@ def test_a_function_that_does_not_call_itself(function: str, calls: bool) -> Non
     )
 
 
+FRESH = (
+    "if (__has_trivial_constructor(__typeof__(v)) && sizeof(v) <= 64)"
+    " __builtin_memset((void *)__builtin_addressof(v), 0, sizeof(v));"
+)
+
+
+@pytest.mark.parametrize(
+    ("declaration", "expected"),
+    [
+        ("float v;", "v = 0;"),
+        ("unsigned long long v, w = 2, *p, a[3];", "v = 0; p = 0;"),
+        ("float4 v;", FRESH),
+        ("ns::Hit<int> v;", FRESH),
+        ("Hit *v;", ""),  # or a product
+        ("Hit v{}, w(3), f();", ""),
+        ("const Hit v;", ""),
+        ("__shared__ float v;", ""),
+        ("static __attribute__((shared)) float v;", ""),
+        ("volatile int v;", ""),
+        ("extern int v;", ""),
+        ("Hit &v = w;", ""),
+        ("struct { int v; } w = {};", ""),
+        ("int f(int v);", ""),
+    ],
+)
+def test_what_an_iteration_declares_gets_a_value(declaration: str, expected: str) -> None:
+    body = f"{declaration}/*@*/\n#pragma ccc if\nif (x[i]) x[i]++;"
+    marked = mark(loop(body), "k.cu", values=(1, 2)).text
+    (line,) = [line for line in marked.split("\n") if "/*@*/" in line]
+    assert line.removeprefix(declaration).removesuffix("/*@*/").strip() == expected
+
+
+def test_what_is_declared_elsewhere_gets_no_value() -> None:
+    kernel = loop("#pragma ccc if\nif (x[i]) x[i] = f(i);").replace("{\n#", "{\nint v;\n#", 1)
+    called = "__device__ int f(int i) { int a; return g(i, &a) ? a : 0; }\n"
+    others = "constexpr int g(int i, int *a) { int b; return i; }\n__device__ int h() { int c; }\n"
+    marked = mark(called + others + kernel, "k.cu", values=(1, 2)).text
+    assert re.findall(r"\w+ = 0;", marked.replace("int i = 0;", "")) == ["a = 0;"]
+
+
+def test_a_name_that_may_be_a_macro_gets_no_value() -> None:
+    body = "float v;\nfloat W;\nHit h;\n#pragma ccc if\nif (x[i]) { x[i]++; }"
+    marked = mark(loop(body), "k.cu", macros={"W"}, values=(1, 2)).text
+    assert "float v; v = 0;\nfloat W;\nHit h;\n" in marked
+
+
 def test_leaving_annotations_out() -> None:
     text = loop("#pragma ccc if\nif (a) b();\n#pragma ccc if\nif (c) d();")
     marked = mark(text, "k.cu", without={2})
