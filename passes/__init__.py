@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ccc.passes.context_collection import ContextCollection
 from ccc.passes.context_compression import ContextCompression
+from ccc.passes.flattening import Flattening
 from ccc.passes.grid_stride import GridStride
 from ccc.passes.invariant_motion import InvariantMotion
 from ccc.passes.recursion import Recursion
@@ -12,6 +13,7 @@ from ccc.pipeline import Pass
 PIPELINE: tuple[type[Pass], ...] = (
     Recursion,
     GridStride,
+    Flattening,
     InvariantMotion,
     ContextCompression,
     ContextCollection,

@@ -150,7 +150,11 @@ def _asked(
 
 def _turns(path: Path, facts: Facts) -> int:
     """How many turns a task does before members meet."""
-    length = run_slots([path], facts, as_tasks=False)
+    return turns_in_a_row(run_slots([path], facts, as_tasks=False))
+
+
+def turns_in_a_row(length: int) -> int:
+    """How many turns of so many instructions lanes do before they meet."""
     return max(1, min(MOST_TURNS, TURNS_LENGTH // max(1, length)))
 
 

@@ -59,6 +59,17 @@ class Placed:
         return self.name in ("for", "grid_stride")
 
     @property
+    def begins_apart(self) -> bool:
+        """Whether it wants lanes to begin the iterations around it each by itself.
+
+        That promises nothing of the loop around it, which need not be annotated.
+        """
+        from ccc.passes.strategies.registry import FLATTENING  # noqa: PLC0415 - seldom asked for
+
+        wanted = self.pragma.clauses.get("strategy", "")
+        return self.statement.type in LOOPS and wanted.partition("(")[0] in FLATTENING
+
+    @property
     def body(self) -> tuple[int, int]:
         """The bytes of a loop's or a kernel's body; none of anything else."""
         body = body_of(self.statement, "body")
@@ -118,6 +129,8 @@ class Placement:
         if constexpr := _NOT_AT_RUN_TIME.match(self.blank, statement.start_byte):
             word = constexpr[1].decode()
             return f'"if {word}" is no branch at run time; remove the annotation'
+        if placed.begins_apart:
+            return None
         if not self._in_loop(placed) and is_in_kernel(statement, self.blank):
             return (
                 f'"ccc {name}" must stand inside a loop marked "#pragma ccc for"; '

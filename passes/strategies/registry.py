@@ -16,6 +16,7 @@ from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.merge import MERGE
 from ccc.passes.strategies.queue import QUEUE
 from ccc.passes.strategies.strategy import LoopStrategy, Strategy
+from ccc.ptx.types import WARP_SIZE
 
 COLLECTING: tuple[LoopStrategy, ...] = (CASES, *BATCHES, QUEUE, MERGE)
 """What collects the tasks of a loop, from the one that is preferred on; ``auto`` takes one."""
@@ -23,12 +24,16 @@ ON_REQUEST: tuple[LoopStrategy, ...] = ()
 """What serves a loop where that is asked for."""
 STRATEGIES: tuple[Strategy, ...] = (LEAVE, *COLLECTING, *ON_REQUEST, ENGAGE)
 """All."""
-NUMBERED: dict[str, Sequence[int]] = {}
+FLATTENING = ("flatten", "refill")
+"""What a pass of their own, :mod:`ccc.passes.flattening`, does with inner loops. It promises
+nothing, so that the loop around need not be annotated."""
+NUMBERED: dict[str, Sequence[int]] = {"refill": range(1, WARP_SIZE + 1)}
 """The numbers that a name takes."""
 STRATEGY_NAMES: tuple[str, ...] = (
     AUTO,
     LEAVE.name,
     *dict.fromkeys(one.name.partition("(")[0] for one in (*COLLECTING, *ON_REQUEST)),
+    *FLATTENING,
 )
 """What can be asked for; ``auto`` is the policy's choice."""
 
