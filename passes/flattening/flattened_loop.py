@@ -20,7 +20,7 @@ from ccc.ir.edit import (
 )
 from ccc.ir.nodes import Block, Guard
 from ccc.passes.context_collection.members import count_members
-from ccc.passes.policy import turns_in_a_row
+from ccc.passes.policy import turns_apart
 from ccc.pipeline import Kernel
 from ccc.ptx.opcodes import Unit
 from ccc.snippet import Given, Snippet
@@ -147,12 +147,18 @@ class FlattenedLoop:
         self.left = sorted({target for _, target in self.inner.exits(facts.graph)})
         self.exits = sorted({target for _, target in self.outer.exits(facts.graph)})
         self.gone = len(self.left) + 1
-        length = sum(i.unit != Unit.NOTHING for i in instructions_of(self.inner.blocks, facts))
-        self.turns = turns_in_a_row(length)
+        self.turns = self._turns_in_a_row()
         names = {"members": "b32", "lives": "b32", "turning": "pred", "place": "b32"}
         self.registers = {name: function.registers.fresh(t, name) for name, t in names.items()}
         labels = ("enter", "anew", "meet", "refill", "go_on", "leave")
         self.labels = {name.upper(): function.fresh_label(name) for name in labels}
+
+    def _turns_in_a_row(self) -> int:
+        """One of a turn that holds a loop, which may take long."""
+        facts, blocks = self.facts, self.inner.blocks
+        if any(loop.blocks < blocks for loop in facts.loops):
+            return 1
+        return turns_apart(sum(i.unit != Unit.NOTHING for i in instructions_of(blocks, facts)))
 
     def rewrite(self) -> None:
         """Do it."""

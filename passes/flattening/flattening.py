@@ -129,11 +129,13 @@ def _leave_others(kernel: Kernel, path: FoundPath, nest: Nest) -> None:
     around = [one.loop.blocks for one in _annotated_around(nest.outer.header, facts)]
     concerned = nest.outer.blocks.union(*around)
     for other in located(facts):
-        if other.entry in concerned and other.key != path.key:
-            inside = other.entry in nest.outer.blocks
-            reason = IN_FLATTENED if inside else HOLDS_FLATTENED
-            if not _is_first_turn(other, path):
-                kernel.settled.append(_record(kernel, other, reason))
+        if other.entry not in concerned or other.key == path.key or _is_first_turn(other, path):
+            continue
+        if other.entry in nest.outer.blocks:
+            left = _record(kernel, other, reason=IN_FLATTENED)
+        else:
+            left = _record(kernel, other, reason=HOLDS_FLATTENED)
+        kernel.settled.append(left)
     for label in concerned:
         _remove_markers(facts.blocks[label])
 

@@ -23,9 +23,9 @@ from ccc.passes.strategies.merge import MERGE
 from ccc.passes.strategies.queue import QUEUE
 from ccc.passes.strategies.registry import (
     COLLECTING,
+    NUMBERED,
     ON_REQUEST,
     STRATEGIES,
-    NUMBERED,
     STRATEGY_NAMES,
     read_request,
     spellings,
