@@ -36,6 +36,8 @@ STRATEGY_NAMES: tuple[str, ...] = (
     *FLATTENING,
 )
 """What can be asked for; ``auto`` is the policy's choice."""
+TRIED: tuple[str, ...] = (*(one.name for one in (*COLLECTING, *ON_REQUEST)), "flatten", "refill(3)")
+"""What the fuzzer asks for."""
 
 
 def spellings() -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from rich.console import Console
 from rich.table import Table
 
-from ccc.passes.strategies.registry import COLLECTING
+from ccc.passes.strategies.registry import TRIED
 from ccc.remark import Remark
 from ccc.tools.fuzz.comparison import Verdict
 from ccc.tools.fuzz.tree import Block, RandomKernel, walk
@@ -118,8 +118,7 @@ class Coverage:
             console.print(table)
 
     def _directives(self) -> Table:
-        served = (strategy.name for strategy in COLLECTING)
-        columns = (*served, "continuation", "compressed")
+        columns = (*TRIED, "continuation", "compressed")
         table = _table("path", "copies", "collected", *columns, "left alone")
         for directive in sorted({directive for directive, _ in self.paths}):
             counts = {r: n for (d, r), n in self.paths.items() if d == directive}
