@@ -5,6 +5,7 @@ from __future__ import annotations
 from ccc.passes.context_collection import ContextCollection
 from ccc.passes.context_compression import ContextCompression
 from ccc.passes.early_loads import EarlyLoads
+from ccc.passes.flattening import Flattening
 from ccc.passes.grid_stride import GridStride
 from ccc.passes.invariant_motion import InvariantMotion
 from ccc.passes.melding import Melding
@@ -15,6 +16,7 @@ PIPELINE: tuple[type[Pass], ...] = (
     Recursion,
     GridStride,
     Melding,
+    Flattening,
     InvariantMotion,
     ContextCompression,
     EarlyLoads,

@@ -65,6 +65,14 @@ tasks) 1.05, 1.29, 1.47, 1.61, 1.65; escape time of random points (8, at most 25
 2.55, 2.68, 2.72; 14 instructions, geometric turns with mean 3: 0.89, 0.94, 0.95, 0.85, 0.82, with
 mean 40: 0.90, 1.10, 1.32, 1.53, 1.60; 44 instructions, mean 3: 1.27, 1.33, 1.26, 1.00, 0.90, mean
 40: 1.75, 1.96, 2.18, 2.34, 2.30."""
+MOST_TURNS_APART = 16
+"""The same where lanes begin iterations each by itself (``flatten``, ``refill``). On an H200
+(2026-11-22), ratios original / ccc of ``flatten`` with 1, 4, 8 and 16 turns: random walks (12
+instructions a turn), 200 for each lane, 1.77, 2.51, 2.92, 3.16; 20 for each 1.34, 1.95, 2.25, 2.42.
+With 4, 8 and 16: escape time 1.25, 1.37, 1.48; Collatz 1.11, 1.18, 1.22. 14 instructions, turns
+with mean 3, with 1, 4 and 8: 0.56, 0.88, 0.88, with mean 40: 0.60, 0.89, 1.05; 44 instructions, 1
+and 3 turns, mean 3: 0.92, 1.06, mean 40: 1.17, 1.37. path_tracing (its turn holds a loop), 1 and 2:
+1.75, 1.65."""
 BATCH_REGISTERS = 8
 """Registers that the further tasks of a batch take, at most. On an H200 (2026-11-22), original /
 ccc one by one, in batches of 3 and of 7: samples/synthetic (one word a task), 20 operations, 1 lane
@@ -203,8 +211,17 @@ def _is_short(path: Path, facts: Facts) -> bool:
 
 def _turns(path: Path, facts: Facts) -> int:
     """How many turns a task does before members meet."""
-    length = run_slots([path], facts, as_tasks=False)
+    return turns_in_a_row(run_slots([path], facts, as_tasks=False))
+
+
+def turns_in_a_row(length: int) -> int:
+    """How many turns of so many instructions a task does before members meet."""
     return max(1, min(MOST_TURNS, TURNS_LENGTH // max(1, length)))
+
+
+def turns_apart(length: int) -> int:
+    """The same of lanes that begin iterations each by itself."""
+    return max(1, min(MOST_TURNS_APART, TURNS_LENGTH // max(1, length)))
 
 
 def _decline_others(

@@ -29,6 +29,7 @@ from ccc.frontend.syntax import (
     floating_type,
     head_end,
     home_of,
+    loop_around,
     parse_cuda,
     statement_at,
 )
@@ -249,7 +250,8 @@ class _Marking:
         statement = placed.statement
         if placed.name in _IN_LOOPS:
             inside = marker(_IN_LOOPS[placed.name]) + self._reduced(placed, annotation)
-            return _wrap(statement, "body", inside) + self._before(placed, marker("loop"))
+            edits = _wrap(statement, "body", inside) + self._before(placed, marker("loop"))
+            return edits + (self._keep_outer(placed) if placed.begins_apart else [])
         if placed.name in ("recursion", "grid_stride"):
             return _wrap(statement, "body", marker(placed.name))
         if placed.name == "switch":
@@ -286,6 +288,23 @@ class _Marking:
         edits = [_Edit(m.start(), m.end(), _newlines(m[0])) for m in own]
         end = placed.statement.end_byte
         return [*edits, _Edit(at, at, head), _Edit(end, end, b" }")]
+
+    def _keep_outer(self, placed: Placed) -> list[_Edit]:
+        """An unroll pragma before the loop around one whose lanes begin its iterations apart.
+
+        Unrolled, it would be no loop any more. A user's own pragma stands, and annotated ones have
+        theirs.
+        """
+        apart = [other for other in self.placement.placed if other.begins_apart]
+        around = {other.id: loop_around(self.tree.root_node, other.at) for other in apart}
+        loop = around[placed.id]
+        first = next((number for number, other in around.items() if other == loop), None)
+        if loop is None or first != placed.id:
+            return []
+        at = loop.start_byte
+        annotated = any(other.statement.start_byte == at for other in self.placement.placed)
+        own = any(_end(_SPACE, self.blank, m.end()) == at for m in self.unrolls)
+        return [] if annotated or own else [_Edit(at, at, b'_Pragma("unroll 1") ')]
 
     def _position(self, match: re.Match[bytes], before: str | None = None) -> tuple[Span, str]:
         """Where a pragma stands, or its word after ``before``; and that line of the source."""

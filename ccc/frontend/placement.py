@@ -59,6 +59,21 @@ class Placed:
         return self.name in ("for", "grid_stride")
 
     @property
+    def begins_apart(self) -> bool:
+        """Whether it wants lanes to begin the iterations around it each by itself.
+
+        That promises nothing of the loop around it, which need not be annotated.
+        """
+        from ccc.passes.strategies.registry import FLATTENING  # noqa: PLC0415 - seldom asked for
+
+        return self.statement.type in LOOPS and self.pragma.strategy in FLATTENING
+
+    @property
+    def needs_no_loop(self) -> bool:
+        """Whether no loop around it need be annotated for what it asks for."""
+        return self.begins_apart or self.pragma.strategy == "meld"
+
+    @property
     def body(self) -> tuple[int, int]:
         """The bytes of a loop's or a kernel's body; none of anything else."""
         body = body_of(self.statement, "body")
@@ -118,7 +133,7 @@ class Placement:
         if constexpr := _NOT_AT_RUN_TIME.match(self.blank, statement.start_byte):
             word = constexpr[1].decode()
             return f'"if {word}" is no branch at run time; remove the annotation'
-        alone = placed.pragma.needs_no_loop or self._in_loop(placed)
+        alone = placed.needs_no_loop or self._in_loop(placed)
         if not alone and is_in_kernel(statement, self.blank):
             return (
                 f'"ccc {name}" must stand inside a loop marked "#pragma ccc for"; '

@@ -192,7 +192,9 @@ SHOW_THEM = (
     "grid-stride/grid_stride_dynamic_inner_loop",
     "small/batch",
     "small/dynamic",
+    "small/flatten",
     "small/members_after_a_loop",
+    "small/refill",
 )
 """Goldens that together have a meeting of every place that emits one, and need it."""
 

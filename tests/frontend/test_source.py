@@ -119,6 +119,34 @@ def test_a_users_own_unroll_pragma_stands(order: str) -> None:
     )
 
 
+def flattened(around: str, within: str = "", asked: str = "flatten") -> str:
+    """A kernel with an inner loop that is to be flattened; ``around`` stands before the outer."""
+    inner = f"#pragma ccc while strategy({asked})\nwhile (a) b();\n"
+    return f"__global__ void f() {{\n{around}for (;;) {{\n{inner}{within}}}\n}}\n"
+
+
+@pytest.mark.parametrize(
+    ("around", "within", "expected"),
+    [
+        ("", "", ["unroll 1", "unroll 1"]),
+        ("#pragma unroll 2\n", "", ["unroll 1"]),  # and the user's own one before it
+        ("", "#pragma ccc while strategy(flatten)\nwhile (c) d();\n", ["unroll 1"] * 3),
+    ],
+)
+def test_the_loop_around_a_flattened_one_is_not_unrolled(
+    around: str, within: str, expected: list[str]
+) -> None:
+    marked = mark(flattened(around, within), "k.cu")
+    assert re.findall(r'_Pragma\("(.*?)"\)', marked.text) == expected
+    assert (around == "") == ('_Pragma("unroll 1") for' in marked.text)
+    assert {a.directive for a in marked.annotations} == {"while"}
+
+
+def test_an_inner_loop_needs_an_annotated_one_around_it_unless_it_is_flattened() -> None:
+    mark(flattened("", asked="refill(4)"), "k.cu")
+    assert "must stand inside a loop" in complaint(flattened("", asked="merge"))
+
+
 def test_an_unroll_pragma_of_an_arm_stays_with_its_loop() -> None:
     body = "#pragma ccc if\nif (a)\n#pragma unroll\nfor (;;) b();"
     assert line(body, 5) == "if (a) { @then"
