@@ -1,0 +1,225 @@
+"""Sharing out all turns of the tasks of a ``for variable`` (no pass; sequential dispatch uses it).
+
+All members meet where the turns of an inner loop would begin. Who has a task counts its turns, and
+writes what a lane needs to know to run one of them to the warp's share of shared memory. Then all
+run turns, their own and those of others, and when all are done, each goes on with what follows its
+own loop. Nothing is saved for later. ``joined_lists.py`` and ``sub_warps.py`` say who runs which.
+
+A task whose turns cannot be counted in 32 bits is run by its own lane.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ccc.analysis.paths.reductions import register_at
+from ccc.analysis.paths.shared_turns import SharedTurns
+from ccc.ir.edit import Copy, Emitter, retarget, substitute
+from ccc.ir.nodes import Guard
+from ccc.ir.operands import Address, Register, Special
+from ccc.passes.context_collection.context_stack import Stack
+from ccc.passes.context_collection.counted_turns import advance, count_turns
+from ccc.passes.context_collection.node import move
+from ccc.passes.context_collection.reduction import OWNER, Slots
+from ccc.ptx.types import WARP_SIZE
+from ccc.snippet import Snippet
+
+if TYPE_CHECKING:
+    from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
+
+MOST = (1 << 31) // WARP_SIZE
+"""Turns of a task up to which those of a warp are counted in 31 bits."""
+
+MEET = Snippet("""
+    .reg .pred %pending, %none;
+    .reg .b32 %tasks, %members;
+        vote.sync.ballot.b32 %tasks, %pending, %members;
+        setp.eq.b32 %none, %tasks, 0;
+        @%none bra NOBODY;
+""")
+"""All members come by when they have run their part of the iteration: has anybody a task?"""
+
+SHARES = Snippet(
+    """
+    .reg .pred %pending, %countable, %shares, %alone;
+    .reg .b32 %turns, %before, %count;
+        add.s32 %before, %turns, -1;          // 0 stands for too many
+        setp.lt.u32 %countable, %before, MOST;
+        and.pred %shares, %pending, %countable;
+        not.pred %alone, %countable;
+        and.pred %alone, %alone, %pending;
+        mov.pred %pending, 0;
+        selp.b32 %count, %turns, 0, %shares;
+    """,
+    MOST=MOST - 1,
+)
+"""The turns that a lane has for all; or it has a task for itself."""
+
+OVER = Snippet("""
+    .reg .pred %alone;
+    .reg .b32 %members;
+        bar.warp.sync %members;               // what the turns have written is there for all
+        @%alone bra RUN;
+""")
+
+
+class SharedTasks(ABC):
+    """Shares out the tasks of one path; who inherits says who runs which turn.
+
+    What a lane must know of a task lies in the row of ``table`` that the rank of its owner says;
+    the first word of a row says how many turns there are.
+    """
+
+    def __init__(
+        self, collector: SequentialDispatch, node: SequentialNode, turns: SharedTurns
+    ) -> None:
+        self.collector = collector
+        self.node = node
+        self.turns = turns
+        self.label = collector.function.fresh_label("share")
+        offset = node.plan.stack.offset
+        self.rows = offset
+        entries = node.plan.stack.entries
+        self.table = Stack(node.plan.stack.context[1:], entries, 4 * entries)
+        self.sums = self._sums()
+
+    @property
+    def entrance(self) -> str:
+        """Where members go that have no task: nothing is saved, but all have to meet."""
+        return self.label
+
+    def prepare(self, emit: Emitter) -> None:
+        """Emit what is to be done before the annotated loop."""
+
+    @abstractmethod
+    def write(self, emit: Emitter, count: Register, shares: Register) -> None:
+        """Write how many turns there are, and what else is to be known of them."""
+
+    @abstractmethod
+    def run(self, emit: Emitter) -> Emitter:
+        """Run all turns."""
+
+    def emit(self) -> None:
+        """Emit what all members come by at the end of an iteration."""
+        collector, emit, node = self.collector, self.collector.at(self.label), self.node
+        after = collector.after(node)
+        nobody = collector.check if after == collector.again else after
+        MEET.emit(emit, pending=node.pending, members=collector.members, NOBODY=nobody)
+        turns = count_turns(emit, self.turns.induction, self.value)
+        mine = SHARES.emit(emit, turns=turns, pending=node.pending)
+        self.write(emit, mine["count"], mine["shares"])
+        emit = self.run(emit)
+        OVER.emit(emit, members=collector.members, alone=mine["alone"], RUN=node.run)
+        if node.path.continuation:
+            emit.emit("bra", after, guard=Guard(mine["shares"], negated=True))
+            self._go_on(emit, mine["count"])
+        else:
+            emit.emit("bra", after)
+
+    # -- what a task is -------------------------------------------------------------------------
+
+    def value(self, register: Register) -> Register:
+        """Where the owner has the value of a register that its task begins with."""
+        return self.node.plan.snapshot.get(register, register)
+
+    def _sums(self) -> list[tuple[Register, Slots]]:
+        """The accumulators of the turns, and the slots for what lanes add to them."""
+        path, facts = self.node.path, self.collector.facts
+        own = (
+            (register_at(slots.accumulator, path.entry, facts), slots)
+            for slots in self.node.plan.sums
+        )
+        found = [
+            *self.collector.accumulators_at(self.node, path.entry),
+            *((register, slots) for register, slots in own if register is not None),
+        ]
+        written = {r for i in self.turns.instructions for r in i.defined()}
+        return [
+            (register, slots)
+            for register, slots in found
+            if not written.isdisjoint(slots.accumulator.registers)
+        ]
+
+    def store(self, emit: Emitter, row: Register, begin: Mapping[Register, Register]) -> None:
+        """The owner writes its task, the registers as ``begin`` says or as it has them."""
+        plan, sent = self.node.plan, {}
+        for name, register in zip(self.turns_sent, self.table.context, strict=True):
+            if isinstance(name, Register):
+                sent[register] = begin.get(name) or self.value(name)
+            elif name in plan.specials:
+                sent[register] = plan.specials[name]
+            else:
+                sent[register] = emit.define(f"mov.{name.register.type}", "b32", name)
+        self.table.of(sent).store(emit, row)
+        for slots in plan.sums:
+            slots.clear(emit, self.collector.base)
+
+    @property
+    def turns_sent(self) -> tuple[Register | Special, ...]:
+        """What is known of a task, in the order of the table."""
+        assert self.node.plan.engage is not None
+        return self.node.plan.engage.sent
+
+    def load(self, emit: Emitter, row: Register) -> dict[Register | Special, Register]:
+        """Read the task of a row, into new registers."""
+        fresh = emit.function.registers.fresh
+        copies = {r: fresh(r.type) for r in self.table.context}
+        self.table.of(copies).load(emit, row)
+        return dict(zip(self.turns_sent, copies.values(), strict=True))
+
+    # -- what a turn is -------------------------------------------------------------------------
+
+    def neutral(self, emit: Emitter, sums: Mapping[Register, Register]) -> None:
+        """Begin to add up."""
+        for register, slots in self.sums:
+            emit.emit(move(register), sums[register], slots.neutral)
+
+    def partial_sums(self) -> dict[Register, Register]:
+        """Registers for what a lane adds up."""
+        fresh = self.collector.function.registers.fresh
+        return {register: fresh(register.type, "partial") for register, _ in self.sums}
+
+    def combine(self, emit: Emitter, owner: Register, sums: Mapping[Register, Register]) -> None:
+        """Give the owner what was added up."""
+        for register, slots in self.sums:
+            slots.combine(emit, self.collector.base, owner, sums[register])
+
+    def emit_turn(
+        self,
+        emit: Emitter,
+        turn: Register,
+        task: Mapping[Register | Special, Register],
+        sums: Mapping[Register, Register],
+        latch: str,
+    ) -> None:
+        """One turn of a task, which begins with the state that it has then; on to ``latch``."""
+        collector, path, function = self.collector, self.node.path, self.collector.function
+        steps = self.turns.induction.steps
+        state = dict(sums)
+        for register in self.turns.registers:
+            step = steps.get(register)
+            if isinstance(step, Register):
+                step = task.get(step, step)
+            begin = task[register]
+            state[register] = begin if step is None else advance(emit, begin, step, turn)
+        for block in function.blocks:
+            for instruction in block.instructions if block.label in path.blocks else ():
+                for register in instruction.defined() if self._runs(instruction) else ():
+                    if register not in state:
+                        state[register] = function.registers.fresh(register.type)
+        specials = {s: r for s, r in task.items() if isinstance(s, Special)}
+        labels = collector.fresh_labels(path.blocks, "turn")
+        sinks = {s: latch for s in collector.targets_of(path.blocks) if s not in labels}
+        skips = path.task.skips if path.task else {}
+        ways = {label: labels.get(to, latch) for label, (to, _) in skips.items() if label in labels}
+        ways[self.turns.induction.end] = latch
+        copy = Copy({**sinks, **labels}, state, specials, keep=self._runs, skips=ways)
+        emit.emit("bra", labels[path.entry])
+        blocks = copy.blocks(function, path.blocks)
+        for block in blocks:
+            retarget(function, block, labels[path.entry], latch)
+        function.blocks += blocks
+        self.node.heads = (*self.node.heads, labels[path.entry])
