@@ -4,9 +4,46 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import asdict, dataclass
 
 _VARIABLE = "CCC_OPTIONS"
+
+AUTO = "auto"
+"""Asks for the strategy that the policy prefers."""
+
+_REQUEST = re.compile(r"\s*(\w+)\s*(?:\(\s*(\d+)\s*\)|:(\d+))?\s*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A strategy that is asked for, with its number if it takes one.
+
+    ``insists`` is whether an annotation asks for it, and not only the option for all of them: then
+    it is to be said where it does not apply.
+    """
+
+    name: str
+    number: int | None = None
+    insists: bool = False
+
+    @staticmethod
+    def read(text: str, insists: bool = False) -> Request | None:
+        """Read ``queue``, ``sub_warp(16)`` or, where a shell reads along, ``sub_warp:16``.
+
+        None if the text has another shape.
+
+        >>> str(Request.read("sub_warp:16"))
+        'sub_warp(16)'
+        """
+        match = _REQUEST.fullmatch(text)
+        if match is None:
+            return None
+        number = match[2] or match[3]
+        return Request(match[1], int(number) if number else None, insists)
+
+    def __str__(self) -> str:
+        return self.name if self.number is None else f"{self.name}({self.number})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +82,10 @@ class Options:
     multiprocessors: int | None = None
     """How many the device has; None: kernels ask the device."""
 
-    discipline: str = "auto"
-    """The name of the strategy, as the registry has it; ``auto``: the policy's choice among those
-    that can be used and whose stacks fit."""
+    strategy: str = AUTO
+    """What is done with paths where it applies, and whose annotation asks for nothing else: a name
+    that the registry of strategies has, with its number where it takes one; ``auto``: what the
+    policy chooses."""
 
     profile: str | None = None
     """Make the code count what it runs, for a profile in the file of this name."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -13,7 +13,7 @@ from ccc.analysis.paths.find import Refinement, find_paths
 from ccc.analysis.paths.model import LeftPath, Path
 from ccc.ir.markers import WHOLE_KERNEL, Marker
 from ccc.ir.nodes import Function, Variable
-from ccc.options import Options
+from ccc.options import AUTO, Options, Request
 from ccc.ptx.types import DEFAULT_SHARED_BYTES
 from ccc.remark import Remark
 
@@ -50,9 +50,27 @@ class Record(ABC):
         if reason is not None:
             self._settled = Remark.missed_at(self.marker, self.kernel, reason)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing is settled of it yet."""
+        return self._settled is None
+
     def apply(self, strategy: str, details: Mapping[str, Any]) -> None:
         """Say that its code was transformed, and how."""
         self._settled = Remark.applied_to(self.marker, self.kernel, strategy, details)
+
+    def leave(self, strategy: str) -> None:
+        """Say that its code stays as it is because the user wants that."""
+        self._settled = Remark.left_by_request(self.marker, self.kernel, strategy)
+
+    def answer(self, request: Request | None, declined: str | None) -> None:
+        """Say of a settled record what had been asked for, and why that was not done, if it was
+        not."""
+        if request is not None and self._settled is not None:
+            wanted = str(request)
+            followed = self._settled.strategy == wanted or not self.applied
+            told = None if followed or not request.insists else declined
+            self._settled = replace(self._settled, asked=wanted, declined=told)
 
 
 @dataclass
@@ -120,6 +138,30 @@ class Kernel:
     """PTX that the module needs before the function; what several functions need, it needs once."""
     refinements: list[Refinement] = field(default_factory=list)
     """What passes make of the paths that can be collected, whenever they are found anew."""
+    settled: list[PathRecord] = field(default_factory=list)
+    """Of paths that a pass has served by itself before anybody asked for the ``records``; such a
+    pass takes their markers away, so that they are not found again."""
+    declined: dict[Marker, str] = field(default_factory=dict)
+    """Why the strategy that was asked for does not apply to a path, by its marker."""
+
+    def request_of(self, path: Path | LeftPath) -> Request | None:
+        """What is to be done with a path, if anybody says; None: what the policy chooses."""
+        around = () if path.loop is None else (path.loop.marker,)
+        return self.request(path.marker, *around)
+
+    def request(self, *markers: Marker) -> Request | None:
+        """The same, by the markers of the path and of what is around it.
+
+        The first that asks for a strategy counts, and the option where none does.
+        """
+        asked = (marker.clauses["strategy"] for marker in markers if "strategy" in marker.clauses)
+        found = next((Request.read(text, insists=True) for text in asked), None)
+        found = found or Request.read(self.options.strategy)
+        return None if found is None or found.name == AUTO else found
+
+    def decline(self, marker: Marker, reason: str) -> None:
+        """Say why the strategy that was asked for does not apply to a path; another one may."""
+        self.declined[marker] = reason
 
     @cached_property
     def annotations(self) -> list[KernelRecord]:
@@ -136,7 +178,7 @@ class Kernel:
         them visible, or refine them, come before those that ask.
         """
         found = find_paths(self.facts, refinements=self.refinements)
-        return [PathRecord(self.function.name, path) for path in found]
+        return [*self.settled, *(PathRecord(self.function.name, path) for path in found)]
 
     def changed(self) -> None:
         """Forget what was computed of the function, because a pass has changed it."""

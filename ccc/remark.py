@@ -27,7 +27,9 @@ class Remark:
         annotation: its directive.
         arm: the kind of its marker, which tells the arms of one branch apart.
         strategy: what was done; None where nothing was.
-        reason: why nothing was done; None where something was, or no pass was to do anything.
+        reason: why nothing was done; None where something was, or nothing was to be done.
+        asked: the strategy that was asked for, if any.
+        declined: why that was not taken, where something else was done.
         details: what else the report says, by key.
     """
 
@@ -38,6 +40,8 @@ class Remark:
     arm: str
     strategy: str | None = None
     reason: str | None = None
+    asked: str | None = None
+    declined: str | None = None
     details: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @staticmethod
@@ -52,6 +56,11 @@ class Remark:
         """Of an annotation whose code is as it was."""
         return Remark("missed", *_place(marker, kernel), reason=reason)
 
+    @staticmethod
+    def left_by_request(marker: Marker, kernel: str, strategy: str) -> Remark:
+        """Of an annotation whose code is as it was because the user asked for that."""
+        return Remark("missed", *_place(marker, kernel), strategy)
+
     @property
     def applied(self) -> bool:
         """Whether the code was transformed."""
@@ -60,8 +69,11 @@ class Remark:
     @property
     def complaint(self) -> CccError | None:
         """The warning, or with ``--ccc-strict`` the error, that tells the user of a reason."""
-        if self.reason is None:
+        if self.reason is None and self.declined is None:
             return None
+        if self.reason is None:
+            message = f"strategy({self.asked}) does not apply: {self.declined}"
+            return CccError(message, self.position)
         what = "kernel" if self.arm in WHOLE_KERNEL else "path"
         return CccError(f"{what} left as it was: {self.reason}", self.position)
 
@@ -76,6 +88,8 @@ class Remark:
             "applied": self.applied,
             "reason": self.reason,
             "strategy": self.strategy,
+            "asked": self.asked,
+            "declined": self.declined,
             **self.details,
         }
 
@@ -92,6 +106,8 @@ class Remark:
             told.pop("arm", ""),
             told.pop("strategy", told.get("discipline")),
             told.pop("reason", None),
+            told.pop("asked", None),
+            told.pop("declined", None),
             told,
         )
 

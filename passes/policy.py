@@ -16,7 +16,7 @@ One number of the kind stands elsewhere: what an owner may compute again for its
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
@@ -38,8 +38,6 @@ from ccc.pipeline import Kernel, PathRecord
 from ccc.ptx.opcodes import Unit
 from ccc.ptx.types import WARP_SIZE
 
-AUTO = "auto"
-"""Asks the policy for the strategy that it prefers."""
 MANY = 4
 """From so many paths on, a strategy that serves them together is tried before
 sequential ones. It rests on two kernels only (H200, 2026-11-20): two arms were 1.6 times as fast as
@@ -75,6 +73,10 @@ INSTRUCTIONS_A_WORD = 3
 """Most instructions that one word less on the stack is worth: a store, a load, and its address. Not
 measured."""
 
+RETURNS = "the tasks of a loop come back after some turns, and are merged"
+OTHERS = "another path of its loop asks for another strategy"
+NO_ROOM = "its stacks do not fit into shared memory"
+
 DYNAMIC = (
     "the kernel has dynamic shared memory, and with the stack it might be more than a launch gets; "
     "say with --ccc-dynamic-shared=N how many bytes a launch asks for at most"
@@ -83,35 +85,67 @@ DYNAMIC = (
 
 def decide(
     loops: Sequence[tuple[AnnotatedLoop, Sequence[Collectable]]],
-    facts: Facts,
+    kernel: Kernel,
     strategies: Sequence[LoopStrategy],
+    on_request: Sequence[LoopStrategy],
     sharing: PathStrategy,
-    wanted: str,
 ) -> tuple[Decision, ...]:
-    """Decide what is done with the loops of a kernel.
+    """Decide what is done with the loops of a kernel, and say of which paths what is asked for
+    does not apply to them.
 
     Args:
         loops: the loops with their paths, in the order in which they are served.
-        facts: the kernel's analyses.
+        kernel: the kernel.
         strategies: those that collect, from the one that is preferred on.
+        on_request: those that are only taken where that is asked for.
         sharing: what shares out long tasks.
-        wanted: the name of a strategy, or ``auto``.
 
     Returns:
         A decision for each loop.
     """
-    named = {strategy.name: strategy for strategy in strategies}
+    named = {strategy.name: strategy for strategy in (*strategies, *on_request)}
 
-    def of_path(one: Collectable) -> PathDecision:
-        own = named[REPEATING] if one.path.repeats else None
-        hints = Hints.of(one.path.marker)
-        shared = sharing.of(one.path, facts)
-        return PathDecision(one.record, one.path, hints, own, shared, _turns(one.path, facts))
+    def of_path(one: Collectable, differ: bool) -> PathDecision:
+        path, request = one.path, kernel.request_of(one.path)
+        asked = named.get(str(request)) if differ else None
+        own = named[REPEATING] if path.repeats else asked if asked and asked.mixes else None
+        shared = sharing.of(path, kernel.facts)
+        turns = _turns(path, kernel.facts)
+        return PathDecision(one.record, path, Hints.of(path.marker), own, shared, turns, request)
 
-    return tuple(
-        Decision(loop, tuple(map(of_path, mine)), _preferred(mine, facts, strategies, wanted))
-        for loop, mine in loops
-    )
+    def of_loop(loop: AnnotatedLoop, mine: Sequence[Collectable]) -> Decision:
+        every = [one.path for one in mine]
+        wishes = {str(kernel.request_of(path)) for path in every if not path.repeats}
+        paths = tuple(of_path(one, len(wishes) > 1) for one in mine)
+        asked = _asked(paths, named, kernel)
+        preferred = _preferred(every, kernel.facts, strategies)
+        if any(one.own and not one.path.repeats for one in paths):
+            preferred = tuple(one for one in strategies if one.mixes)
+            _decline_others(paths, asked, kernel)
+            asked = []
+        return Decision(loop, paths, tuple(dict.fromkeys((*asked, *preferred))))
+
+    return tuple(of_loop(loop, mine) for loop, mine in loops)
+
+
+def _asked(
+    paths: Sequence[PathDecision], named: Mapping[str, LoopStrategy], kernel: Kernel
+) -> list[LoopStrategy]:
+    """What is asked for and can serve the loop; of the rest it is said why it does not."""
+    every = [one.path for one in paths]
+    found = []
+    for one in paths:
+        strategy = named.get(str(one.request))
+        if strategy is None:
+            continue  # nothing is asked for, or what was asked for has declined before
+        reason = strategy.applies(every, kernel.facts)
+        if strategy.mixes and one.path.repeats and strategy.name != REPEATING:
+            reason = RETURNS
+        if reason is None:
+            found.append(strategy)
+        else:
+            kernel.decline(one.path.marker, reason)
+    return found
 
 
 def _turns(path: Path, facts: Facts) -> int:
@@ -120,18 +154,24 @@ def _turns(path: Path, facts: Facts) -> int:
     return max(1, min(MOST_TURNS, TURNS_LENGTH // max(1, length)))
 
 
+def _decline_others(
+    paths: Sequence[PathDecision], asked: Sequence[LoopStrategy], kernel: Kernel
+) -> None:
+    """Say that what serves whole loops is not taken where each path asks for something else."""
+    names = {strategy.name for strategy in asked if not strategy.mixes}
+    for one in paths:
+        if str(one.request) in names:
+            kernel.decline(one.path.marker, OTHERS)
+
+
 def _preferred(
-    mine: Sequence[Collectable], facts: Facts, strategies: Sequence[LoopStrategy], wanted: str
+    paths: Sequence[Path], facts: Facts, strategies: Sequence[LoopStrategy]
 ) -> tuple[LoopStrategy, ...]:
-    """The strategies that may serve the paths of a loop: what is wanted, if that can."""
-    paths = [one.path for one in mine]
+    """The strategies that may serve the paths of a loop where nothing is asked for."""
     possible = [one for one in strategies if one.applies(paths, facts) is None]
-    chosen = [one for one in possible if one.name == wanted] or possible
-    if wanted == AUTO and len(paths) < MANY:
-        chosen = [one for one in possible if not one.together]
-    if wanted == AUTO:
-        chosen = [one for one in chosen if _batches_pay(one, paths, facts)]
-    return tuple(chosen)
+    if len(paths) < MANY:
+        possible = [one for one in possible if not one.together]
+    return tuple(one for one in possible if _batches_pay(one, paths, facts))
 
 
 def _batches_pay(strategy: LoopStrategy, paths: Sequence[Path], facts: Facts) -> bool:
@@ -164,12 +204,17 @@ def settle(decision: Decision, kernel: Kernel, start: int, alone: bool = True) -
         reasons = tuple((path.record, reason) for path in decision.paths)
         return Choice(decision, LEAVE, start, reasons)
     room = _room(kernel)
-    strategies = [one for one in decision.strategies if alone or one.iterations == 1]
-    strategies = strategies or list(decision.strategies)
+    asked = {str(path.request) for path in decision.paths}
+    strategies = [
+        one for one in decision.strategies if alone or one.iterations == 1 or one.name in asked
+    ]
     layouts = [on_paper(Choice(decision, one, start)) for one in strategies]
     for strategy, layout in zip(strategies, layouts, strict=True):
         if layout.share <= room:
             return Choice(decision, strategy, start)
+        for path in decision.paths:
+            if str(path.request) == strategy.name:
+                kernel.decline(path.path.marker, NO_ROOM)
     return Choice(decision, LEAVE, start, (_first_too_large(kernel, layouts[-1], room),))
 
 

@@ -248,7 +248,16 @@ def test_the_example_of_a_strategy_is_one() -> None:
     scope: dict[str, Any] = {"dataclass": dataclass, **dict.fromkeys(names, Any)}
     exec(f"from __future__ import annotations\n{code}", scope)
     wanted = {name for one in (Strategy, LoopStrategy) for name in vars(one) if name[0] != "_"}
-    assert wanted == {"name", "applies", "cost", "together", "entries", "iterations", "rewrite"}
+    assert wanted == {
+        "name",
+        "applies",
+        "cost",
+        "together",
+        "mixes",
+        "entries",
+        "iterations",
+        "rewrite",
+    }
     assert wanted <= set(dir(scope["FLATTEN"]))
 
 

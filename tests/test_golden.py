@@ -145,9 +145,9 @@ def test_memory_is_the_same(path: Path) -> None:
 @pytest.mark.parametrize("path", COLLECTED, ids=name)
 def test_batches_leave_the_same_memory(path: Path) -> None:
     golden = Golden.read(path)
-    result = transform(golden.before, replace(golden.options, discipline="batch3"))
+    result = transform(golden.before, replace(golden.options, strategy="batch3"))
     kernels = result.report["kernels"]
-    if not any(one.get("discipline") == "batch3" for k in kernels for one in k["paths"]):
+    if not any(one.get("strategy") == "batch3" for k in kernels for one in k["paths"]):
         return
     expected, _ = run(Module(golden.before), "k", golden.launch)
     races: list[Race] = []

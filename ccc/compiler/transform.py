@@ -149,10 +149,17 @@ def _run(passes: Sequence[Pass], prepare: Callable[[frozenset[int]], Kernel]) ->
         idle = [call for call in kernel.inlined if applied.isdisjoint(call.labels)]
         names = names.union(*(call.names for call in kernel.inlined))
         if not idle:
+            _answer_requests(kernel)
             return _Outcome(kernel, printed, [*kernel.annotations, *kernel.records, *left], names)
         last = idle[-1]
         left += [record for record in kernel.records if record.path.entry in last.labels]
         kept |= {last.line}
+
+
+def _answer_requests(kernel: Kernel) -> None:
+    """Say of each path what had been asked for, and why that was not done, if it was not."""
+    for record in kernel.records:
+        record.answer(kernel.request_of(record.path), kernel.declined.get(record.marker))
 
 
 def _drop_copies(outcomes: Sequence[_Outcome]) -> None:

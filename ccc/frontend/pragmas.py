@@ -31,13 +31,14 @@ class DirectiveKind:
     clauses: tuple[str, ...] = ()
 
 
+_OF_PATHS = ("prob", "priority", "strategy")
 DIRECTIVES = {
-    "for": DirectiveKind("a for, while or do loop", ("reduction",)),
-    "if": DirectiveKind("an if statement", ("prob", "priority")),
-    "for variable": DirectiveKind("an inner loop", ("prob", "priority")),
-    "while": DirectiveKind("a loop", ("prob", "priority")),
-    "switch": DirectiveKind("a switch statement", ("prob", "priority")),
-    "recursion": DirectiveKind("a __device__ function", ("prob", "priority")),
+    "for": DirectiveKind("a for, while or do loop", ("reduction", "strategy")),
+    "if": DirectiveKind("an if statement", _OF_PATHS),
+    "for variable": DirectiveKind("an inner loop", _OF_PATHS),
+    "while": DirectiveKind("a loop", _OF_PATHS),
+    "switch": DirectiveKind("a switch statement", _OF_PATHS),
+    "recursion": DirectiveKind("a __device__ function", _OF_PATHS),
     "grid_stride": DirectiveKind("a kernel with its body", ("schedule",)),
 }
 
@@ -234,6 +235,16 @@ def _schedule(argument: _Argument) -> str:
     return f"{kind}:{size}"
 
 
+def _strategy(argument: _Argument) -> str:
+    """A name, or with a number ``sub_warp(16)``."""
+    from ccc.passes.strategies.registry import read_request  # noqa: PLC0415 - seldom asked for
+
+    try:
+        return str(read_request(argument.text or ""))
+    except ValueError as error:
+        raise argument.error(f"no strategy ({(argument.text or '').strip()}): {error}") from None
+
+
 REPEATABLE = ("reduction",)
 """Clauses that may be given several times; their values are joined by semicolons."""
 
@@ -242,6 +253,7 @@ CLAUSES: dict[str, Callable[[_Argument], str]] = {
     "priority": _priority,
     "reduction": _reduction,
     "schedule": _schedule,
+    "strategy": _strategy,
 }
 
 

@@ -31,7 +31,7 @@ _MARKER = re.compile(r"//\s*ccc\.(\w+)\s+(\d+)\s+(\S+):(\d+):(\d+)((?:\s+\w+=\S+
 _ASSEMBLY = re.compile(
     r' asm volatile\("// ccc\.[^"]*"(?: :: "\w"\([^()]*\))?\);(?: _Pragma\("[^"]*"\))*'
 )
-_UNSAFE = re.compile(rb"[^A-Za-z0-9_./+-]")
+_UNSAFE = re.compile(rb"[^A-Za-z0-9_./+()-]")
 
 
 @dataclass(frozen=True, slots=True)

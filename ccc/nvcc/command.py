@@ -83,18 +83,18 @@ def _bytes(kind: str) -> Callable[[Command, str], Command]:
 
 
 def _strategy(command: Command, value: str) -> Command:
-    known = _strategies()
-    if value not in known:
-        raise UsageError(
-            f"--ccc-discipline={value}: it is {' or '.join(known)}{nearest(value, known)}"
-        )
-    return _set(discipline=value)(command, value)
+    from ccc.passes.strategies.registry import read_request  # noqa: PLC0415 - seldom asked for
+
+    try:
+        return _set(strategy=str(read_request(value)))(command, value)
+    except ValueError as error:
+        raise UsageError(f"--ccc-strategy={value}: {error}") from None
 
 
-def _strategies() -> tuple[str, ...]:
-    from ccc.passes.strategies.registry import STRATEGY_NAMES  # noqa: PLC0415 - seldom asked for
+def _strategies() -> list[str]:
+    from ccc.passes.strategies.registry import spellings  # noqa: PLC0415 - seldom asked for
 
-    return STRATEGY_NAMES
+    return spellings()
 
 
 def _multiprocessors(command: Command, value: str) -> Command:
@@ -136,7 +136,11 @@ OPTIONS = {
         _bytes("callee"),
         "N",
     ),
-    "--ccc-discipline": _Option("when saved tasks run", _strategy, lambda: "|".join(_strategies())),
+    "--ccc-strategy": _Option(
+        "what is done where an annotation says nothing of that",
+        _strategy,
+        lambda: "|".join(_strategies()),
+    ),
     "--ccc-multiprocessors": _Option(
         "the device has N of them; else it is asked (for ccc grid_stride)", _multiprocessors, "N"
     ),

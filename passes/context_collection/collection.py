@@ -54,7 +54,8 @@ from ccc.passes.context_collection.context_stack import reserve_stack
 from ccc.passes.launch_shape import known_block_size
 from ccc.passes.policy import decide, settle
 from ccc.passes.strategies.engage import ENGAGE
-from ccc.passes.strategies.registry import COLLECTING
+from ccc.passes.strategies.leave import LEAVE
+from ccc.passes.strategies.registry import COLLECTING, ON_REQUEST
 from ccc.passes.strategies.strategy import Collectable, Decision, Rewritten
 from ccc.pipeline import Kernel, Pass
 from ccc.ptx.types import MAX_BLOCK_THREADS, WARP_SIZE
@@ -78,8 +79,8 @@ KNOWN = "not collected"
 class ContextCollection(Pass):
     """Collect the tasks of annotated paths.
 
-    ``discipline`` is ``cases``, ``queue``, ``merge``, or ``auto``: the first of these that the
-    policy takes and whose stacks fit.
+    ``strategy`` is what is asked for where the annotation says nothing, by the name that the
+    registry has; ``auto``: the first of those that the policy takes and whose stacks fit.
     """
 
     name: ClassVar[str] = "context-collection"
@@ -121,7 +122,7 @@ class ContextCollection(Pass):
         loops = sorted(_by_loop(chosen).items(), key=lambda one: -len(one[0].loop.blocks))
         kept = {decision.loop: decision for decision in made}
         anew = [(loop, _in_turn(mine, None)) for loop, mine in loops if loop not in kept]
-        new = decide(anew, kernel.facts, COLLECTING, ENGAGE, kernel.options.discipline)
+        new = decide(anew, kernel, COLLECTING, ON_REQUEST, ENGAGE)
         kept |= {decision.loop: decision for decision in new}
         return [kept[loop] for loop, _ in loops]
 
@@ -172,9 +173,13 @@ def _is_in_collected(loop: FoundLoop, kernel: Kernel) -> bool:
 def _refuse_nested_loops(kernel: Kernel) -> None:
     paths = [record.path for record in kernel.records if isinstance(record.path, Path)]
     for inner in kernel.records:
-        if isinstance(inner.path, Path) and any(
-            inner.path.entry in outer.blocks and inner.path.loop is not outer.loop
-            for outer in paths
+        if (
+            inner.is_open
+            and isinstance(inner.path, Path)
+            and any(
+                inner.path.entry in outer.blocks and inner.path.loop is not outer.loop
+                for outer in paths
+            )
         ):
             inner.reason = NESTED
 
@@ -182,8 +187,11 @@ def _refuse_nested_loops(kernel: Kernel) -> None:
 def _collectable_at_first(kernel: Kernel) -> list[Collectable]:
     """The paths that can be collected as they were found, and still could if others were not."""
     for record in kernel.records:
-        if isinstance(record.path, LeftPath) and not record.reason:
+        request = kernel.request_of(record.path)
+        if record.is_open and isinstance(record.path, LeftPath):
             record.reason = record.path.reason
+        elif record.is_open and request and request.name == LEAVE.name:
+            record.leave(LEAVE.name)
     _refuse_nested_loops(kernel)
     found = ((record, record.path) for record in kernel.records)
     return _outside_refused(Collectable(r, path) for r, path in found if isinstance(path, Path))
@@ -195,9 +203,10 @@ def _collectable(kernel: Kernel, known: Sequence[Collectable]) -> list[Collectab
     What is ``known`` still holds.
     """
     held = {one.path.key: one for one in known}
-    excluded = {record.path.key: record.reason for record in kernel.records if record.reason}
+    settled = [r for r in kernel.records if not r.is_open and not r.applied]
+    excluded = {record.path.key: record.reason or KNOWN for record in settled}
     excluded |= dict.fromkeys(held, KNOWN)
-    left = [record for record in kernel.records if not record.applied and not record.reason]
+    left = [record for record in kernel.records if record.is_open]
     anew = any(record.path.key not in held for record in left)
     paths = find_paths(kernel.facts, excluded, kernel.refinements) if anew else []
     found = {path.key: path for path in paths}
@@ -226,8 +235,8 @@ def _outside_refused(found: Iterable[Collectable]) -> list[Collectable]:
     A path inside a refused one has another parent now, or none.
     """
     chosen = list(found)
-    refused = [one.path for one in chosen if one.record.reason]
-    left = [one for one in chosen if not one.record.reason]
+    refused = [one.path for one in chosen if not one.record.is_open]
+    left = [one for one in chosen if one.record.is_open]
     others = {
         one.path.loop for one in left if any(one.path.entry in path.blocks for path in refused)
     }

@@ -70,7 +70,6 @@ class Node:
             "compressed": [{"register": r.name, "type": r.type} for r in path.compressed],
             "continuation": path.continuation,
             "reductions": [f"{a.operation}.{a.type}" for a in path.accumulators],
-            "discipline": plan.strategy,
             "placement": "shared",
             "shared_bytes_per_thread": plan.stack.bytes // WARP_SIZE,
         }

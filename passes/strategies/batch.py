@@ -27,6 +27,7 @@ class Batch:
 
     iterations: int
     together: bool = False
+    mixes: bool = False
 
     @property
     def name(self) -> str:

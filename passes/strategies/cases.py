@@ -31,6 +31,7 @@ class Cases:
 
     name: str = "cases"
     together: bool = True
+    mixes: bool = False
     entries: int = WARP_SIZE
     iterations: int = 1
 

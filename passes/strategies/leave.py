@@ -17,6 +17,7 @@ class Leave:
 
     name: str = "leave"
     together: bool = False
+    mixes: bool = False
     entries: int = 0
     iterations: int = 1
 

@@ -5,7 +5,10 @@ A new one gets a file beside this one, and a place in a list below.
 
 from __future__ import annotations
 
-from ccc.passes.policy import AUTO
+from collections.abc import Sequence
+
+from ccc.errors import nearest
+from ccc.options import AUTO, Request
 from ccc.passes.strategies.batch import BATCHES
 from ccc.passes.strategies.cases import CASES
 from ccc.passes.strategies.engage import ENGAGE
@@ -15,8 +18,47 @@ from ccc.passes.strategies.queue import QUEUE
 from ccc.passes.strategies.strategy import LoopStrategy, Strategy
 
 COLLECTING: tuple[LoopStrategy, ...] = (CASES, *BATCHES, QUEUE, MERGE)
-"""What collects the tasks of a loop, from the one that is preferred on."""
-STRATEGIES: tuple[Strategy, ...] = (LEAVE, *COLLECTING, ENGAGE)
+"""What collects the tasks of a loop, from the one that is preferred on; ``auto`` takes one."""
+ON_REQUEST: tuple[LoopStrategy, ...] = ()
+"""What serves a loop where that is asked for."""
+STRATEGIES: tuple[Strategy, ...] = (LEAVE, *COLLECTING, *ON_REQUEST, ENGAGE)
 """All."""
-STRATEGY_NAMES: tuple[str, ...] = (AUTO, *(strategy.name for strategy in COLLECTING))
+NUMBERED: dict[str, Sequence[int]] = {}
+"""The numbers that a name takes."""
+STRATEGY_NAMES: tuple[str, ...] = (
+    AUTO,
+    LEAVE.name,
+    *dict.fromkeys(one.name.partition("(")[0] for one in (*COLLECTING, *ON_REQUEST)),
+)
 """What can be asked for; ``auto`` is the policy's choice."""
+
+
+def spellings() -> list[str]:
+    """What can be asked for, each with the numbers that it takes."""
+    return [f"{name}({_numbers(name)})" if name in NUMBERED else name for name in STRATEGY_NAMES]
+
+
+def read_request(text: str) -> Request:
+    """Read the name of a strategy, with its number if it takes one.
+
+    Raises:
+        ValueError: there is none of that name, or the number is missing, or none that it takes.
+    """
+    request = Request.read(text)
+    if request is None or request.name not in STRATEGY_NAMES:
+        name = text.strip() if request is None else request.name
+        raise ValueError(f"it is {' or '.join(spellings())}{nearest(name, STRATEGY_NAMES)}")
+    if request.name not in NUMBERED:
+        if request.number is not None:
+            raise ValueError(f"{request.name} takes no number")
+    elif request.number not in NUMBERED[request.name]:
+        raise ValueError(f"{request.name} takes a number, {_numbers(request.name)}")
+    return request
+
+
+def _numbers(name: str) -> str:
+    """The numbers that a name takes, as text: those of a range by its ends."""
+    numbers = NUMBERED[name]
+    if isinstance(numbers, range):
+        return f"{numbers[0]}..{numbers[-1]}"
+    return "|".join(map(str, numbers))

@@ -20,6 +20,7 @@ class Sequential:
     name: str
     entries: int
     together: bool = False
+    mixes: bool = True
     iterations: int = 1
 
     def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:  # noqa: ARG002

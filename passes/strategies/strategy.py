@@ -15,6 +15,7 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
 from ccc.ir.markers import Marker
 from ccc.ir.nodes import Instruction
+from ccc.options import Request
 from ccc.pipeline import Kernel, PathRecord
 from ccc.ptx.opcodes import Unit
 from ccc.ptx.types import TYPES, WARP_SIZE
@@ -79,6 +80,7 @@ class PathDecision:
         path: the path.
         hints: what the user said of it.
         own: what serves it whatever serves the other paths of its loop, if anything.
+        request: what was asked for, if anything.
         engage: what shares out its long tasks, if they are shared out.
         turns: how many of a loop's turns a task does before members meet.
     """
@@ -89,6 +91,7 @@ class PathDecision:
     own: LoopStrategy | None
     engage: Sharing | None
     turns: int = 1
+    request: Request | None = None
 
     def served_by(self, strategy: LoopStrategy) -> LoopStrategy:
         """What serves the path where ``strategy`` serves its loop."""
@@ -153,13 +156,18 @@ class LoopStrategy(Strategy, Protocol):
     """What can be done with all paths of a loop.
 
     ``together``: it serves the paths at the same time, from registers that they share; otherwise
-    one after the other. ``entries``: so many tasks are saved on the stack of each path.
+    one after the other. ``mixes``: it can serve some of the paths while another such strategy
+    serves the others. ``entries``: so many tasks are saved on the stack of each path.
     ``iterations``: so many of a lane's are run before members meet.
     """
 
     @property
     def together(self) -> bool:
         """Whether the paths share registers."""
+
+    @property
+    def mixes(self) -> bool:
+        """Whether others may serve other paths of the loop."""
 
     @property
     def entries(self) -> int:

@@ -16,4 +16,4 @@ extern "C" __global__ void k(unsigned *out, int n) {
         }
     }
 }
-// options: discipline=queue
+// options: strategy=queue

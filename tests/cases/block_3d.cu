@@ -10,4 +10,4 @@ extern "C" __global__ void k(int n, const unsigned *x, unsigned *y) {
         if (x[i] < 40) y[i] = x[i] * 3 + threadIdx.z;
     }
 }
-// options: discipline=queue
+// options: strategy=queue

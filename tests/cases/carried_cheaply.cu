@@ -9,4 +9,4 @@ extern "C" __global__ void k(int n, const unsigned *x, unsigned *y, unsigned *co
     }
     counts[threadIdx.x + blockIdx.x * blockDim.x] = taken;
 }
-// options: discipline=queue
+// options: strategy=queue

@@ -19,4 +19,4 @@ extern "C" __global__ void __launch_bounds__(64) k(int n, const unsigned *x, uns
         }
     }
 }
-// options: discipline=queue
+// options: strategy=queue

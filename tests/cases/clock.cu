@@ -21,4 +21,4 @@ extern "C" __global__ void __launch_bounds__(32) k(int n, unsigned *__restrict__
         y[i] = value;
     }
 }
-// options: discipline=queue
+// options: strategy=queue

@@ -10,4 +10,4 @@ extern "C" __global__ void k(int n, const unsigned *x, unsigned *y) {
         if (a < 50) y[i] = a * 11;
     }
 }
-// options: discipline=queue
+// options: strategy=queue

@@ -9,4 +9,4 @@ extern "C" __global__ void __launch_bounds__(64) k(int n, const unsigned *x, uns
         if (x[i] < 40) y[i] = count * x[i];
     }
 }
-// options: discipline=queue
+// options: strategy=queue

@@ -12,4 +12,4 @@ extern "C" __global__ void k(int n, const float *x, float *y) {
         if (a > 1.1f) y[i] = polish(a, i % 5);
     }
 }
-// options: discipline=queue
+// options: strategy=queue

@@ -8,4 +8,4 @@ __device__ __noinline__ void visit(int n, const unsigned *x, unsigned *y) {
     }
 }
 extern "C" __global__ void k(int n, const unsigned *x, unsigned *y) { visit(n, x, y); }
-// options: discipline=queue
+// options: strategy=queue

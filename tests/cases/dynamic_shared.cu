@@ -1,5 +1,5 @@
 // run: grid=2 block=64 shared=256 args=s32:800 u32[800]~0:1000 u32[800]=0
-// options: dynamic_shared=256 discipline=queue
+// options: dynamic_shared=256 strategy=queue
 // Dynamic shared memory beside the stack.
 extern __shared__ unsigned scratch[];
 extern "C" __global__ void k(int n, const unsigned *x, unsigned *y) {

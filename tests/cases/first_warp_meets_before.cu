@@ -14,4 +14,4 @@ extern "C" __global__ void __launch_bounds__(128) k(unsigned *y, const unsigned 
         if (x[i] % 3 == 0) y[i] = x[i] * x[i];
     }
 }
-// options: discipline=queue
+// options: strategy=queue

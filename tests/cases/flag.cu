@@ -11,4 +11,4 @@ extern "C" __global__ void k(int n, const unsigned *x, unsigned *y, unsigned *fl
         }
     }
 }
-// options: discipline=queue
+// options: strategy=queue

@@ -8,4 +8,4 @@ extern "C" __global__ void k(int n, const float *x, float *y) {
         if (a > 0.5f) y[i] = sqrtf(a) * 3.0f + 1.0f / a;
     }
 }
-// options: discipline=queue
+// options: strategy=queue

@@ -9,4 +9,4 @@ extern "C" __global__ void __launch_bounds__(512) k(int n, const unsigned *x, un
         if (a < 30) y[i] = a * a * 3 + i;
     }
 }
-// options: discipline=queue
+// options: strategy=queue

@@ -1,5 +1,5 @@
 // run: grid=7 block=(32,4) args=s32:640 u32[896]~0:100 u32[896]=0 u32[7]=0
-// options: registers=255 discipline=queue
+// options: registers=255 strategy=queue
 // Chunks of blocks whose threads meet: they are told through shared memory. The inner loop keeps its paths.
 #pragma ccc grid_stride schedule(dynamic, 2)
 extern "C" __global__ void __launch_bounds__(128) k(int n, const unsigned *x, unsigned *y, unsigned *z) {

@@ -17,4 +17,4 @@ extern "C" __global__ void k(int n, const unsigned *x, unsigned *y, unsigned *z)
     __syncthreads();
     if (threadIdx.x == 0) z[blockIdx.x] = total;
 }
-// options: discipline=queue
+// options: strategy=queue

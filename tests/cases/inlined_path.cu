@@ -9,4 +9,4 @@ extern "C" __global__ void k(int n, const unsigned *x, unsigned *y) {
     for (int i = threadIdx.x + blockIdx.x * blockDim.x; i < n; i += blockDim.x * gridDim.x)
         visit(x[i], &y[i]);
 }
-// options: discipline=queue
+// options: strategy=queue

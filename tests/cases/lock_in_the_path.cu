@@ -23,4 +23,4 @@ extern "C" __global__ void k(volatile int *sum, int *lock, int *most, int n) {
         }
     }
 }
-// options: discipline=queue
+// options: strategy=queue

@@ -8,4 +8,4 @@ extern "C" __global__ void k(int n, const unsigned *x, unsigned *y, unsigned *z)
         z[i] = y[i] * 2 + 1;
     }
 }
-// options: discipline=queue
+// options: strategy=queue

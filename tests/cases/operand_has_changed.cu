@@ -13,4 +13,4 @@ extern "C" __global__ void __launch_bounds__(2) k(int n, const unsigned *__restr
     }
     t[threadIdx.x] += c3;
 }
-// options: discipline=queue
+// options: strategy=queue

@@ -23,4 +23,4 @@ extern "C" __global__ void k(int n, const unsigned *x, int *sum, int *least, uns
     bits[thread] = b;
     wide[thread] = w;
 }
-// options: discipline=queue
+// options: strategy=queue

@@ -13,4 +13,4 @@ extern "C" __global__ void k(unsigned *o, const unsigned *x, int n) {
     }
     o[threadIdx.x] = any;
 }
-// options: discipline=queue
+// options: strategy=queue

@@ -20,4 +20,4 @@ k(int n, const unsigned *x, unsigned *sum, unsigned *bits, unsigned *common) {
     bits[thread] = b;
     common[thread] = c;
 }
-// options: discipline=queue discipline=queue
+// options: strategy=queue

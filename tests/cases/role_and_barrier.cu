@@ -14,4 +14,4 @@ extern "C" __global__ void k(unsigned *out, unsigned *o, int n) {
     __syncthreads();
     o[threadIdx.x] = t[(threadIdx.x * 5 + 2) & 63];
 }
-// options: discipline=queue
+// options: strategy=queue

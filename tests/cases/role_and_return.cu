@@ -13,4 +13,4 @@ k(int n, const unsigned *x, unsigned *y, unsigned *others) {
     }
     others[thread] = thread * 7;
 }
-// options: discipline=queue
+// options: strategy=queue

@@ -11,4 +11,4 @@ extern "C" __global__ void k(int n, const unsigned *x, unsigned *y) {
         }
     }
 }
-// options: discipline=queue
+// options: strategy=queue

@@ -12,4 +12,4 @@ extern "C" __global__ void k(int n, const unsigned *x, unsigned *y) {
     __syncthreads();
     if (threadIdx.x < 16) atomicAdd(&y[blockIdx.x], histogram[threadIdx.x] * (threadIdx.x + 1));
 }
-// options: discipline=queue
+// options: strategy=queue

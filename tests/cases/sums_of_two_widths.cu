@@ -25,4 +25,4 @@ extern "C" __global__ void __launch_bounds__(32) k(unsigned long long *o64, unsi
     }
     __syncthreads();
 }
-// options: discipline=queue
+// options: strategy=queue

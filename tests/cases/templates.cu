@@ -12,4 +12,4 @@ extern "C" __global__ void k(int n, const unsigned *x, unsigned *y, unsigned lon
     visit<unsigned>(n, x, y, 3);
     visit<unsigned long long>(n, x, z, 1ull << 40);
 }
-// options: discipline=queue
+// options: strategy=queue

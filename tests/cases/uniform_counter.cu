@@ -10,4 +10,4 @@ extern "C" __global__ void k(int n, const unsigned *x, unsigned *y) {
         if (g >> 30 == 0) y[step * 128 + t] = step * 1000 + g % 1000;
     }
 }
-// options: discipline=queue
+// options: strategy=queue

@@ -11,4 +11,4 @@ extern "C" __global__ void k(unsigned *out, volatile int *flag, int n) {
         if (i % 3 == 0) out[i] = i;
     }
 }
-// options: discipline=queue
+// options: strategy=queue

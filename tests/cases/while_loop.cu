@@ -13,4 +13,4 @@ extern "C" __global__ void k(int n, const unsigned *x, unsigned *y, unsigned *z)
     }
     if (seen) atomicAdd(&z[0], seen); else atomicAdd(&z[1], 1);
 }
-// options: discipline=queue
+// options: strategy=queue

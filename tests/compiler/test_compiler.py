@@ -43,7 +43,7 @@ def test_the_report_says_what_was_done() -> None:
     assert (first["directive"], first["arm"], first["line"]) == ("if", "then", 6)
     assert first["applied"]
     assert first["reason"] is None
-    assert first["discipline"] == "batch7"
+    assert first["strategy"] == "batch7"
     saved = [register["type"] for register in first["context"]]
     assert (saved, first["shared_bytes_per_thread"]) == (["b32"], 32)
     assert {register["type"] for register in first["compressed"]} == {"b64"}

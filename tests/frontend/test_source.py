@@ -314,6 +314,24 @@ def test_other_paths(directive: str, statement: str, expected: list[str]) -> Non
     assert marked.warnings == []
 
 
+def test_what_is_asked_for_comes_along() -> None:
+    marked = mark(loop("#pragma ccc if strategy( queue )\nif (a) b();"), "k.cu")
+    assert [m.clauses for m in markers(marked) if m.kind == "then"] == [{"strategy": "queue"}]
+
+
+@pytest.mark.parametrize(
+    ("clause", "complaint"),
+    [
+        ("strategy(merg)", "no strategy (merg): it is auto or leave or"),
+        ("strategy", "no strategy (): it is auto or leave or"),
+        ("strategy(queue(2))", "no strategy (queue(2)): queue takes no number"),
+    ],
+)
+def test_what_cannot_be_asked_for(clause: str, complaint: str) -> None:
+    with pytest.raises(SourceError, match=re.escape(complaint)):
+        mark(loop(f"#pragma ccc if {clause}\nif (a) b();"), "k.cu")
+
+
 def test_a_recursive_function() -> None:
     function = "template <int N>\n__device__ int f(int a) { return a ? f<N>(a - N) : 0; }\n"
     marked = mark("#pragma ccc recursion\n" + function + loop("f<1>(x[i]);"), "k.cu")

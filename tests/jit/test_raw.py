@@ -232,7 +232,7 @@ def test_a_file_that_is_not_there() -> None:
 @pytest.mark.slow
 @needs_nvcc
 def test_pickles() -> None:
-    module = nvcc_module(code=SOURCE, options=("--ccc-discipline=merge",))
+    module = nvcc_module(code=SOURCE, options=("--ccc-strategy=merge",))
     kernel = module.get_function("k")
     for copy in (pickle.loads(pickle.dumps(module)).get_function("k"), _pickled(kernel)):
         assert copy._module._command == module._command

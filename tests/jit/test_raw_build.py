@@ -227,7 +227,7 @@ def test_what_makes_another_module(monkeypatch: pytest.MonkeyPatch, store: Path)
         replace(JOB, options=("-DX",)),
         replace(JOB, names=()),
         replace(JOB, prologue="#define X\n"),
-        replace(JOB, ours=Options(discipline="merge")),
+        replace(JOB, ours=Options(strategy="merge")),
     ]
     for job in (JOB, *others, JOB):
         assert build(job).image.read_bytes() == b"image"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
 from folders import DOCS, GOLDEN
 
@@ -9,15 +12,23 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Path
 from ccc.ir.printer import print_function
 from ccc.nvcc.command import usage
+from ccc.options import AUTO
 from ccc.parse import parse_function, parse_module
 from ccc.passes.context_collection import ContextCollection
-from ccc.passes.policy import AUTO, MANY, MOST_TURNS, decide, settle
+from ccc.passes.policy import MANY, MOST_TURNS, OTHERS, decide, settle
 from ccc.passes.strategies.cases import CASES
 from ccc.passes.strategies.engage import ENGAGE
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.merge import MERGE
 from ccc.passes.strategies.queue import QUEUE
-from ccc.passes.strategies.registry import COLLECTING, STRATEGIES, STRATEGY_NAMES
+from ccc.passes.strategies.registry import (
+    COLLECTING,
+    ON_REQUEST,
+    STRATEGIES,
+    STRATEGY_NAMES,
+    read_request,
+    spellings,
+)
 from ccc.passes.strategies.strategy import Collectable, Decision, context_words
 from ccc.pipeline import Kernel
 
@@ -35,7 +46,8 @@ def decided(kernel: Kernel, wanted: str = AUTO) -> Decision:
     """What is decided of a kernel with one loop."""
     chosen = [Collectable(r, r.path) for r in kernel.records if isinstance(r.path, Path)]
     loops = [(chosen[0].path.loop, chosen)]
-    (decision,) = decide(loops, kernel.facts, COLLECTING, ENGAGE, wanted)
+    kernel.options = replace(kernel.options, strategy=wanted)
+    (decision,) = decide(loops, kernel, COLLECTING, ON_REQUEST, ENGAGE)
     return decision
 
 
@@ -43,13 +55,13 @@ def decided(kernel: Kernel, wanted: str = AUTO) -> Decision:
     ("name", "wanted", "names"),
     [
         ("if_else", AUTO, ["queue", "merge"]),
-        ("if_else", "batch7", ["cases", "queue", "merge"]),
+        ("if_else", "batch7", ["queue", "merge"]),
         ("lock_in_the_path", AUTO, ["batch7", "batch3", "queue", "merge"]),
         ("atomics", AUTO, ["batch3", "queue", "merge"]),
-        ("atomics", "batch3", ["batch3"]),
+        ("atomics", "batch3", ["batch3", "queue", "merge"]),
         ("while_task", "batch7", ["queue", "merge"]),
-        ("if_else", "merge", ["merge"]),
-        ("if_else", "cases", ["cases"]),
+        ("if_else", "merge", ["merge", "queue"]),
+        ("if_else", "cases", ["cases", "queue", "merge"]),
         ("many_cases", AUTO, ["cases", "queue", "merge"]),
         ("nested_paths", AUTO, ["queue", "merge"]),
         ("nested_paths", "cases", ["queue", "merge"]),
@@ -65,6 +77,54 @@ def test_strategies_are_preferred_in_order(name: str, wanted: str, names: list[s
 def test_a_task_does_more_turns_of_a_short_loop(name: str, turns: int) -> None:
     (loop,) = (one for one in decided(golden(name)).paths if one.path.repeats)
     assert loop.turns == turns
+
+
+def test_each_path_gets_what_it_asks_for() -> None:
+    kernel = golden("if_else")
+    first, second = (record.marker.clauses for record in kernel.records)
+    first["strategy"], second["strategy"] = "merge", "queue"
+    decision = decided(kernel)
+    assert [one.served_by(decision.strategies[0]) for one in decision.paths] == [MERGE, QUEUE]
+    second["strategy"] = "cases"
+    decision = decided(kernel)
+    assert [one.served_by(decision.strategies[0]) for one in decision.paths] == [MERGE, QUEUE]
+    assert kernel.declined[kernel.records[1].marker] == OTHERS
+
+
+def test_what_does_not_apply_is_declined_with_a_reason() -> None:
+    kernel = golden("if_else")
+    kernel.records[0].marker.clauses["strategy"] = "batch7"
+    ContextCollection().run(kernel)
+    for record in kernel.records:
+        record.answer(kernel.request_of(record.path), kernel.declined.get(record.marker))
+    first, second = (record.remark for record in kernel.records)
+    assert (first.strategy, first.asked) == ("queue", "batch7")
+    assert first.complaint is not None
+    assert first.complaint.message == ("strategy(batch7) does not apply: there are several paths")
+    assert (second.strategy, second.asked, second.complaint) == ("queue", None, None)
+
+
+def test_what_is_to_be_left_is_left_without_a_word() -> None:
+    kernel = golden("if_else")
+    kernel.records[0].marker.clauses["strategy"] = "leave"
+    ContextCollection().run(kernel)
+    first, second = (record.remark for record in kernel.records)
+    assert (first.applied, first.strategy, first.reason) == (False, "leave", None)
+    assert (second.applied, second.strategy) == (True, "queue")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("merg", 'did you mean "merge"?'),
+        ("queue(3)", "queue takes no number"),
+        ("", "it is auto or leave or "),
+        ("queue)(", "it is auto or leave or "),
+    ],
+)
+def test_names_that_cannot_be_read(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)):
+        read_request(text)
 
 
 def test_many_paths_are_served_together() -> None:
@@ -167,11 +227,11 @@ def test_the_cost_is_what_the_stacks_take() -> None:
 def test_the_registry_names_each_once() -> None:
     names = [strategy.name for strategy in STRATEGIES]
     assert len(set(names)) == len(names)
-    assert (AUTO, *(strategy.name for strategy in COLLECTING)) == STRATEGY_NAMES
+    assert all(read_request(name).name == name for name in STRATEGY_NAMES)
 
 
 def test_help_and_docs_name_what_the_registry_has() -> None:
-    option = f"--ccc-discipline={'|'.join(STRATEGY_NAMES)}"
+    option = f"--ccc-strategy={'|'.join(spellings())}"
     assert option in usage()
     assert option.replace("|", r"\|") in DOCS.joinpath("annotations.md").read_text()
     design = DOCS.joinpath("design.md").read_text().replace("\n", " ")

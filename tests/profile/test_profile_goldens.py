@@ -59,7 +59,7 @@ def run(module: emulator.Module, golden: Golden, schedule: str | int) -> tuple[C
 @pytest.mark.parametrize("name", NAMES)
 def test_counts_are_those_of_the_emulator(name: str, off: bool) -> None:
     golden = Golden.read(CONTEXT_COLLECTION / f"{name}.ptx")
-    asked = Options(discipline=golden.options.discipline)
+    asked = Options(strategy=golden.options.strategy)
     plain = golden.before if off else transform(golden.before, asked).ptx
     counting = transform(golden.before, asked, profile="p.json", off=off).ptx
     module = emulator.Module(counting)

@@ -60,7 +60,10 @@ class Example:
     @property
     def left_alone(self) -> bool:
         """Whether an annotation of it cannot be followed."""
-        return any(outcome["how"] == "left alone" for outcome in self.outcomes.values())
+        return any(
+            outcome["how"] == "left alone" or "declined" in (outcome["facts"] or "")
+            for outcome in self.outcomes.values()
+        )
 
     def kernel(self, names: Sequence[str]) -> str:
         """The name that its kernel has among those of all."""
@@ -105,8 +108,9 @@ def facts(records: Sequence[Record]) -> set[str]:
     """What a page may say in parentheses of the paths of one annotation."""
     found = {f"{len(records)} paths"}
     for record in records:
-        found |= {record.get("discipline", ""), *record.get("reductions", ())}
+        found |= {record.get("strategy") or "", *record.get("reductions", ())}
         found |= {"continuation"} if record.get("continuation") else set()
+        found |= {"declined"} if record.get("declined") else set()
         found |= {f"{record['barrier']} barrier"} if record.get("barrier") else set()
     return found
 

@@ -1,6 +1,6 @@
 """Golden files: one file is a transformation, its expected outcome, and a run that compares both.
 
-    // ccc: context-collection{discipline=merge}
+    // ccc: context-collection{strategy=merge}
     // run: grid=2 block=64 args=s32:900 u32[900]~0:100 u32[900]=0
     <marked PTX>
     // %%% after %%%
@@ -13,7 +13,7 @@ Make one from annotated CUDA, which needs nvcc:
     python tests/support/goldens.py tests/cases/if_else.cu tests/golden/context-collection/
     pytest --bless tests/test_golden.py
 
-A line ``// options: discipline=merge`` in the CUDA goes to the head of the golden file; a line
+A line ``// options: strategy=merge`` in the CUDA goes to the head of the golden file; a line
 ``// nvcc: -lineinfo`` holds options for nvcc.
 """
 

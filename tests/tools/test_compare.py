@@ -82,7 +82,7 @@ REPORT = {
                     "applied": True,
                     "reason": None,
                     "context": [{"register": "%r5", "variable": "v"}, {"register": "%r6"}],
-                    "discipline": "queue",
+                    "strategy": "queue",
                     "placement": "shared",
                     "shared_bytes_per_thread": 8,
                 },

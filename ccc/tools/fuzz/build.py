@@ -105,7 +105,7 @@ def build(
 
 
 def _transform(marked: str, strategy: str) -> tuple[str, Remarks]:
-    options = Options(discipline=strategy, dynamic_shared=DYNAMIC_BYTES)
+    options = Options(strategy=strategy, dynamic_shared=DYNAMIC_BYTES)
     result = transform(marked, options, filename="fuzz.ptx")
     remarks: Remarks = {}
     for function, mine in result.remarks.items():
