@@ -31,9 +31,11 @@ from ccc.passes.strategies.strategy import (
     LoopStrategy,
     PathDecision,
     PathStrategy,
+    Serving,
     context_words,
     run_slots,
 )
+from ccc.options import Request
 from ccc.pipeline import Kernel, PathRecord
 from ccc.ptx.opcodes import Unit
 from ccc.ptx.types import WARP_SIZE
@@ -75,6 +77,10 @@ measured."""
 
 RETURNS = "the tasks of a loop come back after some turns, and are merged"
 OTHERS = "another path of its loop asks for another strategy"
+IN_SHARED = (
+    "it lies in a loop whose turns are all shared out among lanes, and is a branch there as any "
+    "other"
+)
 NO_ROOM = "its stacks do not fit into shared memory"
 
 DYNAMIC = (
@@ -89,6 +95,7 @@ def decide(
     strategies: Sequence[LoopStrategy],
     on_request: Sequence[LoopStrategy],
     sharing: PathStrategy,
+    shared: Sequence[PathStrategy],
 ) -> tuple[Decision, ...]:
     """Decide what is done with the loops of a kernel, and say of which paths what is asked for
     does not apply to them.
@@ -99,6 +106,7 @@ def decide(
         strategies: those that collect, from the one that is preferred on.
         on_request: those that are only taken where that is asked for.
         sharing: what shares out long tasks.
+        shared: what shares out all tasks of a path where that is asked for.
 
     Returns:
         A decision for each loop.
@@ -108,15 +116,19 @@ def decide(
     def of_path(one: Collectable, differ: bool) -> PathDecision:
         path, request = one.path, kernel.request_of(one.path)
         asked = named.get(str(request)) if differ else None
-        own = named[REPEATING] if path.repeats else asked if asked and asked.mixes else None
-        shared = sharing.of(path, kernel.facts)
+        own: Serving | None = asked if asked and asked.mixes else None
+        engage = sharing.of(path, kernel.facts)
+        if path.repeats:
+            whole = _shared_by(path, request, shared, kernel)
+            own = whole or named[REPEATING]
+            engage = whole.of(path, kernel.facts) if whole else engage
         turns = _turns(path, kernel.facts)
-        return PathDecision(one.record, path, Hints.of(path.marker), own, shared, turns, request)
+        return PathDecision(one.record, path, Hints.of(path.marker), own, engage, turns, request)
 
     def of_loop(loop: AnnotatedLoop, mine: Sequence[Collectable]) -> Decision:
-        every = [one.path for one in mine]
-        wishes = {str(kernel.request_of(path)) for path in every if not path.repeats}
-        paths = tuple(of_path(one, len(wishes) > 1) for one in mine)
+        wishes = {str(kernel.request_of(one.path)) for one in mine if not one.path.repeats}
+        paths = _without_branches_of_turns(tuple(of_path(one, len(wishes) > 1) for one in mine))
+        every = [one.path for one in paths]
         asked = _asked(paths, named, kernel)
         preferred = _preferred(every, kernel.facts, strategies)
         if any(one.own and not one.path.repeats for one in paths):
@@ -126,6 +138,28 @@ def decide(
         return Decision(loop, paths, tuple(dict.fromkeys((*asked, *preferred))))
 
     return tuple(of_loop(loop, mine) for loop, mine in loops)
+
+
+def _shared_by(
+    path: Path, request: Request | None, shared: Sequence[PathStrategy], kernel: Kernel
+) -> PathStrategy | None:
+    """What shares out all tasks of a path, if that is asked for and applies."""
+    wanted = next((one for one in shared if one.name == str(request)), None)
+    reason = wanted.applies([path], kernel.facts) if wanted else None
+    if reason is not None:
+        kernel.decline(path.marker, reason)
+    return None if reason is not None else wanted
+
+
+def _without_branches_of_turns(paths: tuple[PathDecision, ...]) -> tuple[PathDecision, ...]:
+    """Without those inside loops all of whose turns are shared out."""
+    loops = [one.path for one in paths if one.engage is not None and one.engage.shares_all]
+    inside = [
+        one for one in paths if any(one.path.entry in loop.blocks for loop in loops if loop is not one.path)
+    ]
+    for one in inside:
+        one.record.reason = IN_SHARED
+    return tuple(one for one in paths if one not in inside)
 
 
 def _asked(

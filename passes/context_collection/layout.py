@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ccc.analysis.paths.model import Path
 from ccc.ir.nodes import Function, RegisterFile
@@ -18,7 +18,7 @@ from ccc.ir.operands import Register, Special
 from ccc.passes.context_collection.context_stack import Stack
 from ccc.passes.context_collection.reduction import Slots, place_slots
 from ccc.passes.launch_shape import ALIGNMENT
-from ccc.passes.strategies.strategy import Choice, Sharing
+from ccc.passes.strategies.strategy import Choice, PathDecision, Serving, Sharing
 from ccc.pipeline import PathRecord
 from ccc.ptx.types import WARP_SIZE
 
@@ -29,8 +29,8 @@ TOP_BYTES = 4
 class Plan:
     """How one path is collected: what its context is copied to, and where that is saved.
 
-    ``engage`` is what shares out its long tasks, if anything does. A task of a loop does so many
-    ``turns`` before members meet.
+    ``engage`` is what shares out its tasks, if anything does, and ``sums`` the slots for what its
+    turns add up. A task of a loop does so many ``turns`` before members meet.
     """
 
     record: PathRecord
@@ -41,6 +41,12 @@ class Plan:
     specials: Mapping[Special, Register]
     engage: Sharing | None
     turns: int
+    sums: tuple[Slots, ...] = ()
+
+    @property
+    def shares_all(self) -> bool:
+        """Whether all its tasks are shared out, so that none is ever saved."""
+        return self.engage is not None and self.engage.shares_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +94,32 @@ def _layout(registers: RegisterFile, choice: Choice) -> Layout:
         offset += overflow.bytes
     plans = []
     for one, pool in zip(decision.paths, pools, strict=True):
-        own = one.served_by(choice.strategy)
-        stack = Stack(pool.registers, own.entries, offset)
-        offset += stack.bytes
         snapshot, specials = pool.map(one.path)
         if one.path.repeats:  # computed again when a task is fetched, not in each of its turns
             snapshot |= {r: registers.fresh(_plain(r), "context") for r in one.path.compressed}
-        plans.append(
-            Plan(
-                one.record, one.path, own.name, stack, snapshot, specials, one.engage, one.turns
-            )
-        )  # fmt: skip
+        plan = _plan(registers, one, one.served_by(choice.strategy), pool.registers, offset)
+        plan = replace(plan, snapshot=snapshot, specials=specials)
+        offset = plan.stack.offset + plan.stack.bytes
+        plans.append(plan)
     return Layout(tuple(plans), slots, tops, overflow)
+
+
+def _plan(
+    registers: RegisterFile,
+    one: PathDecision,
+    own: Serving,
+    pool: tuple[Register, ...],
+    offset: int,
+) -> Plan:
+    """A path's plan, but for its snapshot: its room begins at byte ``offset``."""
+    engage, sums = one.engage, tuple[Slots, ...]()
+    if engage is not None and engage.shares_all:
+        sums = place_slots(engage.sums, offset)
+        offset += sum(slots.bytes for slots in sums)
+        sent = (registers.fresh(_plain(value), "sent") for value in engage.sent)
+        pool = (registers.fresh("b32", "turns"), *sent)
+    stack = Stack(pool, own.entries, offset)
+    return Plan(one.record, one.path, own.name, stack, {}, {}, engage, one.turns, sums)
 
 
 class _Pool:

@@ -12,18 +12,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ccc.analysis.paths.reductions import register_at
 from ccc.analysis.paths.shared_turns import SharedTurns
 from ccc.ir.edit import Copy, Emitter, retarget, substitute
-from ccc.ir.nodes import Guard
-from ccc.ir.operands import Address, Register, Special
+from ccc.ir.nodes import Guard, Instruction
+from ccc.ir.operands import Register, Special
+from ccc.passes.context_collection.collector import OWNER
 from ccc.passes.context_collection.context_stack import Stack
 from ccc.passes.context_collection.counted_turns import advance, count_turns
 from ccc.passes.context_collection.node import move
-from ccc.passes.context_collection.reduction import OWNER, Slots
+from ccc.passes.context_collection.reduction import Slots
 from ccc.ptx.types import WARP_SIZE
 from ccc.snippet import Snippet
 
@@ -223,3 +223,27 @@ class SharedTasks(ABC):
             retarget(function, block, labels[path.entry], latch)
         function.blocks += blocks
         self.node.heads = (*self.node.heads, labels[path.entry])
+
+    def _runs(self, instruction: Instruction) -> bool:
+        return instruction in self.turns.instructions
+
+    def _go_on(self, emit: Emitter, turns: Register) -> None:
+        """The owner goes on behind its loop, with what the turns have come to."""
+        node, facts = self.node, self.collector.facts
+        induction = self.turns.induction
+        live = facts.liveness.live_in(induction.exit)
+        assert node.copy is not None
+        for instruction in node.prelude:
+            emit.block.statements.append(substitute(instruction, {}, {}))
+        ends = {}
+        for register, step in induction.steps.items():
+            if register in live:
+                step = self.value(step) if isinstance(step, Register) else step
+                ends[register] = advance(emit, self.value(register), step, turns)
+        for register, end in ends.items():
+            emit.emit(move(register), self.value(register), end)
+        for slots in node.plan.sums:
+            place = register_at(slots.accumulator, induction.exit, facts)
+            if place is not None:
+                slots.finish(emit, self.collector.base, self.value(place))
+        emit.emit("bra", node.copy.labels[induction.exit])

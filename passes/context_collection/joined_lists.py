@@ -1,0 +1,214 @@
+"""Engaging the whole warp on joined lists: Collaborative Task Engagement (no pass).
+
+F. Khorasani, B. Rowe, R. Gupta, L. N. Bhuyan, "Eliminating Intra-warp Load Imbalance in Irregular
+Nested Patterns via Collaborative Task Engagement", IPDPS 2016. The turns of all members' tasks are
+joined to one list, through which the warp goes, one turn for each member and step. So no lane
+waits for another that has a longer list, and neighbouring lanes mostly run neighbouring turns.
+
+    MEET:     who has a task, and how many turns?
+              the sum of the members before: where each list ends in the joined one
+              each owner: its task, moved back to where the joined list begins
+    ITEM:     whose turn is it? the first list that ends behind it
+              that task's state in this turn; the turn
+              the next one, so many further as there are members
+    OVER:     all are done
+"""
+
+from __future__ import annotations
+
+from ccc.ir.edit import Emitter
+from ccc.ir.nodes import Guard
+from ccc.ir.operands import Register
+from ccc.passes.context_collection.collector import OWNER
+from ccc.passes.context_collection.counted_turns import go_back
+from ccc.passes.context_collection.node import move
+from ccc.passes.context_collection.shared_tasks import SharedTasks
+from ccc.snippet import Snippet
+
+UNUSED = Snippet(
+    """
+    .reg .pred %more;
+    .reg .b32 %row, %behind, %base, %rank_bytes, %warp_bytes;
+        add.s32 %row, %base, ROWS;
+        add.s32 %behind, %row, 128;
+        add.s32 %row, %row, %rank_bytes;
+    FILL:
+        st.shared.b32 [%row], -1;
+        add.s32 %row, %row, %warp_bytes;
+        setp.lt.u32 %more, %row, %behind;
+        @%more bra FILL;
+    """,
+    "ROWS",
+)
+"""Before the loop: lists that nobody has end behind all others."""
+
+SUM = Snippet(
+    """
+    .reg .pred %has, %apart;
+    .reg .b32 %members, %more, %count, %end, %before, %rows, %row, %place, %base, %rank_bytes;
+        add.s32 %rows, %base, ROWS;
+        add.s32 %row, %rows, %rank_bytes;
+        mov.b32 %end, %count;
+        add.s32 %more, %members, 1;
+        and.b32 %more, %more, %members;
+        setp.ne.b32 %apart, %more, 0;         // a lane is missing before the last member
+        @%apart bra APART;
+        shfl.sync.up.b32 %before|%has, %end, 1, 0, %members;
+        @%has add.s32 %end, %end, %before;
+        shfl.sync.up.b32 %before|%has, %end, 2, 0, %members;
+        @%has add.s32 %end, %end, %before;
+        shfl.sync.up.b32 %before|%has, %end, 4, 0, %members;
+        @%has add.s32 %end, %end, %before;
+        shfl.sync.up.b32 %before|%has, %end, 8, 0, %members;
+        @%has add.s32 %end, %end, %before;
+        shfl.sync.up.b32 %before|%has, %end, 16, 0, %members;
+        @%has add.s32 %end, %end, %before;
+        bra SUMMED;
+    APART:
+        st.shared.b32 [%row], %count;
+        bar.warp.sync %members;
+        mov.b32 %place, %rows;
+    ADD:
+        setp.ge.u32 %has, %place, %row;
+        @%has bra ADDED;
+        ld.shared.b32 %before, [%place];
+        add.s32 %end, %end, %before;
+        add.s32 %place, %place, 4;
+        bra ADD;
+    ADDED:
+        bar.warp.sync %members;               // all have read what they add up
+    SUMMED:
+        st.shared.b32 [%row], %end;
+    """,
+    "ROWS",
+)
+"""Where each list ends in the joined one: the sum of the members up to a lane."""
+
+BEGIN = Snippet("""
+    .reg .b32 %begin, %end, %count;
+        sub.s32 %begin, %end, %count;
+""")
+"""Where the lane's own list begins in the joined one."""
+
+READY = Snippet("""
+    .reg .b32 %members, %rows, %last, %warp_bytes, %total, %item, %rank_bytes, %step;
+    READY:
+        bar.warp.sync %members;               // all that is to be known of the lists is there
+        add.s32 %last, %rows, %warp_bytes;
+        ld.shared.b32 %total, [%last+-4];
+        shr.u32 %item, %rank_bytes, 2;
+        shr.u32 %step, %warp_bytes, 2;
+""")
+
+ITEM = Snippet("""
+    .reg .pred %over, %behind;
+    .reg .b32 %item, %total, %row, %rows, %end;
+    ITEM:
+        setp.ge.u32 %over, %item, %total;
+        @%over bra DONE;
+        mov.b32 %row, %rows;                  // the first list that ends behind the item
+        ld.shared.b32 %end, [%row+60];
+        setp.le.u32 %behind, %end, %item;
+        @%behind add.s32 %row, %row, 64;
+        ld.shared.b32 %end, [%row+28];
+        setp.le.u32 %behind, %end, %item;
+        @%behind add.s32 %row, %row, 32;
+        ld.shared.b32 %end, [%row+12];
+        setp.le.u32 %behind, %end, %item;
+        @%behind add.s32 %row, %row, 16;
+        ld.shared.b32 %end, [%row+4];
+        setp.le.u32 %behind, %end, %item;
+        @%behind add.s32 %row, %row, 8;
+        ld.shared.b32 %end, [%row];
+        setp.le.u32 %behind, %end, %item;
+        @%behind add.s32 %row, %row, 4;
+""")
+
+SAME_OWNER = Snippet("""
+    .reg .pred %same;
+    .reg .b32 %owner, %last_owner;
+        setp.eq.b32 %same, %owner, %last_owner;
+        @%same bra SAME;
+""")
+"""What turns of one task add up stays in registers as long as a lane has no turn of another."""
+
+NEXT_ITEM = Snippet("""
+    .reg .b32 %item, %step;
+    LATCH:
+        add.s32 %item, %item, %step;
+        bra ITEM;
+""")
+
+
+class JoinedLists(SharedTasks):
+    """Has the members go through all lists, joined to one."""
+
+    rows_at: Register
+    ready: str
+
+    def prepare(self, emit: Emitter) -> None:
+        """Fill the rows that no member has."""
+        collector = self.collector
+        UNUSED.of(ROWS=self.rows).emit(
+            emit, base=collector.base,
+            rank_bytes=collector.rank_bytes, warp_bytes=collector.warp_bytes,
+        )  # fmt: skip
+
+    def write(self, emit: Emitter, count: Register, shares: Register) -> None:
+        """Where the lists end, and each task as it would be at the joined list's first item."""
+        collector = self.collector
+        found = SUM.of(ROWS=self.rows).emit(
+            emit, count=count, base=collector.base, members=collector.members,
+            rank_bytes=collector.rank_bytes,
+        )  # fmt: skip
+        self.rows_at = found["rows"]
+        ready = collector.function.fresh_label("ready")
+        emit.emit("bra", ready, guard=Guard(shares, negated=True))
+        steps = self.turns.induction.steps
+        begins = {}
+        if any(register in steps for register in self.turns.registers):
+            begin = BEGIN.emit(emit, end=found["end"], count=count)["begin"]
+            for register in self.turns.registers:
+                step = steps.get(register)
+                if step is not None:
+                    step = self.value(step) if isinstance(step, Register) else step
+                    begins[register] = go_back(emit, self.value(register), step, begin)
+        self.store(emit, found["row"], begins)
+        self.ready = ready
+
+    def run(self, emit: Emitter) -> Emitter:
+        """One item after the other."""
+        collector, label = self.collector, self.collector.function.fresh_label
+        done, latch, head = label("done"), label("latch"), label("item")
+        begun = READY.emit(
+            emit, members=collector.members, rows=self.rows_at, READY=self.ready,
+            warp_bytes=collector.warp_bytes, rank_bytes=collector.rank_bytes,
+        )  # fmt: skip
+        sums = self.partial_sums()
+        last = None
+        if sums:
+            self.neutral(emit, sums)
+            last = emit.define("mov.u32", "b32", OWNER, name="last_owner")
+        item, step = begun["item"], begun["step"]
+        found = ITEM.emit(
+            emit, item=item, total=begun["total"], rows=self.rows_at, ITEM=head, DONE=done
+        )
+        task = self.load(emit, found["row"])
+        if last is not None:
+            self._change_owner(emit, task[OWNER], last, sums)
+        self.emit_turn(emit, item, task, sums, latch)
+        NEXT_ITEM.emit(collector.here, item=item, step=step, ITEM=head, LATCH=latch)
+        emit = collector.at(done)
+        if last is not None:
+            self.combine(emit, last, sums)
+        return emit
+
+    def _change_owner(
+        self, emit: Emitter, owner: Register, last: Register, sums: dict[Register, Register]
+    ) -> None:
+        same = emit.function.fresh_label("same")
+        SAME_OWNER.emit(emit, owner=owner, last_owner=last, SAME=same)
+        self.combine(emit, last, sums)
+        self.neutral(emit, sums)
+        emit.emit(move(last), last, owner)
+        emit.start(same)
