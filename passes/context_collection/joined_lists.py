@@ -16,6 +16,9 @@ waits for another that has a longer list, and neighbouring lanes mostly run neig
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from ccc.analysis.paths.model import instructions_of
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Guard
 from ccc.ir.operands import Register
@@ -23,7 +26,12 @@ from ccc.passes.context_collection.collector import OWNER
 from ccc.passes.context_collection.counted_turns import go_back
 from ccc.passes.context_collection.node import move
 from ccc.passes.context_collection.shared_tasks import SharedTasks
-from ccc.snippet import Snippet
+from ccc.passes.policy import AT_ONCE, AT_ONCE_LENGTH
+from ccc.ptx.opcodes import Effect
+from ccc.snippet import Given, Snippet
+
+ORDERED = Effect.FENCE | Effect.OPAQUE | Effect.CALL | Effect.SETS_CARRY | Effect.READS_CARRY
+"""What must not be done for several turns side by side."""
 
 UNUSED = Snippet(
     """
@@ -100,12 +108,36 @@ READY = Snippet("""
         shr.u32 %step, %warp_bytes, 2;
 """)
 
+SOME_ITEMS = Snippet(
+    """
+    .reg .pred %over;
+    .reg .b32 %item, %step, %total, %last_item;
+    ITEMS:
+        mad.lo.s32 %last_item, %step, FURTHER, %item;
+        setp.ge.u32 %over, %last_item, %total;
+        @%over bra DONE;
+    """,
+    "FURTHER",
+)
+"""A lane runs so many turns at once, ``FURTHER`` and one, as long as it has so many."""
+
 ITEM = Snippet("""
-    .reg .pred %over, %behind;
-    .reg .b32 %item, %total, %row, %rows, %end;
-    ITEM:
+    .reg .pred %over;
+    .reg .b32 %item, %total;
+    ITEMS:
         setp.ge.u32 %over, %item, %total;
         @%over bra DONE;
+""")
+"""At the end, one turn at a time."""
+
+AHEAD = Snippet("""
+    .reg .b32 %item, %step, %ahead;
+        add.s32 %ahead, %item, %step;
+""")
+
+FIND = Snippet("""
+    .reg .pred %behind;
+    .reg .b32 %item, %row, %rows, %end;
         mov.b32 %row, %rows;                  // the first list that ends behind the item
         ld.shared.b32 %end, [%row+60];
         setp.le.u32 %behind, %end, %item;
@@ -123,6 +155,7 @@ ITEM = Snippet("""
         setp.le.u32 %behind, %end, %item;
         @%behind add.s32 %row, %row, 4;
 """)
+"""Whose item is it? Binary search."""
 
 SAME_OWNER = Snippet("""
     .reg .pred %same;
@@ -132,11 +165,11 @@ SAME_OWNER = Snippet("""
 """)
 """What turns of one task add up stays in registers as long as a lane has no turn of another."""
 
-NEXT_ITEM = Snippet("""
-    .reg .b32 %item, %step;
+NEXT_ITEMS = Snippet("""
+    .reg .b32 %item, %next, %step;
     LATCH:
-        add.s32 %item, %item, %step;
-        bra ITEM;
+        add.s32 %next, %item, %step;
+        bra ITEMS;
 """)
 
 
@@ -145,6 +178,17 @@ class JoinedLists(SharedTasks):
 
     rows_at: Register
     ready: str
+
+    @property
+    def at_once(self) -> int:
+        """How many turns a lane runs side by side, so that it waits for their memory once."""
+        facts, path = self.collector.facts, self.node.path
+        body = list(instructions_of(path.blocks, facts))
+        if any(i.effects & ORDERED or i.reads_time for i in body):
+            return 1
+        if any(i.name == "atom" for i in instructions_of([path.entry], facts)):
+            return 1  # which may be a lock
+        return max(1, min(AT_ONCE, AT_ONCE_LENGTH // len(body)))
 
     def prepare(self, emit: Emitter) -> None:
         """Fill the rows that no member has."""
@@ -179,7 +223,6 @@ class JoinedLists(SharedTasks):
     def run(self, emit: Emitter) -> Emitter:
         """One item after the other."""
         collector, label = self.collector, self.collector.function.fresh_label
-        done, latch, head = label("done"), label("latch"), label("item")
         begun = READY.emit(
             emit, members=collector.members, rows=self.rows_at, READY=self.ready,
             warp_bytes=collector.warp_bytes, rank_bytes=collector.rank_bytes,
@@ -189,19 +232,40 @@ class JoinedLists(SharedTasks):
         if sums:
             self.neutral(emit, sums)
             last = emit.define("mov.u32", "b32", OWNER, name="last_owner")
-        item, step = begun["item"], begun["step"]
-        found = ITEM.emit(
-            emit, item=item, total=begun["total"], rows=self.rows_at, ITEM=head, DONE=done
-        )
-        task = self.load(emit, found["row"])
-        if last is not None:
-            self._change_owner(emit, task[OWNER], last, sums)
-        self.emit_turn(emit, item, task, sums, latch)
-        NEXT_ITEM.emit(collector.here, item=item, step=step, ITEM=head, LATCH=latch)
-        emit = collector.at(done)
+        for number in sorted({1 if sums else self.at_once, 1}, reverse=True):
+            done = label("done")
+            self._emit_items(emit, begun, number, sums, last, done)
+            emit = collector.at(done)
         if last is not None:
             self.combine(emit, last, sums)
         return emit
+
+    def _emit_items(
+        self,
+        emit: Emitter,
+        begun: Mapping[str, Register],
+        number: int,
+        sums: dict[Register, Register],
+        last: Register | None,
+        done: str,
+    ) -> None:
+        """Run a number of turns at once, again and again, as long as there are so many."""
+        label = self.collector.function.fresh_label
+        head, latch = label("items"), label("latch")
+        item, step = begun["item"], begun["step"]
+        test = SOME_ITEMS.of(FURTHER=number - 1) if number > 1 else ITEM
+        scope: dict[str, Given] = {"step": step}
+        test.emit(emit, scope, item=item, total=begun["total"], ITEMS=head, DONE=done)
+        ahead = [item]
+        while len(ahead) < number:
+            ahead.append(AHEAD.emit(emit, item=ahead[-1], step=step)["ahead"])
+        rows = [FIND.emit(emit, item=one, rows=self.rows_at)["row"] for one in ahead]
+        tasks = [self.load(emit, row) for row in rows]
+        if last is not None:
+            self._change_owner(emit, tasks[0][OWNER], last, sums)
+        self.emit_turns(emit, list(zip(ahead, tasks, strict=True)), sums, latch)
+        emit = self.collector.here
+        NEXT_ITEMS.emit(emit, item=ahead[-1], next=item, step=step, ITEMS=head, LATCH=latch)
 
     def _change_owner(
         self, emit: Emitter, owner: Register, last: Register, sums: dict[Register, Register]

@@ -11,7 +11,8 @@ A task whose turns cannot be counted in 32 bits is run by its own lane.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from ccc.analysis.paths.reductions import register_at
@@ -30,6 +31,8 @@ from ccc.snippet import Snippet
 if TYPE_CHECKING:
     from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
 
+Task = Mapping[Register | Special, Register]
+"""What is known of a task: where the registers and special registers of its context are."""
 MOST = (1 << 31) // WARP_SIZE
 """Turns of a task up to which those of a warp are counted in 31 bits."""
 
@@ -187,42 +190,71 @@ class SharedTasks(ABC):
         for register, slots in self.sums:
             slots.combine(emit, self.collector.base, owner, sums[register])
 
-    def emit_turn(
+    def emit_turns(
         self,
         emit: Emitter,
-        turn: Register,
-        task: Mapping[Register | Special, Register],
+        items: Sequence[tuple[Register, Task]],
         sums: Mapping[Register, Register],
         latch: str,
     ) -> None:
-        """One turn of a task, which begins with the state that it has then; on to ``latch``."""
-        collector, path, function = self.collector, self.node.path, self.collector.function
+        """A turn of each of some tasks, begun with the state that it has then; on to ``latch``.
+
+        What they begin with is done for all of them side by side: turns are independent.
+        """
+        function, path = self.collector.function, self.node.path
+        labels = [self.collector.fresh_labels(path.blocks, "turn") for _ in items]
+        heads = [one[path.entry] for one in labels]
+        beginnings, found = [], []
+        for (turn, task), mine, onward in zip(items, labels, [*heads[1:], latch], strict=True):
+            copy = self._copy_of_turn(emit, turn, task, sums, mine, onward)
+            blocks = copy.blocks(function, path.blocks)
+            for block in blocks:
+                retarget(function, block, mine[path.entry], onward)
+            found += blocks
+            head = next(block for block in blocks if block.label == mine[path.entry])
+            beginnings.append([i for i in head.instructions if not i.is_terminator])
+            head.statements[:] = [i for i in head.instructions if i.is_terminator]
+        for side_by_side in zip_longest(*beginnings):
+            emit.block.statements += [one for one in side_by_side if one is not None]
+        emit.emit("bra", heads[0])
+        function.blocks += found
+        self.node.heads = (*self.node.heads, *heads)
+
+    def _copy_of_turn(
+        self,
+        emit: Emitter,
+        turn: Register,
+        task: Task,
+        sums: Mapping[Register, Register],
+        labels: Mapping[str, str],
+        onward: str,
+    ) -> Copy:
+        """How the blocks of a turn are copied, on registers of its own."""
+        path, function = self.node.path, self.collector.function
         steps = self.turns.induction.steps
         state = dict(sums)
         for register in self.turns.registers:
-            step = steps.get(register)
+            step, begin = steps.get(register), task[register]
             if isinstance(step, Register):
                 step = task.get(step, step)
-            begin = task[register]
             state[register] = begin if step is None else advance(emit, begin, step, turn)
-        for block in function.blocks:
-            for instruction in block.instructions if block.label in path.blocks else ():
-                for register in instruction.defined() if self._runs(instruction) else ():
-                    if register not in state:
-                        state[register] = function.registers.fresh(register.type)
+        for register in self._written():
+            if register not in state:
+                state[register] = function.registers.fresh(register.type)
         specials = {s: r for s, r in task.items() if isinstance(s, Special)}
-        labels = collector.fresh_labels(path.blocks, "turn")
-        sinks = {s: latch for s in collector.targets_of(path.blocks) if s not in labels}
+        sinks = {s: onward for s in self.collector.targets_of(path.blocks) if s not in labels}
         skips = path.task.skips if path.task else {}
-        ways = {label: labels.get(to, latch) for label, (to, _) in skips.items() if label in labels}
-        ways[self.turns.induction.end] = latch
-        copy = Copy({**sinks, **labels}, state, specials, keep=self._runs, skips=ways)
-        emit.emit("bra", labels[path.entry])
-        blocks = copy.blocks(function, path.blocks)
-        for block in blocks:
-            retarget(function, block, labels[path.entry], latch)
-        function.blocks += blocks
-        self.node.heads = (*self.node.heads, labels[path.entry])
+        ways = {
+            label: labels.get(to, onward) for label, (to, _) in skips.items() if label in labels
+        }
+        ways[self.turns.induction.end] = onward
+        return Copy({**sinks, **labels}, state, specials, keep=self._runs, skips=ways)
+
+    def _written(self) -> list[Register]:
+        """What a turn writes, in a fixed order."""
+        blocks = (b for b in self.collector.function.blocks if b.label in self.node.path.blocks)
+        runs = (i for block in blocks for i in block.instructions if self._runs(i))
+        return list(dict.fromkeys(register for i in runs for register in i.defined()))
 
     def _runs(self, instruction: Instruction) -> bool:
         return instruction in self.turns.instructions

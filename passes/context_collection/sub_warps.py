@@ -127,7 +127,7 @@ class SubWarps(SharedTasks):
         task, sums = self.load(emit, group["row"]), self.partial_sums()
         self.neutral(emit, sums)
         emit.start(turn)
-        self.emit_turn(emit, found["turn"], task, sums, latch)
+        self.emit_turns(emit, [(found["turn"], task)], sums, latch)
         emit = collector.here
         TURN.emit(
             emit, turn=found["turn"], turns=found["turns"], step=group["step"],
