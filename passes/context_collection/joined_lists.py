@@ -24,7 +24,7 @@ from ccc.ir.nodes import Guard
 from ccc.ir.operands import Register
 from ccc.passes.context_collection.collector import OWNER
 from ccc.passes.context_collection.counted_turns import go_back
-from ccc.passes.context_collection.node import move
+from ccc.passes.context_collection.partial_sums import NOBODY
 from ccc.passes.context_collection.shared_tasks import SharedTasks
 from ccc.passes.policy import AT_ONCE, AT_ONCE_LENGTH
 from ccc.ptx.opcodes import Effect
@@ -157,13 +157,37 @@ FIND = Snippet("""
 """)
 """Whose item is it? Binary search."""
 
-SAME_OWNER = Snippet("""
-    .reg .pred %same;
-    .reg .b32 %owner, %last_owner;
-        setp.eq.b32 %same, %owner, %last_owner;
-        @%same bra SAME;
+ITEM_OF_ALL = Snippet("""
+    .reg .pred %over, %has;
+    .reg .b32 %item, %total, %first, %rank, %rank_bytes, %owner;
+    ITEMS:
+        shr.u32 %rank, %rank_bytes, 2;
+        sub.s32 %first, %item, %rank;
+        setp.ge.u32 %over, %first, %total;    // the same for all
+        @%over bra DONE;
+        mov.b32 %owner, -1;
+        setp.lt.u32 %has, %item, %total;
+        @!%has bra FOUND;
 """)
-"""What turns of one task add up stays in registers as long as a lane has no turn of another."""
+"""Where turns add up, members stay together to the end."""
+
+CHANGED = Snippet("""
+    .reg .pred %has, %changed, %any;
+    .reg .b32 %owner, %last_owner, %members;
+    FOUND:
+        setp.ne.and.b32 %changed, %owner, %last_owner, %has;
+        vote.sync.any.pred %any, %changed, %members;
+        @!%any bra SAME;
+""")
+"""What turns add up stays in registers while no lane gets a turn of another task."""
+
+AGAIN = Snippet("""
+    .reg .pred %has;
+    .reg .b32 %owner, %last_owner;
+        mov.b32 %last_owner, %owner;
+    SAME:
+        @!%has bra LATCH;
+""")
 
 NEXT_ITEMS = Snippet("""
     .reg .b32 %item, %next, %step;
@@ -227,27 +251,16 @@ class JoinedLists(SharedTasks):
             emit, members=collector.members, rows=self.rows_at, READY=self.ready,
             warp_bytes=collector.warp_bytes, rank_bytes=collector.rank_bytes,
         )  # fmt: skip
-        sums = self.partial_sums()
-        last = None
-        if sums:
-            self.neutral(emit, sums)
-            last = emit.define("mov.u32", "b32", OWNER, name="last_owner")
-        for number in sorted({1 if sums else self.at_once, 1}, reverse=True):
+        if self.sums:
+            return self._add_up(emit, begun)
+        for number in sorted({self.at_once, 1}, reverse=True):
             done = label("done")
-            self._emit_items(emit, begun, number, sums, last, done)
+            self._emit_items(emit, begun, number, done)
             emit = collector.at(done)
-        if last is not None:
-            self.combine(emit, last, sums)
         return emit
 
     def _emit_items(
-        self,
-        emit: Emitter,
-        begun: Mapping[str, Register],
-        number: int,
-        sums: dict[Register, Register],
-        last: Register | None,
-        done: str,
+        self, emit: Emitter, begun: Mapping[str, Register], number: int, done: str
     ) -> None:
         """Run a number of turns at once, again and again, as long as there are so many."""
         label = self.collector.function.fresh_label
@@ -261,18 +274,33 @@ class JoinedLists(SharedTasks):
             ahead.append(AHEAD.emit(emit, item=ahead[-1], step=step)["ahead"])
         rows = [FIND.emit(emit, item=one, rows=self.rows_at)["row"] for one in ahead]
         tasks = [self.load(emit, row) for row in rows]
-        if last is not None:
-            self._change_owner(emit, tasks[0][OWNER], last, sums)
-        self.emit_turns(emit, list(zip(ahead, tasks, strict=True)), sums, latch)
+        self.emit_turns(emit, list(zip(ahead, tasks, strict=True)), latch)
         emit = self.collector.here
         NEXT_ITEMS.emit(emit, item=ahead[-1], next=item, step=step, ITEMS=head, LATCH=latch)
 
-    def _change_owner(
-        self, emit: Emitter, owner: Register, last: Register, sums: dict[Register, Register]
-    ) -> None:
-        same = emit.function.fresh_label("same")
-        SAME_OWNER.emit(emit, owner=owner, last_owner=last, SAME=same)
-        self.combine(emit, last, sums)
-        self.neutral(emit, sums)
-        emit.emit(move(last), last, owner)
-        emit.start(same)
+    def _add_up(self, emit: Emitter, begun: Mapping[str, Register]) -> Emitter:
+        """Run one turn after the other, and give owners their sums where lanes change tasks."""
+        collector, label = self.collector, self.collector.function.fresh_label
+        head, latch, done = label("items"), label("latch"), label("done")
+        found, same = label("found"), label("same")
+        item, step = begun["item"], begun["step"]
+        self.sums.clear(emit)
+        last = emit.define("mov.b32", "b32", NOBODY, name="last_owner")
+        mine = ITEM_OF_ALL.emit(
+            emit, item=item, total=begun["total"], rank_bytes=collector.rank_bytes,
+            ITEMS=head, DONE=done, FOUND=found,
+        )  # fmt: skip
+        task = self.load(emit, FIND.emit(emit, item=item, rows=self.rows_at)["row"])
+        emit.emit("mov.b32", mine["owner"], task[OWNER])
+        CHANGED.emit(
+            emit, mine, last_owner=last, members=collector.members, FOUND=found, SAME=same
+        )
+        self.sums.flush(emit, last)
+        self.sums.clear(emit)
+        AGAIN.emit(emit, mine, last_owner=last, SAME=same, LATCH=latch)
+        self.emit_turns(emit, [(item, task)], latch)
+        emit = collector.here
+        NEXT_ITEMS.emit(emit, item=item, next=item, step=step, ITEMS=head, LATCH=latch)
+        emit = collector.at(done)
+        self.sums.flush(emit, last)
+        return emit

@@ -379,8 +379,8 @@ class SequentialDispatch(Collector[SequentialNode]):
 
     def resume(self, node: SequentialNode) -> str:
         """Where a lane goes when its task is done, or it had none."""
-        if node.plan.shares_all:
-            return self.after(node)
+        if isinstance(node.engagement, SharedTasks):
+            return node.engagement.resume
         if node.children:
             return self._first_inside(node).fresh
         return node.collect if node.path.repeats else self.after(node)

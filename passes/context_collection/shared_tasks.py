@@ -24,9 +24,10 @@ from ccc.passes.context_collection.collector import OWNER
 from ccc.passes.context_collection.context_stack import Stack
 from ccc.passes.context_collection.counted_turns import advance, count_turns
 from ccc.passes.context_collection.node import move
+from ccc.passes.context_collection.partial_sums import PartialSums
 from ccc.passes.context_collection.reduction import Slots
 from ccc.ptx.types import WARP_SIZE
-from ccc.snippet import Snippet
+from ccc.snippet import Given, Snippet
 
 if TYPE_CHECKING:
     from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
@@ -56,23 +57,34 @@ SHARES = Snippet(
         and.pred %alone, %alone, %pending;
         mov.pred %pending, 0;
         selp.b32 %count, %turns, 0, %shares;
+        @%alone bra RUN;                      // and back to JOIN
+    JOIN:
+        mov.pred %alone, 0;
     """,
     MOST=MOST - 1,
 )
-"""The turns that a lane has for all; or it has a task for itself."""
+"""The turns that a lane has for all; or it has a task for itself, and runs it first: so nothing of
+it has to be kept while turns are shared out."""
+
+BACK = Snippet("""
+    .reg .pred %alone;
+    BACK:
+        @%alone bra JOIN;
+        bra AFTER;
+""")
+"""Behind what goes with a task, there are two ways on."""
 
 OVER = Snippet("""
-    .reg .pred %alone;
     .reg .b32 %members;
         bar.warp.sync %members;               // what the turns have written is there for all
-        @%alone bra RUN;
 """)
 
 
 class SharedTasks(ABC):
     """Shares out the tasks of one path; who inherits says who runs which turn.
 
-    What a lane must know of a task lies in the row of ``table`` that the rank of its owner says;
+    They begin at ``label``, and at ``join`` when they have run what cannot be shared out, from
+    which they come to ``resume``. What a lane must know of a task lies in the row of ``table`` that the rank of its owner says;
     the first word of a row says how many turns there are.
     """
 
@@ -83,11 +95,16 @@ class SharedTasks(ABC):
         self.node = node
         self.turns = turns
         self.label = collector.function.fresh_label("share")
+        self.join = collector.function.fresh_label("join")
+        self.resume = self.join
+        if node.path.continuation:
+            self.resume = collector.function.fresh_label("back")
+        self.alone = collector.function.registers.fresh("pred", "alone")
         offset = node.plan.stack.offset
         self.rows = offset
         entries = node.plan.stack.entries
         self.table = Stack(node.plan.stack.context[1:], entries, 4 * entries)
-        self.sums = self._sums()
+        self.sums = PartialSums(collector, self._sums())
 
     @property
     def entrance(self) -> str:
@@ -112,13 +129,15 @@ class SharedTasks(ABC):
         nobody = collector.check if after == collector.again else after
         MEET.emit(emit, pending=node.pending, members=collector.members, NOBODY=nobody)
         turns = count_turns(emit, self.turns.induction, self.value)
-        mine = SHARES.emit(emit, turns=turns, pending=node.pending)
+        scope: dict[str, Given] = {"alone": self.alone, "JOIN": self.join}
+        mine = SHARES.emit(emit, scope, turns=turns, pending=node.pending, RUN=node.run)
         self.write(emit, mine["count"], mine["shares"])
         emit = self.run(emit)
-        OVER.emit(emit, members=collector.members, alone=mine["alone"], RUN=node.run)
+        OVER.emit(emit, members=collector.members)
         if node.path.continuation:
             emit.emit("bra", after, guard=Guard(mine["shares"], negated=True))
             self._go_on(emit, mine["count"])
+            BACK.emit(emit, scope, BACK=self.resume, AFTER=after)
         else:
             emit.emit("bra", after)
 
@@ -175,26 +194,10 @@ class SharedTasks(ABC):
 
     # -- what a turn is -------------------------------------------------------------------------
 
-    def neutral(self, emit: Emitter, sums: Mapping[Register, Register]) -> None:
-        """Begin to add up."""
-        for register, slots in self.sums:
-            emit.emit(move(register), sums[register], slots.neutral)
-
-    def partial_sums(self) -> dict[Register, Register]:
-        """Registers for what a lane adds up."""
-        fresh = self.collector.function.registers.fresh
-        return {register: fresh(register.type, "partial") for register, _ in self.sums}
-
-    def combine(self, emit: Emitter, owner: Register, sums: Mapping[Register, Register]) -> None:
-        """Give the owner what was added up."""
-        for register, slots in self.sums:
-            slots.combine(emit, self.collector.base, owner, sums[register])
-
     def emit_turns(
         self,
         emit: Emitter,
         items: Sequence[tuple[Register, Task]],
-        sums: Mapping[Register, Register],
         latch: str,
     ) -> None:
         """A turn of each of some tasks, begun with the state that it has then; on to ``latch``.
@@ -206,7 +209,7 @@ class SharedTasks(ABC):
         heads = [one[path.entry] for one in labels]
         beginnings, found = [], []
         for (turn, task), mine, onward in zip(items, labels, [*heads[1:], latch], strict=True):
-            copy = self._copy_of_turn(emit, turn, task, sums, mine, onward)
+            copy = self._copy_of_turn(emit, turn, task, mine, onward)
             blocks = copy.blocks(function, path.blocks)
             for block in blocks:
                 retarget(function, block, mine[path.entry], onward)
@@ -225,14 +228,13 @@ class SharedTasks(ABC):
         emit: Emitter,
         turn: Register,
         task: Task,
-        sums: Mapping[Register, Register],
         labels: Mapping[str, str],
         onward: str,
     ) -> Copy:
         """How the blocks of a turn are copied, on registers of its own."""
         path, function = self.node.path, self.collector.function
         steps = self.turns.induction.steps
-        state = dict(sums)
+        state = dict(self.sums.registers)
         for register in self.turns.registers:
             step, begin = steps.get(register), task[register]
             if isinstance(step, Register):

@@ -41,19 +41,23 @@ WRITE = Snippet(
 GROUP = Snippet(
     """
     .reg .b32 %members, %rows, %rank_bytes, %warp_bytes, %first, %size, %row, %behind;
-    .reg .b32 %place, %step;
+    .reg .b32 %place, %step, %number, %groups, %offset, %next;
     READY:
         bar.warp.sync %members;               // all that is to be known of the tasks is there
         and.b32 %first, %rank_bytes, MASK;
         sub.s32 %size, %warp_bytes, %first;
         min.u32 %size, %size, BYTES;          // the last group may be smaller
-        add.s32 %row, %rows, %first;
-        add.s32 %behind, %row, %size;
+        shr.u32 %step, %size, 2;
         sub.s32 %place, %rank_bytes, %first;
         shr.u32 %place, %place, 2;
-        shr.u32 %step, %size, 2;
+        shr.u32 %offset, %first, LOG;
+        add.s32 %row, %rows, %offset;         // the task of the group's number
+        add.s32 %groups, %warp_bytes, LAST;
+        shr.u32 %groups, %groups, LOG_BYTES;
+        shl.b32 %next, %groups, 2;            // and each one so many further as there are groups
+        add.s32 %behind, %rows, %warp_bytes;
     """,
-    "MASK", "BYTES",
+    "MASK", "BYTES", "LOG", "LAST", "LOG_BYTES",
 )  # fmt: skip
 
 TASK = Snippet("""
@@ -63,10 +67,13 @@ TASK = Snippet("""
         setp.ge.u32 %over, %row, %behind;
         @%over bra DONE;
         ld.shared.b32 %turns, [%row];
+        setp.eq.b32 %none, %turns, 0;
+        @%none bra NEXT;
         mov.b32 %turn, %place;
         setp.ge.u32 %none, %turn, %turns;
-        @%none bra NEXT;
+        @%none bra RUN;
 """)
+"""A member without a turn goes on to where its group is done with the task."""
 
 TURN = Snippet("""
     .reg .pred %more;
@@ -75,12 +82,40 @@ TURN = Snippet("""
         add.s32 %turn, %turn, %step;
         setp.lt.u32 %more, %turn, %turns;
         @%more bra TURN;
+    RUN:
 """)
 
+ADD_UP = Snippet("""
+    .reg .pred %apart, %other;
+    .reg .b32 %members, %place, %turns;
+        setp.ne.b32 %apart, %members, -1;
+        @%apart bra APART;
+        call add_up, ();
+        setp.ne.b32 %other, %place, 0;        // the first lane of the group has the sum
+        @%other bra NEXT;
+        bra SUMMED;
+    APART:
+        setp.ge.u32 %other, %place, %turns;
+        @%other bra NEXT;
+    SUMMED:
+""")
+"""Where all lanes of the warp are members, those of a group combine what they have."""
+
+MEMBERS_OF_GROUP = Snippet(
+    """
+    .reg .b32 %lane, %first, %group;
+        mov.u32 %lane, %laneid;
+        and.b32 %first, %lane, MASK;
+        mov.b32 %group, LANES;
+        shl.b32 %group, %group, %first;
+    """,
+    "MASK", "LANES",
+)  # fmt: skip
+
 NEXT_TASK = Snippet("""
-    .reg .b32 %row;
+    .reg .b32 %row, %next;
     NEXT:
-        add.s32 %row, %row, 4;
+        add.s32 %row, %row, %next;
         bra TASK;
 """)
 
@@ -114,26 +149,38 @@ class SubWarps(SharedTasks):
     def run(self, emit: Emitter) -> Emitter:
         """One task after the other."""
         collector, label = self.collector, self.collector.function.fresh_label
-        group = GROUP.of(MASK=-4 * self.lanes, BYTES=4 * self.lanes).emit(
+        log = self.lanes.bit_length() - 1
+        group = GROUP.of(
+            MASK=-4 * self.lanes, BYTES=4 * self.lanes, LAST=4 * self.lanes - 4,
+            LOG=log, LOG_BYTES=log + 2,
+        ).emit(
             emit, members=collector.members, rows=self.rows_at, READY=self.ready,
             rank_bytes=collector.rank_bytes, warp_bytes=collector.warp_bytes,
         )  # fmt: skip
         next_task, done, latch, turn = label("next"), label("done"), label("latch"), label("turn")
-        task_label = label("task")
+        head, run = label("task"), label("run")
+        if self.sums:
+            text = MEMBERS_OF_GROUP.of(MASK=-self.lanes, LANES=(1 << self.lanes) - 1)
+            members = text.emit(emit)["group"]
+        emit.start(head)
+        self.sums.clear(emit)
         found = TASK.emit(
             emit, row=group["row"], behind=group["behind"], place=group["place"],
-            TASK=task_label, DONE=done, NEXT=next_task,
+            TASK=label("task"), DONE=done, NEXT=next_task, RUN=run,
         )  # fmt: skip
-        task, sums = self.load(emit, group["row"]), self.partial_sums()
-        self.neutral(emit, sums)
+        task = self.load(emit, group["row"])
         emit.start(turn)
-        self.emit_turns(emit, [(found["turn"], task)], sums, latch)
+        self.emit_turns(emit, [(found["turn"], task)], latch)
         emit = collector.here
         TURN.emit(
             emit, turn=found["turn"], turns=found["turns"], step=group["step"],
-            TURN=turn, LATCH=latch,
+            TURN=turn, LATCH=latch, RUN=run,
         )  # fmt: skip
-        if sums:
-            self.combine(emit, task[OWNER], sums)
-        NEXT_TASK.emit(emit, row=group["row"], NEXT=next_task, TASK=task_label)
+        if self.sums:
+            ADD_UP.emit(
+                emit, members=collector.members, place=group["place"], turns=found["turns"],
+                NEXT=next_task, add_up=lambda here: self.sums.add_up(here, self.lanes, members),
+            )  # fmt: skip
+            self.sums.combine(emit, task[OWNER])
+        NEXT_TASK.emit(emit, row=group["row"], next=group["next"], NEXT=next_task, TASK=head)
         return collector.at(done)

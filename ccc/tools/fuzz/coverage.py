@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from rich.console import Console
 from rich.table import Table
 
-from ccc.passes.strategies.registry import COLLECTING
+from ccc.passes.strategies.registry import COLLECTING, ON_REQUEST, SHARING
 from ccc.remark import Remark
 from ccc.tools.fuzz.comparison import Verdict
 from ccc.tools.fuzz.tree import Block, RandomKernel, walk
@@ -118,7 +118,7 @@ class Coverage:
             console.print(table)
 
     def _directives(self) -> Table:
-        served = (strategy.name for strategy in COLLECTING)
+        served = (strategy.name for strategy in (*COLLECTING, *ON_REQUEST, *SHARING))
         columns = (*served, "continuation", "compressed")
         table = _table("path", "copies", "collected", *columns, "left alone")
         for directive in sorted({directive for directive, _ in self.paths}):
