@@ -210,8 +210,10 @@ class JoinedLists(SharedTasks):
         body = list(instructions_of(path.blocks, facts))
         if any(i.effects & ORDERED or i.reads_time for i in body):
             return 1
-        if any(i.name == "atom" for i in instructions_of([path.entry], facts)):
-            return 1  # which may be a lock
+        used = {register for i in self.turns.instructions for register in i.used()}
+        begins = instructions_of([path.entry], facts)
+        if any(i.name == "atom" and not used.isdisjoint(i.defined()) for i in begins):
+            return 1  # it may be a lock
         return max(1, min(AT_ONCE, AT_ONCE_LENGTH // len(body)))
 
     def prepare(self, emit: Emitter) -> None:

@@ -134,6 +134,7 @@ class SharedTasks(ABC):
         self.write(emit, mine["count"], mine["shares"])
         emit = self.run(emit)
         OVER.emit(emit, members=collector.members)
+        self._forget(emit)
         if node.path.continuation:
             emit.emit("bra", after, guard=Guard(mine["shares"], negated=True))
             self._go_on(emit, mine["count"])
@@ -178,6 +179,10 @@ class SharedTasks(ABC):
         self.table.of(sent).store(emit, row)
         for slots in plan.sums:
             slots.clear(emit, self.collector.base)
+            begins_as = register_at(slots.accumulator, self.node.path.entry, self.collector.facts)
+            if begins_as is not None:
+                lane = emit.define("mov.u32", "b32", OWNER)
+                slots.combine(emit, self.collector.base, lane, self.value(begins_as))
 
     @property
     def turns_sent(self) -> tuple[Register | Special, ...]:
@@ -260,6 +265,26 @@ class SharedTasks(ABC):
 
     def _runs(self, instruction: Instruction) -> bool:
         return instruction in self.turns.instructions
+
+    def _forget(self, emit: Emitter) -> None:
+        """Say that nothing of a task is needed any more but what its owner goes on with.
+
+        A task that may be there, or not, else looks as if it were kept while others are shared
+        out, and takes registers.
+        """
+        node, facts = self.node, self.collector.facts
+        live: set[Register] = set()
+        if node.path.continuation:
+            live |= facts.liveness.live_in(self.turns.induction.exit)
+            live |= {s for s in self.turns.induction.steps.values() if isinstance(s, Register)}
+            for slots in node.plan.sums:
+                place = register_at(slots.accumulator, self.turns.induction.exit, facts)
+                if place is not None:
+                    emit.emit(move(place), self.value(place), slots.neutral)
+        kept = {self.value(register) for register in live}
+        kept |= set(node.plan.specials.values()) if node.path.continuation else set()
+        used = {*node.plan.snapshot.values(), *node.plan.specials.values()}
+        emit.clear(used - kept)
 
     def _go_on(self, emit: Emitter, turns: Register) -> None:
         """The owner goes on behind its loop, with what the turns have come to."""
