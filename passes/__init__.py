@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ccc.passes.bound_motion import BoundMotion
 from ccc.passes.context_collection import ContextCollection
 from ccc.passes.context_compression import ContextCompression
 from ccc.passes.grid_stride import GridStride
@@ -13,6 +14,7 @@ PIPELINE: tuple[type[Pass], ...] = (
     Recursion,
     GridStride,
     InvariantMotion,
+    BoundMotion,
     ContextCompression,
     ContextCollection,
 )

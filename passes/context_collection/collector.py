@@ -357,7 +357,7 @@ class Collector(ABC, Generic[N]):
         within = frozenset().union(*(child.path.blocks for child in node.children))
         labels = self.fresh_labels(path.region - within, "task")
         sinks = {
-            target: self._deliver(node, target, registers)
+            target: self.deliver(node, target, registers, self.resume(node))
             for target in self.targets_of(path.region)
             if target not in path.region
         }
@@ -400,17 +400,19 @@ class Collector(ABC, Generic[N]):
         if path.owner is not None or not path.continuation:
             onward = self._owner(node, copy)
         else:
-            onward = self._deliver(outer, path.entry, copy.registers)
+            onward = self.deliver(outer, path.entry, copy.registers, self.resume(outer))
         snapshot = self._snapshot(node, copy.registers, copy.specials, onward)
         self.function.blocks.append(Block(copy.labels[path.entry], [jump(snapshot)], named=False))
 
-    def _deliver(self, node: N, label: str, registers: Mapping[Register, Register]) -> str:
+    def deliver(
+        self, node: N, label: str, registers: Mapping[Register, Register], onward: str
+    ) -> str:
         """Where a task ends: its owner gets what it added to the accumulators."""
         if not self.accumulators_at(node, label):
-            return self.resume(node)
+            return onward
         block, emit = self.block("deliver")
         self.combine(emit, node, label, registers, node.plan.specials)
-        emit.emit("bra", self.resume(node))
+        emit.emit("bra", onward)
         return block.label
 
     def combine(

@@ -380,7 +380,7 @@ class SequentialDispatch(Collector[SequentialNode]):
     def resume(self, node: SequentialNode) -> str:
         """Where a lane goes when its task is done, or it had none."""
         if isinstance(node.engagement, SharedTasks):
-            return node.engagement.resume
+            return node.engagement.join
         if node.children:
             return self._first_inside(node).fresh
         return node.collect if node.path.repeats else self.after(node)

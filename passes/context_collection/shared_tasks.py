@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,7 @@ from ccc.passes.context_collection.node import move
 from ccc.passes.context_collection.partial_sums import PartialSums
 from ccc.passes.context_collection.reduction import Slots
 from ccc.ptx.types import WARP_SIZE
-from ccc.snippet import Given, Snippet
+from ccc.snippet import Snippet
 
 if TYPE_CHECKING:
     from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
@@ -59,20 +60,11 @@ SHARES = Snippet(
         selp.b32 %count, %turns, 0, %shares;
         @%alone bra RUN;                      // and back to JOIN
     JOIN:
-        mov.pred %alone, 0;
     """,
     MOST=MOST - 1,
 )
 """The turns that a lane has for all; or it has a task for itself, and runs it first: so nothing of
 it has to be kept while turns are shared out."""
-
-BACK = Snippet("""
-    .reg .pred %alone;
-    BACK:
-        @%alone bra JOIN;
-        bra AFTER;
-""")
-"""Behind what goes with a task, there are two ways on."""
 
 OVER = Snippet("""
     .reg .b32 %members;
@@ -83,8 +75,8 @@ OVER = Snippet("""
 class SharedTasks(ABC):
     """Shares out the tasks of one path; who inherits says who runs which turn.
 
-    They begin at ``label``, and at ``join`` when they have run what cannot be shared out, from
-    which they come to ``resume``. What a lane must know of a task lies in the row of ``table`` that the rank of its owner says;
+    They begin at ``label``, and at ``join`` when they have run what cannot be shared out. What
+    a lane must know of a task lies in the row of ``table`` that the rank of its owner says;
     the first word of a row says how many turns there are.
     """
 
@@ -96,10 +88,6 @@ class SharedTasks(ABC):
         self.turns = turns
         self.label = collector.function.fresh_label("share")
         self.join = collector.function.fresh_label("join")
-        self.resume = self.join
-        if node.path.continuation:
-            self.resume = collector.function.fresh_label("back")
-        self.alone = collector.function.registers.fresh("pred", "alone")
         offset = node.plan.stack.offset
         self.rows = offset
         entries = node.plan.stack.entries
@@ -129,16 +117,14 @@ class SharedTasks(ABC):
         nobody = collector.check if after == collector.again else after
         MEET.emit(emit, pending=node.pending, members=collector.members, NOBODY=nobody)
         turns = count_turns(emit, self.turns.induction, self.value)
-        scope: dict[str, Given] = {"alone": self.alone, "JOIN": self.join}
-        mine = SHARES.emit(emit, scope, turns=turns, pending=node.pending, RUN=node.run)
+        mine = SHARES.emit(emit, turns=turns, pending=node.pending, RUN=node.run, JOIN=self.join)
         self.write(emit, mine["count"], mine["shares"])
         emit = self.run(emit)
         OVER.emit(emit, members=collector.members)
         self._forget(emit)
         if node.path.continuation:
             emit.emit("bra", after, guard=Guard(mine["shares"], negated=True))
-            self._go_on(emit, mine["count"])
-            BACK.emit(emit, scope, BACK=self.resume, AFTER=after)
+            self._go_on(emit, mine["count"], after)
         else:
             emit.emit("bra", after)
 
@@ -286,14 +272,13 @@ class SharedTasks(ABC):
         used = {*node.plan.snapshot.values(), *node.plan.specials.values()}
         emit.clear(used - kept)
 
-    def _go_on(self, emit: Emitter, turns: Register) -> None:
+    def _go_on(self, emit: Emitter, turns: Register, after: str) -> None:
         """The owner goes on behind its loop, with what the turns have come to."""
-        node, facts = self.node, self.collector.facts
+        node, collector = self.node, self.collector
         induction = self.turns.induction
-        live = facts.liveness.live_in(induction.exit)
-        assert node.copy is not None
         for instruction in node.prelude:
             emit.block.statements.append(substitute(instruction, {}, {}))
+        live = collector.facts.liveness.live_in(induction.exit)
         ends = {}
         for register, step in induction.steps.items():
             if register in live:
@@ -302,7 +287,25 @@ class SharedTasks(ABC):
         for register, end in ends.items():
             emit.emit(move(register), self.value(register), end)
         for slots in node.plan.sums:
-            place = register_at(slots.accumulator, induction.exit, facts)
+            place = register_at(slots.accumulator, induction.exit, collector.facts)
             if place is not None:
-                slots.finish(emit, self.collector.base, self.value(place))
-        emit.emit("bra", node.copy.labels[induction.exit])
+                slots.finish(emit, collector.base, self.value(place))
+        emit.emit("bra", self._rest(after))
+
+    def _rest(self, after: str) -> str:
+        """What goes with a task, once more: the copy behind the loop as it was leads elsewhere."""
+        node, collector, exit_label = self.node, self.collector, self.turns.induction.exit
+        path = node.path
+        assert node.copy is not None
+        rest = path.region - path.blocks
+        labels = collector.fresh_labels(rest, "rest")
+        ways = {exit_label, *collector.targets_of(rest)} - rest
+        sinks = {
+            sink: collector.deliver(node, sink, node.copy.registers, after) for sink in sorted(ways)
+        }
+        places = {**sinks, **labels}
+        skips = path.task.skips if path.task else {}
+        skipped = {label: places[to] for label, (to, _) in skips.items() if label in rest}
+        copy = replace(node.copy, labels=places, skips=skipped)
+        collector.function.blocks += copy.blocks(collector.function, rest)
+        return places[exit_label]
