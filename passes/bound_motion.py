@@ -24,6 +24,7 @@ from typing import ClassVar
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import is_stray
+from ccc.analysis.paths.invariant_stores import InvariantStores
 from ccc.analysis.paths.model import instructions_of
 from ccc.ir.edit import jump, make_explicit, remove_jumps_to_next, retarget
 from ccc.ir.nodes import Block, Function, Instruction
@@ -73,6 +74,8 @@ def _bound(loop: Loop, facts: Facts) -> list[Instruction]:
     body = list(instructions_of(loop.blocks, facts))
     if any(i.effects & ORDERS or STRONG.intersection(i.modifiers) for i in body):
         return []
+    if InvariantStores(loop, facts).find(loop.blocks) is not None:
+        return []  # the turns are not independent
     own = list(facts.blocks[exits[0][0]].instructions)
     movable = _invariant(own, body, loop, facts)
     made = {register: i for i in movable for register in i.defined()}
@@ -122,9 +125,7 @@ def _is_plain(instruction: Instruction) -> bool:
     return instruction.effects == Effect.NONE
 
 
-def _put_before(
-    function: Function, loop: Loop, moved: list[Instruction], facts: Facts
-) -> None:
+def _put_before(function: Function, loop: Loop, moved: list[Instruction], facts: Facts) -> None:
     """Put instructions of a loop on the way into it."""
     make_explicit(function)
     for label in loop.blocks:

@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
+from ccc.options import Request
 from ccc.passes.context_collection.layout import Layout, Plan, on_paper
 from ccc.passes.launch_shape import known_block_size, shared_bytes
 from ccc.passes.strategies.leave import LEAVE
@@ -35,7 +36,6 @@ from ccc.passes.strategies.strategy import (
     context_words,
     run_slots,
 )
-from ccc.options import Request
 from ccc.pipeline import Kernel, PathRecord
 from ccc.ptx.opcodes import Unit
 from ccc.ptx.types import WARP_SIZE
@@ -123,13 +123,15 @@ def decide(
         path, request = one.path, kernel.request_of(one.path)
         asked = named.get(str(request)) if differ else None
         own: Serving | None = asked if asked and asked.mixes else None
-        engage = sharing.of(path, kernel.facts)
+        by = sharing
         if path.repeats:
             whole = _shared_by(path, request, shared, kernel)
-            own = whole or named[REPEATING]
-            engage = whole.of(path, kernel.facts) if whole else engage
-        turns = _turns(path, kernel.facts)
-        return PathDecision(one.record, path, Hints.of(path.marker), own, engage, turns, request)
+            own, by = whole or named[REPEATING], whole or sharing
+        engage = by.of(path, kernel.facts)
+        turns = 1 if engage and engage.shares_all else _turns(path, kernel.facts)
+        why_not = by.applies([path], kernel.facts)
+        hints = Hints.of(path.marker)
+        return PathDecision(one.record, path, hints, own, engage, turns, request, why_not)
 
     def of_loop(loop: AnnotatedLoop, mine: Sequence[Collectable]) -> Decision:
         wishes = {str(kernel.request_of(one.path)) for one in mine if not one.path.repeats}
@@ -161,7 +163,9 @@ def _without_branches_of_turns(paths: tuple[PathDecision, ...]) -> tuple[PathDec
     """Without those inside loops all of whose turns are shared out."""
     loops = [one.path for one in paths if one.engage is not None and one.engage.shares_all]
     inside = [
-        one for one in paths if any(one.path.entry in loop.blocks for loop in loops if loop is not one.path)
+        one
+        for one in paths
+        if any(one.path.entry in loop.blocks for loop in loops if loop is not one.path)
     ]
     for one in inside:
         one.record.reason = IN_SHARED

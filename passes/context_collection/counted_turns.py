@@ -66,9 +66,7 @@ def _divide(emit: Emitter, induction: Induction, turns: Register) -> None:
         emit.emit(f"div.u{bits}", turns, turns, stride)
 
 
-def advance(
-    emit: Emitter, begin: Register, step: int | Register, turn: Register
-) -> Register:
+def advance(emit: Emitter, begin: Register, step: int | Register, turn: Register) -> Register:
     """What a register that begins like that holds at the beginning of a turn.
 
     ``turn`` is less than 2^31.

@@ -294,9 +294,7 @@ class JoinedLists(SharedTasks):
         )  # fmt: skip
         task = self.load(emit, FIND.emit(emit, item=item, rows=self.rows_at)["row"])
         emit.emit("mov.b32", mine["owner"], task[OWNER])
-        CHANGED.emit(
-            emit, mine, last_owner=last, members=collector.members, FOUND=found, SAME=same
-        )
+        CHANGED.emit(emit, mine, last_owner=last, members=collector.members, FOUND=found, SAME=same)
         self.sums.flush(emit, last)
         self.sums.clear(emit)
         AGAIN.emit(emit, mine, last_owner=last, SAME=same, LATCH=latch)

@@ -30,7 +30,8 @@ class Plan:
     """How one path is collected: what its context is copied to, and where that is saved.
 
     ``engage`` is what shares out its tasks, if anything does, and ``sums`` the slots for what its
-    turns add up. A task of a loop does so many ``turns`` before members meet.
+    turns add up; ``unshared`` is why nothing does. A task of a loop does so many ``turns`` before
+    members meet.
     """
 
     record: PathRecord
@@ -42,6 +43,7 @@ class Plan:
     engage: Sharing | None
     turns: int
     sums: tuple[Slots, ...] = ()
+    unshared: str | None = None
 
     @property
     def shares_all(self) -> bool:
@@ -112,14 +114,17 @@ def _plan(
     offset: int,
 ) -> Plan:
     """A path's plan, but for its snapshot: its room begins at byte ``offset``."""
-    engage, sums = one.engage, tuple[Slots, ...]()
+    engage = one.engage
+    sums: tuple[Slots, ...] = ()
     if engage is not None and engage.shares_all:
         sums = place_slots(engage.sums, offset)
         offset += sum(slots.bytes for slots in sums)
         sent = (registers.fresh(_plain(value), "sent") for value in engage.sent)
         pool = (registers.fresh("b32", "turns"), *sent)
     stack = Stack(pool, own.entries, offset)
-    return Plan(one.record, one.path, own.name, stack, {}, {}, engage, one.turns, sums)
+    return Plan(
+        one.record, one.path, own.name, stack, {}, {}, engage, one.turns, sums, one.unshared
+    )
 
 
 class _Pool:

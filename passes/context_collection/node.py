@@ -80,6 +80,9 @@ class Node:
         }
         if path.repeats and not plan.shares_all:
             details["turns"] = plan.turns if self.is_leaf_loop else 1
+        if path.marker.kind == "variable":
+            details["shared_out"] = plan.engage is not None
+            details["shared_out_reason"] = plan.unshared
         plan.record.apply(plan.strategy, details)
 
 

@@ -69,7 +69,7 @@ class PartialSums:
     ) -> None:
         fresh = collector.function.registers.fresh
         self.collector = collector
-        self.slots = {register: slots for register, slots in sums}
+        self.slots = dict(sums)
         self.registers = {register: fresh(register.type, "partial") for register, _ in sums}
 
     def __bool__(self) -> bool:

@@ -99,6 +99,7 @@ class SharedTasks(ABC):
         """Where members go that have no task: nothing is saved, but all have to meet."""
         return self.label
 
+    @abstractmethod
     def prepare(self, emit: Emitter) -> None:
         """Emit what is to be done before the annotated loop."""
 
@@ -282,8 +283,8 @@ class SharedTasks(ABC):
         ends = {}
         for register, step in induction.steps.items():
             if register in live:
-                step = self.value(step) if isinstance(step, Register) else step
-                ends[register] = advance(emit, self.value(register), step, turns)
+                gain = self.value(step) if isinstance(step, Register) else step
+                ends[register] = advance(emit, self.value(register), gain, turns)
         for register, end in ends.items():
             emit.emit(move(register), self.value(register), end)
         for slots in node.plan.sums:

@@ -136,6 +136,9 @@ class SubWarps(SharedTasks):
         self.lanes = lanes
         self.ready = collector.function.fresh_label("ready")
 
+    def prepare(self, emit: Emitter) -> None:
+        """Do nothing: members write all rows that are read."""
+
     def write(self, emit: Emitter, count: Register, shares: Register) -> None:
         """How many turns the lane's task has, and the task."""
         collector = self.collector

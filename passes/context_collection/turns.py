@@ -49,9 +49,7 @@ def emit_turns(collector: Collector[N], node: N, start: Block, copy: Copy, skipp
     function.blocks += rest.blocks(function, path.region - path.blocks)
 
 
-def emit_whole(
-    collector: Collector[N], node: N, start: Block, copy: Copy, skipped: Skips
-) -> None:
+def emit_whole(collector: Collector[N], node: N, start: Block, copy: Copy, skipped: Skips) -> None:
     """Emit tasks that begin in the block ``start`` and run the loop as it was, to its end."""
     function, path = collector.function, node.path
     heads = _in_a_row(collector, node, copy, skipped, None)
@@ -66,7 +64,7 @@ def _in_a_row(
 ) -> list[str]:
     """Some turns that lead to ``following``, or to the first of them; returns their heads."""
     function, path = collector.function, node.path
-    turns = [collector.fresh_labels(path.blocks, "turn") for _ in range(1 if node.plan.shares_all else node.plan.turns)]
+    turns = [collector.fresh_labels(path.blocks, "turn") for _ in range(node.plan.turns)]
     heads = [labels[path.entry] for labels in turns]
     for labels, again in zip(turns, [*heads[1:], following or heads[0]], strict=True):
         known = {**copy.labels, **labels}

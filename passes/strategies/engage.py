@@ -43,12 +43,14 @@ class Engage:
         reasons = (why_not(path, facts) for path in paths)
         return next((reason for reason in reasons if reason is not None), None)
 
-    def of(self, path: Path, facts: Facts) -> Shared | None:
+    def of(self, path: Path, facts: Facts) -> SharedOut | None:
         """How it is done with one path; None if it cannot be done."""
         induction = None if why_not(path, facts) else find_induction(path, facts)
         if induction is None or isinstance(induction, str):
             return None
-        return Shared(self.lanes, find_shared_turns(path, induction, facts), bool(path.accumulators))
+        return SharedOut(
+            self.lanes, find_shared_turns(path, induction, facts), bool(path.accumulators)
+        )
 
     def cost(self, paths: Sequence[Path], facts: Facts) -> Estimate:
         """Each task is written once, and read for each of its turns."""
@@ -57,7 +59,7 @@ class Engage:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SharedOut:
     """All tasks of one path shared out, of which it is known what a turn takes."""
 
     lanes: int | None

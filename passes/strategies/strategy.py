@@ -85,6 +85,7 @@ class PathDecision:
         request: what was asked for, if anything.
         engage: what shares out its tasks, all or the long ones, if they are shared out.
         turns: how many of a loop's turns a task does before members meet.
+        unshared: why no tasks of a loop are shared out, if none are.
     """
 
     record: PathRecord
@@ -94,6 +95,7 @@ class PathDecision:
     engage: Sharing | None
     turns: int = 1
     request: Request | None = None
+    unshared: str | None = None
 
     def served_by(self, strategy: LoopStrategy) -> Serving:
         """What serves the path where ``strategy`` serves its loop."""
@@ -178,6 +180,10 @@ class LoopStrategy(Serving, Protocol):
     @property
     def mixes(self) -> bool:
         """Whether others may serve other paths of the loop."""
+
+    @property
+    def entries(self) -> int:
+        """The entries of a path's stack."""
 
     @property
     def iterations(self) -> int:

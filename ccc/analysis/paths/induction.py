@@ -16,7 +16,13 @@ from ccc.analysis.cfg import reachable
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.fetches import has_side_effect
-from ccc.analysis.paths.model import Accumulator, CheckedPath, Refused, instructions_of
+from ccc.analysis.paths.model import (
+    Accumulator,
+    CheckedPath,
+    Refused,
+    at,
+    instructions_of,
+)
 from ccc.analysis.paths.reductions import OPERATIONS, find_accumulators, register_at
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Immediate, Operand, Register
@@ -26,6 +32,14 @@ _TYPES = ("s32", "u32", "b32", "s64", "u64", "b64")
 _UP, _DOWN = ("lt", "le", "ne"), ("gt", "ge", "ne")
 _INVERSE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "ne": "eq", "eq": "ne"}
 _SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "ne": "ne", "eq": "eq"}
+
+
+SEVERAL_ENDS = "it may end elsewhere than where a turn does"
+BOUNDS = "it does not end by comparing a counter, which takes steps of a constant, with a bound"
+
+
+class Unshared(Exception):
+    """Why the turns of a loop cannot be shared out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +103,7 @@ def find_induction(path: CheckedPath, facts: Facts) -> Induction | str:
     """How a path that is a loop steps; or why its turns cannot be shared out."""
     try:
         return _induction(path, facts)
-    except Refused as refusal:
+    except (Unshared, Refused) as refusal:
         return str(refusal)
 
 
@@ -97,13 +111,13 @@ def _induction(path: CheckedPath, facts: Facts) -> Induction:
     """The same.
 
     Raises:
-        Refused: with the reason.
+        Unshared: with the reason.
     """
     loop = next(loop for loop in facts.loops if loop.header == path.entry)
     end, leave = _end(loop, facts)
     body = list(instructions_of(path.blocks, facts))
     if any(facts.local.touches(instruction) for instruction in body):
-        raise Refused("its turns use local memory (an array of the thread's own)")
+        raise Unshared("its turns use local memory (an array of the thread's own)")
     written = {register for instruction in body for register in instruction.defined()}
     latch = next(iter(loop.latches))
     outer = {r for a in path.accumulators for r in a.registers}
@@ -113,18 +127,23 @@ def _induction(path: CheckedPath, facts: Facts) -> Induction:
     sums = _sums(path, loop, set(steps), facts)
     _check_places(path, sums, leave, facts)
     updated = outer | {r for a in sums for r in a.registers}
-    if unknown := sorted(register.name for register in carried - set(steps) - updated):
-        raise Refused(
-            f"its turns hand {unknown[0]} on, and not as one more step of a constant each time, or "
-            "as a sum"
+    if unknown := sorted(carried - set(steps) - updated, key=str):
+        raise Unshared(
+            "its turns hand on a value that does not change by the same number each time"
+            f"{_made(unknown[0], path, facts)}; if they only add it up, say so: "
+            "reduction(+: variable)"
         )
-    known = {r for r in steps if _home(r, path, facts) not in _behind(end, loop, facts)}
+    behind = _behind(end, loop, facts)
+    known = {r for r in steps if _home(r, path, facts) not in behind}
     needed = (facts.liveness.live_in(leave) & written) - updated
-    if unknown := sorted(register.name for register in needed - known):
-        raise Refused(f"what follows the loop needs {unknown[0]} of its last turn")
+    if unknown := sorted(needed - known, key=str):
+        raise Unshared(
+            "what follows the loop in the iteration needs a value of its last turn"
+            f"{_made(unknown[0], path, facts)}"
+        )
     counted = _counted(steps, written, end, loop, facts)
     if counted is None:
-        raise Refused("it does not end by comparing a counter with a bound that stays the same")
+        raise Unshared(BOUNDS)
     steps = {r: steps[r] for r in sorted(steps, key=lambda register: register.name)}
     return Induction(steps, *counted, end, leave, sums)
 
@@ -133,16 +152,16 @@ def _end(loop: Loop, facts: Facts) -> tuple[str, str]:
     """The one block where the loop ends, in every turn, and where it leads to.
 
     Raises:
-        Refused: it may end elsewhere.
+        Unshared: it may end elsewhere.
     """
     exits = loop.exits(facts.graph)
     if len(exits) != 1 or len(loop.latches) != 1:
-        raise Refused("it may end in the middle of a turn, or have turns that end in several ways")
+        raise Unshared(SEVERAL_ENDS)
     ((end, leave),) = exits
     behind = _behind(end, loop, facts)
     alone = end not in behind and facts.dominators.dominates(end, next(iter(loop.latches)))
     if not alone or any(map(has_side_effect, instructions_of(behind, facts))):
-        raise Refused("it may end in the middle of a turn, or have turns that end in several ways")
+        raise Unshared(SEVERAL_ENDS)
     return end, leave
 
 
@@ -165,7 +184,7 @@ def _sums(
     behind = _behind(*_end(loop, facts)[:1], loop, facts)
     late = {r for i in instructions_of(behind, facts) for r in i.defined()}
     if any(not late.isdisjoint(a.registers) for a in (*sums, *path.accumulators)):
-        raise Refused("it may end in the middle of a turn, or have turns that end in several ways")
+        raise Unshared(SEVERAL_ENDS)
     return sums
 
 
@@ -175,12 +194,12 @@ def _check_places(
     """That accumulators are behind the loop in the registers that they are in before it.
 
     Raises:
-        Refused: they are not.
+        Unshared: they are not.
     """
     for accumulator in (*path.accumulators, *sums):
         places = (None, register_at(accumulator, path.entry, facts))
         if register_at(accumulator, leave, facts) not in places:
-            raise Refused("a sum is in another register behind the loop than before it")
+            raise Unshared("a sum is in another register behind the loop than before it")
 
 
 def _definitions(
@@ -193,6 +212,11 @@ def _definitions(
         for instruction in facts.blocks[label].instructions
         if register in instruction.defined()
     ]
+
+
+def _made(register: Register, path: CheckedPath, facts: Facts) -> str:
+    """Where a register is written in the loop."""
+    return at(_definitions(register, path, facts)[0][1])
 
 
 def _home(register: Register, path: CheckedPath, facts: Facts) -> str:
