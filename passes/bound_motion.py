@@ -28,7 +28,7 @@ from ccc.analysis.paths.invariant_stores import InvariantStores
 from ccc.analysis.paths.model import instructions_of
 from ccc.ir.edit import jump, make_explicit, remove_jumps_to_next, retarget
 from ccc.ir.nodes import Block, Function, Instruction
-from ccc.ir.operands import Register
+from ccc.ir.operands import Address, Register
 from ccc.pipeline import Kernel, Pass
 from ccc.ptx.opcodes import Effect
 
@@ -87,7 +87,9 @@ def _bound(loop: Loop, facts: Facts) -> list[Instruction]:
         instruction = left.pop()
         wanted.add(instruction)
         left += [made[register] for register in instruction.used() if register in made]
-    if not any(i.name == "ld" for i in wanted):
+    read = {operand for i in wanted for operand in i.operands if isinstance(operand, Address)}
+    written = {o for i in body if i.effects & Effect.WRITE for o in i.operands}
+    if not read or not read.isdisjoint(written):
         return []
     return [instruction for instruction in movable if instruction in wanted]
 

@@ -63,10 +63,10 @@ tasks) 1.05, 1.29, 1.47, 1.61, 1.65; escape time of random points (8, at most 25
 2.55, 2.68, 2.72; 14 instructions, geometric turns with mean 3: 0.89, 0.94, 0.95, 0.85, 0.82, with
 mean 40: 0.90, 1.10, 1.32, 1.53, 1.60; 44 instructions, mean 3: 1.27, 1.33, 1.26, 1.00, 0.90, mean
 40: 1.75, 1.96, 2.18, 2.34, 2.30."""
-AT_ONCE = 4
-"""Turns of joined lists that a lane runs side by side, at most. On an H200 (2026-11-22),
-breadth-first search of an R-MAT graph of 2^21 vertices was 6.05, 7.91, 9.23 and 9.39 times as fast
-as the original with 1, 2, 4 and 8."""
+AT_ONCE = 8
+"""Turns of joined lists that a lane runs side by side, at most. Ratios original / ccc with 1, 2, 4
+and 8 on an H200 (2026-11-22), R-MAT graphs of 2^21 and 2^20 vertices: samples/bfs 6.05, 8.02, 9.26,
+9.47; samples/sssp 1.78, 2.31, 2.39, 2.52."""
 AT_ONCE_LENGTH = 120
 """Instructions of all of them, at most. Not measured."""
 BATCH_REGISTERS = 8
