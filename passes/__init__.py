@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ccc.passes.bound_motion import BoundMotion
 from ccc.passes.context_collection import ContextCollection
 from ccc.passes.context_compression import ContextCompression
 from ccc.passes.early_loads import EarlyLoads
@@ -18,6 +19,7 @@ PIPELINE: tuple[type[Pass], ...] = (
     Melding,
     Flattening,
     InvariantMotion,
+    BoundMotion,
     ContextCompression,
     EarlyLoads,
     ContextCollection,

@@ -23,6 +23,7 @@ from collections.abc import Mapping, Sequence
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
 from ccc.ir.markers import Marker
+from ccc.options import Request
 from ccc.passes.context_collection.layout import Layout, Plan, on_paper
 from ccc.passes.launch_shape import known_block_size, shared_bytes
 from ccc.passes.strategies.leave import LEAVE
@@ -35,6 +36,7 @@ from ccc.passes.strategies.strategy import (
     LoopStrategy,
     PathDecision,
     PathStrategy,
+    Serving,
     context_words,
     run_slots,
 )
@@ -73,6 +75,12 @@ With 4, 8 and 16: escape time 1.25, 1.37, 1.48; Collatz 1.11, 1.18, 1.22. 14 ins
 with mean 3, with 1, 4 and 8: 0.56, 0.88, 0.88, with mean 40: 0.60, 0.89, 1.05; 44 instructions, 1
 and 3 turns, mean 3: 0.92, 1.06, mean 40: 1.17, 1.37. path_tracing (its turn holds a loop), 1 and 2:
 1.75, 1.65."""
+AT_ONCE = 8
+"""Turns of joined lists that a lane runs side by side, at most. Ratios original / ccc with 1, 2, 4
+and 8 on an H200 (2026-11-22), R-MAT graphs of 2^21 and 2^20 vertices: samples/bfs 6.05, 8.02, 9.26,
+9.47; samples/sssp 1.78, 2.31, 2.39, 2.52."""
+AT_ONCE_LENGTH = 120
+"""Instructions of all of them, at most. Not measured."""
 BATCH_REGISTERS = 8
 """Registers that the further tasks of a batch take, at most. On an H200 (2026-11-22), original /
 ccc one by one, in batches of 3 and of 7: samples/synthetic (one word a task), 20 operations, 1 lane
@@ -119,6 +127,10 @@ samples/inverse_erf balanced 1.44, 1.37, uniform 0.94, 0.98."""
 
 RETURNS = "the tasks of a loop come back after some turns, and are merged"
 OTHERS = "another path of its loop asks for another strategy"
+IN_SHARED = (
+    "it lies in a loop whose turns are all shared out among lanes, and is a branch there as any "
+    "other"
+)
 NO_ROOM = "its stacks do not fit into shared memory"
 
 EARLY_PROB = 0.5
@@ -142,6 +154,7 @@ def decide(
     strategies: Sequence[LoopStrategy],
     on_request: Sequence[LoopStrategy],
     sharing: PathStrategy,
+    shared: Sequence[PathStrategy],
 ) -> tuple[Decision, ...]:
     """Decide what is done with the loops of a kernel, and say of which paths what is asked for
     does not apply to them.
@@ -152,6 +165,7 @@ def decide(
         strategies: those that collect, from the one that is preferred on.
         on_request: those that are only taken where that is asked for.
         sharing: what shares out long tasks.
+        shared: what shares out all tasks of a path where that is asked for.
 
     Returns:
         A decision for each loop.
@@ -161,18 +175,23 @@ def decide(
     def of_path(one: Collectable, differ: bool) -> PathDecision:
         path, request = one.path, kernel.request_of(one.path)
         asked = named.get(str(request)) if differ else None
-        own = named[REPEATING] if path.repeats else asked if asked and asked.mixes else None
-        shared = sharing.of(path, kernel.facts)
-        turns = _turns(path, kernel.facts)
+        own: Serving | None = asked if asked and asked.mixes else None
+        by = sharing
+        if path.repeats:
+            whole = _shared_by(path, request, shared, kernel)
+            own, by = whole or named[REPEATING], whole or sharing
+        engage = by.of(path, kernel.facts)
+        turns = 1 if engage and engage.shares_all else _turns(path, kernel.facts)
+        why_not = by.applies([path], kernel.facts)
         hints, last_apart = Hints.of(path.marker), _is_short(path, kernel.facts)
         return PathDecision(
-            one.record, path, hints, own, shared, turns, request, last_apart=last_apart
+            one.record, path, hints, own, engage, turns, request, why_not, last_apart
         )
 
     def of_loop(loop: AnnotatedLoop, mine: Sequence[Collectable]) -> Decision:
-        every = [one.path for one in mine]
-        wishes = {str(kernel.request_of(path)) for path in every if not path.repeats}
-        paths = tuple(of_path(one, len(wishes) > 1) for one in mine)
+        wishes = {str(kernel.request_of(one.path)) for one in mine if not one.path.repeats}
+        paths = _without_branches_of_turns(tuple(of_path(one, len(wishes) > 1) for one in mine))
+        every = [one.path for one in paths]
         asked = _asked(paths, named, kernel)
         preferred = _preferred(every, kernel.facts, strategies)
         if any(one.own and not one.path.repeats for one in paths):
@@ -182,6 +201,30 @@ def decide(
         return Decision(loop, paths, tuple(dict.fromkeys((*asked, *preferred))))
 
     return tuple(of_loop(loop, mine) for loop, mine in loops)
+
+
+def _shared_by(
+    path: Path, request: Request | None, shared: Sequence[PathStrategy], kernel: Kernel
+) -> PathStrategy | None:
+    """What shares out all tasks of a path, if that is asked for and applies."""
+    wanted = next((one for one in shared if one.name == str(request)), None)
+    reason = wanted.applies([path], kernel.facts) if wanted else None
+    if reason is not None:
+        kernel.decline(path.marker, reason)
+    return None if reason is not None else wanted
+
+
+def _without_branches_of_turns(paths: tuple[PathDecision, ...]) -> tuple[PathDecision, ...]:
+    """Without those inside loops all of whose turns are shared out."""
+    loops = [one.path for one in paths if one.engage is not None and one.engage.shares_all]
+    inside = [
+        one
+        for one in paths
+        if any(one.path.entry in loop.blocks for loop in loops if loop is not one.path)
+    ]
+    for one in inside:
+        one.record.reason = IN_SHARED
+    return tuple(one for one in paths if one not in inside)
 
 
 def _asked(
