@@ -53,7 +53,7 @@ UNUSED = Snippet(
 SUM = Snippet(
     """
     .reg .pred %has, %apart;
-    .reg .b32 %members, %more, %count, %end, %before, %rows, %row, %place, %base, %rank_bytes;
+    .reg .b32 %members, %mask, %more, %count, %end, %before, %rows, %row, %place, %base, %rank_bytes;
         add.s32 %rows, %base, ROWS;
         add.s32 %row, %rows, %rank_bytes;
         mov.b32 %end, %count;
@@ -61,20 +61,20 @@ SUM = Snippet(
         and.b32 %more, %more, %members;
         setp.ne.b32 %apart, %more, 0;         // a lane is missing before the last member
         @%apart bra APART;
-        shfl.sync.up.b32 %before|%has, %end, 1, 0, %members;
+        shfl.sync.up.b32 %before|%has, %end, 1, 0, %mask;
         @%has add.s32 %end, %end, %before;
-        shfl.sync.up.b32 %before|%has, %end, 2, 0, %members;
+        shfl.sync.up.b32 %before|%has, %end, 2, 0, %mask;
         @%has add.s32 %end, %end, %before;
-        shfl.sync.up.b32 %before|%has, %end, 4, 0, %members;
+        shfl.sync.up.b32 %before|%has, %end, 4, 0, %mask;
         @%has add.s32 %end, %end, %before;
-        shfl.sync.up.b32 %before|%has, %end, 8, 0, %members;
+        shfl.sync.up.b32 %before|%has, %end, 8, 0, %mask;
         @%has add.s32 %end, %end, %before;
-        shfl.sync.up.b32 %before|%has, %end, 16, 0, %members;
+        shfl.sync.up.b32 %before|%has, %end, 16, 0, %mask;
         @%has add.s32 %end, %end, %before;
         bra SUMMED;
     APART:
         st.shared.b32 [%row], %count;
-        bar.warp.sync %members;
+        bar.warp.sync %mask;
         mov.b32 %place, %rows;
     ADD:
         setp.ge.u32 %has, %place, %row;
@@ -84,7 +84,7 @@ SUM = Snippet(
         add.s32 %place, %place, 4;
         bra ADD;
     ADDED:
-        bar.warp.sync %members;               // all have read what they add up
+        bar.warp.sync %mask;                  // all have read what they add up
     SUMMED:
         st.shared.b32 [%row], %end;
     """,
@@ -99,9 +99,9 @@ BEGIN = Snippet("""
 """Where the lane's own list begins in the joined one."""
 
 READY = Snippet("""
-    .reg .b32 %members, %rows, %last, %warp_bytes, %total, %item, %rank_bytes, %step;
+    .reg .b32 %mask, %rows, %last, %warp_bytes, %total, %item, %rank_bytes, %step;
     READY:
-        bar.warp.sync %members;               // all that is to be known of the lists is there
+        bar.warp.sync %mask;                  // all that is to be known of the lists is there
         add.s32 %last, %rows, %warp_bytes;
         ld.shared.b32 %total, [%last+-4];
         shr.u32 %item, %rank_bytes, 2;
@@ -173,10 +173,10 @@ ITEM_OF_ALL = Snippet("""
 
 CHANGED = Snippet("""
     .reg .pred %has, %changed, %any;
-    .reg .b32 %owner, %last_owner, %members;
+    .reg .b32 %owner, %last_owner, %mask;
     FOUND:
         setp.ne.and.b32 %changed, %owner, %last_owner, %has;
-        vote.sync.any.pred %any, %changed, %members;
+        vote.sync.any.pred %any, %changed, %mask;
         @!%any bra SAME;
 """)
 """What turns add up stays in registers while no lane gets a turn of another task."""
@@ -229,7 +229,7 @@ class JoinedLists(SharedTasks):
         collector = self.collector
         found = SUM.of(ROWS=self.rows).emit(
             emit, count=count, base=collector.base, members=collector.members,
-            rank_bytes=collector.rank_bytes,
+            mask=collector.mask, rank_bytes=collector.rank_bytes,
         )  # fmt: skip
         self.rows_at = found["rows"]
         ready = collector.function.fresh_label("ready")
@@ -250,7 +250,7 @@ class JoinedLists(SharedTasks):
         """One item after the other."""
         collector, label = self.collector, self.collector.function.fresh_label
         begun = READY.emit(
-            emit, members=collector.members, rows=self.rows_at, READY=self.ready,
+            emit, mask=collector.mask, rows=self.rows_at, READY=self.ready,
             warp_bytes=collector.warp_bytes, rank_bytes=collector.rank_bytes,
         )  # fmt: skip
         if self.sums:
@@ -294,7 +294,7 @@ class JoinedLists(SharedTasks):
         )  # fmt: skip
         task = self.load(emit, FIND.emit(emit, item=item, rows=self.rows_at)["row"])
         emit.emit("mov.b32", mine["owner"], task[OWNER])
-        CHANGED.emit(emit, mine, last_owner=last, members=collector.members, FOUND=found, SAME=same)
+        CHANGED.emit(emit, mine, last_owner=last, mask=collector.mask, FOUND=found, SAME=same)
         self.sums.flush(emit, last)
         self.sums.clear(emit)
         AGAIN.emit(emit, mine, last_owner=last, SAME=same, LATCH=latch)

@@ -40,8 +40,8 @@ MOST = (1 << 31) // WARP_SIZE
 
 MEET = Snippet("""
     .reg .pred %pending, %none;
-    .reg .b32 %tasks, %members;
-        vote.sync.ballot.b32 %tasks, %pending, %members;
+    .reg .b32 %tasks, %mask;
+        vote.sync.ballot.b32 %tasks, %pending, %mask;
         setp.eq.b32 %none, %tasks, 0;
         @%none bra NOBODY;
 """)
@@ -67,8 +67,8 @@ SHARES = Snippet(
 it has to be kept while turns are shared out."""
 
 OVER = Snippet("""
-    .reg .b32 %members;
-        bar.warp.sync %members;               // what the turns have written is there for all
+    .reg .b32 %mask;
+        bar.warp.sync %mask;                  // what the turns have written is there for all
 """)
 
 
@@ -116,12 +116,12 @@ class SharedTasks(ABC):
         collector, emit, node = self.collector, self.collector.at(self.label), self.node
         after = collector.after(node)
         nobody = collector.check if after == collector.again else after
-        MEET.emit(emit, pending=node.pending, members=collector.members, NOBODY=nobody)
+        MEET.emit(emit, pending=node.pending, mask=collector.mask, NOBODY=nobody)
         turns = count_turns(emit, self.turns.induction, self.value)
         mine = SHARES.emit(emit, turns=turns, pending=node.pending, RUN=node.run, JOIN=self.join)
         self.write(emit, mine["count"], mine["shares"])
         emit = self.run(emit)
-        OVER.emit(emit, members=collector.members)
+        OVER.emit(emit, mask=collector.mask)
         self._forget(emit)
         if node.path.continuation:
             emit.emit("bra", after, guard=Guard(mine["shares"], negated=True))

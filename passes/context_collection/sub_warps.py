@@ -40,10 +40,10 @@ WRITE = Snippet(
 
 GROUP = Snippet(
     """
-    .reg .b32 %members, %rows, %rank_bytes, %warp_bytes, %first, %size, %row, %behind;
+    .reg .b32 %mask, %rows, %rank_bytes, %warp_bytes, %first, %size, %row, %behind;
     .reg .b32 %place, %step, %number, %groups, %offset, %next;
     READY:
-        bar.warp.sync %members;               // all that is to be known of the tasks is there
+        bar.warp.sync %mask;                  // all that is to be known of the tasks is there
         and.b32 %first, %rank_bytes, MASK;
         sub.s32 %size, %warp_bytes, %first;
         min.u32 %size, %size, BYTES;          // the last group may be smaller
@@ -157,7 +157,7 @@ class SubWarps(SharedTasks):
             MASK=-4 * self.lanes, BYTES=4 * self.lanes, LAST=4 * self.lanes - 4,
             LOG=log, LOG_BYTES=log + 2,
         ).emit(
-            emit, members=collector.members, rows=self.rows_at, READY=self.ready,
+            emit, mask=collector.mask, rows=self.rows_at, READY=self.ready,
             rank_bytes=collector.rank_bytes, warp_bytes=collector.warp_bytes,
         )  # fmt: skip
         next_task, done, latch, turn = label("next"), label("done"), label("latch"), label("turn")
