@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from ccc.passes.bound_motion import BoundMotion
 from ccc.passes.context_collection import ContextCollection
 from ccc.passes.context_compression import ContextCompression
+from ccc.passes.early_loads import EarlyLoads
+from ccc.passes.flattening import Flattening
 from ccc.passes.grid_stride import GridStride
 from ccc.passes.invariant_motion import InvariantMotion
+from ccc.passes.melding import Melding
 from ccc.passes.recursion import Recursion
 from ccc.pipeline import Pass
 
 PIPELINE: tuple[type[Pass], ...] = (
     Recursion,
     GridStride,
+    Melding,
+    Flattening,
     InvariantMotion,
+    BoundMotion,
     ContextCompression,
+    EarlyLoads,
     ContextCollection,
 )

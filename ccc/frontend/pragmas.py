@@ -35,7 +35,7 @@ _OF_PATHS = ("prob", "priority", "strategy")
 DIRECTIVES = {
     "for": DirectiveKind("a for, while or do loop", ("reduction", "strategy")),
     "if": DirectiveKind("an if statement", _OF_PATHS),
-    "for variable": DirectiveKind("an inner loop", _OF_PATHS),
+    "for variable": DirectiveKind("an inner loop", ("reduction", *_OF_PATHS)),
     "while": DirectiveKind("a loop", _OF_PATHS),
     "switch": DirectiveKind("a switch statement", _OF_PATHS),
     "recursion": DirectiveKind("a __device__ function", _OF_PATHS),
@@ -61,6 +61,11 @@ class Pragma:
         """The operation and the name of each variable that is declared a reduction."""
         declared = [one.partition(":") for one in self.clauses.get("reduction", "").split(";")]
         return [(by, name) for by, _, names in declared for name in names.split(",") if name]
+
+    @property
+    def strategy(self) -> str:
+        """The name of the strategy that it asks for, if any."""
+        return self.clauses.get("strategy", "").partition("(")[0]
 
 
 class PragmaError(Exception):

@@ -149,14 +149,15 @@ class Copy:
             elif isinstance(statement, Instruction):
                 if statement.is_terminator:
                     if block.label not in self.skips:
-                        copy.statements.append(self._branch(function, statement))
+                        copy.statements.append(self.branch(function, statement))
                 elif self.keep(statement):
                     copy.statements.append(substitute(statement, self.registers, self.specials))
         if block.label in self.skips:
             copy.statements.append(jump(self.skips[block.label]))
         return copy
 
-    def _branch(self, function: Function, branch: Instruction) -> Instruction:
+    def branch(self, function: Function, branch: Instruction) -> Instruction:
+        """A copy of a terminator."""
         copy = substitute(branch, self.registers, self.specials)
         # Tasks from different iterations meet in the copy: what was uniform need not be any more.
         copy.opcode = copy.opcode.replace(".uni", "")

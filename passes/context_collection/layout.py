@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ccc.analysis.paths.model import Path
 from ccc.ir.nodes import Function, RegisterFile
@@ -18,7 +18,13 @@ from ccc.ir.operands import Register, Special
 from ccc.passes.context_collection.context_stack import Stack
 from ccc.passes.context_collection.reduction import Slots, place_slots
 from ccc.passes.launch_shape import ALIGNMENT
-from ccc.passes.strategies.strategy import Choice, Sharing
+from ccc.passes.strategies.strategy import (
+    Choice,
+    PathDecision,
+    Serving,
+    Sharing,
+    why_not_exclusive,
+)
 from ccc.pipeline import PathRecord
 from ccc.ptx.types import WARP_SIZE
 
@@ -29,8 +35,12 @@ TOP_BYTES = 4
 class Plan:
     """How one path is collected: what its context is copied to, and where that is saved.
 
-    ``engage`` is what shares out its long tasks, if anything does. A task of a loop does so many
-    ``turns`` before members meet.
+    A task is pushed from the registers of the snapshot, and popped to those that ``popped`` names
+    for them, or to the same.
+
+    ``engage`` is what shares out its tasks, if anything does, and ``sums`` the slots for what its
+    turns add up; ``unshared`` is why nothing does. A task of a loop does so many ``turns`` before
+    members meet. ``last_apart`` is whether the last round may have a copy of it.
     """
 
     record: PathRecord
@@ -41,6 +51,25 @@ class Plan:
     specials: Mapping[Special, Register]
     engage: Sharing | None
     turns: int
+    last_apart: bool
+    popped: Mapping[Register, Register]
+    sums: tuple[Slots, ...] = ()
+    unshared: str | None = None
+
+    @property
+    def task_registers(self) -> dict[Register, Register]:
+        """Where a task that was fetched has the registers of its context."""
+        return {r: self.popped.get(copy, copy) for r, copy in self.snapshot.items()}
+
+    @property
+    def task_specials(self) -> dict[Special, Register]:
+        """Where it has the special registers."""
+        return {s: self.popped.get(copy, copy) for s, copy in self.specials.items()}
+
+    @property
+    def shares_all(self) -> bool:
+        """Whether all its tasks are shared out, so that none is ever saved."""
+        return self.engage is not None and self.engage.shares_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +109,14 @@ def _layout(registers: RegisterFile, choice: Choice) -> Layout:
     slots = place_slots(tuple(a for a in decision.loop.accumulators if a in updated), start)
     tops = offset = start + sum(one.bytes for one in slots)
     together = choice.strategy.together
-    pools = _pools(registers, paths, together)
+    popped: dict[Register, Register] = {}
+    if together:
+        pools = [_Pool(registers, paths)] * len(paths)
+    elif _share_snapshots(choice):
+        pools = [_Pool(registers, paths)] * len(paths)
+        popped = {r: registers.fresh(r.type, "task") for r in pools[0].registers}
+    else:
+        pools = [_Pool(registers, [path]) for path in paths]
     overflow = None
     if together:
         offset += -(-TOP_BYTES * len(paths) // ALIGNMENT) * ALIGNMENT
@@ -88,18 +124,37 @@ def _layout(registers: RegisterFile, choice: Choice) -> Layout:
         offset += overflow.bytes
     plans = []
     for one, pool in zip(decision.paths, pools, strict=True):
-        own = one.served_by(choice.strategy)
-        stack = Stack(pool.registers, own.entries, offset)
-        offset += stack.bytes
         snapshot, specials = pool.map(one.path)
+        saved = (*snapshot.values(), *specials.values()) if popped else pool.registers
         if one.path.repeats:  # computed again when a task is fetched, not in each of its turns
             snapshot |= {r: registers.fresh(_plain(r), "context") for r in one.path.compressed}
-        plans.append(
-            Plan(
-                one.record, one.path, own.name, stack, snapshot, specials, one.engage, one.turns
-            )
-        )  # fmt: skip
+        plan = _plan(registers, one, one.served_by(choice.strategy), saved, offset)
+        plan = replace(plan, snapshot=snapshot, specials=specials, popped=popped)
+        offset = plan.stack.offset + plan.stack.bytes
+        plans.append(plan)
     return Layout(tuple(plans), slots, tops, overflow)
+
+
+def _plan(
+    registers: RegisterFile,
+    one: PathDecision,
+    own: Serving,
+    pool: tuple[Register, ...],
+    offset: int,
+) -> Plan:
+    """A path's plan, but for its snapshot; its room begins at byte ``offset``."""
+    engage = one.engage
+    sums: tuple[Slots, ...] = ()
+    if engage is not None and engage.shares_all:
+        sums = place_slots(engage.sums, offset)
+        offset += sum(slots.bytes for slots in sums)
+        sent = (registers.fresh(_plain(value), "sent") for value in engage.sent)
+        pool = (registers.fresh("b32", "turns"), *sent)
+    stack = Stack(pool, own.entries, offset)
+    return Plan(
+        one.record, one.path, own.name, stack, {}, {},
+        engage, one.turns, one.last_apart, {}, sums, one.unshared,
+    )  # fmt: skip
 
 
 class _Pool:
@@ -126,10 +181,16 @@ class _Pool:
         )
 
 
-def _pools(registers: RegisterFile, paths: Sequence[Path], together: bool) -> list[_Pool]:
-    if together:
-        return [_Pool(registers, paths)] * len(paths)
-    return [_Pool(registers, [path]) for path in paths]
+def _share_snapshots(choice: Choice) -> bool:
+    """Whether the paths take their snapshots in the same registers.
+
+    An iteration comes to one of them at most. All lanes push their tasks before any is popped in
+    its place only in a queue, and those of one path are run while others' wait to be pushed: so
+    they are popped to other registers.
+    """
+    paths = [one.path for one in choice.decision.paths]
+    queued = all(one.served_by(choice.strategy).name == "queue" for one in choice.decision.paths)
+    return queued and len(paths) > 1 and why_not_exclusive(paths) is None
 
 
 def _values(path: Path) -> tuple[Register | Special, ...]:

@@ -49,6 +49,16 @@ def emit_turns(collector: Collector[N], node: N, start: Block, copy: Copy, skipp
     function.blocks += rest.blocks(function, path.region - path.blocks)
 
 
+def emit_whole(collector: Collector[N], node: N, start: Block, copy: Copy, skipped: Skips) -> None:
+    """Emit tasks that begin in the block ``start`` and run the loop as it was, to its end."""
+    function, path = collector.function, node.path
+    heads = _in_a_row(collector, node, copy, skipped, None)
+    start.statements.append(jump(heads[0]))
+    node.heads = (*node.heads, *heads)
+    rest = replace(copy, skips=skipped(copy.labels))
+    function.blocks += rest.blocks(function, path.region - path.blocks)
+
+
 def _in_a_row(
     collector: Collector[N], node: N, copy: Copy, skipped: Skips, following: str | None
 ) -> list[str]:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
+from ccc.analysis.paths.model import Accumulator, AnnotatedLoop, Path, instructions_of
 from ccc.ir.markers import Marker
 from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Register, Special
 from ccc.options import Request
 from ccc.pipeline import Kernel, PathRecord
 from ccc.ptx.opcodes import Unit
@@ -23,6 +24,7 @@ from ccc.ptx.types import TYPES, WARP_SIZE
 if TYPE_CHECKING:
     from ccc.passes.context_collection.engagement import Engagement
     from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
+    from ccc.passes.context_collection.shared_tasks import SharedTasks
 
 WORD_BYTES = 4
 
@@ -81,19 +83,23 @@ class PathDecision:
         hints: what the user said of it.
         own: what serves it whatever serves the other paths of its loop, if anything.
         request: what was asked for, if anything.
-        engage: what shares out its long tasks, if they are shared out.
+        last_apart: whether the last tasks may have a copy of the path, behind the loop.
+        engage: what shares out its tasks, all or the long ones, if they are shared out.
         turns: how many of a loop's turns a task does before members meet.
+        unshared: why no tasks of a loop are shared out, if none are.
     """
 
     record: PathRecord
     path: Path
     hints: Hints
-    own: LoopStrategy | None
+    own: Serving | None
     engage: Sharing | None
     turns: int = 1
     request: Request | None = None
+    unshared: str | None = None
+    last_apart: bool = False
 
-    def served_by(self, strategy: LoopStrategy) -> LoopStrategy:
+    def served_by(self, strategy: LoopStrategy) -> Serving:
         """What serves the path where ``strategy`` serves its loop."""
         return self.own or strategy
 
@@ -152,7 +158,15 @@ class Strategy(Protocol):
         """What it would cost; the paths are such that it applies to."""
 
 
-class LoopStrategy(Strategy, Protocol):
+class Serving(Strategy, Protocol):
+    """What can serve one path: so many ``entries`` has its room in shared memory."""
+
+    @property
+    def entries(self) -> int:
+        """The entries of a path's stack."""
+
+
+class LoopStrategy(Serving, Protocol):
     """What can be done with all paths of a loop.
 
     ``together``: it serves the paths at the same time, from registers that they share; otherwise
@@ -182,17 +196,47 @@ class LoopStrategy(Strategy, Protocol):
 
 
 class Sharing(Protocol):
-    """How the long tasks of one path are shared out, beside what serves its loop."""
+    """How the tasks of one path are shared out.
 
-    def rewrite(self, collector: SequentialDispatch, node: SequentialNode) -> Engagement:
+    ``shares_all``: nothing else serves the path, else it is done with long tasks beside what does.
+    ``sent`` are the registers and special registers of the context that others get to know, where
+    all tasks are shared out, and ``sums`` what their turns add up for what follows the loop.
+    """
+
+    @property
+    def shares_all(self) -> bool:
+        """Whether short tasks are shared out, too."""
+
+    @property
+    def sent(self) -> tuple[Register | Special, ...]:
+        """What others get to know."""
+
+    @property
+    def sums(self) -> tuple[Accumulator, ...]:
+        """What turns add up."""
+
+    def rewrite(
+        self, collector: SequentialDispatch, node: SequentialNode
+    ) -> Engagement | SharedTasks:
         """Do it, for one of the paths of a collector."""
 
 
-class PathStrategy(Strategy, Protocol):
-    """What can be done with one path beside what serves its loop."""
+class PathStrategy(Serving, Protocol):
+    """What can be done with one path, whatever serves the others of its loop."""
 
     def of(self, path: Path, facts: Facts) -> Sharing | None:
         """How it is done; None if it does not apply."""
+
+
+def why_not_exclusive(paths: Sequence[Path]) -> str | None:
+    """Why an iteration may come to several of the paths, or again to one; None if it may not."""
+    for path in paths:
+        others = (other for other in paths if other is not path)
+        if path.parent is not None or path.repeats:
+            return "a path is an inner loop, or lies in another path"
+        if any(other.entry in path.blocks | path.rest for other in others):
+            return "an iteration may come to several of the paths"
+    return None
 
 
 def context_words(path: Path) -> int:

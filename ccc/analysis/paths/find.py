@@ -63,7 +63,7 @@ def find_paths(
         excluded: keys of paths that will not be collected, whatever the rules say, and why.
         refinements: what to make of those that can be collected.
     """
-    found = _located(facts)
+    found = located(facts)
     examination = _Examination(facts, found, refinements)
     # Outer paths first, since what an inner one has to do depends on whether they are collected.
     outcomes: dict[FoundPath, Path | LeftPath] = {}
@@ -95,7 +95,7 @@ def _without_first_turns(paths: list[Path | LeftPath]) -> list[Path | LeftPath]:
     return [path for path in paths if not is_first(path)]
 
 
-def _located(facts: Facts) -> list[FoundPath]:
+def located(facts: Facts) -> list[FoundPath]:
     """A path for each marker of one, with its entry; some are left already."""
     found: dict[tuple[int, str, str], FoundPath] = {}
     for block in facts.function.blocks:
@@ -115,7 +115,7 @@ def _located_loop(path: FoundPath, facts: Facts) -> FoundPath:
     loop = next((loop for loop in facts.loops if path.entry in loop.blocks), None)
     if facts.function.kind != "entry":
         return path
-    if loop is None or _is_stray(facts, loop, path.marker):
+    if loop is None or is_stray(facts, loop, path.marker):
         return LeftPath(**vars(path), reason=NO_LOOP)
     return replace(path, entry=loop.header)
 
@@ -129,20 +129,20 @@ def extent(path: FoundPath, facts: Facts) -> frozenset[str]:
     return frozenset(label for label in dominated if label in facts.graph and label != EXIT)
 
 
-def _annotated_loops(facts: Facts) -> list[FoundLoop]:
+def annotated_loops(facts: Facts) -> list[FoundLoop]:
     """The natural loops that hold a ``for`` marker, inner before outer."""
     found: dict[str, FoundLoop] = {}
     for label in facts.graph:
         for marker in facts.blocks[label].markers if label != EXIT else ():
             if marker.kind == "for":
                 loop = next((loop for loop in facts.loops if label in loop.blocks), None)
-                if loop is not None and not _is_stray(facts, loop, marker):
+                if loop is not None and not is_stray(facts, loop, marker):
                     accumulators = find_accumulators(marker, loop, facts)
                     found.setdefault(loop.header, FoundLoop(marker, loop, accumulators))
     return list(found.values())
 
 
-def _is_stray(facts: Facts, loop: Loop, marker: Marker) -> bool:
+def is_stray(facts: Facts, loop: Loop, marker: Marker) -> bool:
     """Whether the annotated loop is gone and its marker fell into the loop around it.
 
     The ``loop`` marker stands before the annotated loop: inside ``loop`` only if that is another.
@@ -161,7 +161,7 @@ class _Examination:
         self.facts = facts
         self.found = found
         self.refinements = refinements
-        self.loops = {one.loop.header: one for one in _annotated_loops(facts)}
+        self.loops = {one.loop.header: one for one in annotated_loops(facts)}
         self.collected: list[Path] = []
         self._checked: dict[FoundLoop, AnnotatedLoop | Refused] = {}
         self._invariant_stores: dict[AnnotatedLoop, InvariantStores] = {}

@@ -1,0 +1,139 @@
+"""Melding: what the arms of a branch have in common, all lanes do together.
+
+Arms that do much the same with other operands need not be run one after the other: where they have
+the same instruction, one serves the lanes of both, and its operands are selected. (Coutinho et al.,
+"Divergence Analysis and Optimizations", PACT 2011: branch fusion; Saumya, Sundararajah and
+Kulkarni, "DARM: Control-Flow Melding for SIMT Thread Divergence Reduction", CGO 2022.)
+
+Before:
+
+            @%p1 bra THEN;
+            // ccc.else 2 k.cu:7:5
+            add.f32 %f3, %f1, %f2;
+            sqrt.rn.f32 %f9, %f3;
+            bra JOIN;
+    THEN:   // ccc.then 2 k.cu:7:5
+            sub.f32 %f4, %f1, %f2;
+            mul.f32 %f5, %f4, %f1;
+            sqrt.rn.f32 %f9, %f5;
+    JOIN:   ...
+
+After:
+
+            add.f32 %a, %f1, %f2;               // either does no harm in lanes of the other arm
+            sub.f32 %b, %f1, %f2;
+            mul.f32 %c, %b, %f1;
+            selp.b32 %chosen, %c, %a, %p1;
+            sqrt.rn.f32 %d, %chosen;            // once, for both
+            mov.b32 %f9, %d;
+
+The steps of the arms are aligned so that as many issue slots as can be are saved. What stays alone
+is done by all lanes, if it only computes, by those of its arm under a guard, or behind a branch,
+if it is much. It is asked for by ``strategy(meld)``, and needs no annotated loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from ccc.analysis.facts import Facts
+from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Refused
+from ccc.ir.edit import make_explicit, remove_jumps_to_next
+from ccc.ir.nodes import MarkerNote
+from ccc.passes.melding.arms import Branch, examine, find_arms
+from ccc.passes.melding.candidates import Candidate, choose
+from ccc.passes.melding.layout import lay_out
+from ccc.pipeline import Kernel, Pass, PathRecord
+
+MELD = "meld"
+
+
+class Melding(Pass):
+    """Run the arms of a branch as one where that is asked for and gains something."""
+
+    name: ClassVar[str] = "melding"
+
+    def run(self, kernel: Kernel) -> None:
+        """Do so for each copy of each annotated branch."""
+        done: set[tuple[int, str, str]] = set()
+        while paths := _next(kernel, done):
+            done.update(path.key for path in paths)
+            make_explicit(kernel.function)
+            try:
+                _meld(kernel, paths)
+            except Refused as refusal:
+                _decline(kernel, paths, str(refusal))
+            remove_jumps_to_next(kernel.function)
+
+
+def _decline(kernel: Kernel, paths: Sequence[FoundPath], reason: str) -> None:
+    """Say why; without an annotated loop around them nothing else can be done with the arms."""
+    for path in paths:
+        left = _left(path, kernel.facts)
+        kernel.decline(path.marker, reason)
+        if left.loop is None:
+            record = PathRecord(kernel.function.name, left)
+            record.reason = reason
+            kernel.settled.append(record)
+            block = kernel.facts.blocks[path.entry]
+            block.statements = [
+                one
+                for one in block.statements
+                if not isinstance(one, MarkerNote) or one.marker != path.marker
+            ]
+
+
+def _next(kernel: Kernel, done: set[tuple[int, str, str]]) -> list[FoundPath]:
+    """The arms of a branch for which melding is asked and has not been tried."""
+    for paths in find_arms(kernel.facts):
+        asked = any(
+            (request := kernel.request_of(_left(path, kernel.facts))) and request.name == MELD
+            for path in paths
+        )
+        if asked and not any(path.key in done for path in paths):
+            return paths
+    return []
+
+
+def _left(path: FoundPath, facts: Facts) -> LeftPath:
+    """The path with the annotated loop around it, whose annotation may ask, too."""
+    loops = (
+        FoundLoop(marker, loop, ())
+        for loop in facts.loops
+        if path.entry in loop.blocks
+        for label in sorted(loop.blocks)
+        for marker in facts.blocks[label].markers
+        if marker.kind == "for"
+    )
+    return LeftPath(**vars(path), reason="", loop=next(loops, None))
+
+
+def _meld(kernel: Kernel, paths: Sequence[FoundPath]) -> None:
+    """Meld the arms of a branch.
+
+    Raises:
+        Refused: it cannot be done, or nothing is gained by it.
+    """
+    facts = kernel.facts
+    branch = examine(list(paths), facts)
+    candidate = choose(branch, facts)
+    records = [PathRecord(kernel.function.name, _left(path, facts)) for path in paths]
+    bytes_used = lay_out(kernel, branch, candidate)
+    for record in records:
+        record.apply(MELD, _details(branch, candidate, bytes_used))
+    kernel.settled += records
+    kernel.changed()
+
+
+def _details(branch: Branch, candidate: Candidate, bytes_used: int) -> dict[str, Any]:
+    """What the report says."""
+    return {
+        "arms": len(branch.arms),
+        "instructions": candidate.instructions,
+        "aligned": candidate.aligned,
+        "selections": candidate.selections,
+        "table_bytes": bytes_used,
+        "slots_before": candidate.before,
+        "slots_after": candidate.after,
+    }
