@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ccc.analysis.facts import Facts
+from ccc.analysis.paths.induction import find_counter
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
 from ccc.ir.markers import Marker
 from ccc.options import Request
@@ -184,8 +185,9 @@ def decide(
         turns = 1 if engage and engage.shares_all else _turns(path, kernel.facts)
         why_not = by.applies([path], kernel.facts)
         hints, last_apart = Hints.of(path.marker), _is_short(path, kernel.facts)
+        counter = find_counter(path, kernel.facts) if turns > 1 and path.repeats else None
         return PathDecision(
-            one.record, path, hints, own, engage, turns, request, why_not, last_apart
+            one.record, path, hints, own, engage, turns, request, why_not, last_apart, counter
         )
 
     def of_loop(loop: AnnotatedLoop, mine: Sequence[Collectable]) -> Decision:

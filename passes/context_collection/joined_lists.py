@@ -53,7 +53,8 @@ UNUSED = Snippet(
 SUM = Snippet(
     """
     .reg .pred %has, %apart;
-    .reg .b32 %members, %mask, %more, %count, %end, %before, %rows, %row, %place, %base, %rank_bytes;
+    .reg .b32 %members, %mask, %more, %count, %end, %before, %rows, %row, %place, %base;
+    .reg .b32 %rank_bytes;
         add.s32 %rows, %base, ROWS;
         add.s32 %row, %rows, %rank_bytes;
         mov.b32 %end, %count;
