@@ -297,11 +297,11 @@ def _too_large(kernel: Kernel, plan: Plan) -> str:
     used = _used(kernel) + plan.stack.offset * _warps(kernel)
     needed = plan.stack.offset + plan.stack.bytes
     entry = plan.stack.bytes // plan.stack.entries
+    total = _used(kernel) + needed * _warps(kernel)
     return (
         f"its context of {entry} bytes a task does not fit into shared memory for "
-        f"blocks of {block} threads beside the {used} bytes in use: a block would have "
-        f"{_used(kernel) + needed * _warps(kernel)}, and gets {kernel.shared_limit}, since ccc "
-        "has no host ask for more" + _what_fits(kernel, plan)
+        f"blocks of {block} threads beside the {used} bytes in use; a block would have {total} and "
+        f"gets {kernel.shared_limit}, since ccc has no host ask for more" + _what_fits(kernel, plan)
     )
 
 
