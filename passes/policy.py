@@ -84,11 +84,11 @@ NO_ROOM = "its stacks do not fit into shared memory"
 EARLY_PROB = 0.5
 """The share of lanes, as ``prob`` tells, from which on coalesced loads are made before a path that
 is served in batches. On an H200 (2026-11-22), time of a late load / time of an early one, one value
-and one word of context either way. Floats, 20 and 100 operations behind it, lanes in a pattern, 1 of
-32 0.84, 0.89; 8 0.97, 1.02; 24 1.11, 1.07; lanes at random, 0.90, 0.87; 0.98, 1.07; 1.10, 1.07. By
-that the rule was made; then, on another kernel, lanes at random, 8, 40 and 120 operations: 32 bits,
-8 lanes 0.97, 0.98, 0.99; 16 1.05, 1.02, 1.01; 24 1.10, 1.04, 1.02; 16 bits, 8 lanes 0.95, 0.95,
-0.97; 16 1.02, 0.99, 0.99; 24 1.00 each. Few lanes that load early wait for memory in each
+and one word of context either way. Floats, 20 and 100 operations behind it, lanes in a pattern: 1
+of 32 0.84, 0.89; 8 0.97, 1.02; 24 1.11, 1.07; lanes at random: 0.90, 0.87; 0.98, 1.07; 1.10, 1.07.
+By that the rule was made; then, on another kernel, lanes at random, 8, 40 and 120 operations: 32
+bits, 8 lanes 0.97, 0.98, 0.99; 16 1.05, 1.02, 1.01; 24 1.10, 1.04, 1.02; 16 bits, 8 lanes 0.95,
+0.95, 0.97; 16 1.02, 0.98, 0.99; 24 1.00 each. Few lanes that load early wait for memory in each
 iteration, where a full warp would once. In a queue it never paid (0.77 to 1.00; one, two and four
 loads, 1 to 24 lanes)."""
 
