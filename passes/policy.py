@@ -136,12 +136,14 @@ NO_ROOM = "its stacks do not fit into shared memory"
 
 EARLY_PROB = 0.5
 """The share of lanes, as ``prob`` tells, from which on coalesced loads are made before a path that
-is served in batches. On an H200 (2026-11-22), time of a late load / time of an early one, one float
-and one word of context either way, 20 and 100 operations behind it: lanes in a pattern, 1 of 32
-0.84, 0.89; 8 0.97, 1.02; 24 1.11, 1.07; lanes at random, 0.90, 0.87; 0.98, 1.07; 1.10, 1.07. Few
-lanes that load early wait for memory in each iteration, where a full warp would once. In a queue it
-never paid (0.77 to 1.00; one, two and four loads, 1 to 24 lanes). It rests on this one kernel, and
-in batches nothing between 8 and 24 lanes was measured."""
+is served in batches. On an H200 (2026-11-22), time of a late load / time of an early one, one value
+and one word of context either way. Floats, 20 and 100 operations behind it, lanes in a pattern: 1
+of 32 0.84, 0.89; 8 0.97, 1.02; 24 1.11, 1.07; lanes at random: 0.90, 0.87; 0.98, 1.07; 1.10, 1.07.
+By that the rule was made; then, on another kernel, lanes at random, 8, 40 and 120 operations: 32
+bits, 8 lanes 0.97, 0.98, 0.99; 16 1.05, 1.02, 1.01; 24 1.10, 1.04, 1.02; 16 bits, 8 lanes 0.95,
+0.95, 0.97; 16 1.02, 0.98, 0.99; 24 1.00 each. Few lanes that load early wait for memory in each
+iteration, where a full warp would once. In a queue it never paid (0.77 to 1.00; one, two and four
+loads, 1 to 24 lanes)."""
 
 DYNAMIC = (
     "the kernel has dynamic shared memory, and with the stack it might be more than a launch gets; "
@@ -399,11 +401,11 @@ def _too_large(kernel: Kernel, plan: Plan) -> str:
     used = _used(kernel) + plan.stack.offset * _warps(kernel)
     needed = plan.stack.offset + plan.stack.bytes
     entry = plan.stack.bytes // plan.stack.entries
+    total = _used(kernel) + needed * _warps(kernel)
     return (
         f"its context of {entry} bytes a task does not fit into shared memory for "
-        f"blocks of {block} threads beside the {used} bytes in use: a block would have "
-        f"{_used(kernel) + needed * _warps(kernel)}, and gets {kernel.shared_limit}, since ccc "
-        "has no host ask for more" + _what_fits(kernel, plan)
+        f"blocks of {block} threads beside the {used} bytes in use; a block would have {total} and "
+        f"gets {kernel.shared_limit}, since ccc has no host ask for more" + _what_fits(kernel, plan)
     )
 
 
