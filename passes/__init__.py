@@ -13,8 +13,8 @@ from ccc.pipeline import Pass
 PIPELINE: tuple[type[Pass], ...] = (
     Recursion,
     GridStride,
-    Flattening,
     InvariantMotion,
+    Flattening,
     ContextCompression,
     ContextCollection,
 )
