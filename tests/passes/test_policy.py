@@ -165,7 +165,7 @@ def test_all_tasks_are_shared_out_where_that_is_asked_for(wanted: str) -> None:
 
 
 def test_paths_inside_are_branches_then() -> None:
-    kernel = golden("sub_warps")
+    kernel = golden("paths_in_long_tasks")
     (loop,) = decided(kernel, "engage").paths
     assert loop.path.repeats
     assert {record.reason for record in kernel.records} == {None, IN_SHARED}
