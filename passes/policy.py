@@ -79,7 +79,8 @@ and 3 turns, mean 3: 0.92, 1.06, mean 40: 1.17, 1.37. path_tracing (its turn hol
 AT_ONCE = 8
 """Turns of joined lists that a lane runs side by side, at most. Ratios original / ccc with 1, 2, 4
 and 8 on an H200 (2026-11-22), R-MAT graphs of 2^21 and 2^20 vertices: samples/bfs 6.05, 8.02, 9.26,
-9.47; samples/sssp 1.78, 2.31, 2.39, 2.52."""
+9.47; samples/sssp 1.78, 2.31, 2.39, 2.52; and with what is left of 8 two by two 1.02 and 1.01 times
+that."""
 AT_ONCE_LENGTH = 120
 """Instructions of all of them, at most. Not measured."""
 BATCH_REGISTERS = 8

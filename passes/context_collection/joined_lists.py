@@ -256,7 +256,7 @@ class JoinedLists(SharedTasks):
         )  # fmt: skip
         if self.sums:
             return self._add_up(emit, begun)
-        for number in sorted({self.at_once, 1}, reverse=True):
+        for number in sorted({self.at_once, min(self.at_once, 2), 1}, reverse=True):
             done = label("done")
             self._emit_items(emit, begun, number, done)
             emit = collector.at(done)
