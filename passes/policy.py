@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ccc.analysis.facts import Facts
+from ccc.analysis.paths.induction import find_counter
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
 from ccc.ir.markers import Marker
 from ccc.options import Request
@@ -78,7 +79,8 @@ and 3 turns, mean 3: 0.92, 1.06, mean 40: 1.17, 1.37. path_tracing (its turn hol
 AT_ONCE = 8
 """Turns of joined lists that a lane runs side by side, at most. Ratios original / ccc with 1, 2, 4
 and 8 on an H200 (2026-11-22), R-MAT graphs of 2^21 and 2^20 vertices: samples/bfs 6.05, 8.02, 9.26,
-9.47; samples/sssp 1.78, 2.31, 2.39, 2.52."""
+9.47; samples/sssp 1.78, 2.31, 2.39, 2.52; and with what is left of 8 two by two 1.02 and 1.01 times
+that."""
 AT_ONCE_LENGTH = 120
 """Instructions of all of them, at most. Not measured."""
 BATCH_REGISTERS = 8
@@ -135,12 +137,14 @@ NO_ROOM = "its stacks do not fit into shared memory"
 
 EARLY_PROB = 0.5
 """The share of lanes, as ``prob`` tells, from which on coalesced loads are made before a path that
-is served in batches. On an H200 (2026-11-22), time of a late load / time of an early one, one float
-and one word of context either way, 20 and 100 operations behind it: lanes in a pattern, 1 of 32
-0.84, 0.89; 8 0.97, 1.02; 24 1.11, 1.07; lanes at random, 0.90, 0.87; 0.98, 1.07; 1.10, 1.07. Few
-lanes that load early wait for memory in each iteration, where a full warp would once. In a queue it
-never paid (0.77 to 1.00; one, two and four loads, 1 to 24 lanes). It rests on this one kernel, and
-in batches nothing between 8 and 24 lanes was measured."""
+is served in batches. On an H200 (2026-11-22), time of a late load / time of an early one, one value
+and one word of context either way. Floats, 20 and 100 operations behind it, lanes in a pattern: 1
+of 32 0.84, 0.89; 8 0.97, 1.02; 24 1.11, 1.07; lanes at random: 0.90, 0.87; 0.98, 1.07; 1.10, 1.07.
+By that the rule was made; then, on another kernel, lanes at random, 8, 40 and 120 operations: 32
+bits, 8 lanes 0.97, 0.98, 0.99; 16 1.05, 1.02, 1.01; 24 1.10, 1.04, 1.02; 16 bits, 8 lanes 0.95,
+0.95, 0.97; 16 1.02, 0.98, 0.99; 24 1.00 each. Few lanes that load early wait for memory in each
+iteration, where a full warp would once. In a queue it never paid (0.77 to 1.00; one, two and four
+loads, 1 to 24 lanes)."""
 
 DYNAMIC = (
     "the kernel has dynamic shared memory, and with the stack it might be more than a launch gets; "
@@ -184,8 +188,9 @@ def decide(
         turns = 1 if engage and engage.shares_all else _turns(path, kernel.facts)
         why_not = by.applies([path], kernel.facts)
         hints, last_apart = Hints.of(path.marker), _is_short(path, kernel.facts)
+        counter = find_counter(path, kernel.facts) if turns > 1 and path.repeats else None
         return PathDecision(
-            one.record, path, hints, own, engage, turns, request, why_not, last_apart
+            one.record, path, hints, own, engage, turns, request, why_not, last_apart, counter
         )
 
     def of_loop(loop: AnnotatedLoop, mine: Sequence[Collectable]) -> Decision:
@@ -397,11 +402,11 @@ def _too_large(kernel: Kernel, plan: Plan) -> str:
     used = _used(kernel) + plan.stack.offset * _warps(kernel)
     needed = plan.stack.offset + plan.stack.bytes
     entry = plan.stack.bytes // plan.stack.entries
+    total = _used(kernel) + needed * _warps(kernel)
     return (
         f"its context of {entry} bytes a task does not fit into shared memory for "
-        f"blocks of {block} threads beside the {used} bytes in use: a block would have "
-        f"{_used(kernel) + needed * _warps(kernel)}, and gets {kernel.shared_limit}, since ccc "
-        "has no host ask for more" + _what_fits(kernel, plan)
+        f"blocks of {block} threads beside the {used} bytes in use; a block would have {total} and "
+        f"gets {kernel.shared_limit}, since ccc has no host ask for more" + _what_fits(kernel, plan)
     )
 
 

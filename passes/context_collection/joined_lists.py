@@ -53,7 +53,8 @@ UNUSED = Snippet(
 SUM = Snippet(
     """
     .reg .pred %has, %apart;
-    .reg .b32 %members, %mask, %more, %count, %end, %before, %rows, %row, %place, %base, %rank_bytes;
+    .reg .b32 %members, %mask, %more, %count, %end, %before, %rows, %row, %place, %base;
+    .reg .b32 %rank_bytes;
         add.s32 %rows, %base, ROWS;
         add.s32 %row, %rows, %rank_bytes;
         mov.b32 %end, %count;
@@ -255,7 +256,7 @@ class JoinedLists(SharedTasks):
         )  # fmt: skip
         if self.sums:
             return self._add_up(emit, begun)
-        for number in sorted({self.at_once, 1}, reverse=True):
+        for number in sorted({self.at_once, min(self.at_once, 2), 1}, reverse=True):
             done = label("done")
             self._emit_items(emit, begun, number, done)
             emit = collector.at(done)

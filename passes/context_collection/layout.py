@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ccc.analysis.paths.induction import Induction
 from ccc.analysis.paths.model import Path
 from ccc.ir.nodes import Function, RegisterFile
 from ccc.ir.operands import Register, Special
@@ -40,7 +41,8 @@ class Plan:
 
     ``engage`` is what shares out its tasks, if anything does, and ``sums`` the slots for what its
     turns add up; ``unshared`` is why nothing does. A task of a loop does so many ``turns`` before
-    members meet. ``last_apart`` is whether the last round may have a copy of it.
+    members meet. ``last_apart`` is whether the last round may have a copy of it; ``counter``
+    is what a loop ends with.
     """
 
     record: PathRecord
@@ -55,6 +57,7 @@ class Plan:
     popped: Mapping[Register, Register]
     sums: tuple[Slots, ...] = ()
     unshared: str | None = None
+    counter: Induction | None = None
 
     @property
     def task_registers(self) -> dict[Register, Register]:
@@ -153,7 +156,7 @@ def _plan(
     stack = Stack(pool, own.entries, offset)
     return Plan(
         one.record, one.path, own.name, stack, {}, {},
-        engage, one.turns, one.last_apart, {}, sums, one.unshared,
+        engage, one.turns, one.last_apart, {}, sums, one.unshared, one.counter,
     )  # fmt: skip
 
 

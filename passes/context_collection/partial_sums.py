@@ -99,7 +99,8 @@ class PartialSums:
         }
         for distance, is_same in same.items():
             for register in self.slots:
-                self._add(emit, register, ("up", distance, 0, members), is_same)
+                others = [self._before(emit, w, distance) for w in self._words(emit, register)]
+                self._add(emit, register, others, Guard(is_same))
         IS_LAST.emit(
             emit, owner=owner, members=members, APART=apart, COMBINED=combined,
             rank_bytes=collector.rank_bytes, warp_bytes=collector.warp_bytes,
@@ -111,23 +112,27 @@ class PartialSums:
         """The ``lanes`` of a ``group`` meet, and all get the sum of all."""
         for distance in (1, 2, 4, 8, 16):
             for register in self.slots if distance < lanes else ():
-                self._add(emit, register, ("bfly", distance, 31, group))
+                words = self._words(emit, register)
+                others = [self._across(emit, word, distance, group) for word in words]
+                self._add(emit, register, others, None)
+
+    def _words(self, emit: Emitter, register: Register) -> list[Register]:
+        return split(emit, self.registers[register])
+
+    def _before(self, emit: Emitter, word: Register, distance: int) -> Register:
+        """What a lane before has."""
+        members = self.collector.members
+        return emit.define("shfl.sync.up.b32", "b32", word, distance, 0, members)
+
+    def _across(self, emit: Emitter, word: Register, distance: int, group: Register) -> Register:
+        """What a lane of the same group has."""
+        return emit.define("shfl.sync.bfly.b32", "b32", word, distance, 31, group)
 
     def _add(
-        self,
-        emit: Emitter,
-        register: Register,
-        where: tuple[str, int, int, Register],
-        condition: Register | None = None,
+        self, emit: Emitter, register: Register, words: list[Register], guard: Guard | None
     ) -> None:
         """Add what another lane has."""
         mine, accumulator = self.registers[register], self.slots[register].accumulator
-        how, distance, limit, members = where
         other = emit.function.registers.fresh(mine.type)
-        words = [
-            emit.define(f"shfl.sync.{how}.b32", "b32", word, distance, limit, members)
-            for word in split(emit, mine)
-        ]
         join(emit, other, words)
-        guard = None if condition is None else Guard(condition)
         emit.emit(f"{accumulator.operation}.{accumulator.type}", mine, mine, other, guard=guard)

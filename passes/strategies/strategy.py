@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from ccc.analysis.facts import Facts
+from ccc.analysis.paths.induction import Induction
 from ccc.analysis.paths.model import Accumulator, AnnotatedLoop, Path, instructions_of
 from ccc.ir.markers import Marker
 from ccc.ir.nodes import Instruction
@@ -84,6 +85,7 @@ class PathDecision:
         own: what serves it whatever serves the other paths of its loop, if anything.
         request: what was asked for, if anything.
         last_apart: whether the last tasks may have a copy of the path, behind the loop.
+        counter: the counter that a loop ends with, if it does.
         engage: what shares out its tasks, all or the long ones, if they are shared out.
         turns: how many of a loop's turns a task does before members meet.
         unshared: why no tasks of a loop are shared out, if none are.
@@ -98,6 +100,7 @@ class PathDecision:
     request: Request | None = None
     unshared: str | None = None
     last_apart: bool = False
+    counter: Induction | None = None
 
     def served_by(self, strategy: LoopStrategy) -> Serving:
         """What serves the path where ``strategy`` serves its loop."""

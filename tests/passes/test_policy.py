@@ -16,11 +16,11 @@ from ccc.options import AUTO
 from ccc.parse import parse_function, parse_module
 from ccc.passes.context_collection import ContextCollection
 from ccc.passes.context_collection.layout import on_paper
-from ccc.passes.policy import MANY, MOST_TURNS, OTHERS, decide, settle
+from ccc.passes.policy import IN_SHARED, MANY, MOST_TURNS, OTHERS, decide, settle
 from ccc.passes.strategies.cases import CASES
-from ccc.passes.strategies.engage import ENGAGE
+from ccc.passes.strategies.engage import DEPENDENT, ENGAGE
 from ccc.passes.strategies.leave import LEAVE
-from ccc.passes.strategies.long_tasks import LONG_TASKS
+from ccc.passes.strategies.long_tasks import HANDS_ON, LONG_TASKS
 from ccc.passes.strategies.merge import MERGE
 from ccc.passes.strategies.queue import QUEUE
 from ccc.passes.strategies.registry import (
@@ -146,11 +146,41 @@ def test_long_tasks_are_shared_out_where_their_turns_can_be_counted() -> None:
     kernel = golden("long_tasks")
     (path,) = decided(kernel).paths
     assert path.engage is not None
-    assert ENGAGE.applies([path.path], kernel.facts) is None
+    assert not path.engage.shares_all
+    assert LONG_TASKS.applies([path.path], kernel.facts) is None
     kernel = golden("while_task")
     (path,) = decided(kernel).paths
     assert path.engage is None
-    assert ENGAGE.applies([path.path], kernel.facts)
+    assert path.unshared == LONG_TASKS.applies([path.path], kernel.facts) == DEPENDENT
+
+
+@pytest.mark.parametrize("wanted", ["engage", "sub_warp(16)"])
+def test_all_tasks_are_shared_out_where_that_is_asked_for(wanted: str) -> None:
+    kernel = golden("joined_lists")
+    decision = decided(kernel, wanted)
+    branch, loop = decision.paths
+    assert (branch.own, branch.engage) == (None, None)
+    assert loop.served_by(decision.strategies[0]).name == wanted
+    assert loop.engage is not None
+    assert loop.engage.shares_all
+
+
+def test_paths_inside_are_branches_then() -> None:
+    kernel = golden("paths_in_long_tasks")
+    (loop,) = decided(kernel, "engage").paths
+    assert loop.path.repeats
+    assert {record.reason for record in kernel.records} == {None, IN_SHARED}
+
+
+def test_what_the_rest_needs_is_a_counter_or_a_sum() -> None:
+    kernel = golden("joined_lists_with_sums")
+    (path,) = decided(kernel).paths
+    assert path.unshared == HANDS_ON
+    assert ENGAGE.applies([path.path], kernel.facts) is None
+    kernel = golden("while_task")
+    kernel.records[0].marker.clauses["strategy"] = "sub_warp(4)"
+    decided(kernel)
+    assert kernel.declined[kernel.records[0].marker] == DEPENDENT
 
 
 def test_what_the_user_said_comes_along() -> None:

@@ -1,6 +1,7 @@
 """Tasks that are shared out, turn by turn: every kind of counter, step and bound.
 
-The long ones alone (``auto``), or all of them, whoever runs which turn.
+The long ones alone (``auto``), or all of them, whoever runs which turn; or none: then the last
+tasks run many turns that are not asked whether they are the last one.
 """
 
 from __future__ import annotations
@@ -118,6 +119,9 @@ def check(text: str, bounds: Sequence[int] = (100,), is_shared: bool = True) -> 
         done = transform(text, Options(strategy=strategy), filename="k.ptx")
         assert (label in done.ptx) == is_shared
         versions.append(done.ptx)
+    alone = transform(text.replace("ccc.variable", "ccc.while"), filename="k.ptx")
+    assert "$ccc_many_0:" in alone.ptx or not is_shared
+    versions.append(alone.ptx)
     modules = [Module(version, step_limit=5_000) for version in versions]
     for bound in bounds:
         expected, *found = (sums(module, bound) for module in modules)

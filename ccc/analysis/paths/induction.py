@@ -148,6 +148,23 @@ def _induction(path: CheckedPath, facts: Facts) -> Induction:
     return Induction(steps, *counted, end, leave, sums)
 
 
+def find_counter(path: CheckedPath, facts: Facts) -> Induction | None:
+    """The counter that a loop ends with, whatever else its turns hand on; None if there is none."""
+    loop = next(loop for loop in facts.loops if loop.header == path.entry)
+    try:
+        end, leave = _end(loop, facts)
+    except Unshared:
+        return None
+    body = instructions_of(path.blocks, facts)
+    written = {register for instruction in body for register in instruction.defined()}
+    latch = next(iter(loop.latches))
+    carried = facts.liveness.live_in(path.entry) & written
+    found = {register: _step(register, path, latch, facts) for register in carried}
+    steps = {register: step for register, step in found.items() if isinstance(step, int)}
+    counted = _counted({**steps}, written, end, loop, facts)
+    return None if counted is None else Induction({**steps}, *counted, end, leave)
+
+
 def _end(loop: Loop, facts: Facts) -> tuple[str, str]:
     """The one block where the loop ends, in every turn, and where it leads to.
 
