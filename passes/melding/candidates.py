@@ -82,7 +82,7 @@ def choose(branch: Branch, facts: Facts) -> Candidate:
     columns = align_all([arm.steps for arm in arms], pairing.gain, MELD_GAP)
     dispatch = Dispatch(branch, facts)
     lengths = [sum(_length(step, facts) for step in arm.steps) for arm in branch.arms]
-    before = sum(lengths) + MELD_PARTING * (len(arms) - 1)
+    before = sum(lengths) + MELD_PARTING * (len(arms) - 1) + dispatch.length
     aligned = sum(n for column in columns if (n := sum(one is not None for one in column)) > 1)
     live = facts.liveness.live_in(branch.join)
     first = Candidate(arms, columns, 0.0, live, dispatch, aligned, before)

@@ -22,7 +22,7 @@ from rich.progress import Progress
 
 from ccc import files
 from ccc.device import gpu
-from ccc.passes.strategies.registry import COLLECTING
+from ccc.passes.strategies.registry import COLLECTING, EARLIER
 from ccc.toolkit import find as toolchain
 from ccc.tools.fuzz.build import SEPARATE, TABLES, Failure
 from ccc.tools.fuzz.comparison import Comparison, Verdict, check
@@ -35,7 +35,8 @@ BATCH = 20
 """Kernels of one file: nvcc's start-up is shared. Files take turns with the strategies, and with
 nvcc's options."""
 
-COLLECTING_NAMES = tuple(strategy.name for strategy in COLLECTING)
+ASKED = (*(strategy.name for strategy in COLLECTING), *EARLIER)
+"""What files ask for, in turn."""
 
 OPTIONS: tuple[tuple[str, ...], ...] = ((), TABLES, (), SEPARATE)
 
@@ -116,8 +117,8 @@ def attempt(job: WorkerJob, indices: range) -> tuple[range, list[Verdict], list[
     number = indices[0] // BATCH
     how = replace(
         job.how,
-        strategy=COLLECTING_NAMES[number % len(COLLECTING_NAMES)],
-        options=OPTIONS[number // len(COLLECTING_NAMES) % len(OPTIONS)],
+        strategy=ASKED[number % len(ASKED)],
+        options=OPTIONS[number // len(ASKED) % len(OPTIONS)],
     )
     verdicts = check([kernel(job.seed, index) for index in indices], how)
     findings = []
