@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from ccc.passes.context_collection import ContextCollection
 from ccc.passes.context_compression import ContextCompression
+from ccc.passes.early_loads import EarlyLoads
+from ccc.passes.flattening import Flattening
 from ccc.passes.grid_stride import GridStride
 from ccc.passes.invariant_motion import InvariantMotion
 from ccc.passes.melding import Melding
@@ -14,7 +16,9 @@ PIPELINE: tuple[type[Pass], ...] = (
     Recursion,
     GridStride,
     Melding,
+    Flattening,
     InvariantMotion,
     ContextCompression,
+    EarlyLoads,
     ContextCollection,
 )

@@ -18,6 +18,7 @@ repeats begins with them when it was fetched from the stack. %rd1 is the same fo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar
 
@@ -57,7 +58,7 @@ def compress(path: Path, facts: Facts) -> Path:
     saved = set(path.context)
     for register in sorted(path.context, key=lambda r: (-words(r), path.context.index(r))):
         choices = []
-        for at_hand in (frozenset(), frozenset(saved - {register})):
+        for at_hand in _cuts(register, saved, origins):
             made = origins.of(register, at_hand)
             fewer = (saved - {register}) | origins.leaves(made)
             gain = sum(map(words, saved)) - sum(map(words, fewer))
@@ -74,6 +75,19 @@ def compress(path: Path, facts: Facts) -> Path:
         compressed=compressed,
         recomputed=tuple(dict.fromkeys(needed)),
     )
+
+
+def _cuts(
+    register: Register, saved: set[Register], origins: _Origins
+) -> Iterator[frozenset[Register]]:
+    """Which registers to save instead of one: what it is made of in the end; what is saved anyway;
+    or a narrower one on the way, since what that is made of costs more instructions."""
+    yield frozenset()
+    yield frozenset(saved - {register})
+    for instruction in origins.of(register, frozenset()):
+        for made in instruction.defined():
+            if words(made) < words(register):
+                yield frozenset({made})
 
 
 class _Origins:

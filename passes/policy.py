@@ -8,10 +8,12 @@ around it have been rewritten; the first of its strategies that fits there is ta
 loop's registers are given out (:func:`settle`).
 
 What the user said of a path, ``prob`` and ``priority``, comes with it. It does not change the
-choice: neither does the cost that strategies tell, since no measurement ties it to time yet.
+choice of a strategy: neither does the cost that strategies tell, since no measurement ties it to
+time yet. By ``prob`` coalesced loads are made early.
 
-One number of the kind stands elsewhere: what an owner may compute again for its next iteration,
-``CHEAP_SLICE`` in ``analysis/paths/continuation.py``, since it says what can be collected at all.
+Two numbers of the kind stand elsewhere, since they say what can be collected at all: what an owner
+may compute again for its next iteration, ``CHEAP_SLICE`` in ``analysis/paths/continuation.py``, and
+how large a variable may be to be given a value, ``MOST_BYTES`` in ``frontend/unset.py``.
 """
 
 from __future__ import annotations
@@ -20,10 +22,12 @@ from collections.abc import Mapping, Sequence
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
+from ccc.ir.markers import Marker
 from ccc.passes.context_collection.layout import Layout, Plan, on_paper
 from ccc.passes.launch_shape import known_block_size, shared_bytes
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.strategy import (
+    WORD_BYTES,
     Choice,
     Collectable,
     Decision,
@@ -61,6 +65,14 @@ tasks) 1.05, 1.29, 1.47, 1.61, 1.65; escape time of random points (8, at most 25
 2.55, 2.68, 2.72; 14 instructions, geometric turns with mean 3: 0.89, 0.94, 0.95, 0.85, 0.82, with
 mean 40: 0.90, 1.10, 1.32, 1.53, 1.60; 44 instructions, mean 3: 1.27, 1.33, 1.26, 1.00, 0.90, mean
 40: 1.75, 1.96, 2.18, 2.34, 2.30."""
+MOST_TURNS_APART = 16
+"""The same where lanes begin iterations each by itself (``flatten``, ``refill``). On an H200
+(2026-11-22), ratios original / ccc of ``flatten`` with 1, 4, 8 and 16 turns: random walks (12
+instructions a turn), 200 for each lane, 1.77, 2.51, 2.92, 3.16; 20 for each 1.34, 1.95, 2.25, 2.42.
+With 4, 8 and 16: escape time 1.25, 1.37, 1.48; Collatz 1.11, 1.18, 1.22. 14 instructions, turns
+with mean 3, with 1, 4 and 8: 0.56, 0.88, 0.88, with mean 40: 0.60, 0.89, 1.05; 44 instructions, 1
+and 3 turns, mean 3: 0.92, 1.06, mean 40: 1.17, 1.37. path_tracing (its turn holds a loop), 1 and 2:
+1.75, 1.65."""
 BATCH_REGISTERS = 8
 """Registers that the further tasks of a batch take, at most. On an H200 (2026-11-22), original /
 ccc one by one, in batches of 3 and of 7: samples/synthetic (one word a task), 20 operations, 1 lane
@@ -69,6 +81,8 @@ ccc one by one, in batches of 3 and of 7: samples/synthetic (one word a task), 2
 1.61, 1.66, 1.32; ray_tracing (six): 1.00, 0.82, 0.62. What lies between was not measured."""
 BATCH_LENGTH = 160
 """Instructions of all iterations of a batch without their path, at most. Not measured."""
+LAST_LENGTH = 320
+"""Instructions of a path, at most, of which the last tasks get a copy."""
 INSTRUCTIONS_A_WORD = 3
 """Most instructions that one word less on the stack is worth: a store, a load, and its address. Not
 measured."""
@@ -107,6 +121,15 @@ RETURNS = "the tasks of a loop come back after some turns, and are merged"
 OTHERS = "another path of its loop asks for another strategy"
 NO_ROOM = "its stacks do not fit into shared memory"
 
+EARLY_PROB = 0.5
+"""The share of lanes, as ``prob`` tells, from which on coalesced loads are made before a path that
+is served in batches. On an H200 (2026-11-22), time of a late load / time of an early one, one float
+and one word of context either way, 20 and 100 operations behind it: lanes in a pattern, 1 of 32
+0.84, 0.89; 8 0.97, 1.02; 24 1.11, 1.07; lanes at random, 0.90, 0.87; 0.98, 1.07; 1.10, 1.07. Few
+lanes that load early wait for memory in each iteration, where a full warp would once. In a queue it
+never paid (0.77 to 1.00; one, two and four loads, 1 to 24 lanes). It rests on this one kernel, and
+in batches nothing between 8 and 24 lanes was measured."""
+
 DYNAMIC = (
     "the kernel has dynamic shared memory, and with the stack it might be more than a launch gets; "
     "say with --ccc-dynamic-shared=N how many bytes a launch asks for at most"
@@ -141,7 +164,10 @@ def decide(
         own = named[REPEATING] if path.repeats else asked if asked and asked.mixes else None
         shared = sharing.of(path, kernel.facts)
         turns = _turns(path, kernel.facts)
-        return PathDecision(one.record, path, Hints.of(path.marker), own, shared, turns, request)
+        hints, last_apart = Hints.of(path.marker), _is_short(path, kernel.facts)
+        return PathDecision(
+            one.record, path, hints, own, shared, turns, request, last_apart=last_apart
+        )
 
     def of_loop(loop: AnnotatedLoop, mine: Sequence[Collectable]) -> Decision:
         every = [one.path for one in mine]
@@ -178,10 +204,24 @@ def _asked(
     return found
 
 
+def _is_short(path: Path, facts: Facts) -> bool:
+    """Whether a copy of what its tasks run costs little."""
+    return run_slots([path], facts, as_tasks=True) <= LAST_LENGTH
+
+
 def _turns(path: Path, facts: Facts) -> int:
     """How many turns a task does before members meet."""
-    length = run_slots([path], facts, as_tasks=False)
+    return turns_in_a_row(run_slots([path], facts, as_tasks=False))
+
+
+def turns_in_a_row(length: int) -> int:
+    """How many turns of so many instructions a task does before members meet."""
     return max(1, min(MOST_TURNS, TURNS_LENGTH // max(1, length)))
+
+
+def turns_apart(length: int) -> int:
+    """The same of lanes that begin iterations each by itself."""
+    return max(1, min(MOST_TURNS_APART, TURNS_LENGTH // max(1, length)))
 
 
 def _decline_others(
@@ -202,6 +242,35 @@ def _preferred(
     if len(paths) < MANY:
         possible = [one for one in possible if not one.together]
     return tuple(one for one in possible if _batches_pay(one, paths, facts))
+
+
+def early_loads_wanted(marker: Marker) -> bool:
+    """Whether enough lanes take a path for its loads to be made where they come to it.
+
+    Of an ``else`` nothing is known: ``prob`` is the share of the ``if``.
+    """
+    prob = Hints.of(marker).prob
+    return marker.kind != "else" and prob is not None and prob >= EARLY_PROB
+
+
+def early_loads_pay(
+    before: Path, after: Sequence[Path], kernel: Kernel, strategies: Sequence[LoopStrategy]
+) -> bool:
+    """Whether a path may begin behind its loads, and save what they gave.
+
+    Args:
+        before: the path as it is.
+        after: as it would be, and the other paths of its loop.
+        kernel: the kernel as it would be.
+        strategies: those that collect, from the one that is preferred on.
+    """
+    if context_words(after[0]) > context_words(before):
+        return False
+    asked = str(kernel.request_of(after[0]))
+    able = [one for one in strategies if one.applies(after, kernel.facts) is None]
+    wanted = [one for one in able if one.name == asked]
+    first = (*wanted, *_preferred(after, kernel.facts, strategies))[0]
+    return first.iterations > 1
 
 
 def _batches_pay(strategy: LoopStrategy, paths: Sequence[Path], facts: Facts) -> bool:
@@ -284,11 +353,27 @@ def _too_large(kernel: Kernel, plan: Plan) -> str:
     block = known_block_size(kernel.function, kernel.options.max_block)
     used = _used(kernel) + plan.stack.offset * _warps(kernel)
     needed = plan.stack.offset + plan.stack.bytes
-    fits = (kernel.shared_limit - _used(kernel)) // needed * WARP_SIZE
     entry = plan.stack.bytes // plan.stack.entries
-    hint = f"; say how large its blocks are, by __launch_bounds__ or --ccc-max-block: {fits} fit"
     return (
         f"its context of {entry} bytes a task does not fit into shared memory for "
-        f"blocks of {block} threads beside the {used} bytes in use"
-        + (hint if 0 < fits < block else "")
+        f"blocks of {block} threads beside the {used} bytes in use: a block would have "
+        f"{_used(kernel) + needed * _warps(kernel)}, and gets {kernel.shared_limit}, since ccc "
+        "has no host ask for more" + _what_fits(kernel, plan)
     )
+
+
+def _what_fits(kernel: Kernel, plan: Plan) -> str:
+    """How large blocks, or contexts, may be for a stack to fit; nothing where none would."""
+    fits = (kernel.shared_limit - _used(kernel)) // (plan.stack.offset + plan.stack.bytes)
+    is_assumed = not kernel.options.max_block and {"maxntid", "reqntid"}.isdisjoint(
+        kernel.function.limits
+    )
+    if is_assumed and fits:
+        return (
+            "; say how large its blocks are, by __launch_bounds__ or --ccc-max-block: "
+            f"{fits * WARP_SIZE} fit"
+        )
+    words = (_room(kernel) - plan.stack.offset) // plan.stack.entries // WORD_BYTES
+    smaller = f"; blocks of {fits * WARP_SIZE} threads have room" if fits else ""
+    less = f"; a context of {words * WORD_BYTES} bytes has room" if words > 0 else ""
+    return smaller + less

@@ -25,6 +25,8 @@ from ccc.frontend import marking as source
 from ccc.frontend.pragmas import CLAUSES, DIRECTIVES
 from ccc.harness.equivalence import Launch, difference, run
 from ccc.nvcc import command as driver
+from ccc.options import AUTO
+from ccc.passes.strategies.registry import STRATEGY_NAMES
 from ccc.passes.strategies.strategy import LoopStrategy, Strategy
 from ccc.pipeline import Kernel, Pass
 
@@ -130,6 +132,12 @@ def test_every_directive_and_clause_has_a_section() -> None:
     assert {f"`ccc {name}`" for name in DIRECTIVES} <= set(titles)
     for clause in CLAUSES:
         assert any(f"`{clause}" in title for title in titles), clause
+
+
+def test_every_strategy_has_a_section() -> None:
+    titles = " ".join(headings(DOCS / "strategies.md"))
+    for name in STRATEGY_NAMES:
+        assert name == AUTO or re.search(rf"`{name}(\(\w+\))?`", titles), name
 
 
 def test_the_options_and_tools_are_those_that_there_are() -> None:

@@ -29,6 +29,11 @@ class ReconvergencePoint:
 
     guards: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def of_all(self) -> bool:
+        """Whether all lanes that have not ended come to the loop."""
+        return not self.guards
+
 
 def find_reconvergence(facts: Facts, loop: Loop) -> ReconvergencePoint | str:
     """Where to count the members of a loop, or the reason why that cannot be done."""

@@ -18,6 +18,7 @@ from ccc.ir.verify import verify
 from ccc.options import Options
 from ccc.parse import NotRepresentable, parse_module
 from ccc.passes import PIPELINE
+from ccc.passes.launch_shape import known_block_size
 from ccc.pipeline import Kernel, KernelRecord, Pass, PathRecord
 from ccc.remark import Remark, Report, report
 
@@ -32,12 +33,14 @@ class Transformed:
     """What :func:`transform` made.
 
     ``remarks`` say what became of each annotation, by function; ``warnings`` what else there is to
-    warn of. ``printed`` is the PTX after the passes named in ``print_after``.
+    warn of. ``blocks`` are the most threads that a block of each kernel with annotations may have,
+    as far as that is known. ``printed`` is the PTX after the passes named in ``print_after``.
     """
 
     ptx: str
     remarks: dict[str, list[Remark]] = field(default_factory=dict)
     warnings: list[CccError] = field(default_factory=list)
+    blocks: dict[str, int] = field(default_factory=dict)
     printed: str = ""
 
     @property
@@ -107,7 +110,9 @@ def transform(
     for outcome in outcomes:
         if counting:
             counting.add(outcome.kernel.function, outcome.kernel.records)
-        result.remarks[outcome.kernel.function.name] = [one.remark for one in outcome.records]
+        function = outcome.kernel.function
+        result.remarks[function.name] = [one.remark for one in outcome.records]
+        result.blocks[function.name] = known_block_size(function, options.max_block)
     if options.strict and result.complaints:
         raise result.complaints[0]
     if counting:

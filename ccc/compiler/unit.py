@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ccc.errors import CccError, Span, render
 from ccc.files import read_text
@@ -41,6 +41,8 @@ UNMARKED = (
     "nothing is marked in this PTX, which stays as it is; "
     "cccc -ptx --ccc-mark-only makes marked PTX of annotated CUDA"
 )
+CARRIED = "the next iteration"
+"""How the reasons begin that a variable without a value may lead to."""
 _VERSION_LINE = re.compile(r"(?:^|\*/)\s*\.version\b", re.MULTILINE)
 
 
@@ -59,6 +61,11 @@ class DevicePass:
         handle, _ = tempfile.mkstemp(suffix=".json", dir=folder)
         with os.fdopen(handle, "w") as file:
             json.dump({**asdict(self), "remarks": report(self.remarks)}, file)
+
+    def take(self, other: DevicePass) -> None:
+        """Say what ``other`` says."""
+        self.remarks, self.diagnostics = other.remarks, other.diagnostics
+        self.printed = other.printed
 
     @staticmethod
     def load(folder: str) -> list[DevicePass]:
@@ -99,22 +106,59 @@ def translate(
         CccError: an annotation is wrong, or (with ``strict``) one could not be followed.
     """
     left: set[int] = set()
+    values: frozenset[int] = frozenset()
+
+    def tried(again: bool, values: frozenset[int]) -> _Tried:
+        marked = source.mark(text, name, without=left, macros=macros, values=values)
+        trial = replace(done)
+        if not again and not options.off:
+            _warn(marked.warnings, options, trial)
+        ptx = compiler(marked.text, again)
+        if not again and not options.off:
+            _warn(_without_code(marked.annotations, ptx, name), options, trial)
+        if marked.annotations and not options.mark_only:
+            ptx = _transform(ptx, output, options, trial)
+        refused = _refused(marked.annotations, trial.remarks)
+        carried = _seem_carried(marked.annotations, trial.remarks)
+        unset = marked.unset if None in carried else marked.unset & carried
+        return _Tried(ptx, trial, refused, unset)
+
     while True:
-        marked = source.mark(text, name, without=left, macros=macros)
-        if not left and not options.off:
-            _warn(marked.warnings, options, done)
-        ptx = compiler(marked.text, bool(left))
-        if not left and not options.off:
-            _warn(_without_code(marked.annotations, ptx, name), options, done)
-        if options.mark_only:
-            return ptx
-        if marked.annotations:
-            ptx = _transform(ptx, output, options, done)
-        refused = _refused(marked.annotations, done.remarks)
+        now = tried(bool(left), values)
+        if now.unset - values:
+            other = tried(True, now.unset | values)
+            if other.refused < now.refused:
+                now, values = other, now.unset | values
+        done.take(now.done)
         _check_strict(options, done)
-        if not refused or options.profile:  # what is left alone is counted all the same
-            return ptx
-        left |= refused
+        if options.mark_only or not now.refused or options.profile:
+            return now.ptx  # what is left alone is counted all the same
+        left |= now.refused
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """What came of one way to mark a source: the PTX, what there is to say, and what was left.
+
+    ``unset`` are the loops in which less might be if variables without a value got one.
+    """
+
+    ptx: str
+    done: DevicePass
+    refused: set[int]
+    unset: frozenset[int]
+
+
+def _seem_carried(
+    annotations: Sequence[source.Annotation], remarks: Remarks
+) -> frozenset[int | None]:
+    """The loops of paths that were left alone since the next iteration seems to need a value.
+
+    None is that of a path which stands in no loop of its function.
+    """
+    told = [remark for mine in remarks.values() for remark in mine]
+    places = {one.position for one in told if (one.reason or "").startswith(CARRIED)}
+    return frozenset(a.loop for a in annotations if a.span in places)
 
 
 def transform_file(done: DevicePass, options: Options) -> str:
@@ -185,28 +229,43 @@ def _transform(ptx: str, output: str, options: Options, done: DevicePass) -> str
     if _counts_blocks(result.remarks) and (found := _resources(result.ptx)):
         registers = {name: resources.registers for name, resources in found[0].items()}
         result = transform(ptx, told, filename=output, registers=registers)
-    made = _measured(ptx, result) if options.measure else result.remarks
+    made = _measured(ptx, result, options) if options.measure else result.remarks
     done.remarks = _merged(done.remarks, made)
     _warn(result.complaints, options, done)
     done.printed = result.printed
     return result.ptx
 
 
-def _measured(before: str, result: Transformed) -> Remarks:
-    """Remarks that also tell the registers a thread of an applied path's kernel takes.
+def _measured(before: str, result: Transformed, options: Options) -> Remarks:
+    """Remarks that also tell what a thread of an applied path's kernel takes, and what then fits.
 
     These stay out where ptxas alone cannot assemble the file, as with separate compilation.
     """
     pair = _resources(before, result.ptx)
     measured = {}
     for name, remarks in result.remarks.items():
-        counts = [found[name].registers for found in pair if name in found]
-        more = dict(zip(("registers_before", "registers_after"), counts, strict=False))
+        found = [resources[name] for resources in pair if name in resources]
+        more: dict[str, Any] = {}
+        if len(found) == 2 and any(one.applied for one in remarks):
+            block, dynamic = result.blocks[name], options.dynamic_shared or 0
+            for when, one in zip(("before", "after"), found, strict=True):
+                more[f"registers_{when}"] = one.registers
+                more[f"occupancy_{when}"] = _fraction(_target(before), one, block, dynamic)
         measured[name] = [
-            replace(one, details={**one.details, **more}) if one.applied and len(more) == 2 else one
-            for one in remarks
+            replace(one, details={**one.details, **more}) if one.applied else one for one in remarks
         ]
     return measured
+
+
+def _fraction(arch: str, needed: Resources, block: int, dynamic: int) -> float | None:
+    """The share of a multiprocessor's warps that a kernel can have; None where that is unknown."""
+    from ccc.ptx.occupancy import occupancy  # noqa: PLC0415 - seldom asked for
+
+    try:
+        room = occupancy(arch, needed.registers, needed.shared + dynamic, block)
+    except CccError:
+        return None
+    return round(room.fraction, 4)
 
 
 def _resources(*texts: str) -> list[dict[str, Resources]]:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ccc.errors import CccError, Span
+from ccc.frontend import unset
 from ccc.frontend.linemap import LineMap
 from ccc.frontend.placement import Placed, Placement
 from ccc.frontend.syntax import (
@@ -28,6 +29,7 @@ from ccc.frontend.syntax import (
     floating_type,
     head_end,
     home_of,
+    loop_around,
     parse_cuda,
     statement_at,
 )
@@ -68,11 +70,15 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """Marked text, what was marked, and warnings (to be raised or rendered)."""
+    """Marked text, what was marked, and warnings (to be raised or rendered).
+
+    ``unset`` are the loops, by ``id``, whose iterations declare variables without a value.
+    """
 
     text: str
     annotations: list[Annotation] = field(default_factory=list)
     warnings: list[CccError] = field(default_factory=list)
+    unset: frozenset[int] = frozenset()
 
 
 class SourceError(CccError):
@@ -93,6 +99,7 @@ def mark(
     *,
     without: Collection[int] = (),
     macros: Collection[str] | None = None,
+    values: Collection[int] = (),
 ) -> Marked:
     """Put markers where the annotations of ``text`` say; lines stay where they are.
 
@@ -102,6 +109,8 @@ def mark(
         without: annotations, by ``id``, to be left out.
         macros: the macros that plain text may use; a statement whose end they could hide is then
             an error. None where macros are expanded, or known to hide nothing.
+        values: loops, by ``id``, whose iterations give what they declare without a value one; see
+            ``unset.py``.
 
     Raises:
         SourceError: unknown words, and annotations that stand in a wrong place.
@@ -114,8 +123,11 @@ def mark(
     if marking.errors:
         raise SourceError(marking.errors)
     annotations, edits = marking.write(without)
+    unset = marking.unset(without)
+    given = {at: text for loop in values for at, text in unset.get(loop, {}).items()}
+    edits += [_Edit(at, at, text) for at, text in given.items()]
     marked = _apply(code, edits).decode(errors="surrogateescape")
-    return Marked(marked, annotations, marking.warnings)
+    return Marked(marked, annotations, marking.warnings, frozenset(unset))
 
 
 def strip(text: str) -> str:
@@ -174,6 +186,19 @@ class _Marking:
                 edits += self._marks(placed, annotation)
         return annotations, edits
 
+    def unset(self, without: Collection[int]) -> dict[int, dict[int, bytes]]:
+        """By loop what gives a value to the variables that its iterations declare without one."""
+        found = {
+            loop.id: {
+                at: text
+                for node in self.placement.run_by(loop)
+                for at, text in unset.values(node, self.placement.macros)
+            }
+            for loop in self.placement.placed
+            if loop.repeats and loop.id not in without and self.placement.is_active(loop)
+        }
+        return {loop: values for loop, values in found.items() if values}
+
     def _in_comment(self, match: re.Match[bytes]) -> bool:
         node = self.tree.root_node.descendant_for_byte_range(match.start(2), match.start(2) + 1)
         return node is not None and node.type in _NO_CODE
@@ -225,7 +250,8 @@ class _Marking:
         statement = placed.statement
         if placed.name in _IN_LOOPS:
             inside = marker(_IN_LOOPS[placed.name]) + self._reduced(placed, annotation)
-            return _wrap(statement, "body", inside) + self._before(placed, marker("loop"))
+            edits = _wrap(statement, "body", inside) + self._before(placed, marker("loop"))
+            return edits + (self._keep_outer(placed) if placed.begins_apart else [])
         if placed.name in ("recursion", "grid_stride"):
             return _wrap(statement, "body", marker(placed.name))
         if placed.name == "switch":
@@ -262,6 +288,23 @@ class _Marking:
         edits = [_Edit(m.start(), m.end(), _newlines(m[0])) for m in own]
         end = placed.statement.end_byte
         return [*edits, _Edit(at, at, head), _Edit(end, end, b" }")]
+
+    def _keep_outer(self, placed: Placed) -> list[_Edit]:
+        """An unroll pragma before the loop around one whose lanes begin its iterations apart.
+
+        Unrolled, it would be no loop any more. A user's own pragma stands, and annotated ones have
+        theirs.
+        """
+        apart = [other for other in self.placement.placed if other.begins_apart]
+        around = {other.id: loop_around(self.tree.root_node, other.at) for other in apart}
+        loop = around[placed.id]
+        first = next((number for number, other in around.items() if other == loop), None)
+        if loop is None or first != placed.id:
+            return []
+        at = loop.start_byte
+        annotated = any(other.statement.start_byte == at for other in self.placement.placed)
+        own = any(_end(_SPACE, self.blank, m.end()) == at for m in self.unrolls)
+        return [] if annotated or own else [_Edit(at, at, b'_Pragma("unroll 1") ')]
 
     def _position(self, match: re.Match[bytes], before: str | None = None) -> tuple[Span, str]:
         """Where a pragma stands, or its word after ``before``; and that line of the source."""

@@ -59,6 +59,21 @@ class Placed:
         return self.name in ("for", "grid_stride")
 
     @property
+    def begins_apart(self) -> bool:
+        """Whether it wants lanes to begin the iterations around it each by itself.
+
+        That promises nothing of the loop around it, which need not be annotated.
+        """
+        from ccc.passes.strategies.registry import FLATTENING  # noqa: PLC0415 - seldom asked for
+
+        return self.statement.type in LOOPS and self.pragma.strategy in FLATTENING
+
+    @property
+    def needs_no_loop(self) -> bool:
+        """Whether no loop around it need be annotated for what it asks for."""
+        return self.begins_apart or self.pragma.strategy == "meld"
+
+    @property
     def body(self) -> tuple[int, int]:
         """The bytes of a loop's or a kernel's body; none of anything else."""
         body = body_of(self.statement, "body")
@@ -118,7 +133,7 @@ class Placement:
         if constexpr := _NOT_AT_RUN_TIME.match(self.blank, statement.start_byte):
             word = constexpr[1].decode()
             return f'"if {word}" is no branch at run time; remove the annotation'
-        alone = placed.pragma.needs_no_loop or self._in_loop(placed)
+        alone = placed.needs_no_loop or self._in_loop(placed)
         if not alone and is_in_kernel(statement, self.blank):
             return (
                 f'"ccc {name}" must stand inside a loop marked "#pragma ccc for"; '
@@ -207,19 +222,40 @@ class Placement:
     def _calls_itself(self, placed: Placed) -> bool:
         """Whether a function names itself, perhaps in functions that it names; macros may."""
         own = function_name(placed.statement)
-        named = set(self._named(placed.statement))
-        while more := {n for name in named for n in self._functions.get(name, ())} - named:
-            named |= more
+        named = self._all_named(placed.statement)
         macros = {macro.encode() for macro in self.macros or ()}
         return not own or own in named or not named.isdisjoint(macros)
 
     @cached_property
     def _functions(self) -> dict[bytes, set[bytes]]:
         """The names in the bodies of all functions, by the function's own."""
-        found: dict[bytes, set[bytes]] = {}
+        return {
+            name: set().union(*map(self._named, functions))
+            for name, functions in self._definitions.items()
+        }
+
+    @cached_property
+    def _definitions(self) -> dict[bytes, list[Node]]:
+        """All functions by their names."""
+        found: dict[bytes, list[Node]] = {}
         for function in functions_in(self.root):
-            found.setdefault(function_name(function), set()).update(self._named(function))
+            found.setdefault(function_name(function), []).append(function)
         return found
+
+    def run_by(self, placed: Placed) -> list[Node]:
+        """The statement of a pragma, and the other functions whose names stand in what it runs."""
+        named = self._all_named(placed.statement)
+        called = (one for name in named for one in self._definitions.get(name, ()))
+        at = placed.statement.start_byte
+        outside = (f for f in called if not f.start_byte <= at < f.end_byte)
+        return [placed.statement, *outside]
+
+    def _all_named(self, statement: Node) -> set[bytes]:
+        """The names in the body of a statement, and in those of the functions among them."""
+        named = set(self._named(statement))
+        while more := {n for name in named for n in self._functions.get(name, ())} - named:
+            named |= more
+        return named
 
     def _named(self, function: Node) -> set[bytes]:
         body = body_of(function, "body")

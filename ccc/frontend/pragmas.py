@@ -42,8 +42,6 @@ DIRECTIVES = {
     "grid_stride": DirectiveKind("a kernel with its body", ("schedule",)),
 }
 
-WITHOUT_LOOP = frozenset({"meld"})
-"""The strategies that nothing is promised for, and that need no annotated loop."""
 FOR_VARIANTS = ("for const", "for variable")
 SCHEDULES = ("static", "dynamic")
 MAX_CHUNK = 1 << 16
@@ -65,9 +63,9 @@ class Pragma:
         return [(by, name) for by, _, names in declared for name in names.split(",") if name]
 
     @property
-    def needs_no_loop(self) -> bool:
-        """Whether the strategy that it asks for needs no annotated loop around."""
-        return self.clauses.get("strategy") in WITHOUT_LOOP
+    def strategy(self) -> str:
+        """The name of the strategy that it asks for, if any."""
+        return self.clauses.get("strategy", "").partition("(")[0]
 
 
 class PragmaError(Exception):

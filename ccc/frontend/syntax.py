@@ -101,6 +101,17 @@ def _declared(declaration: Node) -> set[bytes]:
     return {d.text or b"" for d in inner if d is not None and d.type == "identifier"}
 
 
+def loop_around(root: Node, at: int) -> Node | None:
+    """The innermost loop in whose body a statement begins, in the same function."""
+    node = root.descendant_for_byte_range(at, at + 1)
+    while node is not None and node.type not in ("function_definition", "lambda_expression"):
+        body = node.child_by_field_name("body") if node.type in LOOPS else None
+        if body is not None and node.start_byte < at and body.start_byte <= at < body.end_byte:
+            return node
+        node = node.parent
+    return None
+
+
 def bodies_of(statement: Node, name: str) -> list[Node]:
     """The arms of a branch, or the body of anything else."""
     found = [body_of(statement, name)]

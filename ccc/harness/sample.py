@@ -62,6 +62,12 @@ _WANTED = (
 )
 
 
+def find_samples(folder: Path) -> dict[str, Path]:
+    """The samples in a folder and in the folders there, by name: ``bfs``, ``patterns/collatz``."""
+    found = sorted([*folder.glob("*/sample.py"), *folder.glob("*/*/sample.py")])
+    return {path.parent.relative_to(folder).as_posix(): path.parent for path in found}
+
+
 @dataclass(frozen=True, slots=True)
 class Version:
     """Another source with the kernels of a sample, and all options that nvcc is to compile it with.

@@ -14,7 +14,8 @@ iterations. All are pushed, and as long as there is a full warp of tasks, all la
               <another snapshot, and the second flag>
     ...
     COLLECT:  all members meet, and count their tasks
-    MORE:     a full warp of tasks? all pop and run, and come back
+    POP:      a full warp of tasks? all pop and run
+    MORE:     another one? back to POP
 
 The copies also give back what a loop loses that is not unrolled: ptxas can begin the loads of the
 next iteration before it knows of this one.
@@ -32,7 +33,6 @@ from ccc.ir.nodes import Block, Guard, Instruction
 from ccc.ir.operands import Register
 from ccc.passes.context_collection.layout import Layout
 from ccc.passes.context_collection.sequential_dispatch import (
-    POP,
     SequentialDispatch,
     SequentialNode,
 )
@@ -49,10 +49,10 @@ COUNT = Snippet("""
 EXCHANGE = Snippet(
     """
     .reg .pred %has;
-    .reg .b32 %number, %bit, %lanes, %members, %below, %before, %count, %offset, %total;
+    .reg .b32 %number, %bit, %lanes, %mask, %below, %before, %count, %offset, %total;
         and.b32 %bit, %number, BIT;
         setp.ne.b32 %has, %bit, 0;
-        vote.sync.ballot.b32 %lanes, %has, %members;
+        vote.sync.ballot.b32 %lanes, %has, %mask;
         and.b32 %before, %lanes, %below;
         popc.b32 %count, %before;
         mad.lo.s32 %offset, %count, BYTES, %offset;   // four bytes for each task of lanes before
@@ -68,11 +68,21 @@ QUEUE_ALL = Snippet("""
     .reg .pred %few;
     .reg .b32 %top, %total, %limit;
         add.s32 %top, %top, %total;
-    MORE:
-        setp.lt.u32 %few, %top, %limit;       // not a full warp of tasks any more
+        setp.lt.u32 %few, %top, %limit;       // not yet a full warp of tasks
         @%few bra AFTER;
+    POP:
 """)
-"""Everyone has pushed; as long as there is a full warp of tasks, all lanes pop, and come back."""
+"""Everyone has pushed; if there is a full warp of tasks, all lanes pop."""
+
+MORE = Snippet("""
+    .reg .pred %many;
+    .reg .b32 %top, %limit;
+    MORE:
+        setp.ge.u32 %many, %top, %limit;
+        @%many bra POP;
+        bra AFTER;
+""")
+"""Behind the path: as long as there is a full warp of tasks, all lanes pop again."""
 
 
 class Batches(SequentialDispatch):
@@ -126,10 +136,10 @@ class Batches(SequentialDispatch):
         behind = max(i for i, block in enumerate(known) if block.label in originals) + 1
         known[behind:behind] = new
 
-    def drain(self, emit: Emitter) -> None:
-        """From now on any task is enough; by MORE, so that the loop there has one entry."""
-        emit.emit("add.s32", self.limit, self.base, 4)
-        self._if_saved(emit, self.only, self.more)
+    @property
+    def is_last_apart(self) -> bool:
+        """Always; what is run at once is short."""
+        return True
 
     def resume(self, node: SequentialNode) -> str:  # noqa: ARG002
         """There may be another full warp."""
@@ -153,9 +163,15 @@ class Batches(SequentialDispatch):
             self._push(emit, node, other, address)
         emit.emit("mov.pred", node.pending, 0)
         self._forget(emit)
-        QUEUE_ALL.emit(emit, scope, total=total, MORE=self.more)
-        POP.emit(emit, scope)
+        QUEUE_ALL.emit(emit, scope, total=total)
+        self._emit_pop(emit, scope)
         emit.emit("bra", node.run)
+
+    def emit_run(self, node: SequentialNode, run: str = "", onward: str = "") -> None:
+        """The path, and behind it what leads to another full warp of tasks."""
+        super().emit_run(node, run, onward)
+        if not run:
+            MORE.emit(self.here, self._scope(node), MORE=self.more)
 
     def _push(
         self,

@@ -38,12 +38,12 @@ MOST = 1 << 30
 ENGAGE = Snippet(
     """
     .reg .pred %pending, %long, %countable, %short;
-    .reg .b32 %turns, %lanes, %members;
+    .reg .b32 %turns, %lanes, %mask;
         setp.ge.u32 %long, %turns, LONG;
         setp.lt.u32 %countable, %turns, MOST;
         and.pred %long, %long, %countable;
         and.pred %long, %long, %pending;
-        vote.sync.ballot.b32 %lanes, %long, %members;
+        vote.sync.ballot.b32 %lanes, %long, %mask;
         not.pred %short, %long;
         and.pred %pending, %pending, %short;  // what is shared out is not saved
         bra NEXT;
@@ -82,8 +82,8 @@ NEXT_SHARING = Snippet("""
 """The same, where members meet after each turn: they are told there that a task is shared out."""
 
 FIRST = Snippet("""
-    .reg .b32 %lanes, %members, %reverse, %source, %rest;
-        bar.warp.sync %members;               // all may read what the task's owner has written
+    .reg .b32 %lanes, %mask, %reverse, %source, %rest;
+        bar.warp.sync %mask;                  // all may read what the task's owner has written
         brev.b32 %reverse, %lanes;
         clz.b32 %source, %reverse;
         add.s32 %rest, %lanes, -1;
@@ -167,7 +167,7 @@ class Engagement:
         turns = self._turns(emit)
         following = collector.function.fresh_label("next")
         pending, collect = self.node.pending, self.node.collect
-        given: dict[str, Given] = {"turns": turns, "members": collector.members}
+        given: dict[str, Given] = {"turns": turns, "mask": collector.mask}
         lanes = ENGAGE.emit(emit, given, pending=pending, NEXT=following)["lanes"]
         if self.sharing:
             QUIET.emit(emit, lanes=lanes, QUIET=self.quiet, NEXT=following)
@@ -211,7 +211,7 @@ class Engagement:
     def _emit_share(self, emit: Emitter, lanes: Register, turns: Register, following: str) -> None:
         """Every member takes one in so many turns of the first of the lanes with a long task."""
         collector, plan = self.collector, self.node.plan
-        source = FIRST.emit(emit, lanes=lanes, members=collector.members)["source"]
+        source = FIRST.emit(emit, lanes=lanes, mask=collector.mask)["source"]
         registers = {r: self._receive(emit, copy, source) for r, copy in plan.snapshot.items()}
         specials = {s: self._receive(emit, copy, source) for s, copy in plan.specials.items()}
         for register, slots in collector.accumulators_at(self.node, plan.path.entry):
@@ -243,9 +243,9 @@ class Engagement:
     def _receive(self, emit: Emitter, value: Register, source: Register) -> Register:
         """A value of another lane, in a new register."""
         copy = emit.function.registers.fresh(value.type)
-        last, members = WARP_SIZE - 1, self.collector.members
+        last, mask = WARP_SIZE - 1, self.collector.mask
         words = [
-            emit.define("shfl.sync.idx.b32", "b32", word, source, last, members)
+            emit.define("shfl.sync.idx.b32", "b32", word, source, last, mask)
             for word in split(emit, value)
         ]
         join(emit, copy, words)

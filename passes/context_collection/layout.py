@@ -18,7 +18,7 @@ from ccc.ir.operands import Register, Special
 from ccc.passes.context_collection.context_stack import Stack
 from ccc.passes.context_collection.reduction import Slots, place_slots
 from ccc.passes.launch_shape import ALIGNMENT
-from ccc.passes.strategies.strategy import Choice, Sharing
+from ccc.passes.strategies.strategy import Choice, Sharing, why_not_exclusive
 from ccc.pipeline import PathRecord
 from ccc.ptx.types import WARP_SIZE
 
@@ -29,8 +29,11 @@ TOP_BYTES = 4
 class Plan:
     """How one path is collected: what its context is copied to, and where that is saved.
 
+    A task is pushed from the registers of the snapshot, and popped to those that ``popped`` names
+    for them, or to the same.
+
     ``engage`` is what shares out its long tasks, if anything does. A task of a loop does so many
-    ``turns`` before members meet.
+    ``turns`` before members meet. ``last_apart`` is whether the last round may have a copy of it.
     """
 
     record: PathRecord
@@ -41,6 +44,18 @@ class Plan:
     specials: Mapping[Special, Register]
     engage: Sharing | None
     turns: int
+    last_apart: bool
+    popped: Mapping[Register, Register]
+
+    @property
+    def task_registers(self) -> dict[Register, Register]:
+        """Where a task that was fetched has the registers of its context."""
+        return {r: self.popped.get(copy, copy) for r, copy in self.snapshot.items()}
+
+    @property
+    def task_specials(self) -> dict[Special, Register]:
+        """Where it has the special registers."""
+        return {s: self.popped.get(copy, copy) for s, copy in self.specials.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +95,14 @@ def _layout(registers: RegisterFile, choice: Choice) -> Layout:
     slots = place_slots(tuple(a for a in decision.loop.accumulators if a in updated), start)
     tops = offset = start + sum(one.bytes for one in slots)
     together = choice.strategy.together
-    pools = _pools(registers, paths, together)
+    popped: dict[Register, Register] = {}
+    if together:
+        pools = [_Pool(registers, paths)] * len(paths)
+    elif _share_snapshots(choice):
+        pools = [_Pool(registers, paths)] * len(paths)
+        popped = {r: registers.fresh(r.type, "task") for r in pools[0].registers}
+    else:
+        pools = [_Pool(registers, [path]) for path in paths]
     overflow = None
     if together:
         offset += -(-TOP_BYTES * len(paths) // ALIGNMENT) * ALIGNMENT
@@ -89,14 +111,16 @@ def _layout(registers: RegisterFile, choice: Choice) -> Layout:
     plans = []
     for one, pool in zip(decision.paths, pools, strict=True):
         own = one.served_by(choice.strategy)
-        stack = Stack(pool.registers, own.entries, offset)
-        offset += stack.bytes
         snapshot, specials = pool.map(one.path)
+        saved = (*snapshot.values(), *specials.values()) if popped else pool.registers
+        stack = Stack(saved, own.entries, offset)
+        offset += stack.bytes
         if one.path.repeats:  # computed again when a task is fetched, not in each of its turns
             snapshot |= {r: registers.fresh(_plain(r), "context") for r in one.path.compressed}
         plans.append(
             Plan(
-                one.record, one.path, own.name, stack, snapshot, specials, one.engage, one.turns
+                one.record, one.path, own.name, stack, snapshot, specials,
+                one.engage, one.turns, one.last_apart, popped,
             )
         )  # fmt: skip
     return Layout(tuple(plans), slots, tops, overflow)
@@ -126,10 +150,16 @@ class _Pool:
         )
 
 
-def _pools(registers: RegisterFile, paths: Sequence[Path], together: bool) -> list[_Pool]:
-    if together:
-        return [_Pool(registers, paths)] * len(paths)
-    return [_Pool(registers, [path]) for path in paths]
+def _share_snapshots(choice: Choice) -> bool:
+    """Whether the paths take their snapshots in the same registers.
+
+    An iteration comes to one of them at most. All lanes push their tasks before any is popped in
+    its place only in a queue, and those of one path are run while others' wait to be pushed: so
+    they are popped to other registers.
+    """
+    paths = [one.path for one in choice.decision.paths]
+    queued = all(one.served_by(choice.strategy).name == "queue" for one in choice.decision.paths)
+    return queued and len(paths) > 1 and why_not_exclusive(paths) is None
 
 
 def _values(path: Path) -> tuple[Register | Special, ...]:

@@ -60,7 +60,13 @@ COUNT_MEMBERS = Snippet("""
         popc.b32 %count, %members;
         shl.b32 %warp_bytes, %count, 2;       // and for each of the warp
 """)
-"""Before the loop: the size of one context word, for the members before a lane, and for all."""
+"""Before the loop: the size of one context word, for the members before a lane, and for all.
+
+All stay in registers. Read or computed anew where they are used, ``%below`` alone and together with
+``%rank_bytes``, on an H200 (2026-11-22, one run, ratios original / ccc, kept and anew): inverse_erf
+1.08, 1.03, 1.02; synthetic with 20 operations 1.32, 1.29, 1.30 (1 lane) and 1.03, 1.02, 0.98 (8
+lanes); ray_tracing 0.95, 0.96, 0.95; bfs 6.12, 6.14, 6.14.
+"""
 
 
 def count_members(

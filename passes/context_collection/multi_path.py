@@ -20,11 +20,11 @@ from ccc.snippet import Given, Snippet
 PUSH = Snippet(
     """
     .reg .pred %waits, %some, %over, %ready;
-    .reg .b32 %case, %none, %mine, %members, %top, %base, %offset, %warp_bytes, %rank_bytes;
+    .reg .b32 %case, %none, %mine, %mask, %top, %base, %offset, %warp_bytes, %rank_bytes;
     .reg .b32 %stack, %within, %beyond, %address, %behind;
     COLLECT:
         setp.ne.b32 %waits, %case, %none;
-        vote.sync.any.pred %some, %waits, %members;
+        vote.sync.any.pred %some, %waits, %mask;
         @!%some bra CHECK;
         mov.b32 %mine, %case;
         mov.pred %over, 0;
@@ -43,7 +43,7 @@ PUSH = Snippet(
         setp.ge.u32 %ready, %behind, %warp_bytes;  // or one beyond, says that they are there
         mov.b32 %case, %none;
     PUSHED:
-        bar.warp.sync %members;
+        bar.warp.sync %mask;
     """,
     "TOP_BYTES", "TOPS", "STACK_BYTES", "OVERFLOW",
 )  # fmt: skip
@@ -51,14 +51,14 @@ PUSH = Snippet(
 
 NEXT = Snippet("""
     .reg .pred %ready, %nobody, %other;
-    .reg .b32 %lanes, %members, %reverse, %lane, %chosen, %mine;
+    .reg .b32 %lanes, %mask, %reverse, %lane, %chosen, %mine;
     NEXT:
-        vote.sync.ballot.b32 %lanes, %ready, %members;
+        vote.sync.ballot.b32 %lanes, %ready, %mask;
         setp.eq.b32 %nobody, %lanes, 0;
         @%nobody bra AGAIN;
         brev.b32 %reverse, %lanes;
         clz.b32 %lane, %reverse;
-        shfl.sync.idx.b32 %chosen, %mine, %lane, 31, %members;
+        shfl.sync.idx.b32 %chosen, %mine, %lane, 31, %mask;
         setp.ne.b32 %other, %mine, %chosen;
         and.pred %ready, %ready, %other;
 """)
@@ -67,7 +67,7 @@ NEXT = Snippet("""
 POP = Snippet(
     """
     .reg .pred %has, %same, %over, %moves, %first;
-    .reg .b32 %chosen, %top, %base, %saved, %rank_bytes, %warp_bytes, %stack, %address, %members;
+    .reg .b32 %chosen, %top, %base, %saved, %rank_bytes, %warp_bytes, %stack, %address, %mask;
     .reg .b32 %mine, %offset, %source, %beyond, %target, %least, %left;
         mad.lo.s32 %top, %chosen, TOP_BYTES, %base;
         ld.shared.b32 %saved, [%top+TOPS];
@@ -77,7 +77,7 @@ POP = Snippet(
         add.s32 %address, %stack, %rank_bytes;
         call pop, (%address);
     TAKEN:
-        bar.warp.sync %members;               // before the stores of what moves up
+        bar.warp.sync %mask;                  // before the stores of what moves up
         setp.eq.b32 %same, %mine, %chosen;
         and.pred %moves, %over, %same;
         @!%moves bra MOVED;
@@ -93,7 +93,7 @@ POP = Snippet(
         @!%first bra LOWERED;
         st.shared.b32 [%top+TOPS], %left;
     LOWERED:
-        bar.warp.sync %members;               // before later loads
+        bar.warp.sync %mask;                  // before later loads
         @!%has bra NEXT;
     """,
     "TOP_BYTES", "TOPS", "STACK_BYTES",
@@ -154,7 +154,7 @@ class MultiPath(Collector[Node]):
         for number in range(self.none):
             top = Address(self.base, self.tops + TOP_BYTES * number)
             emit.emit("st.shared.b32", top, zero)
-        emit.emit("bar.warp.sync", self.members)
+        emit.emit("bar.warp.sync", self.mask)
 
     def note(self, emit: Emitter, node: Node) -> None:
         """One register says which."""
@@ -165,7 +165,7 @@ class MultiPath(Collector[Node]):
         emit, stack_bytes = self.here, self.first.bytes
         scope: dict[str, Given] = {
             **self.state,
-            "members": self.members, "base": self.base, "none": self.none,
+            "mask": self.mask, "base": self.base, "none": self.none,
             "rank_bytes": self.rank_bytes, "warp_bytes": self.warp_bytes,
             "COLLECT": self.collect, "CHECK": self.check, "AGAIN": self.again,
             "push": self.first.store, "pop": self.first.load, "move_up": self._move_up,
@@ -184,9 +184,10 @@ class MultiPath(Collector[Node]):
     def _move_up(self, emit: Emitter, source: Register, target: Register) -> None:
         self.overflow.copy(emit, source, self.first, target)
 
-    def drain(self, emit: Emitter) -> None:
+    def drain(self, emit: Emitter) -> Emitter:
         """One case after the other."""
         emit.emit("mov.pred", self.state["over"], 0)  # type: ignore[arg-type]
         for node in self.nodes:
             drain = DRAIN.of(TOP=self.tops + TOP_BYTES * node.number, NUMBER=node.number)
             drain.emit(emit, self.state, base=self.base, NEXT=self.next)
+        return emit

@@ -14,7 +14,7 @@ from typing import cast
 
 from ccc.analysis.paths.model import AnnotatedLoop
 from ccc.ir.edit import Emitter
-from ccc.ir.nodes import Guard
+from ccc.ir.nodes import Block, Guard
 from ccc.ir.operands import Register
 from ccc.passes.context_collection.collector import Collector
 from ccc.passes.context_collection.engagement import Engagement
@@ -26,9 +26,9 @@ from ccc.snippet import Given, Snippet
 
 COUNT_TASKS = Snippet("""
     .reg .pred %pending, %none;
-    .reg .b32 %tasks, %members;
+    .reg .b32 %tasks, %mask;
     COLLECT:
-        vote.sync.ballot.b32 %tasks, %pending, %members;
+        vote.sync.ballot.b32 %tasks, %pending, %mask;
         setp.eq.b32 %none, %tasks, 0;
         @%none bra NOBODY;                    // look whether there will be more
 """)
@@ -36,9 +36,9 @@ COUNT_TASKS = Snippet("""
 
 COUNT_TURNS = Snippet("""
     .reg .pred %pending, %fewer, %none;
-    .reg .b32 %tasks, %members;
+    .reg .b32 %tasks, %members, %mask;
     COLLECT:
-        vote.sync.ballot.b32 %tasks, %pending, %members;
+        vote.sync.ballot.b32 %tasks, %pending, %mask;
         setp.ne.b32 %fewer, %tasks, %members;
         @%fewer bra FEWER;
         mov.pred %pending, 0;
@@ -113,21 +113,44 @@ QUEUE = Snippet("""
 
 POP = Snippet("""
     .reg .pred %has;
-    .reg .b32 %top, %base, %saved, %taken, %warp_bytes, %rank_bytes, %members, %address;
+    .reg .b32 %top, %base, %saved, %taken, %warp_bytes, %rank_bytes, %mask, %address;
     POP:
         sub.s32 %saved, %top, %base;
         min.u32 %taken, %saved, %warp_bytes;
         sub.s32 %top, %top, %taken;
         setp.lt.u32 %has, %rank_bytes, %taken;
-        bar.warp.sync %members;               // behind the stores of earlier rounds
+        bar.warp.sync %mask;                  // behind the stores of earlier rounds
         @!%has bra TAKEN;
         add.s32 %address, %top, %rank_bytes;
         call pop, (%address);
     TAKEN:
-        bar.warp.sync %members;               // before those of later ones
+        bar.warp.sync %mask;                  // before those of later ones
         @!%has bra RESUME;
 """)
 """As many lanes as there are tasks, at most all, pop one each, and run it."""
+
+POP_FULL = Snippet("""
+    .reg .b32 %top, %warp_bytes, %rank_bytes, %mask, %address;
+        sub.s32 %top, %top, %warp_bytes;
+        bar.warp.sync %mask;                  // behind the stores of earlier rounds
+        add.s32 %address, %top, %rank_bytes;
+        call pop, (%address);
+        bar.warp.sync %mask;                  // before those of later ones
+""")
+"""The same where there is a full warp of tasks each time."""
+
+LAST = Snippet("""
+    .reg .pred %has;
+    .reg .b32 %top, %base, %saved, %rank_bytes, %mask, %address;
+        sub.s32 %saved, %top, %base;
+        setp.lt.u32 %has, %rank_bytes, %saved;
+        bar.warp.sync %mask;                  // behind the stores of earlier rounds
+        @!%has bra OVER;
+        add.s32 %address, %base, %rank_bytes;
+        call pop, (%address);
+""")
+"""In the end, where a copy of the path stands behind the loop: what is left is less than a full
+warp of tasks."""
 
 MERGE = Snippet("""
     .reg .pred %few;
@@ -152,7 +175,7 @@ SAVED = Snippet("""
 FILL = Snippet("""
     .reg .pred %pending, %pops, %keeps, %has;
     .reg .b32 %tasks, %top, %base, %saved, %warp_bytes, %count, %bytes, %idle, %taken;
-    .reg .b32 %others, %members, %below, %before, %offset, %address;
+    .reg .b32 %others, %members, %mask, %below, %before, %offset, %address;
     FILL:
         sub.s32 %saved, %top, %base;
         popc.b32 %count, %tasks;
@@ -170,12 +193,12 @@ FILL = Snippet("""
         and.pred %pops, %pops, %keeps;
         or.pred %has, %pops, %pending;
         mov.pred %pending, 0;
-        bar.warp.sync %members;               // behind the stores of earlier rounds
+        bar.warp.sync %mask;                  // behind the stores of earlier rounds
         @!%pops bra TAKEN;
         add.s32 %address, %top, %offset;
         call pop, (%address);
     TAKEN:
-        bar.warp.sync %members;               // before those of later ones
+        bar.warp.sync %mask;                  // before those of later ones
         @%has bra RUN;
         bra RESUME;
 """)
@@ -214,6 +237,8 @@ class SequentialDispatch(Collector[SequentialNode]):
     def __init__(self, kernel: Kernel, loop: AnnotatedLoop, layout: Layout):
         super().__init__(kernel, loop, layout)
         fresh = self.function.registers.fresh
+        self.over = ""
+        self.last: list[Block] = []
         self.limit = fresh("b32", "limit")  # of a stack, in bytes: a full warp's tasks
         repeats = any(node.path.repeats for node in self.nodes)
         self.enough = fresh("b32", "enough") if repeats else self.warp_bytes
@@ -260,14 +285,43 @@ class SequentialDispatch(Collector[SequentialNode]):
                 node.engagement.emit()
             self._emit_collect(node)
             self.emit_run(node)
+        if self.is_last_apart:
+            self._copy_last()
 
-    def drain(self, emit: Emitter) -> None:
+    def drain(self, emit: Emitter) -> Emitter:
         """Outer paths first: their tasks may bring more for those inside them."""
+        if self.is_last_apart:
+            return self._emit_last(emit)
         if self.enough is not self.warp_bytes:  # from now on any task is enough
             emit.emit("mov.b32", self.enough, 4)
         for node in self.nodes:
             loop = node.outermost_loop
             self._if_saved(emit, node, node.pop if loop is None else loop.entrance)
+        return emit
+
+    @property
+    def is_last_apart(self) -> bool:
+        """Where there is one path, its last round is the only one that is partly filled."""
+        (first, *others) = self.nodes
+        return not others and not first.path.repeats and first.plan.last_apart
+
+    def _copy_last(self) -> None:
+        """Copy the path, while its blocks lead where they led, for the last tasks."""
+        (node,) = self.nodes
+        self.over = self.function.fresh_label("over")
+        known = len(self.function.blocks)
+        node.heads = (node.run, self.function.fresh_label("run"))
+        self.emit_run(node, node.heads[1], self.over)
+        self.last = self.function.blocks[known:]
+        del self.function.blocks[known:]
+
+    def _emit_last(self, emit: Emitter) -> Emitter:
+        """Less than a full warp of tasks is saved: as many lanes pop one, and run it."""
+        (node,) = self.nodes
+        LAST.emit(emit, self._scope(node), OVER=self.over)
+        emit.emit("bra", node.heads[1])
+        self.function.blocks += self.last
+        return self.at(self.over)
 
     def _if_saved(self, emit: Emitter, node: SequentialNode, target: str) -> None:
         """Go to ``target`` if tasks of a path are saved."""
@@ -277,7 +331,7 @@ class SequentialDispatch(Collector[SequentialNode]):
     def _scope(self, node: SequentialNode) -> dict[str, Given]:
         """What the names in the snippets stand for."""
         return {
-            "members": self.members, "below": self.below, "base": self.base,
+            "members": self.members, "mask": self.mask, "below": self.below, "base": self.base,
             "rank_bytes": self.rank_bytes, "warp_bytes": self.warp_bytes,
             "limit": self.limit, "enough": self.enough,
             "pending": node.pending, "top": node.top,
@@ -288,7 +342,7 @@ class SequentialDispatch(Collector[SequentialNode]):
 
     def _fetch(self, node: SequentialNode, emit: Emitter, address: Register) -> None:
         """Read a task, and what its context is computed from, where that is done once."""
-        node.plan.stack.load(emit, address)
+        node.plan.stack.of(node.plan.popped).load(emit, address)
         if node.path.repeats:
             self.recompute(emit, node, dict(node.plan.snapshot))
 
@@ -317,10 +371,16 @@ class SequentialDispatch(Collector[SequentialNode]):
             QUEUE.emit(emit, scope, tasks=tasks)
         else:
             self._emit_merge(emit, node, scope, tasks)
-        POP.emit(emit, scope)
+            if self.is_last_apart:
+                return
+        self._emit_pop(emit, scope)
         emit.emit("bra", node.run)
         if idle:
             self._emit_idle(self.at(idle), node, fetch or node.pop, nobody)
+
+    def _emit_pop(self, emit: Emitter, scope: dict[str, Given]) -> None:
+        """As many lanes as there are tasks pop one."""
+        (POP_FULL if self.is_last_apart else POP).emit(emit, scope)
 
     def _emit_merge(
         self, emit: Emitter, node: SequentialNode, scope: dict[str, Given], tasks: Register

@@ -20,6 +20,7 @@ from ccc.passes.strategies.strategy import (
     Rewritten,
     context_words,
     run_slots,
+    why_not_exclusive,
 )
 from ccc.pipeline import Kernel
 from ccc.ptx.types import WARP_SIZE
@@ -39,13 +40,7 @@ class Cases:
         """An iteration must come to at most one of the paths, each over when it was run."""
         if len(paths) < 2:
             return "there is one path only"
-        for path in paths:
-            others = (other for other in paths if other is not path)
-            if path.parent is not None or path.repeats:
-                return "a path is an inner loop, or lies in another path"
-            if any(other.entry in path.blocks | path.rest for other in others):
-                return "an iteration may come to several of the paths"
-        return None
+        return why_not_exclusive(paths)
 
     def cost(self, paths: Sequence[Path], facts: Facts) -> Estimate:
         """A lane has a task of one path; each stack has room for the largest context.

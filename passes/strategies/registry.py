@@ -16,22 +16,26 @@ from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.merge import MERGE
 from ccc.passes.strategies.queue import QUEUE
 from ccc.passes.strategies.strategy import LoopStrategy, Strategy
+from ccc.ptx.types import WARP_SIZE
 
 COLLECTING: tuple[LoopStrategy, ...] = (CASES, *BATCHES, QUEUE, MERGE)
 """What collects the tasks of a loop, from the one that is preferred on; ``auto`` takes one."""
 ON_REQUEST: tuple[LoopStrategy, ...] = ()
 """What serves a loop where that is asked for."""
-EARLIER: tuple[str, ...] = ("meld",)
-"""What passes do before paths are collected, each a file or folder in ``passes/``."""
 STRATEGIES: tuple[Strategy, ...] = (LEAVE, *COLLECTING, *ON_REQUEST, ENGAGE)
 """All."""
-NUMBERED: dict[str, Sequence[int]] = {}
+FLATTENING = ("flatten", "refill")
+"""What :mod:`ccc.passes.flattening` does with inner loops."""
+BEFORE = ("meld", *FLATTENING)
+"""What passes of their own do before paths are collected. Nothing need be promised for that, and no
+loop around need be annotated."""
+NUMBERED: dict[str, Sequence[int]] = {"refill": range(1, WARP_SIZE + 1)}
 """The numbers that a name takes."""
 STRATEGY_NAMES: tuple[str, ...] = (
     AUTO,
     LEAVE.name,
     *dict.fromkeys(one.name.partition("(")[0] for one in (*COLLECTING, *ON_REQUEST)),
-    *EARLIER,
+    *BEFORE,
 )
 """What can be asked for; ``auto`` is the policy's choice."""
 

@@ -81,6 +81,7 @@ class PathDecision:
         hints: what the user said of it.
         own: what serves it whatever serves the other paths of its loop, if anything.
         request: what was asked for, if anything.
+        last_apart: whether the last tasks may have a copy of the path, behind the loop.
         engage: what shares out its long tasks, if they are shared out.
         turns: how many of a loop's turns a task does before members meet.
     """
@@ -92,6 +93,7 @@ class PathDecision:
     engage: Sharing | None
     turns: int = 1
     request: Request | None = None
+    last_apart: bool = False
 
     def served_by(self, strategy: LoopStrategy) -> LoopStrategy:
         """What serves the path where ``strategy`` serves its loop."""
@@ -193,6 +195,17 @@ class PathStrategy(Strategy, Protocol):
 
     def of(self, path: Path, facts: Facts) -> Sharing | None:
         """How it is done; None if it does not apply."""
+
+
+def why_not_exclusive(paths: Sequence[Path]) -> str | None:
+    """Why an iteration may come to several of the paths, or again to one; None if it may not."""
+    for path in paths:
+        others = (other for other in paths if other is not path)
+        if path.parent is not None or path.repeats:
+            return "a path is an inner loop, or lies in another path"
+        if any(other.entry in path.blocks | path.rest for other in others):
+            return "an iteration may come to several of the paths"
+    return None
 
 
 def context_words(path: Path) -> int:

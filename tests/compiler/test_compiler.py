@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from emulating import needs_nvcc
 from folders import ERRORS, GOLDEN
 from goldens import Golden
 
@@ -11,8 +14,12 @@ from ccc.analysis import facts
 from ccc.analysis.divergence import Divergence
 from ccc.analysis.paths.model import without_places
 from ccc.compiler.transform import transform
+from ccc.compiler.unit import DevicePass, transform_file
 from ccc.errors import CccError
 from ccc.options import Options
+from ccc.ptx.occupancy import occupancy
+from ccc.toolkit.find import find
+from ccc.toolkit.ptxas import resources
 
 
 def golden(name: str) -> Golden:
@@ -148,3 +155,22 @@ def test_options_are_given_whole_or_by_name() -> None:
     assert ".maxntid 128, 1, 1" in transform(large, asked, max_block=128).ptx
     with pytest.raises(TypeError, match="max_blok"):
         transform(large, max_blok=256)
+
+
+@needs_nvcc
+def test_what_fits_on_a_multiprocessor_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "k.ptx"
+    file.write_text(golden("if_else").before)
+    for options, block in (
+        (Options(measure=True), 1024),
+        (Options(measure=True, max_block=96), 96),
+    ):
+        done = DevicePass((str(file), "sm_90"))
+        ptx = transform_file(done, options)
+        needed = resources(ptx, "sm_90", find().bin / "ptxas")["k"]
+        details = done.remarks["k"][0].details
+        assert details["registers_after"] == needed.registers
+        fraction = occupancy("sm_90", needed.registers, needed.shared, block).fraction
+        assert details["occupancy_after"] == round(fraction, 4)
+        before = occupancy("sm_90", details["registers_before"], 0, block).fraction
+        assert details["occupancy_before"] == round(before, 4)

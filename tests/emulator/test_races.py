@@ -181,6 +181,7 @@ def test_every_meeting_counts(path: Path) -> None:
 
 SHOW_THEM = (
     "context-collection/seldom",
+    "context-collection/seldom_of_two",
     "context-collection/reduction",
     "context-collection/else_if_cases",
     "context-collection/long_tasks_of_fresh_values",
@@ -191,7 +192,9 @@ SHOW_THEM = (
     "grid-stride/grid_stride_dynamic_inner_loop",
     "small/batch",
     "small/dynamic",
+    "small/flatten",
     "small/members_after_a_loop",
+    "small/refill",
 )
 """Goldens that together have a meeting of every place that emits one, and need it."""
 

@@ -119,6 +119,34 @@ def test_a_users_own_unroll_pragma_stands(order: str) -> None:
     )
 
 
+def flattened(around: str, within: str = "", asked: str = "flatten") -> str:
+    """A kernel with an inner loop that is to be flattened; ``around`` stands before the outer."""
+    inner = f"#pragma ccc while strategy({asked})\nwhile (a) b();\n"
+    return f"__global__ void f() {{\n{around}for (;;) {{\n{inner}{within}}}\n}}\n"
+
+
+@pytest.mark.parametrize(
+    ("around", "within", "expected"),
+    [
+        ("", "", ["unroll 1", "unroll 1"]),
+        ("#pragma unroll 2\n", "", ["unroll 1"]),  # and the user's own one before it
+        ("", "#pragma ccc while strategy(flatten)\nwhile (c) d();\n", ["unroll 1"] * 3),
+    ],
+)
+def test_the_loop_around_a_flattened_one_is_not_unrolled(
+    around: str, within: str, expected: list[str]
+) -> None:
+    marked = mark(flattened(around, within), "k.cu")
+    assert re.findall(r'_Pragma\("(.*?)"\)', marked.text) == expected
+    assert (around == "") == ('_Pragma("unroll 1") for' in marked.text)
+    assert {a.directive for a in marked.annotations} == {"while"}
+
+
+def test_an_inner_loop_needs_an_annotated_one_around_it_unless_it_is_flattened() -> None:
+    mark(flattened("", asked="refill(4)"), "k.cu")
+    assert "must stand inside a loop" in complaint(flattened("", asked="merge"))
+
+
 def test_an_unroll_pragma_of_an_arm_stays_with_its_loop() -> None:
     body = "#pragma ccc if\nif (a)\n#pragma unroll\nfor (;;) b();"
     assert line(body, 5) == "if (a) { @then"
@@ -425,6 +453,52 @@ def test_a_function_that_does_not_call_itself(function: str, calls: bool) -> Non
     assert [s.startswith("this function does not call itself") for s in said] == [True] * (
         not calls
     )
+
+
+FRESH = (
+    "if (__has_trivial_constructor(__typeof__(v)) && sizeof(v) <= 64)"
+    " __builtin_memset((void *)__builtin_addressof(v), 0, sizeof(v));"
+)
+
+
+@pytest.mark.parametrize(
+    ("declaration", "expected"),
+    [
+        ("float v;", "v = 0;"),
+        ("unsigned long long v, w = 2, *p, a[3];", "v = 0; p = 0;"),
+        ("float4 v;", FRESH),
+        ("ns::Hit<int> v;", FRESH),
+        ("Hit *v;", ""),  # or a product
+        ("Hit v{}, w(3), f();", ""),
+        ("const Hit v;", ""),
+        ("__shared__ float v;", ""),
+        ("static __attribute__((shared)) float v;", ""),
+        ("volatile int v;", ""),
+        ("extern int v;", ""),
+        ("Hit &v = w;", ""),
+        ("struct { int v; } w = {};", ""),
+        ("int f(int v);", ""),
+    ],
+)
+def test_what_an_iteration_declares_gets_a_value(declaration: str, expected: str) -> None:
+    body = f"{declaration}/*@*/\n#pragma ccc if\nif (x[i]) x[i]++;"
+    marked = mark(loop(body), "k.cu", values=(1, 2)).text
+    (line,) = [line for line in marked.split("\n") if "/*@*/" in line]
+    assert line.removeprefix(declaration).removesuffix("/*@*/").strip() == expected
+
+
+def test_what_is_declared_elsewhere_gets_no_value() -> None:
+    kernel = loop("#pragma ccc if\nif (x[i]) x[i] = f(i);").replace("{\n#", "{\nint v;\n#", 1)
+    called = "__device__ int f(int i) { int a; return g(i, &a) ? a : 0; }\n"
+    others = "constexpr int g(int i, int *a) { int b; return i; }\n__device__ int h() { int c; }\n"
+    marked = mark(called + others + kernel, "k.cu", values=(1, 2)).text
+    assert re.findall(r"\w+ = 0;", marked.replace("int i = 0;", "")) == ["a = 0;"]
+
+
+def test_a_name_that_may_be_a_macro_gets_no_value() -> None:
+    body = "float v;\nfloat W;\nHit h;\n#pragma ccc if\nif (x[i]) { x[i]++; }"
+    marked = mark(loop(body), "k.cu", macros={"W"}, values=(1, 2)).text
+    assert "float v; v = 0;\nfloat W;\nHit h;\n" in marked
 
 
 def test_leaving_annotations_out() -> None:

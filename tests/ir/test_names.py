@@ -115,8 +115,8 @@ def test_what_is_found_by_its_name_must_be_free(name: str) -> None:
 def test_names_do_not_change_without_need() -> None:
     done = transform(kernel(), Options(strategy="queue"), filename="k.ptx").ptx
     assert f".b8 {STACK}[" in done
-    assert all(f"%ccc_{name}_<" in done for name in ("b32", "has"))
-    assert all(f"$ccc_{name}_0:" in done for name in ("collect", "pop", "taken"))
+    assert all(f"%ccc_{name}_<" in done for name in ("b32", "top"))
+    assert all(f"$ccc_{name}_0:" in done for name in ("collect", "pushed", "again"))
 
 
 def test_a_name_that_was_given_is_not_given_for_another() -> None:

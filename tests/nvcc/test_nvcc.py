@@ -315,6 +315,43 @@ def test_compile_from_a_file_with_a_space_in_its_name(tmp_path: Path) -> None:
     assert compiled.report["kernels"][0]["paths"][0]["file"] == str(path)
 
 
+UNSET = """\
+__device__ __noinline__ bool root(float x, float *y) { *y = sqrtf(x); return x > 0; }
+__device__ bool bend(float x, float &y) { if (x > 0.6f) y = x * x; return x > 0.6f; }
+__global__ void k(float *x, int n) {
+    BEFORE
+    #pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        INSIDE
+        float a = x[i];
+        #pragma ccc while
+        for (int k = 0; k < 50 && a > 0.01f; k++) a = bend(a, v) || x[i + k] < a ? a * 0.7f : v;
+        x[i] = a;
+    }
+}
+__global__ void address(float *x, int n) {
+    #pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float v;
+        #pragma ccc if
+        if (i % 3) x[i] = root(x[i], &v) ? v : 0;
+    }
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("real")
+@pytest.mark.parametrize(("before", "inside"), [("", "float v;"), ("float v;", "")])
+def test_a_variable_without_a_value_is_carried_where_it_is_declared_outside(
+    before: str, inside: str
+) -> None:
+    compiled = nvcc.compile(UNSET.replace("BEFORE", before).replace("INSIDE", inside))
+    applied = {k["name"]: k["paths"][0]["applied"] for k in compiled.report["kernels"]}
+    assert applied == {"_Z1kPfi": bool(inside), "_Z7addressPfi": True}
+    assert len(compiled.diagnostics) == (not inside)
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("real")
 @pytest.mark.parametrize(

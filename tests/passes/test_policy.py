@@ -15,6 +15,7 @@ from ccc.nvcc.command import usage
 from ccc.options import AUTO
 from ccc.parse import parse_function, parse_module
 from ccc.passes.context_collection import ContextCollection
+from ccc.passes.context_collection.layout import on_paper
 from ccc.passes.policy import MANY, MOST_TURNS, OTHERS, decide, settle
 from ccc.passes.strategies.cases import CASES
 from ccc.passes.strategies.engage import ENGAGE
@@ -23,6 +24,7 @@ from ccc.passes.strategies.merge import MERGE
 from ccc.passes.strategies.queue import QUEUE
 from ccc.passes.strategies.registry import (
     COLLECTING,
+    NUMBERED,
     ON_REQUEST,
     STRATEGIES,
     STRATEGY_NAMES,
@@ -182,6 +184,44 @@ def test_the_first_that_fits_is_taken() -> None:
     assert record.reason == reason
 
 
+@pytest.mark.parametrize(
+    ("name", "strategy", "shares"),
+    [("if_else", "queue", True), ("if_else", "merge", False), ("case_returns", "queue", True),
+     ("nested_paths", "queue", False)],
+)  # fmt: skip
+def test_exclusive_paths_of_a_queue_share_their_snapshots(
+    name: str, strategy: str, shares: bool
+) -> None:
+    kernel = golden(name)
+    choice = settle(decided(kernel, strategy), kernel, 0)
+    assert choice.strategy.name == strategy
+    plans = on_paper(choice).plans
+    snapshots = [set(plan.snapshot.values()) for plan in plans]
+    tasks = [set(plan.task_registers.values()) for plan in plans]
+    assert len(plans) > 1
+    assert bool(set.intersection(*snapshots)) == shares
+    assert all(one.isdisjoint(other) for one in snapshots for other in tasks) == shares
+    assert shares or snapshots == tasks
+
+
+def test_what_would_fit_is_told() -> None:
+    kernel = golden("if_else")
+
+    def reason() -> str:
+        ((_, text),) = settle(decided(kernel), kernel, 0).reasons
+        return text
+
+    kernel.shared_limit = 8 * 1024
+    assert "--ccc-max-block: " in reason()
+    kernel.function.limits["maxntid"] = (256, 1, 1)
+    kernel.shared_limit = 0
+    assert reason().endswith("ccc has no host ask for more")
+    kernel.shared_limit = 256 // 32 * 4 * 32
+    assert reason().endswith("; a context of 4 bytes has room")
+    kernel.shared_limit *= 2
+    assert re.search(r"; blocks of \d+ threads have room; a context of", reason())
+
+
 def test_a_kernel_without_known_shared_memory_is_left() -> None:
     kernel = golden("if_else")
     kernel.dynamic_shared_bytes = None
@@ -227,7 +267,9 @@ def test_the_cost_is_what_the_stacks_take() -> None:
 def test_the_registry_names_each_once() -> None:
     names = [strategy.name for strategy in STRATEGIES]
     assert len(set(names)) == len(names)
-    assert all(read_request(name).name == name for name in STRATEGY_NAMES)
+    for name in STRATEGY_NAMES:
+        number = f"({NUMBERED[name][0]})" if name in NUMBERED else ""
+        assert str(read_request(name + number)) == name + number
 
 
 def test_help_and_docs_name_what_the_registry_has() -> None:

@@ -14,7 +14,7 @@ Make one from annotated CUDA, which needs nvcc:
     pytest --bless tests/test_golden.py
 
 A line ``// options: strategy=merge`` in the CUDA goes to the head of the golden file; a line
-``// nvcc: -lineinfo`` holds options for nvcc.
+``// nvcc: -lineinfo`` holds options for nvcc; with ``// values`` variables without one get a value.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from ccc.options import Options
 from ccc.toolkit import find as toolchain
 
 AFTER = "// %%% after %%%\n"
+VALUES = "\n// values\n"
 SAYS = "// %%% says %%%\n"
 
 
@@ -95,7 +96,9 @@ def marked_ptx(source: Path, arch: str = "sm_90") -> str:
     options = re.search(r"^// nvcc: (.*)$", text, re.MULTILINE)
     with tempfile.TemporaryDirectory() as folder:
         marked = Path(folder, source.name)
-        marked.write_text(mark(text, source.name).text)
+        plain = mark(text, source.name)
+        given = mark(text, source.name, values=plain.unset) if VALUES in text else plain
+        marked.write_text(given.text)
         output = Path(folder, "k.ptx")
         nvcc = toolchain.find().nvcc
         more = options[1].split() if options else []

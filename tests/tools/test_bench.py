@@ -186,13 +186,32 @@ def test_an_interruption_keeps_what_is_done(
 def test_wrong_arguments(samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert bench(samples, tmp_path, "god") == 1
     assert 'there is no sample "god"; there are bad, good' in capsys.readouterr().err
-    assert bench(tmp_path, tmp_path) == 1
+    shutil.copytree(samples / "good", samples / "family" / "good")
+    assert bench(samples, tmp_path, "fam") == 1
+    known = "there are bad, family/good, good"
+    assert f'there is no sample "fam"; {known}' in capsys.readouterr().err
+    (tmp_path / "empty").mkdir()
+    assert bench(tmp_path / "empty", tmp_path) == 1
     assert "there are no samples here" in capsys.readouterr().err
     assert bench(samples, tmp_path, "--redraw") == 1
     assert "there are no results here" in capsys.readouterr().err
     (tmp_path / "results.json").write_text("{}")
     assert bench(samples, tmp_path, "--redraw") == 1
     assert "this is no file of ccc bench" in capsys.readouterr().err
+
+
+def test_a_family_is_measured_by_its_name(
+    samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: Any) -> Subject:
+        raise CccError("no")
+
+    monkeypatch.setattr(session, "prepare", failing)
+    for name in ("one", "two"):
+        shutil.copytree(samples / "good", samples / "family" / name)
+    assert bench(samples, tmp_path / "out", "family", "good") == 1
+    found = [entry.sample for entry in Results.load(tmp_path / "out").entries]
+    assert found == ["family/one", "family/two", "good"]
 
 
 # A device made of Python

@@ -42,6 +42,23 @@ def made_up(
     )
 
 
+def pattern(
+    sample: str,
+    ccc: float,
+    strategy: str | None,
+    others: Mapping[str, float] = MappingProxyType({}),
+) -> Entry:
+    entry = made_up(sample, ccc, "", others)
+    place = {"file": "k.cu", "line": 7, "directive": "if", "arm": "then", "strategy": strategy}
+    reason = None if strategy else "it lies in the way"
+    entry.paper = None
+    entry.paths = [
+        {"file": "k.cu", "line": 1, "directive": "grid_stride", "applied": True},
+        {**place, "applied": strategy is not None, "reason": reason},
+    ]
+    return entry
+
+
 @pytest.fixture
 def results() -> Results:
     points = sensitivity.points(quick=True)
@@ -50,6 +67,8 @@ def results() -> Results:
         [
             made_up("bfs", 1.5, "", {"sub-warp": 3.0, "other": 2.0, BOUND: 4.0}),
             made_up("mine", 0.5),
+            pattern("patterns/tight", 0.25, "batch3", {"by hand": 0.5, BOUND: 1.5}),
+            pattern("patterns/loose", 1.0, None),
             *(made_up("synthetic", point.bound / 2, point.kind) for point in points),
         ],
     )
@@ -65,7 +84,8 @@ def test_the_page(results: Results, tmp_path: Path) -> None:
     results.put(Entry("mine", Inputs(7, 0, "late"), 0, "ms", error="it\nbroke"))
     page.write(results, tmp_path, SAMPLES, {"speedup": "s.png"})
     text = (tmp_path / "results.md").read_text()
-    assert "bfs, mine, synthetic: a card, driver for CUDA 13.0; 2000-01-01; `ccc bench`" in text
+    names = "bfs, mine, patterns/loose, patterns/tight, synthetic"
+    assert f"{names}: a card, driver for CUDA 13.0; 2000-01-01; `ccc bench`" in text
     assert "| bfs | 9 ms | 6 ms | **1.50** | 1.50 to 1.50 | 1.20 | 3.00 (sub-warp) | 4.00 |" in text
     assert "Counted by nobody real." in text
     assert "| bfs | 50.0 % | 50.0 % | 58.0 % | - |" in text
@@ -73,6 +93,23 @@ def test_the_page(results: Results, tmp_path: Path) -> None:
     assert "| 16 | 9 ms | 9 ms | 1.00 | 2.00 | 50.0 % | 50.0 % |" in text
     assert "![" in text
     assert "- mine, late: it broke" in text
+
+
+def test_patterns_have_a_section_of_their_own(results: Results, tmp_path: Path) -> None:
+    (tmp_path / "patterns").mkdir()
+    (tmp_path / "patterns" / "README.md").write_text("# Patterns\n\n## Results\n\nOf them all.\n")
+    page.write(results, tmp_path, tmp_path, {"patterns": "p.png"})
+    text = (tmp_path / "results.md").read_text()
+    before, _, section = text.partition("## Patterns\n")
+    section = section.partition("\n## ")[0]
+    assert "tight" not in before.partition("## Speedup")[2]
+    assert "Of them all." in section
+    assert "![Speedups of all patterns](p.png)" in section
+    figures = "9 ms | 36 ms | **0.25** | 0.25 to 0.25 | 0.50 (by hand) | 1.50"
+    assert f"| tight | batch3 | {figures} |" in section
+    assert "| loose | nothing | 9 ms | 9 ms | **1.00** | 1.00 to 1.00 | - | - |" in section
+    assert "- patterns/loose, k.cu:7, `ccc if`: it lies in the way" in section
+    assert "### tight" in section
 
 
 def test_a_path_left_alone_is_named_once(results: Results, tmp_path: Path) -> None:
@@ -107,7 +144,7 @@ def test_a_mean_only_of_all_of_the_papers_programs(results: Results, tmp_path: P
 def test_plots_are_the_same_each_time(results: Results, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     drawn = plots.draw(results, tmp_path)
-    assert sorted(drawn) == ["efficiency", "lanes", "lengths", "speedup"]
+    assert sorted(drawn) == ["efficiency", "lanes", "lengths", "patterns", "speedup"]
     before = {name: (tmp_path / name).read_bytes() for name in drawn.values()}
     plots.draw(results, tmp_path)
     assert {name: (tmp_path / name).read_bytes() for name in drawn.values()} == before

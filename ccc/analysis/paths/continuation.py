@@ -156,7 +156,7 @@ def _check_owner(
     if culprit is not None:
         raise Refused(
             "the next iteration, or the code after the loop, needs a value that the path computes"
-            f"{at(culprit)}; {_reduction_hint(path)}"
+            f"{at(culprit)}; {_unset_hint(path, facts) or _reduction_hint(path)}"
         )
     in_rest = [i for i in instructions_of(path.rest, facts) if i in needed]
     culprit = next((i for i in in_rest if i not in fetches and _does_more(i, facts)), None)
@@ -177,6 +177,24 @@ def _reduction_hint(path: CheckedPath) -> str:
     if declared_operations(path.loop.marker):
         return "the variable of a reduction may only be updated in the loop, by that operation"
     return "if the loop only adds it up, say so on the loop: reduction(+: variable)"
+
+
+def _unset_hint(path: CheckedPath, facts: Facts) -> str | None:
+    """What to do if the path writes what an iteration may read, but nothing before the loop does.
+
+    It may be a variable that is set on some ways only, or one that lives from one iteration to the
+    next: PTX is the same.
+    """
+    loop = path.loop.loop
+    written = {r for i in instructions_of(path.blocks, facts) for r in i.defined()}
+    before = [p for p in facts.graph.predecessors(loop.header) if p not in loop.blocks]
+    for register in sorted(written & facts.liveness.live_in(loop.header), key=lambda r: r.name):
+        if not any(facts.reaching.bottom_mask(label, register) for label in before):
+            return (
+                f"it has none before the loop ({register.name}): declare its variable in the loop, "
+                "or give it a value there"
+            )
+    return None
 
 
 def _does_more(instruction: Instruction, facts: Facts) -> bool:

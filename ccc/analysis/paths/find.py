@@ -63,7 +63,7 @@ def find_paths(
         excluded: keys of paths that will not be collected, whatever the rules say, and why.
         refinements: what to make of those that can be collected.
     """
-    found = _located(facts)
+    found = located(facts)
     examination = _Examination(facts, found, refinements)
     # Outer paths first, since what an inner one has to do depends on whether they are collected.
     outcomes: dict[FoundPath, Path | LeftPath] = {}
@@ -95,7 +95,7 @@ def _without_first_turns(paths: list[Path | LeftPath]) -> list[Path | LeftPath]:
     return [path for path in paths if not is_first(path)]
 
 
-def _located(facts: Facts) -> list[FoundPath]:
+def located(facts: Facts) -> list[FoundPath]:
     """A path for each marker of one, with its entry; some are left already."""
     found: dict[tuple[int, str, str], FoundPath] = {}
     for block in facts.function.blocks:
@@ -129,7 +129,7 @@ def extent(path: FoundPath, facts: Facts) -> frozenset[str]:
     return frozenset(label for label in dominated if label in facts.graph and label != EXIT)
 
 
-def _annotated_loops(facts: Facts) -> list[FoundLoop]:
+def annotated_loops(facts: Facts) -> list[FoundLoop]:
     """The natural loops that hold a ``for`` marker, inner before outer."""
     found: dict[str, FoundLoop] = {}
     for label in facts.graph:
@@ -161,7 +161,7 @@ class _Examination:
         self.facts = facts
         self.found = found
         self.refinements = refinements
-        self.loops = {one.loop.header: one for one in _annotated_loops(facts)}
+        self.loops = {one.loop.header: one for one in annotated_loops(facts)}
         self.collected: list[Path] = []
         self._checked: dict[FoundLoop, AnnotatedLoop | Refused] = {}
         self._invariant_stores: dict[AnnotatedLoop, InvariantStores] = {}

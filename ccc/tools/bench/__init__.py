@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ccc.device.choose import choose_device
 from ccc.errors import CccError, Span
+from ccc.harness.sample import find_samples
 from ccc.toolkit import find as toolchain
 from ccc.tools.bench.page import PAGE, write
 from ccc.tools.bench.plots import NoMatplotlib, draw
@@ -72,14 +73,18 @@ def run(args: argparse.Namespace) -> int:
     return code
 
 
-def _folders(samples: Path, names: Sequence[str]) -> list[Path]:
-    known = {path.parent.name: path.parent for path in sorted(samples.glob("*/sample.py"))}
+def _folders(samples: Path, names: Sequence[str]) -> dict[str, Path]:
+    """The samples of these names, or all; the name of a family stands for all that is in it."""
+    known = find_samples(samples)
     if not known:
         raise CccError("there are no samples here; give --samples", Span(str(samples)))
-    for name in names:
-        if name not in known:
+    chosen: dict[str, Path] = {}
+    for name in names or known:
+        mine = {one: known[one] for one in known if one == name or one.startswith(f"{name}/")}
+        if not mine:
             raise CccError(f'there is no sample "{name}"; there are {", ".join(known)}')
-    return [known[name] for name in (names or known)]
+        chosen |= mine
+    return chosen
 
 
 def _make(folder: Path) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ccc import files
-from ccc.tools.bench import sensitivity, tables
+from ccc.tools.bench import families, sensitivity, tables
 from ccc.tools.bench.results import BOUND, ORIGINAL, Entry, Results, Run
 
 PAGE = "results.md"
@@ -62,6 +62,11 @@ LENGTHS = """\
 The same, with other lengths of the branch (figure 4.15). The speedup cannot exceed 32 / lanes.
 """
 
+PATTERNS = """\
+Short kernels in the shapes that users write, which say where the compiler wins and where it loses.
+Nothing above counts them. *Served by* names the strategy of each path; *nothing* left it alone.
+"""
+
 
 def write(results: Results, folder: Path, samples: Path, plots: Mapping[str, str]) -> None:
     """Write the page.
@@ -80,7 +85,7 @@ def write(results: Results, folder: Path, samples: Path, plots: Mapping[str, str
 
 def _page(results: Results, samples: Path, plots: Mapping[str, str]) -> Iterator[str]:
     sound = [entry for entry in results.entries if entry.error is None]
-    programs = [entry for entry in sound if entry.sample != sensitivity.SAMPLE]
+    programs = families.programs(sound)
     yield HEAD
     yield from _runs(results)
     if programs:
@@ -100,6 +105,7 @@ def _page(results: Results, samples: Path, plots: Mapping[str, str]) -> Iterator
         yield tables.overheads(programs)
         yield from _left_alone(programs)
     yield from _studies(sound, plots, samples)
+    yield from _patterns(families.patterns(sound), plots, samples)
     yield from _programs(programs, samples)
     if words := _words(samples):
         yield "## Other figures\n"
@@ -166,10 +172,24 @@ def _studies(entries: Sequence[Entry], plots: Mapping[str, str], samples: Path) 
             yield words
 
 
-def _programs(entries: Sequence[Entry], samples: Path) -> Iterator[str]:
+def _patterns(entries: Sequence[Entry], plots: Mapping[str, str], samples: Path) -> Iterator[str]:
+    """The patterns, which are no part of what is said of the programs."""
+    if not entries:
+        return
+    yield "## Patterns\n"
+    yield PATTERNS
+    if words := _words(samples / families.PATTERNS):
+        yield words
+    yield from _image(plots, "patterns", "Speedups of all patterns")
+    yield tables.patterns(entries)
+    yield from _left_alone(entries)
+    yield from _programs(entries, samples, "###")
+
+
+def _programs(entries: Sequence[Entry], samples: Path, level: str = "##") -> Iterator[str]:
     """Each program: all treatments, and what its README.md says about them."""
     for sample in dict.fromkeys(entry.sample for entry in entries):
-        yield f"## {sample}\n"
+        yield f"{level} {sample.rpartition('/')[2]}\n"
         if words := _words(samples / sample):
             yield words
         yield tables.treatments([entry for entry in entries if entry.sample == sample])

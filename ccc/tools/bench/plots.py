@@ -15,7 +15,7 @@ from typing import Any
 
 from ccc import files
 from ccc.errors import CccError
-from ccc.tools.bench import paper, sensitivity
+from ccc.tools.bench import families, paper, sensitivity
 from ccc.tools.bench.results import BOUND, CCC, ORIGINAL, Entry, Results
 from ccc.tools.bench.sensitivity import Measured
 
@@ -71,8 +71,8 @@ def draw(results: Results, folder: Path) -> dict[str, str]:
         folder: where the plots go, as ``results-NAME.png``.
 
     Returns:
-        The names of the files, by the names of the plots: ``speedup``, ``efficiency``, ``lanes``
-        and ``lengths``.
+        The names of the files, by the names of the plots: ``speedup``, ``patterns``,
+        ``efficiency``, ``lanes`` and ``lengths``.
 
     Raises:
         NoMatplotlib: matplotlib is not installed.
@@ -109,20 +109,31 @@ def _png(figure: Any, images: Any) -> bytes:
 
 
 def _speedup(figure: Any, entries: Sequence[Entry]) -> bool:
-    """Figure 4.12: a bar each for ccc, the best rival, the paper, and the bound."""
+    """Figure 4.12, of all programs."""
+    return _ratios(figure, {entry.name: entry for entry in families.programs(entries)})
+
+
+def _patterns(figure: Any, entries: Sequence[Entry]) -> bool:
+    """The same of the patterns."""
+    shown = families.patterns(entries)
+    return _ratios(figure, {entry.name.partition("/")[2]: entry for entry in shown})
+
+
+def _ratios(figure: Any, entries: Mapping[str, Entry]) -> bool:
+    """A bar each for ccc, the best rival, the paper, and the bound."""
     groups: dict[str, list[Bar]] = {}
-    for entry in _programs(entries):
+    for name, entry in entries.items():
         bars = [_ratio(CCC, entry.speedup(CCC))]
         bars += [_ratio(RIVAL, entry.speedup(one.label), one.label) for one in entry.rivals[:1]]
         bars += [_ratio(PAPER, entry.paper)] if entry.paper else []
         bars += [_ratio(BOUND, entry.speedup(BOUND))] if BOUND in entry else []
-        groups[entry.name] = bars
+        groups[name] = bars
     if not groups:
         return False
     axes = _grouped(figure, groups)
     axes.axvline(1, zorder=0.5, **LIMIT)
     axes.set_xlim(0, 1.35 * max(bar.length for bars in groups.values() for bar in bars))
-    unit = "" if all(one.unit == "ms" for one in entries) else ", by warp instructions"
+    unit = "" if all(one.unit == "ms" for one in entries.values()) else ", by warp instructions"
     axes.set_xlabel(f"times as fast as the original{unit}")
     return True
 
@@ -130,7 +141,7 @@ def _speedup(figure: Any, entries: Sequence[Entry]) -> bool:
 def _efficiency(figure: Any, entries: Sequence[Entry]) -> bool:
     """Figure 4.13: a bar each for the original and ccc, here and in the paper."""
     groups: dict[str, list[Bar]] = {}
-    for entry in _programs(entries):
+    for entry in families.programs(entries):
         program = paper.PROGRAMS.get(entry.sample)
         theirs = program.efficiency if program and entry.paper else (None, None)
         ours = entry[ORIGINAL].efficiency, entry[CCC].efficiency
@@ -202,15 +213,12 @@ def _lengths(figure: Any, entries: Sequence[Entry]) -> bool:
 
 PLOTS: Mapping[str, Callable[[Any, Sequence[Entry]], bool]] = {
     "speedup": _speedup,
+    "patterns": _patterns,
     "efficiency": _efficiency,
     "lanes": _lanes,
     "lengths": _lengths,
 }
 """Each draws into a figure, and says whether there was anything to draw."""
-
-
-def _programs(entries: Sequence[Entry]) -> list[Entry]:
-    return [entry for entry in entries if entry.sample != sensitivity.SAMPLE]
 
 
 def _ratio(kind: str, ratio: float, words: str = "") -> Bar:

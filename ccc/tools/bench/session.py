@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -54,10 +54,10 @@ class Extent:
 
 @dataclass
 class Session:
-    """What is measured where, and where results go."""
+    """What is measured where, by name, and where results go."""
 
     device: Device
-    folders: Sequence[Path]
+    folders: Mapping[str, Path]
     extent: Extent
     results: Results
     out: Path
@@ -66,42 +66,42 @@ class Session:
         """Measure everything; whether all of it could be."""
         now = Run(record.command(), record.date(), record.machine(self.device))
         self.number = self.results.begin(now)
-        self.steps = Steps({folder.name: self._planned(folder) for folder in self.folders})
+        self.steps = Steps({name: self._planned(name) for name in self.folders})
         complete = True
         with self.steps.shown():
-            for folder in self.folders:
-                with self.steps.sample(folder.name):
-                    complete &= self._measure(folder)
+            for name in self.folders:
+                with self.steps.sample(name):
+                    complete &= self._measure(name)
         return complete
 
-    def _planned(self, folder: Path) -> int:
+    def _planned(self, name: str) -> int:
         """About how many steps a sample takes."""
         try:
-            sample = Sample(folder)
+            sample = Sample(self.folders[name])
             others = len(sample.rivals) + (sample.bound is not None)
         except CccError:
             return 1
         is_gpu = self.device.kind == "gpu"
         runs = (2 + others + is_gpu) * (self.device.warmups + self.extent.repeat(self.device))
-        inputs = len(self.extent.inputs(folder.name, sample, self.device))
+        inputs = len(self.extent.inputs(name, sample, self.device))
         return 1 + inputs * (1 + 2 + others + 2 * runs) + is_gpu
 
-    def _measure(self, folder: Path) -> bool:
+    def _measure(self, name: str) -> bool:
         """Measure a sample on all its inputs; whether that worked."""
         try:
-            sample = Sample(folder)
+            sample = Sample(self.folders[name])
             with self.steps.step("compiling"):
                 subject = prepare(sample, self.device)
         except FAILURES as error:
-            failed = Entry(folder.name, Inputs(0, self.extent.seed), self.number, "")
+            failed = Entry(name, Inputs(0, self.extent.seed), self.number, "")
             self._keep(failed, error)
             return False
         entries = [
-            self._entry(folder.name, subject, inputs)
-            for inputs in self.extent.inputs(folder.name, sample, self.device)
+            self._entry(name, subject, inputs)
+            for inputs in self.extent.inputs(name, sample, self.device)
         ]
         for failure in efficiency.fill(entries, subject, self.steps.step):
-            self.steps.say(f"{folder.name}: active lanes could not be counted by {failure}")
+            self.steps.say(f"{name}: active lanes could not be counted by {failure}")
         self.results.save(self.out)
         return not any(entry.error or entry.rejected for entry in entries)
 

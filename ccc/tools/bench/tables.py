@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from ccc.ir.markers import WHOLE_KERNEL
 from ccc.remark import Remark
 from ccc.tools.bench import paper
 from ccc.tools.bench.results import BOUND, CCC, ORIGINAL, Entry, KernelFootprint, Treatment
@@ -41,6 +42,31 @@ def speedups(entries: Sequence[Entry]) -> str:
         for entry in entries
     ]
     return table(head, [*rows, *_mean(entries, len(head))])
+
+
+def patterns(entries: Sequence[Entry]) -> str:
+    """Speedups of kernels that have no place in the paper, with what served their paths."""
+    head = ("pattern", "served by", "original", "ccc", "speedup", "range", "best rival", BOUND)
+    rows = [
+        [
+            entry.name.partition("/")[2],
+            _served(entry),
+            *(_cost(entry, ORIGINAL), _cost(entry, CCC)),
+            f"**{entry.speedup(CCC):.2f}**",
+            *(_range(entry), _best_rival(entry)),
+            _ratio(entry.speedup(BOUND) if BOUND in entry else None),
+        ]
+        for entry in entries
+    ]
+    return table(head, rows, words=2)
+
+
+def _served(entry: Entry) -> str:
+    """The strategies of its paths; a loop over blocks is none."""
+    remarks = [Remark.read(path) for path in entry.paths]
+    paths = [remark for remark in remarks if remark.annotation not in WHOLE_KERNEL]
+    names = [str(one.strategy) if one.applied else "nothing" for one in paths]
+    return ", ".join(dict.fromkeys(names)) or NOTHING
 
 
 def _mean(entries: Sequence[Entry], columns: int) -> list[list[str]]:

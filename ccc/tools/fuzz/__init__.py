@@ -22,21 +22,18 @@ from rich.progress import Progress
 
 from ccc import files
 from ccc.device import gpu
-from ccc.passes.strategies.registry import COLLECTING, EARLIER
 from ccc.toolkit import find as toolchain
 from ccc.tools.fuzz.build import SEPARATE, TABLES, Failure
 from ccc.tools.fuzz.comparison import Comparison, Verdict, check
 from ccc.tools.fuzz.coverage import Coverage
 from ccc.tools.fuzz.generate import kernel
+from ccc.tools.fuzz.requests import FILES, request_of_file
 from ccc.tools.fuzz.shrinking import shrink
 from ccc.tools.fuzz.tree import RandomKernel, case
 
 BATCH = 20
 """Kernels of one file: nvcc's start-up is shared. Files take turns with the strategies, and with
 nvcc's options."""
-
-ASKED = (*(strategy.name for strategy in COLLECTING), *EARLIER)
-"""What files ask for, in turn."""
 
 OPTIONS: tuple[tuple[str, ...], ...] = ((), TABLES, (), SEPARATE)
 
@@ -117,8 +114,8 @@ def attempt(job: WorkerJob, indices: range) -> tuple[range, list[Verdict], list[
     number = indices[0] // BATCH
     how = replace(
         job.how,
-        strategy=ASKED[number % len(ASKED)],
-        options=OPTIONS[number // len(ASKED) % len(OPTIONS)],
+        strategy=request_of_file(number),
+        options=OPTIONS[number // len(FILES) % len(OPTIONS)],
     )
     verdicts = check([kernel(job.seed, index) for index in indices], how)
     findings = []

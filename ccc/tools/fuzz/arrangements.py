@@ -117,8 +117,10 @@ class ArrangementWriter(LoopWriter):
 
     def place(self, scope: Scope) -> list[Stmt]:
         """An annotated loop by itself, under a guard, or in a loop of its own."""
-        usual = {"alone": 6.0, "guard": 2.0, "outer loop": 1.2, "ragged": 0.3}
+        usual = {"alone": 6.0, "guard": 2.0, "outer loop": 1.2, "ragged": 0.3, "unmarked": 0.3}
         how = self.pick(usual)
+        if how == "unmarked":
+            return [self.unmarked(scope)]
         if how == "alone":
             return self.annotated(scope, may_wait=True)
         if how == "guard":

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from rich.console import Console
 from rich.table import Table
 
-from ccc.passes.strategies.registry import COLLECTING
+from ccc.options import AUTO
+from ccc.passes.strategies.registry import STRATEGY_NAMES
 from ccc.remark import Remark
 from ccc.tools.fuzz.comparison import Verdict
 from ccc.tools.fuzz.tree import Block, RandomKernel, walk
@@ -52,6 +53,12 @@ FEATURES = {
     "dynamic shared memory": r"\bdynamic\[",
     "atomics in shared memory": r"&bins\[",
     "carried register": r"\bc\d+ \+= 1",
+    "strategy asked for": r"#pragma ccc (?!for strat).*strategy\(",
+    "strategy for all paths": r"#pragma ccc for .*strategy\(",
+    "loop without annotation around a path": r"\bd\d+ = 0;",
+    "loop until a variable has some value": r">> 27\) > ",
+    "arms alike": r"\bz\d+ = 1\.5f",
+    "list, and a sum over it": r"\bn\d+ = (.*\n){2,}.*\bx\d+ \* 9",
 }
 """What to look for in the text of a kernel."""
 
@@ -78,11 +85,14 @@ def levels(block: Block) -> int:
 
 @dataclass(slots=True)
 class Coverage:
-    """Counts paths by directive and reason, and kernels by what is in them."""
+    """Counts paths by directive, reason and strategy, and kernels by what is in them."""
 
     kernels: int = 0
     paths: Counter[tuple[str, str | None]] = field(default_factory=Counter)
     details: Counter[tuple[str, str]] = field(default_factory=Counter)
+    served: Counter[tuple[str, str]] = field(default_factory=Counter)
+    asked: Counter[str] = field(default_factory=Counter)
+    declined: Counter[str] = field(default_factory=Counter)
     features: Counter[str] = field(default_factory=Counter)
     applied: Counter[str] = field(default_factory=Counter)
 
@@ -92,8 +102,12 @@ class Coverage:
         for remark in verdict.remarks:
             directive = _directive(remark)
             self.paths[directive, _without_place(remark.reason)] += 1
+            if remark.asked:
+                self.asked[_name(remark.asked)] += 1
+                self.declined[_name(remark.asked)] += remark.declined is not None
+            if remark.strategy:
+                self.served[_name(remark.strategy), directive] += 1
             if remark.applied:
-                self.details[directive, str(remark.strategy)] += 1
                 for detail in ("continuation", "compressed"):
                     self.details[directive, detail] += bool(remark.details.get(detail))
         text = kernel.cuda("k")
@@ -114,18 +128,30 @@ class Coverage:
 
     def show(self, console: Console) -> None:
         """Print the tables."""
-        for table in (self._directives(), self._reasons(), self._features()):
+        for table in (self._directives(), self._strategies(), self._reasons(), self._features()):
             console.print(table)
 
     def _directives(self) -> Table:
-        served = (strategy.name for strategy in COLLECTING)
-        columns = (*served, "continuation", "compressed")
+        columns = ("continuation", "compressed")
         table = _table("path", "copies", "collected", *columns, "left alone")
         for directive in sorted({directive for directive, _ in self.paths}):
             counts = {r: n for (d, r), n in self.paths.items() if d == directive}
             details = [self.details[directive, column] for column in columns]
             done, total = counts.get(None, 0), sum(counts.values())
             table.add_row(directive, *map(str, (total, done, *details, total - done)))
+        return table
+
+    def _strategies(self) -> Table:
+        """Each strategy that there is, or that served a path, under the name without its number."""
+        table = _table("strategy", "asked for", "declined", "paths", "of")
+        seen = (*self.asked, *(name for name, _ in self.served))
+        for name in dict.fromkeys((*STRATEGY_NAMES, *sorted(seen))):
+            if name == AUTO:
+                continue
+            mine = {d: count for (s, d), count in sorted(self.served.items()) if s == name}
+            words = ", ".join(f"{directive} {count}" for directive, count in mine.items())
+            figures = (self.asked[name], self.declined[name], sum(mine.values()))
+            table.add_row(name, *map(str, figures), words)
         return table
 
     def _reasons(self) -> Table:
@@ -152,6 +178,11 @@ def _table(*headings: str) -> Table:
     for column in table.columns[1:]:
         column.justify = "right"
     return table
+
+
+def _name(strategy: str) -> str:
+    """A strategy's name without its number."""
+    return strategy.partition("(")[0]
 
 
 def _directive(remark: Remark) -> str:

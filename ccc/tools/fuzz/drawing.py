@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from ccc.tools.fuzz.expressions import Scope, expression
+from ccc.tools.fuzz.requests import MANY, request
 from ccc.tools.fuzz.swarm import SwarmConfig
 from ccc.tools.fuzz.tree import Expr
 
@@ -45,6 +46,17 @@ class Drawer:
         """A new name."""
         self.names += 1
         return f"{prefix}{self.names}"
+
+    def clauses(self, prob: float = 0.15, priority: float = 0.05) -> str:
+        """Clauses of a path: what is known of it, and how it is to be served."""
+        text = f" prob(1.0/{2 + self.below(8)})" if self.chance(prob) else ""
+        text += f" priority({self.below(9)})" if self.chance(priority) else ""
+        return text + self.asked(0.15)
+
+    def asked(self, share: float) -> str:
+        """A clause that asks for a strategy, or none."""
+        number = self.below(MANY)
+        return f" strategy({request(number)})" if self.likes("strategies", share) else ""
 
     def value(self, scope: Scope, kind: str) -> Expr:
         """An expression."""

@@ -18,6 +18,8 @@ from ccc.tools.fuzz.swarm import SwarmConfig, swarm_config
 from ccc.tools.fuzz.tree import BLOCKS, Block, Expr, RandomKernel, Stmt
 
 COUNTS = (0, 1, 31, 33, 64, 100, 150, 200, 300, 300, 450)
+FEW = 32
+"""Threads of a block that are few, where all but one wait for a lock."""
 SCHEDULES = ("", *(f" schedule(dynamic{chunk})" for chunk in ("", ", 1", ", 2", ", 3", ", 5")))
 UNSAFE = ("f_who(", "f_put(", "f_pick(", "f_own(", "f_scratch(")
 """Functions for which a path may be left alone."""
@@ -33,8 +35,10 @@ def kernel(seed: int, index: int) -> RandomKernel:
     grid = 1 + random.randrange(12 if writer.pragma else 4)
     grid = max(1, min(grid, most // threads))
     n = COUNTS[random.randrange(len(COUNTS))]
-    if writer.spins:  # waiting takes long
+    if writer.spins:  # waiting takes long, the longer the more wait
         n, grid = min(n, 64), min(grid, 2)
+        block = block if threads <= FEW else (FEW + 1, 1, 1)
+        threads = block[0] * block[1] * block[2]
     if writer.one_task:
         grid = max(1, -(-n // threads))
     body = writer.write()

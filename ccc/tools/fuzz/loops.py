@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ccc.tools.fuzz.expressions import Scope
 from ccc.tools.fuzz.paths import PathWriter
 from ccc.tools.fuzz.reductions import Reduction
+from ccc.tools.fuzz.requests import MANY, request_alone
 from ccc.tools.fuzz.tree import LOOPS, Stmt
 
 
@@ -120,7 +121,7 @@ class LoopWriter(PathWriter):
             out.append(self.reductions[-1].declaration(self.random))
         shape = SHAPES[self.below(len(SHAPES))]
         if fetches:
-            warps = may_wait and self.all_come and self.chance(0.2)
+            warps = may_wait and self.waits and self.all_come and self.chance(0.2)
             shape = FETCHING[-1 if warps else self.below(len(FETCHING) - 1)]
         i, s = self.fresh("i"), self.fresh("s")
         pragma = self._pragma()
@@ -138,7 +139,8 @@ class LoopWriter(PathWriter):
         names = tuple(reduction.name for reduction in self.reductions)
         if s in binds and shape.uniform:
             inner = inner.declare(s, "i")
-        body = tuple(self.iteration(inner))
+        lean = self.likes("lean", 0.06)
+        body = tuple(self.lean_iteration(inner) if lean else self.iteration(inner))
         if waits:
             body = (Stmt("__syncthreads();"), *body)
         out.append(Stmt(text, count, (body,), names, binds=binds))
@@ -149,6 +151,16 @@ class LoopWriter(PathWriter):
         self.slot_names = ()
         self.number += 1
         return out
+
+    def unmarked(self, scope: Scope) -> Stmt:
+        """A loop without an annotation round one that asks for a strategy which needs none."""
+        self.slot, self.slot_names = self._slot("g"), ("g",)
+        self.may_break = self.may_continue = self.in_loop = False
+        request = request_alone(self.below(MANY))
+        nest = self.sequel(scope, f" strategy({request})" if request else None)
+        self.in_loop, self.slot_names = True, ()
+        self.number += 1
+        return nest
 
     def _slot(self, i: str) -> str:
         """Where an iteration's outputs lie: apart from those of all others."""
@@ -175,5 +187,5 @@ class LoopWriter(PathWriter):
 
     def _pragma(self) -> str:
         text = "#pragma ccc for" + (" const" if self.chance(0.1) else "")
-        text += "".join(reduction.clause for reduction in self.reductions)
+        text += "".join(reduction.clause for reduction in self.reductions) + self.asked(0.04)
         return text + ("\n#pragma unroll 2" if self.chance(0.03) else "")

@@ -119,7 +119,7 @@ def _exchange(random: Random, block: Block, kernel: RandomKernel) -> Iterator[Bl
 def _annotate(_: Random, block: Block, __: RandomKernel) -> Iterator[Block]:
     """A branch or a loop of an iteration is a path."""
     for place, one in enumerate(block):
-        if "#pragma ccc for" in one.form:
+        if "#pragma ccc for" in one.form and "for variable" not in one.form:
             yield from in_bodies(block, place, _annotated)
 
 

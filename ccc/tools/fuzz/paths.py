@@ -19,9 +19,10 @@ LEVELS = 3
 _KINDS = {
     "if": 4.0, "else": 2.0, "else if": 1.5, "switch": 2.0,
     "while": 2.0, "for variable": 2.0, "recursion": 0.5, "inlined": 0.7,
+    "sequel": 1.0, "alike": 0.6,
 }  # fmt: skip
 _IN_FUNCTIONS = ("recursion", "inlined")
-_WITH_ARMS = ("else", "else if", "switch")
+_WITH_ARMS = ("else", "else if", "switch", "alike")
 
 ARMS = 8
 """How many arms of paths a kernel has, about: what nvcc makes of them may be many more."""
@@ -55,8 +56,11 @@ class PathWriter(TurnWriter):
         kind = self._kind()
         if kind in _IN_FUNCTIONS:
             return self._call(scope, depth, kind)
-        clauses = f" prob(1.0/{2 + self.below(8)})" if self.chance(0.15) else ""
-        clauses += f" priority({self.below(9)})" if self.chance(0.05) else ""
+        clauses = self.clauses()
+        if kind == "sequel":
+            return self.sequel(scope, clauses)
+        if kind == "alike":
+            return self.alike(scope, f"#pragma ccc if{clauses}\n")
         if kind in ("while", "for variable"):
             return self._loop_path(scope, kind, clauses)
         jumps = "c" if self.may_continue and self.likes("jumps", 0.2) else ""
@@ -74,7 +78,10 @@ class PathWriter(TurnWriter):
     def _kind(self) -> str:
         """What kind of path comes next, of those that there is still room for."""
         fitting = dict(_KINDS)
-        if "steps" in self.swarm.fond and "for variable" not in self.swarm.averse:
+        if (
+            not self.swarm.fond.isdisjoint(("steps", "lists"))
+            and "for variable" not in self.swarm.averse
+        ):
             fitting["for variable"] *= 4
         if not self.functions_left:
             fitting = {kind: w for kind, w in fitting.items() if kind not in _IN_FUNCTIONS}
@@ -82,16 +89,44 @@ class PathWriter(TurnWriter):
             fitting = {kind: w for kind, w in fitting.items() if kind not in _WITH_ARMS}
         return self.pick(fitting)
 
-    def _loop_path(self, scope: Scope, kind: str, clauses: str) -> Stmt:
-        """A loop whose turns differ in number, with branches in it."""
+    def _loop_path(self, scope: Scope, kind: str, clauses: str | None, state: str = "") -> Stmt:
+        """A loop whose turns differ in number, with branches in it; ``state`` is known outside."""
         outer = self.may_break, self.may_continue, self.in_turns
         self.may_break = self.may_continue = False
         if kind == "for variable":
             self.in_turns = True
             scope = scope.without("y[").to_read()
-        path = self.turns(scope, kind, f"#pragma ccc {kind}{clauses}\n")
+        pragma = "" if clauses is None else f"#pragma ccc {kind}{clauses}\n"
+        if state and kind == "while" and self.chance(0.6):
+            path = self.walk(scope, pragma, state)
+        else:
+            path = self.turns(scope, kind, pragma)
         self.may_break, self.may_continue, self.in_turns = outer
         return path
+
+    def sequel(self, scope: Scope, clauses: str | None) -> Stmt:
+        """A loop as a path in a loop without an annotation, whose turns follow from one another.
+
+        Without ``clauses`` it is no path either.
+        """
+        turn, state = self.fresh("d"), self.fresh("s")
+        kind = "while" if self.chance(0.7) else "for variable"
+        inner = scope.declare(state, "u").declare(turn, "u")
+        before = self.block(inner, 1, 0) if self.chance(0.4) else ()
+        path = self._loop_path(inner, kind, clauses, state)
+        after = self.block(inner, 1, 1) if self.chance(0.4) else ()
+        most = 2 + self.below(9)
+        times = ("$1 % {m}u", "{m}u", "($1 & 3) * {m}u / 2")[self.below(3)].format(m=most)
+        stop = "\nif ($2) break;" if self.likes("jumps", 0.15) else ""
+        text = (
+            f"{{\nunsigned {state} = $0;\n"
+            f"for (unsigned {turn} = 0; {turn} < {times}; ++{turn}) {{\n"
+            f"{state} = {state} * 1664525u + 1013904223u;\n@0{stop}\n}}\n"
+            f"y[{self.slot} * 3 + {self.below(3)}] += {state};\n}}"
+        )
+        parts = (self.value(scope, "u"), self.value(scope, "u"), self.condition(inner))
+        bodies = ((*before, path, *after),)
+        return Stmt(text, parts, bodies, names=self.slot_names, binds=(turn, state))
 
     def _arm(self, scope: Scope, depth: int, jumps: str, size: int = 3) -> Block:
         out: list[Stmt] = []
@@ -167,7 +202,7 @@ class PathWriter(TurnWriter):
         most = 4 + self.below(20)
         inlining = "__noinline__ " if self.likes("noinline", 0.3) else ""
         text = (
-            f"#pragma ccc recursion\n__device__ {inlining}unsigned {name}(\n"
+            f"#pragma ccc recursion{self.asked(0.1)}\n__device__ {inlining}unsigned {name}(\n"
             f"    {FORMAL_PARAMETERS}, int s, unsigned p, unsigned q) {{\n"
             f"    if (q % 32 >= {most} || $0) return $1;\n@0\n"
             f"    return {name}({ARGUMENTS}, s, $2, q % 32 + 1);\n}}"
@@ -187,6 +222,19 @@ class PathWriter(TurnWriter):
             f"    {FORMAL_PARAMETERS}, int s, unsigned p, unsigned q) @0"
         )
         return Stmt(text, (), (tuple(out),), declares=(name,), binds=("p", "q", "s"))
+
+    def lean_iteration(self, scope: Scope) -> list[Stmt]:
+        """The body of an annotated loop with one branch, and little or much beside it."""
+        out: list[Stmt] = []
+        scope = self.data(out, scope, "u", self.slot_names[0])
+        if self.chance(0.4):
+            scope = self.some(out, scope, 2, 1)
+        form = f"#pragma ccc if{self.clauses()}\nif ($0) @0"
+        body = self.block(scope, 2, self.below(2))
+        out.append(Stmt(form, (self.condition(scope),), (body,)))
+        if self.chance(0.5):
+            out += self.block(scope, 2, 1)
+        return out
 
     # -- iterations -----------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ Few after a success, when the next one is likely near; twice as many after each 
 Fails = Callable[[Sequence[RandomKernel]], Sequence[bool]]
 Stage = Callable[[RandomKernel], Iterator[RandomKernel]]
 
+_ASKED = re.compile(r" strategy\(\w+(?:\(\d+\))?\)")
 _CASE = re.compile(r"(case \d+|default):")
 
 
@@ -117,7 +118,9 @@ def _blocks(block: Block) -> Iterator[Block]:
 def _statements(statement: Stmt) -> Iterator[Stmt]:
     yield from _fewer_arms(statement)
     pragma, _, rest = statement.form.partition("#pragma ccc ")
-    if rest and not rest.startswith(("for\n", "for const", "for reduction")):
+    if _ASKED.search(statement.form):
+        yield replace(statement, form=_ASKED.sub("", statement.form, count=1))
+    if rest and not rest.startswith(("for\n", "for const", "for reduction", "for strategy")):
         yield replace(statement, form=pragma + rest.partition("\n")[2])
 
 

@@ -27,6 +27,18 @@ _LOOPS = (
 )
 """Loops of at most 13 turns. What they count in is changed where no ``continue`` can miss it."""
 
+_ALIKE = (
+    "{x} = {x} * {c}u + {k}u;",
+    "{x} ^= {x} >> {k};",
+    "{x} += a[({x} + {k}) & 255];",
+    "{z} = {z} * 0.5f + {k}.25f;",
+    "{z} = fmaxf(b[({x} + {k}) & 255], {z} - {k}.5f);",
+    "w[{slot}] = {z} + {c};",
+    "y[{slot} * 3] += {x} % {c}u;",
+    "if ({x} & {c}) {x} -= {k};",
+)
+"""Operations that differ by constants only."""
+
 _SYSTEM_CALLS = (
     "assert(($0 & 7) < 8 * gridDim.z);",
     'if (gridDim.z > 1) printf("%u\\n", $0);',
@@ -47,6 +59,8 @@ class StatementWriter(ArrayWriter):
         self.reductions: list[Reduction] = []
         self.may_break = self.may_continue = True
         self.in_turns = False
+        self.in_loop = True
+        """Whether an annotated loop is around what is written."""
 
     # -- declarations ---------------------------------------------------------------------------
 
@@ -206,10 +220,34 @@ class StatementWriter(ArrayWriter):
             arms.append(f"@{len(conditions)}")
         return Stmt(pragma + " else ".join(arms), conditions, tuple(bodies))
 
+    def alike(self, scope: Scope, pragma: str) -> Stmt:
+        """Two arms of the same operations with other constants, but for one or two of them."""
+        whole, real = self.fresh("x"), self.fresh("z")
+        steps = [_ALIKE[self.below(len(_ALIKE))] for _ in range(2 + self.below(6))]
+        arms = [[self._similar(step, whole, real) for step in steps] for _ in range(2)]
+        if self.chance(0.4):
+            arms[self.below(2)].insert(
+                self.below(len(steps)), self._similar(_ALIKE[0], whole, real)
+            )
+        if self.chance(0.3):
+            arms[self.below(2)].append(self.plain(scope))
+        text = (
+            f"{{\nunsigned {whole} = $0;\nfloat {real} = 1.5f;\n{pragma}if ($1) @0 else @1\n"
+            f"y[{self.slot} * 3 + {self.below(3)}] ^= {whole} + __float_as_uint({real});\n}}"
+        )
+        parts = (self.value(scope, "u"), self.condition(scope))
+        bodies = tuple(map(tuple, arms))
+        return Stmt(text, parts, bodies, names=self.slot_names, binds=(whole, real))
+
+    def _similar(self, form: str, whole: str, real: str) -> Stmt:
+        words = {"x": whole, "z": real, "slot": self.slot}
+        numbers = {"c": 1 + 2 * self.below(1 << 16), "k": 1 + self.below(30)}
+        return Stmt(form.format(**words, **numbers), names=(whole, real, *self.slot_names))
+
     def inner_loop(self, scope: Scope, depth: int) -> Stmt:
         """A loop inside an iteration."""
         pragma = ""
-        if self.likes("refused", 0.03):
+        if self.in_loop and self.likes("refused", 0.03):
             pragma = "#pragma ccc for variable\n"
         return self.loop(scope, depth, pragma)
 

@@ -27,6 +27,20 @@ _COUNTERS = (
 )  # fmt: skip
 """How turns are counted, ``{n}`` of them, and the type of the counter ``{j}``."""
 
+_LISTS = (
+    ("i", "int {j} = (int)({b}); {j} < (int)({e}); {j} += {s}"),
+    ("u", "unsigned {j} = {b}; {j} < {e}; {j} += {s}"),
+    ("u", "unsigned {j} = {e}; {j} > {b}; --{j}"),
+    ("q", "long long {j} = {b}; {j} < (long long)({e}); {j} += {s}"),
+    ("l", "unsigned long long {j} = {b}; {j} != {e}; ++{j}"),
+    ("q", "long long {j} = (long long)({e}) - 1; {j} >= (long long)({b}); {j} -= {s}"),
+)
+"""The type of what counts, and a loop through a list from ``{b}`` up to ``{e}`` or down from it, in
+steps of ``{s}``."""
+
+_LENGTHS = ("$1 % 5", "$1 % 40", "(($1 & 7) ? $1 % 4 : 30 + $1 % 90)", "($1 % 16 == 0) * 120u")
+"""How long lists are: short, or some of them long."""
+
 _TURNS = ("$0 % 40", "($0 & 3) * 11", "$0 % 9", "($0 & 7) * 3", "($0 % 5 == 0) * 37u")
 
 _STEPS = {
@@ -58,6 +72,8 @@ class TurnWriter(StatementWriter):
             return self._until(scope, pragma)
         if self.likes("steps", 0.2):
             return self._steps(scope, pragma)
+        if kind == "for variable" and self.likes("lists", 0.3):
+            return self._list(scope, pragma)
         return self.loop(scope, 2, pragma, size=3)
 
     def _steps(self, scope: Scope, pragma: str) -> Stmt:
@@ -89,6 +105,39 @@ class TurnWriter(StatementWriter):
         head = f"{before}{pragma}for ({counter.format(**words)})"
         text = f"{{\n{head} {{\n{first}{shown}@0\n{last}}}\n}}"
         return Stmt(text, tuple(parts), (body,), binds=tuple(names))
+
+    def _list(self, scope: Scope, pragma: str) -> Stmt:
+        """A loop through a list, short or long, whose end may be read in each turn; perhaps a sum
+        over it."""
+        name, begin, length, sum_ = (self.fresh(prefix) for prefix in ("j", "s", "n", "x"))
+        kind, counter = _LISTS[self.below(len(_LISTS))]
+        lengths = _LENGTHS[self.below(len(_LENGTHS))]
+        end = f"({begin} + {length})"
+        if self.chance(0.4):  # by nvcc in each turn, where stores might change it
+            end = f"({begin} + (a[{length} & 255] & 31))"
+        words = {"j": name, "b": begin, "e": end, "s": (1, 1, 2, 3, 7)[self.below(5)]}
+        inner = scope.declare(name, kind)
+        out: list[Stmt] = []
+        sums = self.chance(0.4)
+        if sums:
+            out.append(Stmt(f"{sum_} += $0;", (self.value(inner, "u"),), names=(sum_,)))
+        body = (*out, *(self.block(inner, 2, 1) if self.chance(0.5) else (self.store(inner),)))
+        before = f"const unsigned {begin} = $0 & 63, {length} = {lengths};\nunsigned {sum_} = 0;\n"
+        shown = f"\natomicXor(&counters[11], {sum_} * 9);" if sums else ""
+        text = f"{{\n{before}{pragma}for ({counter.format(**words)}) @0{shown}\n}}"
+        parts = (self.value(scope, "u"), self.value(scope, "u"))
+        return Stmt(text, parts, (body,), binds=(name, begin, length, sum_))
+
+    def walk(self, scope: Scope, pragma: str, state: str) -> Stmt:
+        """A loop until a variable that it draws from has some value."""
+        turn = self.fresh("c")
+        body = self.block(scope.declare(turn, "u"), 2, 1)
+        head = f"({state} >> 27) > {1 + self.below(16)} && {turn} < {8 + self.below(25)}"
+        text = (
+            f"{{\nunsigned {turn} = 0;\n{pragma}while ({head}) {{\n"
+            f"{state} = {state} * 1664525u + 1013904223u;\n++{turn};\n@0\n}}\n}}"
+        )
+        return Stmt(text, (), (body,), names=(state,), binds=(turn,))
 
     def _traversal(self, scope: Scope, pragma: str) -> Stmt:
         """A loop over what lies on a stack of the thread's own, of at most so many turns."""

@@ -1,0 +1,100 @@
+"""How far apart the values of neighbouring lanes are, where that is one number.
+
+A guess, as if additions did not wrap and all threads of a warp stood in one row of their block. It
+says whether memory accesses are coalesced, and never whether something may be done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from ccc.analysis.facts import Facts
+from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Address, Operand, Register, Special
+from ccc.ptx.opcodes import Effect
+from ccc.ptx.types import LANE, TIME, TYPES, VECTORS
+
+Strides: TypeAlias = Mapping[Register, "int | None"]
+"""By register; None where it is not one number, or none that is known."""
+
+_NEIGHBOURS = ("%tid.x", "%laneid")
+_SAME = ("mov", "cvt", "cvta")
+
+
+def lane_strides(facts: Facts) -> Strides:
+    """The stride of each register: what all its definitions agree on.
+
+    As in constant propagation, what is not known yet agrees with everything, so that a counter has
+    the stride that it begins with if all lanes add the same to it.
+    """
+    found: dict[Register, int | None] = {}
+    changed = True
+    while changed:
+        changed = False
+        for label in facts.graph:
+            block = facts.blocks.get(label)
+            for instruction in block.instructions if block else ():
+                changed |= _update(found, instruction, facts)
+    return found
+
+
+def _update(found: dict[Register, int | None], instruction: Instruction, facts: Facts) -> bool:
+    """Let a definition count; whether that says something new."""
+    if not instruction.defined():
+        return False
+    if any(register not in found and register in facts.makers for register in instruction.used()):
+        return False
+    stride = _made_by(instruction, found, facts)
+    changed = False
+    for register in instruction.defined():
+        agreed = stride if found.get(register, stride) == stride else None
+        changed |= register not in found or found[register] != agreed
+        found[register] = agreed
+    return changed
+
+
+def _made_by(instruction: Instruction, found: Strides, facts: Facts) -> int | None:
+    """The stride of what an instruction makes, by those of its operands."""
+    if instruction.effects & ~(Effect.SETS_CARRY | Effect.READS_CARRY):
+        return None
+    name, (_, *operands) = instruction.name, instruction.operands
+    strides = [_of(operand, found) for operand in operands]
+    if name in _SAME or (not any(strides) and None not in strides):
+        return strides[0] if name in _SAME else 0
+    if name in ("add", "sub") and None not in strides:
+        first, second = (stride or 0 for stride in strides)
+        return first + second if name == "add" else first - second
+    if name in ("mul", "mad", "shl"):
+        return _product(name, operands, strides, facts)
+    return None
+
+
+def _product(
+    name: str, operands: list[Operand], strides: list[int | None], facts: Facts
+) -> int | None:
+    """That of a product with a literal, and of what is added to it."""
+    for one, other in ((0, 1), (1, 0)) if name != "shl" else ((0, 1),):
+        literal, stride = facts.literal(operands[other]), strides[one]
+        if literal is not None and literal.integer is not None and stride is not None:
+            product = stride << literal.integer if name == "shl" else stride * literal.integer
+            more = strides[2] if name == "mad" else 0
+            return None if more is None else product + more
+    return strides[2] if name == "mad" and strides[:2] == [0, 0] else None
+
+
+def _of(operand: Operand, found: Strides) -> int | None:
+    if isinstance(operand, Register):
+        return found.get(operand, 0)
+    if isinstance(operand, Special):
+        if operand.name in _NEIGHBOURS:
+            return 1
+        return None if operand.register.varies in (LANE, TIME) else 0
+    return _of(operand.base, found) if isinstance(operand, Address) else 0
+
+
+def is_coalesced(load: Instruction, strides: Strides) -> bool:
+    """Whether lanes side by side read elements side by side."""
+    stride = _of(load.operands[1], strides)
+    count = next((VECTORS[word] for word in load.modifiers if word in VECTORS), 1)
+    return stride is not None and abs(stride) == TYPES[load.types[-1]].bytes * count

@@ -1,0 +1,93 @@
+"""Inner loops whose lanes can be let go apart: each begins the next iteration around it by itself.
+
+What a lane does stays as it was, and in its order: nothing need be known of memory, and nothing is
+promised. Only, lanes wait for others now that may be in another iteration. So nobody may wait for
+them there in a way of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ccc.analysis.callees import callee
+from ccc.analysis.cfg import EXIT
+from ccc.analysis.convergence import ReconvergencePoint, find_reconvergence
+from ccc.analysis.dominators import Loop
+from ccc.analysis.facts import Facts
+from ccc.analysis.paths.find import NO_LOOP
+from ccc.analysis.paths.model import FoundPath, LeftPath, Refused, at, instructions_of
+from ccc.ptx.opcodes import Effect
+
+KINDS = ("while", "variable")
+"""The markers of inner loops that it can be."""
+
+
+@dataclass(frozen=True, eq=False)
+class Nest:
+    """A loop and the one around it, whose members can be counted at ``reconvergence``."""
+
+    inner: Loop
+    outer: Loop
+    reconvergence: ReconvergencePoint
+
+
+def find_nest(path: FoundPath, facts: Facts) -> Nest:
+    """An annotated inner loop, and the innermost one around it.
+
+    Raises:
+        Refused: its lanes cannot be let go apart; the reason says why.
+    """
+    if path.marker.kind not in KINDS:
+        raise Refused('it is no inner loop, marked "ccc while" or "ccc for variable"')
+    if isinstance(path, LeftPath):
+        raise Refused(path.reason)
+    if facts.unknown is not None:
+        raise Refused(f"the opcode {facts.unknown.opcode} is not known to ccc{at(facts.unknown)}")
+    if not facts.is_reducible:
+        raise Refused("the kernel jumps into the middle of a loop")
+    inner = next((loop for loop in facts.loops if loop.header == path.entry), None)
+    if inner is None:
+        raise Refused(NO_LOOP)
+    outer = next((loop for loop in facts.loops if inner.blocks < loop.blocks), None)
+    if outer is None:
+        raise Refused(
+            "no loop is left around it whose next iteration a lane could begin; does it run more "
+            "than once?"
+        )
+    _check_outer(outer, facts)
+    if facts.divergence.divergent_branches.isdisjoint(outer.blocks):
+        raise Refused("all lanes of a warp go the same way in it, so there is nothing to fill")
+    reconvergence = find_reconvergence(facts, outer)
+    if isinstance(reconvergence, str):
+        raise Refused(reconvergence)
+    return Nest(inner, outer, reconvergence)
+
+
+def _check_outer(outer: Loop, facts: Facts) -> None:
+    """That nobody waits in a loop for lanes that may be in another iteration then.
+
+    Raises:
+        Refused: with the reason.
+    """
+    for instruction in instructions_of(outer.blocks, facts):
+        if instruction.effects & (Effect.BARRIER | Effect.COLLECTIVE):
+            raise Refused(
+                f"lanes meet in the loop around it{at(instruction)}, where some would be in other "
+                "iterations than the others"
+            )
+        if facts.callees.waits(instruction):
+            raise Refused(
+                f"the loop around it calls {callee(instruction)}, which is not known to be free of "
+                f"barriers and warp-collectives{at(instruction)}"
+            )
+    exits = outer.exits(facts.graph)
+    if not exits:
+        raise Refused("the loop around it never ends")
+    if any(target == EXIT for _, target in exits):
+        raise Refused("the loop around it ends the thread, by a guarded exit or return")
+    for spin in facts.spins:
+        if not spin.blocks.isdisjoint(outer.blocks) and not spin.gives_up:
+            raise Refused(
+                f"lanes may wait for one another in the loop around it{at(spin.poll)}, for which "
+                "those would have to go on that wait for them"
+            )

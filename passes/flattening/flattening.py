@@ -1,0 +1,165 @@
+"""Loop flattening: the lanes of a warp begin the next iteration of a loop each by itself.
+
+An iteration holds an inner loop, and some lanes need more turns of it than others. The others do
+not wait until the last one is through: they finish their iteration, begin the next one, and come
+back with another run of the inner loop. No lane does anything for another one, and each does what
+it did, in the same order: iterations may depend on one another, and nothing is saved.
+
+Before:
+
+    OUTER:  <the beginning of an iteration>
+    INNER:  <a turn>
+            @%again bra INNER;
+            <the rest of the iteration>
+            @%more bra OUTER;
+    AFTER:
+
+After:
+
+    ENTER:  who is a member
+    ANEW:   has anybody an iteration left? else all go to where they wanted to leave to
+    MEET:   who is in the inner loop? with too few of them, go to REFILL
+            who is not waits in MEET
+    INNER:  <some turns in a row; behind the last one to MEET>
+    REFILL: lanes in the inner loop wait in ANEW; the others go on where they were,
+    OUTER:  <at the beginning of an iteration>
+            <with an inner loop to run, to ANEW>
+            <or where they left the inner loop: the rest of the iteration>
+            @%more bra OUTER;
+            <no iteration is left: remember the way out, and wait in ANEW>
+    AFTER:
+
+The snippets are those of flattened_loop.py. ``flatten`` does so as soon as one lane has left the
+inner loop. ``refill(k)`` waits until k members have nothing to do in it, or all: so the code around
+it is run by more lanes, and less often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import ClassVar
+
+from ccc.analysis.facts import Facts
+from ccc.analysis.paths.find import ARMS, INNER_LOOPS, NO_LOOP, annotated_loops, located
+from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Refused
+from ccc.analysis.paths.nests import Nest, find_nest
+from ccc.ir.nodes import Block, MarkerNote
+from ccc.options import Request
+from ccc.passes.flattening.flattened_loop import FlattenedLoop
+from ccc.passes.strategies.registry import FLATTENING
+from ccc.pipeline import Kernel, Pass, PathRecord
+
+IN_FLATTENED = (
+    "it lies in a loop that was flattened, whose lanes do not end an iteration together any more"
+)
+HOLDS_FLATTENED = (
+    "its annotated loop holds a loop that was flattened, in which lanes wait for one another"
+)
+
+
+class Flattening(Pass):
+    """Let lanes begin iterations by themselves where ``flatten`` or ``refill`` is asked for."""
+
+    name: ClassVar[str] = "flattening"
+
+    def run(self, kernel: Kernel) -> None:
+        """Do so, one loop after the other, outer ones first."""
+        if kernel.function.kind != "entry":
+            return
+        looked_at: set[tuple[int, str, str]] = set()
+        while (path := _next_wanted(kernel, looked_at)) is not None:
+            looked_at.add(path.key)
+            request = _request(kernel, path)
+            assert request is not None
+            record = _record(kernel, path)
+            try:
+                nest = find_nest(path, kernel.facts)
+            except Refused as refusal:
+                _decline(kernel, path, str(refusal))
+            else:
+                _leave_others(kernel, path, nest)
+                loop = FlattenedLoop(kernel, path.marker.span, nest, request.number or 1)
+                loop.rewrite()
+                record.apply(str(request), {"turns": loop.turns})
+                kernel.settled.append(record)
+
+
+def _next_wanted(kernel: Kernel, looked_at: Collection[tuple[int, str, str]]) -> FoundPath | None:
+    """A path for which it is asked, and that was not looked at yet."""
+    wanted = (path for path in located(kernel.facts) if _request(kernel, path) is not None)
+    return next((path for path in wanted if path.key not in looked_at), None)
+
+
+def _request(kernel: Kernel, path: FoundPath) -> Request | None:
+    """What is asked for, if it is one of these strategies."""
+    around = [one.marker for one in _annotated_around(path.entry, kernel.facts)]
+    request = kernel.request(path.marker, *around[:1])
+    return request if request is not None and request.name in FLATTENING else None
+
+
+def _annotated_around(label: str, facts: Facts) -> list[FoundLoop]:
+    """The annotated loops around a block, the innermost first."""
+    around = (one for one in annotated_loops(facts) if label in one.loop.blocks)
+    return sorted(around, key=lambda one: len(one.loop.blocks))
+
+
+def _decline(kernel: Kernel, path: FoundPath, reason: str) -> None:
+    """Say why it is not done; another strategy takes its place only in an annotated loop."""
+    kernel.decline(path.marker, reason)
+    if path.repeats and not _annotated_around(path.entry, kernel.facts):
+        said = {(record.marker, record.reason) for record in kernel.settled}
+        if (path.marker, reason) not in said:
+            kernel.settled.append(_record(kernel, path, reason))
+        for label in _own_blocks(path, kernel.facts):
+            _remove_markers(kernel.facts.blocks[label])
+
+
+def _own_blocks(path: FoundPath, facts: Facts) -> frozenset[str]:
+    """Where the markers of an inner loop may stand: not in another one inside it."""
+    own = next((loop for loop in facts.loops if loop.header == path.entry), None)
+    if own is None or isinstance(path, LeftPath):
+        return frozenset({path.entry})
+    inside = (loop.blocks for loop in facts.loops if loop.blocks < own.blocks)
+    return own.blocks.difference(*inside)
+
+
+def _leave_others(kernel: Kernel, path: FoundPath, nest: Nest) -> None:
+    """Say of the other paths of these loops, and of those around, why they are left."""
+    facts = kernel.facts
+    around = [one.loop.blocks for one in _annotated_around(nest.outer.header, facts)]
+    concerned = nest.outer.blocks.union(*around)
+    for other in located(facts):
+        if other.entry not in concerned or other.key == path.key or _is_first_turn(other, path):
+            continue
+        if other.entry in nest.outer.blocks:
+            left = _record(kernel, other, reason=IN_FLATTENED)
+        else:
+            left = _record(kernel, other, reason=HOLDS_FLATTENED)
+        kernel.settled.append(left)
+    for label in concerned:
+        _remove_markers(facts.blocks[label])
+
+
+def _is_first_turn(other: FoundPath, path: FoundPath) -> bool:
+    """Whether it is a turn that nvcc took out of the loop ``path``."""
+    is_turn = isinstance(other, LeftPath) and other.reason == NO_LOOP
+    return is_turn and other.marker.identifier == path.marker.identifier
+
+
+def _record(kernel: Kernel, path: FoundPath, reason: str = "") -> PathRecord:
+    """The record of a path that nobody else shall find."""
+    loop = next(iter(_annotated_around(path.entry, kernel.facts)), None)
+    left = LeftPath(path.marker, path.entry, path.repeats, reason, loop)
+    record = PathRecord(kernel.function.name, left)
+    if reason:
+        record.reason = reason
+    return record
+
+
+def _remove_markers(block: Block) -> None:
+    """Take the markers of paths out of a block."""
+    block.statements = [
+        one
+        for one in block.statements
+        if not (isinstance(one, MarkerNote) and one.marker.kind in (*ARMS, *INNER_LOOPS))
+    ]
