@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ccc.passes.bound_motion import BoundMotion
 from ccc.passes.context_collection import ContextCollection
 from ccc.passes.context_compression import ContextCompression
 from ccc.passes.early_loads import EarlyLoads
@@ -16,8 +17,9 @@ PIPELINE: tuple[type[Pass], ...] = (
     Recursion,
     GridStride,
     Melding,
-    Flattening,
     InvariantMotion,
+    BoundMotion,
+    Flattening,
     ContextCompression,
     EarlyLoads,
     ContextCollection,

@@ -21,8 +21,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ccc.analysis.facts import Facts
+from ccc.analysis.paths.induction import find_counter
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
 from ccc.ir.markers import Marker
+from ccc.options import Request
 from ccc.passes.context_collection.layout import Layout, Plan, on_paper
 from ccc.passes.launch_shape import known_block_size, shared_bytes
 from ccc.passes.strategies.leave import LEAVE
@@ -35,6 +37,7 @@ from ccc.passes.strategies.strategy import (
     LoopStrategy,
     PathDecision,
     PathStrategy,
+    Serving,
     context_words,
     run_slots,
 )
@@ -73,6 +76,13 @@ With 4, 8 and 16: escape time 1.25, 1.37, 1.48; Collatz 1.11, 1.18, 1.22. 14 ins
 with mean 3, with 1, 4 and 8: 0.56, 0.88, 0.88, with mean 40: 0.60, 0.89, 1.05; 44 instructions, 1
 and 3 turns, mean 3: 0.92, 1.06, mean 40: 1.17, 1.37. path_tracing (its turn holds a loop), 1 and 2:
 1.75, 1.65."""
+AT_ONCE = 8
+"""Turns of joined lists that a lane runs side by side, at most. Ratios original / ccc with 1, 2, 4
+and 8 on an H200 (2026-11-22), R-MAT graphs of 2^21 and 2^20 vertices: samples/bfs 6.05, 8.02, 9.26,
+9.47; samples/sssp 1.78, 2.31, 2.39, 2.52; and with what is left of 8 two by two 1.02 and 1.01 times
+that."""
+AT_ONCE_LENGTH = 120
+"""Instructions of all of them, at most. Not measured."""
 BATCH_REGISTERS = 8
 """Registers that the further tasks of a batch take, at most. On an H200 (2026-11-22), original /
 ccc one by one, in batches of 3 and of 7: samples/synthetic (one word a task), 20 operations, 1 lane
@@ -122,16 +132,22 @@ asking 1.00 and 1.61."""
 
 RETURNS = "the tasks of a loop come back after some turns, and are merged"
 OTHERS = "another path of its loop asks for another strategy"
+IN_SHARED = (
+    "it lies in a loop whose turns are all shared out among lanes, and is a branch there as any "
+    "other"
+)
 NO_ROOM = "its stacks do not fit into shared memory"
 
 EARLY_PROB = 0.5
 """The share of lanes, as ``prob`` tells, from which on coalesced loads are made before a path that
-is served in batches. On an H200 (2026-11-22), time of a late load / time of an early one, one float
-and one word of context either way, 20 and 100 operations behind it: lanes in a pattern, 1 of 32
-0.84, 0.89; 8 0.97, 1.02; 24 1.11, 1.07; lanes at random, 0.90, 0.87; 0.98, 1.07; 1.10, 1.07. Few
-lanes that load early wait for memory in each iteration, where a full warp would once. In a queue it
-never paid (0.77 to 1.00; one, two and four loads, 1 to 24 lanes). It rests on this one kernel, and
-in batches nothing between 8 and 24 lanes was measured."""
+is served in batches. On an H200 (2026-11-22), time of a late load / time of an early one, one value
+and one word of context either way. Floats, 20 and 100 operations behind it, lanes in a pattern: 1
+of 32 0.84, 0.89; 8 0.97, 1.02; 24 1.11, 1.07; lanes at random: 0.90, 0.87; 0.98, 1.07; 1.10, 1.07.
+By that the rule was made; then, on another kernel, lanes at random, 8, 40 and 120 operations: 32
+bits, 8 lanes 0.97, 0.98, 0.99; 16 1.05, 1.02, 1.01; 24 1.10, 1.04, 1.02; 16 bits, 8 lanes 0.95,
+0.95, 0.97; 16 1.02, 0.98, 0.99; 24 1.00 each. Few lanes that load early wait for memory in each
+iteration, where a full warp would once. In a queue it never paid (0.77 to 1.00; one, two and four
+loads, 1 to 24 lanes)."""
 
 DYNAMIC = (
     "the kernel has dynamic shared memory, and with the stack it might be more than a launch gets; "
@@ -145,6 +161,7 @@ def decide(
     strategies: Sequence[LoopStrategy],
     on_request: Sequence[LoopStrategy],
     sharing: PathStrategy,
+    shared: Sequence[PathStrategy],
 ) -> tuple[Decision, ...]:
     """Decide what is done with the loops of a kernel, and say of which paths what is asked for
     does not apply to them.
@@ -155,6 +172,7 @@ def decide(
         strategies: those that collect, from the one that is preferred on.
         on_request: those that are only taken where that is asked for.
         sharing: what shares out long tasks.
+        shared: what shares out all tasks of a path where that is asked for.
 
     Returns:
         A decision for each loop.
@@ -164,18 +182,24 @@ def decide(
     def of_path(one: Collectable, differ: bool) -> PathDecision:
         path, request = one.path, kernel.request_of(one.path)
         asked = named.get(str(request)) if differ else None
-        own = named[REPEATING] if path.repeats else asked if asked and asked.mixes else None
-        shared = sharing.of(path, kernel.facts)
-        turns = _turns(path, kernel.facts)
+        own: Serving | None = asked if asked and asked.mixes else None
+        by = sharing
+        if path.repeats:
+            whole = _shared_by(path, request, shared, kernel)
+            own, by = whole or named[REPEATING], whole or sharing
+        engage = by.of(path, kernel.facts)
+        turns = 1 if engage and engage.shares_all else _turns(path, kernel.facts)
+        why_not = by.applies([path], kernel.facts)
         hints, last_apart = Hints.of(path.marker), _is_short(path, kernel.facts)
+        counter = find_counter(path, kernel.facts) if turns > 1 and path.repeats else None
         return PathDecision(
-            one.record, path, hints, own, shared, turns, request, last_apart=last_apart
+            one.record, path, hints, own, engage, turns, request, why_not, last_apart, counter
         )
 
     def of_loop(loop: AnnotatedLoop, mine: Sequence[Collectable]) -> Decision:
-        every = [one.path for one in mine]
-        wishes = {str(kernel.request_of(path)) for path in every if not path.repeats}
-        paths = tuple(of_path(one, len(wishes) > 1) for one in mine)
+        wishes = {str(kernel.request_of(one.path)) for one in mine if not one.path.repeats}
+        paths = _without_branches_of_turns(tuple(of_path(one, len(wishes) > 1) for one in mine))
+        every = [one.path for one in paths]
         asked = _asked(paths, named, kernel)
         preferred = _preferred(every, kernel.facts, strategies)
         if any(one.own and not one.path.repeats for one in paths):
@@ -185,6 +209,30 @@ def decide(
         return Decision(loop, paths, tuple(dict.fromkeys((*asked, *preferred))))
 
     return tuple(of_loop(loop, mine) for loop, mine in loops)
+
+
+def _shared_by(
+    path: Path, request: Request | None, shared: Sequence[PathStrategy], kernel: Kernel
+) -> PathStrategy | None:
+    """What shares out all tasks of a path, if that is asked for and applies."""
+    wanted = next((one for one in shared if one.name == str(request)), None)
+    reason = wanted.applies([path], kernel.facts) if wanted else None
+    if reason is not None:
+        kernel.decline(path.marker, reason)
+    return None if reason is not None else wanted
+
+
+def _without_branches_of_turns(paths: tuple[PathDecision, ...]) -> tuple[PathDecision, ...]:
+    """Without those inside loops all of whose turns are shared out."""
+    loops = [one.path for one in paths if one.engage is not None and one.engage.shares_all]
+    inside = [
+        one
+        for one in paths
+        if any(one.path.entry in loop.blocks for loop in loops if loop is not one.path)
+    ]
+    for one in inside:
+        one.record.reason = IN_SHARED
+    return tuple(one for one in paths if one not in inside)
 
 
 def _asked(
@@ -357,11 +405,11 @@ def _too_large(kernel: Kernel, plan: Plan) -> str:
     used = _used(kernel) + plan.stack.offset * _warps(kernel)
     needed = plan.stack.offset + plan.stack.bytes
     entry = plan.stack.bytes // plan.stack.entries
+    total = _used(kernel) + needed * _warps(kernel)
     return (
         f"its context of {entry} bytes a task does not fit into shared memory for "
-        f"blocks of {block} threads beside the {used} bytes in use: a block would have "
-        f"{_used(kernel) + needed * _warps(kernel)}, and gets {kernel.shared_limit}, since ccc "
-        "has no host ask for more" + _what_fits(kernel, plan)
+        f"blocks of {block} threads beside the {used} bytes in use; a block would have {total} and "
+        f"gets {kernel.shared_limit}, since ccc has no host ask for more" + _what_fits(kernel, plan)
     )
 
 

@@ -150,6 +150,26 @@ def test_versions_are_equal_and_right(name: str, schedule: str | int) -> None:
 
 
 @pytest.mark.slow
+def test_what_a_kernel_is_given_is_no_context() -> None:
+    """Of twelve parameters none goes with a task: two ends, the energy, and the item's number."""
+    (kernel,) = compiled("patterns/lookup").report["kernels"]
+    (path,) = (path for path in kernel["paths"] if path["directive"] == "while")
+    assert path["applied"]
+    assert path["shared_bytes_per_thread"] <= 16
+    assert sum(int(one["type"][1:]) for one in path["context"]) <= 8 * 16
+
+
+ASKED = {"patterns/random_walk": ["flatten"], "patterns/reread_bound": ["engage"]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ASKED)
+def test_what_a_pattern_asks_for_serves_it(name: str) -> None:
+    (kernel,) = compiled(name).report["kernels"]
+    assert [path["strategy"] for path in kernel["paths"]] == ASKED[name]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_there_are_as_many_instructions_as_before(name: str, bless: bool) -> None:
     """So a change of what is generated shows in numbers, for whole kernels."""

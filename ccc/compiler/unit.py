@@ -108,8 +108,10 @@ def translate(
     left: set[int] = set()
     values: frozenset[int] = frozenset()
 
-    def tried(again: bool, values: frozenset[int]) -> _Tried:
-        marked = source.mark(text, name, without=left, macros=macros, values=values)
+    def mark(values: Collection[int]) -> source.Marked:
+        return source.mark(text, name, without=left, macros=macros, values=values)
+
+    def tried(marked: source.Marked, again: bool) -> _Tried:
         trial = replace(done)
         if not again and not options.off:
             _warn(marked.warnings, options, trial)
@@ -118,17 +120,15 @@ def translate(
             _warn(_without_code(marked.annotations, ptx, name), options, trial)
         if marked.annotations and not options.mark_only:
             ptx = _transform(ptx, output, options, trial)
-        refused = _refused(marked.annotations, trial.remarks)
-        carried = _seem_carried(marked.annotations, trial.remarks)
-        unset = marked.unset if None in carried else marked.unset & carried
-        return _Tried(ptx, trial, refused, unset)
+        return _Tried(marked, ptx, trial)
 
     while True:
-        now = tried(bool(left), values)
-        if now.unset - values:
-            other = tried(True, now.unset | values)
+        now = tried(mark(values), bool(left))
+        if more := now.carried - values:
+            given = mark(values | more)
+            other = tried(given, again=True) if given.text != now.marked.text else now
             if other.refused < now.refused:
-                now, values = other, now.unset | values
+                now, values = other, values | more
         done.take(now.done)
         _check_strict(options, done)
         if options.mark_only or not now.refused or options.profile:
@@ -138,27 +138,28 @@ def translate(
 
 @dataclass(frozen=True, slots=True)
 class _Tried:
-    """What came of one way to mark a source: the PTX, what there is to say, and what was left.
+    """What came of one way to mark a source: the PTX, and what there is to say."""
 
-    ``unset`` are the loops in which less might be if variables without a value got one.
-    """
-
+    marked: source.Marked
     ptx: str
     done: DevicePass
-    refused: set[int]
-    unset: frozenset[int]
 
+    @property
+    def refused(self) -> set[int]:
+        """The annotations that no copy of their code could be transformed for."""
+        return _refused(self.marked.annotations, self.done.remarks)
 
-def _seem_carried(
-    annotations: Sequence[source.Annotation], remarks: Remarks
-) -> frozenset[int | None]:
-    """The loops of paths that were left alone since the next iteration seems to need a value.
+    @property
+    def carried(self) -> frozenset[int]:
+        """The loops of paths that were left since the next iteration seems to need a value.
 
-    None is that of a path which stands in no loop of its function.
-    """
-    told = [remark for mine in remarks.values() for remark in mine]
-    places = {one.position for one in told if (one.reason or "").startswith(CARRIED)}
-    return frozenset(a.loop for a in annotations if a.span in places)
+        What stands in no loop of its function may be in any.
+        """
+        every = self.marked.annotations
+        told = [remark for mine in self.done.remarks.values() for remark in mine]
+        places = {one.position for one in told if (one.reason or "").startswith(CARRIED)}
+        loops = {a.loop for a in every if a.span in places}
+        return frozenset(a.id for a in every if a.id in loops or (None in loops and not a.loop))
 
 
 def transform_file(done: DevicePass, options: Options) -> str:

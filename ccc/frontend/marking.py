@@ -70,15 +70,11 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """Marked text, what was marked, and warnings (to be raised or rendered).
-
-    ``unset`` are the loops, by ``id``, whose iterations declare variables without a value.
-    """
+    """Marked text, what was marked, and warnings (to be raised or rendered)."""
 
     text: str
     annotations: list[Annotation] = field(default_factory=list)
     warnings: list[CccError] = field(default_factory=list)
-    unset: frozenset[int] = frozenset()
 
 
 class SourceError(CccError):
@@ -123,11 +119,9 @@ def mark(
     if marking.errors:
         raise SourceError(marking.errors)
     annotations, edits = marking.write(without)
-    unset = marking.unset(without)
-    given = {at: text for loop in values for at, text in unset.get(loop, {}).items()}
-    edits += [_Edit(at, at, text) for at, text in given.items()]
+    edits += marking.values(set(values).difference(without))
     marked = _apply(code, edits).decode(errors="surrogateescape")
-    return Marked(marked, annotations, marking.warnings, frozenset(unset))
+    return Marked(marked, annotations, marking.warnings)
 
 
 def strip(text: str) -> str:
@@ -186,18 +180,12 @@ class _Marking:
                 edits += self._marks(placed, annotation)
         return annotations, edits
 
-    def unset(self, without: Collection[int]) -> dict[int, dict[int, bytes]]:
-        """By loop what gives a value to the variables that its iterations declare without one."""
-        found = {
-            loop.id: {
-                at: text
-                for node in self.placement.run_by(loop)
-                for at, text in unset.values(node, self.placement.macros)
-            }
-            for loop in self.placement.placed
-            if loop.repeats and loop.id not in without and self.placement.is_active(loop)
-        }
-        return {loop: values for loop, values in found.items() if values}
+    def values(self, loops: Collection[int]) -> list[_Edit]:
+        """The edits that give a value to what iterations of these loops declare without one."""
+        marked = [one for one in self.placement.placed if one.repeats and one.id in loops]
+        run = (node for loop in marked for node in self.placement.run_by(loop))
+        found = dict(one for node in run for one in unset.values(node, self.placement.macros))
+        return [_Edit(at, at, text) for at, text in found.items()]
 
     def _in_comment(self, match: re.Match[bytes]) -> bool:
         node = self.tree.root_node.descendant_for_byte_range(match.start(2), match.start(2) + 1)

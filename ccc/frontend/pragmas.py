@@ -35,7 +35,7 @@ _OF_PATHS = ("prob", "priority", "strategy")
 DIRECTIVES = {
     "for": DirectiveKind("a for, while or do loop", ("reduction", "strategy")),
     "if": DirectiveKind("an if statement", _OF_PATHS),
-    "for variable": DirectiveKind("an inner loop", _OF_PATHS),
+    "for variable": DirectiveKind("an inner loop", ("reduction", *_OF_PATHS)),
     "while": DirectiveKind("a loop", _OF_PATHS),
     "switch": DirectiveKind("a switch statement", _OF_PATHS),
     "recursion": DirectiveKind("a __device__ function", _OF_PATHS),

@@ -30,7 +30,7 @@ from ccc.passes.context_collection.layout import Layout, Plan
 from ccc.passes.context_collection.members import COUNT_MEMBERS, count_members
 from ccc.passes.context_collection.node import N, move
 from ccc.passes.context_collection.reduction import Slots
-from ccc.passes.context_collection.turns import emit_turns
+from ccc.passes.context_collection.turns import emit_turns, emit_whole
 from ccc.passes.launch_shape import thread_number
 from ccc.pipeline import Kernel
 from ccc.ptx.types import ALL_LANES
@@ -385,7 +385,7 @@ class Collector(ABC, Generic[N]):
         within = frozenset().union(*(child.path.blocks for child in node.children))
         labels = self.fresh_labels(path.region - within, "task")
         sinks = {
-            target: self._deliver(node, target, registers, onward or self.resume(node))
+            target: self.deliver(node, target, registers, onward or self.resume(node))
             for target in self.targets_of(path.region)
             if target not in path.region
         }
@@ -399,6 +399,10 @@ class Collector(ABC, Generic[N]):
         def skipped(labels: Mapping[str, str]) -> dict[str, str]:
             return path.task.skipped(labels, sinks) if path.task else {}
 
+        node.copy, node.prelude = copy, tuple(emit.block.instructions)
+        if node.plan.shares_all:
+            emit_whole(self, node, emit.block, copy, skipped)
+            return
         if node.is_leaf_loop:
             emit_turns(self, node, emit.block, copy, skipped)
             return
@@ -424,11 +428,11 @@ class Collector(ABC, Generic[N]):
         if path.owner is not None or not path.continuation:
             onward = self._owner(node, copy)
         else:
-            onward = self._deliver(outer, path.entry, copy.registers, self.resume(outer))
+            onward = self.deliver(outer, path.entry, copy.registers, self.resume(outer))
         snapshot = self._snapshot(node, copy.registers, copy.specials, onward)
         self.function.blocks.append(Block(copy.labels[path.entry], [jump(snapshot)], named=False))
 
-    def _deliver(
+    def deliver(
         self, node: N, label: str, registers: Mapping[Register, Register], onward: str
     ) -> str:
         """Where a task ends: its owner gets what it added to the accumulators."""

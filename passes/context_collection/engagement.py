@@ -18,11 +18,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
-from ccc.analysis.paths.induction import Induction, number_of_type
+from ccc.analysis.paths.induction import Induction
 from ccc.analysis.paths.model import Path, instructions_of
 from ccc.ir.edit import Copy, Emitter, retarget
 from ccc.ir.operands import Register, Special
 from ccc.passes.context_collection.context_stack import join, split
+from ccc.passes.context_collection.counted_turns import MOST, advance, count_turns
 from ccc.passes.context_collection.node import move
 from ccc.passes.policy import LONG, LONG_PATH
 from ccc.ptx.types import WARP_SIZE
@@ -30,10 +31,6 @@ from ccc.snippet import Given, Snippet
 
 if TYPE_CHECKING:
     from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
-
-MOST = 1 << 30
-"""Turns up to which they are counted in 32 bits."""
-
 
 ENGAGE = Snippet(
     """
@@ -164,7 +161,7 @@ class Engagement:
     def emit(self) -> None:
         """Emit what all members come by on their way to the collection point."""
         collector, emit = self.collector, self.collector.at(self.label)
-        turns = self._turns(emit)
+        turns = count_turns(emit, self.induction, self._value)
         following = collector.function.fresh_label("next")
         pending, collect = self.node.pending, self.node.collect
         given: dict[str, Given] = {"turns": turns, "mask": collector.mask}
@@ -180,33 +177,6 @@ class Engagement:
     def _value(self, register: Register) -> Register:
         """Where a register's value is that the task begins with."""
         return self.node.plan.snapshot.get(register, register)
-
-    def _turns(self, emit: Emitter) -> Register:
-        """How often the loop turns: at least once, since it tests at the end. 0: too often.
-
-        That is exact where the task begins before its bound. Where it does not, its first step may
-        wrap to where it does: then 1 is too few, but such a task is not shared out.
-        """
-        induction = self.induction
-        bits, counter = induction.counter.bits, self._value(induction.counter)
-        bound = induction.bound
-        bound = self._value(bound) if isinstance(bound, Register) else bound
-        number = bound if isinstance(bound, Register) else number_of_type(bound, f"s{bits}")
-        ends = (number, counter) if induction.steps[induction.counter] == 1 else (counter, number)
-        turns = emit.define(f"sub.s{bits}", f"b{bits}", *ends)
-        if induction.relation in ("le", "ge"):
-            emit.emit(f"add.s{bits}", turns, turns, 1)
-        if induction.relation != "ne":
-            test = f"setp.{induction.relation}.{induction.type}"
-            emit.emit(f"selp.b{bits}", turns, turns, 1, emit.define(test, "pred", counter, bound))
-        if induction.last is not None and isinstance(bound, Register):
-            ends_ever = emit.define(f"setp.ne.{induction.type}", "pred", bound, induction.last)
-            emit.emit(f"selp.b{bits}", turns, turns, 0, ends_ever)
-        if bits == 64:
-            few = emit.define("setp.lt.u64", "pred", turns, MOST)
-            low = emit.define("cvt.u32.u64", "b32", turns)
-            turns = emit.define("selp.b32", "b32", low, 0, few)
-        return turns
 
     def _emit_share(self, emit: Emitter, lanes: Register, turns: Register, following: str) -> None:
         """Every member takes one in so many turns of the first of the lanes with a long task."""
@@ -263,7 +233,8 @@ class Engagement:
         collector, path = self.collector, self.node.path
         state = dict(registers)
         for register, gain in self.induction.steps.items():
-            state[register] = self._advance(emit, registers, register, gain, turn)
+            step = registers.get(gain, gain) if isinstance(gain, Register) else gain
+            state[register] = advance(emit, registers[register], step, turn)
         collector.name_definitions(emit, path, state)
         inner = self.node.children if self.sharing else []
         within = frozenset().union(*(child.path.blocks for child in inner))
@@ -280,20 +251,3 @@ class Engagement:
             collector.enter_inner(cast("SequentialNode", child), self.node, copy)
         for block in collector.function.blocks[known:]:
             retarget(collector.function, block, labels[path.entry], latch)
-
-    def _advance(
-        self,
-        emit: Emitter,
-        registers: dict[Register, Register],
-        register: Register,
-        gain: int | Register,
-        turn: Register,
-    ) -> Register:
-        """What a carried register holds at the beginning of a turn."""
-        bits = register.bits
-        begin = registers[register]
-        step = registers.get(gain, gain) if isinstance(gain, Register) else gain
-        if bits == 64 and isinstance(step, int) and number_of_type(step, "s32") == step:
-            return emit.define("mad.wide.s32", register.type, turn, step, begin)
-        factor = emit.define("cvt.u64.u32", "b64", turn) if bits == 64 else turn
-        return emit.define(f"mad.lo.s{bits}", register.type, factor, step, begin)

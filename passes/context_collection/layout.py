@@ -10,15 +10,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from ccc.analysis.paths.induction import Induction
 from ccc.analysis.paths.model import Path
 from ccc.ir.nodes import Function, RegisterFile
 from ccc.ir.operands import Register, Special
 from ccc.passes.context_collection.context_stack import Stack
 from ccc.passes.context_collection.reduction import Slots, place_slots
 from ccc.passes.launch_shape import ALIGNMENT
-from ccc.passes.strategies.strategy import Choice, Sharing, why_not_exclusive
+from ccc.passes.strategies.strategy import (
+    Choice,
+    PathDecision,
+    Serving,
+    Sharing,
+    why_not_exclusive,
+)
 from ccc.pipeline import PathRecord
 from ccc.ptx.types import WARP_SIZE
 
@@ -32,8 +39,10 @@ class Plan:
     A task is pushed from the registers of the snapshot, and popped to those that ``popped`` names
     for them, or to the same.
 
-    ``engage`` is what shares out its long tasks, if anything does. A task of a loop does so many
-    ``turns`` before members meet. ``last_apart`` is whether the last round may have a copy of it.
+    ``engage`` is what shares out its tasks, if anything does, and ``sums`` the slots for what its
+    turns add up; ``unshared`` is why nothing does. A task of a loop does so many ``turns`` before
+    members meet. ``last_apart`` is whether the last round may have a copy of it; ``counter``
+    is what a loop ends with.
     """
 
     record: PathRecord
@@ -46,6 +55,9 @@ class Plan:
     turns: int
     last_apart: bool
     popped: Mapping[Register, Register]
+    sums: tuple[Slots, ...] = ()
+    unshared: str | None = None
+    counter: Induction | None = None
 
     @property
     def task_registers(self) -> dict[Register, Register]:
@@ -56,6 +68,11 @@ class Plan:
     def task_specials(self) -> dict[Special, Register]:
         """Where it has the special registers."""
         return {s: self.popped.get(copy, copy) for s, copy in self.specials.items()}
+
+    @property
+    def shares_all(self) -> bool:
+        """Whether all its tasks are shared out, so that none is ever saved."""
+        return self.engage is not None and self.engage.shares_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,20 +127,37 @@ def _layout(registers: RegisterFile, choice: Choice) -> Layout:
         offset += overflow.bytes
     plans = []
     for one, pool in zip(decision.paths, pools, strict=True):
-        own = one.served_by(choice.strategy)
         snapshot, specials = pool.map(one.path)
         saved = (*snapshot.values(), *specials.values()) if popped else pool.registers
-        stack = Stack(saved, own.entries, offset)
-        offset += stack.bytes
         if one.path.repeats:  # computed again when a task is fetched, not in each of its turns
             snapshot |= {r: registers.fresh(_plain(r), "context") for r in one.path.compressed}
-        plans.append(
-            Plan(
-                one.record, one.path, own.name, stack, snapshot, specials,
-                one.engage, one.turns, one.last_apart, popped,
-            )
-        )  # fmt: skip
+        plan = _plan(registers, one, one.served_by(choice.strategy), saved, offset)
+        plan = replace(plan, snapshot=snapshot, specials=specials, popped=popped)
+        offset = plan.stack.offset + plan.stack.bytes
+        plans.append(plan)
     return Layout(tuple(plans), slots, tops, overflow)
+
+
+def _plan(
+    registers: RegisterFile,
+    one: PathDecision,
+    own: Serving,
+    pool: tuple[Register, ...],
+    offset: int,
+) -> Plan:
+    """A path's plan, but for its snapshot; its room begins at byte ``offset``."""
+    engage = one.engage
+    sums: tuple[Slots, ...] = ()
+    if engage is not None and engage.shares_all:
+        sums = place_slots(engage.sums, offset)
+        offset += sum(slots.bytes for slots in sums)
+        sent = (registers.fresh(_plain(value), "sent") for value in engage.sent)
+        pool = (registers.fresh("b32", "turns"), *sent)
+    stack = Stack(pool, own.entries, offset)
+    return Plan(
+        one.record, one.path, own.name, stack, {}, {},
+        engage, one.turns, one.last_apart, {}, sums, one.unshared, one.counter,
+    )  # fmt: skip
 
 
 class _Pool:

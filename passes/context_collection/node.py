@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ccc.analysis.paths.model import Path
+from ccc.ir.edit import Copy
+from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Register
 from ccc.passes.context_collection.layout import Plan
 from ccc.ptx.types import WARP_SIZE
@@ -23,7 +25,8 @@ class Node:
 
     ``number`` counts them in the order in which they are served, each before those inside it. A
     task that was fetched begins at the label ``run``; from ``to_end`` on it runs to its end.
-    ``heads`` are the labels at which what the path does begins, once or again.
+    ``heads`` are the labels at which what the path does begins, once or again. ``copy`` says how
+    its blocks were copied, behind the ``prelude``.
     """
 
     plan: Plan
@@ -33,6 +36,8 @@ class Node:
     to_end: str = field(init=False)
     children: list[Node] = field(default_factory=list, init=False)
     heads: tuple[str, ...] = field(default=(), init=False)
+    copy: Copy | None = field(default=None, init=False)
+    prelude: tuple[Instruction, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
         """Unless told otherwise, a task that shall run to its end begins as any other."""
@@ -73,8 +78,11 @@ class Node:
             "placement": "shared",
             "shared_bytes_per_thread": plan.stack.bytes // WARP_SIZE,
         }
-        if path.repeats:
+        if path.repeats and not plan.shares_all:
             details["turns"] = plan.turns if self.is_leaf_loop else 1
+        if path.marker.kind == "variable":
+            details["shared_out"] = plan.engage is not None
+            details["shared_out_reason"] = plan.unshared
         plan.record.apply(plan.strategy, details)
 
 

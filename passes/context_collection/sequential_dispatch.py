@@ -20,6 +20,7 @@ from ccc.passes.context_collection.collector import Collector
 from ccc.passes.context_collection.engagement import Engagement
 from ccc.passes.context_collection.layout import Layout, Plan
 from ccc.passes.context_collection.node import Node
+from ccc.passes.context_collection.shared_tasks import SharedTasks
 from ccc.pipeline import Kernel
 from ccc.ptx.types import ALL_LANES
 from ccc.snippet import Given, Snippet
@@ -213,7 +214,7 @@ class SequentialNode(Node):
     top: Register
     collect: str
     pop: str
-    engagement: Engagement | None = None
+    engagement: Engagement | SharedTasks | None = None
 
     @property
     def entrance(self) -> str:
@@ -224,6 +225,11 @@ class SequentialNode(Node):
     def fresh(self) -> str:
         """Where to go with fresh tasks."""
         return self.engagement.label if self.engagement else self.collect
+
+    @property
+    def sharing(self) -> Register | None:
+        """Says that a long task is shared out, whose turns lead back to the collection point."""
+        return self.engagement.sharing if isinstance(self.engagement, Engagement) else None
 
     @property
     def outermost_loop(self) -> SequentialNode | None:
@@ -240,7 +246,7 @@ class SequentialDispatch(Collector[SequentialNode]):
         self.over = ""
         self.last: list[Block] = []
         self.limit = fresh("b32", "limit")  # of a stack, in bytes: a full warp's tasks
-        repeats = any(node.path.repeats for node in self.nodes)
+        repeats = any(node.path.repeats and not node.plan.shares_all for node in self.nodes)
         self.enough = fresh("b32", "enough") if repeats else self.warp_bytes
         for node in self.nodes:
             if node.plan.engage is not None:
@@ -269,10 +275,13 @@ class SequentialDispatch(Collector[SequentialNode]):
             emit.emit("mov.b32", self.enough, self.warp_bytes)
         for node in self.nodes:
             emit.emit("mov.pred", node.pending, 0)
-            emit.emit("mov.b32", node.top, self.base)
+            if not node.plan.shares_all:
+                emit.emit("mov.b32", node.top, self.base)
         for node in self.nodes:
-            if node.engagement and node.engagement.sharing:
-                emit.emit("mov.pred", node.engagement.sharing, 0)
+            if node.sharing:
+                emit.emit("mov.pred", node.sharing, 0)
+            if isinstance(node.engagement, SharedTasks):
+                node.engagement.prepare(emit)
 
     def note(self, emit: Emitter, node: SequentialNode) -> None:
         """A flag for each path."""
@@ -281,6 +290,10 @@ class SequentialDispatch(Collector[SequentialNode]):
     def dispatch(self) -> None:
         """One collection point for each path."""
         for node in self.nodes:
+            if isinstance(node.engagement, SharedTasks):
+                self.emit_run(node)
+                node.engagement.emit()
+                continue
             if node.engagement:
                 node.engagement.emit()
             self._emit_collect(node)
@@ -325,6 +338,8 @@ class SequentialDispatch(Collector[SequentialNode]):
 
     def _if_saved(self, emit: Emitter, node: SequentialNode, target: str) -> None:
         """Go to ``target`` if tasks of a path are saved."""
+        if node.plan.shares_all:
+            return
         left = emit.define("setp.ne.b32", "pred", node.top, self.base, name="left")
         emit.emit("bra", target, guard=Guard(left))
 
@@ -349,9 +364,9 @@ class SequentialDispatch(Collector[SequentialNode]):
     def _emit_collect(self, node: SequentialNode) -> None:
         """Count the tasks of this round, and save or run them."""
         emit, scope = self.here, self._scope(node)
-        if node.engagement and node.engagement.sharing:
-            sharing, head = node.engagement.sharing, node.engagement.head
-            WHILE_SHARING.emit(emit, sharing=sharing, HEAD=head, COLLECT=node.collect)
+        if isinstance(node.engagement, Engagement) and node.sharing:
+            head = node.engagement.head
+            WHILE_SHARING.emit(emit, sharing=node.sharing, HEAD=head, COLLECT=node.collect)
             del scope["COLLECT"]
         after = self.after(node)
         nobody = self.check if after == self.again else after
@@ -424,6 +439,8 @@ class SequentialDispatch(Collector[SequentialNode]):
 
     def resume(self, node: SequentialNode) -> str:
         """Where a lane goes when its task is done, or it had none."""
+        if isinstance(node.engagement, SharedTasks):
+            return node.engagement.join
         if node.children:
             return self._first_inside(node).fresh
         return node.collect if node.path.repeats else self.after(node)

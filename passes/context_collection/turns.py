@@ -10,7 +10,15 @@ each has its way out, before members meet again. How many is the policy's busine
               bra COLLECT;
 
 Behind them stands the loop as it was, if its turns are short: the last tasks run to their ends
-there, since nobody has anything to exchange any more.
+there, since nobody has anything to exchange any more. Where a counter tells that there are more
+turns than stand in a row, none of them is asked whether it is the last one.
+
+    TO_END:
+    MANY:     as many turns left? else to the first of those below
+              <a turn>
+              ...
+              bra MANY;
+              <a turn; done? ...>
 """
 
 from __future__ import annotations
@@ -19,8 +27,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ccc.analysis.paths.induction import Induction, number_of_type
 from ccc.ir.edit import Copy, jump, retarget, substitute
-from ccc.ir.nodes import Block
+from ccc.ir.nodes import Block, Guard
+from ccc.ir.operands import Register
 from ccc.passes.context_collection.node import N
 
 if TYPE_CHECKING:
@@ -42,9 +52,61 @@ def emit_turns(collector: Collector[N], node: N, start: Block, copy: Copy, skipp
     emit.emit("bra", collector.resume(node))
     if node.to_end != node.run:
         to_end = collector.at(node.to_end)
-        heads += _in_a_row(collector, node, copy, skipped, None)
-        to_end.block.statements += [*prelude, jump(heads[node.plan.turns])]
+        tested = _in_a_row(collector, node, copy, skipped, None)
+        heads += tested
+        first = tested[0]
+        if node.plan.counter is not None:
+            first = function.fresh_label("many")
+            heads += _emit_many(collector, node, node.plan.counter, first, tested[0], copy, skipped)
+        to_end.block.statements += [*prelude, jump(first)]
     node.heads = tuple(heads)
+    rest = replace(copy, skips=skipped(copy.labels))
+    function.blocks += rest.blocks(function, path.region - path.blocks)
+
+
+def _emit_many(
+    collector: Collector[N], node: N, counter: Induction, many: str, few: str, copy: Copy,
+    skipped: Skips,
+) -> list[str]:  # fmt: skip
+    """Turns without a test, while more are left than those; from ``many`` on, and then to ``few``.
+
+    The distance to the bound is less than all numbers of that size where the counter is before it,
+    so that no turn steps beyond.
+    """
+    emit = collector.at(many)
+    bits, kind = counter.counter.bits, counter.type
+    at, bound = (
+        copy.registers.get(one, one) if isinstance(one, Register) else one
+        for one in (counter.counter, counter.bound)
+    )
+    assert isinstance(at, Register)
+    number = bound if isinstance(bound, Register) else number_of_type(bound, f"s{bits}")
+    ends = (number, at) if counter.stride > 0 else (at, number)
+    left = emit.define(f"sub.s{bits}", f"b{bits}", *ends, name="left")
+    so_many = node.plan.turns * abs(counter.stride)
+    enough = emit.define(f"setp.gt.u{bits}", "pred", left, so_many, name="enough_turns")
+    if counter.relation != "ne":
+        order = "lt" if counter.stride > 0 else "gt"
+        before = emit.define(f"setp.{order}.{kind}", "pred", at, bound, name="before")
+        emit.emit("and.pred", enough, enough, before)
+    emit.emit("bra", few, guard=Guard(enough, negated=True))
+    successors = collector.facts.graph.successors(counter.end)
+    inside = next(label for label in successors if label in node.path.blocks)
+
+    def untested(labels: Mapping[str, str]) -> dict[str, str]:
+        return {**skipped(labels), counter.end: labels[inside]}
+
+    heads = _in_a_row(collector, node, copy, untested, many)
+    emit.emit("bra", heads[0])
+    return heads
+
+
+def emit_whole(collector: Collector[N], node: N, start: Block, copy: Copy, skipped: Skips) -> None:
+    """Emit tasks that begin in the block ``start`` and run the loop as it was, to its end."""
+    function, path = collector.function, node.path
+    heads = _in_a_row(collector, node, copy, skipped, None)
+    start.statements.append(jump(heads[0]))
+    node.heads = (*node.heads, *heads)
     rest = replace(copy, skips=skipped(copy.labels))
     function.blocks += rest.blocks(function, path.region - path.blocks)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ccc.analysis.cfg import reachable
+from ccc.analysis.paths.iteration_space import IterationSpace
 from ccc.analysis.paths.model import instructions_of
 from ccc.analysis.paths.nests import Nest
 from ccc.errors import Span
@@ -20,6 +21,14 @@ from ccc.ir.edit import (
 )
 from ccc.ir.nodes import Block, Guard
 from ccc.passes.context_collection.members import count_members
+from ccc.passes.flattening.iteration_pool import (
+    CLOSE,
+    ENDS,
+    GIVE,
+    NEXT,
+    POOLED_ANEW,
+    IterationPool,
+)
 from ccc.passes.policy import turns_apart
 from ccc.pipeline import Kernel
 from ccc.ptx.opcodes import Unit
@@ -89,7 +98,6 @@ MANY_TURN = Snippet("""
 
 WAIT = Snippet("""
     .reg .pred %turning;
-    REFILL:
         @%turning bra ANEW;
     GO_ON:
 """)
@@ -136,7 +144,9 @@ class FlattenedLoop:
         turns: so many turns lanes do before they meet.
     """
 
-    def __init__(self, kernel: Kernel, span: Span, nest: Nest, idle: int):
+    def __init__(
+        self, kernel: Kernel, span: Span, nest: Nest, idle: int, space: IterationSpace | None
+    ):
         self.kernel = kernel
         self.function = function = kernel.function
         self.facts = facts = kernel.facts
@@ -150,8 +160,10 @@ class FlattenedLoop:
         self.turns = self._turns_in_a_row()
         names = {"members": "b32", "lives": "b32", "turning": "pred", "place": "b32"}
         self.registers = {name: function.registers.fresh(t, name) for name, t in names.items()}
-        labels = ("enter", "anew", "meet", "refill", "go_on", "leave")
+        labels = ("enter", "anew", "meet", "refill", "go_on", "next", "leave")
         self.labels = {name.upper(): function.fresh_label(name) for name in labels}
+        members = self.registers["members"]
+        self.pool = space and IterationPool(space, self.gone, BEGINS, members)
 
     def _turns_in_a_row(self) -> int:
         """One of a turn that holds a loop, which may take long."""
@@ -198,6 +210,8 @@ class FlattenedLoop:
             self.outer, (),
         )  # fmt: skip
         BEGIN.emit(emit, self._scope("turning", "place"))
+        if self.pool:
+            self.pool.open(emit, self.registers["place"])
         emit.emit("bra", self.labels["ANEW"])
         for source in sources:
             retarget(self.function, self.facts.blocks[source], header, enter)
@@ -215,8 +229,8 @@ class FlattenedLoop:
         comes = self._at(self.function.fresh_label("comes"))
         COMES.emit(comes, self._scope("turning", "ANEW"))
         ways = {**outside, self.inner.header: comes.block.label}
-        if self._is_passed_by():
-            onward = anew if self.idle > 1 else self.labels["GO_ON"]
+        if self.pool or self._is_passed_by():
+            onward = anew if self.idle > 1 and not self.pool else self.labels["GO_ON"]
             ways[self.outer.header] = self._goes(BEGINS, onward)
         for label in self.outer.blocks - self.inner.blocks:
             for target, way in ways.items():
@@ -225,7 +239,7 @@ class FlattenedLoop:
             for instruction in self.facts.blocks[label].instructions:
                 # What was uniform need not be any more.
                 instruction.opcode = instruction.opcode.replace(".uni", "")
-        return {target: outside.get(target, target) for target in self.left}
+        return {target: ways.get(target, target) for target in self.left}
 
     def _is_passed_by(self) -> bool:
         """Whether a lane may come from one iteration to the next without the inner loop.
@@ -243,15 +257,22 @@ class FlattenedLoop:
     def _goes(self, place: int, onward: str) -> str:
         """Where a lane remembers its place."""
         emit = self._at(self.function.fresh_label("goes"))
-        GOES.of(PLACE=place).emit(emit, self._scope("place"), ONWARD=onward)
-        return emit.block.label
+        label = emit.block.label
+        if self.pool:
+            scope = {**self._scope("place", "NEXT"), **self.pool.scope("pooled")}
+            ENDS.of(PLACE=place).emit(emit, scope, ONWARD=onward)
+        else:
+            GOES.of(PLACE=place).emit(emit, self._scope("place"), ONWARD=onward)
+        return label
 
     def _meet(self) -> None:
         """The meeting: run turns, go on, or leave."""
         emit = Emitter(self.function, self.function.blocks[-1], self.span)
-        ANEW.of(GONE=self.gone).emit(
-            emit, self._scope("place", "lives", "members", "ANEW", "LEAVE")
-        )
+        scope = self._scope("place", "lives", "members", "ANEW", "LEAVE")
+        if self.pool:
+            POOLED_ANEW.of(GONE=self.gone).emit(emit, scope, **self.pool.scope("more"))
+        else:
+            ANEW.of(GONE=self.gone).emit(emit, scope)
         names = ("turning", "members", "MEET", "REFILL")
         if self.idle == 1:
             ALL_TURN.emit(emit, self._scope(*names, "lives"))
@@ -286,15 +307,32 @@ class FlattenedLoop:
     def _refill(self, onward: Mapping[str, str]) -> None:
         """Lanes that are not in the inner loop go on; whoever has no iteration left waits."""
         emit = Emitter(self.function, self.function.blocks[-1], self.span)
-        WAIT.emit(emit, self._scope("turning", "REFILL", "ANEW", "GO_ON"))
+        if self.pool:
+            scope = {**self._scope("turning", "REFILL"), **self.pool.scope(*self.pool.registers)}
+            GIVE.emit(emit, scope, receive=self.pool.receive)
+        else:
+            emit.start(self.labels["REFILL"])
+        WAIT.emit(emit, self._scope("turning", "ANEW", "GO_ON"))
         behind = [(1 + number, onward[target]) for number, target in enumerate(self.left)]
-        for place, target in reversed([*behind, (self.gone, self.labels["ANEW"])]):
+        idle = self.labels["NEXT" if self.pool else "ANEW"]
+        for place, target in reversed([*behind, (self.gone, idle)]):
             self._branch(emit, "ge", place, target)
         emit.emit("bra", self.outer.header)
+        if self.pool:
+            self._begin_given(self.pool)
+
+    def _begin_given(self, pool: IterationPool) -> None:
+        """Where a lane that is through with an iteration begins the one that it was given."""
+        emit = self._at(self.function.fresh_label("next"))
+        scope = {**self._scope("place", "NEXT", "ANEW", "GO_ON"), **pool.scope("has")}
+        NEXT.of(GONE=self.gone, BEGINS=BEGINS).emit(emit, scope, load=pool.load)
 
     def _leave(self) -> None:
         """Every lane goes to where it wanted to go."""
         emit = self._at(self.labels["LEAVE"])
+        if self.pool:
+            members = self.registers["members"]
+            CLOSE.emit(emit, members=members, restore=self.pool.restore)
         *others, last = self.exits
         for number, target in enumerate(others):
             self._branch(emit, "eq", self.gone + number, target)

@@ -41,6 +41,7 @@ from typing import ClassVar
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import ARMS, INNER_LOOPS, NO_LOOP, annotated_loops, located
+from ccc.analysis.paths.iteration_space import IterationSpace, find_iteration_space
 from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Refused
 from ccc.analysis.paths.nests import Nest, find_nest
 from ccc.ir.nodes import Block, MarkerNote
@@ -78,9 +79,10 @@ class Flattening(Pass):
                 _decline(kernel, path, str(refusal))
             else:
                 _leave_others(kernel, path, nest)
-                loop = FlattenedLoop(kernel, path.marker.span, nest, request.number or 1)
+                space = _space(nest, request, kernel.facts)
+                loop = FlattenedLoop(kernel, path.marker.span, nest, request.number or 1, space)
                 loop.rewrite()
-                record.apply(str(request), {"turns": loop.turns})
+                record.apply(str(request), {"turns": loop.turns, "pooled": space is not None})
                 kernel.settled.append(record)
 
 
@@ -101,6 +103,18 @@ def _annotated_around(label: str, facts: Facts) -> list[FoundLoop]:
     """The annotated loops around a block, the innermost first."""
     around = (one for one in annotated_loops(facts) if label in one.loop.blocks)
     return sorted(around, key=lambda one: len(one.loop.blocks))
+
+
+def _space(nest: Nest, request: Request, facts: Facts) -> IterationSpace | None:
+    """The iterations of all members, if idle lanes shall take them from one pool.
+
+    That is for ``refill`` in an annotated loop: ``flatten`` lets each lane keep its own.
+    """
+    if request.name == FLATTENING[0]:
+        return None
+    (around, *_) = [*_annotated_around(nest.outer.header, facts), None]
+    is_annotated = around is not None and around.loop.header == nest.outer.header
+    return find_iteration_space(around, facts) if around and is_annotated else None
 
 
 def _decline(kernel: Kernel, path: FoundPath, reason: str) -> None:

@@ -1,7 +1,8 @@
-"""``engage``: the whole warp is engaged on one long task of a ``for variable``.
+"""``engage``: the whole warp is engaged on the joined lists of a ``for variable``.
 
-It stands beside what serves the loop: tasks of few turns, and what is left, are served by that.
-:mod:`ccc.passes.context_collection.engagement` shows the code.
+It asks for an inner loop whose turns can be counted. All tasks are shared out, short ones too:
+:mod:`ccc.passes.context_collection.joined_lists` shows the code. Of long tasks alone, one after
+the other beside what serves the loop, :mod:`ccc.passes.strategies.long_tasks` takes care.
 """
 
 from __future__ import annotations
@@ -10,46 +11,87 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.induction import Induction, find_induction
-from ccc.analysis.paths.model import Path
-from ccc.passes.context_collection.engagement import Engagement
+from ccc.analysis.paths.induction import find_induction
+from ccc.analysis.paths.model import Accumulator, Path
+from ccc.analysis.paths.shared_turns import SharedTurns, find_shared_turns
+from ccc.ir.operands import Register, Special
+from ccc.passes.context_collection.collector import OWNER
+from ccc.passes.context_collection.joined_lists import JoinedLists
 from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
-from ccc.passes.strategies.strategy import Estimate, context_words, run_slots
+from ccc.passes.context_collection.shared_tasks import SharedTasks
+from ccc.passes.context_collection.sub_warps import SubWarps
+from ccc.passes.strategies.strategy import WORD_BYTES, Estimate, context_words, run_slots
+from ccc.ptx.types import WARP_SIZE
+
+DEPENDENT = 'its turns are not said to be independent; that is "ccc for variable"'
 
 
 @dataclass(frozen=True, slots=True)
 class Engage:
-    """Share out long tasks among all lanes."""
+    """Share out all tasks, among all lanes or among groups of so many ``lanes``."""
 
-    name: str = "engage"
+    lanes: int | None = None
+    entries: int = WARP_SIZE
+
+    @property
+    def name(self) -> str:
+        """With the number of lanes."""
+        return "engage" if self.lanes is None else f"sub_warp({self.lanes})"
 
     def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:
         """The turns of each path must be independent, and countable before the first of them."""
-        if any(path.marker.kind != "variable" for path in paths):
-            return 'its turns are not said to be independent; that is "ccc for variable"'
-        if any(self.of(path, facts) is None for path in paths):
-            return "its turns cannot be counted before the first one"
-        return None
+        reasons = (why_not(path, facts) for path in paths)
+        return next((reason for reason in reasons if reason is not None), None)
 
-    def of(self, path: Path, facts: Facts) -> Engaged | None:
+    def of(self, path: Path, facts: Facts) -> SharedOut | None:
         """How it is done with one path; None if it cannot be done."""
-        induction = find_induction(path, facts) if path.marker.kind == "variable" else None
-        return None if induction is None else Engaged(induction)
+        induction = None if why_not(path, facts) else find_induction(path, facts)
+        if induction is None or isinstance(induction, str):
+            return None
+        return SharedOut(
+            self.lanes, find_shared_turns(path, induction, facts), bool(path.accumulators)
+        )
 
     def cost(self, paths: Sequence[Path], facts: Facts) -> Estimate:
-        """All lanes get the context, word by word; it takes no shared memory."""
-        return Estimate(run_slots(paths, facts, as_tasks=True), sum(map(context_words, paths)), 0)
+        """Each task is written once, and read for each of its turns."""
+        words = sum(map(context_words, paths)) + len(paths)
+        return Estimate(run_slots(paths, facts, as_tasks=True), 2 * words, words * WORD_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
-class Engaged:
-    """The engagement on one path, of which it is known how it steps."""
+class SharedOut:
+    """All tasks of one path shared out, of which it is known what a turn takes."""
 
-    induction: Induction
+    lanes: int | None
+    turns: SharedTurns
+    adds: bool
+    shares_all: bool = True
 
-    def rewrite(self, collector: SequentialDispatch, node: SequentialNode) -> Engagement:
-        """Put it before the path's collection point."""
-        return Engagement(collector, node, self.induction)
+    @property
+    def sums(self) -> tuple[Accumulator, ...]:
+        """What its turns add up for what follows it."""
+        return self.turns.induction.sums
+
+    @property
+    def sent(self) -> tuple[Register | Special, ...]:
+        """What a lane must know to run a turn, and for whom it runs it."""
+        known = (*self.turns.registers, *self.turns.specials)
+        owner = (OWNER,) if (self.adds or self.sums) and OWNER not in known else ()
+        return (*known, *owner)
+
+    def rewrite(self, collector: SequentialDispatch, node: SequentialNode) -> SharedTasks:
+        """Put it where the turns would begin."""
+        if self.lanes is None:
+            return JoinedLists(collector, node, self.turns)
+        return SubWarps(collector, node, self.turns, self.lanes)
+
+
+def why_not(path: Path, facts: Facts) -> str | None:
+    """Why the turns of a path cannot be shared out; None if they can."""
+    if path.marker.kind != "variable":
+        return DEPENDENT
+    induction = find_induction(path, facts)
+    return induction if isinstance(induction, str) else None
 
 
 ENGAGE = Engage()

@@ -13,28 +13,33 @@ from ccc.passes.strategies.batch import BATCHES
 from ccc.passes.strategies.cases import CASES
 from ccc.passes.strategies.engage import ENGAGE
 from ccc.passes.strategies.leave import LEAVE
+from ccc.passes.strategies.long_tasks import LONG_TASKS
 from ccc.passes.strategies.merge import MERGE
 from ccc.passes.strategies.queue import QUEUE
-from ccc.passes.strategies.strategy import LoopStrategy, Strategy
+from ccc.passes.strategies.strategy import LoopStrategy, PathStrategy, Strategy
+from ccc.passes.strategies.sub_warp import LANES, SUB_WARPS
 from ccc.ptx.types import WARP_SIZE
 
 COLLECTING: tuple[LoopStrategy, ...] = (CASES, *BATCHES, QUEUE, MERGE)
 """What collects the tasks of a loop, from the one that is preferred on; ``auto`` takes one."""
 ON_REQUEST: tuple[LoopStrategy, ...] = ()
 """What serves a loop where that is asked for."""
-STRATEGIES: tuple[Strategy, ...] = (LEAVE, *COLLECTING, *ON_REQUEST, ENGAGE)
+SHARING: tuple[PathStrategy, ...] = (ENGAGE, *SUB_WARPS)
+"""What shares out all turns of an inner loop where that is asked for, whatever serves the paths
+around it."""
+STRATEGIES: tuple[Strategy, ...] = (LEAVE, *COLLECTING, *ON_REQUEST, *SHARING, LONG_TASKS)
 """All."""
 FLATTENING = ("flatten", "refill")
 """What :mod:`ccc.passes.flattening` does with inner loops."""
 BEFORE = ("meld", *FLATTENING)
 """What passes of their own do before paths are collected. Nothing need be promised for that, and no
 loop around need be annotated."""
-NUMBERED: dict[str, Sequence[int]] = {"refill": range(1, WARP_SIZE + 1)}
+NUMBERED: dict[str, Sequence[int]] = {"sub_warp": LANES, "refill": range(1, WARP_SIZE + 1)}
 """The numbers that a name takes."""
 STRATEGY_NAMES: tuple[str, ...] = (
     AUTO,
     LEAVE.name,
-    *dict.fromkeys(one.name.partition("(")[0] for one in (*COLLECTING, *ON_REQUEST)),
+    *dict.fromkeys(one.name.partition("(")[0] for one in (*COLLECTING, *ON_REQUEST, *SHARING)),
     *BEFORE,
 )
 """What can be asked for; ``auto`` is the policy's choice."""

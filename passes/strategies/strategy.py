@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
+from ccc.analysis.paths.induction import Induction
+from ccc.analysis.paths.model import Accumulator, AnnotatedLoop, Path, instructions_of
 from ccc.ir.markers import Marker
 from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Register, Special
 from ccc.options import Request
 from ccc.pipeline import Kernel, PathRecord
 from ccc.ptx.opcodes import Unit
@@ -23,6 +25,7 @@ from ccc.ptx.types import TYPES, WARP_SIZE
 if TYPE_CHECKING:
     from ccc.passes.context_collection.engagement import Engagement
     from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
+    from ccc.passes.context_collection.shared_tasks import SharedTasks
 
 WORD_BYTES = 4
 
@@ -82,20 +85,24 @@ class PathDecision:
         own: what serves it whatever serves the other paths of its loop, if anything.
         request: what was asked for, if anything.
         last_apart: whether the last tasks may have a copy of the path, behind the loop.
-        engage: what shares out its long tasks, if they are shared out.
+        counter: the counter that a loop ends with, if it does.
+        engage: what shares out its tasks, all or the long ones, if they are shared out.
         turns: how many of a loop's turns a task does before members meet.
+        unshared: why no tasks of a loop are shared out, if none are.
     """
 
     record: PathRecord
     path: Path
     hints: Hints
-    own: LoopStrategy | None
+    own: Serving | None
     engage: Sharing | None
     turns: int = 1
     request: Request | None = None
+    unshared: str | None = None
     last_apart: bool = False
+    counter: Induction | None = None
 
-    def served_by(self, strategy: LoopStrategy) -> LoopStrategy:
+    def served_by(self, strategy: LoopStrategy) -> Serving:
         """What serves the path where ``strategy`` serves its loop."""
         return self.own or strategy
 
@@ -154,7 +161,15 @@ class Strategy(Protocol):
         """What it would cost; the paths are such that it applies to."""
 
 
-class LoopStrategy(Strategy, Protocol):
+class Serving(Strategy, Protocol):
+    """What can serve one path: so many ``entries`` has its room in shared memory."""
+
+    @property
+    def entries(self) -> int:
+        """The entries of a path's stack."""
+
+
+class LoopStrategy(Serving, Protocol):
     """What can be done with all paths of a loop.
 
     ``together``: it serves the paths at the same time, from registers that they share; otherwise
@@ -184,14 +199,33 @@ class LoopStrategy(Strategy, Protocol):
 
 
 class Sharing(Protocol):
-    """How the long tasks of one path are shared out, beside what serves its loop."""
+    """How the tasks of one path are shared out.
 
-    def rewrite(self, collector: SequentialDispatch, node: SequentialNode) -> Engagement:
+    ``shares_all``: nothing else serves the path, else it is done with long tasks beside what does.
+    ``sent`` are the registers and special registers of the context that others get to know, where
+    all tasks are shared out, and ``sums`` what their turns add up for what follows the loop.
+    """
+
+    @property
+    def shares_all(self) -> bool:
+        """Whether short tasks are shared out, too."""
+
+    @property
+    def sent(self) -> tuple[Register | Special, ...]:
+        """What others get to know."""
+
+    @property
+    def sums(self) -> tuple[Accumulator, ...]:
+        """What turns add up."""
+
+    def rewrite(
+        self, collector: SequentialDispatch, node: SequentialNode
+    ) -> Engagement | SharedTasks:
         """Do it, for one of the paths of a collector."""
 
 
-class PathStrategy(Strategy, Protocol):
-    """What can be done with one path beside what serves its loop."""
+class PathStrategy(Serving, Protocol):
+    """What can be done with one path, whatever serves the others of its loop."""
 
     def of(self, path: Path, facts: Facts) -> Sharing | None:
         """How it is done; None if it does not apply."""

@@ -195,6 +195,7 @@ SHOW_THEM = (
     "small/flatten",
     "small/members_after_a_loop",
     "small/refill",
+    "small/refill_pool",
 )
 """Goldens that together have a meeting of every place that emits one, and need it."""
 

@@ -81,3 +81,44 @@ def test_no_branch_is_said_to_be_uniform(name: str) -> None:
 def test_short_turns_are_done_in_a_row() -> None:
     assert turns_apart(1) == MOST_TURNS_APART
     assert turns_apart(TURNS_LENGTH) == turns_apart(10 * TURNS_LENGTH) == 1
+
+
+POOLED = before("small/refill_pool")
+
+
+@pytest.mark.parametrize(
+    ("place", "instead"),
+    [
+        ("", ""),
+        ("add.s32 %r2, %r2, 64;", "add.s32 %r2, 64, %r2;"),
+        ("add.s32 %r2, %r2, 64;", "mov.b32 %r7, %r2; mad.lo.s32 %r2, %r1, 3, %r7;"),
+        ("setp.lt.s32 %p2, %r2, %r1;", "setp.lt.u32 %p2, %r2, 300;"),
+    ],
+)
+def test_lanes_take_iterations_of_one_another(place: str, instead: str) -> None:
+    (found,) = remarks(POOLED.replace(place, instead), "refill(2)")
+    assert found.details["pooled"]
+
+
+@pytest.mark.parametrize(
+    ("place", "instead"),
+    [
+        ("setp.lt.s32 %p2, %r2, %r1;", "setp.ne.s32 %p2, %r2, %r1;"),  # may wrap before its end
+        ("add.s32 %r2, %r2, 64;", "add.s32 %r2, %r2, %r6;"),  # lanes step differently
+        ("add.s32 %r2, %r2, 64;", "shl.b32 %r2, %r2, 1;"),
+        ("add.s32 %r2, %r2, 64;", "add.s32 %r2, %r2, 64; add.s32 %r6, %r6, %r3;"),  # carried
+        ("xor.b32 %r3, %r2, %r6;", "mov.u32 %r3, %tid.x;"),
+        ("ret;", "st.global.u32 [%rd2], %r2; ret;"),  # what is left behind the loop
+        ("// ccc.for 1", "// ccc.loop 1"),  # nothing is promised
+        ("\tmul.wide", "\tsetp.gt.u32 %p1, %r3, %r2;\n\t@%p1 bra OUT;\n\tmul.wide"),
+    ],
+)
+def test_lanes_keep_their_own_iterations(place: str, instead: str) -> None:
+    marked = POOLED.replace(place, instead).replace("\tret;", "OUT:\n\tret;")
+    (found,) = remarks(marked, "refill(2)")
+    assert (found.strategy, found.details["pooled"]) == ("refill(2)", False)
+
+
+def test_flatten_lets_lanes_keep_theirs() -> None:
+    (found,) = remarks(POOLED, "flatten")
+    assert not found.details["pooled"]

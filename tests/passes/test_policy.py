@@ -16,16 +16,18 @@ from ccc.options import AUTO
 from ccc.parse import parse_function, parse_module
 from ccc.passes.context_collection import ContextCollection
 from ccc.passes.context_collection.layout import on_paper
-from ccc.passes.policy import MANY, MOST_TURNS, OTHERS, decide, settle
+from ccc.passes.policy import IN_SHARED, MANY, MOST_TURNS, OTHERS, decide, settle
 from ccc.passes.strategies.cases import CASES
-from ccc.passes.strategies.engage import ENGAGE
+from ccc.passes.strategies.engage import DEPENDENT, ENGAGE
 from ccc.passes.strategies.leave import LEAVE
+from ccc.passes.strategies.long_tasks import HANDS_ON, LONG_TASKS
 from ccc.passes.strategies.merge import MERGE
 from ccc.passes.strategies.queue import QUEUE
 from ccc.passes.strategies.registry import (
     COLLECTING,
     NUMBERED,
     ON_REQUEST,
+    SHARING,
     STRATEGIES,
     STRATEGY_NAMES,
     read_request,
@@ -49,7 +51,7 @@ def decided(kernel: Kernel, wanted: str = AUTO) -> Decision:
     chosen = [Collectable(r, r.path) for r in kernel.records if isinstance(r.path, Path)]
     loops = [(chosen[0].path.loop, chosen)]
     kernel.options = replace(kernel.options, strategy=wanted)
-    (decision,) = decide(loops, kernel, COLLECTING, ON_REQUEST, ENGAGE)
+    (decision,) = decide(loops, kernel, COLLECTING, ON_REQUEST, LONG_TASKS, SHARING)
     return decision
 
 
@@ -144,11 +146,41 @@ def test_long_tasks_are_shared_out_where_their_turns_can_be_counted() -> None:
     kernel = golden("long_tasks")
     (path,) = decided(kernel).paths
     assert path.engage is not None
-    assert ENGAGE.applies([path.path], kernel.facts) is None
+    assert not path.engage.shares_all
+    assert LONG_TASKS.applies([path.path], kernel.facts) is None
     kernel = golden("while_task")
     (path,) = decided(kernel).paths
     assert path.engage is None
-    assert ENGAGE.applies([path.path], kernel.facts)
+    assert path.unshared == LONG_TASKS.applies([path.path], kernel.facts) == DEPENDENT
+
+
+@pytest.mark.parametrize("wanted", ["engage", "sub_warp(16)"])
+def test_all_tasks_are_shared_out_where_that_is_asked_for(wanted: str) -> None:
+    kernel = golden("joined_lists")
+    decision = decided(kernel, wanted)
+    branch, loop = decision.paths
+    assert (branch.own, branch.engage) == (None, None)
+    assert loop.served_by(decision.strategies[0]).name == wanted
+    assert loop.engage is not None
+    assert loop.engage.shares_all
+
+
+def test_paths_inside_are_branches_then() -> None:
+    kernel = golden("paths_in_long_tasks")
+    (loop,) = decided(kernel, "engage").paths
+    assert loop.path.repeats
+    assert {record.reason for record in kernel.records} == {None, IN_SHARED}
+
+
+def test_what_the_rest_needs_is_a_counter_or_a_sum() -> None:
+    kernel = golden("joined_lists_with_sums")
+    (path,) = decided(kernel).paths
+    assert path.unshared == HANDS_ON
+    assert ENGAGE.applies([path.path], kernel.facts) is None
+    kernel = golden("while_task")
+    kernel.records[0].marker.clauses["strategy"] = "sub_warp(4)"
+    decided(kernel)
+    assert kernel.declined[kernel.records[0].marker] == DEPENDENT
 
 
 def test_what_the_user_said_comes_along() -> None:
@@ -268,8 +300,8 @@ def test_the_registry_names_each_once() -> None:
     names = [strategy.name for strategy in STRATEGIES]
     assert len(set(names)) == len(names)
     for name in STRATEGY_NAMES:
-        number = f"({NUMBERED[name][0]})" if name in NUMBERED else ""
-        assert str(read_request(name + number)) == name + number
+        spelled = f"{name}({NUMBERED[name][0]})" if name in NUMBERED else name
+        assert str(read_request(spelled)) == spelled
 
 
 def test_help_and_docs_name_what_the_registry_has() -> None:
@@ -277,7 +309,7 @@ def test_help_and_docs_name_what_the_registry_has() -> None:
     assert option in usage()
     assert option.replace("|", r"\|") in DOCS.joinpath("annotations.md").read_text()
     design = DOCS.joinpath("design.md").read_text().replace("\n", " ")
-    assert all(f"`{strategy.name}`" in design for strategy in STRATEGIES)
+    assert all(f"`{strategy.name.partition('(')[0]}" in design for strategy in STRATEGIES)
 
 
 def test_each_path_that_does_not_fit_is_left_with_a_reason() -> None:

@@ -1,4 +1,8 @@
-"""Long tasks that are shared out, turn by turn: every kind of counter, step and bound."""
+"""Tasks that are shared out, turn by turn: every kind of counter, step and bound.
+
+The long ones alone (``auto``), or all of them, whoever runs which turn; or none: then the last
+tasks run many turns that are not asked whether they are the last one.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ import pytest
 
 from ccc.compiler.transform import transform
 from ccc.emulator import EmulatorError, Module
+from ccc.options import Options
 from ccc.ptx.types import TYPES
 
 LANES = 32
@@ -76,7 +81,7 @@ def kernel(
     body: str = "",
 ) -> str:
     """A kernel whose tasks begin before a bound, which it is given or which is ``end``."""
-    down = one.startswith("-") or int(one.rstrip("U"), 0) > 1
+    down = one.startswith("-") or int(one.rstrip("U"), 0) > 100
     words = {
         "BITS": TYPES[test].bits, "BACK": "add" if down else "sub",
         "CARRIED": carried, "WIDTH": TYPES[carried].bits, "STEP": step, "BODY": body,
@@ -98,14 +103,29 @@ def sums(module: Module, bound: int) -> list[int]:
     return [int(value) for value in result]
 
 
+STRATEGIES = {
+    "auto": "$ccc_engage_0:",
+    "engage": "$ccc_share_0:",
+    "sub_warp(2)": "$ccc_share_0:",
+    "sub_warp(16)": "$ccc_share_0:",
+}
+"""With the label where tasks are shared out."""
+
+
 def check(text: str, bounds: Sequence[int] = (100,), is_shared: bool = True) -> None:
-    """The transformed kernel takes the same turns, and shares the long tasks out."""
-    done = transform(text, filename="k.ptx")
-    assert ("$ccc_engage_0:" in done.ptx) == is_shared
-    modules = [Module(version, step_limit=5_000) for version in (text, done.ptx)]
+    """The transformed kernel takes the same turns, and shares the tasks out."""
+    versions = [text]
+    for strategy, label in STRATEGIES.items():
+        done = transform(text, Options(strategy=strategy), filename="k.ptx")
+        assert (label in done.ptx) == is_shared
+        versions.append(done.ptx)
+    alone = transform(text.replace("ccc.variable", "ccc.while"), filename="k.ptx")
+    assert "$ccc_many_0:" in alone.ptx or not is_shared
+    versions.append(alone.ptx)
+    modules = [Module(version, step_limit=5_000) for version in versions]
     for bound in bounds:
-        expected, found = (sums(module, bound) for module in modules)
-        assert found == expected, bound
+        expected, *found = (sums(module, bound) for module in modules)
+        assert all(one == expected for one in found), bound
 
 
 def edges(kind: str) -> tuple[int, int]:
@@ -206,3 +226,35 @@ INNER:
 	@%p5 bra INNER;"""
     text = kernel(body=inner).replace("setp.eq.u32 %p3", "mov.b32 %r4, 7;\n\tsetp.eq.u32 %p3")
     check(text, is_shared=False)
+
+
+@pytest.mark.parametrize(
+    ("kind", "relation", "stride"),
+    [
+        *((k, r, n) for k in ("s32", "u64") for r in ("lt", "le", "ne") for n in (2, 3, 8)),
+        *((k, r, -n) for k in ("u32", "s64") for r in ("gt", "ge", "ne") for n in (2, 3, 8)),
+    ],
+)
+def test_the_counter_may_take_strides(kind: str, relation: str, stride: int) -> None:
+    low, high = edges(kind)
+    text = kernel(kind, relation, str(stride))
+    bounds = [0 if kind[0] == "s" else 100, high - 20 if stride < 0 else low + 20]
+    check(whole_strides(text, kind, stride) if relation == "ne" else text, bounds)
+
+
+def whole_strides(text: str, kind: str, stride: int) -> str:
+    """The kernel with counters that begin whole strides before their bounds."""
+    bits, opcode = TYPES[kind].bits, "sub" if stride > 0 else "add"
+    before = f"{opcode}.s{bits} %c1, %c2, %c3;"
+    assert before in text
+    return text.replace(before, f"mul.lo.s{bits} %c3, %c3, {abs(stride)};\n\t{before}")
+
+
+@pytest.mark.parametrize(("kind", "relation", "stride"), [("s32", "lt", 3), ("u64", "gt", -2)])
+def test_what_may_step_over_the_last_number_is_not_counted(
+    kind: str, relation: str, stride: int
+) -> None:
+    low, high = edges(kind)
+    text = whole_strides(kernel(kind, relation, str(stride)), kind, stride)
+    end = high if stride > 0 else low
+    check(text, [end - stride, end - stride // abs(stride), end])

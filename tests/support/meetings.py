@@ -209,7 +209,9 @@ def _alone(line: str) -> str:
         return ""
     if instruction.strip().startswith("shfl"):
         target, own, *_ = instruction.split(None, 1)[1].split(",")
-        return f"mov.b32 {target}, {own};"
+        target, _, found = target.partition("|")
+        nobody = f" setp.ne.b32 {found}, {own}, {own};" if found else ""
+        return f"mov.b32 {target}, {own};{nobody}"
     before, _, _ = instruction.rpartition(",")
     return f"{before}, %lanemask_eq;"
 

@@ -115,7 +115,7 @@ def _located_loop(path: FoundPath, facts: Facts) -> FoundPath:
     loop = next((loop for loop in facts.loops if path.entry in loop.blocks), None)
     if facts.function.kind != "entry":
         return path
-    if loop is None or _is_stray(facts, loop, path.marker):
+    if loop is None or is_stray(facts, loop, path.marker):
         return LeftPath(**vars(path), reason=NO_LOOP)
     return replace(path, entry=loop.header)
 
@@ -136,13 +136,13 @@ def annotated_loops(facts: Facts) -> list[FoundLoop]:
         for marker in facts.blocks[label].markers if label != EXIT else ():
             if marker.kind == "for":
                 loop = next((loop for loop in facts.loops if label in loop.blocks), None)
-                if loop is not None and not _is_stray(facts, loop, marker):
+                if loop is not None and not is_stray(facts, loop, marker):
                     accumulators = find_accumulators(marker, loop, facts)
                     found.setdefault(loop.header, FoundLoop(marker, loop, accumulators))
     return list(found.values())
 
 
-def _is_stray(facts: Facts, loop: Loop, marker: Marker) -> bool:
+def is_stray(facts: Facts, loop: Loop, marker: Marker) -> bool:
     """Whether the annotated loop is gone and its marker fell into the loop around it.
 
     The ``loop`` marker stands before the annotated loop: inside ``loop`` only if that is another.

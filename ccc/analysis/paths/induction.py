@@ -3,28 +3,52 @@
 A loop that steps its registers by constants and ends by comparing one of them with a bound: how
 often it turns is known before it begins, and its state in each turn as well. Then the turns of one
 task can be shared out among lanes.
+
+What the loop only adds up, in the sense of a reduction, is no state: each lane adds up its own
+turns, and the sums of all are combined behind the loop.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ccc.analysis.cfg import reachable
+from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.model import CheckedPath, instructions_of
-from ccc.analysis.paths.reductions import register_at
+from ccc.analysis.paths.fetches import has_side_effect
+from ccc.analysis.paths.model import (
+    Accumulator,
+    CheckedPath,
+    Refused,
+    at,
+    instructions_of,
+)
+from ccc.analysis.paths.reductions import OPERATIONS, find_accumulators, register_at
+from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Immediate, Operand, Register
 from ccc.ptx.types import TYPES
 
 _TYPES = ("s32", "u32", "b32", "s64", "u64", "b64")
 _UP, _DOWN = ("lt", "le", "ne"), ("gt", "ge", "ne")
+_INVERSE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "ne": "eq", "eq": "ne"}
+_SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "ne": "ne", "eq": "eq"}
+
+
+SEVERAL_ENDS = "it may end elsewhere than where a turn does"
+BOUNDS = "it does not end by comparing a counter, which takes steps of a constant, with a bound"
+
+
+class Unshared(Exception):
+    """Why the turns of a loop cannot be shared out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Induction:
     """``steps`` is what each carried register gains in a turn, as a signed number of its width.
 
-    The loop ends when ``counter``, which moves by one, up or down, has no longer the ``relation``
-    (of PTX's ``setp``, with ``type``) to ``bound``, as a number of that type.
+    The loop ends when ``counter``, which moves up or down by a constant, has no longer the
+    ``relation`` (of PTX's ``setp``, with ``type``) to ``bound``, as a number of that type. It is
+    left at the end of the block ``end``, to ``exit``. ``sums`` are what its turns only add up.
     """
 
     steps: dict[Register, int | Register]
@@ -32,11 +56,25 @@ class Induction:
     relation: str
     type: str
     bound: Register | int
+    end: str
+    exit: str
+    sums: tuple[Accumulator, ...] = ()
+
+    @property
+    def stride(self) -> int:
+        """What the counter gains in a turn."""
+        stride = self.steps[self.counter]
+        assert isinstance(stride, int)
+        return stride
 
     @property
     def last(self) -> int | None:
-        """The bound that no number lies beyond, so that the loop would have no end; if any."""
-        return _last(self.relation, self.type)
+        """The last bound of which it is certain that the counter comes to it, or beyond.
+
+        From a bound beyond that it may begin again at the other end of all numbers. None: there is
+        no such bound.
+        """
+        return _last(self.relation, self.type, self.stride)
 
 
 def number_of_type(value: int, type_name: str) -> int:
@@ -50,58 +88,162 @@ def number_of_type(value: int, type_name: str) -> int:
     return value - (1 << kind.bits) if kind.kind == "s" and value >> kind.bits - 1 else value
 
 
-def _last(relation: str, type_name: str) -> int | None:
+def _last(relation: str, type_name: str, stride: int) -> int | None:
     kind = TYPES[type_name]
     is_signed = kind.kind == "s"
-    if relation == "le":
-        return (1 << kind.bits - is_signed) - 1
-    if relation == "ge":
-        return -(1 << kind.bits - 1) if is_signed else 0
-    return None
+    beyond = abs(stride) - (relation in ("lt", "gt"))
+    if relation == "ne" or beyond == 0:
+        return None
+    if relation in ("lt", "le"):
+        return (1 << kind.bits - is_signed) - 1 - beyond
+    return (-(1 << kind.bits - 1) if is_signed else 0) + beyond
 
 
-def find_induction(path: CheckedPath, facts: Facts) -> Induction | None:
-    """How a path that is a loop steps; None if that is not known, or its turns are not alone."""
+def find_induction(path: CheckedPath, facts: Facts) -> Induction | str:
+    """How a path that is a loop steps; or why its turns cannot be shared out."""
+    try:
+        return _induction(path, facts)
+    except (Unshared, Refused) as refusal:
+        return str(refusal)
+
+
+def _induction(path: CheckedPath, facts: Facts) -> Induction:
+    """The same.
+
+    Raises:
+        Unshared: with the reason.
+    """
     loop = next(loop for loop in facts.loops if loop.header == path.entry)
-    exits = {target for _, target in loop.exits(facts.graph)}
-    if path.continuation or len(loop.latches) != 1 or not _stay_in_place(path, exits, facts):
-        return None
-    latch = next(iter(loop.latches))
-    if {source for source, _ in loop.exits(facts.graph)} != {latch}:
-        return None
+    end, leave = _end(loop, facts)
     body = list(instructions_of(path.blocks, facts))
     if any(facts.local.touches(instruction) for instruction in body):
-        return None
+        raise Unshared("its turns use local memory (an array of the thread's own)")
     written = {register for instruction in body for register in instruction.defined()}
-    updated = {register for a in path.accumulators for register in a.registers}
-    steps: dict[Register, int | Register] = {}
-    carried = (facts.liveness.live_in(path.entry) & written) - updated
-    for register in sorted(carried, key=lambda register: register.name):
-        step = _step(register, path, latch, facts)
-        if step is None or step in written:
-            return None
-        steps[register] = step
-    return _counted(steps, written, latch, loop.header, facts)
+    latch = next(iter(loop.latches))
+    outer = {r for a in path.accumulators for r in a.registers}
+    carried = (facts.liveness.live_in(path.entry) & written) - outer
+    found = {register: _step(register, path, latch, facts) for register in carried}
+    steps = {r: step for r, step in found.items() if step is not None and step not in written}
+    sums = _sums(path, loop, set(steps), facts)
+    _check_places(path, sums, leave, facts)
+    updated = outer | {r for a in sums for r in a.registers}
+    if unknown := sorted(carried - set(steps) - updated, key=str):
+        raise Unshared(
+            "its turns hand on a value that does not change by the same number each time"
+            f"{_made(unknown[0], path, facts)}; if they only add it up, say so: "
+            "reduction(+: variable)"
+        )
+    behind = _behind(end, loop, facts)
+    known = {r for r in steps if _home(r, path, facts) not in behind}
+    needed = (facts.liveness.live_in(leave) & written) - updated
+    if unknown := sorted(needed - known, key=str):
+        raise Unshared(
+            "what follows the loop in the iteration needs a value of its last turn"
+            f"{_made(unknown[0], path, facts)}"
+        )
+    counted = _counted(steps, written, end, loop, facts)
+    if counted is None:
+        raise Unshared(BOUNDS)
+    steps = {r: steps[r] for r in sorted(steps, key=lambda register: register.name)}
+    return Induction(steps, *counted, end, leave, sums)
 
 
-def _stay_in_place(path: CheckedPath, exits: set[str], facts: Facts) -> bool:
-    """Whether accumulators are behind the loop in the registers that they are in before it."""
-    return all(
-        register_at(accumulator, label, facts)
-        in (None, register_at(accumulator, path.entry, facts))
-        for accumulator in path.accumulators
-        for label in exits
-    )
+def find_counter(path: CheckedPath, facts: Facts) -> Induction | None:
+    """The counter that a loop ends with, whatever else its turns hand on; None if there is none."""
+    loop = next(loop for loop in facts.loops if loop.header == path.entry)
+    try:
+        end, leave = _end(loop, facts)
+    except Unshared:
+        return None
+    body = instructions_of(path.blocks, facts)
+    written = {register for instruction in body for register in instruction.defined()}
+    latch = next(iter(loop.latches))
+    carried = facts.liveness.live_in(path.entry) & written
+    found = {register: _step(register, path, latch, facts) for register in carried}
+    steps = {register: step for register, step in found.items() if isinstance(step, int)}
+    counted = _counted({**steps}, written, end, loop, facts)
+    return None if counted is None else Induction({**steps}, *counted, end, leave)
 
 
-def _step(register: Register, path: CheckedPath, latch: str, facts: Facts) -> int | Register | None:
-    """What a register gains in every turn; None if that is not one number, or one register."""
-    found = [
+def _end(loop: Loop, facts: Facts) -> tuple[str, str]:
+    """The one block where the loop ends, in every turn, and where it leads to.
+
+    Raises:
+        Unshared: it may end elsewhere.
+    """
+    exits = loop.exits(facts.graph)
+    if len(exits) != 1 or len(loop.latches) != 1:
+        raise Unshared(SEVERAL_ENDS)
+    ((end, leave),) = exits
+    behind = _behind(end, loop, facts)
+    alone = end not in behind and facts.dominators.dominates(end, next(iter(loop.latches)))
+    if not alone or any(map(has_side_effect, instructions_of(behind, facts))):
+        raise Unshared(SEVERAL_ENDS)
+    return end, leave
+
+
+def _behind(end: str, loop: Loop, facts: Facts) -> set[str]:
+    """The blocks of a turn behind the one where the loop may end."""
+
+    def step(label: str) -> list[str]:
+        return [s for s in facts.graph[label] if s in loop.blocks and s != loop.header]
+
+    return reachable(step, step(end))
+
+
+def _sums(
+    path: CheckedPath, loop: Loop, steps: set[Register], facts: Facts
+) -> tuple[Accumulator, ...]:
+    """What the loop adds up by itself, for what follows it in the iteration."""
+    known = steps.union(*(a.registers for a in path.loop.accumulators))
+    found = find_accumulators(path.marker, loop, facts, frozenset(OPERATIONS))
+    sums = tuple(a for a in found if known.isdisjoint(a.registers))
+    behind = _behind(*_end(loop, facts)[:1], loop, facts)
+    late = {r for i in instructions_of(behind, facts) for r in i.defined()}
+    if any(not late.isdisjoint(a.registers) for a in (*sums, *path.accumulators)):
+        raise Unshared(SEVERAL_ENDS)
+    return sums
+
+
+def _check_places(
+    path: CheckedPath, sums: tuple[Accumulator, ...], leave: str, facts: Facts
+) -> None:
+    """That accumulators are behind the loop in the registers that they are in before it.
+
+    Raises:
+        Unshared: they are not.
+    """
+    for accumulator in (*path.accumulators, *sums):
+        places = (None, register_at(accumulator, path.entry, facts))
+        if register_at(accumulator, leave, facts) not in places:
+            raise Unshared("a sum is in another register behind the loop than before it")
+
+
+def _definitions(
+    register: Register, path: CheckedPath, facts: Facts
+) -> list[tuple[str, Instruction]]:
+    """Where a register is written in the loop."""
+    return [
         (label, instruction)
         for label in path.blocks
         for instruction in facts.blocks[label].instructions
         if register in instruction.defined()
     ]
+
+
+def _made(register: Register, path: CheckedPath, facts: Facts) -> str:
+    """Where a register is written in the loop."""
+    return at(_definitions(register, path, facts)[0][1])
+
+
+def _home(register: Register, path: CheckedPath, facts: Facts) -> str:
+    """The block in which a register is stepped."""
+    return _definitions(register, path, facts)[0][0]
+
+
+def _step(register: Register, path: CheckedPath, latch: str, facts: Facts) -> int | Register | None:
+    """What a register gains in every turn; None if that is not one number, or one register."""
+    found = _definitions(register, path, facts)
     if len(found) != 1 or not facts.dominators.dominates(found[0][0], latch):
         return None
     inner = (loop.blocks for loop in facts.loops if loop.header in path.blocks - {path.entry})
@@ -121,33 +263,47 @@ def _step(register: Register, path: CheckedPath, latch: str, facts: Facts) -> in
 def _counted(
     steps: dict[Register, int | Register],
     written: set[Register],
-    latch: str,
-    header: str,
+    end: str,
+    loop: Loop,
     facts: Facts,
-) -> Induction | None:
+) -> tuple[Register, str, str, Register | int] | None:
     """The comparison that ends the loop, of a counter that was stepped before."""
-    own = list(facts.blocks[latch].instructions)
+    own = list(facts.blocks[end].instructions)
     branch = next(instruction for instruction in own if instruction.is_terminator)
-    if branch.guard is None or branch.guard.negated or header not in map(str, branch.operands):
+    if branch.guard is None or branch.target is None or branch.target in facts.function.targets:
         return None
     tests = [i for i in own if branch.guard.register in i.defined()]
     if len(tests) != 1 or tests[0].name != "setp" or len(tests[0].operands) != 3:
         return None
     test = tests[0]
-    _, counter, bound = test.operands
     relation, type_name = test.modifiers[0], test.modifiers[-1]
+    _, counter, bound = test.operands
+    if counter not in steps:
+        counter, bound, relation = bound, counter, _SWAPPED.get(relation, "")
+    if branch.guard.negated == (branch.target in loop.blocks):
+        relation = _INVERSE.get(relation, "")  # it says when the loop ends
     if not isinstance(counter, Register) or counter not in steps or len(test.modifiers) != 2:
         return None
-    relations = _UP if steps[counter] == 1 else _DOWN if steps[counter] == -1 else ()
-    if relation not in relations or type_name not in _TYPES:
+    stride = steps[counter]
+    if not isinstance(stride, int) or test.guard or type_name not in _TYPES:
         return None
-    end = _bound(bound, type_name)
-    if end is None or end in written or end == _last(relation, type_name) or test.guard:
+    if relation not in (_UP if stride > 0 else _DOWN if stride < 0 else ()):
         return None
-    before = facts.reaching.of_uses(latch)[test, counter]
+    limit = _bound(bound, type_name)
+    if limit is None or limit in written or _is_beyond(limit, relation, type_name, stride):
+        return None
+    before = facts.reaching.of_uses(end)[test, counter]
     if len(before) != 1 or before[0].instruction.defined() != (counter,):
         return None  # not yet stepped: the value from before the loop may reach the test
-    return Induction(steps, counter, relation, type_name, end)
+    return counter, relation, type_name, limit
+
+
+def _is_beyond(bound: Register | int, relation: str, type_name: str, stride: int) -> bool:
+    """Whether it is a number from which the loop may go on at the other end of all numbers."""
+    last = _last(relation, type_name, stride)
+    if isinstance(bound, Register) or last is None:
+        return False
+    return bound > last if stride > 0 else bound < last
 
 
 def _bound(operand: Operand, type_name: str) -> Register | int | None:

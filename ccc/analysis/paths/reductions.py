@@ -23,6 +23,8 @@ SIZES = (16, 32, 64)
 TYPES = ("s16", "u16", "s32", "u32", "s64", "u64", "f32", "f64")
 NARROW = 16
 """Of so many bits nvcc computes the minimum in wider registers."""
+OPERATIONS = ("add", "min", "max", "and", "or", "xor")
+"""Those of reductions."""
 _PLACES = {"add": (1, 2), "sub": (1,), "fma": (3,), "mad": (3,)}
 """Where an update of a sum may read the sum; other operations read it on either side."""
 
@@ -33,9 +35,15 @@ def declared_operations(marker: Marker) -> frozenset[str]:
     return frozenset(part.partition(":")[0] for part in clauses.split(";") if part)
 
 
-def find_accumulators(marker: Marker, loop: Loop, facts: Facts) -> tuple[Accumulator, ...]:
-    """The accumulators of a loop, for the operations that its annotation declares."""
-    operations = declared_operations(marker)
+def find_accumulators(
+    marker: Marker, loop: Loop, facts: Facts, integers: frozenset[str] = frozenset()
+) -> tuple[Accumulator, ...]:
+    """The accumulators of a loop, for the operations that its annotation declares.
+
+    Of integers, also those for the operations ``integers``: their order never matters.
+    """
+    declared = declared_operations(marker)
+    operations = declared | integers
     if not operations:
         return ()
     body = list(instructions_of(loop.blocks, facts))
@@ -49,10 +57,11 @@ def find_accumulators(marker: Marker, loop: Loop, facts: Facts) -> tuple[Accumul
     for register in sorted(carried, key=lambda register: register.name):
         if not any(register in other.registers for other in found):
             accumulator = _web(register, touching, loop, facts)
-            if accumulator is not None and accumulator.operation in operations:
-                named = accumulator.registers & _named(marker, accumulator.operation, loop, facts)
-                if accumulator.type[0] != "f" or named:
-                    found.append(accumulator)
+            if accumulator is None or accumulator.operation not in operations:
+                continue
+            named = accumulator.registers & _named(marker, accumulator.operation, loop, facts)
+            if accumulator.type[0] != "f" or named:
+                found.append(accumulator)
     return tuple(found)
 
 

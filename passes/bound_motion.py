@@ -1,0 +1,142 @@
+"""Loop-invariant code motion of the bound of a ``for variable``.
+
+Where a loop ends by comparing a counter with a value in memory, as ``e < row[v + 1]``, nvcc loads
+that again in each turn, since the turns may have written it, for all it knows. But they are
+independent of one another: none writes what another one reads, and so none writes the bound.
+
+Before:
+
+    TURN:   ...
+            st.global.u32 [%rd9], %r7;
+            add.s32 %r3, %r3, 1;
+            ld.global.u32 %r4, [%rd2+4];
+            setp.lt.s32 %p1, %r3, %r4;
+            @%p1 bra TURN;
+
+After, the load stands before ``TURN``. It must be a plain one, of a place that is the same in all
+turns, and each turn must come to it. What a loop waits for, or orders, is left as it is.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ccc.analysis.dominators import Loop
+from ccc.analysis.facts import Facts
+from ccc.analysis.paths.find import is_stray
+from ccc.analysis.paths.invariant_stores import InvariantStores
+from ccc.analysis.paths.model import instructions_of
+from ccc.ir.edit import jump, make_explicit, remove_jumps_to_next, retarget
+from ccc.ir.nodes import Block, Function, Instruction
+from ccc.ir.operands import Address, Register
+from ccc.pipeline import Kernel, Pass
+from ccc.ptx.opcodes import Effect
+
+ORDERS = Effect.FENCE | Effect.BARRIER | Effect.COLLECTIVE | Effect.CALL | Effect.OPAQUE
+SPACES = ("global", "generic")
+STRONG = {"volatile", "relaxed", "acquire", "mmio"}
+
+
+class BoundMotion(Pass):
+    """Load the bounds of loops whose turns are independent before their first turns."""
+
+    name: ClassVar[str] = "bound-motion"
+
+    def run(self, kernel: Kernel) -> None:
+        """Move what can be moved, one loop after the other."""
+        if kernel.facts.unknown is not None or not kernel.facts.is_reducible:
+            return
+        for header in [loop.header for loop in _independent(kernel.facts)]:
+            facts = kernel.facts
+            loop = next(loop for loop in facts.loops if loop.header == header)
+            moved = _bound(loop, facts)
+            if moved:
+                _put_before(kernel.function, loop, moved, facts)
+                kernel.changed()
+
+
+def _independent(facts: Facts) -> list[Loop]:
+    """The loops that are marked ``for variable``."""
+    found = {}
+    for label in facts.graph:
+        for marker in facts.blocks[label].markers if label in facts.blocks else ():
+            loop = next((loop for loop in facts.loops if label in loop.blocks), None)
+            if marker.kind == "variable" and loop and not is_stray(facts, loop, marker):
+                found[loop.header] = loop
+    return list(found.values())
+
+
+def _bound(loop: Loop, facts: Facts) -> list[Instruction]:
+    """What makes the value that the loop's counter is compared with, if that is to be moved."""
+    exits = loop.exits(facts.graph)
+    if len(exits) != 1 or loop.header == facts.entry:
+        return []
+    body = list(instructions_of(loop.blocks, facts))
+    if any(i.effects & ORDERS or STRONG.intersection(i.modifiers) for i in body):
+        return []
+    if InvariantStores(loop, facts).find(loop.blocks) is not None:
+        return []  # the turns are not independent
+    own = list(facts.blocks[exits[0][0]].instructions)
+    movable = _invariant(own, body, loop, facts)
+    made = {register: i for i in movable for register in i.defined()}
+    guard = next((i.guard for i in own if i.is_terminator), None)
+    tests = [i for i in own if guard is not None and guard.register in i.defined()]
+    wanted: set[Instruction] = set()
+    left = [made[register] for test in tests for register in test.used() if register in made]
+    while left:
+        instruction = left.pop()
+        wanted.add(instruction)
+        left += [made[register] for register in instruction.used() if register in made]
+    read = {operand for i in wanted for operand in i.operands if isinstance(operand, Address)}
+    written = {o for i in body if i.effects & Effect.WRITE for o in i.operands}
+    if not read or not read.isdisjoint(written):
+        return []
+    return [instruction for instruction in movable if instruction in wanted]
+
+
+def _invariant(
+    own: list[Instruction], body: list[Instruction], loop: Loop, facts: Facts
+) -> list[Instruction]:
+    """The instructions of the loop's last block that make the same in each turn, operands first."""
+    writers: dict[Register, int] = {}
+    for instruction in body:
+        for register in instruction.defined():
+            writers[register] = writers.get(register, 0) + 1
+    carried = facts.liveness.live_in(loop.header)
+    found: list[Instruction] = []
+    known: set[Register] = set()
+    for instruction in own:
+        makes = set(instruction.defined())
+        if (
+            makes
+            and _is_plain(instruction)
+            and all(register in known or register not in writers for register in instruction.used())
+            and all(writers[register] == 1 for register in makes)
+            and makes.isdisjoint(carried)
+        ):
+            found.append(instruction)
+            known |= makes
+    return found
+
+
+def _is_plain(instruction: Instruction) -> bool:
+    if instruction.guard is not None or any(True for _ in instruction.specials()):
+        return False
+    if instruction.name == "ld":
+        return instruction.space in SPACES and not instruction.effects & ~Effect.READ
+    return instruction.effects == Effect.NONE
+
+
+def _put_before(function: Function, loop: Loop, moved: list[Instruction], facts: Facts) -> None:
+    """Put instructions of a loop on the way into it."""
+    make_explicit(function)
+    for label in loop.blocks:
+        block = facts.blocks[label]
+        block.statements = [one for one in block.statements if one not in moved]
+    before = Block(function.fresh_label("bound"), [*moved, jump(loop.header)], named=False)
+    for source in facts.graph.predecessors(loop.header):
+        if source not in loop.blocks:
+            retarget(function, facts.blocks[source], loop.header, before.label)
+    place = next(n for n, block in enumerate(function.blocks) if block.label == loop.header)
+    function.blocks.insert(place, before)
+    remove_jumps_to_next(function)

@@ -1,0 +1,138 @@
+"""What lanes add up in turns of other lanes' tasks, on its way to the owners (no pass).
+
+Many lanes run turns of one task at the same time. If each of them went to the slot of its owner in
+shared memory, they would stand in line there, and for floating-point numbers of 64 bits each
+attempt is a loop. So the lanes combine what they have among themselves first, by shuffles: in a
+tree, over neighbours that have the same owner, and one of them goes to the slot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ccc.ir.edit import Emitter
+from ccc.ir.nodes import Guard
+from ccc.ir.operands import Register
+from ccc.passes.context_collection.context_stack import join, split
+from ccc.passes.context_collection.node import move
+from ccc.passes.context_collection.reduction import Slots
+from ccc.snippet import Snippet
+
+if TYPE_CHECKING:
+    from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch
+
+NOBODY = -1
+"""The owner of sums to which nothing was added."""
+
+MISSING = Snippet("""
+    .reg .pred %apart;
+    .reg .b32 %members, %more;
+        add.s32 %more, %members, 1;
+        and.b32 %more, %more, %members;
+        setp.ne.b32 %apart, %more, 0;         // a lane is missing before the last member
+        @%apart bra APART;
+""")
+"""Shuffles go over lanes, and all up to the last member must be there."""
+
+SAME_UP = Snippet(
+    """
+    .reg .pred %there, %same;
+    .reg .b32 %owner, %other, %members;
+        shfl.sync.up.b32 %other|%there, %owner, DISTANCE, 0, %members;
+        setp.eq.and.b32 %same, %owner, %other, %there;
+    """,
+    "DISTANCE",
+)
+"""Whether a lane before has the same owner, and so all between."""
+
+IS_LAST = Snippet("""
+    .reg .pred %there, %last, %end;
+    .reg .b32 %owner, %other, %members, %behind, %rank_bytes, %warp_bytes;
+        shfl.sync.down.b32 %other|%there, %owner, 1, 31, %members;
+        add.s32 %behind, %rank_bytes, 4;
+        setp.eq.b32 %end, %behind, %warp_bytes;
+        setp.ne.or.b32 %last, %owner, %other, %end;
+        @!%last bra COMBINED;
+    APART:
+        setp.eq.b32 %last, %owner, -1;
+        @%last bra COMBINED;
+""")
+"""The last lane with an owner has the sum of all with that owner."""
+
+
+class PartialSums:
+    """The registers in which a lane adds up, by those of the path that they stand for."""
+
+    def __init__(
+        self, collector: SequentialDispatch, sums: Sequence[tuple[Register, Slots]]
+    ) -> None:
+        fresh = collector.function.registers.fresh
+        self.collector = collector
+        self.slots = dict(sums)
+        self.registers = {register: fresh(register.type, "partial") for register, _ in sums}
+
+    def __bool__(self) -> bool:
+        return bool(self.slots)
+
+    def clear(self, emit: Emitter) -> None:
+        """Begin to add up."""
+        for register, slots in self.slots.items():
+            emit.emit(move(register), self.registers[register], slots.neutral)
+
+    def combine(self, emit: Emitter, owner: Register) -> None:
+        """The lane goes to the slots of an owner by itself."""
+        for register, slots in self.slots.items():
+            slots.combine(emit, self.collector.base, owner, self.registers[register])
+
+    def flush(self, emit: Emitter, owner: Register) -> None:
+        """All members meet, and owners get what was added up for them.
+
+        Members with the same owner are neighbours, those with ``NOBODY`` have nothing.
+        """
+        collector, label = self.collector, self.collector.function.fresh_label
+        apart, combined, members = label("apart"), label("combined"), collector.members
+        MISSING.emit(emit, members=members, APART=apart)
+        same = {
+            distance: SAME_UP.of(DISTANCE=distance).emit(emit, owner=owner, members=members)["same"]
+            for distance in (1, 2, 4, 8, 16)
+        }
+        for distance, is_same in same.items():
+            for register in self.slots:
+                others = [self._before(emit, w, distance) for w in self._words(emit, register)]
+                self._add(emit, register, others, Guard(is_same))
+        IS_LAST.emit(
+            emit, owner=owner, members=members, APART=apart, COMBINED=combined,
+            rank_bytes=collector.rank_bytes, warp_bytes=collector.warp_bytes,
+        )  # fmt: skip
+        self.combine(emit, owner)
+        emit.start(combined)
+
+    def add_up(self, emit: Emitter, lanes: int, group: Register) -> None:
+        """The ``lanes`` of a ``group`` meet, and all get the sum of all."""
+        for distance in (1, 2, 4, 8, 16):
+            for register in self.slots if distance < lanes else ():
+                words = self._words(emit, register)
+                others = [self._across(emit, word, distance, group) for word in words]
+                self._add(emit, register, others, None)
+
+    def _words(self, emit: Emitter, register: Register) -> list[Register]:
+        return split(emit, self.registers[register])
+
+    def _before(self, emit: Emitter, word: Register, distance: int) -> Register:
+        """What a lane before has."""
+        members = self.collector.members
+        return emit.define("shfl.sync.up.b32", "b32", word, distance, 0, members)
+
+    def _across(self, emit: Emitter, word: Register, distance: int, group: Register) -> Register:
+        """What a lane of the same group has."""
+        return emit.define("shfl.sync.bfly.b32", "b32", word, distance, 31, group)
+
+    def _add(
+        self, emit: Emitter, register: Register, words: list[Register], guard: Guard | None
+    ) -> None:
+        """Add what another lane has."""
+        mine, accumulator = self.registers[register], self.slots[register].accumulator
+        other = emit.function.registers.fresh(mine.type)
+        join(emit, other, words)
+        emit.emit(f"{accumulator.operation}.{accumulator.type}", mine, mine, other, guard=guard)

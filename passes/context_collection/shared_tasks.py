@@ -1,0 +1,312 @@
+"""Sharing out all turns of the tasks of a ``for variable`` (no pass; sequential dispatch uses it).
+
+All members meet where the turns of an inner loop would begin. Who has a task counts its turns, and
+writes what a lane needs to know to run one of them to the warp's share of shared memory. Then all
+run turns, their own and those of others, and when all are done, each goes on with what follows its
+own loop. Nothing is saved for later. ``joined_lists.py`` and ``sub_warps.py`` say who runs which.
+
+A task whose turns cannot be counted in 32 bits is run by its own lane.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from ccc.analysis.paths.reductions import register_at
+from ccc.analysis.paths.shared_turns import SharedTurns
+from ccc.ir.edit import Copy, Emitter, retarget, substitute
+from ccc.ir.nodes import Guard, Instruction
+from ccc.ir.operands import Register, Special
+from ccc.passes.context_collection.collector import OWNER
+from ccc.passes.context_collection.context_stack import Stack
+from ccc.passes.context_collection.counted_turns import advance, count_turns
+from ccc.passes.context_collection.node import move
+from ccc.passes.context_collection.partial_sums import PartialSums
+from ccc.passes.context_collection.reduction import Slots
+from ccc.ptx.types import WARP_SIZE
+from ccc.snippet import Snippet
+
+if TYPE_CHECKING:
+    from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
+
+Task = Mapping[Register | Special, Register]
+"""What is known of a task: where the registers and special registers of its context are."""
+MOST = (1 << 31) // WARP_SIZE
+"""Turns of a task up to which those of a warp are counted in 31 bits."""
+
+MEET = Snippet("""
+    .reg .pred %pending, %none;
+    .reg .b32 %tasks, %mask;
+        vote.sync.ballot.b32 %tasks, %pending, %mask;
+        setp.eq.b32 %none, %tasks, 0;
+        @%none bra NOBODY;
+""")
+"""All members come by when they have run their part of the iteration: has anybody a task?"""
+
+SHARES = Snippet(
+    """
+    .reg .pred %pending, %countable, %shares, %alone;
+    .reg .b32 %turns, %before, %count;
+        add.s32 %before, %turns, -1;          // 0 stands for too many
+        setp.lt.u32 %countable, %before, MOST;
+        and.pred %shares, %pending, %countable;
+        not.pred %alone, %countable;
+        and.pred %alone, %alone, %pending;
+        mov.pred %pending, 0;
+        selp.b32 %count, %turns, 0, %shares;
+        @%alone bra RUN;                      // and back to JOIN
+    JOIN:
+    """,
+    MOST=MOST - 1,
+)
+"""The turns that a lane has for all; or it has a task for itself, and runs it first: so nothing of
+it has to be kept while turns are shared out."""
+
+OVER = Snippet("""
+    .reg .b32 %mask;
+        bar.warp.sync %mask;                  // what the turns have written is there for all
+""")
+
+
+class SharedTasks(ABC):
+    """Shares out the tasks of one path; who inherits says who runs which turn.
+
+    They begin at ``label``, and at ``join`` when they have run what cannot be shared out. What
+    a lane must know of a task lies in the row of ``table`` that the rank of its owner says;
+    the first word of a row says how many turns there are.
+    """
+
+    def __init__(
+        self, collector: SequentialDispatch, node: SequentialNode, turns: SharedTurns
+    ) -> None:
+        self.collector = collector
+        self.node = node
+        self.turns = turns
+        self.label = collector.function.fresh_label("share")
+        self.join = collector.function.fresh_label("join")
+        offset = node.plan.stack.offset
+        self.rows = offset
+        entries = node.plan.stack.entries
+        self.table = Stack(node.plan.stack.context[1:], entries, 4 * entries)
+        self.sums = PartialSums(collector, self._sums())
+
+    @property
+    def entrance(self) -> str:
+        """Where members go that have no task: nothing is saved, but all have to meet."""
+        return self.label
+
+    @abstractmethod
+    def prepare(self, emit: Emitter) -> None:
+        """Emit what is to be done before the annotated loop."""
+
+    @abstractmethod
+    def write(self, emit: Emitter, count: Register, shares: Register) -> None:
+        """Write how many turns there are, and what else is to be known of them."""
+
+    @abstractmethod
+    def run(self, emit: Emitter) -> Emitter:
+        """Run all turns."""
+
+    def emit(self) -> None:
+        """Emit what all members come by at the end of an iteration."""
+        collector, emit, node = self.collector, self.collector.at(self.label), self.node
+        after = collector.after(node)
+        nobody = collector.check if after == collector.again else after
+        MEET.emit(emit, pending=node.pending, mask=collector.mask, NOBODY=nobody)
+        turns = count_turns(emit, self.turns.induction, self.value)
+        mine = SHARES.emit(emit, turns=turns, pending=node.pending, RUN=node.run, JOIN=self.join)
+        self.write(emit, mine["count"], mine["shares"])
+        emit = self.run(emit)
+        OVER.emit(emit, mask=collector.mask)
+        self._forget(emit)
+        if node.path.continuation:
+            emit.emit("bra", after, guard=Guard(mine["shares"], negated=True))
+            self._go_on(emit, mine["count"], after)
+        else:
+            emit.emit("bra", after)
+
+    # -- what a task is -------------------------------------------------------------------------
+
+    def value(self, register: Register) -> Register:
+        """Where the owner has the value of a register that its task begins with."""
+        return self.node.plan.snapshot.get(register, register)
+
+    def _sums(self) -> list[tuple[Register, Slots]]:
+        """The accumulators of the turns, and the slots for what lanes add to them."""
+        path, facts = self.node.path, self.collector.facts
+        own = (
+            (register_at(slots.accumulator, path.entry, facts), slots)
+            for slots in self.node.plan.sums
+        )
+        found = [
+            *self.collector.accumulators_at(self.node, path.entry),
+            *((register, slots) for register, slots in own if register is not None),
+        ]
+        written = {r for i in self.turns.instructions for r in i.defined()}
+        return [
+            (register, slots)
+            for register, slots in found
+            if not written.isdisjoint(slots.accumulator.registers)
+        ]
+
+    def store(self, emit: Emitter, row: Register, begin: Mapping[Register, Register]) -> None:
+        """The owner writes its task, the registers as ``begin`` says or as it has them."""
+        plan, sent = self.node.plan, {}
+        for name, register in zip(self.turns_sent, self.table.context, strict=True):
+            if isinstance(name, Register):
+                sent[register] = begin.get(name) or self.value(name)
+            elif name in plan.specials:
+                sent[register] = plan.specials[name]
+            else:
+                sent[register] = emit.define(f"mov.{name.register.type}", "b32", name)
+        self.table.of(sent).store(emit, row)
+        for slots in plan.sums:
+            slots.clear(emit, self.collector.base)
+            begins_as = register_at(slots.accumulator, self.node.path.entry, self.collector.facts)
+            if begins_as is not None:
+                lane = emit.define("mov.u32", "b32", OWNER)
+                slots.combine(emit, self.collector.base, lane, self.value(begins_as))
+
+    @property
+    def turns_sent(self) -> tuple[Register | Special, ...]:
+        """What is known of a task, in the order of the table."""
+        assert self.node.plan.engage is not None
+        return self.node.plan.engage.sent
+
+    def load(self, emit: Emitter, row: Register) -> dict[Register | Special, Register]:
+        """Read the task of a row, into new registers."""
+        fresh = emit.function.registers.fresh
+        copies = {r: fresh(r.type) for r in self.table.context}
+        self.table.of(copies).load(emit, row)
+        return dict(zip(self.turns_sent, copies.values(), strict=True))
+
+    # -- what a turn is -------------------------------------------------------------------------
+
+    def emit_turns(
+        self,
+        emit: Emitter,
+        items: Sequence[tuple[Register, Task]],
+        latch: str,
+    ) -> None:
+        """A turn of each of some tasks, begun with the state that it has then; on to ``latch``.
+
+        What they begin with is done for all of them side by side: turns are independent.
+        """
+        function, path = self.collector.function, self.node.path
+        labels = [self.collector.fresh_labels(path.blocks, "turn") for _ in items]
+        heads = [one[path.entry] for one in labels]
+        beginnings, found = [], []
+        for (turn, task), mine, onward in zip(items, labels, [*heads[1:], latch], strict=True):
+            copy = self._copy_of_turn(emit, turn, task, mine, onward)
+            blocks = copy.blocks(function, path.blocks)
+            for block in blocks:
+                retarget(function, block, mine[path.entry], onward)
+            found += blocks
+            head = next(block for block in blocks if block.label == mine[path.entry])
+            beginnings.append([i for i in head.instructions if not i.is_terminator])
+            head.statements[:] = [i for i in head.instructions if i.is_terminator]
+        for side_by_side in zip_longest(*beginnings):
+            emit.block.statements += [one for one in side_by_side if one is not None]
+        emit.emit("bra", heads[0])
+        function.blocks += found
+        self.node.heads = (*self.node.heads, *heads)
+
+    def _copy_of_turn(
+        self,
+        emit: Emitter,
+        turn: Register,
+        task: Task,
+        labels: Mapping[str, str],
+        onward: str,
+    ) -> Copy:
+        """How the blocks of a turn are copied, on registers of its own."""
+        path, function = self.node.path, self.collector.function
+        steps = self.turns.induction.steps
+        state = dict(self.sums.registers)
+        for register in self.turns.registers:
+            step, begin = steps.get(register), task[register]
+            if isinstance(step, Register):
+                step = task.get(step, step)
+            state[register] = begin if step is None else advance(emit, begin, step, turn)
+        for register in self._written():
+            if register not in state:
+                state[register] = function.registers.fresh(register.type)
+        specials = {s: r for s, r in task.items() if isinstance(s, Special)}
+        sinks = {s: onward for s in self.collector.targets_of(path.blocks) if s not in labels}
+        skips = path.task.skips if path.task else {}
+        ways = {
+            label: labels.get(to, onward) for label, (to, _) in skips.items() if label in labels
+        }
+        ways[self.turns.induction.end] = onward
+        return Copy({**sinks, **labels}, state, specials, keep=self._runs, skips=ways)
+
+    def _written(self) -> list[Register]:
+        """What a turn writes, in a fixed order."""
+        blocks = (b for b in self.collector.function.blocks if b.label in self.node.path.blocks)
+        runs = (i for block in blocks for i in block.instructions if self._runs(i))
+        return list(dict.fromkeys(register for i in runs for register in i.defined()))
+
+    def _runs(self, instruction: Instruction) -> bool:
+        return instruction in self.turns.instructions
+
+    def _forget(self, emit: Emitter) -> None:
+        """Say that nothing of a task is needed any more but what its owner goes on with.
+
+        A task that may be there, or not, else looks as if it were kept while others are shared
+        out, and takes registers.
+        """
+        node, facts = self.node, self.collector.facts
+        live: set[Register] = set()
+        if node.path.continuation:
+            live |= facts.liveness.live_in(self.turns.induction.exit)
+            live |= {s for s in self.turns.induction.steps.values() if isinstance(s, Register)}
+            for slots in node.plan.sums:
+                place = register_at(slots.accumulator, self.turns.induction.exit, facts)
+                if place is not None:
+                    emit.emit(move(place), self.value(place), slots.neutral)
+        kept = {self.value(register) for register in live}
+        kept |= set(node.plan.specials.values()) if node.path.continuation else set()
+        used = {*node.plan.snapshot.values(), *node.plan.specials.values()}
+        emit.clear(used - kept)
+
+    def _go_on(self, emit: Emitter, turns: Register, after: str) -> None:
+        """The owner goes on behind its loop, with what the turns have come to."""
+        node, collector = self.node, self.collector
+        induction = self.turns.induction
+        for instruction in node.prelude:
+            emit.block.statements.append(substitute(instruction, {}, {}))
+        live = collector.facts.liveness.live_in(induction.exit)
+        ends = {}
+        for register, step in induction.steps.items():
+            if register in live:
+                gain = self.value(step) if isinstance(step, Register) else step
+                ends[register] = advance(emit, self.value(register), gain, turns)
+        for register, end in ends.items():
+            emit.emit(move(register), self.value(register), end)
+        for slots in node.plan.sums:
+            place = register_at(slots.accumulator, induction.exit, collector.facts)
+            if place is not None:
+                slots.finish(emit, collector.base, self.value(place))
+        emit.emit("bra", self._rest(after))
+
+    def _rest(self, after: str) -> str:
+        """What goes with a task, once more: the copy behind the loop as it was leads elsewhere."""
+        node, collector, exit_label = self.node, self.collector, self.turns.induction.exit
+        path = node.path
+        assert node.copy is not None
+        rest = path.region - path.blocks
+        labels = collector.fresh_labels(rest, "rest")
+        ways = {exit_label, *collector.targets_of(rest)} - rest
+        sinks = {
+            sink: collector.deliver(node, sink, node.copy.registers, after) for sink in sorted(ways)
+        }
+        places = {**sinks, **labels}
+        skips = path.task.skips if path.task else {}
+        skipped = {label: places[to] for label, (to, _) in skips.items() if label in rest}
+        copy = replace(node.copy, labels=places, skips=skipped)
+        collector.function.blocks += copy.blocks(collector.function, rest)
+        return places[exit_label]

@@ -1,0 +1,107 @@
+"""The bound of a loop whose turns are independent is loaded once."""
+
+from __future__ import annotations
+
+import pytest
+
+from ccc.analysis.facts import Facts
+from ccc.parse import parse_function, parse_module
+from ccc.passes.bound_motion import BoundMotion
+from ccc.pipeline import Kernel
+
+TEXT = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 k_0)
+{{
+    .reg .pred %p<4>;
+    .reg .b32 %r<9>;
+    .reg .b64 %rd<9>;
+    mov.u32 %r1, %tid.x;
+    ld.param.u64 %rd1, [k_0];
+    ld.param.u64 %rd2, [k_0];
+LOOP:
+    // ccc.for 1 k.cu:1:1
+    mov.u32 %r3, 0;
+    mov.u32 %r4, 7;
+    // ccc.loop 2 k.cu:2:1
+TURN:
+    // ccc.{kind} 2 k.cu:2:1
+    {body}
+    red.global.add.u32 [%rd2], %r3;
+    add.u32 %r3, %r3, 1;
+    {bound}
+    setp.lt.u32 %p2, %r3, %r4;
+    @%p2 bra TURN;
+OUT:
+    add.u32 %r1, %r1, 32;
+    setp.lt.u32 %p1, %r1, 1000;
+    @%p1 bra LOOP;
+    ret;
+}}
+"""
+LOAD = "ld.global.u32 %r4, [%rd1+4];"
+
+
+def moved(bound: str = LOAD, body: str = "", kind: str = "variable") -> list[str]:
+    """The instructions that are put before the loop."""
+    text = TEXT.format(bound=bound, body=body, kind=kind).replace("mov.u32 %r4, 7;\n", "")
+    function = parse_function(next(iter(parse_module(text, "k.ptx").functions)))
+    old = {block.label: list(map(str, block.instructions)) for block in function.blocks}
+    kernel = Kernel(function, Facts(function))
+    BoundMotion().run(kernel)
+    new = [block for block in function.blocks if block.label not in old]
+    found = [str(instruction) for block in new for instruction in block.instructions]
+    kept = [str(i) for block in function.blocks if block.label in old for i in block.instructions]
+    assert sorted(found + kept) == sorted(one for some in old.values() for one in some)
+    return found
+
+
+def test_a_load_of_the_bound_is_moved() -> None:
+    assert moved() == [LOAD]
+    assert moved("ld.u32 %r4, [%rd1+4];") == ["ld.u32 %r4, [%rd1+4];"]
+
+
+def test_and_what_is_computed_of_it_and_for_it() -> None:
+    address, load, one = (
+        "add.s64 %rd3, %rd1, 8;", "ld.global.u32 %r5, [%rd3];", "add.s32 %r4, %r5, 1;"
+    )  # fmt: skip
+    assert moved(f"{address}\n{load}\n{one}") == [address, load, one]
+
+
+@pytest.mark.parametrize(
+    "bound",
+    [
+        "ld.volatile.global.u32 %r4, [%rd1+4];",
+        "ld.relaxed.gpu.global.u32 %r4, [%rd1+4];",
+        "ld.acquire.gpu.global.u32 %r4, [%rd1+4];",
+        "ld.shared.u32 %r4, [%rd1+4];",
+        "@%p3 ld.global.u32 %r4, [%rd1+4];",
+        "mul.wide.u32 %rd3, %r3, 4;\nld.global.u32 %r4, [%rd3];",
+        "atom.global.add.u32 %r4, [%rd1+4], 0;",
+        "add.s32 %r4, %r1, 1;",
+        "ld.global.u32 %r4, [%rd1+4];\nadd.u32 %r4, %r4, 1;",
+    ],
+)
+def test_what_may_differ_from_turn_to_turn_is_not(bound: str) -> None:
+    assert moved(bound) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "membar.gl;",
+        "bar.warp.sync -1;",
+        "ld.volatile.global.u32 %r6, [%rd2];",
+        "setp.eq.u32 %p3, %r1, %r3;\n@%p3 bra OUT;",
+        "st.global.u32 [%rd2], %r4;",
+        "st.global.u32 [%rd1+4], %r3;",
+        "add.s64 %rd1, %rd1, 4;",
+    ],
+)
+def test_a_loop_that_orders_or_ends_elsewhere_or_needs_the_last_one_is_left(body: str) -> None:
+    assert moved(body=body) == []
+
+
+def test_only_turns_that_are_independent_promise_that() -> None:
+    assert moved(kind="while") == []
