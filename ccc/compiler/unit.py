@@ -127,7 +127,7 @@ def translate(
         if more := now.carried - values:
             given = mark(values | more)
             other = tried(given, again=True) if given.text != now.marked.text else now
-            if other.refused < now.refused:
+            if other.refused <= now.refused and other.missed < now.missed:
                 now, values = other, values | more
         done.take(now.done)
         _check_strict(options, done)
@@ -148,6 +148,11 @@ class _Tried:
     def refused(self) -> set[int]:
         """The annotations that no copy of their code could be transformed for."""
         return _refused(self.marked.annotations, self.done.remarks)
+
+    @property
+    def missed(self) -> int:
+        """How many copies of annotated code, such as the two arms of a branch, were left."""
+        return sum(not remark.applied for mine in self.done.remarks.values() for remark in mine)
 
     @property
     def carried(self) -> frozenset[int]:
