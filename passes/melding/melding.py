@@ -104,13 +104,14 @@ def _size(paths: Sequence[FoundPath], facts: Facts) -> int:
 
 def _left(path: FoundPath, facts: Facts) -> LeftPath:
     """The path with the annotated loop around it, whose annotation may ask, too."""
+    around = [loop for loop in facts.loops if path.entry in loop.blocks]
+    inner = {label: loop for loop in reversed(facts.loops) for label in loop.blocks}
     loops = (
         FoundLoop(marker, loop, ())
-        for loop in facts.loops
-        if path.entry in loop.blocks
+        for loop in around
         for label in sorted(loop.blocks)
         for marker in facts.blocks[label].markers
-        if marker.kind == "for"
+        if marker.kind == "for" and inner[label] is loop
     )
     return LeftPath(**vars(path), reason="", loop=next(loops, None))
 
