@@ -98,7 +98,8 @@ INSTRUCTIONS_A_WORD = 3
 measured."""
 
 MELD_STEPS = 1000
-"""Steps of an arm that melding aligns, at most: aligning takes their square. Not measured."""
+"""Instructions of all arms of a branch that are melded, at most: aligning takes their square, a
+second and a half for two arms of 500."""
 MELD_GAP = 1.0
 """Issue slots that a run of steps costs which stand alone in an alignment. Not measured."""
 MELD_PARTING = 3
@@ -120,12 +121,14 @@ the fewest issue slots is taken. On an H200 (2026-11-22), ratios original / meld
 of degree 64 and double precision 1.01, 1.10, 1.25, 1.02, 0.79; samples/inverse_erf balanced 1.11,
 not measured, 1.29, 1.36, 1.44. From constant memory, which takes lanes with different addresses one
 after the other, 0.42 and 0.79; from shared memory, which must be filled first, 0.80 and 1.45."""
-MELD_AGREE = 24
+MELD_AGREE = 8
 """Issue slots that melded code takes more than the shortest arm from which on lanes that agree take
-their arm as it was. On an H200 (2026-11-22), ratios original / melded without asking and with it:
-two polynomials of degree 64 and double precision, one value in a thousand of the other arm, 0.46,
-1.00; eight exponentials and cosines, 0.96, 1.03, half of the values 1.66, 1.60;
-samples/inverse_erf balanced 1.44, 1.37, uniform 0.94, 0.98."""
+their arm as it was: to ask takes about as many. On an H200 (2026-11-22), ratios original / melded
+without asking and with it and 17 million values: two polynomials of degree 64 and double
+precision, one value in a thousand of the other arm 0.73, 0.97, half of them 1.25, 1.20; eight
+exponentials and cosines (34 slots more) 0.99, 1.03 and 1.65, 1.62; samples/inverse_erf (14 slots
+more) uniform 0.94, 0.98, balanced 1.44, 1.37; 64 multiply-adds of variables (3 slots more) without
+asking 1.00 and 1.61."""
 
 RETURNS = "the tasks of a loop come back after some turns, and are merged"
 OTHERS = "another path of its loop asks for another strategy"

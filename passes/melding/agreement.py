@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import ARMS, INNER_LOOPS
 from ccc.ir.edit import Emitter
-from ccc.ir.nodes import Block, Instruction, MarkerNote
+from ccc.ir.nodes import Block, Instruction
 from ccc.ir.operands import Register
 from ccc.passes.melding.arms import Branch
 from ccc.snippet import Snippet
@@ -40,15 +40,10 @@ def others_wait(branch: Branch, facts: Facts) -> bool:
     )
 
 
-def write_agreement(
-    emit: Emitter, branch: Branch, number: Register, ways: Sequence[Instruction]
-) -> None:
+def write_agreement(emit: Emitter, number: Register, ways: Sequence[Instruction]) -> None:
     """Send lanes whose arms have the same number the ways that they went."""
     function = emit.function
     alike = Block(function.fresh_label("alike"), list(ways), named=False)
     function.blocks.append(alike)
     AGREE.emit(emit, arm=number, ALIKE=alike.label)
     emit.start(function.fresh_label("melded"))
-    for arm in branch.arms:
-        entry = function.block(arm.path.entry)
-        entry.statements = [one for one in entry.statements if not isinstance(one, MarkerNote)]

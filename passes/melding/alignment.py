@@ -44,18 +44,22 @@ def align(
             here, where = best[i][j], came[i][j]
             pair = gain(i - 1, j - 1) if i and j else None
             if pair is not None:
-                before = best[i - 1][j - 1]
-                where[_PAIR] = max(range(3), key=before.__getitem__)
-                here[_PAIR] = before[where[_PAIR]] + pair
-            for state, above in (
-                (_FIRST, best[i - 1][j] if i else None),
-                (_SECOND, best[i][j - 1] if j else None),
-            ):
-                if above is not None:
-                    scores = [above[s] - (gap if s != state else 0.0) for s in range(3)]
-                    where[state] = max(range(3), key=scores.__getitem__)
-                    here[state] = scores[where[state]]
+                here[_PAIR], where[_PAIR] = _best(best[i - 1][j - 1], pair, pair, pair)
+            if i:
+                here[_FIRST], where[_FIRST] = _best(best[i - 1][j], -gap, 0.0, -gap)
+            if j:
+                here[_SECOND], where[_SECOND] = _best(best[i][j - 1], -gap, -gap, 0.0)
     return max(best[first][second]), _trace(best, came)
+
+
+def _best(before: list[float], pair: float, one: float, other: float) -> tuple[float, int]:
+    """The best score by way of one of three states, each with what is added, and that state."""
+    score, state = before[_PAIR] + pair, _PAIR
+    if before[_FIRST] + one > score:
+        score, state = before[_FIRST] + one, _FIRST
+    if before[_SECOND] + other > score:
+        score, state = before[_SECOND] + other, _SECOND
+    return score, state
 
 
 def _trace(best: list[list[list[float]]], came: list[list[list[int]]]) -> Pairs:

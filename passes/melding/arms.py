@@ -9,7 +9,7 @@ each.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ccc.analysis.callees import callee
@@ -82,7 +82,7 @@ def _ways_out(path: FoundPath, facts: Facts) -> set[str]:
     return {t for label in inside for t in facts.graph.successors(label) if t not in inside}
 
 
-def examine(paths: list[FoundPath], facts: Facts) -> Branch:
+def examine(paths: Sequence[FoundPath], facts: Facts) -> Branch:
     """What is to be known of a branch whose arms are melded.
 
     Raises:
@@ -92,7 +92,7 @@ def examine(paths: list[FoundPath], facts: Facts) -> Branch:
         raise Refused(f"the opcode {facts.unknown.opcode} is not known to ccc{at(facts.unknown)}")
     if not facts.is_reducible:
         raise Refused("the kernel jumps into the middle of a loop")
-    ways = _ways_out(paths[0], facts)
+    ways = set().union(*(_ways_out(path, facts) for path in paths))
     if len(paths) < 2:
         raise Refused(
             "its branch has no other arm that goes on at the same place, and one alone cannot be "
@@ -115,6 +115,34 @@ def examine(paths: list[FoundPath], facts: Facts) -> Branch:
     head = next(label for label in chains[0] if all(label in chain for chain in chains))
     between = reachable(facts.graph.successors, [head], stops=[*entries, join])
     return Branch(head, frozenset(between.difference(entries, [head, join])), arms, join)
+
+
+def split(paths: Sequence[FoundPath], facts: Facts) -> list[FoundPath]:
+    """The arms with those that end in a branch of their own, as ``else if`` does, as several."""
+    found: list[FoundPath] = []
+    for path in paths:
+        inner = _inner_arms(path, facts)
+        found += split(inner, facts) if inner else [path]
+    return found
+
+
+def _inner_arms(path: FoundPath, facts: Facts) -> list[FoundPath]:
+    """The arms of the branch that an arm ends in; none if it ends in no other."""
+    ways, blocks = _ways_out(path, facts), extent(path, facts)
+    label = path.entry
+    headers = {loop.header for loop in facts.loops}
+    while len(ways) == 1 and label in blocks - headers:
+        (join,) = ways
+        try:
+            piece, onward = _piece(label, blocks, join, facts)
+        except Refused:
+            break
+        if onward == join and piece != {label}:
+            inner = [FoundPath(path.marker, way, False) for way in facts.graph.successors(label)]
+            inner = [one for one in inner if one.entry != join]
+            return inner if all(_ways_out(one, facts) == ways for one in inner) else []
+        label = onward
+    return []
 
 
 def _check(path: FoundPath, blocks: frozenset[str], facts: Facts) -> None:

@@ -76,18 +76,20 @@ def choose(branch: Branch, facts: Facts) -> Candidate:
         Refused: none has fewer than the arms have now.
     """
     arms = tuple(rename(arm, number, facts) for number, arm in enumerate(branch.arms))
-    if max(len(arm.steps) for arm in arms) > MELD_STEPS:
-        raise Refused(f"one of its arms has more than {MELD_STEPS} instructions")
+    if sum(len(arm.steps) for arm in arms) > MELD_STEPS:
+        raise Refused(f"its arms have more than {MELD_STEPS} instructions")
     pairing = Pairing(arm.steps for arm in arms)
     columns = align_all([arm.steps for arm in arms], pairing.gain, MELD_GAP)
     dispatch = Dispatch(branch, facts)
     lengths = [sum(_length(step, facts) for step in arm.steps) for arm in branch.arms]
-    before = sum(lengths) + MELD_PARTING * (len(arms) - 1)
+    before = sum(lengths) + MELD_PARTING * (len(arms) - 1) + dispatch.length
     aligned = sum(n for column in columns if (n := sum(one is not None for one in column)) > 1)
     live = facts.liveness.live_in(branch.join)
     first = Candidate(arms, columns, 0.0, live, dispatch, aligned, before)
     rest = around(branch, facts)
     best = min((first.with_share(share, facts, rest) for share in MELD_SHARES), key=_slots)
+    if not aligned:
+        raise Refused("no instruction of one of its arms is in another, too")
     if best.after >= best.before:
         raise Refused(
             f"{aligned} of {best.instructions} instructions of its arms align; melded they would "

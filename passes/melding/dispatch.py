@@ -15,6 +15,7 @@ from ccc.ir.edit import Emitter, retarget
 from ccc.ir.nodes import Block, Guard, Instruction
 from ccc.ir.operands import Register
 from ccc.passes.melding.arms import Branch
+from ccc.passes.melding.cost import slots
 from ccc.passes.melding.pairing import may_run_anywhere
 from ccc.passes.policy import MELD_DISPATCH, MELD_PARTING
 
@@ -51,6 +52,9 @@ class Dispatch:
             return False
         if any(loop.header in labels and loop.latches & {*labels} for loop in self.facts.loops):
             return False
+        own = {arm.path.marker for arm in self.branch.arms}
+        if any(marker not in own for one in between for marker in self.facts.blocks[one].markers):
+            return False
         blocks = [self.facts.blocks[label] for label in labels]
         if any(i.is_terminator and i.name != "bra" for block in blocks for i in block.instructions):
             return False
@@ -75,12 +79,19 @@ class Dispatch:
         return written.isdisjoint(read)
 
     @property
+    def length(self) -> int:
+        """The issue slots of what stands between the branches."""
+        blocks = [self.facts.blocks[label] for label in self.branch.dispatch]
+        return sum(slots(i) for block in blocks for i in block.instructions if not i.is_terminator)
+
+    @property
     def price(self) -> int:
         """The issue slots, about, of telling lanes their arm."""
         others = len(self.arms) - 1
         if self.is_straight:
-            return others
-        return others * (MELD_PARTING + 2)  # they part as before, and set the number
+            return others + self.length
+        # They part as before, and set the number.
+        return others * (MELD_PARTING + 2) + self.length
 
     def tell(self, make: Mapping[str, Register]) -> Told:
         """How lanes will know their arms; ``make`` gives the number's register."""

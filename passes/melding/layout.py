@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ccc.analysis.facts import Facts
 from ccc.ir.edit import Copy, Emitter
-from ccc.ir.nodes import Block, Guard, Instruction
+from ccc.ir.nodes import Block, Guard, Instruction, MarkerNote
 from ccc.ir.operands import Register
 from ccc.passes.melding.agreement import write_agreement
 from ccc.passes.melding.arms import Branch
@@ -68,13 +68,14 @@ class _Layout:
         else:
             block = Block(function.fresh_label("melded"), named=False)
             function.blocks.append(block)
+        self._forget_markers()
         emit = Emitter(function, block, ways[0].span)
         self.dispatch.write(emit, self.told)
         if self.told.guard and (self.keeps_arms or self.melded.lines or self.melded.predicates):
             numbers = (1, 0) if self.told.guard.negated else (0, 1)
             emit.emit("selp.b32", self.number, *numbers, self.told.guard.register)
         if self.keeps_arms:
-            write_agreement(emit, self.branch, self.number, ways)
+            write_agreement(emit, self.number, ways)
         size = self._begin(emit)
         for run in self.melded.runs:
             self._write_run(emit, run)
@@ -142,6 +143,15 @@ class _Layout:
         emit.block.statements += [copy.branch(self.function, way) for way in step.instructions]
         self.function.blocks += copy.blocks(self.function, step.blocks)
         emit.start(after)
+
+    def _forget_markers(self) -> None:
+        """Nobody shall find the arms again."""
+        own = {arm.path.marker for arm in self.branch.arms}
+        for label in self.branch.dispatch.union(*(arm.blocks for arm in self.branch.arms)):
+            block = self.kernel.facts.blocks[label]
+            block.statements = [
+                s for s in block.statements if not isinstance(s, MarkerNote) or s.marker not in own
+            ]
 
     def _arrange(self, old: set[str]) -> None:
         """Leave the arms out, and put the new blocks where they were."""

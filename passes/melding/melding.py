@@ -38,10 +38,11 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ccc.analysis.facts import Facts
+from ccc.analysis.paths.find import extent
 from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Refused
 from ccc.ir.edit import make_explicit, remove_jumps_to_next
 from ccc.ir.nodes import MarkerNote
-from ccc.passes.melding.arms import Branch, examine, find_arms
+from ccc.passes.melding.arms import Branch, examine, find_arms, split
 from ccc.passes.melding.candidates import Candidate, choose
 from ccc.passes.melding.layout import lay_out
 from ccc.pipeline import Kernel, Pass, PathRecord
@@ -86,7 +87,7 @@ def _decline(kernel: Kernel, paths: Sequence[FoundPath], reason: str) -> None:
 
 def _next(kernel: Kernel, done: set[tuple[int, str, str]]) -> list[FoundPath]:
     """The arms of a branch for which melding is asked and has not been tried."""
-    for paths in find_arms(kernel.facts):
+    for paths in sorted(find_arms(kernel.facts), key=lambda arms: _size(arms, kernel.facts)):
         asked = any(
             (request := kernel.request_of(_left(path, kernel.facts))) and request.name == MELD
             for path in paths
@@ -94,6 +95,11 @@ def _next(kernel: Kernel, done: set[tuple[int, str, str]]) -> list[FoundPath]:
         if asked and not any(path.key in done for path in paths):
             return paths
     return []
+
+
+def _size(paths: Sequence[FoundPath], facts: Facts) -> int:
+    """How many blocks the arms have: a branch in another one comes first."""
+    return sum(len(extent(path, facts)) for path in paths)
 
 
 def _left(path: FoundPath, facts: Facts) -> LeftPath:
@@ -116,14 +122,34 @@ def _meld(kernel: Kernel, paths: Sequence[FoundPath]) -> None:
         Refused: it cannot be done, or nothing is gained by it.
     """
     facts = kernel.facts
-    branch = examine(list(paths), facts)
-    candidate = choose(branch, facts)
+    branch, candidate = _best(paths, facts)
     records = [PathRecord(kernel.function.name, _left(path, facts)) for path in paths]
     bytes_used = lay_out(kernel, branch, candidate)
     for record in records:
         record.apply(MELD, _details(branch, candidate, bytes_used))
     kernel.settled += records
     kernel.changed()
+
+
+def _best(paths: Sequence[FoundPath], facts: Facts) -> tuple[Branch, Candidate]:
+    """The cheapest way; branches that arms end in may be part of this one.
+
+    Raises:
+        Refused: there is none.
+    """
+    branch = examine(paths, facts)
+    inner = split(paths, facts)
+    if len(inner) == len(paths):
+        return branch, choose(branch, facts)
+    found: list[tuple[Branch, Candidate]] = []
+    for arms in (paths, inner):
+        try:
+            branch = examine(arms, facts)
+            found.append((branch, choose(branch, facts)))
+        except Refused as refusal:
+            if arms is inner and not found:
+                raise refusal from None
+    return min(found, key=lambda one: one[1].after)
 
 
 def _details(branch: Branch, candidate: Candidate, bytes_used: int) -> dict[str, Any]:

@@ -23,10 +23,12 @@ from ccc.ir.operands import (
 )
 from ccc.passes.melding.alignment import Column
 from ccc.passes.melding.cost import slots
-from ccc.passes.melding.renaming import Renamed, literal_type
+from ccc.passes.melding.renaming import COMMUTE, Renamed, literal_type
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import TYPES
 
+_OF_HANDLES = frozenset({"createpolicy", "istypep", "txq", "suq", "mapa", "getctarank"})
+"""What asks about textures, caches or clusters, and may not take any operand."""
 _UNLIKE = Effect.OPAQUE | Effect.CALL | Effect.COLLECTIVE | Effect.BARRIER
 
 
@@ -93,14 +95,23 @@ class Pairing:
     def _selections(self, first: Renamed, second: Renamed) -> float:
         """The issue slots of choosing the operands, as far as one can tell before it is known
         what else is aligned."""
-        cost = 0.0
-        roles = zip(first.instruction.roles(), second.instruction.roles(), strict=True)
-        for (a, role), (b, _) in roles:
-            if role != "def":
-                cost += sum(map(self._selection, leaves(a), leaves(b)))
-                if isinstance(a, Address) and isinstance(b, Address):
-                    cost += a.offset != b.offset
-        return cost
+        roles = [role for _, role in first.instruction.roles()]
+        here, there = first.instruction.operands, second.instruction.operands
+        ways = [there]
+        if first.instruction.name in COMMUTE:
+            ways.append((there[0], there[2], there[1], *there[3:]))
+        return min(
+            sum(
+                self._selections_of(a, b)
+                for a, b, role in zip(here, way, roles, strict=True)
+                if role != "def"
+            )
+            for way in ways
+        )
+
+    def _selections_of(self, a: Operand, b: Operand) -> float:
+        moved = isinstance(a, Address) and isinstance(b, Address) and a.offset != b.offset
+        return sum(map(self._selection, leaves(a), leaves(b))) + moved
 
     def _selection(self, a: Operand, b: Operand) -> float:
         if a == b or not (isinstance(a, Register) or isinstance(b, Register)):
@@ -124,7 +135,10 @@ def may_run_anywhere(instruction: Instruction) -> bool:
     """
     if instruction.effects != Effect.NONE or instruction.reads_time:
         return False
-    return not any(
-        role == "addr" and any(isinstance(one, Register) for one in leaves(operand))
-        for operand, role in instruction.roles()
-    ) and instruction.name not in ("createpolicy", "istypep", "txq", "suq")
+    return (
+        not any(
+            role == "addr" and any(isinstance(one, Register) for one in leaves(operand))
+            for operand, role in instruction.roles()
+        )
+        and instruction.name not in _OF_HANDLES
+    )

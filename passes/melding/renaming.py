@@ -32,6 +32,8 @@ _ANY_OPERAND = frozenset(
 )  # fmt: skip
 """Instructions that take a register for a literal, and the other way round, whose type is their
 last one."""
+COMMUTE = frozenset({"add", "mul", "fma", "mad", "and", "or", "xor"})
+"""Those whose first two operands may be exchanged."""
 _COUNTS = frozenset({"shl", "shr"})
 """Those whose last operand is a number of bits."""
 
@@ -166,8 +168,10 @@ class _Renaming:
         self.values.update(new)
 
     def _live_before(self, step: Step) -> frozenset[Register]:
+        """What is read in a piece, or after it, that may have been written before it."""
         live = self.facts.liveness.live_in
-        return frozenset().union(*(live(label) for label in (*step.blocks, step.exit)))
+        read = frozenset(r for branch in step.instructions for r in branch.used())
+        return read.union(*(live(label) for label in (*step.blocks, step.exit)))
 
     def _new(self, type_name: str) -> Register:
         self.count += 1

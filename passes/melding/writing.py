@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 from ccc.ir.nodes import Guard, Instruction
 from ccc.ir.operands import Address, Immediate, Operand, Register, leaves, map_leaves
 from ccc.passes.melding.alignment import Column
-from ccc.passes.melding.renaming import Renamed, RenamedArm, is_float, literal_type
+from ccc.passes.melding.renaming import COMMUTE, Renamed, RenamedArm, is_float, literal_type
 from ccc.ptx.types import TYPES
 
 LINE_BYTES = 16
 """Of a line of a table, for each arm: what one load fetches at most."""
-_COMMUTE = frozenset({"add", "mul", "fma", "mad", "and", "or", "xor"})
 Arms = frozenset[int]
 Chosen = list[tuple[str | None, dict[int, Operand], Operand]]
 """Operands that were selected: the type that the instruction gives them, those of arms, and the one
@@ -203,7 +202,7 @@ class Writer:
             for arm, step in steps.items()
         }
         first = next(iter(steps.values())).instruction
-        if first.name in _COMMUTE:
+        if first.name in COMMUTE:
             _swap(mapped)
         return [
             operand

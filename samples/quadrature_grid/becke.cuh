@@ -1,9 +1,14 @@
 // Becke's weight of a point among its near atoms: for each of them the product, over all others, of
 // what it keeps of the point before the other; and of these products the owner's share.
 //
-// Nothing but what is written as fma() is fused: the sample is compiled with -fmad=false.
+// Nothing but what is written as fma() is fused: the sample is compiled with -fmad=false. Products
+// add up in fixed point, where their order makes no difference.
 
 #pragma once
+
+const double RESOLUTION = 72057594037927936.0;  // 2^56: sums of 80 products fit 64 bits
+
+typedef long long Sum;  // in units of 1 / RESOLUTION
 
 struct Vector {
     double x, y, z;
@@ -29,7 +34,7 @@ __device__ __forceinline__ double share(double nearness)
 }
 
 // What atom `own` keeps of a point before all others.
-__device__ __forceinline__ double
+__device__ __forceinline__ Sum
 cell(const Vector* __restrict__ atoms, int count, int own, Vector point)
 {
     const Vector seen = atoms[own] - point;
@@ -40,5 +45,5 @@ cell(const Vector* __restrict__ atoms, int count, int own, Vector point)
         const double farther = distance - sqrt(squared(other));
         if (k != own) product *= share(farther * rsqrt(squared(seen - other)));
     }
-    return product;
+    return __double2ll_rn(RESOLUTION * product);
 }

@@ -15,13 +15,13 @@ becke(int size, const Vector* __restrict__ points, const int* __restrict__ owner
         const Vector* atoms = near + owners[i] * most;
         const Vector point = points[i];
         const int count = counts[i];
-        double own = 0.0, total = 0.0;
-        #pragma ccc for variable
+        Sum own = 0, total = 0;
+        #pragma ccc for variable strategy(engage)
         for (int k = 0; k < count; ++k) {
-            const double kept = cell(atoms, count, k, point);
-            if (k == 0) own = kept;
+            const Sum kept = cell(atoms, count, k, point);
+            own += k == 0 ? kept : 0;
             total += kept;
         }
-        weights[i] = own / total;
+        weights[i] = (double)own / (double)total;
     }
 }

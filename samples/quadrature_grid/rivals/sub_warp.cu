@@ -14,15 +14,15 @@ becke(int size, const Vector* __restrict__ points, const int* __restrict__ owner
         const Vector* atoms = near + owners[i] * most;
         const Vector point = points[i];
         const int count = counts[i];
-        double own = 0.0, total = 0.0;
+        Sum own = 0, total = 0;
         for (int k = lane; k < count; k += WIDTH) {
-            const double kept = cell(atoms, count, k, point);
+            const Sum kept = cell(atoms, count, k, point);
             if (k == 0) own = kept;
             total += kept;
         }
         #pragma unroll
         for (int other = 1; other < WIDTH; other *= 2)
             total += __shfl_xor_sync(together, total, other);
-        if (lane == 0) weights[i] = own / total;
+        if (lane == 0) weights[i] = (double)own / (double)total;
     }
 }

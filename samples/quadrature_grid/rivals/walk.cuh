@@ -10,7 +10,7 @@ struct Walk {
     int number, count;  // of the point, and of its atoms
     int first;          // of these, in `near`
     int next;
-    double own, total;
+    Sum own, total;
 };
 #pragma pack(pop)
 
@@ -18,17 +18,17 @@ __device__ __forceinline__ Walk
 begin(int number, const Vector* __restrict__ points, const int* __restrict__ owners,
       const int* __restrict__ counts, int most)
 {
-    return {points[number], number, counts[number], owners[number] * most, 0, 0.0, 0.0};
+    return {points[number], number, counts[number], owners[number] * most, 0, 0, 0};
 }
 
 // One atom. Whether there are more.
 __device__ __forceinline__ bool
 turn(Walk& walk, const Vector* __restrict__ near, double* weights)
 {
-    const double kept = cell(near + walk.first, walk.count, walk.next, walk.point);
+    const Sum kept = cell(near + walk.first, walk.count, walk.next, walk.point);
     if (walk.next == 0) walk.own = kept;
     walk.total += kept;
     if (++walk.next < walk.count) return true;
-    weights[walk.number] = walk.own / walk.total;
+    weights[walk.number] = (double)walk.own / (double)walk.total;
     return false;
 }
