@@ -55,13 +55,19 @@ def emit_turns(collector: Collector[N], node: N, start: Block, copy: Copy, skipp
         tested = _in_a_row(collector, node, copy, skipped, None)
         heads += tested
         first = tested[0]
-        if node.plan.counter is not None:
+        counter = node.plan.counter
+        if counter is not None and _steps(node.plan.turns, counter) < 1 << counter.counter.bits:
             first = function.fresh_label("many")
-            heads += _emit_many(collector, node, node.plan.counter, first, tested[0], copy, skipped)
+            heads += _emit_many(collector, node, counter, first, tested[0], copy, skipped)
         to_end.block.statements += [*prelude, jump(first)]
     node.heads = tuple(heads)
     rest = replace(copy, skips=skipped(copy.labels))
     function.blocks += rest.blocks(function, path.region - path.blocks)
+
+
+def _steps(turns: int, counter: Induction) -> int:
+    """How far so many turns in a row take the counter: perhaps beyond all numbers of its type."""
+    return turns * abs(counter.stride)
 
 
 def _emit_many(
@@ -83,7 +89,7 @@ def _emit_many(
     number = bound if isinstance(bound, Register) else number_of_type(bound, f"s{bits}")
     ends = (number, at) if counter.stride > 0 else (at, number)
     left = emit.define(f"sub.s{bits}", f"b{bits}", *ends, name="left")
-    so_many = node.plan.turns * abs(counter.stride)
+    so_many = _steps(node.plan.turns, counter)
     enough = emit.define(f"setp.gt.u{bits}", "pred", left, so_many, name="enough_turns")
     if counter.relation != "ne":
         order = "lt" if counter.stride > 0 else "gt"

@@ -139,7 +139,7 @@ class LoopWriter(PathWriter):
         names = tuple(reduction.name for reduction in self.reductions)
         if s in binds and shape.uniform:
             inner = inner.declare(s, "i")
-        lean = self.likes("lean", 0.06)
+        lean = self.likes("lean", 0.18)
         body = tuple(self.lean_iteration(inner) if lean else self.iteration(inner))
         if waits:
             body = (Stmt("__syncthreads();"), *body)

@@ -227,12 +227,12 @@ class PathWriter(TurnWriter):
         """The body of an annotated loop with one branch, and little or much beside it."""
         out: list[Stmt] = []
         scope = self.data(out, scope, "u", self.slot_names[0])
-        if self.chance(0.4):
+        if self.chance(0.25):
             scope = self.some(out, scope, 2, 1)
         form = f"#pragma ccc if{self.clauses()}\nif ($0) @0"
         body = self.block(scope, 2, self.below(2))
         out.append(Stmt(form, (self.condition(scope),), (body,)))
-        if self.chance(0.5):
+        if self.chance(0.35):
             out += self.block(scope, 2, 1)
         return out
 
