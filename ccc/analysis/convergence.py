@@ -20,7 +20,6 @@ from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Immediate
 from ccc.ptx.opcodes import Effect, lets_threads_go
 
-
 _MADE_TO_WAIT = ("for", "while", "variable")
 """Markers of loops in which passes may have lanes wait for one another."""
 
