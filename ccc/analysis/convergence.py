@@ -20,6 +20,9 @@ from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Immediate
 from ccc.ptx.opcodes import Effect, lets_threads_go
 
+_MADE_TO_WAIT = ("for", "while", "variable")
+"""Markers of loops in which passes may have lanes wait for one another."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReconvergencePoint:
@@ -273,12 +276,13 @@ def _strays(facts: Facts, branch: str, successor: str, target: str) -> bool:
 
 
 def _waits(facts: Facts, label: str) -> bool:
-    """Whether lanes may wait here for others: also in another annotated loop, once collected."""
+    """Whether lanes may wait here for others: also in another annotated loop, once collected, or
+    around an inner loop, once flattened."""
     waits = Effect.BARRIER | Effect.COLLECTIVE
     block = facts.blocks[label]
     if any(label in spin.blocks for spin in facts.spins):
         return True
-    return any(marker.kind == "for" for marker in block.markers) or any(
+    return any(marker.kind in _MADE_TO_WAIT for marker in block.markers) or any(
         instruction.effects & waits or facts.callees.waits(instruction)
         for instruction in block.instructions
     )

@@ -24,7 +24,6 @@ from ccc.passes.context_collection.members import count_members
 from ccc.passes.flattening.iteration_pool import (
     CLOSE,
     ENDS,
-    GIVE,
     NEXT,
     POOLED_ANEW,
     IterationPool,
@@ -308,8 +307,7 @@ class FlattenedLoop:
         """Lanes that are not in the inner loop go on; whoever has no iteration left waits."""
         emit = Emitter(self.function, self.function.blocks[-1], self.span)
         if self.pool:
-            scope = {**self._scope("turning", "REFILL"), **self.pool.scope(*self.pool.registers)}
-            GIVE.emit(emit, scope, receive=self.pool.receive)
+            self.pool.give(emit, self.registers["turning"], self.labels["REFILL"])
         else:
             emit.start(self.labels["REFILL"])
         WAIT.emit(emit, self._scope("turning", "ANEW", "GO_ON"))

@@ -71,9 +71,9 @@ OPEN = Snippet("""
 """Before the loop: nothing is given out. Without a pool, each lane begins its own iteration."""
 
 GIVE = Snippet("""
-    .reg .pred %turning, %pooled, %free, %has, %is_one, %any, %more;
+    .reg .pred %turning, %pooled, %free, %has, %is_one;
     .reg .b32 %members, %below, %lanes, %before, %count, %given, %number, %owner, %round, %bit;
-    .reg .b32 %slots, %shift, %theirs, %iterations, %reached, %own;
+    .reg .b32 %slots, %shift, %theirs, %iterations, %own;
     REFILL:
         @!%pooled bra GIVEN;
         not.pred %free, %turning;
@@ -91,7 +91,13 @@ GIVE = Snippet("""
         shfl.sync.idx.b32 %theirs, %iterations, %owner, 31, %members;
         setp.lt.and.u32 %has, %round, %theirs, %is_one;
         and.pred %has, %has, %free;
-        call receive, (%owner, %round);
+""")
+"""Each lane that is not in the inner loop gets the next iteration of the warp, to be begun when its
+own is over. A place in a round may be nobody's: then it gets none this time."""
+
+LEFT_OVER = Snippet("""
+    .reg .pred %any, %more;
+    .reg .b32 %members, %lanes, %count, %given, %shift, %iterations, %reached;
         popc.b32 %count, %lanes;
         add.s32 %given, %given, %count;
         shr.u32 %reached, %given, %shift;
@@ -99,8 +105,7 @@ GIVE = Snippet("""
         vote.sync.any.pred %more, %any, %members;
     GIVEN:
 """)
-"""Each lane that is not in the inner loop gets the next iteration of the warp, to be begun when its
-own is over. A place in a round may be nobody's: then it gets none this time."""
+"""Has any member an iteration that was not given out?"""
 
 ENDS = Snippet("""
     .reg .pred %pooled;
@@ -184,7 +189,15 @@ class IterationPool:
         """What names of registers stand for."""
         return {name: self.registers[name] for name in names}
 
-    def receive(self, emit: Emitter, owner: Register, number: Register) -> None:
+    def give(self, emit: Emitter, turning: Register, label: str) -> None:
+        """At a label, give out iterations to the lanes that are not in the inner loop."""
+        scope = self.scope(*self.registers)
+        given = emit.function.fresh_label("given")
+        found = GIVE.emit(emit, scope, turning=turning, REFILL=label, GIVEN=given)
+        self._receive(emit, found["owner"], found["round"])
+        LEFT_OVER.emit(emit, scope, lanes=found["lanes"], GIVEN=given)
+
+    def _receive(self, emit: Emitter, owner: Register, number: Register) -> None:
         """What an owner's registers hold at the beginning of its iteration of that number."""
         for register, target in self.given.items():
             words = [
