@@ -184,6 +184,8 @@ SHOW_THEM = (
     "context-collection/reduction",
     "context-collection/else_if_cases",
     "context-collection/long_tasks_of_fresh_values",
+    "context-collection/joined_lists_with_sums",
+    "context-collection/sub_warps",
     "context-collection/sum_then_a_guard",
     "context-collection/sums_of_two_widths",
     "grid-stride/grid_stride_activemask",
@@ -191,6 +193,7 @@ SHOW_THEM = (
     "grid-stride/grid_stride_dynamic_inner_loop",
     "small/batch",
     "small/dynamic",
+    "small/joined_sums",
     "small/members_after_a_loop",
 )
 """Goldens that together have a meeting of every place that emits one, and need it."""
