@@ -1,7 +1,6 @@
 """Rewriting one annotated loop for :mod:`ccc.passes.context_collection`, which shows the result.
 
-What stands here is the same however the tasks are served at the collection point: the members, the
-snapshots, what their owners do next, the tasks' code, and the way out of the loop.
+It is the same however tasks are served: members, snapshots, owners, tasks' code, and the way out.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from ccc.passes.context_collection.layout import Layout, Plan
 from ccc.passes.context_collection.members import COUNT_MEMBERS, count_members
 from ccc.passes.context_collection.node import N, move
 from ccc.passes.context_collection.reduction import Slots
-from ccc.passes.context_collection.turns import emit_turns, emit_whole
+from ccc.passes.context_collection.turns import emit_turns
 from ccc.passes.launch_shape import thread_number
 from ccc.pipeline import Kernel
 from ccc.ptx.types import ALL_LANES
@@ -399,10 +398,6 @@ class Collector(ABC, Generic[N]):
         def skipped(labels: Mapping[str, str]) -> dict[str, str]:
             return path.task.skipped(labels, sinks) if path.task else {}
 
-        node.copy, node.prelude = copy, tuple(emit.block.instructions)
-        if node.plan.shares_all:
-            emit_whole(self, node, emit.block, copy, skipped)
-            return
         if node.is_leaf_loop:
             emit_turns(self, node, emit.block, copy, skipped)
             return

@@ -86,11 +86,16 @@ TURN = Snippet("""
 """)
 
 ADD_UP = Snippet("""
-    .reg .pred %apart, %other;
-    .reg .b32 %members, %place, %turns;
+    .reg .pred %apart;
+    .reg .b32 %members;
         setp.ne.b32 %apart, %members, -1;
         @%apart bra APART;
-        call add_up, ();
+""")
+"""Where all lanes of the warp are members, those of a group combine what they have."""
+
+ADDED_UP = Snippet("""
+    .reg .pred %other;
+    .reg .b32 %place, %turns;
         setp.ne.b32 %other, %place, 0;        // the first lane of the group has the sum
         @%other bra NEXT;
         bra SUMMED;
@@ -99,7 +104,6 @@ ADD_UP = Snippet("""
         @%other bra NEXT;
     SUMMED:
 """)
-"""Where all lanes of the warp are members, those of a group combine what they have."""
 
 MEMBERS_OF_GROUP = Snippet(
     """
@@ -180,10 +184,12 @@ class SubWarps(SharedTasks):
             TURN=turn, LATCH=latch, RUN=run,
         )  # fmt: skip
         if self.sums:
-            ADD_UP.emit(
-                emit, members=collector.members, place=group["place"], turns=found["turns"],
-                NEXT=next_task, add_up=lambda here: self.sums.add_up(here, self.lanes, members),
-            )  # fmt: skip
+            apart = label("apart")
+            ADD_UP.emit(emit, members=collector.members, APART=apart)
+            self.sums.add_up(emit, self.lanes, members)
+            ADDED_UP.emit(
+                emit, place=group["place"], turns=found["turns"], APART=apart, NEXT=next_task
+            )
             self.sums.combine(emit, task[OWNER])
         NEXT_TASK.emit(emit, row=group["row"], next=group["next"], NEXT=next_task, TASK=head)
         return collector.at(done)

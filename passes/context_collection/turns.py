@@ -44,6 +44,10 @@ def emit_turns(collector: Collector[N], node: N, start: Block, copy: Copy, skipp
     """Emit the tasks of a loop, which begin in the block ``start``; ``copy`` says how."""
     function, path = collector.function, node.path
     prelude = [substitute(i, {}, {}) for i in start.instructions]
+    node.copy, node.prelude = copy, tuple(start.instructions)
+    if node.plan.shares_all:
+        _emit_whole(collector, node, start, copy, skipped)
+        return
     repeat = function.fresh_label("repeat")
     heads = _in_a_row(collector, node, copy, skipped, repeat)
     start.statements.append(jump(heads[0]))
@@ -107,16 +111,6 @@ def _emit_many(
     return heads
 
 
-def emit_whole(collector: Collector[N], node: N, start: Block, copy: Copy, skipped: Skips) -> None:
-    """Emit tasks that begin in the block ``start`` and run the loop as it was, to its end."""
-    function, path = collector.function, node.path
-    heads = _in_a_row(collector, node, copy, skipped, None)
-    start.statements.append(jump(heads[0]))
-    node.heads = (*node.heads, *heads)
-    rest = replace(copy, skips=skipped(copy.labels))
-    function.blocks += rest.blocks(function, path.region - path.blocks)
-
-
 def _in_a_row(
     collector: Collector[N], node: N, copy: Copy, skipped: Skips, following: str | None
 ) -> list[str]:
@@ -131,3 +125,13 @@ def _in_a_row(
             retarget(function, block, labels[path.entry], again)
         function.blocks += blocks
     return heads
+
+
+def _emit_whole(collector: Collector[N], node: N, start: Block, copy: Copy, skipped: Skips) -> None:
+    """Emit tasks that begin in the block ``start`` and run the loop as it was, to its end."""
+    function, path = collector.function, node.path
+    heads = _in_a_row(collector, node, copy, skipped, None)
+    start.statements.append(jump(heads[0]))
+    node.heads = (*node.heads, *heads)
+    rest = replace(copy, skips=skipped(copy.labels))
+    function.blocks += rest.blocks(function, path.region - path.blocks)
