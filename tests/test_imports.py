@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -223,3 +224,10 @@ def test_a_wrong_import_is_reported(module: str, source: str, complaint: str) ->
 )
 def test_a_right_import_is_not(module: str, source: str, is_package: bool) -> None:
     assert wrong(module, source, is_package) == []
+
+
+def test_every_package_is_installed() -> None:
+    text = (ROOT / "pyproject.toml").read_text()
+    listed = set(re.findall(r'"(ccc[\w.]*)"', re.findall(r"^packages = .*$", text, re.M)[0]))
+    found = {name for name, path in files().items() if path.name == "__init__.py"}
+    assert listed == found
