@@ -186,6 +186,7 @@ SHOW_THEM = (
     "context-collection/long_tasks_of_fresh_values",
     "context-collection/sum_then_a_guard",
     "context-collection/sums_of_two_widths",
+    "flattening/refill_begins_late",
     "flattening/refill_pool",
     "grid-stride/grid_stride_activemask",
     "grid-stride/grid_stride_shared_neighbour",
