@@ -209,6 +209,8 @@ class SharedTasks(ABC):
             head = next(block for block in blocks if block.label == mine[path.entry])
             beginnings.append([i for i in head.instructions if not i.is_terminator])
             head.statements[:] = [i for i in head.instructions if i.is_terminator]
+        if emit.block.terminator is not None:
+            emit.start(function.fresh_label("begin"))
         for side_by_side in zip_longest(*beginnings):
             emit.block.statements += [one for one in side_by_side if one is not None]
         emit.emit("bra", heads[0])

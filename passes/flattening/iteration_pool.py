@@ -96,16 +96,15 @@ GIVE = Snippet("""
 own is over. A place in a round may be nobody's: then it gets none this time."""
 
 LEFT_OVER = Snippet("""
-    .reg .pred %any, %more;
-    .reg .b32 %members, %lanes, %count, %given, %shift, %iterations, %reached;
+    .reg .pred %more;
+    .reg .b32 %lanes, %count, %given, %shift, %iterations, %reached;
         popc.b32 %count, %lanes;
         add.s32 %given, %given, %count;
         shr.u32 %reached, %given, %shift;
-        setp.lt.u32 %any, %reached, %iterations;
-        vote.sync.any.pred %more, %any, %members;
+        setp.lt.u32 %more, %reached, %iterations;
     GIVEN:
 """)
-"""Has any member an iteration that was not given out?"""
+"""Has the lane an iteration of its own that was not given out? Then all stay."""
 
 ENDS = Snippet("""
     .reg .pred %pooled;

@@ -189,6 +189,7 @@ SHOW_THEM = (
     "context-collection/sub_warps",
     "context-collection/sum_then_a_guard",
     "context-collection/sums_of_two_widths",
+    "flattening/refill_begins_late",
     "flattening/refill_pool",
     "grid-stride/grid_stride_activemask",
     "grid-stride/grid_stride_shared_neighbour",
