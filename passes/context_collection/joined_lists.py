@@ -24,7 +24,7 @@ from ccc.ir.nodes import Guard
 from ccc.ir.operands import Register
 from ccc.passes.context_collection.collector import OWNER
 from ccc.passes.context_collection.counted_turns import go_back
-from ccc.passes.context_collection.partial_sums import NOBODY
+from ccc.passes.context_collection.partial_sums import NO_TASK
 from ccc.passes.context_collection.shared_tasks import SharedTasks
 from ccc.passes.policy import AT_ONCE, AT_ONCE_LENGTH
 from ccc.ptx.opcodes import Effect
@@ -160,13 +160,13 @@ FIND = Snippet("""
 
 ITEM_OF_ALL = Snippet("""
     .reg .pred %over, %has;
-    .reg .b32 %item, %total, %first, %rank, %rank_bytes, %owner;
+    .reg .b32 %item, %total, %first, %rank, %rank_bytes, %task;
     ITEMS:
         shr.u32 %rank, %rank_bytes, 2;
         sub.s32 %first, %item, %rank;
         setp.ge.u32 %over, %first, %total;    // the same for all
         @%over bra DONE;
-        mov.b32 %owner, -1;
+        mov.b32 %task, -1;
         setp.lt.u32 %has, %item, %total;
         @!%has bra FOUND;
 """)
@@ -174,9 +174,9 @@ ITEM_OF_ALL = Snippet("""
 
 CHANGED = Snippet("""
     .reg .pred %has, %changed, %any;
-    .reg .b32 %owner, %last_owner, %mask;
+    .reg .b32 %task, %last_task, %mask;
     FOUND:
-        setp.ne.and.b32 %changed, %owner, %last_owner, %has;
+        setp.ne.and.b32 %changed, %task, %last_task, %has;
         vote.sync.any.pred %any, %changed, %mask;
         @!%any bra SAME;
 """)
@@ -184,7 +184,8 @@ CHANGED = Snippet("""
 
 AGAIN = Snippet("""
     .reg .pred %has;
-    .reg .b32 %owner, %last_owner;
+    .reg .b32 %task, %last_task, %owner, %last_owner;
+        mov.b32 %last_task, %task;
         mov.b32 %last_owner, %owner;
     SAME:
         @!%has bra LATCH;
@@ -288,20 +289,27 @@ class JoinedLists(SharedTasks):
         found, same = label("found"), label("same")
         item, step = begun["item"], begun["step"]
         self.sums.clear(emit)
-        last = emit.define("mov.b32", "b32", NOBODY, name="last_owner")
+        last = {
+            "last_task": emit.define("mov.b32", "b32", NO_TASK, name="last_task"),
+            "last_owner": emit.define("mov.b32", "b32", 0, name="last_owner"),
+            "owner": emit.define("mov.b32", "b32", 0, name="owner"),
+        }
         mine = ITEM_OF_ALL.emit(
             emit, item=item, total=begun["total"], rank_bytes=collector.rank_bytes,
             ITEMS=head, DONE=done, FOUND=found,
         )  # fmt: skip
-        task = self.load(emit, FIND.emit(emit, item=item, rows=self.rows_at)["row"])
-        emit.emit("mov.b32", mine["owner"], task[OWNER])
-        CHANGED.emit(emit, mine, last_owner=last, mask=collector.mask, FOUND=found, SAME=same)
-        self.sums.flush(emit, last)
+        row = FIND.emit(emit, item=item, rows=self.rows_at)["row"]
+        task = self.load(emit, row)
+        emit.emit("mov.b32", mine["task"], row)
+        emit.emit("mov.b32", last["owner"], task[OWNER])
+        scope: dict[str, Given] = {**mine, **last}
+        CHANGED.emit(emit, scope, mask=collector.mask, FOUND=found, SAME=same)
+        self.sums.flush(emit, last["last_task"], last["last_owner"])
         self.sums.clear(emit)
-        AGAIN.emit(emit, mine, last_owner=last, SAME=same, LATCH=latch)
+        AGAIN.emit(emit, scope, SAME=same, LATCH=latch)
         self.emit_turns(emit, [(item, task)], latch)
         emit = collector.here
         NEXT_ITEMS.emit(emit, item=item, next=item, step=step, ITEMS=head, LATCH=latch)
         emit = collector.at(done)
-        self.sums.flush(emit, last)
+        self.sums.flush(emit, last["last_task"], last["last_owner"])
         return emit

@@ -3,7 +3,7 @@
 Many lanes run turns of one task at the same time. If each of them went to the slot of its owner in
 shared memory, they would stand in line there, and for floating-point numbers of 64 bits each
 attempt is a loop. So the lanes combine what they have among themselves first, by shuffles: in a
-tree, over neighbours that have the same owner, and one of them goes to the slot.
+tree, over neighbours that are at the same task, and one of them goes to the slot.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from ccc.snippet import Snippet
 if TYPE_CHECKING:
     from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch
 
-NOBODY = -1
-"""The owner of sums to which nothing was added."""
+NO_TASK = -1
+"""Tells sums to which nothing was added."""
 
 MISSING = Snippet("""
     .reg .pred %apart;
@@ -38,27 +38,28 @@ MISSING = Snippet("""
 SAME_UP = Snippet(
     """
     .reg .pred %there, %same;
-    .reg .b32 %owner, %other, %members;
-        shfl.sync.up.b32 %other|%there, %owner, DISTANCE, 0, %members;
-        setp.eq.and.b32 %same, %owner, %other, %there;
+    .reg .b32 %task, %other, %members;
+        shfl.sync.up.b32 %other|%there, %task, DISTANCE, 0, %members;
+        setp.eq.and.b32 %same, %task, %other, %there;
     """,
     "DISTANCE",
 )
-"""Whether a lane before has the same owner, and so all between."""
+"""Whether a lane before is at the same task, and so all between. By the owner that cannot be told:
+tasks of one lane may stand apart, where other lanes run the path around them."""
 
 IS_LAST = Snippet("""
     .reg .pred %there, %last, %end;
-    .reg .b32 %owner, %other, %members, %behind, %rank_bytes, %warp_bytes;
-        shfl.sync.down.b32 %other|%there, %owner, 1, 31, %members;
+    .reg .b32 %task, %other, %members, %behind, %rank_bytes, %warp_bytes;
+        shfl.sync.down.b32 %other|%there, %task, 1, 31, %members;
         add.s32 %behind, %rank_bytes, 4;
         setp.eq.b32 %end, %behind, %warp_bytes;
-        setp.ne.or.b32 %last, %owner, %other, %end;
+        setp.ne.or.b32 %last, %task, %other, %end;
         @!%last bra COMBINED;
     APART:
-        setp.eq.b32 %last, %owner, -1;
+        setp.eq.b32 %last, %task, -1;
         @%last bra COMBINED;
 """)
-"""The last lane with an owner has the sum of all with that owner."""
+"""The last lane at a task has the sum of all that are at it."""
 
 
 class PartialSums:
@@ -85,16 +86,16 @@ class PartialSums:
         for register, slots in self.slots.items():
             slots.combine(emit, self.collector.base, owner, self.registers[register])
 
-    def flush(self, emit: Emitter, owner: Register) -> None:
+    def flush(self, emit: Emitter, task: Register, owner: Register) -> None:
         """All members meet, and owners get what was added up for them.
 
-        Members with the same owner are neighbours, those with ``NOBODY`` have nothing.
+        Members at the same task are neighbours, those at ``NO_TASK`` have nothing.
         """
         collector, label = self.collector, self.collector.function.fresh_label
         apart, combined, members = label("apart"), label("combined"), collector.members
         MISSING.emit(emit, members=members, APART=apart)
         same = {
-            distance: SAME_UP.of(DISTANCE=distance).emit(emit, owner=owner, members=members)["same"]
+            distance: SAME_UP.of(DISTANCE=distance).emit(emit, task=task, members=members)["same"]
             for distance in (1, 2, 4, 8, 16)
         }
         for distance, is_same in same.items():
@@ -102,7 +103,7 @@ class PartialSums:
                 others = [self._before(emit, w, distance) for w in self._words(emit, register)]
                 self._add(emit, register, others, Guard(is_same))
         IS_LAST.emit(
-            emit, owner=owner, members=members, APART=apart, COMBINED=combined,
+            emit, task=task, members=members, APART=apart, COMBINED=combined,
             rank_bytes=collector.rank_bytes, warp_bytes=collector.warp_bytes,
         )  # fmt: skip
         self.combine(emit, owner)

@@ -114,7 +114,7 @@ def examine(paths: Sequence[FoundPath], facts: Facts) -> Branch:
     chains = [facts.dominators.chain(entry)[1:] for entry in entries]
     head = next(label for label in chains[0] if all(label in chain for chain in chains))
     between = reachable(facts.graph.successors, [head], stops=[*entries, join])
-    return Branch(head, frozenset(between.difference(entries, [head, join])), arms, join)
+    return Branch(head, frozenset(between.difference(entries, [head, join, EXIT])), arms, join)
 
 
 def split(paths: Sequence[FoundPath], facts: Facts) -> list[FoundPath]:
