@@ -35,7 +35,8 @@ MOST_BYTES = 64
 _SCALARS = ("primitive_type", "sized_type_specifier")
 _NAMED = ("type_identifier", "qualified_identifier", "template_type")
 _PARTS = ("identifier", ",", ";", "comment")
-_FUNCTIONS = ("function_definition", "lambda_expression")
+_LAMBDA = "lambda_expression"
+_FUNCTIONS = ("function_definition", _LAMBDA)
 _BLOCKS = ("compound_statement", "case_statement")
 _CONSTANT = re.compile(rb"\bconst(?:expr|eval)\b")
 
@@ -56,8 +57,10 @@ def values(node: Node, macros: Collection[str] | None) -> Iterator[tuple[int, by
         text = b"".join(_value(kind, name, macros is None) for name in names)
         if text:
             yield node.end_byte, text
+    # A lambda may be evaluated by the compiler, too: there it can set a built-in type only.
+    inside = macros or () if node.type == _LAMBDA else macros
     for child in node.children:
-        yield from values(child, macros)
+        yield from values(child, inside)
 
 
 def _is_constant(function: Node) -> bool:

@@ -478,6 +478,7 @@ FRESH = (
         ("Hit &v = w;", ""),
         ("struct { int v; } w = {};", ""),
         ("int f(int v);", ""),
+        ("auto f = [](int a) { Hit v; v.a = a; return v.a; };", ""),  # perhaps for a constant
     ],
 )
 def test_what_an_iteration_declares_gets_a_value(declaration: str, expected: str) -> None:

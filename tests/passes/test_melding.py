@@ -321,6 +321,30 @@ def test_one_arm_alone_stays() -> None:
     assert "one alone cannot be melded" in path["reason"]
 
 
+def test_another_way_may_end_the_thread() -> None:
+    """As a case that returns."""
+    text = ARMS.format(odd=ROOT_OF, even=ROOT_OF).replace("@%p1 bra EVEN;", LEAVES)
+    (kernel,) = transform(text).report["kernels"]
+    assert all(path["reason"] or path["applied"] for path in kernel["paths"])
+    for seed in range(2):
+        before, after = (np.zeros(64, np.float32) for _ in range(2))
+        for out, module in ((before, text), (after, transform(text).ptx)):
+            Module(module).get_function("k")((1,), (64,), (out,), schedule=seed)
+        assert before.any()
+        assert np.array_equal(before, after)
+
+
+LEAVES = """
+    @%p1 bra EVEN;
+    setp.gt.u32 %p2, %r1, 40;
+    @%p2 bra OUT;
+    bra ODD;
+OUT:
+    ret;
+ODD:
+"""
+
+
 def test_the_report_says_what_was_done() -> None:
     result = transform(ARMS.format(odd="sqrt.rn.f32 %f2, %f1;", even="sqrt.rn.f32 %f2, %f1;"))
     (kernel,) = result.report["kernels"]
