@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.induction import find_induction
+from ccc.analysis.paths.induction import Induction, find_induction
 from ccc.analysis.paths.model import Accumulator, Path
 from ccc.analysis.paths.shared_turns import SharedTurns, find_shared_turns
 from ccc.ir.operands import Register, Special
@@ -24,6 +24,10 @@ from ccc.passes.strategies.strategy import WORD_BYTES, Estimate, context_words, 
 from ccc.ptx.types import WARP_SIZE
 
 DEPENDENT = 'its turns are not said to be independent; that is "ccc for variable"'
+OF_OTHERS = (
+    "its turns add something up, and it lies in a path whose tasks run on other lanes than their "
+    "own: not every sum of a task would belong to the lane that runs it"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +44,12 @@ class Engage:
 
     def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:
         """The turns of each path must be independent, and countable before the first of them."""
-        reasons = (why_not(path, facts) for path in paths)
+        reasons = (why_not(path, facts) or _is_of_others(path, facts) for path in paths)
         return next((reason for reason in reasons if reason is not None), None)
 
     def of(self, path: Path, facts: Facts) -> SharedOut | None:
         """How it is done with one path; None if it cannot be done."""
-        induction = None if why_not(path, facts) else find_induction(path, facts)
+        induction = None if self.applies([path], facts) else find_induction(path, facts)
         if induction is None or isinstance(induction, str):
             return None
         return SharedOut(
@@ -92,6 +96,14 @@ def why_not(path: Path, facts: Facts) -> str | None:
         return DEPENDENT
     induction = find_induction(path, facts)
     return induction if isinstance(induction, str) else None
+
+
+def _is_of_others(path: Path, facts: Facts) -> str | None:
+    """Sums are told apart, and handed back, by the lane that the context names. That is the one
+    whose iteration it was, which may have several tasks of an outer path on several lanes."""
+    induction = find_induction(path, facts)
+    adds = bool(path.accumulators) or (isinstance(induction, Induction) and bool(induction.sums))
+    return OF_OTHERS if path.parent is not None and OWNER in path.specials and adds else None
 
 
 ENGAGE = Engage()
