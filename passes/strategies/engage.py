@@ -25,8 +25,8 @@ from ccc.ptx.types import WARP_SIZE
 
 DEPENDENT = 'its turns are not said to be independent; that is "ccc for variable"'
 OF_OTHERS = (
-    "its turns add something up, and it lies in a path whose tasks run on other lanes than their "
-    "own: not every sum of a task would belong to the lane that runs it"
+    "its turns add up what the rest of the iteration needs, and it lies in a path whose tasks run "
+    "on other lanes than their own, which its context names"
 )
 
 
@@ -99,11 +99,12 @@ def why_not(path: Path, facts: Facts) -> str | None:
 
 
 def _is_of_others(path: Path, facts: Facts) -> str | None:
-    """Sums are told apart, and handed back, by the lane that the context names. That is the one
-    whose iteration it was, which may have several tasks of an outer path on several lanes."""
+    """Sums for the rest of the iteration belong to the lane that runs the task. But the context
+    names the lane whose iteration it was, where that is needed for other sums, or as a number."""
     induction = find_induction(path, facts)
-    adds = bool(path.accumulators) or (isinstance(induction, Induction) and bool(induction.sums))
-    return OF_OTHERS if path.parent is not None and OWNER in path.specials and adds else None
+    hands_back = isinstance(induction, Induction) and bool(induction.sums)
+    names_another = path.parent is not None and OWNER in path.specials
+    return OF_OTHERS if hands_back and names_another else None
 
 
 ENGAGE = Engage()
