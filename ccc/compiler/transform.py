@@ -25,6 +25,8 @@ from ccc.remark import Remark, Report, report
 if TYPE_CHECKING:
     from ccc.profile.instrument import Counting
 
+OF_ANOTHER_KIND = "it has nothing to do with a path of this kind"
+
 _CALL = re.compile(r"\bcall(?:\.uni)?\s+(?:\([^()]*\)\s*,\s*)?([\w$]+)")
 
 
@@ -165,7 +167,9 @@ def _run(passes: Sequence[Pass], prepare: Callable[[frozenset[int]], Kernel]) ->
 def _answer_requests(kernel: Kernel) -> None:
     """Say of each path what had been asked for, and why that was not done, if it was not."""
     for record in kernel.records:
-        record.answer(kernel.request_of(record.path), kernel.declined.get(record.marker))
+        marker = record.marker
+        own = OF_ANOTHER_KIND if "strategy" in marker.clauses else None
+        record.answer(kernel.request_of(record.path), kernel.declined.get(marker, own))
 
 
 def _drop_copies(outcomes: Sequence[_Outcome]) -> None:

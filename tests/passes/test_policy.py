@@ -10,6 +10,7 @@ from folders import DOCS, GOLDEN
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Path
+from ccc.compiler.transform import transform
 from ccc.ir.printer import print_function
 from ccc.nvcc.command import usage
 from ccc.options import AUTO
@@ -320,3 +321,12 @@ def test_each_path_that_does_not_fit_is_left_with_a_reason() -> None:
     assert len(kernel.records) == 2
     assert all("does not fit into shared memory" in str(r.reason) for r in kernel.records)
     assert print_function(kernel.function) == before
+
+
+def test_what_is_for_paths_of_another_kind_is_declined() -> None:
+    path = CONTEXT_COLLECTION / "if_else.ptx"
+    text = path.read_text().partition("// %%% after %%%")[0]
+    asked = re.sub(r"(// ccc\.then \d+ \S+)", r"\1 strategy=engage", text)
+    result = transform(asked, filename="k.ptx")
+    (told,) = (one for one in result.complaints if "engage" in one.message)
+    assert told.message.endswith("does not apply: it has nothing to do with a path of this kind")
