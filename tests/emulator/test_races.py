@@ -182,6 +182,7 @@ def test_every_meeting_counts(path: Path) -> None:
 SHOW_THEM = (
     "context-collection/seldom",
     "context-collection/seldom_of_two",
+    "context-collection/nested_paths",
     "context-collection/reduction",
     "context-collection/else_if_cases",
     "context-collection/long_tasks_of_fresh_values",
