@@ -163,7 +163,6 @@ def decide(
     loops: Sequence[tuple[AnnotatedLoop, Sequence[Collectable]]],
     kernel: Kernel,
     strategies: Sequence[LoopStrategy],
-    on_request: Sequence[LoopStrategy],
     sharing: PathStrategy,
     shared: Sequence[PathStrategy],
 ) -> tuple[Decision, ...]:
@@ -174,14 +173,13 @@ def decide(
         loops: the loops with their paths, in the order in which they are served.
         kernel: the kernel.
         strategies: those that collect, from the one that is preferred on.
-        on_request: those that are only taken where that is asked for.
         sharing: what shares out long tasks.
         shared: what shares out all tasks of a path where that is asked for.
 
     Returns:
         A decision for each loop.
     """
-    named = {strategy.name: strategy for strategy in (*strategies, *on_request)}
+    named = {strategy.name: strategy for strategy in strategies}
 
     def of_path(one: Collectable, differ: bool) -> PathDecision:
         path, request = one.path, kernel.request_of(one.path)

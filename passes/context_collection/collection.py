@@ -55,7 +55,7 @@ from ccc.passes.launch_shape import known_block_size
 from ccc.passes.policy import decide, settle
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.long_tasks import LONG_TASKS
-from ccc.passes.strategies.registry import COLLECTING, ON_REQUEST, SHARING
+from ccc.passes.strategies.registry import COLLECTING, SHARING
 from ccc.passes.strategies.strategy import Collectable, Decision, Rewritten
 from ccc.pipeline import Kernel, Pass
 from ccc.ptx.types import MAX_BLOCK_THREADS, WARP_SIZE
@@ -122,7 +122,7 @@ class ContextCollection(Pass):
         loops = sorted(_by_loop(chosen).items(), key=lambda one: -len(one[0].loop.blocks))
         kept = {decision.loop: decision for decision in made}
         anew = [(loop, _in_turn(mine, None)) for loop, mine in loops if loop not in kept]
-        new = decide(anew, kernel, COLLECTING, ON_REQUEST, LONG_TASKS, SHARING)
+        new = decide(anew, kernel, COLLECTING, LONG_TASKS, SHARING)
         kept |= {decision.loop: decision for decision in new}
         return [kept[loop] for loop, _ in loops]
 

@@ -22,12 +22,10 @@ from ccc.ptx.types import WARP_SIZE
 
 COLLECTING: tuple[LoopStrategy, ...] = (CASES, *BATCHES, QUEUE, MERGE)
 """What collects the tasks of a loop, from the one that is preferred on; ``auto`` takes one."""
-ON_REQUEST: tuple[LoopStrategy, ...] = ()
-"""What serves a loop where that is asked for."""
 SHARING: tuple[PathStrategy, ...] = (ENGAGE, *SUB_WARPS)
 """What shares out all turns of an inner loop where that is asked for, whatever serves the paths
 around it."""
-STRATEGIES: tuple[Strategy, ...] = (LEAVE, *COLLECTING, *ON_REQUEST, *SHARING, LONG_TASKS)
+STRATEGIES: tuple[Strategy, ...] = (LEAVE, *COLLECTING, *SHARING, LONG_TASKS)
 """All."""
 FLATTENING = ("flatten", "refill")
 """What :mod:`ccc.passes.flattening` does with inner loops."""
@@ -39,7 +37,7 @@ NUMBERED: dict[str, Sequence[int]] = {"sub_warp": LANES, "refill": range(1, WARP
 STRATEGY_NAMES: tuple[str, ...] = (
     AUTO,
     LEAVE.name,
-    *dict.fromkeys(one.name.partition("(")[0] for one in (*COLLECTING, *ON_REQUEST, *SHARING)),
+    *dict.fromkeys(one.name.partition("(")[0] for one in (*COLLECTING, *SHARING)),
     *BEFORE,
 )
 """What can be asked for; ``auto`` is the policy's choice."""

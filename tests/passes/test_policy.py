@@ -27,7 +27,6 @@ from ccc.passes.strategies.queue import QUEUE
 from ccc.passes.strategies.registry import (
     COLLECTING,
     NUMBERED,
-    ON_REQUEST,
     SHARING,
     STRATEGIES,
     STRATEGY_NAMES,
@@ -52,7 +51,7 @@ def decided(kernel: Kernel, wanted: str = AUTO) -> Decision:
     chosen = [Collectable(r, r.path) for r in kernel.records if isinstance(r.path, Path)]
     loops = [(chosen[0].path.loop, chosen)]
     kernel.options = replace(kernel.options, strategy=wanted)
-    (decision,) = decide(loops, kernel, COLLECTING, ON_REQUEST, LONG_TASKS, SHARING)
+    (decision,) = decide(loops, kernel, COLLECTING, LONG_TASKS, SHARING)
     return decision
 
 
