@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import Refinement, find_paths
@@ -16,6 +16,9 @@ from ccc.ir.nodes import Function, Variable
 from ccc.options import AUTO, Options, Request
 from ccc.ptx.types import DEFAULT_SHARED_BYTES
 from ccc.remark import Remark
+
+if TYPE_CHECKING:
+    from ccc.profile.known import Knowledge, Known
 
 
 @dataclass
@@ -118,7 +121,7 @@ class Kernel:
     that is not known. ``arch`` is what the code is for; ``registers`` how many a thread takes,
     where the assembler has told; ``load`` gives another function of the file, None if the file
     lacks it. ``inlined`` are the calls that a pass replaced by what they call; it leaves those on
-    the lines of ``not_inlined``.
+    the lines of ``not_inlined``. ``knowledge`` is what profiles say of the module's paths.
     """
 
     function: Function
@@ -133,6 +136,7 @@ class Kernel:
     registers: int | None = None
     load: Callable[[str], Function | None] = lambda _name: None
     not_inlined: frozenset[int] = frozenset()
+    knowledge: Knowledge | None = None
     inlined: list[InlinedCall] = field(default_factory=list)
     declarations: list[str] = field(default_factory=list)
     """PTX that the module needs before the function; what several functions need, it needs once."""
@@ -158,6 +162,10 @@ class Kernel:
         found = next((Request.read(text, insists=True) for text in asked), None)
         found = found or Request.read(self.options.strategy)
         return None if found is None or found.name == AUTO else found
+
+    def known(self, marker: Marker) -> Known | None:
+        """What is known of a path by profiles; None where there is none, or it never saw it."""
+        return self.knowledge.of(self.function.name, marker) if self.knowledge else None
 
     def decline(self, marker: Marker, reason: str) -> None:
         """Say why the strategy that was asked for does not apply to a path; another one may."""
