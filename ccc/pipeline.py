@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import Refinement, find_paths
-from ccc.analysis.paths.model import LeftPath, Path
+from ccc.analysis.paths.model import FoundPath, LeftPath, Path
 from ccc.ir.markers import WHOLE_KERNEL, Marker
 from ccc.ir.nodes import Function, Variable
 from ccc.options import AUTO, COLLECT, Options, Request
@@ -172,9 +172,13 @@ class Kernel:
         found = found or Request.read(self.options.strategy)
         return None if found is None or found.name == AUTO else found
 
-    def known(self, marker: Marker) -> Known | None:
+    def known(self, path: FoundPath) -> Known | None:
         """What is known of a path by profiles; None where there is none, or it never saw it."""
-        return self.knowledge.of(self.function.name, marker) if self.knowledge else None
+        if self.knowledge is None:
+            return None
+        alike = [block.label for block in self.function.blocks if path.marker in block.markers]
+        index = alike.index(path.entry) if path.entry in alike else 0
+        return self.knowledge.of(self.function.name, path.marker, (index, len(alike)))
 
     def wanted(self, path: Path | LeftPath) -> Request | None:
         """What is to be done with a path, by the user or else by the policy's choice."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ccc.errors import CccError, Span
+from ccc.errors import CccError, Span, render
 from ccc.ir.markers import DIRECTIVES, WHOLE_KERNEL, Marker
 from ccc.version import VERSION
 
@@ -68,9 +68,7 @@ class Remark:
         marker: Marker, kernel: str, advice: str, details: Mapping[str, Any]
     ) -> Remark:
         """Of an annotation whose code is as it was because nothing would be gained."""
-        return Remark(
-            "missed", *_place(marker, kernel), "leave", advice=advice, details=details
-        )
+        return Remark("missed", *_place(marker, kernel), "leave", advice=advice, details=details)
 
     @property
     def applied(self) -> bool:
@@ -148,6 +146,13 @@ def read_report(report: Mapping[str, Any]) -> dict[str, list[Remark]]:
         name = kernel["name"]
         found.setdefault(name, []).extend(Remark.read(entry, name) for entry in kernel["paths"])
     return found
+
+
+def notes(report: Report) -> list[str]:
+    """A line for each annotation that was left because nothing would be gained."""
+    remarks = (remark for mine in read_report(report).values() for remark in mine)
+    told = filter(None, (remark.note for remark in remarks))
+    return list(dict.fromkeys(render("remark", one.message, one.span) for one in told))
 
 
 def _place(marker: Marker, kernel: str) -> tuple[Span, str, str, str]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
-from ccc.passes.choice.cost_model import LoopCost, PathCost
+from ccc.passes.choice.cost_model import SHARED_OUT, LoopCost, PathCost
 from ccc.passes.choice.exchange import ARMS, TURNS
 from ccc.passes.choice.lanes import Lanes, lanes_of
 from ccc.passes.policy import BATCH_LOADS, GAIN, LOSS
@@ -73,9 +73,10 @@ class Chosen:
         if lanes.is_known:
             some = f"some {lanes.together:.0f} lanes ({lanes.source})"
             return f"{length}, {some}: {found:.2f} expected; {insist}"
+        some = f"{self.at_worst[best]:.2f} to {found:.2f} expected"
         return (
-            f"{length}, and nothing is known of its lanes: {self.at_worst[best]:.2f} to {found:.2f} "
-            f"expected; tell with prob(share) or a profile, or {insist}"
+            f"{length}, and nothing is known of its lanes: {some}; tell with prob(share) or a "
+            f"profile, or {insist}"
         )
 
 
@@ -106,7 +107,7 @@ def _choose(
 ) -> list[Chosen | None]:
     """What is chosen for the paths of a loop; None where the user has."""
     paths = [one.path for one in mine]
-    known = {path: lanes_of(path, kernel.known(path.marker)) for path in paths}
+    known = {path: lanes_of(path, kernel.known(path)) for path in paths}
     worst = {path: known[path] or Lanes.worst(path) for path in paths}
     usual = {path: known[path] or Lanes.usual(path) for path in paths}
     asked = {
@@ -198,7 +199,7 @@ class _Search:
         """What may serve one path, from what is preferred on."""
         if not path.repeats:
             return [one.name for one in self._strategies() if self._can(one, path)]
-        sharing = [one for one in SHARING if one.name in TURNS]
+        sharing = [one for one in SHARING if one.name in SHARED_OUT]
         able = [one.name for one in sharing if one.applies([path], self._facts) is None]
         return [*able, MERGE]
 

@@ -52,6 +52,7 @@ ARMS: dict[str, OfArms] = {
 TURNS: dict[str, OfTurns] = {
     "merge": OfTurns(16, 35, 40),
     "engage": OfTurns(20, 0, 90),
+    "flatten": OfTurns(14, 28, 20),
 }
 WORD = Work.of(Pipe.MEMORY, 2) + Work.of(Pipe.LOGIC, 1)
 """A word of a context, of a full warp of tasks: a copy, a store and a load."""

@@ -108,10 +108,11 @@ def work_of_blocks(labels: Collection[str], facts: Facts, entry: str, once: str 
 
     def times(label: str) -> float:
         around = [loop for loop in inner if label in loop.blocks]
+        turns = float(UNKNOWN_TURNS ** len(around))
         is_certain = label in always or any(
             facts.post_dominators.dominates(label, loop.header) for loop in around
         )
-        return (1.0 if is_certain else UNKNOWN_SHARE) * UNKNOWN_TURNS ** len(around)
+        return turns if is_certain else UNKNOWN_SHARE * turns
 
     return total(
         work_of(instruction) * times(label)
