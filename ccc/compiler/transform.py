@@ -94,6 +94,26 @@ def transform(
     idle = options.off or context.is_debugged
     passes = () if idle else tuple(kind() for kind in PIPELINE)
     counting = _counting(module, context, options) if options.profile else None
+    outcomes = _rewrite(passes, context, module, result)
+    _drop_copies(outcomes)
+    for outcome in outcomes:
+        if counting:
+            counting.add(outcome.kernel.function, outcome.kernel.records)
+        function = outcome.kernel.function
+        result.remarks[function.name] = [one.remark for one in outcome.records]
+        result.blocks[function.name] = known_block_size(function, options.max_block)
+    if options.strict and result.complaints:
+        raise result.complaints[0]
+    if counting:
+        result.warnings = counting.finish()
+    result.ptx = module.text
+    return result
+
+
+def _rewrite(
+    passes: Sequence[Pass], context: ModuleContext, module: Module, result: Transformed
+) -> list[_Outcome]:
+    """Run the passes over all functions that are concerned, and write down what became of each."""
     outcomes: list[_Outcome] = []
     for piece in _concerned(module):
         marked = piece.is_marked  # its new text may not be
@@ -108,19 +128,7 @@ def transform(
             _declare(module, piece, outcome.kernel.declarations)
         if marked or outcome.inlined:
             outcomes.append(outcome)
-    _drop_copies(outcomes)
-    for outcome in outcomes:
-        if counting:
-            counting.add(outcome.kernel.function, outcome.kernel.records)
-        function = outcome.kernel.function
-        result.remarks[function.name] = [one.remark for one in outcome.records]
-        result.blocks[function.name] = known_block_size(function, options.max_block)
-    if options.strict and result.complaints:
-        raise result.complaints[0]
-    if counting:
-        result.warnings = counting.finish()
-    result.ptx = module.text
-    return result
+    return outcomes
 
 
 def _counting(module: Module, context: ModuleContext, options: Options) -> Counting:

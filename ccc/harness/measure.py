@@ -172,13 +172,12 @@ def measure(
                 checker.check(version, outputs)
     figures = [
         one
-        for version, module in modules.items()
-        if runs[version]
-        for one in _figures(version, module, device, runs[version][device.warmups :])
+        for version, told in runs.items()
+        if told
+        for one in _figures(version, modules[version], device, told[device.warmups :])
     ]
-    return Result(
-        figures, checker.expected, {v: list(said) for v, said in checker.complaints.items()}
-    )
+    complaints = {version: list(said) for version, said in checker.complaints.items()}
+    return Result(figures, checker.expected, complaints)
 
 
 def _figures(
