@@ -148,8 +148,7 @@ def measure(
         inputs: NumPy arrays and scalars; not changed.
         repeat: how often each version is run; on a GPU once more, to warm up.
         step: is told what goes on, and holds while it does.
-        rivals: the versions whose outputs need not be the original's bit for bit, but have to pass
-            the sample's check only, and the inputs of each.
+        rivals: the inputs of each version whose outputs only have to pass the sample's check.
         configurations: of the versions that are to be launched otherwise than ``run`` does.
     """
     own = dict.fromkeys(modules, inputs) | dict(rivals or {})
