@@ -221,11 +221,17 @@ def _left(piece: FunctionText, obstacle: NotRepresentable) -> list[Remark]:
 
 
 def _run_passes(passes: Sequence[Pass], kernel: Kernel) -> str:
-    """The code after those passes that the user names for that."""
+    """The code after those passes that the user names for that.
+
+    Checked after each pass that has told of a change, and once more in the end, whoever told.
+    """
     printed = ""
     for one in passes:
+        known = kernel.facts
         one.run(kernel)
-        verify(kernel.function)
+        if kernel.facts is not known:
+            verify(kernel.function)
         if one.name in kernel.options.print_after:
             printed += f"// after {one.name}\n{print_function(kernel.function)}\n"
+    verify(kernel.function)
     return printed

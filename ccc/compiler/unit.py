@@ -10,7 +10,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -271,7 +271,7 @@ def _fraction(arch: str, needed: Resources, block: int, dynamic: int) -> float |
     return round(room.fraction, 4)
 
 
-def _resources(*texts: str) -> list[dict[str, Resources]]:
+def _resources(*texts: str) -> list[Mapping[str, Resources]]:
     """What the kernels of PTX files need, by name; nothing where ptxas alone cannot tell."""
     from ccc.toolkit import find as toolchain  # noqa: PLC0415 - seldom asked for
     from ccc.toolkit.ptxas import resources  # noqa: PLC0415 - seldom asked for

@@ -103,7 +103,6 @@ def _load_passes() -> None:
     """Import what is needed when cicc is done, which takes about as long as a small kernel."""
     importlib.import_module("ccc.compiler.transform")
     importlib.import_module("ccc.parse").load_grammar()
-    importlib.import_module("ccc.snippet").Snippet.read_all()
 
 
 def _call(

@@ -364,6 +364,15 @@ def test_text_without_annotations_costs_nothing() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_the_passes_are_not_loaded_before_cicc_runs() -> None:
+    text = loop("#pragma ccc if\nif (x[i]) { x[i]++; }\n#pragma ccc while\nwhile (x[i]) x[i]--;")
+    code = (
+        f"import sys; from ccc.frontend.marking import mark; mark({text!r}, 'k.cu')\n"
+        "assert not {'ccc.passes', 'networkx'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_strip_keeps_lines_and_other_bytes() -> None:
     text = "  #pragma ccc for\r\n# pragma\tccc if \\\n prob(1)\n#pragma unroll\n\udcff\n"
     assert strip(text) == "\n\n\n#pragma unroll\n\udcff\n"
