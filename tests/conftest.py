@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 
 import pytest
 
@@ -37,6 +38,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for place, item in enumerate(items):
         places.setdefault(_group(item), place)
     items.sort(key=lambda item: places[_group(item)])
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays, and nobody need look through it for garbage again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 def _group(item: pytest.Item) -> tuple[object, ...]:

@@ -43,7 +43,7 @@ SMALL = {
     "patterns/random_walk": 200,
     "patterns/rare_branch": 15,
     "patterns/reread_bound": 8,
-    "quadrature_grid": 400,
+    "quadrature_grid": 200,
     "ray_tracing": 40,
     "sssp": 7,
     "synthetic": 12,
