@@ -223,15 +223,14 @@ def _left(piece: FunctionText, obstacle: NotRepresentable) -> list[Remark]:
 def _run_passes(passes: Sequence[Pass], kernel: Kernel) -> str:
     """The code after those passes that the user names for that.
 
-    Checked after each pass that has told of a change, and once more in the end, whoever told.
+    Checked after each pass that has told of a change, and after the last one, whoever told.
     """
-    printed = ""
+    printed, checked = "", None
     for one in passes:
-        known = kernel.facts
         one.run(kernel)
-        if kernel.facts is not known:
+        if kernel.facts is not checked or one is passes[-1]:
             verify(kernel.function)
+            checked = kernel.facts
         if one.name in kernel.options.print_after:
             printed += f"// after {one.name}\n{print_function(kernel.function)}\n"
-    verify(kernel.function)
     return printed
