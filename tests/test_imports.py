@@ -43,6 +43,7 @@ FORBIDDEN: dict[str, tuple[str, ...]] = {
 HELPERS = (
     "ccc.passes.context_collection.sequential_dispatch",
     "ccc.passes.context_collection.collector",
+    "ccc.passes.context_collection.task_code",
     "ccc.passes.context_collection.context_stack",
     "ccc.passes.grid_stride.dynamic_schedule",
     "ccc.passes.context_collection.engagement",

@@ -101,20 +101,7 @@ def transform(
     idle = not options.transforms or context.is_debugged
     passes = () if idle else tuple(kind() for kind in PIPELINE)
     counting = _counting(module, context, options, places) if options.profile else None
-    outcomes: list[_Outcome] = []
-    for piece in _concerned(module):
-        marked = piece.is_marked  # its new text may not be
-        try:
-            outcome = _run(passes, partial(context.prepare, piece))
-        except NotRepresentable as obstacle:
-            result.remarks[piece.name] = _left(piece, obstacle)
-            continue
-        result.printed += outcome.printed
-        if any(record.applied for record in outcome.records):
-            piece.text = print_function(outcome.kernel.function)
-            _declare(module, piece, outcome.kernel.declarations)
-        if marked or outcome.inlined:
-            outcomes.append(outcome)
+    outcomes = _rewrite(passes, context, module, result)
     _drop_copies(outcomes)
     for outcome in outcomes:
         if counting:
@@ -129,6 +116,27 @@ def transform(
         result.warnings += counting.finish()
     result.ptx = module.text
     return result
+
+
+def _rewrite(
+    passes: Sequence[Pass], context: ModuleContext, module: Module, result: Transformed
+) -> list[_Outcome]:
+    """Run the passes over all functions that are concerned, and write down what became of each."""
+    outcomes: list[_Outcome] = []
+    for piece in _concerned(module):
+        marked = piece.is_marked  # its new text may not be
+        try:
+            outcome = _run(passes, partial(context.prepare, piece))
+        except NotRepresentable as obstacle:
+            result.remarks[piece.name] = _left(piece, obstacle)
+            continue
+        result.printed += outcome.printed
+        if any(record.applied for record in outcome.records):
+            piece.text = print_function(outcome.kernel.function)
+            _declare(module, piece, outcome.kernel.declarations)
+        if marked or outcome.inlined:
+            outcomes.append(outcome)
+    return outcomes
 
 
 def _knowledge(module: Module, options: Options, places: Mapping[int, Place]) -> Knowledge | None:
@@ -235,11 +243,16 @@ def _left(piece: FunctionText, obstacle: NotRepresentable) -> list[Remark]:
 
 
 def _run_passes(passes: Sequence[Pass], kernel: Kernel) -> str:
-    """The code after those passes that the user names for that."""
-    printed = ""
+    """The code after those passes that the user names for that.
+
+    Checked after each pass that has told of a change, and after the last one, whoever told.
+    """
+    printed, checked = "", None
     for one in passes:
         one.run(kernel)
-        verify(kernel.function)
+        if kernel.facts is not checked or one is passes[-1]:
+            verify(kernel.function)
+            checked = kernel.facts
         if one.name in kernel.options.print_after:
             printed += f"// after {one.name}\n{print_function(kernel.function)}\n"
     return printed

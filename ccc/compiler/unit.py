@@ -12,6 +12,7 @@ import re
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -110,27 +111,22 @@ def translate(
     left: set[int] = set()
     values: frozenset[int] = frozenset()
     places: dict[int, Place] = {}
-
-    def mark(values: Collection[int]) -> source.Marked:
-        return source.mark(text, name, without=left, macros=macros, values=values)
+    mark = partial(source.mark, text, name, without=left, macros=macros)
 
     def tried(marked: source.Marked, again: bool) -> _Tried:
-        trial = replace(done)
+        ptx, trial = compiler(marked.text, again), replace(done)
         if not again and not options.off:
-            _warn(marked.warnings, options, trial)
+            _warn([*marked.warnings, *_without_code(marked, ptx, name)], options, trial)
         if not places and (options.profile or options.use):
             places.update(_places(marked.annotations))  # later some may be left out
-        ptx = compiler(marked.text, again)
-        if not again and not options.off:
-            _warn(_without_code(marked.annotations, ptx, name), options, trial)
         if marked.annotations and not options.mark_only:
             ptx = _transform(ptx, output, options, trial, places)
         return _Tried(marked, ptx, trial)
 
     while True:
-        now = tried(mark(values), bool(left))
+        now = tried(mark(values=values), bool(left))
         if more := now.carried - values:
-            given = mark(values | more)
+            given = mark(values=values | more)
             other = tried(given, again=True) if given.text != now.marked.text else now
             if other.refused <= now.refused and other.missed < now.missed:
                 now, values = other, values | more
@@ -198,11 +194,12 @@ def _check_strict(options: Options, done: DevicePass) -> None:
         raise CccError("not every annotation could be followed, which --ccc-strict demands")
 
 
-def _without_code(annotations: Sequence[source.Annotation], ptx: str, name: str) -> list[CccError]:
+def _without_code(marked: source.Marked, ptx: str, name: str) -> list[CccError]:
     """Of each path that left no code, although its annotated loop did, and of whole functions.
 
     Headers may well hold functions that a source has no use for.
     """
+    annotations = marked.annotations
     kept = {int(number) for number in re.findall(rf"{MARKER_PREFIX}\w+ (\d+) ", ptx)}
     used = {a.home for a in annotations if a.id in kept}
     gone = [a for a in annotations if a.id not in kept]
@@ -302,7 +299,7 @@ def _fraction(arch: str, needed: Resources, block: int, dynamic: int) -> float |
     return round(room.fraction, 4)
 
 
-def _resources(*texts: str) -> list[dict[str, Resources]]:
+def _resources(*texts: str) -> list[Mapping[str, Resources]]:
     """What the kernels of PTX files need, by name; nothing where ptxas alone cannot tell."""
     from ccc.toolkit import find as toolchain  # noqa: PLC0415 - seldom asked for
     from ccc.toolkit.ptxas import resources  # noqa: PLC0415 - seldom asked for

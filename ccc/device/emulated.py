@@ -40,9 +40,9 @@ class Emulator:
         return {"arch": self.arch, "schedule": self._schedule, "blocks": EMULATED_BLOCKS}
 
     def load(self, ptx: str) -> EmulatedModule:
-        """Parse PTX text, and ask ptxas what its kernels need."""
-        needs = resources(ptx, self.arch, self._ptxas)
-        return EmulatedModule(emulator.Module(ptx), needs, self._schedule)
+        """Parse PTX text; ptxas tells what its kernels need when somebody asks for that."""
+        find_needs = functools.partial(resources, ptx, self.arch, self._ptxas)
+        return EmulatedModule(emulator.Module(ptx), find_needs, self._schedule)
 
     def put(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Copies."""
@@ -58,8 +58,13 @@ class EmulatedModule:
     """A module of the emulator, with what ``gpu.GpuModule`` has besides."""
 
     module: Any
-    needs: dict[str, Resources]
+    find_needs: Callable[[], Mapping[str, Resources]]
     schedule: str | int
+
+    @functools.cached_property
+    def needs(self) -> Mapping[str, Resources]:
+        """What ptxas says of each kernel."""
+        return self.find_needs()
 
     def get_function(self, name: str) -> Callable[..., Any]:
         """The kernel of that name; each launch returns its ``Counters``."""

@@ -64,9 +64,11 @@ class Placed:
 
         That promises nothing of the loop around it, which need not be annotated.
         """
+        if self.statement.type not in LOOPS or not self.pragma.strategy:
+            return False
         from ccc.passes.strategies.registry import FLATTENING  # noqa: PLC0415 - seldom asked for
 
-        return self.statement.type in LOOPS and self.pragma.strategy in FLATTENING
+        return self.pragma.strategy in FLATTENING
 
     @property
     def needs_no_loop(self) -> bool:

@@ -148,8 +148,7 @@ def measure(
         inputs: NumPy arrays and scalars; not changed.
         repeat: how often each version is run; on a GPU once more, to warm up.
         step: is told what goes on, and holds while it does.
-        rivals: the versions whose outputs need not be the original's bit for bit, but have to pass
-            the sample's check only, and the inputs of each.
+        rivals: the inputs of each version whose outputs only have to pass the sample's check.
         configurations: of the versions that are to be launched otherwise than ``run`` does.
     """
     own = dict.fromkeys(modules, inputs) | dict(rivals or {})
@@ -172,13 +171,12 @@ def measure(
                 checker.check(version, outputs)
     figures = [
         one
-        for version, module in modules.items()
-        if runs[version]
-        for one in _figures(version, module, device, runs[version][device.warmups :])
+        for version, told in runs.items()
+        if told
+        for one in _figures(version, modules[version], device, told[device.warmups :])
     ]
-    return Result(
-        figures, checker.expected, {v: list(said) for v, said in checker.complaints.items()}
-    )
+    complaints = {version: list(said) for version, said in checker.complaints.items()}
+    return Result(figures, checker.expected, complaints)
 
 
 def _figures(

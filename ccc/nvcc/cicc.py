@@ -7,6 +7,7 @@ warnings.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import re
 import subprocess
@@ -100,10 +101,15 @@ def _ptx(tool: str, arguments: Sequence[str], text: str, *, quiet: bool) -> str:
 
 
 def _load_passes() -> None:
-    """Import what is needed when cicc is done, which takes about as long as a small kernel."""
+    """Import what is needed when cicc is done, which takes about as long as a small kernel.
+
+    It stays until the end, so that looking for garbage in it would be in vain.
+    """
+    gc.disable()
     importlib.import_module("ccc.compiler.transform")
     importlib.import_module("ccc.parse").load_grammar()
-    importlib.import_module("ccc.snippet").Snippet.read_all()
+    gc.freeze()
+    gc.enable()
 
 
 def _call(

@@ -15,11 +15,11 @@ from ccc.analysis.paths.induction import Induction, find_induction
 from ccc.analysis.paths.model import Accumulator, Path
 from ccc.analysis.paths.shared_turns import SharedTurns, find_shared_turns
 from ccc.ir.operands import Register, Special
-from ccc.passes.context_collection.collector import OWNER
 from ccc.passes.context_collection.joined_lists import JoinedLists
 from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
 from ccc.passes.context_collection.shared_tasks import SharedTasks
 from ccc.passes.context_collection.sub_warps import SubWarps
+from ccc.passes.context_collection.task_code import OWNER
 from ccc.passes.strategies.strategy import WORD_BYTES, Estimate, context_words, run_slots
 from ccc.ptx.types import WARP_SIZE
 

@@ -304,30 +304,32 @@ TAKE = "template <class F> void take(F) {}\n"
 CALL = "template <class F> __global__ void call(F f) { f(threadIdx.x); }\n"
 
 
+# A source each, the line of its annotation that is told of, and what is.
+NO_CODE = {
+    "host": (f"void f(int *x, int n) {{\n{LOOP}}}", 2, HOST),
+    "member": (f"struct S {{ void f(int *x, int n) {{\n{LOOP}}} }};", 2, HOST),
+    "device": (f"__device__ void f(int *x, int i) {{\n{PATH}}}", 2, UNCALLED),
+    "template": (f"template <class T> __global__ void f(T *x, int n) {{\n{LOOP}}}", 2, UNUSED),
+    # What somebody else launches is there.
+    "launched": (f"template <class T> __global__ void f(T *x, int n) {{\n{LOOP}}}\n"
+        "template <class T> void launch(T *x) { f<<<1, 32>>>(x, 9); }\n"
+        "void g() { launch((int *)0); }", 0, ""),
+    "lambda": (f"{CALL}void g(int *x, int n) {{ auto f = [=] __device__ (int) {{\n{LOOP}}};\n"
+        "call<<<1, 32>>>(f); }", 0, ""),
+    "unused lambda": (f"{TAKE}void g(int *x, int n) "
+        f"{{ auto f = [=] __device__ (int) {{\n{LOOP}}}; take(f); }}", 3, UNCALLED),
+}  # fmt: skip
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("source", "said"),
-    [
-        (f"void f(int *x, int n) {{\n{LOOP}}}", f"2:1: warning: {HOST}"),
-        (f"struct S {{ void f(int *x, int n) {{\n{LOOP}}} }};", f"2:1: warning: {HOST}"),
-        (f"__device__ void f(int *x, int i) {{\n{PATH}}}", f"2:1: warning: {UNCALLED}"),
-        (f"template <class T> __global__ void f(T *x, int n) {{\n{LOOP}}}",
-         f"2:1: warning: {UNUSED}"),
-        # What somebody else launches is there.
-        (f"template <class T> __global__ void f(T *x, int n) {{\n{LOOP}}}\n"
-         "template <class T> void launch(T *x) { f<<<1, 32>>>(x, 9); }\n"
-         "void g() { launch((int *)0); }", ""),
-        (f"{CALL}void g(int *x, int n) {{ auto f = [=] __device__ (int) {{\n{LOOP}}};\n"
-         "call<<<1, 32>>>(f); }", ""),
-        (f"{TAKE}void g(int *x, int n) {{ auto f = [=] __device__ (int) {{\n{LOOP}}}; take(f); }}",
-         f"3:1: warning: {UNCALLED}"),
-    ],
-    ids=["host", "member", "device", "template", "launched", "lambda", "unused lambda"],
-)  # fmt: skip
-def test_annotations_that_leave_no_code(project: Project, source: str, said: str) -> None:
-    project.write("f.cu", f"{source}\n")
-    arguments = ("f.cu", "-arch=sm_90", "--extended-lambda", "-o", "f.ptx")
-    assert project(*arguments) == (f"f.cu:{said}\n" if said else "")
+def test_annotations_that_leave_no_code(project: Project) -> None:
+    text, expected = "", ""
+    for number, (source, line, said) in enumerate(NO_CODE.values()):
+        before = text.count("\n") + 1
+        text += f"namespace n{number} {{\n{source}\n}}\n"
+        expected += f"f.cu:{before + line}:1: warning: {said}\n" if said else ""
+    project.write("f.cu", text)
+    assert project("f.cu", "-arch=sm_90", "--extended-lambda", "-o", "f.ptx") == expected
 
 
 @pytest.mark.slow

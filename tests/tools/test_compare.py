@@ -54,7 +54,7 @@ def check(inputs, outputs):
 
 def test_the_emulator_tells_unknown_kernels_when_asked_for_their_blocks() -> None:
     module = emulator.Module(".version 8.0\n.target sm_80\n.address_size 64\n.entry k() { ret; }\n")
-    emulated = EmulatedModule(module, {}, "lockstep")
+    emulated = EmulatedModule(module, dict, "lockstep")
     assert emulated.resident_blocks("k", 128) == EMULATED_BLOCKS
     with pytest.raises(CccError, match="there is no kernel z"):
         emulated.resident_blocks("z", 128)
