@@ -222,12 +222,15 @@ def find_context(path: CheckedPath, facts: Facts) -> Path:
     divergent = facts.divergence.divergent_at(path.entry)
     context = []
     updated = frozenset[Register]().union(*(a.registers for a in path.accumulators))
-    for register in sorted(_exposed(path, facts, set(body)), key=lambda r: _natural(r.name)):
+    live = facts.liveness.live_in(path.entry)
+    # A task begins with the operation's neutral element. One that repeats takes along what its
+    # turns have made of that, also where it only sets a flag and so reads none before.
+    carried = updated & live if path.repeats else frozenset()
+    exposed = _exposed(path, facts, set(body)) - updated | carried
+    for register in sorted(exposed, key=lambda r: _natural(r.name)):
         definitions = facts.reaching.at_top(path.entry, register)
-        if register in updated and not path.repeats:
-            continue  # a task begins with the operation's neutral element
         varies = any(definition.label in loop.blocks for definition in definitions)
-        if varies or register in divergent:
+        if varies or register in divergent or register in carried:
             if register == CARRY:
                 raise Refused("the path reads a carry flag that was set before it")
             context.append(register)
@@ -237,7 +240,7 @@ def find_context(path: CheckedPath, facts: Facts) -> Path:
         found.add(Special("%laneid"))
     return Path(
         **vars(path),
-        live=facts.liveness.live_in(path.entry),
+        live=live,
         context=tuple(context),
         specials=tuple(sorted(found, key=lambda special: special.name)),
     )
