@@ -19,10 +19,12 @@ how large a variable may be to be given a value, ``MOST_BYTES`` in ``frontend/un
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.induction import find_counter
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
+from ccc.analysis.paths.split_iteration import ReturningPath, returning
 from ccc.ir.markers import Marker
 from ccc.options import Request
 from ccc.passes.context_collection.layout import Layout, Plan, on_paper
@@ -203,6 +205,8 @@ def decide(
         paths = _without_branches_of_turns(tuple(of_path(one, len(wishes) > 1) for one in mine))
         every = [one.path for one in paths]
         asked = _asked(paths, named, kernel)
+        if any(strategy.returns for strategy in asked):
+            paths = tuple(replace(one, returning=_returning(one.path, kernel)) for one in paths)
         preferred = _preferred(every, kernel.facts, strategies)
         if any(one.own and not one.path.repeats for one in paths):
             preferred = tuple(one for one in strategies if one.mixes)
@@ -211,6 +215,14 @@ def decide(
         return Decision(loop, paths, tuple(dict.fromkeys((*asked, *preferred))))
 
     return tuple(of_loop(loop, mine) for loop, mine in loops)
+
+
+def _returning(path: Path, kernel: Kernel) -> ReturningPath:
+    """The path without the rest of its iteration, with as short a context as others have."""
+    found = returning(path, kernel.facts)
+    for refine in kernel.refinements:
+        found = replace(found, path=refine(found.path, kernel.facts))
+    return found
 
 
 def _shared_by(
@@ -290,8 +302,12 @@ def _decline_others(
 def _preferred(
     paths: Sequence[Path], facts: Facts, strategies: Sequence[LoopStrategy]
 ) -> tuple[LoopStrategy, ...]:
-    """The strategies that may serve the paths of a loop where nothing is asked for."""
-    possible = [one for one in strategies if one.applies(paths, facts) is None]
+    """The strategies that may serve the paths of a loop where nothing is asked for.
+
+    None that gives back what tasks make: when that pays was not measured.
+    """
+    known = (one for one in strategies if not one.returns)
+    possible = [one for one in known if one.applies(paths, facts) is None]
     if len(paths) < MANY:
         possible = [one for one in possible if not one.together]
     return tuple(one for one in possible if _batches_pay(one, paths, facts))

@@ -158,6 +158,11 @@ class Collector(ABC, Generic[N]):
     def meeting(self) -> str:
         """The label of the collection point, where every iteration ends."""
 
+    @property
+    def iteration(self) -> str:
+        """The label where an iteration begins."""
+        return self.loop.loop.header
+
     @abstractmethod
     def resume(self, node: N) -> str:
         """Where a lane goes when its task is done, or it had none."""
@@ -485,7 +490,7 @@ class Collector(ABC, Generic[N]):
         scope: dict[str, Given] = {
             "live": self.live, "draining": self.draining, "mask": self.mask,
             "CHECK": self.check, "AGAIN": self.again,
-            "ITERATION": self.loop.loop.header, "COLLECT": self.meeting,
+            "ITERATION": self.iteration, "COLLECT": self.meeting,
         }  # fmt: skip
         if self.is_last_apart:
             last = self.function.fresh_label("last")
