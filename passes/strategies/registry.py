@@ -21,7 +21,7 @@ from ccc.passes.strategies.sub_warp import LANES, SUB_WARPS
 from ccc.passes.strategies.tile import ITERATIONS, TILES
 from ccc.ptx.types import WARP_SIZE
 
-COLLECTING: tuple[LoopStrategy, ...] = (*TILES, CASES, *BATCHES, QUEUE, MERGE)
+COLLECTING: tuple[LoopStrategy, ...] = (CASES, *BATCHES, QUEUE, MERGE, *TILES)
 """What collects the tasks of a loop, from the one that is preferred on; ``auto`` takes one, but no
 tile."""
 SHARING: tuple[PathStrategy, ...] = (ENGAGE, *SUB_WARPS)

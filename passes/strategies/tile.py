@@ -32,7 +32,7 @@ from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import WARP_SIZE
 
 MEETS = Effect.COLLECTIVE | Effect.BARRIER
-ITERATIONS = (3, 7, 15)
+ITERATIONS = (3, 5, 7, 15)
 """How many iterations of a lane are a tile. Of odd numbers, lanes' places lie in different banks;
 of one less than a power of two, the bits of a number of tasks are as few as they can be."""
 
