@@ -12,6 +12,10 @@ _VARIABLE = "CCC_OPTIONS"
 AUTO = "auto"
 """Asks for the strategy that the policy prefers."""
 
+KEEPING = ("tile",)
+"""Strategies in which the rest of an iteration stays with its lane, whatever tasks do: they serve
+paths that no other one can."""
+
 _REQUEST = re.compile(r"\s*(\w+)\s*(?:\(\s*(\d+)\s*\)|:(\d+))?\s*", re.ASCII)
 
 

@@ -208,6 +208,9 @@ def decide(
         if any(strategy.returns for strategy in asked):
             paths = tuple(replace(one, returning=_returning(one.path, kernel)) for one in paths)
         preferred = _preferred(every, kernel.facts, strategies)
+        if any(path.stays for path in every):
+            keeping = tuple(one for one in asked if one.returns)
+            return Decision(loop, tuple(replace(one, own=None) for one in paths), keeping)
         if any(one.own and not one.path.repeats for one in paths):
             preferred = tuple(one for one in strategies if one.mixes)
             _decline_others(paths, asked, kernel)
@@ -333,7 +336,7 @@ def early_loads_pay(
         kernel: the kernel as it would be.
         strategies: those that collect, from the one that is preferred on.
     """
-    if context_words(after[0]) > context_words(before):
+    if any(path.stays for path in after) or context_words(after[0]) > context_words(before):
         return False
     asked = str(kernel.request_of(after[0]))
     able = [one for one in strategies if one.applies(after, kernel.facts) is None]
@@ -414,15 +417,15 @@ def _room(kernel: Kernel) -> int:
 
 def _first_too_large(kernel: Kernel, layout: Layout, room: int) -> tuple[PathRecord, str]:
     """The first path that does not fit, and what to do about it."""
-    plan = next(p for p in layout.plans if p.stack.offset + p.stack.bytes > room)
+    plan = next(p for p in layout.plans if p.end > room)
     return plan.record, _too_large(kernel, plan)
 
 
 def _too_large(kernel: Kernel, plan: Plan) -> str:
     block = known_block_size(kernel.function, kernel.options.max_block)
     used = _used(kernel) + plan.stack.offset * _warps(kernel)
-    needed = plan.stack.offset + plan.stack.bytes
-    entry = plan.stack.bytes // plan.stack.entries
+    needed = plan.end
+    entry = (plan.end - plan.stack.offset) // plan.stack.entries
     total = _used(kernel) + needed * _warps(kernel)
     return (
         f"its context of {entry} bytes a task does not fit into shared memory for "
@@ -433,7 +436,7 @@ def _too_large(kernel: Kernel, plan: Plan) -> str:
 
 def _what_fits(kernel: Kernel, plan: Plan) -> str:
     """How large blocks, or contexts, may be for a stack to fit; nothing where none would."""
-    fits = (kernel.shared_limit - _used(kernel)) // (plan.stack.offset + plan.stack.bytes)
+    fits = (kernel.shared_limit - _used(kernel)) // plan.end
     is_assumed = not kernel.options.max_block and {"maxntid", "reqntid"}.isdisjoint(
         kernel.function.limits
     )

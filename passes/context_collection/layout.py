@@ -39,8 +39,8 @@ class Plan:
     A task is pushed from the registers of the snapshot, and popped to those that ``popped`` names
     for them, or to the same.
 
-    Where tasks give ``results`` back to whose they are, these are the registers that the rest of the
-    iteration reads, and their places; ``path`` ends where that begins.
+    Where tasks give ``results`` back to the lane that they came from, these are the registers that
+    the rest of the iteration reads, and their places; ``path`` ends where that begins.
 
     ``engage`` is what shares out its tasks, if anything does, and ``sums`` the slots for what its
     turns add up; ``unshared`` is why nothing does. A task of a loop does so many ``turns`` before

@@ -324,9 +324,7 @@ class Tiles(Collector[TileNode]):
             )
         return offset
 
-    def _take(
-        self, emit: Emitter, node: TileNode, begin: Register | int, end: Register
-    ) -> Emitter:
+    def _take(self, emit: Emitter, node: TileNode, begin: Register | int, end: Register) -> Emitter:
         """Run the tasks that are listed from ``begin`` to ``end``; returns what is behind."""
         taken = emit.define("add.s32", "b32", self.rank_bytes, begin, name="next")
         done = self.function.fresh_label("done")

@@ -34,7 +34,11 @@ FLATTENING = ("flatten", "refill")
 BEFORE = ("meld", *FLATTENING)
 """What passes of their own do before paths are collected. Nothing need be promised for that, and no
 loop around need be annotated."""
-NUMBERED: dict[str, Sequence[int]] = {"tile": ITERATIONS, "sub_warp": LANES, "refill": range(1, WARP_SIZE + 1)}
+NUMBERED: dict[str, Sequence[int]] = {
+    "tile": ITERATIONS,
+    "sub_warp": LANES,
+    "refill": range(1, WARP_SIZE + 1),
+}
 """The numbers that a name takes."""
 STRATEGY_NAMES: tuple[str, ...] = (
     AUTO,

@@ -58,7 +58,7 @@ class Tile:
 
     def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:
         """Whether an iteration can be cut there, so that only paths change lanes."""
-        if not any(path.continuation for path in paths):
+        if not any(path.continuation or path.stays for path in paths):
             return "nothing of the iteration waits for what the path computes"
         reason = why_not_exclusive(paths)
         if reason is not None:

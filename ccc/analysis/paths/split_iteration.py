@@ -95,7 +95,7 @@ def split_iteration(paths: Sequence[Path], facts: Facts) -> SplitIteration:
     entries = frozenset(t for label in head for t in facts.graph.successors(label) if t in tail)
     ends = {loop.header, *(target for _, target in loop.exits(facts.graph))}
     written = {r for i in instructions_of(loop.blocks, facts) for r in i.defined()}
-    carried = written & _live_at(ends, facts)
+    carried = _live_at(ends, facts) & written
     late, onward = _onward(tail, carried - _touched(head | inside, facts), facts)
     _check_onward(onward, inside, facts)
     kept = frozenset(written & _live_at({*ends, *entries}, facts) - late)
