@@ -58,23 +58,11 @@ class Tile:
 
     def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:
         """Whether an iteration can be cut there, so that only paths change lanes."""
-        if not any(path.continuation or path.stays for path in paths):
-            return "nothing of the iteration waits for what the path computes"
         reason = why_not_exclusive(paths)
         if reason is not None:
             return reason
-        if any(path.join is None for path in paths):
-            return "the path goes on at several places"
-        loop = paths[0].loop.loop
-        if any(i.effects & MEETS for i in instructions_of(loop.blocks, facts)):
-            return "lanes meet in an iteration"
-        outside = loop.blocks.difference(*(path.blocks for path in paths))
-        markers = (marker for label in outside for marker in facts.blocks[label].markers)
-        if any(marker.kind in (*ARMS, *INNER_LOOPS) for marker in markers):
-            return "a path that is left alone lies in the loop"
-        if _shares_local_memory(paths, facts):
-            return "the iteration passes local memory (an array of the thread's own) on"
         try:
+            _check(paths, facts)
             split_iteration(paths, facts)
             _ = [returning(path, facts) for path in paths]
         except Refused as refusal:
@@ -102,6 +90,27 @@ class Tile:
 def _words(one: ReturningPath) -> int:
     """The words of a place."""
     return max(context_words(one.path), sum(map(words, one.results)))
+
+
+def _check(paths: Sequence[Path], facts: Facts) -> None:
+    """What must hold for the loop, whatever its registers hold.
+
+    Raises:
+        Refused: with the reason.
+    """
+    loop = paths[0].loop.loop
+    if not any(path.continuation or path.stays for path in paths):
+        raise Refused("nothing of the iteration waits for what the path computes")
+    if any(path.join is None for path in paths):
+        raise Refused("the path goes on at several places")
+    if any(i.effects & MEETS for i in instructions_of(loop.blocks, facts)):
+        raise Refused("lanes meet in an iteration")
+    outside = loop.blocks.difference(*(path.blocks for path in paths))
+    markers = (marker for label in outside for marker in facts.blocks[label].markers)
+    if any(marker.kind in (*ARMS, *INNER_LOOPS) for marker in markers):
+        raise Refused("a path that is left alone lies in the loop")
+    if _shares_local_memory(paths, facts):
+        raise Refused("the iteration passes local memory (an array of the thread's own) on")
 
 
 def _shares_local_memory(paths: Sequence[Path], facts: Facts) -> bool:
