@@ -119,7 +119,7 @@ def test_a_rest_that_must_stay_is_no_reason_for_others() -> None:
         ("", f"{PATH} setp.gt.u32 %p2, %r4, 9; @%p2 bra NEXT;", STORE, "goes on at several places"),
         ("vote.sync.any.pred %p3, %p1, -1;", PATH, STORE, "lanes meet in an iteration"),
         ("", PATH, f"bra R; R: // ccc.then 3 k.cu:3:1\n {STORE}", "a path that is left alone"),
-        ("st.local.u32 [own], %r3;", PATH, f"ld.local.u32 %r4, [own]; {STORE}",
+        ("st.local.u32 [own], %r3;", PATH, f"{STORE} ld.local.u32 %r5, [own];",
          "the iteration passes local memory"),
         ("", READ, f"{STORE} add.s32 %r2, %r2, %r4;",
          "the next iteration begins with what is read in the path"),
