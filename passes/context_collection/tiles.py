@@ -42,7 +42,7 @@ from dataclasses import dataclass, replace
 
 from ccc.analysis.paths.model import AnnotatedLoop
 from ccc.analysis.paths.split_iteration import SplitIteration
-from ccc.ir.edit import Copy, Emitter, retarget
+from ccc.ir.edit import Copy, Emitter, retarget, substitute
 from ccc.ir.nodes import Guard, Instruction, MarkerNote
 from ccc.ir.operands import Register
 from ccc.passes.context_collection.batches import EXCHANGE
@@ -359,6 +359,9 @@ class Tiles(Collector[TileNode]):
         for number in range(len(self.names)):
             onward = self.function.fresh_label("rest")
             REST.of(BIT=1 << number).emit(emit, begun=begun, ONWARD=onward)
+            for instruction in self.split.recomputed:
+                again = substitute(instruction, self.names[number], {})
+                emit.emit(again.opcode, *again.operands, guard=again.guard)
             for stack, tasks in fetched:
                 self._fetch(emit, number, stack, None if tasks == begun else tasks)
             self._emit_rest(emit, number, ways, onward)

@@ -14,7 +14,12 @@ from dataclasses import dataclass
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import ARMS, INNER_LOOPS
 from ccc.analysis.paths.model import Path, Refused, instructions_of
-from ccc.analysis.paths.split_iteration import ReturningPath, returning, split_iteration
+from ccc.analysis.paths.split_iteration import (
+    ReturningPath,
+    returning,
+    split_iteration,
+    without_what_rests_recompute,
+)
 from ccc.passes.context_collection.context_stack import words
 from ccc.passes.context_collection.layout import lay_out
 from ccc.passes.context_collection.tiles import Tiles
@@ -83,6 +88,8 @@ class Tile:
         layout = lay_out(kernel.function, choice)
         paths = [one.path for one in choice.decision.paths]
         split = split_iteration(paths, kernel.facts)
+        for refine in kernel.refinements:
+            split = without_what_rests_recompute(split, paths, kernel.facts, refine)
         tiles = Tiles(kernel, choice.decision.loop, layout, self.iterations, split)
         return Rewritten(tiles.enter, tiles.run(), layout.share)
 

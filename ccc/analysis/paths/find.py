@@ -307,6 +307,7 @@ class _Examination:
         check_order(path, self.facts)
         alone = CheckedPath(**vars(path), continuation=False, accumulators=(), stays=reason)
         check_meetings(alone, self.facts)
+        self._check_independence(replace(alone, continuation=True))  # of the rest, too
         return self._check_tasks(alone)
 
     def _check(self, path: PlacedPath) -> CheckedPath:
@@ -336,10 +337,13 @@ class _Examination:
         facts = self.facts
         check_own_memory(checked, self.found, facts)
         check_waiting(checked, facts)
-        if checked.loop not in self._invariant_stores:
-            self._invariant_stores[checked.loop] = InvariantStores(checked.loop.loop, facts)
-        check_independence(checked, self._invariant_stores[checked.loop], facts)
+        self._check_independence(checked)
         return checked
+
+    def _check_independence(self, checked: CheckedPath) -> None:
+        if checked.loop not in self._invariant_stores:
+            self._invariant_stores[checked.loop] = InvariantStores(checked.loop.loop, self.facts)
+        check_independence(checked, self._invariant_stores[checked.loop], self.facts)
 
 
 def _branch_to(label: str, facts: Facts) -> str:

@@ -15,14 +15,16 @@ are run in their order, by their own lane, and may hand on what they like.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.continuation import CHEAP_SLICE, does_more, find_context
 from ccc.analysis.paths.fetches import has_side_effect
-from ccc.analysis.paths.model import CheckedPath, Path, Refused, instructions_of
+from ccc.analysis.paths.legality import may_end
+from ccc.analysis.paths.model import CheckedPath, Path, Refused, at, instructions_of
 from ccc.analysis.slicing import Region, Slice, slice_region
+from ccc.analysis.spinning import roots
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import CARRY, Register
 
@@ -41,6 +43,8 @@ class SplitIteration:
         late: the registers carried from rest to rest.
         kept: other registers that an iteration has where its head ends, or hands on.
         moved: those of them that the next iteration has, too.
+        recomputed: what makes registers anew where the rest begins, so that they need not live
+            from the head on.
     """
 
     head: frozenset[str]
@@ -52,6 +56,7 @@ class SplitIteration:
     late: frozenset[Register]
     kept: frozenset[Register]
     moved: frozenset[Register]
+    recomputed: tuple[Instruction, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +97,7 @@ def split_iteration(paths: Sequence[Path], facts: Facts) -> SplitIteration:
     rest = frozenset[str]().union(*(path.rest for path in paths))
     head = loop.blocks - inside - rest
     tail = inside | rest
+    _check_waits(loop.blocks, inside, rest, facts)
     entries = frozenset(t for label in head for t in facts.graph.successors(label) if t in tail)
     ends = {loop.header, *(target for _, target in loop.exits(facts.graph))}
     written = {r for i in instructions_of(loop.blocks, facts) for r in i.defined()}
@@ -107,6 +113,50 @@ def split_iteration(paths: Sequence[Path], facts: Facts) -> SplitIteration:
         head, inside, rest, entries, onward, _needed(rest, late, facts), late, kept,
         moved=kept & (carried | made),
     )  # fmt: skip
+
+
+def without_what_rests_recompute(
+    split: SplitIteration,
+    paths: Sequence[Path],
+    facts: Facts,
+    refine: Callable[[Path, Facts], Path],
+) -> SplitIteration:
+    """The same, with less that lives from head to rest: what ``refine`` finds can be made of less.
+
+    That is found where all rests begin at one place, as if the rest were a path.
+    """
+    begins = {*(path.join for path in paths), *(split.entries & split.rest)} - {None}
+    entry = next(iter(begins))
+    if len(begins) > 1 or entry not in split.rest:
+        return split
+    first = paths[0]
+    rest = CheckedPath(
+        first.marker, entry, False, first.loop, first.turn, None, split.rest, frozenset(), None,
+        continuation=False, accumulators=(), task=split.needed,
+    )  # fmt: skip
+    found = refine(find_context(rest, facts), facts)
+    made = {r for i in found.recomputed for r in i.defined()}
+    if not made or not made.isdisjoint(split.late):
+        return split
+    return replace(
+        split, kept=split.kept.union(found.context) - split.late, recomputed=found.recomputed
+    )
+
+
+def _check_waits(
+    blocks: frozenset[str], inside: frozenset[str], rest: frozenset[str], facts: Facts
+) -> None:
+    """No lane waits in a head, or in a path, for what comes behind it: the lane may do the same for
+    another iteration before that, as where a lock is taken there and given back in the rest."""
+    for spin in facts.spins:
+        if spin.blocks < blocks and not spin.blocks <= rest and not spin.gives_up:
+            later = rest if spin.blocks <= inside else inside | rest
+            polled = roots(spin.poll, facts)
+            if any(may_end(i, polled, facts) for i in instructions_of(later, facts)):
+                raise Refused(
+                    f"lanes may wait{at(spin.poll)} for what is done later in an iteration, and "
+                    "would begin others before that"
+                )
 
 
 def _live_at(labels: Iterable[str], facts: Facts) -> frozenset[Register]:
