@@ -6,10 +6,15 @@ import pytest
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Path
-from ccc.analysis.paths.split_iteration import returning, split_iteration
+from ccc.analysis.paths.split_iteration import (
+    returning,
+    split_iteration,
+    without_what_rests_recompute,
+)
 from ccc.options import Options
 from ccc.parse import parse_function, parse_module
 from ccc.passes.context_collection import ContextCollection
+from ccc.passes.context_compression import compress
 from ccc.passes.strategies.registry import NUMBERED
 from ccc.passes.strategies.strategy import context_words
 from ccc.passes.strategies.tile import ITERATIONS, TILES
@@ -26,6 +31,7 @@ KERNEL = """.version 9.0
     ld.param.u32 %r1, [n];
     ld.param.u64 %rd1, [out];
     mov.u32 %r2, %tid.x;
+    mov.u32 %r10, %laneid;
     mov.u32 %r8, 0;
     mov.u32 %r9, 0;
     // ccc.loop 1 k.cu:1:1
@@ -101,6 +107,17 @@ def test_what_only_rests_use_is_late() -> None:
     assert {register.name for register in split.late} == {"%r9"}
     assert {register.name for register in split.moved} == {"%r2", "%r8"}
     assert {register.name for register in split.kept} >= {"%r2", "%r4", "%rd3"}
+
+
+def test_what_a_rest_makes_anew_is_not_kept_nor_what_the_loop_does_not_write() -> None:
+    one = kernel(rest=f"add.u32 %r4, %r4, %r10; {STORE}")
+    path = the_path(one)
+    split = split_iteration([path], one.facts)
+    shorter = without_what_rests_recompute(split, [path], one.facts, compress)
+    made = [register.name for i in shorter.recomputed for register in i.defined()]
+    assert made == ["%rd2", "%rd3"]
+    assert "%r10" not in {register.name for register in shorter.kept}
+    assert "%r2" in {register.name for register in shorter.kept}
 
 
 def test_a_rest_that_must_stay_is_no_reason_for_others() -> None:

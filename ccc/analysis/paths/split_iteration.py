@@ -82,7 +82,7 @@ def returning(path: Path, facts: Facts) -> ReturningPath:
 
 def results_of(path: Path, facts: Facts) -> frozenset[Register]:
     """The registers that the path writes and the rest of the iteration may read."""
-    written = {r for i in instructions_of(path.blocks, facts) for r in i.defined()}
+    written = _written(path.blocks, facts)
     return facts.liveness.live_in(path.join) & written if path.join else frozenset()
 
 
@@ -100,7 +100,7 @@ def split_iteration(paths: Sequence[Path], facts: Facts) -> SplitIteration:
     _check_waits(loop.blocks, inside, rest, facts)
     entries = frozenset(t for label in head for t in facts.graph.successors(label) if t in tail)
     ends = {loop.header, *(target for _, target in loop.exits(facts.graph))}
-    written = {r for i in instructions_of(loop.blocks, facts) for r in i.defined()}
+    written = _written(loop.blocks, facts)
     carried = _live_at(ends, facts) & written
     late, onward = _onward(tail, carried - _touched(head | inside, facts), facts)
     _check_onward(onward, inside, facts)
@@ -138,9 +138,8 @@ def without_what_rests_recompute(
     made = {r for i in found.recomputed for r in i.defined()}
     if not made or not made.isdisjoint(split.late):
         return split
-    return replace(
-        split, kept=split.kept.union(found.context) - split.late, recomputed=found.recomputed
-    )
+    kept = split.kept | (_written(first.loop.loop.blocks, facts) & set(found.context))
+    return replace(split, kept=kept - split.late, recomputed=found.recomputed)
 
 
 def _check_waits(
@@ -157,6 +156,10 @@ def _check_waits(
                     f"lanes may wait{at(spin.poll)} for what is done later in an iteration, and "
                     "would begin others before that"
                 )
+
+
+def _written(labels: Iterable[str], facts: Facts) -> frozenset[Register]:
+    return frozenset(r for i in instructions_of(labels, facts) for r in i.defined())
 
 
 def _live_at(labels: Iterable[str], facts: Facts) -> frozenset[Register]:
