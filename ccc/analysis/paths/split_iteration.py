@@ -135,11 +135,12 @@ def without_what_rests_recompute(
         continuation=False, accumulators=(), task=split.needed,
     )  # fmt: skip
     found = refine(find_context(rest, facts), facts)
-    made = {r for i in found.recomputed for r in i.defined()}
-    if not made or not made.isdisjoint(split.late):
+    in_paths = set(instructions_of(split.inside, facts))  # what they make is given back
+    recomputed = tuple(i for i in found.recomputed if i not in in_paths)
+    if not split.late.isdisjoint(r for i in recomputed for r in i.defined()):
         return split
     kept = split.kept | (_written(first.loop.loop.blocks, facts) & set(found.context))
-    return replace(split, kept=kept - split.late, recomputed=found.recomputed)
+    return replace(split, kept=kept - split.late, recomputed=recomputed)
 
 
 def _check_waits(
