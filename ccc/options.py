@@ -14,6 +14,10 @@ AUTO = "auto"
 COLLECT = "collect"
 """Asks for a strategy wherever one applies, whatever is to be gained."""
 
+KEEPING = ("tile",)
+"""Strategies in which the rest of an iteration stays with its lane, whatever tasks do: they serve
+paths that no other one can."""
+
 _REQUEST = re.compile(r"\s*(\w+)\s*(?:\(\s*(\d+)\s*\)|:(\d+))?\s*", re.ASCII)
 
 

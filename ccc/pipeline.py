@@ -6,14 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import Refinement, find_paths
-from ccc.analysis.paths.model import FoundPath, LeftPath, Path
+from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Path
 from ccc.ir.markers import WHOLE_KERNEL, Marker
 from ccc.ir.nodes import Function, Variable
-from ccc.options import AUTO, COLLECT, Options, Request
+from ccc.options import AUTO, COLLECT, KEEPING, Options, Request
 from ccc.ptx.types import DEFAULT_SHARED_BYTES
 from ccc.remark import Remark
 
@@ -205,8 +206,18 @@ class Kernel:
         Paths are found when somebody first asks for them, so passes that make the loop around
         them visible, or refine them, come before those that ask.
         """
-        found = find_paths(self.facts, refinements=self.refinements)
+        found = self.find_paths()
         return [*self.settled, *(PathRecord(self.function.name, path) for path in found)]
+
+    def find_paths(
+        self, excluded: Mapping[tuple[int, str, str], str] = MappingProxyType({})
+    ) -> list[Path | LeftPath]:
+        """The paths of the function as it is now; those ``excluded`` are left, with reasons."""
+        return find_paths(self.facts, excluded, self.refinements, self._keeps_rest)
+
+    def _keeps_rest(self, path: FoundPath, loop: FoundLoop) -> bool:
+        request = self.request(path.marker, loop.marker)
+        return request is not None and request.name in KEEPING
 
     def changed(self) -> None:
         """Forget what was computed of the function, because a pass has changed it."""

@@ -19,10 +19,12 @@ how large a variable may be to be given a value, ``MOST_BYTES`` in ``frontend/un
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.induction import find_counter
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
+from ccc.analysis.paths.split_iteration import ReturningPath, returning
 from ccc.ir.markers import Marker
 from ccc.options import Request
 from ccc.passes.context_collection.layout import Layout, Plan, on_paper
@@ -231,7 +233,12 @@ def decide(
         paths = _without_branches_of_turns(tuple(of_path(one, len(wishes) > 1) for one in mine))
         every = [one.path for one in paths]
         asked = _asked(paths, named, kernel)
+        if any(strategy.returns for strategy in asked):
+            paths = tuple(replace(one, returning=_returning(one.path, kernel)) for one in paths)
         preferred = _preferred(every, kernel.facts, strategies)
+        if any(path.stays for path in every):
+            keeping = tuple(one for one in asked if one.returns)
+            return Decision(loop, tuple(replace(one, own=None) for one in paths), keeping)
         if any(one.own and not one.path.repeats for one in paths):
             preferred = tuple(one for one in strategies if one.mixes)
             _decline_others(paths, asked, kernel)
@@ -239,6 +246,14 @@ def decide(
         return Decision(loop, paths, tuple(dict.fromkeys((*asked, *preferred))))
 
     return tuple(of_loop(loop, mine) for loop, mine in loops)
+
+
+def _returning(path: Path, kernel: Kernel) -> ReturningPath:
+    """The path without the rest of its iteration, with as short a context as others have."""
+    found = returning(path, kernel.facts)
+    for refine in kernel.refinements:
+        found = replace(found, path=refine(found.path, kernel.facts))
+    return found
 
 
 def _shared_by(
@@ -318,8 +333,12 @@ def _decline_others(
 def _preferred(
     paths: Sequence[Path], facts: Facts, strategies: Sequence[LoopStrategy]
 ) -> tuple[LoopStrategy, ...]:
-    """The strategies that may serve the paths of a loop where nothing is asked for."""
-    possible = [one for one in strategies if one.applies(paths, facts) is None]
+    """The strategies that may serve the paths of a loop where nothing is asked for.
+
+    None that gives back what tasks make: when that pays was not measured.
+    """
+    known = (one for one in strategies if not one.returns)
+    possible = [one for one in known if one.applies(paths, facts) is None]
     if len(paths) < MANY:
         possible = [one for one in possible if not one.together]
     return tuple(one for one in possible if _batches_pay(one, paths, facts))
@@ -345,7 +364,7 @@ def early_loads_pay(
         kernel: the kernel as it would be.
         strategies: those that collect, from the one that is preferred on.
     """
-    if context_words(after[0]) > context_words(before):
+    if any(path.stays for path in after) or context_words(after[0]) > context_words(before):
         return False
     asked = str(kernel.request_of(after[0]))
     able = [one for one in strategies if one.applies(after, kernel.facts) is None]
@@ -426,15 +445,15 @@ def _room(kernel: Kernel) -> int:
 
 def _first_too_large(kernel: Kernel, layout: Layout, room: int) -> tuple[PathRecord, str]:
     """The first path that does not fit, and what to do about it."""
-    plan = next(p for p in layout.plans if p.stack.offset + p.stack.bytes > room)
+    plan = next(p for p in layout.plans if p.end > room)
     return plan.record, _too_large(kernel, plan)
 
 
 def _too_large(kernel: Kernel, plan: Plan) -> str:
     block = known_block_size(kernel.function, kernel.options.max_block)
     used = _used(kernel) + plan.stack.offset * _warps(kernel)
-    needed = plan.stack.offset + plan.stack.bytes
-    entry = plan.stack.bytes // plan.stack.entries
+    needed = plan.end
+    entry = (plan.end - plan.stack.offset) // plan.stack.entries
     total = _used(kernel) + needed * _warps(kernel)
     return (
         f"its context of {entry} bytes a task does not fit into shared memory for "
@@ -445,7 +464,7 @@ def _too_large(kernel: Kernel, plan: Plan) -> str:
 
 def _what_fits(kernel: Kernel, plan: Plan) -> str:
     """How large blocks, or contexts, may be for a stack to fit; nothing where none would."""
-    fits = (kernel.shared_limit - _used(kernel)) // (plan.stack.offset + plan.stack.bytes)
+    fits = (kernel.shared_limit - _used(kernel)) // plan.end
     is_assumed = not kernel.options.max_block and {"maxntid", "reqntid"}.isdisjoint(
         kernel.function.limits
     )

@@ -60,6 +60,7 @@ HELPERS = (
     "ccc.passes.context_collection.multi_path",
     "ccc.passes.policy",
     "ccc.passes.context_collection.reduction",
+    "ccc.passes.context_collection.tiles",
     "ccc.passes.context_collection.turns",
     "ccc.passes.strategies.registry",
     "ccc.passes.strategies.strategy",
@@ -71,6 +72,7 @@ HELPERS = (
     "ccc.passes.strategies.engage",
     "ccc.passes.strategies.long_tasks",
     "ccc.passes.strategies.sub_warp",
+    "ccc.passes.strategies.tile",
     "ccc.passes.grid_stride.task_counter",
     "ccc.passes.grid_stride.virtual_grid",
 )

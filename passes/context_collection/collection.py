@@ -46,7 +46,6 @@ from dataclasses import replace
 from typing import ClassVar
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.find import find_paths
 from ccc.analysis.paths.model import AnnotatedLoop, FoundLoop, LeftPath, Path, without_places
 from ccc.analysis.simultaneous import Entrance, may_be_in_both
 from ccc.ir.nodes import Function
@@ -185,6 +184,19 @@ def _refuse_nested_loops(kernel: Kernel) -> None:
             inner.reason = NESTED
 
 
+def _leave_where_rests_cannot_stay(kernel: Kernel) -> None:
+    """Leave the paths whose rest must stay with its lane, if what is asked for cannot do that."""
+    paths = [one.path for one in kernel.records if isinstance(one.path, Path) and one.is_open]
+    named = {strategy.name: strategy for strategy in COLLECTING if strategy.returns}
+    for record in kernel.records:
+        path = record.path
+        if record.is_open and isinstance(path, Path) and path.stays is not None:
+            beside = [one for one in paths if one.loop is path.loop]
+            strategy = named.get(str(kernel.request_of(path)))
+            if strategy is None or strategy.applies(beside, kernel.facts) is not None:
+                record.reason = path.stays
+
+
 def _collectable_at_first(kernel: Kernel) -> list[Collectable]:
     """The paths that can be collected as they were found, and still could if others were not."""
     for record in kernel.records:
@@ -194,6 +206,7 @@ def _collectable_at_first(kernel: Kernel) -> list[Collectable]:
         elif record.is_open and request and request.name == LEAVE.name:
             record.leave(LEAVE.name)
     _refuse_nested_loops(kernel)
+    _leave_where_rests_cannot_stay(kernel)
     found = ((record, record.path) for record in kernel.records)
     paths = [Collectable(r, path) for r, path in found if isinstance(path, Path)]
     choose(paths, kernel)
@@ -211,7 +224,7 @@ def _collectable(kernel: Kernel, known: Sequence[Collectable]) -> list[Collectab
     excluded |= dict.fromkeys(held, KNOWN)
     left = [record for record in kernel.records if record.is_open]
     anew = any(record.path.key not in held for record in left)
-    paths = find_paths(kernel.facts, excluded, kernel.refinements) if anew else []
+    paths = kernel.find_paths(excluded) if anew else []
     found = {path.key: path for path in paths}
     chosen = []
     for record in left:

@@ -148,6 +148,11 @@ class Collector(TaskCode[N]):
     def meeting(self) -> str:
         """The label of the collection point, where every iteration ends."""
 
+    @property
+    def iteration(self) -> str:
+        """The label where an iteration begins."""
+        return self.loop.loop.header
+
     @abstractmethod
     def prepare(self, emit: Emitter) -> None:
         """Emit what is to be done before the loop."""
@@ -253,7 +258,7 @@ class Collector(TaskCode[N]):
         scope: dict[str, Given] = {
             "live": self.live, "draining": self.draining, "mask": self.mask,
             "CHECK": self.check, "AGAIN": self.again,
-            "ITERATION": self.loop.loop.header, "COLLECT": self.meeting,
+            "ITERATION": self.iteration, "COLLECT": self.meeting,
         }  # fmt: skip
         if self.is_last_apart:
             last = self.function.fresh_label("last")

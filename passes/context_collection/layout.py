@@ -39,6 +39,9 @@ class Plan:
     A task is pushed from the registers of the snapshot, and popped to those that ``popped`` names
     for them, or to the same.
 
+    Where tasks give ``results`` back to the lane that they came from, these are the registers that
+    the rest of the iteration reads, and their places; ``path`` ends where that begins.
+
     ``engage`` is what shares out its tasks, if anything does, and ``sums`` the slots for what its
     turns add up; ``unshared`` is why nothing does. A task of a loop does so many ``turns`` before
     members meet. ``last_apart`` is whether the last round may have a copy of it; ``counter``
@@ -58,6 +61,13 @@ class Plan:
     sums: tuple[Slots, ...] = ()
     unshared: str | None = None
     counter: Induction | None = None
+    results: Stack | None = None
+
+    @property
+    def end(self) -> int:
+        """The first byte of a warp's share behind what it uses."""
+        stacks = [self.stack, *([self.results] if self.results else [])]
+        return max(stack.offset + stack.bytes for stack in stacks)
 
     @property
     def task_registers(self) -> dict[Register, Register]:
@@ -91,7 +101,7 @@ class Layout:
     @property
     def share(self) -> int:
         """The bytes of a warp; something even for tasks without a context, to have an address."""
-        end = max(plan.stack.offset + plan.stack.bytes for plan in self.plans) or TOP_BYTES
+        end = max(plan.end for plan in self.plans) or TOP_BYTES
         return -(-end // ALIGNMENT) * ALIGNMENT
 
 
@@ -107,6 +117,8 @@ def on_paper(choice: Choice) -> Layout:
 
 def _layout(registers: RegisterFile, choice: Choice) -> Layout:
     decision, start = choice.decision, choice.start
+    if choice.strategy.returns:
+        return _tile(registers, choice)
     paths = [one.path for one in decision.paths]
     updated = {a for path in paths for a in path.accumulators}
     slots = place_slots(tuple(a for a in decision.loop.accumulators if a in updated), start)
@@ -136,6 +148,26 @@ def _layout(registers: RegisterFile, choice: Choice) -> Layout:
         offset = plan.stack.offset + plan.stack.bytes
         plans.append(plan)
     return Layout(tuple(plans), slots, tops, overflow)
+
+
+def _tile(registers: RegisterFile, choice: Choice) -> Layout:
+    """Room for the tasks of a tile, each of one path at most: a list of their places, and these.
+
+    What a task gives back takes the place of what it was given.
+    """
+    entries = choice.strategy.entries
+    offset = choice.start + TOP_BYTES * entries
+    plans = []
+    for one in choice.decision.paths:
+        assert one.returning is not None
+        path, results = one.returning.path, Stack(one.returning.results, entries, offset)
+        pool = _Pool(registers, [path])
+        plan = _plan(registers, replace(one, engage=None), choice.strategy, pool.registers, offset)
+        snapshot, specials = pool.map(path)
+        given = replace(plan.stack, offset=offset)
+        plan = replace(plan, path=path, snapshot=snapshot, specials=specials, stack=given)
+        plans.append(replace(plan, results=results))
+    return Layout(tuple(plans), (), choice.start, None)
 
 
 def _plan(

@@ -78,6 +78,9 @@ class Node:
             "placement": "shared",
             "shared_bytes_per_thread": plan.stack.bytes // WARP_SIZE,
         }
+        if plan.results is not None:
+            results = plan.results.context
+            details["returned"] = [{"register": r.name, "type": r.type} for r in results]
         if path.repeats and not plan.shares_all:
             details["turns"] = plan.turns if self.is_leaf_loop else 1
         if path.marker.kind == "variable":

@@ -28,6 +28,7 @@ class Batch:
     iterations: int
     together: bool = False
     mixes: bool = False
+    returns: bool = False
 
     @property
     def name(self) -> str:

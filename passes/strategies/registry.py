@@ -18,10 +18,12 @@ from ccc.passes.strategies.merge import MERGE
 from ccc.passes.strategies.queue import QUEUE
 from ccc.passes.strategies.strategy import LoopStrategy, PathStrategy, Strategy
 from ccc.passes.strategies.sub_warp import LANES, SUB_WARPS
+from ccc.passes.strategies.tile import ITERATIONS, TILES
 from ccc.ptx.types import WARP_SIZE
 
-COLLECTING: tuple[LoopStrategy, ...] = (CASES, *BATCHES, QUEUE, MERGE)
-"""What collects the tasks of a loop, from the one that is preferred on; ``auto`` takes one."""
+COLLECTING: tuple[LoopStrategy, ...] = (CASES, *BATCHES, QUEUE, MERGE, *TILES)
+"""What collects the tasks of a loop, from the one that is preferred on; ``auto`` takes one, but no
+tile."""
 SHARING: tuple[PathStrategy, ...] = (ENGAGE, *SUB_WARPS)
 """What shares out all turns of an inner loop where that is asked for, whatever serves the paths
 around it."""
@@ -32,7 +34,11 @@ FLATTENING = ("flatten", "refill")
 BEFORE = ("meld", *FLATTENING)
 """What passes of their own do before paths are collected. Nothing need be promised for that, and no
 loop around need be annotated."""
-NUMBERED: dict[str, Sequence[int]] = {"sub_warp": LANES, "refill": range(1, WARP_SIZE + 1)}
+NUMBERED: dict[str, Sequence[int]] = {
+    "tile": ITERATIONS,
+    "sub_warp": LANES,
+    "refill": range(1, WARP_SIZE + 1),
+}
 """The numbers that a name takes."""
 STRATEGY_NAMES: tuple[str, ...] = (
     AUTO,
