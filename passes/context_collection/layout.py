@@ -74,6 +74,11 @@ class Plan:
         """Whether all its tasks are shared out, so that none is ever saved."""
         return self.engage is not None and self.engage.shares_all
 
+    @property
+    def saves_nothing(self) -> bool:
+        """Whether none of its tasks is ever saved for later."""
+        return self.shares_all or not self.stack.entries
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:

@@ -225,7 +225,10 @@ class Sharing(Protocol):
 
 
 class PathStrategy(Serving, Protocol):
-    """What can be done with one path, whatever serves the others of its loop."""
+    """What can be done with one path, whatever serves the others of its loop.
+
+    It is asked whether it ``applies`` to that path and, behind it, those that lie in it.
+    """
 
     def of(self, path: Path, facts: Facts) -> Sharing | None:
         """How it is done; None if it does not apply."""
