@@ -70,6 +70,7 @@ HELPERS = (
     "ccc.passes.strategies.engage",
     "ccc.passes.strategies.long_tasks",
     "ccc.passes.strategies.sub_warp",
+    "ccc.passes.strategies.uniform",
     "ccc.passes.grid_stride.task_counter",
     "ccc.passes.grid_stride.virtual_grid",
 )

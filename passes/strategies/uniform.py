@@ -24,7 +24,7 @@ NOTHING_INSIDE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Uniform:
+class UniformTurns:
     """Leave the tasks of an inner loop with their lanes, which meet after each turn."""
 
     name: str = "uniform"
@@ -43,4 +43,4 @@ class Uniform:
         return Estimate(run_slots(paths, facts, as_tasks=True), words, 0)
 
 
-UNIFORM = Uniform()
+UNIFORM = UniformTurns()

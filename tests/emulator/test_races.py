@@ -202,6 +202,7 @@ SHOW_THEM = (
     "small/members_after_a_loop",
     "small/refill",
     "small/refill_pool",
+    "small/uniform",
 )
 """Goldens that together have a meeting of every place that emits one, and need it."""
 

@@ -17,7 +17,7 @@ from ccc.options import AUTO
 from ccc.parse import parse_function, parse_module
 from ccc.passes.context_collection import ContextCollection
 from ccc.passes.context_collection.layout import on_paper
-from ccc.passes.policy import IN_SHARED, MANY, MOST_TURNS, OTHERS, decide, settle
+from ccc.passes.policy import IN_SHARED, KEPT, MANY, MOST_TURNS, OTHERS, decide, settle
 from ccc.passes.strategies.cases import CASES
 from ccc.passes.strategies.engage import DEPENDENT, ENGAGE
 from ccc.passes.strategies.leave import LEAVE
@@ -34,6 +34,7 @@ from ccc.passes.strategies.registry import (
     spellings,
 )
 from ccc.passes.strategies.strategy import Collectable, Decision, context_words
+from ccc.passes.strategies.uniform import NOTHING_INSIDE, UNIFORM
 from ccc.pipeline import Kernel
 
 CONTEXT_COLLECTION = GOLDEN / "context-collection"
@@ -172,6 +173,22 @@ def test_paths_inside_are_branches_then() -> None:
     assert {record.reason for record in kernel.records} == {None, IN_SHARED}
 
 
+def test_tasks_stay_with_their_lanes_where_that_is_asked_for_and_paths_lie_inside() -> None:
+    kernel = golden("path_in_variable_loop")
+    decision = decided(kernel, "uniform")
+    (loop,) = (one for one in decision.paths if one.path.repeats)
+    (inner,) = (one for one in decision.paths if one.path.parent is loop.path)
+    assert (loop.own, loop.engage, loop.unshared) == (UNIFORM, None, KEPT)
+    assert inner.own is None
+    plans = on_paper(settle(decision, kernel, 0)).plans
+    assert [plan.stack.bytes == 0 for plan in plans] == [plan.path.repeats for plan in plans]
+    assert UNIFORM.cost([loop.path], kernel.facts).shared_bytes == 0
+    kernel = golden("long_tasks")
+    (loop,) = decided(kernel, "uniform").paths
+    assert loop.own is MERGE
+    assert list(kernel.declined.values()) == [NOTHING_INSIDE]
+
+
 def test_what_the_rest_needs_is_a_counter_or_a_sum() -> None:
     kernel = golden("joined_lists_with_sums")
     (path,) = decided(kernel).paths
@@ -252,6 +269,14 @@ def test_what_would_fit_is_told() -> None:
     assert reason().endswith("; a context of 4 bytes has room")
     kernel.shared_limit *= 2
     assert re.search(r"; blocks of \d+ threads have room; a context of", reason())
+
+
+def test_what_takes_no_room_is_not_too_large() -> None:
+    kernel = golden("uniform_turns")
+    kernel.shared_limit = 0
+    choice = settle(decided(kernel), kernel, 4)
+    assert choice.strategy is LEAVE
+    assert [record.path.repeats for record, _ in choice.reasons] == [False]
 
 
 def test_a_kernel_without_known_shared_memory_is_left() -> None:
