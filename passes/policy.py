@@ -202,7 +202,8 @@ def decide(
 
     def of_loop(loop: AnnotatedLoop, mine: Sequence[Collectable]) -> Decision:
         wishes = {str(kernel.request_of(one.path)) for one in mine if not one.path.repeats}
-        paths = _without_branches_of_turns(tuple(of_path(one, mine, len(wishes) > 1) for one in mine))
+        found = tuple(of_path(one, mine, len(wishes) > 1) for one in mine)
+        paths = _without_branches_of_turns(found)
         every = [one.path for one in paths]
         asked = _asked(paths, named, kernel)
         preferred = _preferred(every, kernel.facts, strategies)

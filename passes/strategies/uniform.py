@@ -34,7 +34,7 @@ class UniformTurns:
         """Something must be collected in the loop."""
         return None if len(paths) > 1 else NOTHING_INSIDE
 
-    def of(self, path: Path, facts: Facts) -> None:  # noqa: ARG002
+    def of(self, path: Path, facts: Facts) -> None:
         """Nothing is shared out."""
 
     def cost(self, paths: Sequence[Path], facts: Facts) -> Estimate:
