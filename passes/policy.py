@@ -45,6 +45,8 @@ from ccc.pipeline import Kernel, PathRecord
 from ccc.ptx.opcodes import Unit
 from ccc.ptx.types import WARP_SIZE
 
+ON_REQUEST = ("pool",)
+"""What is done only where it is asked for. Not measured."""
 MANY = 4
 """From so many paths on, a strategy that serves them together is tried before
 sequential ones. It rests on two kernels only (H200, 2026-11-20): two arms were 1.6 times as fast as
@@ -294,7 +296,8 @@ def _preferred(
     paths: Sequence[Path], facts: Facts, strategies: Sequence[LoopStrategy]
 ) -> tuple[LoopStrategy, ...]:
     """The strategies that may serve the paths of a loop where nothing is asked for."""
-    possible = [one for one in strategies if one.applies(paths, facts) is None]
+    known = (one for one in strategies if one.name not in ON_REQUEST)
+    possible = [one for one in known if one.applies(paths, facts) is None]
     if len(paths) < MANY:
         possible = [one for one in possible if not one.together]
     return tuple(one for one in possible if _batches_pay(one, paths, facts))

@@ -25,6 +25,9 @@ from ccc.pipeline import Kernel
 from ccc.ptx.types import ALL_LANES
 from ccc.snippet import Given, Snippet
 
+QUEUES = ("queue", "pool")
+"""The strategies in which all lanes push their tasks."""
+
 COUNT_TASKS = Snippet("""
     .reg .pred %pending, %none;
     .reg .b32 %tasks, %mask;
@@ -399,7 +402,7 @@ class SequentialDispatch(Collector[SequentialNode]):
             TO_END.emit(emit, scope, draining=self.draining, TO_END=node.to_end)
         elif node.path.repeats:
             STAY.emit(emit, scope, tasks=tasks)
-        if node.plan.strategy == "queue":
+        if node.plan.strategy in QUEUES:
             PUSH.emit(emit, scope, tasks=tasks)
             QUEUE.emit(emit, scope, tasks=tasks)
         else:

@@ -140,11 +140,13 @@ class Rewritten:
         enter: the label that it is entered at.
         base: the instruction that computes the base of the warp's share.
         share: the byte of that share behind those that it uses.
+        users: further instructions that compute with the size of a share, as that does.
     """
 
     enter: str
     base: Instruction
     share: int
+    users: tuple[Instruction, ...] = ()
 
 
 class Strategy(Protocol):

@@ -1,0 +1,111 @@
+"""Whether all threads of a block come to a loop, so that its warps can wait for one another there.
+
+Warps wait at a barrier without a thread count, which lets them go when all threads have come that
+have not ended (CUDA C++ Programming Guide, independent thread scheduling). So what is asked of the
+lanes of a warp before a vote (:mod:`ccc.analysis.convergence`) is asked of the threads of a block
+here. What lanes of a warp get from one another, and the number of a warp, is the same in a warp,
+but not in a block.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from ccc.analysis.callees import callee
+from ccc.analysis.cfg import EXIT, reachable
+from ccc.analysis.convergence import find_reconvergence
+from ccc.analysis.divergence import Divergence, is_broadcast
+from ccc.analysis.dominators import Loop
+from ccc.analysis.facts import Facts
+from ccc.analysis.paths.model import Path, at, instructions_of
+from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Immediate, Special
+from ccc.ptx.opcodes import Effect
+from ccc.ptx.types import WARP
+
+PASSED_BY = "some threads of a block may pass by the annotated loop while others wait for them"
+SEVERAL_WAYS_OUT = "the annotated loop may be left to several places"
+
+
+class BlockDivergence(Divergence):
+    """Which registers may differ between the threads of a block."""
+
+    def _is_source(self, instruction: Instruction) -> bool:
+        if is_broadcast(instruction, self.literals) or any(map(_of_warp, instruction.specials())):
+            return True
+        return super()._is_source(instruction)
+
+
+class BlockFacts(Facts):
+    """Analyses in which what differs, differs between threads of a block."""
+
+    @staticmethod
+    def of(facts: Facts) -> BlockFacts:
+        """Those of the same function."""
+        return BlockFacts(facts.function, facts.callees, facts.files)
+
+    @cached_property
+    def divergence(self) -> Divergence:
+        """Which registers differ between threads."""
+        return BlockDivergence(self.function, self.graph, self.loops, self.liveness)
+
+
+def why_block_does_not_meet(loop: Loop, facts: BlockFacts) -> str | None:
+    """Why the warps of a block cannot wait for one another before and behind a loop, if so."""
+    if facts.spins:
+        return (
+            f"threads may wait for one another{at(facts.spins[0].poll)}, and now for their whole "
+            "block, too"
+        )
+    for label in sorted(facts.graph.nodes - {EXIT}):
+        for instruction in facts.blocks[label].instructions:
+            if facts.callees.waits(instruction):
+                return (
+                    f"the kernel calls {callee(instruction) or 'a function through a pointer'}, "
+                    f"which may wait for other threads, or end its own{at(instruction)}"
+                )
+            if instruction.effects & Effect.BARRIER and not _is_of_all(instruction, label, facts):
+                return f"the kernel has a barrier for some threads of a block only{at(instruction)}"
+    outcome = find_reconvergence(facts, loop)
+    if isinstance(outcome, str) or not outcome.of_all:
+        return PASSED_BY
+    if len({target for _, target in loop.exits(facts.graph)}) > 1:
+        return SEVERAL_WAYS_OUT
+    return None
+
+
+def why_tied_to_its_warp(path: Path, facts: Facts, of_block: BlockFacts) -> str | None:
+    """Why a path's tasks cannot be run by another warp of the block; None if they can."""
+    if path.accumulators:
+        return "its tasks add to a reduction, for lanes of their own warp"
+    body = [*instructions_of(path.region, facts), *path.recomputed]
+    for instruction in body:
+        if any(map(_of_warp, instruction.specials())):
+            return f"its tasks ask for their warp{at(instruction)}"
+    between = of_block.divergence.divergent_at(path.entry)
+    between -= facts.divergence.divergent_at(path.entry)
+    between = (between & path.live).difference(path.context, path.compressed)
+    for instruction in body:
+        if not between.isdisjoint(instruction.used()):
+            return f"its tasks need what differs from warp to warp only{at(instruction)}"
+    return None
+
+
+def _of_warp(special: Special) -> bool:
+    return special.register.varies == WARP
+
+
+def _is_of_all(instruction: Instruction, label: str, facts: BlockFacts) -> bool:
+    """Whether all threads of the block come to a barrier, and wait there for all."""
+    plain = instruction.name in ("bar", "barrier") and not {"arrive", "red", "cluster"} & set(
+        instruction.modifiers
+    )
+    number, *counts = instruction.operands
+    deciding = reachable(facts.controllers.__getitem__, facts.controllers[label])
+    return (
+        plain
+        and isinstance(number, Immediate)
+        and not counts
+        and instruction.guard is None
+        and deciding.isdisjoint(facts.divergence.divergent_branches)
+    )
