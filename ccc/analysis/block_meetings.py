@@ -96,7 +96,10 @@ def _of_warp(special: Special) -> bool:
 
 
 def _is_of_all(instruction: Instruction, label: str, facts: BlockFacts) -> bool:
-    """Whether all threads of the block come to a barrier, and wait there for all."""
+    """Whether all threads of the block come to a barrier, and wait there for all; one of a warp
+    keeps no other warp waiting."""
+    if "warp" in instruction.modifiers:
+        return True
     plain = instruction.name in ("bar", "barrier") and not {"arrive", "red", "cluster"} & set(
         instruction.modifiers
     )

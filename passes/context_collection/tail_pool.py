@@ -15,7 +15,7 @@ from __future__ import annotations
 from functools import partial
 
 from ccc.analysis.cfg import EXIT, reachable
-from ccc.analysis.paths.model import AnnotatedLoop
+from ccc.analysis.paths.model import AnnotatedLoop, instructions_of
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Register
@@ -26,12 +26,17 @@ from ccc.pipeline import Kernel
 from ccc.ptx.opcodes import Effect
 from ccc.snippet import Given, Snippet
 
+AFTER_OTHERS = Snippet("""
+        barrier.sync 0;                       // no warp is in another loop, in the same memory
+""")
+"""Before the loop, where the kernel has others."""
+
 OPEN = Snippet("""
     .reg .pred %first;
     .reg .b32 %rank_bytes, %counts;
         setp.eq.b32 %first, %rank_bytes, 0;
         @%first st.volatile.shared.u32 [%counts], 0;
-        barrier.sync 0;                       // it is 0, and nobody is in an earlier loop
+        barrier.sync 0;                       // it is 0 before any warp counts
 """)
 """Before the loop: no task is in the pool, and no thread has come to it."""
 
@@ -115,7 +120,15 @@ class TailPool(SequentialDispatch):
     def prepare(self, emit: Emitter) -> None:
         """An empty pool."""
         super().prepare(emit)
+        if self._has_company():
+            AFTER_OTHERS.emit(emit)
         OPEN.emit(emit, rank_bytes=self.rank_bytes, counts=self._counts(emit))
+
+    def _has_company(self) -> bool:
+        """Whether the kernel has other annotated loops, whose stacks lie where the pool does."""
+        loops = (record.path.loop for record in self.kernel.records)
+        headers = {loop.loop.header for loop in loops if loop is not None}
+        return headers != {self.loop.loop.header}
 
     def _counts(self, emit: Emitter) -> Address:
         """Where the block counts its last tasks, and its threads: in the first warp's share."""
@@ -155,4 +168,4 @@ class TailPool(SequentialDispatch):
         """Whether the kernel does anything behind the loop but end."""
         behind = reachable(self.facts.graph.successors, self.targets) - {EXIT}
         ends = Effect.RETURN | Effect.EXIT | Effect.BRANCH
-        return any(i.effects & ~ends for label in behind for i in self.facts.blocks[label].instructions)
+        return any(i.effects & ~ends for i in instructions_of(behind, self.facts))

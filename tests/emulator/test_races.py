@@ -200,6 +200,8 @@ SHOW_THEM = (
     "small/flatten",
     "small/joined_sums",
     "small/members_after_a_loop",
+    "context-collection/tail_pool_after_a_loop",
+    "small/pool",
     "small/refill",
     "small/refill_pool",
     "small/uniform",
