@@ -17,14 +17,11 @@ from ccc.analysis.convergence import find_reconvergence
 from ccc.analysis.divergence import Divergence, is_broadcast
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.model import Path, at, instructions_of
+from ccc.analysis.paths.model import Path, Refused, at, instructions_of
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Immediate, Special
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import WARP
-
-PASSED_BY = "some threads of a block may pass by the annotated loop while others wait for them"
-SEVERAL_WAYS_OUT = "the annotated loop may be left to several places"
 
 
 class BlockDivergence(Divergence):
@@ -50,49 +47,62 @@ class BlockFacts(Facts):
         return BlockDivergence(self.function, self.graph, self.loops, self.liveness)
 
 
-def why_block_does_not_meet(loop: Loop, facts: BlockFacts) -> str | None:
-    """Why the warps of a block cannot wait for one another before and behind a loop, if so."""
+def check_block_meets(loop: Loop, facts: BlockFacts) -> None:
+    """That the warps of a block can wait for one another before and behind a loop.
+
+    Raises:
+        Refused: they cannot; the reason says why.
+    """
     if facts.spins:
-        return (
-            f"threads may wait for one another{at(facts.spins[0].poll)}, and now for their whole "
-            "block, too"
+        raise Refused(
+            f"threads may wait for one another{at(facts.spins[0].poll)}, and would now wait for "
+            "their whole block, too"
         )
     for label in sorted(facts.graph.nodes - {EXIT}):
         for instruction in facts.blocks[label].instructions:
-            if facts.callees.waits(instruction):
-                return (
-                    f"the kernel calls {callee(instruction) or 'a function through a pointer'}, "
-                    f"which may wait for other threads, or end its own{at(instruction)}"
-                )
-            if instruction.effects & Effect.BARRIER and not _is_of_all(instruction, label, facts):
-                return f"the kernel has a barrier for some threads of a block only{at(instruction)}"
+            _check_barriers(instruction, label, facts)
     outcome = find_reconvergence(facts, loop)
     if isinstance(outcome, str) or not outcome.of_all:
-        return PASSED_BY
+        raise Refused(
+            "some threads of a block may pass by the annotated loop while others wait for them"
+        )
     if len({target for _, target in loop.exits(facts.graph)}) > 1:
-        return SEVERAL_WAYS_OUT
-    return None
+        raise Refused("the annotated loop may be left to several places")
 
 
-def why_tied_to_its_warp(path: Path, facts: Facts, of_block: BlockFacts) -> str | None:
-    """Why a path's tasks cannot be run by another warp of the block; None if they can."""
+def check_any_warp_may_run(path: Path, facts: Facts, of_block: BlockFacts) -> None:
+    """That a path's tasks can be run by another warp of the block.
+
+    Raises:
+        Refused: they cannot; the reason says why.
+    """
     if path.accumulators:
-        return "its tasks add to a reduction, for lanes of their own warp"
+        raise Refused("its tasks add to a reduction, for lanes of their own warp")
     body = [*instructions_of(path.region, facts), *path.recomputed]
     for instruction in body:
         if any(map(_of_warp, instruction.specials())):
-            return f"its tasks ask for their warp{at(instruction)}"
+            raise Refused(f"its tasks ask for their warp{at(instruction)}")
     between = of_block.divergence.divergent_at(path.entry)
     between -= facts.divergence.divergent_at(path.entry)
     between = (between & path.live).difference(path.context, path.compressed)
     for instruction in body:
         if not between.isdisjoint(instruction.used()):
-            return f"its tasks need what differs from warp to warp only{at(instruction)}"
-    return None
+            raise Refused(f"its tasks need what differs from warp to warp only{at(instruction)}")
 
 
 def _of_warp(special: Special) -> bool:
     return special.register.varies == WARP
+
+
+def _check_barriers(instruction: Instruction, label: str, facts: BlockFacts) -> None:
+    """That all threads of the block come to a barrier, if it is one, or comes to one."""
+    if facts.callees.waits(instruction):
+        raise Refused(
+            f"the kernel calls {callee(instruction) or 'a function through a pointer'}, which may "
+            f"wait for other threads, or end its own{at(instruction)}"
+        )
+    if instruction.effects & Effect.BARRIER and not _is_of_all(instruction, label, facts):
+        raise Refused(f"the kernel has a barrier for some threads of a block only{at(instruction)}")
 
 
 def _is_of_all(instruction: Instruction, label: str, facts: BlockFacts) -> bool:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ccc.analysis.block_meetings import BlockFacts, why_block_does_not_meet, why_tied_to_its_warp
+from ccc.analysis.block_meetings import BlockFacts, check_any_warp_may_run, check_block_meets
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.model import Path
+from ccc.analysis.paths.model import Path, Refused
 from ccc.passes.context_collection.layout import lay_out
 from ccc.passes.context_collection.tail_pool import TailPool
 from ccc.passes.strategies.strategy import Choice, Estimate, Rewritten, collecting_cost
@@ -38,9 +38,12 @@ class Pool:
         if path.repeats or path.parent is not None:
             return "the path is an inner loop, or lies in another path"
         of_block = BlockFacts.of(facts)
-        return why_tied_to_its_warp(path, facts, of_block) or why_block_does_not_meet(
-            path.loop.loop, of_block
-        )
+        try:
+            check_any_warp_may_run(path, facts, of_block)
+            check_block_meets(path.loop.loop, of_block)
+        except Refused as refusal:
+            return str(refusal)
+        return None
 
     def cost(self, paths: Sequence[Path], facts: Facts) -> Estimate:
         """As of a queue, with slots for the last tasks."""
