@@ -47,6 +47,12 @@ from ccc.pipeline import Kernel, PathRecord
 from ccc.ptx.opcodes import Unit
 from ccc.ptx.types import WARP_SIZE
 
+ON_REQUEST = ("pool",)
+"""What is done only where it is asked for. On an H200 (2026-11-22), one path that lanes take at
+random, ratios original / ccc in a queue and with a pool, 1, 4 and 16 iterations a thread: 64
+operations, 8 lanes 0.70, 0.78; 1.21, 1.17; 1.23, 1.25; 256 operations, 8 lanes 0.86, 1.25; 1.99,
+2.32; 2.40, 2.55; 16 lanes 0.87, 0.98; 1.38, 1.58; 1.56, 1.63. Warps of a block that differ in
+their work, which a pool has wait for one another, were not measured."""
 MANY = 4
 """From so many paths on, a strategy that serves them together is tried before
 sequential ones. It rests on two kernels only (H200, 2026-11-20): two arms were 1.6 times as fast as
@@ -170,6 +176,7 @@ IN_SHARED = (
     "it lies in a loop whose turns are all shared out among lanes, and is a branch there as any "
     "other"
 )
+KEPT = "its tasks stay with their lanes, which go round together"
 NO_ROOM = "its stacks do not fit into shared memory"
 
 EARLY_PROB = 0.5
@@ -204,24 +211,25 @@ def decide(
         kernel: the kernel.
         strategies: those that collect, from the one that is preferred on.
         sharing: what shares out long tasks.
-        shared: what shares out all tasks of a path where that is asked for.
+        shared: what serves a loop in an iteration where that is asked for.
 
     Returns:
         A decision for each loop.
     """
     named = {strategy.name: strategy for strategy in strategies}
 
-    def of_path(one: Collectable, differ: bool) -> PathDecision:
+    def of_path(one: Collectable, mine: Sequence[Collectable], differ: bool) -> PathDecision:
         path, request = one.path, kernel.wanted(one.path)
+        inside = [other.path for other in mine if other.path.parent is path]
         asked = named.get(str(request)) if differ else None
         own: Serving | None = asked if asked and asked.mixes else None
         by = sharing
         if path.repeats:
-            whole = _shared_by(path, request, shared, kernel)
+            whole = _shared_by([path, *inside], request, shared, kernel)
             own, by = whole or named[REPEATING], whole or sharing
         engage = by.of(path, kernel.facts)
         turns = 1 if engage and engage.shares_all else _turns(path, kernel.facts)
-        why_not = by.applies([path], kernel.facts)
+        why_not = None if engage else by.applies([path, *inside], kernel.facts) or KEPT
         hints, last_apart = Hints.of(path.marker), _is_short(path, kernel.facts)
         counter = find_counter(path, kernel.facts) if turns > 1 and path.repeats else None
         return PathDecision(
@@ -230,7 +238,8 @@ def decide(
 
     def of_loop(loop: AnnotatedLoop, mine: Sequence[Collectable]) -> Decision:
         wishes = {str(kernel.wanted(one.path)) for one in mine if not one.path.repeats}
-        paths = _without_branches_of_turns(tuple(of_path(one, len(wishes) > 1) for one in mine))
+        found = tuple(of_path(one, mine, len(wishes) > 1) for one in mine)
+        paths = _without_branches_of_turns(found)
         every = [one.path for one in paths]
         asked = _asked(paths, named, kernel)
         if any(strategy.returns for strategy in asked):
@@ -257,13 +266,13 @@ def _returning(path: Path, kernel: Kernel) -> ReturningPath:
 
 
 def _shared_by(
-    path: Path, request: Request | None, shared: Sequence[PathStrategy], kernel: Kernel
+    paths: Sequence[Path], request: Request | None, shared: Sequence[PathStrategy], kernel: Kernel
 ) -> PathStrategy | None:
-    """What shares out all tasks of a path, if that is asked for and applies."""
+    """What serves a path that others lie in, if that is asked for and applies."""
     wanted = next((one for one in shared if one.name == str(request)), None)
-    reason = wanted.applies([path], kernel.facts) if wanted else None
+    reason = wanted.applies(paths, kernel.facts) if wanted else None
     if reason is not None:
-        kernel.decline(path.marker, reason)
+        kernel.decline(paths[0].marker, reason)
     return None if reason is not None else wanted
 
 
@@ -337,7 +346,7 @@ def _preferred(
 
     None that gives back what tasks make: when that pays was not measured.
     """
-    known = (one for one in strategies if not one.returns)
+    known = (one for one in strategies if not one.returns and one.name not in ON_REQUEST)
     possible = [one for one in known if one.applies(paths, facts) is None]
     if len(paths) < MANY:
         possible = [one for one in possible if not one.together]
@@ -445,7 +454,8 @@ def _room(kernel: Kernel) -> int:
 
 def _first_too_large(kernel: Kernel, layout: Layout, room: int) -> tuple[PathRecord, str]:
     """The first path that does not fit, and what to do about it."""
-    plan = next(p for p in layout.plans if p.end > room)
+    stacks = (plan for plan in layout.plans if plan.stack.entries)
+    plan = next(p for p in stacks if p.end > room)
     return plan.record, _too_large(kernel, plan)
 
 

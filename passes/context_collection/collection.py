@@ -111,8 +111,8 @@ class ContextCollection(Pass):
         if rewritten:
             share = max(placed.values())
             block = known_block_size(kernel.function, kernel.options.max_block)
-            bases = [one.base for one in rewritten]
-            reserve_stack(kernel.function, share, -(-block // WARP_SIZE), bases)
+            users = [user for one in rewritten for user in (one.base, *one.users)]
+            reserve_stack(kernel.function, share, -(-block // WARP_SIZE), users)
             _promise_block_size(kernel.function, block, kernel.options.max_block)
 
     def _decide(

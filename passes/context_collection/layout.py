@@ -30,6 +30,8 @@ from ccc.pipeline import PathRecord
 from ccc.ptx.types import WARP_SIZE
 
 TOP_BYTES = 4
+POOLED = "pool"
+"""The strategy whose last tasks go to a pool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +86,18 @@ class Plan:
         """Whether all its tasks are shared out, so that none is ever saved."""
         return self.engage is not None and self.engage.shares_all
 
+    @property
+    def saves_nothing(self) -> bool:
+        """Whether none of its tasks is ever saved for later."""
+        return self.shares_all or not self.stack.entries
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
     """How the paths of one loop are collected.
 
     With ``cases`` the tops of the stacks begin at byte ``tops``, and ``overflow`` holds what is
-    pushed beyond them.
+    pushed beyond them; with ``pool`` these are the counts of the block, and the slots of the pool.
     """
 
     plans: tuple[Plan, ...]
@@ -133,7 +140,7 @@ def _layout(registers: RegisterFile, choice: Choice) -> Layout:
     else:
         pools = [_Pool(registers, [path]) for path in paths]
     overflow = None
-    if together:
+    if together or choice.strategy.name == POOLED:
         offset += -(-TOP_BYTES * len(paths) // ALIGNMENT) * ALIGNMENT
         overflow = Stack(pools[0].registers, WARP_SIZE, offset)
         offset += overflow.bytes

@@ -43,9 +43,9 @@ class Engage:
         return "engage" if self.lanes is None else f"sub_warp({self.lanes})"
 
     def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:
-        """The turns of each path must be independent, and countable before the first of them."""
-        reasons = (why_not(path, facts) or _is_of_others(path, facts) for path in paths)
-        return next((reason for reason in reasons if reason is not None), None)
+        """The turns of the path must be independent, and countable before the first of them."""
+        path = paths[0]
+        return why_not(path, facts) or _is_of_others(path, facts)
 
     def of(self, path: Path, facts: Facts) -> SharedOut | None:
         """How it is done with one path; None if it cannot be done."""

@@ -15,18 +15,20 @@ from ccc.passes.strategies.engage import ENGAGE
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.long_tasks import LONG_TASKS
 from ccc.passes.strategies.merge import MERGE
+from ccc.passes.strategies.pool import POOL
 from ccc.passes.strategies.queue import QUEUE
 from ccc.passes.strategies.strategy import LoopStrategy, PathStrategy, Strategy
 from ccc.passes.strategies.sub_warp import LANES, SUB_WARPS
 from ccc.passes.strategies.tile import ITERATIONS, TILES
+from ccc.passes.strategies.uniform import UNIFORM
 from ccc.ptx.types import WARP_SIZE
 
-COLLECTING: tuple[LoopStrategy, ...] = (CASES, *BATCHES, QUEUE, MERGE, *TILES)
-"""What collects the tasks of a loop, from the one that is preferred on; ``auto`` takes one, but no
-tile."""
-SHARING: tuple[PathStrategy, ...] = (ENGAGE, *SUB_WARPS)
-"""What shares out all turns of an inner loop where that is asked for, whatever serves the paths
-around it."""
+COLLECTING: tuple[LoopStrategy, ...] = (CASES, *BATCHES, QUEUE, MERGE, POOL, *TILES)
+"""What collects the tasks of a loop, from the one that is preferred on; ``auto`` takes one, but for
+those that the policy takes only if they are asked for."""
+SHARING: tuple[PathStrategy, ...] = (ENGAGE, *SUB_WARPS, UNIFORM)
+"""What is done with an inner loop where that is asked for, whatever serves the paths around it: all
+its turns are shared out, or each lane keeps its own."""
 STRATEGIES: tuple[Strategy, ...] = (LEAVE, *COLLECTING, *SHARING, LONG_TASKS)
 """All."""
 FLATTENING = ("flatten", "refill")

@@ -144,11 +144,13 @@ class Rewritten:
         enter: the label that it is entered at.
         base: the instruction that computes the base of the warp's share.
         share: the byte of that share behind those that it uses.
+        users: further instructions that compute with the size of a share, as that does.
     """
 
     enter: str
     base: Instruction
     share: int
+    users: tuple[Instruction, ...] = ()
 
 
 class Strategy(Protocol):
@@ -234,7 +236,10 @@ class Sharing(Protocol):
 
 
 class PathStrategy(Serving, Protocol):
-    """What can be done with one path, whatever serves the others of its loop."""
+    """What can be done with one path, whatever serves the others of its loop.
+
+    It is asked whether it ``applies`` to that path and, behind it, those that lie in it.
+    """
 
     def of(self, path: Path, facts: Facts) -> Sharing | None:
         """How it is done; None if it does not apply."""

@@ -190,6 +190,8 @@ SHOW_THEM = (
     "context-collection/sub_warps",
     "context-collection/sum_then_a_guard",
     "context-collection/sums_of_two_widths",
+    "context-collection/tail_pool",
+    "context-collection/tail_pool_after_a_loop",
     "flattening/refill_begins_late",
     "flattening/refill_pool",
     "grid-stride/grid_stride_activemask",
@@ -203,6 +205,7 @@ SHOW_THEM = (
     "small/refill",
     "small/refill_pool",
     "small/tile",
+    "small/uniform",
 )
 """Goldens that together have a meeting of every place that emits one, and need it."""
 
