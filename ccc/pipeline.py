@@ -14,6 +14,7 @@ from ccc.analysis.paths.model import LeftPath, Path
 from ccc.ir.markers import WHOLE_KERNEL, Marker
 from ccc.ir.nodes import Function, Variable
 from ccc.options import AUTO, Options, Request
+from ccc.ptx.dynamic_stack import ALIGNMENT
 from ccc.ptx.types import DEFAULT_SHARED_BYTES
 from ccc.remark import Remark
 
@@ -58,6 +59,11 @@ class Record(ABC):
     def apply(self, strategy: str, details: Mapping[str, Any]) -> None:
         """Say that its code was transformed, and how."""
         self._settled = Remark.applied_to(self.marker, self.kernel, strategy, details)
+
+    def describe(self, details: Mapping[str, Any]) -> None:
+        """Say more of code that was transformed."""
+        if self._settled is not None and self.applied:
+            self._settled = replace(self._settled, details={**self._settled.details, **details})
 
     def leave(self, strategy: str) -> None:
         """Say that its code stays as it is because the user wants that."""
@@ -115,7 +121,8 @@ class Kernel:
     the function's own, itself or in what it calls; ``unseen_callee`` is what is called and cannot
     be looked into, if anything, and ``callee_shared_bytes`` the most shared memory that such take,
     None if that is not known; ``dynamic_shared_bytes`` is the most that a launch asks for, None if
-    that is not known. ``arch`` is what the code is for; ``registers`` how many a thread takes,
+    that is not known. A block gets no more than ``shared_limit``, of which stacks may be in dynamic
+    memory if ``takes_dynamic``, where it is aligned to ``dynamic_alignment``. ``arch`` is what the code is for; ``registers`` how many a thread takes,
     where the assembler has told; ``load`` gives another function of the file, None if the file
     lacks it. ``inlined`` are the calls that a pass replaced by what they call; it leaves those on
     the lines of ``not_inlined``.
@@ -129,6 +136,8 @@ class Kernel:
     callee_shared_bytes: int | None = 0
     dynamic_shared_bytes: int | None = 0
     shared_limit: int = DEFAULT_SHARED_BYTES
+    takes_dynamic: bool = True
+    dynamic_alignment: int = ALIGNMENT
     arch: str = ""
     registers: int | None = None
     load: Callable[[str], Function | None] = lambda _name: None

@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ccc import emulator
+from ccc.emulator.translate.variables import SHARED_LIMIT
 from ccc.toolkit.ptxas import Resources, resources
 
 EMULATED_BLOCKS = 16
@@ -32,6 +33,8 @@ class Emulator:
 
     def __init__(self, arch: str, schedule: str | int, ptxas: str | Path):
         self.arch = arch
+        self.shared_limit = SHARED_LIMIT
+        """The most shared memory of a block, in bytes, if a launch asks for it."""
         self._schedule = schedule
         self._ptxas = ptxas
 
@@ -70,8 +73,9 @@ class EmulatedModule:
         return self.module.get_global(name)
 
     def resources(self, name: str) -> Resources:
-        """What ptxas says that a kernel needs."""
-        return self.needs[name]
+        """What ptxas says that a kernel needs, and what launches add."""
+        needs = self.needs[name]
+        return replace(needs, shared=needs.shared + self.module.bytes_added.get(name, 0))
 
     def resident_blocks(self, name: str, *_: Any) -> int:
         """How many blocks of a kernel to launch."""

@@ -19,6 +19,7 @@ import numpy as np
 
 from ccc.errors import CccError
 from ccc.ir.markers import hide_markers
+from ccc.ptx.dynamic_stack import bytes_added
 from ccc.ptx.occupancy import KB, occupancy
 from ccc.toolkit.ptxas import Resources, assemble
 
@@ -109,6 +110,8 @@ class GpuDevice:
         """Of the device, such as ``sm_90``."""
         self.multiprocessors = int(self._properties["multiProcessorCount"])
         """How many multiprocessors the device has."""
+        self.shared_limit = int(self._properties["sharedMemPerBlockOptin"])
+        """The most shared memory of a block, in bytes, if a launch asks for it."""
         self._folder = tempfile.TemporaryDirectory(prefix="ccc-")
         self._hold = self._raw_module(HOLD).get_function("hold")
 
@@ -129,9 +132,8 @@ class GpuDevice:
         Raises:
             CccError: ptxas refuses the text. What the driver refuses raises CuPy's own error.
         """
-        if self._ptxas is None:
-            return GpuModule(self, self._raw_module(ptx))
-        return GpuModule(self, self._raw_module(assemble(ptx, self.arch, self._ptxas).cubin))
+        image = ptx if self._ptxas is None else assemble(ptx, self.arch, self._ptxas).cubin
+        return GpuModule(self, self._raw_module(image), bytes_added(ptx))
 
     def put(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Copy arrays, NumPy's or the device's own, to the device; anything else stays as it is.
@@ -191,26 +193,30 @@ class GpuDevice:
 
 
 class GpuModule:
-    """A loaded module: ``cupy.RawModule`` with timed launches; made by ``GpuDevice.load``."""
+    """A loaded module: ``cupy.RawModule`` with timed launches; made by ``GpuDevice.load``.
 
-    def __init__(self, device: GpuDevice, raw: Any):
+    ``added`` are the bytes that launches add for stacks, by kernel.
+    """
+
+    def __init__(self, device: GpuDevice, raw: Any, added: Mapping[str, int]):
         self._device = device
         self._raw = raw
+        self._added = added
 
     def get_function(self, name: str) -> GpuKernel:
         """The kernel of that (mangled) name; an unknown one raises CuPy's own error."""
-        return GpuKernel(self._device, self._raw.get_function(name))
+        return GpuKernel(self._device, self._raw.get_function(name), self._added.get(name, 0))
 
     def get_global(self, name: str) -> Any:
         """CuPy's pointer to a module variable; an unknown one raises CuPy's own error."""
         return self._raw.get_global(name)
 
     def resources(self, name: str) -> Resources:
-        """What the driver says that a kernel needs."""
+        """What the driver says that a kernel needs, and what launches add."""
         kernel = self._raw.get_function(name)
         return Resources(
             registers=kernel.num_regs,
-            shared=kernel.shared_size_bytes,
+            shared=kernel.shared_size_bytes + self._added.get(name, 0),
             stack=kernel.local_size_bytes,
         )
 
@@ -230,11 +236,12 @@ class GpuModule:
 
 
 class GpuKernel:
-    """A kernel that is timed whenever it is launched."""
+    """A kernel that is timed whenever it is launched, with ``added`` bytes for its stacks."""
 
-    def __init__(self, device: GpuDevice, kernel: Any):
+    def __init__(self, device: GpuDevice, kernel: Any, added: int):
         self._device = device
         self._kernel = kernel
+        self._added = added
 
     def __call__(
         self,
@@ -245,6 +252,7 @@ class GpuKernel:
         shared_mem: int = 0,
     ) -> Timing:
         """Launch: ``cupy.RawKernel``'s arguments. Does not wait for the kernel to end."""
+        shared_mem += self._added
         if shared_mem and shared_mem + self._kernel.shared_size_bytes > 48 * KB:
             self._kernel.max_dynamic_shared_size_bytes = shared_mem  # it has to be asked for
         self._device.hold()
@@ -278,6 +286,11 @@ def current_device() -> int:
 def arch() -> str:
     """The compute capability that CuPy compiles for on the current device, such as ``90``."""
     return str(_compiler()._get_arch())
+
+
+def shared_limit() -> int:
+    """The most shared memory of a block on the current device, in bytes, if a launch asks for it."""
+    return int(_cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"])
 
 
 def compiler_options(options: Sequence[str], backend: str, cooperative: bool) -> tuple[str, ...]:

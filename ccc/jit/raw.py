@@ -22,6 +22,7 @@ from ccc.frontend import headers
 from ccc.jit.build import Built, build
 from ccc.jit.job import CompileJob
 from ccc.nvcc import command as driver
+from ccc.ptx.dynamic_stack import bytes_added
 from ccc.remark import Report
 
 BACKENDS = ("nvrtc", "nvcc")
@@ -94,10 +95,11 @@ class RawModule:
             raise CccError(f"--ccc-{self._command.action} is for the command line")
         gpu.require()
         self._built: dict[str, Built] = {}  # by architecture
+        self._added: dict[str, dict[str, int]] = {}  # bytes for stacks, likewise
         self._loaded: dict[int, Any] = {}  # by device
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_built": {}, "_loaded": {}}
+        return {**vars(self), "_built": {}, "_added": {}, "_loaded": {}}
 
     def compile(self, log_stream: Any = None) -> None:
         """Compile and load now; ``log_stream.write`` gets what the compiler says."""
@@ -169,6 +171,8 @@ class RawModule:
         ours = replace(self._command.options, measure=True)
         if ours.dynamic_shared is None:  # a launch makes room for what it asks for
             ours = replace(ours, dynamic_shared=0)
+        if ours.shared_limit is None:
+            ours = replace(ours, shared_limit=gpu.shared_limit())
         if self._suffix in _CUDA and text is not None:
             given = tuple(self._command.arguments)
             return CompileJob(
@@ -185,6 +189,13 @@ class RawModule:
         if text is None or ours.plain or "// ccc." not in text:
             return None
         return CompileJob(text, "ptx", arch, path=self.file_path, ours=ours)
+
+    def bytes_added(self, name: str) -> int:
+        """The bytes that launches of a kernel add for stacks in dynamic shared memory."""
+        arch = gpu.arch()
+        if arch not in self._added:
+            self._added[arch] = bytes_added(self.ptx)
+        return self._added[arch].get(self.mangled(name), 0)
 
     def _tell(self, built: Built) -> None:
         """Warn, print and report as the options ask."""
@@ -277,14 +288,30 @@ class RawKernel:
             grid: blocks, in up to three dimensions.
             block: threads of a block, likewise.
             args: CuPy arrays and NumPy scalars.
-            shared_mem: dynamic shared memory of a block, bytes. What a kernel has to ask for, more
-                than 48 KB together with its static shared memory, is asked for.
+            shared_mem: dynamic shared memory of a block, bytes. What stacks take there is added.
+                What a kernel has to ask for, more than 48 KB together with its static shared
+                memory, is asked for.
             options: whatever else ``cupy.RawKernel`` takes here.
+
+        Raises:
+            CccError: what it asks for leaves no room for its stacks.
         """
         kernel = self._raw()
+        if added := self._module.bytes_added(self.name):
+            self._check_room(kernel.shared_size_bytes, shared_mem, added)
+            shared_mem += added
         if shared_mem:
             _make_room(kernel, shared_mem)
         kernel(grid, block, args, shared_mem=shared_mem, **options)
+
+    def _check_room(self, static: int, dynamic: int, added: int) -> None:
+        limit = gpu.shared_limit()
+        if static + dynamic + added > limit:
+            raise CccError(
+                f"{self.name}: stacks of tasks take {added} bytes of shared memory besides the "
+                f"{static + dynamic} that this launch asks for, and a block gets {limit}; say with "
+                "--ccc-dynamic-shared=N how much dynamic shared memory launches ask for at most"
+            )
 
     def compile(self, log_stream: Any = None) -> None:
         """Compile and load now; ``log_stream.write`` gets what the compiler says."""

@@ -82,6 +82,7 @@ def compile(  # noqa: A001 - the name that users see, as ccc.compile
     *,
     dynamic_shared: int | None = None,
     callee_shared: int | None = None,
+    shared_limit: int | None = None,
 ) -> Compiled:
     """Compile annotated CUDA to PTX, with and without our pass.
 
@@ -93,6 +94,8 @@ def compile(  # noqa: A001 - the name that users see, as ccc.compile
             without it.
         callee_shared: the most bytes of static shared memory that functions of other files take;
             not known without it.
+        shared_limit: the most bytes of shared memory that a block may get; 48 KB without it. Who
+            launches adds what stacks take of more than that.
 
     Raises:
         CccError: no nvcc, an error in the source, or an annotation that is wrong.
@@ -112,7 +115,12 @@ def compile(  # noqa: A001 - the name that users see, as ccc.compile
             return text.replace(path, shown), outcome
 
         with ThreadPoolExecutor() as pool:
-            ours = Options(measure=True, dynamic_shared=dynamic_shared, callee_shared=callee_shared)
+            ours = Options(
+                measure=True,
+                dynamic_shared=dynamic_shared,
+                callee_shared=callee_shared,
+                shared_limit=shared_limit,
+            )
             transformed = pool.submit(ptx, "transformed.ptx", ours)
             plain = pool.submit(ptx, "original.ptx", Options(off=True))
             text, outcome = transformed.result()

@@ -99,7 +99,11 @@ def run(args: argparse.Namespace) -> int:
     size = sample.sizes[device.kind] if args.size is None else args.size
     with step("compiling"):
         compiled = nvcc.compile(
-            sample.kernel, args.arch or device.arch, sample.options, dynamic_shared=0
+            sample.kernel,
+            args.arch or device.arch,
+            sample.options,
+            dynamic_shared=0,
+            shared_limit=device.shared_limit,
         )
         versions = {"original": compiled.original, "ccc": compiled.ptx}
         modules = {name: device.load(ptx) for name, ptx in versions.items()}

@@ -112,7 +112,9 @@ class ContextCollection(Pass):
             share = max(placed.values())
             block = known_block_size(kernel.function, kernel.options.max_block)
             bases = [one.base for one in rewritten]
-            reserve_stack(kernel.function, share, -(-block // WARP_SIZE), bases)
+            described = reserve_stack(kernel, share, -(-block // WARP_SIZE), bases)
+            for record in kernel.records:
+                record.describe(described if "placement" in record.remark.details else {})
             _promise_block_size(kernel.function, block, kernel.options.max_block)
 
     def _decide(

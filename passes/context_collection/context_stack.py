@@ -1,17 +1,34 @@
 """The context stack: where a warp keeps the tasks that wait (no pass; the collector uses it).
 
-One stack a path and warp, in shared memory: for each 32-bit context word an array with one entry a
+One stack a path and warp, in shared memory, static or dynamic: for each 32-bit context word an array with one entry a
 task, so that the lanes of a warp touch neighbouring words and no two of them the same bank.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ccc.ir.edit import Emitter
-from ccc.ir.nodes import Function, Instruction, Variable
+from ccc.ir.nodes import Block, Function, Instruction, Variable
 from ccc.ir.operands import Address, Immediate, Register, Vector
+from ccc.passes.launch_shape import static_room
+from ccc.pipeline import Kernel
+from ccc.ptx.dynamic_stack import ALIGNMENT, added, note
+from ccc.snippet import Snippet
+
+AT_THE_END = Snippet("""
+    .reg .pred %short;
+    .reg .b32 %size, %bytes, %align, %begin, %stack;
+        mov.u32 %size, %dynamic_smem_size;
+        setp.lt.u32 %short, %size, %bytes;
+        @%short trap;                         // a launch that has not added them
+        sub.s32 %begin, %size, %bytes;
+        and.b32 %begin, %begin, %align;
+        add.s32 %stack, %stack, %begin;
+""")
+"""The stacks are the last bytes of dynamic shared memory, whatever the launch asked for besides."""
 
 
 def words(register: Register) -> int:
@@ -108,15 +125,47 @@ def stack_name(function: Function) -> str:
     return function.names.free("ccc_context_stack")
 
 
-def reserve_stack(function: Function, share: int, warps: int, users: list[Instruction]) -> None:
+def reserve_stack(
+    kernel: Kernel, share: int, warps: int, users: Sequence[Instruction]
+) -> dict[str, Any]:
     """Declare ``share`` bytes for each warp, and tell the instructions that compute its base.
 
     Loops that follow one another use the same memory. The share must be the same for all of them,
     since one warp may still be in the first loop while another is in the second.
+
+    Returns:
+        For the report: where the stacks are, and how many bytes of a block.
     """
+    function = kernel.function
     for instruction in users:
         base, warp, _, stack = instruction.operands
         instruction.operands = (base, warp, Immediate(str(share)), stack)
     total, name = share * warps, stack_name(function)
-    text = f".shared .align 16 .b8 {name}[{total}]"
-    function.variables.append(Variable(name, "shared", "b8", total, 16, text))
+    if total > static_room(kernel):
+        _in_dynamic(kernel, name, total, users)
+        return {"placement": "dynamic", "stack_bytes": total, "dynamic_bytes_added": added(total)}
+    text = f".shared .align {ALIGNMENT} .b8 {name}[{total}]"
+    function.variables.append(Variable(name, "shared", "b8", total, ALIGNMENT, text))
+    return {"placement": "static", "stack_bytes": total, "dynamic_bytes_added": 0}
+
+
+def _in_dynamic(kernel: Kernel, name: str, total: int, users: Sequence[Instruction]) -> None:
+    """Put the stacks at the end of what a launch gives.
+
+    All arrays without a size begin at the same place if none is aligned to more than the others.
+    """
+    function, alignment = kernel.function, kernel.dynamic_alignment
+    kernel.declarations += [
+        f".extern .shared .align {alignment} .b8 {name}[];\n",
+        note(function.name, total),
+    ]
+    for block in function.blocks:
+        for user in [one for one in block.instructions if any(one is known for known in users)]:
+            stack = user.operands[-1]
+            assert isinstance(stack, Register)
+            before = Block("", [], False)
+            AT_THE_END.emit(
+                Emitter(function, before, user.span), stack=stack, bytes=total, align=-ALIGNMENT
+            )
+            at = next(i for i, one in enumerate(block.statements) if one is user)
+            block.statements[at:at] = before.statements

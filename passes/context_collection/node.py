@@ -75,7 +75,7 @@ class Node:
             "compressed": [{"register": r.name, "type": r.type} for r in path.compressed],
             "continuation": path.continuation,
             "reductions": [f"{a.operation}.{a.type}" for a in path.accumulators],
-            "placement": "shared",
+            "placement": "static",
             "shared_bytes_per_thread": plan.stack.bytes // WARP_SIZE,
         }
         if path.repeats and not plan.shares_all:

@@ -33,6 +33,7 @@ class FakeDevice:
     """Runs Python functions by the name of their kernel; PTX text names a dictionary of them."""
 
     arch = "sm_90"
+    shared_limit = 227 * 1024
 
     def __init__(self, kind: str, kernels: dict[str, dict[str, Callable[..., None]]]):
         self.kind = kind
