@@ -6,7 +6,7 @@ from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Function
 from ccc.ir.operands import Register
 from ccc.pipeline import Kernel
-from ccc.ptx.dynamic_stack import ALIGNMENT, added
+from ccc.ptx.dynamic_stack import ALIGNMENT
 from ccc.ptx.types import DEFAULT_SHARED_BYTES, MAX_BLOCK_THREADS
 from ccc.snippet import Snippet
 
@@ -81,5 +81,4 @@ def shared_room(kernel: Kernel) -> int:
     room = static_room(kernel)
     if kernel.shared_limit <= DEFAULT_SHARED_BYTES or not kernel.takes_dynamic:
         return room
-    lost = added(0) + kernel.dynamic_alignment - ALIGNMENT
-    return max(room, kernel.shared_limit - (shared_bytes(kernel) or 0) - lost)
+    return max(room, kernel.shared_limit - (shared_bytes(kernel) or 0) - kernel.dynamic_alignment)

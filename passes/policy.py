@@ -381,7 +381,7 @@ def settle(decision: Decision, kernel: Kernel, start: int, alone: bool = True) -
 def _resident(kernel: Kernel, share: int) -> int:
     """How many blocks a multiprocessor holds if each warp has a share of so many bytes."""
     block = known_block_size(kernel.function, kernel.options.max_block)
-    needed = _used(kernel) + added(share * _warps(kernel))
+    needed = _used(kernel) + added(share, block)
     try:
         return occupancy(kernel.arch, kernel.registers or 0, needed, block).blocks
     except CccError:  # an architecture that is not known
@@ -439,7 +439,8 @@ def _what_fits(kernel: Kernel, plan: Plan, total: int) -> str:
     fits = shared_room(kernel) // (plan.stack.offset + plan.stack.bytes)
     may_grow = kernel.takes_dynamic and kernel.shared_limit == DEFAULT_SHARED_BYTES
     larger = may_grow and _resident(kernel, plan.stack.offset + plan.stack.bytes)
-    more = f"; or --ccc-shared-limit={added(total)}, and the host adds what the report says to each launch"
+    limit = total + kernel.dynamic_alignment
+    more = f"; or --ccc-shared-limit={limit}, and the host adds what the report says to launches"
     more = more if larger else ""
     is_assumed = not kernel.options.max_block and {"maxntid", "reqntid"}.isdisjoint(
         kernel.function.limits

@@ -21,7 +21,7 @@ from ccc.frontend import marking as source
 from ccc.frontend.syntax import Home
 from ccc.ir.markers import MARKER_PREFIX
 from ccc.options import Options
-from ccc.ptx.dynamic_stack import bytes_added
+from ccc.ptx.dynamic_stack import added, shares
 from ccc.remark import Remark, read_report, report
 
 if TYPE_CHECKING:
@@ -249,15 +249,15 @@ def _measured(before: str, result: Transformed, options: Options) -> Remarks:
     These stay out where ptxas alone cannot assemble the file, as with separate compilation.
     """
     pair = _resources(before, result.ptx)
-    added = ({}, bytes_added(result.ptx))
+    stacks = ({}, shares(result.ptx))
     measured = {}
     for name, remarks in result.remarks.items():
         found = [resources[name] for resources in pair if name in resources]
         more: dict[str, Any] = {}
         if len(found) == 2 and any(one.applied for one in remarks):
             block, dynamic = result.blocks[name], options.dynamic_shared or 0
-            for when, one, more_bytes in zip(("before", "after"), found, added, strict=True):
-                total = dynamic + more_bytes.get(name, 0)
+            for when, one, share in zip(("before", "after"), found, stacks, strict=True):
+                total = dynamic + added(share.get(name, 0), block)
                 more[f"registers_{when}"] = one.registers
                 more[f"occupancy_{when}"] = _fraction(_target(before), one, block, total)
         measured[name] = [

@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ccc import emulator
 from ccc.emulator.translate.variables import SHARED_LIMIT
+from ccc.ptx.dynamic_stack import added
 from ccc.toolkit.ptxas import Resources, resources
 
 EMULATED_BLOCKS = 16
@@ -73,9 +74,12 @@ class EmulatedModule:
         return self.module.get_global(name)
 
     def resources(self, name: str) -> Resources:
-        """What ptxas says that a kernel needs, and what launches add."""
-        needs = self.needs[name]
-        return replace(needs, shared=needs.shared + self.module.bytes_added.get(name, 0))
+        """What ptxas says that a kernel needs."""
+        return self.needs[name]
+
+    def added(self, name: str, threads: int) -> int:
+        """The bytes that a launch adds for stacks, of blocks of so many threads."""
+        return added(self.module.shares.get(name, 0), threads)
 
     def resident_blocks(self, name: str, *_: Any) -> int:
         """How many blocks of a kernel to launch."""

@@ -19,7 +19,7 @@ import numpy as np
 
 from ccc.errors import CccError
 from ccc.ir.markers import hide_markers
-from ccc.ptx.dynamic_stack import bytes_added
+from ccc.ptx.dynamic_stack import added, shares
 from ccc.ptx.occupancy import KB, occupancy
 from ccc.toolkit.ptxas import Resources, assemble
 
@@ -133,7 +133,7 @@ class GpuDevice:
             CccError: ptxas refuses the text. What the driver refuses raises CuPy's own error.
         """
         image = ptx if self._ptxas is None else assemble(ptx, self.arch, self._ptxas).cubin
-        return GpuModule(self, self._raw_module(image), bytes_added(ptx))
+        return GpuModule(self, self._raw_module(image), shares(ptx))
 
     def put(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Copy arrays, NumPy's or the device's own, to the device; anything else stays as it is.
@@ -195,30 +195,34 @@ class GpuDevice:
 class GpuModule:
     """A loaded module: ``cupy.RawModule`` with timed launches; made by ``GpuDevice.load``.
 
-    ``added`` are the bytes that launches add for stacks, by kernel.
+    ``shares`` are the bytes of a warp's stacks in dynamic shared memory, by kernel.
     """
 
-    def __init__(self, device: GpuDevice, raw: Any, added: Mapping[str, int]):
+    def __init__(self, device: GpuDevice, raw: Any, shares: Mapping[str, int]):
         self._device = device
         self._raw = raw
-        self._added = added
+        self._shares = shares
 
     def get_function(self, name: str) -> GpuKernel:
         """The kernel of that (mangled) name; an unknown one raises CuPy's own error."""
-        return GpuKernel(self._device, self._raw.get_function(name), self._added.get(name, 0))
+        return GpuKernel(self._device, self._raw.get_function(name), self._shares.get(name, 0))
 
     def get_global(self, name: str) -> Any:
         """CuPy's pointer to a module variable; an unknown one raises CuPy's own error."""
         return self._raw.get_global(name)
 
     def resources(self, name: str) -> Resources:
-        """What the driver says that a kernel needs, and what launches add."""
+        """What the driver says that a kernel needs."""
         kernel = self._raw.get_function(name)
         return Resources(
             registers=kernel.num_regs,
-            shared=kernel.shared_size_bytes + self._added.get(name, 0),
+            shared=kernel.shared_size_bytes,
             stack=kernel.local_size_bytes,
         )
+
+    def added(self, name: str, threads: int) -> int:
+        """The bytes that a launch adds for stacks, of blocks of so many threads."""
+        return added(self._shares.get(name, 0), threads)
 
     def resident_blocks(self, name: str, block: int | Sequence[int], shared_mem: int = 0) -> int:
         """How many blocks of a kernel the whole device runs at once; at least 1.
@@ -230,18 +234,18 @@ class GpuModule:
         """
         threads = block if isinstance(block, int) else math.prod(block)
         needs = self.resources(name)
-        shared = needs.shared + shared_mem
+        shared = needs.shared + shared_mem + self.added(name, threads)
         room = occupancy(self._device.arch, needs.registers, shared, threads)
         return max(room.blocks, 1) * self._device.multiprocessors
 
 
 class GpuKernel:
-    """A kernel that is timed whenever it is launched, with ``added`` bytes for its stacks."""
+    """A kernel that is timed whenever it is launched, with ``share`` bytes for each warp."""
 
-    def __init__(self, device: GpuDevice, kernel: Any, added: int):
+    def __init__(self, device: GpuDevice, kernel: Any, share: int):
         self._device = device
         self._kernel = kernel
-        self._added = added
+        self._share = share
 
     def __call__(
         self,
@@ -252,7 +256,7 @@ class GpuKernel:
         shared_mem: int = 0,
     ) -> Timing:
         """Launch: ``cupy.RawKernel``'s arguments. Does not wait for the kernel to end."""
-        shared_mem += self._added
+        shared_mem += added(self._share, math.prod(block))
         if shared_mem and shared_mem + self._kernel.shared_size_bytes > 48 * KB:
             self._kernel.max_dynamic_shared_size_bytes = shared_mem  # it has to be asked for
         self._device.hold()

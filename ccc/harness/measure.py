@@ -190,7 +190,8 @@ def _figures(
         last = mine[-1]
         needs = module.resources(kernel)
         block = max(launch.threads for launch in last)
-        shared = needs.shared + max(launch.shared_mem for launch in last)
+        asked = max(one.shared_mem + module.added(kernel, one.threads) for one in last)
+        shared = needs.shared + asked
         figures = Figures(
             kernel,
             version,

@@ -16,18 +16,20 @@ from ccc.ir.operands import Address, Immediate, Register, Vector
 from ccc.passes.launch_shape import static_room
 from ccc.pipeline import Kernel
 from ccc.ptx.dynamic_stack import ALIGNMENT, added, note
+from ccc.ptx.types import WARP_SIZE
 from ccc.snippet import Snippet
 
-AT_THE_END = Snippet("""
+FROM_THE_END = Snippet("""
     .reg .pred %short;
-    .reg .b32 %size, %bytes, %align, %begin, %stack;
+    .reg .b32 %warp, %share, %size, %needed, %end, %stack;
         mov.u32 %size, %dynamic_smem_size;
-        setp.lt.u32 %short, %size, %bytes;
+        mad.lo.s32 %needed, %warp, %share, %share;
+        setp.lt.u32 %short, %size, %needed;
         @%short trap;                         // a launch that has not added them
-        sub.s32 %begin, %size, %bytes;
-        and.b32 %begin, %begin, %align;
-        add.s32 %stack, %stack, %begin;
-""")
+        and.b32 %end, %size, ALIGNED;
+        sub.s32 %end, %end, %share;
+        add.s32 %stack, %stack, %end;         // of the first warp; the others lie before it
+""", ALIGNED=-ALIGNMENT)
 """The stacks are the last bytes of dynamic shared memory, whatever the launch asked for besides."""
 
 
@@ -136,36 +138,37 @@ def reserve_stack(
     Returns:
         For the report: where the stacks are, and how many bytes of a block.
     """
-    function = kernel.function
-    for instruction in users:
-        base, warp, _, stack = instruction.operands
-        instruction.operands = (base, warp, Immediate(str(share)), stack)
-    total, name = share * warps, stack_name(function)
-    if total > static_room(kernel):
-        _in_dynamic(kernel, name, total, users)
-        return {"placement": "dynamic", "stack_bytes": total, "dynamic_bytes_added": added(total)}
-    text = f".shared .align {ALIGNMENT} .b8 {name}[{total}]"
-    function.variables.append(Variable(name, "shared", "b8", total, ALIGNMENT, text))
-    return {"placement": "static", "stack_bytes": total, "dynamic_bytes_added": 0}
+    function, total = kernel.function, share * warps
+    is_dynamic = total > static_room(kernel)
+    for user in users:
+        base, warp, _, stack = user.operands
+        user.operands = (base, warp, Immediate(str(-share if is_dynamic else share)), stack)
+    if is_dynamic:
+        _put_at_the_end(kernel, share, users)
+    else:
+        name = stack_name(function)
+        text = f".shared .align {ALIGNMENT} .b8 {name}[{total}]"
+        function.variables.append(Variable(name, "shared", "b8", total, ALIGNMENT, text))
+    return {
+        "placement": "dynamic" if is_dynamic else "static",
+        "stack_bytes": total,
+        "dynamic_bytes_added": added(share, warps * WARP_SIZE) if is_dynamic else 0,
+    }
 
 
-def _in_dynamic(kernel: Kernel, name: str, total: int, users: Sequence[Instruction]) -> None:
+def _put_at_the_end(kernel: Kernel, share: int, users: Sequence[Instruction]) -> None:
     """Put the stacks at the end of what a launch gives.
 
     All arrays without a size begin at the same place if none is aligned to more than the others.
     """
     function, alignment = kernel.function, kernel.dynamic_alignment
-    kernel.declarations += [
-        f".extern .shared .align {alignment} .b8 {name}[];\n",
-        note(function.name, total),
-    ]
+    array = f".extern .shared .align {alignment} .b8 {stack_name(function)}[];\n"
+    kernel.declarations += [array, note(function.name, share)]
     for block in function.blocks:
-        for user in [one for one in block.instructions if any(one is known for known in users)]:
-            stack = user.operands[-1]
-            assert isinstance(stack, Register)
+        mine = [i for i, one in enumerate(block.statements) if any(one is user for user in users)]
+        for at in reversed(mine):
+            _, warp, _, stack = block.statements[at].operands
             before = Block("", [], False)
-            AT_THE_END.emit(
-                Emitter(function, before, user.span), stack=stack, bytes=total, align=-ALIGNMENT
-            )
-            at = next(i for i, one in enumerate(block.statements) if one is user)
+            emit = Emitter(function, before, block.statements[at].span)
+            FROM_THE_END.emit(emit, warp=warp, stack=stack, share=share)
             block.statements[at:at] = before.statements

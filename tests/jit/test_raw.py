@@ -138,9 +138,9 @@ extern "C" __global__ void k(const double *x, double *y, int n) {
 """
 
 
-def launch_large(kernel: RawKernel, **options: Any) -> list[float]:
-    x, y = np.random.default_rng(1).random(504), np.zeros(500)
-    kernel((1,), (64,), (x, y, np.int32(500)), **options)
+def launch_large(kernel: RawKernel, block: int = 64, **options: Any) -> list[float]:
+    x, y = np.random.default_rng(1).random(504), np.zeros(1024)
+    kernel((1,), (block,), (x, y, np.int32(500)), **options)
     return [float(value) for value in y]
 
 
@@ -152,23 +152,25 @@ def test_stacks_that_are_dynamic_are_added_to_launches(is_in_a_file: bool, tmp_p
     kernel = RawKernel(LARGE, "k", backend="nvcc")
     (path,) = kernel.report["paths"]
     assert (path["placement"], path["strategy"]) == ("dynamic", "queue")
-    added = path["dynamic_bytes_added"]
-    assert added == path["stack_bytes"] + 16 > 48 * 1024
+    assert path["dynamic_bytes_added"] == path["stack_bytes"] + 16 > 48 * 1024
+    share = path["stack_bytes"] // 32
     if is_in_a_file:
         (tmp_path / "k.ptx").write_text(kernel.ptx)
         kernel = RawModule(path=str(tmp_path / "k.ptx")).get_function("k")
     plain = RawKernel(LARGE, "k", ("--ccc-off",), "nvcc")
-    for size in (64, 100, 77):
-        assert launch_large(kernel, shared_mem=size) == launch_large(plain, shared_mem=size)
-        assert kernel._raw().launches[-1]["shared_mem"] == size + added
+    for block, size in ((64, 64), (65, 100), (1024, 1025), (32, 77)):
+        found = launch_large(kernel, block, shared_mem=size)
+        assert found == launch_large(plain, block, shared_mem=size)
+        warps = -(-block // 32)
+        assert kernel._raw().launches[-1]["shared_mem"] == size + share * warps + 16
         assert plain._raw().launches[-1]["shared_mem"] == size
-    assert kernel.max_dynamic_shared_size_bytes == 100 + added
+    assert kernel.max_dynamic_shared_size_bytes == 1025 + share * 32 + 16
     with pytest.raises(ccc.CccError, match="stacks of tasks take .* --ccc-dynamic-shared=N"):
-        launch_large(kernel, shared_mem=200_000)
-    told = RawKernel(LARGE, "k", ("--ccc-dynamic-shared=150000",), "nvcc")
+        launch_large(kernel, 1024, shared_mem=200_000)
+    told = RawKernel(LARGE, "k", ("--ccc-dynamic-shared=170000",), "nvcc")
     (path,) = told.report["paths"]
     assert (path["strategy"], path["placement"]) == ("merge", "static")
-    assert launch_large(told, shared_mem=150_000) == launch_large(plain, shared_mem=150_000)
+    assert launch_large(told, shared_mem=170_000) == launch_large(plain, shared_mem=170_000)
 
 
 @pytest.mark.slow

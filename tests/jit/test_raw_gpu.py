@@ -191,7 +191,7 @@ def test_stacks_in_dynamic_shared_memory(cupy: Any, backend: str) -> None:
     for block, size in ((64, 64), (1024, 1024), (100, 77 + 1024), (128, 120_000)):
         assert np.array_equal(run(kernel, block, size), run(plain, block, size))
     with pytest.raises(CccError, match="--ccc-dynamic-shared=N"):
-        run(kernel, 64, 200_000)
+        run(kernel, 1024, 200_000)
 
 
 def test_streams_and_graphs(cupy: Any, backend: str) -> None:

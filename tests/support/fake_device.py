@@ -72,5 +72,8 @@ class FakeModule:
     def resources(self, _: str) -> Resources:
         return Resources(registers=32, shared=16, stack=0)
 
+    def added(self, *_: Any) -> int:
+        return 0
+
     def resident_blocks(self, *_: Any) -> int:
         return 2

@@ -27,7 +27,7 @@ from ccc.emulator.translate.variables import SHARED_LIMIT, VariableLocations, in
 from ccc.errors import CccError, nearest
 from ccc.ir.nodes import Function
 from ccc.parse import parse_files, parse_function, parse_module, parse_variables
-from ccc.ptx.dynamic_stack import bytes_added
+from ccc.ptx.dynamic_stack import added, shares
 
 M = TypeVar("M", bound=Memory)
 
@@ -59,7 +59,7 @@ class LoadedModule:
         self.files = parse_files(ptx)
         self.pieces = {piece.name: piece for piece in self.module.functions}
         self.variables = parse_variables(self.module)
-        self.bytes_added = bytes_added(ptx)
+        self.shares = shares(ptx)
         self._functions: dict[str, Function] = {}
         self._kernels: dict[str, LoadedKernel] = {}
         self._place_variables()
@@ -159,7 +159,7 @@ class LoadedKernel:
         with self.module.showing_lines():
             program, names, compiled = self._code(schedule != "lockstep")
         grid3, block3 = _three(grid), _three(block)
-        shared_mem += self.module.bytes_added.get(self.name, 0)
+        shared_mem += added(self.module.shares.get(self.name, 0), math.prod(block3))
         shared_bytes = self._check_sizes(grid3, block3, names, shared_mem)
         launch = _Launch(self.module, program, compiled, tuple(args), names, races)
         scheduler: Scheduler = Lockstep()
