@@ -81,6 +81,10 @@ class DevicePass:
         return sorted(passes, key=lambda one: one.unit)
 
 
+class CompilerError(Exception):
+    """The compiler refuses a source."""
+
+
 def translate(
     text: str,
     name: str,
@@ -105,6 +109,7 @@ def translate(
 
     Raises:
         CccError: an annotation is wrong, or (with ``strict``) one could not be followed.
+        CompilerError: raised by ``compiler``, unless an earlier result can be kept.
     """
     left: set[int] = set()
     values: frozenset[int] = frozenset()
@@ -123,11 +128,19 @@ def translate(
             ptx = _transform(ptx, output, options, trial)
         return _Tried(marked, ptx, trial)
 
+    def with_values(values: Collection[int], before: _Tried) -> _Tried:
+        """The same with values for more variables; what was tried before, if that is nothing new or
+        cannot be compiled."""
+        try:
+            marked = mark(values)
+            return tried(marked, again=True) if marked.text != before.marked.text else before
+        except (CccError, CompilerError):
+            return before
+
     while True:
         now = tried(mark(values), bool(left))
         if more := now.carried - values:
-            given = mark(values | more)
-            other = tried(given, again=True) if given.text != now.marked.text else now
+            other = with_values(values | more, now)
             if other.refused <= now.refused and other.missed < now.missed:
                 now, values = other, values | more
         done.take(now.done)
