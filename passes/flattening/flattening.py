@@ -57,6 +57,9 @@ HOLDS_FLATTENED = (
     "its annotated loop holds a loop that was flattened, in which lanes wait for one another"
 )
 
+KEEPS = "flatten lets each lane keep its own iterations"
+NOT_ANNOTATED = 'the loop around it is not annotated "ccc for", so its iterations may be dependent'
+
 
 class Flattening(Pass):
     """Let lanes begin iterations by themselves where ``flatten`` or ``refill`` is asked for."""
@@ -79,10 +82,11 @@ class Flattening(Pass):
                 _decline(kernel, path, str(refusal))
             else:
                 _leave_others(kernel, path, nest)
-                space = _space(nest, request, kernel.facts)
+                space, why_not = _space(nest, request, kernel.facts)
                 loop = FlattenedLoop(kernel, path.marker.span, nest, request.number or 1, space)
                 loop.rewrite()
-                record.apply(str(request), {"turns": loop.turns, "pooled": space is not None})
+                pooled = {"pooled": space is not None, "pooled_reason": why_not}
+                record.apply(str(request), {"turns": loop.turns, **pooled})
                 kernel.settled.append(record)
 
 
@@ -105,16 +109,22 @@ def _annotated_around(label: str, facts: Facts) -> list[FoundLoop]:
     return sorted(around, key=lambda one: len(one.loop.blocks))
 
 
-def _space(nest: Nest, request: Request, facts: Facts) -> IterationSpace | None:
-    """The iterations of all members, if idle lanes shall take them from one pool.
+def _space(
+    nest: Nest, request: Request, facts: Facts
+) -> tuple[IterationSpace, None] | tuple[None, str]:
+    """The iterations of all members, if idle lanes shall take them from one pool; or why not.
 
     That is for ``refill`` in an annotated loop: ``flatten`` lets each lane keep its own.
     """
     if request.name == FLATTENING[0]:
-        return None
+        return None, KEEPS
     (around, *_) = [*_annotated_around(nest.outer.header, facts), None]
-    is_annotated = around is not None and around.loop.header == nest.outer.header
-    return find_iteration_space(around, facts) if around and is_annotated else None
+    if around is None or around.loop.header != nest.outer.header:
+        return None, NOT_ANNOTATED
+    try:
+        return find_iteration_space(around, facts), None
+    except Refused as refusal:
+        return None, str(refusal)
 
 
 def _decline(kernel: Kernel, path: FoundPath, reason: str) -> None:

@@ -101,24 +101,34 @@ def test_lanes_take_iterations_of_one_another(place: str, instead: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "instead"),
+    ("place", "instead", "reason"),
     [
-        ("setp.lt.s32 %p2, %r2, %r1;", "setp.ne.s32 %p2, %r2, %r1;"),  # may wrap before its end
-        ("add.s32 %r2, %r2, 64;", "add.s32 %r2, %r2, %r6;"),  # lanes step differently
-        ("add.s32 %r2, %r2, 64;", "shl.b32 %r2, %r2, 1;"),
-        ("add.s32 %r2, %r2, 64;", "add.s32 %r2, %r2, 64; add.s32 %r6, %r6, %r3;"),  # carried
-        ("xor.b32 %r3, %r2, %r6;", "mov.u32 %r3, %tid.x;"),
-        ("ret;", "st.global.u32 [%rd2], %r2; ret;"),  # what is left behind the loop
-        ("// ccc.for 1", "// ccc.loop 1"),  # nothing is promised
-        ("\tmul.wide", "\tsetp.gt.u32 %p1, %r3, %r2;\n\t@%p1 bra OUT;\n\tmul.wide"),
+        ("setp.lt.s32 %p2, %r2, %r1;", "setp.ne.s32 %p2, %r2, %r1;", "does not end by a compar"),
+        ("add.s32 %r2, %r2, 64;", "add.s32 %r2, %r2, %r6;", "hands %r2 on to the next"),
+        ("add.s32 %r2, %r2, 64;", "shl.b32 %r2, %r2, 1;", "hands %r2 on to the next"),
+        (
+            "add.s32 %r2, %r2, 64;",
+            "add.s32 %r2, %r2, 64; add.s32 %r6, %r6, %r3;",
+            "hands %r6 on to the next",
+        ),
+        ("xor.b32 %r3, %r2, %r6;", "mov.u32 %r3, %tid.x;", "use what belongs to the thread"),
+        ("ret;", "st.global.u32 [%rd2], %r2; ret;", "the code after the loop needs what"),
+        ("// ccc.for 1", "// ccc.loop 1", 'is not annotated "ccc for"'),
+        (
+            "\tmul.wide",
+            "\tsetp.gt.u32 %p1, %r3, %r2;\n\t@%p1 bra OUT;\n\tmul.wide",
+            "does not end by a comparison of a 32-bit counter with a bound (i < n); it may end",
+        ),
     ],
 )
-def test_lanes_keep_their_own_iterations(place: str, instead: str) -> None:
+def test_lanes_keep_their_own_iterations(place: str, instead: str, reason: str) -> None:
     marked = POOLED.replace(place, instead).replace("\tret;", "OUT:\n\tret;")
     (found,) = remarks(marked, "refill(2)")
     assert (found.strategy, found.details["pooled"]) == ("refill(2)", False)
+    assert reason in found.details["pooled_reason"]
 
 
 def test_flatten_lets_lanes_keep_theirs() -> None:
     (found,) = remarks(POOLED, "flatten")
     assert not found.details["pooled"]
+    assert found.details["pooled_reason"] == "flatten lets each lane keep its own iterations"
