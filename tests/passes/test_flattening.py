@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
-from folders import GOLDEN
+from folders import ERRORS, GOLDEN
 from goldens import Golden
 
 from ccc.analysis.facts import Facts
 from ccc.compiler.transform import transform
 from ccc.options import Options
 from ccc.parse import parse_function, parse_module
+from ccc.passes.context_collection.collection import FLATTEN
 from ccc.passes.flattening.flattening import HOLDS_FLATTENED, IN_FLATTENED
 from ccc.passes.policy import MOST_TURNS_APART, TURNS_LENGTH, turns_apart
 from ccc.remark import Remark
@@ -132,3 +134,28 @@ def test_flatten_lets_lanes_keep_theirs() -> None:
     (found,) = remarks(POOLED, "flatten")
     assert not found.details["pooled"]
     assert found.details["pooled_reason"] == "flatten lets each lane keep its own iterations"
+
+
+def lone_loops() -> Iterator[tuple[Golden, str, bool]]:
+    """The refused files with one inner loop that is left, its marker, and if ``flatten`` is named.
+
+    Nothing is asked for in them.
+    """
+    for path in sorted(ERRORS.glob("*.ptx")):
+        golden = Golden.read(path)
+        every = [one for mine in golden.transform().remarks.values() for one in mine]
+        left = [one for one in every if one.arm in ("while", "variable") and one.reason]
+        if len(left) == 1 and "strategy=" not in golden.before:
+            yield golden, left[0].arm, FLATTEN in str(left[0].reason)
+
+
+def test_flatten_is_named_where_it_would_serve_an_inner_loop_that_is_left() -> None:
+    outcomes = []
+    for golden, marker, is_named in lone_loops():
+        asked = re.sub(rf"(// ccc\.{marker} \d+ \S+)", r"\1 strategy=flatten", golden.before)
+        mine = transform(asked, golden.options).remarks.values()
+        applied = any(one.strategy == "flatten" for some in mine for one in some)
+        assert applied == is_named, golden.path.stem
+        outcomes.append(is_named)
+    assert outcomes.count(True) > 3
+    assert False in outcomes
