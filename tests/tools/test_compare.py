@@ -185,7 +185,82 @@ def test_a_reduction_in_another_order(reduced: str, said: bool) -> None:
     compare.show(measure.Result([], {}, {"ccc": ["y: ..."]}), report, console, {})
     text = console.export_text()
     assert "equal: no: y: ..." in text
-    assert ("made in another order, so its last bits may differ" in text) == said
+    assert ("made in another order, as its clause permits, so its last bits" in text) == said
+
+
+REDUCED = {
+    "file": "kernel.cu", "line": 7, "directive": "if", "applied": True, "strategy": "merge",
+    "reductions": ["add.f64"], "asked": "queue", "declined": "its stacks do not fit",
+}  # fmt: skip
+
+
+def nearly(x: np.ndarray, _: np.int32) -> None:
+    x *= 2 + 1e-10
+
+
+@pytest.mark.parametrize(
+    ("more", "kernel", "code"),
+    [
+        ([], nearly, 0),
+        (["--tolerance", "1e-9"], nearly, 0),
+        (["--tolerance", "0"], nearly, 1),
+        (["--tolerance", "1e-11"], nearly, 1),
+        ([], triple, 1),
+    ],
+)
+def test_sums_in_another_order_are_equal_up_to_a_tolerance(
+    ccc_compare: Any,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    more: list[str],
+    kernel: Any,
+    code: int,
+) -> None:
+    close = 'assert np.allclose(outputs["y"], 4 * inputs["x"])'
+    text = DOUBLE.replace('assert np.array_equal(outputs["y"], 4 * inputs["x"])', close)
+    (folder / "sample.py").write_text(text)
+    report = {"kernels": [{"name": "double", "paths": [REDUCED]}]}
+    monkeypatch.setitem(REPORT, "kernels", report["kernels"])
+    out_file = folder / "out.json"
+    assert ccc_compare(folder, "--json", out_file, *more, original=double, ccc=kernel) == code
+    out = capsys.readouterr().out
+    said = json.loads(out_file.read_text())
+    assert said["equal"] == (code == 0)
+    assert "as its clause permits" in out
+    assert "applied (merge); strategy(queue) does not apply: its stacks do not fit" in out
+    if code:
+        assert "equal: no: y[0]: original" in out
+        assert said["tolerated"] is None
+    else:
+        assert "equal: but for floating-point numbers, by 1e-10 of them at most" in out
+        assert 0 < said["tolerated"] < 2e-10
+
+
+def test_without_such_a_sum_outputs_are_equal_bit_for_bit(ccc_compare: Any, folder: Path) -> None:
+    assert ccc_compare(folder, "--tolerance", "0.5", original=double, ccc=nearly) == 1
+
+
+@pytest.mark.parametrize("text", ["-1", "1", "nan", "much"])
+def test_a_tolerance_is_a_share(ccc_compare: Any, folder: Path, text: str) -> None:
+    with pytest.raises(SystemExit):
+        ccc_compare(folder, f"--tolerance={text}", original=double, ccc=double)
+
+
+def test_how_far_outputs_are_apart() -> None:
+    one = {"y": np.array([1.0, 2.0, 0.0]), "n": np.array([1, 2])}
+    near = {"y": np.array([1.0, 2.0 + 2e-9, 0.0]), "n": np.array([1, 2])}
+    assert outputs.apart(one, near, None) == pytest.approx(1e-9)
+    assert outputs.apart(one, near, 1e-10) is None
+    single = {name: value.astype(np.float32) for name, value in one.items()}
+    assert outputs.apart(one, single, None) is None
+    for other in (
+        {"y": near["y"], "n": np.array([1, 3])},
+        {"y": np.array([1.0, np.nan, 0.0]), "n": one["n"]},
+        {"y": np.array([1.0, np.inf, 0.0]), "n": one["n"]},
+        {"y": near["y"]},
+    ):
+        assert outputs.apart(one, other, None) is None
 
 
 def test_how_far_numbers_are_apart() -> None:
