@@ -69,13 +69,13 @@ class Record(ABC):
         """Say that its code stays as it is because the user wants that."""
         self._settled = Remark.left_by_request(self.marker, self.kernel, strategy)
 
-    def answer(self, request: Request | None, declined: str | None) -> None:
+    def answer(self, request: Request | None, declined: str | None, announced: bool) -> None:
         """Say of a settled record what had been asked for, and why that was not done, if it was
-        not."""
+        not: where an annotation asked, or it is to be ``announced``."""
         if request is not None and self._settled is not None:
             wanted = str(request)
             followed = self._settled.strategy == wanted or not self.applied
-            told = None if followed or not request.insists else declined
+            told = declined if not followed and (request.insists or announced) else None
             self._settled = replace(self._settled, asked=wanted, declined=told)
 
 
@@ -122,10 +122,10 @@ class Kernel:
     be looked into, if anything, and ``callee_shared_bytes`` the most shared memory that such take,
     None if that is not known; ``dynamic_shared_bytes`` is the most that a launch asks for, None if
     that is not known. A block gets no more than ``shared_limit``, of which stacks may be in dynamic
-    memory if ``takes_dynamic``, where it is aligned to ``dynamic_alignment``. ``arch`` is what the code is for; ``registers`` how many a thread takes,
-    where the assembler has told; ``load`` gives another function of the file, None if the file
-    lacks it. ``inlined`` are the calls that a pass replaced by what they call; it leaves those on
-    the lines of ``not_inlined``.
+    memory if ``takes_dynamic``; where that begins is a multiple of ``dynamic_alignment``. ``arch``
+    is what the code is for; ``registers`` how many a thread takes, where the assembler has told;
+    ``load`` gives another function of the file, None if the file lacks it. ``inlined`` are the
+    calls that a pass replaced by what they call; it leaves those on the lines of ``not_inlined``.
     """
 
     function: Function
@@ -152,6 +152,8 @@ class Kernel:
     pass takes their markers away, so that they are not found again."""
     declined: dict[Marker, str] = field(default_factory=dict)
     """Why the strategy that was asked for does not apply to a path, by its marker."""
+    announced: set[Marker] = field(default_factory=set)
+    """Those to tell of also where the option asked, since the strategy could have been taken."""
 
     def request_of(self, path: Path | LeftPath) -> Request | None:
         """What is to be done with a path, if anybody says; None: what the policy chooses."""

@@ -293,7 +293,7 @@ def arch() -> str:
 
 
 def shared_limit() -> int:
-    """The most shared memory of a block on the current device, in bytes, if a launch asks for it."""
+    """The most bytes of shared memory that a launch can ask for a block on the current device."""
     return int(_cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"])
 
 

@@ -1,4 +1,4 @@
-"""What launches add for stacks in dynamic shared memory; the PTX of a module says it of its kernels.
+"""What launches add for stacks in dynamic shared memory, as the PTX of a module says.
 
 Who loads a module adds so many bytes to what each launch of the kernel asks for, and allows the
 sum: ``ccc.RawKernel``, ``ccc compare`` and the emulator do. Each warp takes its share from the end

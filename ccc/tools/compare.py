@@ -131,9 +131,7 @@ def run(args: argparse.Namespace) -> int:
         inputs = sample.inputs(size, args.seed, args.graph, args.inputs)
     repeat = args.repeat if device.kind == "gpu" else 1
     tolerance = args.tolerance if _adds_in_another_order(compiled.report) else 0.0
-    result = measure(
-        sample, device, modules, inputs, repeat=repeat, step=step, tolerance=tolerance
-    )
+    result = measure(sample, device, modules, inputs, repeat=repeat, step=step, tolerance=tolerance)
     show(result, compiled.report, Console(), _block_limits(compiled.ptx))
     if args.json:
         settings = {**vars(args), "size": size, "device": device.kind, "repeat": repeat}

@@ -1,7 +1,8 @@
 """The context stack: where a warp keeps the tasks that wait (no pass; the collector uses it).
 
-One stack a path and warp, in shared memory, static or dynamic: for each 32-bit context word an array with one entry a
-task, so that the lanes of a warp touch neighbouring words and no two of them the same bank.
+One stack a path and warp, in shared memory: for each 32-bit context word an array with one entry a
+task, so that the lanes of a warp touch neighbouring words and no two of them the same bank. It is
+static, or where that does not suffice dynamic, if launches add it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from ccc.ptx.dynamic_stack import ALIGNMENT, added, note
 from ccc.ptx.types import WARP_SIZE
 from ccc.snippet import Snippet
 
-FROM_THE_END = Snippet("""
+FROM_THE_END = Snippet(
+    """
     .reg .pred %short;
     .reg .b32 %warp, %share, %size, %needed, %end, %stack;
         mov.u32 %size, %dynamic_smem_size;
@@ -29,7 +31,9 @@ FROM_THE_END = Snippet("""
         and.b32 %end, %size, ALIGNED;
         sub.s32 %end, %end, %share;
         add.s32 %stack, %stack, %end;         // of the first warp; the others lie before it
-""", ALIGNED=-ALIGNMENT)
+""",
+    ALIGNED=-ALIGNMENT,
+)
 """The stacks are the last bytes of dynamic shared memory, whatever the launch asked for besides."""
 
 

@@ -40,13 +40,21 @@ from collections.abc import Collection
 from typing import ClassVar
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.find import ARMS, INNER_LOOPS, NO_LOOP, annotated_loops, located
+from ccc.analysis.paths.find import (
+    ARMS,
+    INNER_LOOPS,
+    NO_LOOP,
+    annotated_loops,
+    find_paths,
+    located,
+)
 from ccc.analysis.paths.iteration_space import IterationSpace, find_iteration_space
-from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Refused
+from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Path, Refused
 from ccc.analysis.paths.nests import Nest, find_nest
 from ccc.ir.nodes import Block, MarkerNote
 from ccc.options import Request
 from ccc.passes.flattening.flattened_loop import FlattenedLoop
+from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.registry import FLATTENING
 from ccc.pipeline import Kernel, Pass, PathRecord
 
@@ -57,6 +65,7 @@ HOLDS_FLATTENED = (
     "its annotated loop holds a loop that was flattened, in which lanes wait for one another"
 )
 
+BESIDE = "a branch beside it in its annotated loop can be collected, and would be left alone"
 KEEPS = "flatten lets each lane keep its own iterations"
 NOT_ANNOTATED = 'the loop around it is not annotated "ccc for", so its iterations may be dependent'
 
@@ -78,6 +87,9 @@ class Flattening(Pass):
             record = _record(kernel, path)
             try:
                 nest = find_nest(path, kernel.facts)
+                if not request.insists and _holds_branch(kernel, nest):
+                    kernel.announced.add(path.marker)
+                    raise Refused(BESIDE)
             except Refused as refusal:
                 _decline(kernel, path, str(refusal))
             else:
@@ -125,6 +137,18 @@ def _space(
         return find_iteration_space(around, facts), None
     except Refused as refusal:
         return None, str(refusal)
+
+
+def _holds_branch(kernel: Kernel, nest: Nest) -> bool:
+    """Whether a branch that can be collected stands beside the inner loop, and would be left."""
+    beside = nest.outer.blocks - nest.inner.blocks
+    return any(
+        isinstance(path, Path)
+        and path.marker.kind in ARMS
+        and path.entry in beside
+        and str(kernel.request_of(path)) != LEAVE.name
+        for path in find_paths(kernel.facts)
+    )
 
 
 def _decline(kernel: Kernel, path: FoundPath, reason: str) -> None:

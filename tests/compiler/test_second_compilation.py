@@ -1,4 +1,4 @@
-"""A source is compiled once more where that may help, and the first result kept where it does not."""
+"""A source is compiled once more where that may help; else the first result is kept."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_the_first_result_is_kept_where_the_second_cannot_be_compiled(
     assert bool(done.diagnostics) == (refused is not None)
 
 
-def test_what_is_refused_at_once_is_an_error(tmp_path: Path) -> None:
+def test_what_is_refused_at_once_is_an_error() -> None:
     def refuse(_marked: str, _again: bool) -> str:
         raise CompilerError("no")
 

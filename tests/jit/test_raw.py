@@ -165,7 +165,7 @@ def test_stacks_that_are_dynamic_are_added_to_launches(is_in_a_file: bool, tmp_p
         assert kernel._raw().launches[-1]["shared_mem"] == size + share * warps + 16
         assert plain._raw().launches[-1]["shared_mem"] == size
     assert kernel.max_dynamic_shared_size_bytes == 1025 + share * 32 + 16
-    with pytest.raises(ccc.CccError, match="stacks of tasks take .* --ccc-dynamic-shared=N"):
+    with pytest.raises(ccc.CccError, match=r"stacks of tasks take .* --ccc-dynamic-shared=N"):
         launch_large(kernel, 1024, shared_mem=200_000)
     told = RawKernel(LARGE, "k", ("--ccc-dynamic-shared=170000",), "nvcc")
     (path,) = told.report["paths"]

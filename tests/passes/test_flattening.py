@@ -14,7 +14,7 @@ from ccc.compiler.transform import transform
 from ccc.options import Options
 from ccc.parse import parse_function, parse_module
 from ccc.passes.context_collection.collection import FLATTEN
-from ccc.passes.flattening.flattening import HOLDS_FLATTENED, IN_FLATTENED
+from ccc.passes.flattening.flattening import BESIDE, HOLDS_FLATTENED, IN_FLATTENED
 from ccc.passes.policy import MOST_TURNS_APART, TURNS_LENGTH, turns_apart
 from ccc.remark import Remark
 
@@ -26,6 +26,9 @@ def remarks(ptx: str, strategy: str = "auto") -> list[Remark]:
 
 def before(name: str) -> str:
     return Golden.read(GOLDEN / f"{name}.ptx").before
+
+
+POOLED = before("small/refill_pool")
 
 
 def test_of_two_inner_loops_one_is_flattened() -> None:
@@ -51,9 +54,42 @@ def test_of_two_inner_loops_one_is_flattened() -> None:
 def test_paths_beside_a_flattened_loop_are_left() -> None:
     found = remarks(before("context-collection/nested_paths"), "flatten")
     assert not any(one.strategy == "flatten" for one in found)  # it has no inner loop
-    flattened = remarks(before("context-collection/path_in_variable_loop"), "flatten")
+    marked = before("context-collection/path_in_variable_loop")
+    flattened = remarks(re.sub(r"(// ccc\.variable .*)", r"\1 strategy=flatten", marked))
     assert {one.strategy for one in flattened} == {"flatten", None}
     assert {one.reason for one in flattened} <= {None, IN_FLATTENED, HOLDS_FLATTENED}
+
+
+BRANCH = """	and.b32 %r6, %r2, 3;
+	setp.ne.s32 %p1, %r6, 0;
+	@%p1 bra PAST;
+	// ccc.then 9 k.cu:9:9
+	st.global.u32 [%rd1], %r2;
+PAST:
+"""
+
+
+def beside(asked: str, of_branch: str = "", of_loop: str = "") -> dict[str, Remark]:
+    """What becomes of an inner loop and a branch beside it where the option asks for something."""
+    first, last = POOLED.split("INNER:\n", 1)
+    marked = first + BRANCH.replace(":9:9", f":9:9{of_branch}") + "INNER:\n" + last
+    marked = re.sub(r"(// ccc\.while \d+ \S+)", rf"\1{of_loop}", marked)
+    return {one.arm: one for one in remarks(marked, asked)}
+
+
+@pytest.mark.parametrize("asked", ["refill(2)", "flatten"])
+def test_the_option_leaves_no_branch_alone_that_can_be_collected(asked: str) -> None:
+    usual, found = beside("auto"), beside(asked)
+    assert {arm: one.strategy for arm, one in found.items()} == {
+        arm: one.strategy for arm, one in usual.items()
+    }
+    assert found["then"].applied
+    assert str(found["while"].complaint).endswith(f"strategy({asked}) does not apply: {BESIDE}")
+    assert found["then"].complaint is None
+    left = beside(asked, of_branch=" strategy=leave")
+    for other in (left, beside("auto", of_loop=f" strategy={asked}")):
+        assert other["while"].strategy == asked
+        assert not other["then"].applied
 
 
 def test_an_arm_cannot_be_flattened() -> None:
@@ -83,9 +119,6 @@ def test_no_branch_is_said_to_be_uniform(name: str) -> None:
 def test_short_turns_are_done_in_a_row() -> None:
     assert turns_apart(1) == MOST_TURNS_APART
     assert turns_apart(TURNS_LENGTH) == turns_apart(10 * TURNS_LENGTH) == 1
-
-
-POOLED = before("small/refill_pool")
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def test_what_does_not_apply_is_declined_with_a_reason() -> None:
     kernel.records[0].marker.clauses["strategy"] = "batch7"
     ContextCollection().run(kernel)
     for record in kernel.records:
-        record.answer(kernel.request_of(record.path), kernel.declined.get(record.marker))
+        record.answer(kernel.request_of(record.path), kernel.declined.get(record.marker), False)
     first, second = (record.remark for record in kernel.records)
     assert (first.strategy, first.asked) == ("queue", "batch7")
     assert first.complaint is not None
