@@ -262,7 +262,7 @@ def _measured(before: str, result: Transformed, options: Options) -> Remarks:
     These stay out where ptxas alone cannot assemble the file, as with separate compilation.
     """
     pair = _resources(before, result.ptx)
-    stacks = ({}, shares(result.ptx))
+    stacks: tuple[dict[str, int], ...] = ({}, shares(result.ptx))
     measured = {}
     for name, remarks in result.remarks.items():
         found = [resources[name] for resources in pair if name in resources]

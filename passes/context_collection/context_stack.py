@@ -169,10 +169,12 @@ def _put_at_the_end(kernel: Kernel, share: int, users: Sequence[Instruction]) ->
     array = f".extern .shared .align {alignment} .b8 {stack_name(function)}[];\n"
     kernel.declarations += [array, note(function.name, share)]
     for block in function.blocks:
-        mine = [i for i, one in enumerate(block.statements) if any(one is user for user in users)]
-        for at in reversed(mine):
-            _, warp, _, stack = block.statements[at].operands
+        for user in [one for one in block.instructions if one in users]:
+            _, warp, _, stack = user.operands
+            assert isinstance(warp, Register)
+            assert isinstance(stack, Register)
             before = Block("", [], False)
-            emit = Emitter(function, before, block.statements[at].span)
+            emit = Emitter(function, before, user.span)
             FROM_THE_END.emit(emit, warp=warp, stack=stack, share=share)
+            at = block.statements.index(user)
             block.statements[at:at] = before.statements
