@@ -198,7 +198,7 @@ def _own_stores(facts: Facts) -> set[Origin]:
     parameters = {parameter.name for parameter in facts.function.parameters}
     found = set()
     for store in _stores(facts):
-        address = [*registers(_operand(store, "addr")), *store.symbols()]
+        address: list[Operand] = [*registers(_operand(store, "addr")), *store.symbols()]
         made = trace(address, facts.makers, _made_from) or ()
         origin = frozenset(one.name for one in made if isinstance(one, (Symbol, Special)))
         if _is_of_a_thread(origin) and parameters.isdisjoint(origin):
