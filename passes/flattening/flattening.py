@@ -37,7 +37,7 @@ it is run by more lanes, and less often.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import (
@@ -66,8 +66,6 @@ HOLDS_FLATTENED = (
 )
 
 BESIDE = "a branch beside it in its annotated loop can be collected, and would be left alone"
-KEEPS = "flatten lets each lane keep its own iterations"
-NOT_ANNOTATED = 'the loop around it is not annotated "ccc for", so its iterations may be dependent'
 
 
 class Flattening(Pass):
@@ -94,10 +92,9 @@ class Flattening(Pass):
                 _decline(kernel, path, str(refusal))
             else:
                 _leave_others(kernel, path, nest)
-                space, why_not = _space(nest, request, kernel.facts)
+                space, pooled = _pooled(nest, request, kernel.facts)
                 loop = FlattenedLoop(kernel, path.marker.span, nest, request.number or 1, space)
                 loop.rewrite()
-                pooled = {"pooled": space is not None, "pooled_reason": why_not}
                 record.apply(str(request), {"turns": loop.turns, **pooled})
                 kernel.settled.append(record)
 
@@ -121,22 +118,32 @@ def _annotated_around(label: str, facts: Facts) -> list[FoundLoop]:
     return sorted(around, key=lambda one: len(one.loop.blocks))
 
 
-def _space(
+def _pooled(
     nest: Nest, request: Request, facts: Facts
-) -> tuple[IterationSpace, None] | tuple[None, str]:
-    """The iterations of all members, if idle lanes shall take them from one pool; or why not.
+) -> tuple[IterationSpace | None, dict[str, Any]]:
+    """The iterations of all members, if idle lanes take them from one pool; and for the report."""
+    try:
+        return _space(nest, request, facts), {"pooled": True, "pooled_reason": None}
+    except Refused as refusal:
+        return None, {"pooled": False, "pooled_reason": str(refusal)}
+
+
+def _space(nest: Nest, request: Request, facts: Facts) -> IterationSpace:
+    """The iterations of all members, if idle lanes shall take them from one pool.
 
     That is for ``refill`` in an annotated loop: ``flatten`` lets each lane keep its own.
+
+    Raises:
+        Refused: they shall not, or cannot.
     """
     if request.name == FLATTENING[0]:
-        return None, KEEPS
+        raise Refused("flatten lets each lane keep its own iterations")
     (around, *_) = [*_annotated_around(nest.outer.header, facts), None]
     if around is None or around.loop.header != nest.outer.header:
-        return None, NOT_ANNOTATED
-    try:
-        return find_iteration_space(around, facts), None
-    except Refused as refusal:
-        return None, str(refusal)
+        raise Refused(
+            'the loop around it is not annotated "ccc for", so its iterations may be dependent'
+        )
+    return find_iteration_space(around, facts)
 
 
 def _holds_branch(kernel: Kernel, nest: Nest) -> bool:
