@@ -33,7 +33,8 @@ from ccc.tools import png
 from ccc.version import VERSION
 
 SETTINGS = (
-    "sample", "graph", "inputs", "size", "seed", "device", "schedule", "repeat", "tolerance",
+    "sample", "graph", "inputs", "size", "seed", "device", "schedule", "repeat", "shared_limit",
+    "tolerance",
 )  # fmt: skip
 """The arguments that a record keeps."""
 
@@ -61,6 +62,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="lockstep",
         metavar="lockstep|SEED",
         help="how the emulator orders warps: in lockstep, or at random from a seed",
+    )
+    add(
+        "--shared-limit",
+        type=_positive,
+        metavar="BYTES",
+        help="the most shared memory of a block (default: what the device has)",
     )
     add(
         "--tolerance",
@@ -123,7 +130,7 @@ def run(args: argparse.Namespace) -> int:
             args.arch or device.arch,
             sample.options,
             dynamic_shared=0,
-            shared_limit=device.shared_limit,
+            shared_limit=args.shared_limit or device.shared_limit,
         )
         versions = {"original": compiled.original, "ccc": compiled.ptx}
         modules = {name: device.load(ptx) for name, ptx in versions.items()}
@@ -265,7 +272,10 @@ def _advice(
 ) -> Iterator[str]:
     """Whether stacks for larger blocks than ran keep blocks from being resident."""
     mine = {one.version: one for one in figures if one.kernel == name}
-    stacks = any(remark.details.get("shared_bytes_per_thread") for remark in remarks)
+    told = (remark.details for remark in remarks)
+    stacks = any(
+        one.get("shared_bytes_per_thread") and one.get("placement") != "dynamic" for one in told
+    )
     threads = limits.get(name, 0)
     if stacks and "ccc" in mine:
         after = mine["ccc"]

@@ -107,13 +107,24 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def ccc_compare(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+def asked() -> dict[str, object]:
+    """What the compiler is asked for."""
+    return {}
+
+
+@pytest.fixture
+def ccc_compare(monkeypatch: pytest.MonkeyPatch, asked: dict[str, object]) -> Callable[..., int]:
     """Runs the command with a fake compiler and a fake device."""
 
     def command(*arguments: object, kind: str = "emulator", **kernels: Any) -> int:
         device = FakeDevice(kind, {version: {"double": f} for version, f in kernels.items()})
         compiled = types.SimpleNamespace(original="original", ptx="ccc", report=REPORT)
-        monkeypatch.setattr(compare.nvcc, "compile", lambda *_, **__: compiled)
+
+        def compile_(*_: object, **told: object) -> Any:
+            asked.update(told)
+            return compiled
+
+        monkeypatch.setattr(compare.nvcc, "compile", compile_)
         toolkit = types.SimpleNamespace(bin=Path("bin"))
         monkeypatch.setattr(compare.toolchain, "find", lambda: toolkit)
         monkeypatch.setattr(compare, "choose_device", lambda *_: device)
@@ -139,15 +150,18 @@ def test_equal(ccc_compare: Any, folder: Path, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize(
-    ("shared", "limit", "said"),
+    ("shared", "limit", "placement", "said"),
     [
-        (1024 * 8, "shared", True),
-        (1024 * 8, "registers", False),
-        (1024 * 20, "shared", True),  # two loops, of which the other has more bytes a thread
-        (32 * 8, "shared", False),
+        (1024 * 8, "shared", "static", True),
+        (1024 * 8, "shared", "dynamic", False),  # for as many threads as a launch has
+        (1024 * 8, "registers", "static", False),
+        (1024 * 20, "shared", "static", True),  # of two loops the other has more bytes a thread
+        (32 * 8, "shared", "static", False),
     ],
 )
-def test_stacks_for_larger_blocks_than_ran(shared: int, limit: str, said: bool) -> None:
+def test_stacks_for_larger_blocks_than_ran(
+    shared: int, limit: str, placement: str, said: bool
+) -> None:
     figures = [
         measure.Figures(
             "double",
@@ -163,7 +177,8 @@ def test_stacks_for_larger_blocks_than_ran(shared: int, limit: str, said: bool) 
     ]
     console = Console(record=True, width=400)
     threads = 32 if shared == 32 * 8 else 1024
-    compare.show(measure.Result(figures, {}, {}), REPORT, console, {"double": threads})
+    report = json.loads(json.dumps(REPORT).replace('"shared"', f'"{placement}"'))
+    compare.show(measure.Result(figures, {}, {}), report, console, {"double": threads})
     advice = "for blocks of 1024 threads, which leaves shared memory for few blocks, and it ran in"
     assert (f"double: its stacks are {advice} blocks of 32" in console.export_text()) == said
 
@@ -235,6 +250,14 @@ def test_sums_in_another_order_are_equal_up_to_a_tolerance(
     else:
         assert "equal: but for floating-point numbers, by 1e-10 of them at most" in out
         assert 0 < said["tolerated"] < 2e-10
+
+
+def test_blocks_get_what_the_device_has_unless_told(
+    ccc_compare: Any, folder: Path, asked: dict[str, object]
+) -> None:
+    for more, limit in (([], FakeDevice.shared_limit), (["--shared-limit", "49152"], 49152)):
+        assert ccc_compare(folder, *more, original=double, ccc=double) == 0
+        assert asked == {"dynamic_shared": 0, "shared_limit": limit}
 
 
 def test_without_such_a_sum_outputs_are_equal_bit_for_bit(ccc_compare: Any, folder: Path) -> None:
