@@ -342,7 +342,8 @@ def _batches_pay(strategy: LoopStrategy, paths: Sequence[Path], facts: Facts) ->
 
 
 def settle(decision: Decision, kernel: Kernel, start: int, alone: bool = True) -> Choice:
-    """Take the first strategy whose stacks fit.
+    """Take the first strategy whose stacks fit in static shared memory, or in dynamic where it is
+    asked for; else, in dynamic, the first of those that leave most blocks resident.
 
     Args:
         decision: of the loop.
