@@ -85,6 +85,12 @@ class Options:
     """The most bytes of static shared memory that functions take which a kernel calls and its file
     does not show; None: not known, and kernels that call such are left alone."""
 
+    shared_limit: int | None = None
+    """The most bytes of shared memory that a block may get; None: what each gets, 48 KB.
+
+    More than that is dynamic: launches must add what the PTX says (``ccc/ptx/dynamic_stack.py``),
+    and allow it."""
+
     multiprocessors: int | None = None
     """How many the device has; None: kernels ask the device."""
 

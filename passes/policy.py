@@ -25,10 +25,11 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.induction import find_counter
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
 from ccc.analysis.paths.split_iteration import ReturningPath, returning
+from ccc.errors import CccError
 from ccc.ir.markers import Marker
 from ccc.options import Request
 from ccc.passes.context_collection.layout import Layout, Plan, on_paper
-from ccc.passes.launch_shape import known_block_size, shared_bytes
+from ccc.passes.launch_shape import known_block_size, shared_bytes, shared_room, static_room
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.strategy import (
     WORD_BYTES,
@@ -44,8 +45,10 @@ from ccc.passes.strategies.strategy import (
     run_slots,
 )
 from ccc.pipeline import Kernel, PathRecord
+from ccc.ptx.dynamic_stack import added
+from ccc.ptx.occupancy import occupancy
 from ccc.ptx.opcodes import Unit
-from ccc.ptx.types import WARP_SIZE
+from ccc.ptx.types import DEFAULT_SHARED_BYTES, WARP_SIZE
 
 ON_REQUEST = ("pool",)
 """What is done only where it is asked for. On an H200 (2026-11-22), one path that lanes take at
@@ -395,7 +398,8 @@ def _batches_pay(strategy: LoopStrategy, paths: Sequence[Path], facts: Facts) ->
 
 
 def settle(decision: Decision, kernel: Kernel, start: int, alone: bool = True) -> Choice:
-    """Take the first strategy whose stacks fit.
+    """Take the first strategy whose stacks fit in static shared memory, or in dynamic where it is
+    asked for; else, in dynamic, the first of those that leave most blocks resident.
 
     Args:
         decision: of the loop.
@@ -411,19 +415,34 @@ def settle(decision: Decision, kernel: Kernel, start: int, alone: bool = True) -
     if reason is not None:
         reasons = tuple((path.record, reason) for path in decision.paths)
         return Choice(decision, LEAVE, start, reasons)
-    room = _room(kernel)
+    room, static = _room(kernel), static_room(kernel) // _warps(kernel)
     asked = {str(path.request) for path in decision.paths}
     strategies = [
         one for one in decision.strategies if alone or one.iterations == 1 or one.name in asked
     ]
     layouts = [on_paper(Choice(decision, one, start)) for one in strategies]
     for strategy, layout in zip(strategies, layouts, strict=True):
-        if layout.share <= room:
+        wanted = strategy.name in asked
+        if layout.share <= (room if wanted else static):
             return Choice(decision, strategy, start)
         for path in decision.paths:
             if str(path.request) == strategy.name:
                 kernel.decline(path.path.marker, NO_ROOM)
+    able = [one for one in zip(strategies, layouts, strict=True) if one[1].share <= room]
+    if able:
+        strategy, _ = max(able, key=lambda one: _resident(kernel, one[1].share))
+        return Choice(decision, strategy, start)
     return Choice(decision, LEAVE, start, (_first_too_large(kernel, layouts[-1], room),))
+
+
+def _resident(kernel: Kernel, share: int) -> int:
+    """How many blocks a multiprocessor holds if each warp has a share of so many bytes."""
+    block = known_block_size(kernel.function, kernel.options.max_block)
+    needed = _used(kernel) + added(share, block)
+    try:
+        return occupancy(kernel.arch, kernel.registers or 0, needed, block).blocks
+    except CccError:  # an architecture that is not known
+        return 0
 
 
 def _reason(kernel: Kernel) -> str | None:
@@ -449,7 +468,7 @@ def _used(kernel: Kernel) -> int:
 
 def _room(kernel: Kernel) -> int:
     """The bytes that a warp can have."""
-    return (kernel.shared_limit - _used(kernel)) // _warps(kernel)
+    return shared_room(kernel) // _warps(kernel)
 
 
 def _first_too_large(kernel: Kernel, layout: Layout, room: int) -> tuple[PathRecord, str]:
@@ -468,22 +487,28 @@ def _too_large(kernel: Kernel, plan: Plan) -> str:
     return (
         f"its context of {entry} bytes a task does not fit into shared memory for "
         f"blocks of {block} threads beside the {used} bytes in use; a block would have {total} and "
-        f"gets {kernel.shared_limit}, since ccc has no host ask for more" + _what_fits(kernel, plan)
+        f"gets {_used(kernel) + shared_room(kernel)}" + _what_fits(kernel, plan, total)
     )
 
 
-def _what_fits(kernel: Kernel, plan: Plan) -> str:
-    """How large blocks, or contexts, may be for a stack to fit; nothing where none would."""
-    fits = (kernel.shared_limit - _used(kernel)) // plan.end
+def _what_fits(kernel: Kernel, plan: Plan, total: int) -> str:
+    """What would make a stack fit: smaller blocks, a smaller context, or launches that ask for
+    more shared memory; nothing where none would."""
+    fits = shared_room(kernel) // plan.end
+    may_grow = kernel.takes_dynamic and kernel.shared_limit == DEFAULT_SHARED_BYTES
+    larger = may_grow and _resident(kernel, plan.end)
+    limit = total + kernel.dynamic_alignment
+    more = f"; or --ccc-shared-limit={limit}, and the host adds what the report says to launches"
+    more = more if larger else ""
     is_assumed = not kernel.options.max_block and {"maxntid", "reqntid"}.isdisjoint(
         kernel.function.limits
     )
     if is_assumed and fits:
         return (
             "; say how large its blocks are, by __launch_bounds__ or --ccc-max-block: "
-            f"{fits * WARP_SIZE} fit"
+            f"{fits * WARP_SIZE} fit{more}"
         )
     words = (_room(kernel) - plan.stack.offset) // plan.stack.entries // WORD_BYTES
     smaller = f"; blocks of {fits * WARP_SIZE} threads have room" if fits else ""
     less = f"; a context of {words * WORD_BYTES} bytes has room" if words > 0 else ""
-    return smaller + less
+    return smaller + less + more

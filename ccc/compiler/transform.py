@@ -199,7 +199,8 @@ def _answer_requests(kernel: Kernel) -> None:
     for record in kernel.records:
         marker = record.marker
         own = OF_ANOTHER_KIND if "strategy" in marker.clauses else None
-        record.answer(kernel.request_of(record.path), kernel.declined.get(marker, own))
+        declined = kernel.declined.get(marker, own)
+        record.answer(kernel.request_of(record.path), declined, marker in kernel.announced)
 
 
 def _drop_copies(outcomes: Sequence[_Outcome]) -> None:

@@ -23,6 +23,7 @@ from ccc.frontend import marking as source
 from ccc.frontend.syntax import Home
 from ccc.ir.markers import MARKER_PREFIX
 from ccc.options import Options
+from ccc.ptx.dynamic_stack import added, shares
 from ccc.remark import Remark, read_report, report
 
 if TYPE_CHECKING:
@@ -83,6 +84,10 @@ class DevicePass:
         return sorted(passes, key=lambda one: one.unit)
 
 
+class CompilerError(Exception):
+    """The compiler refuses a source."""
+
+
 def translate(
     text: str,
     name: str,
@@ -107,6 +112,7 @@ def translate(
 
     Raises:
         CccError: an annotation is wrong, or (with ``strict``) one could not be followed.
+        CompilerError: raised by ``compiler``, unless an earlier result can be kept.
     """
     left: set[int] = set()
     values: frozenset[int] = frozenset()
@@ -123,11 +129,19 @@ def translate(
             ptx = _transform(ptx, output, options, trial, places)
         return _Tried(marked, ptx, trial)
 
+    def with_values(values: Collection[int], before: _Tried) -> _Tried:
+        """The same with values for more variables; what was tried before, if that is nothing new or
+        cannot be compiled."""
+        try:
+            marked = mark(values=values)
+            return tried(marked, again=True) if marked.text != before.marked.text else before
+        except (CccError, CompilerError):
+            return before
+
     while True:
         now = tried(mark(values=values), bool(left))
         if more := now.carried - values:
-            given = mark(values=values | more)
-            other = tried(given, again=True) if given.text != now.marked.text else now
+            other = with_values(values | more, now)
             if other.refused <= now.refused and other.missed < now.missed:
                 now, values = other, values | more
         done.take(now.done)
@@ -273,15 +287,17 @@ def _measured(before: str, result: Transformed, options: Options) -> Remarks:
     These stay out where ptxas alone cannot assemble the file, as with separate compilation.
     """
     pair = _resources(before, result.ptx)
+    stacks: tuple[dict[str, int], ...] = ({}, shares(result.ptx))
     measured = {}
     for name, remarks in result.remarks.items():
         found = [resources[name] for resources in pair if name in resources]
         more: dict[str, Any] = {}
         if len(found) == 2 and any(one.applied for one in remarks):
             block, dynamic = result.blocks[name], options.dynamic_shared or 0
-            for when, one in zip(("before", "after"), found, strict=True):
+            for when, one, share in zip(("before", "after"), found, stacks, strict=True):
+                total = dynamic + added(share.get(name, 0), block)
                 more[f"registers_{when}"] = one.registers
-                more[f"occupancy_{when}"] = _fraction(_target(before), one, block, dynamic)
+                more[f"occupancy_{when}"] = _fraction(_target(before), one, block, total)
         measured[name] = [
             replace(one, details={**one.details, **more}) if one.applied else one for one in remarks
         ]

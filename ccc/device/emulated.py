@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ccc import emulator
+from ccc.emulator.translate.variables import SHARED_LIMIT
+from ccc.ptx.dynamic_stack import added
 from ccc.toolkit.ptxas import Resources, resources
 
 EMULATED_BLOCKS = 16
@@ -32,6 +34,8 @@ class Emulator:
 
     def __init__(self, arch: str, schedule: str | int, ptxas: str | Path):
         self.arch = arch
+        self.shared_limit = SHARED_LIMIT
+        """The most shared memory of a block, in bytes, if a launch asks for it."""
         self._schedule = schedule
         self._ptxas = ptxas
 
@@ -77,6 +81,10 @@ class EmulatedModule:
     def resources(self, name: str) -> Resources:
         """What ptxas says that a kernel needs."""
         return self.needs[name]
+
+    def added(self, name: str, threads: int) -> int:
+        """The bytes that a launch adds for stacks, of blocks of so many threads."""
+        return added(self.module.shares.get(name, 0), threads)
 
     def resident_blocks(self, name: str, *_: Any) -> int:
         """How many blocks of a kernel to launch."""

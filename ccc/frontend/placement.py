@@ -198,7 +198,7 @@ class Placement:
                 "no annotated path stands inside this loop, so that there is nothing to collect; "
                 "the code is left as nvcc makes it"
             )
-        return self._idle_reduction(placed) if placed.name == "for" else None
+        return self._idle_reduction(placed)
 
     def _idle_reduction(self, placed: Placed) -> str | None:
         used = {self.code[n.start_byte : n.end_byte] for n in identifiers_in(placed.statement)}

@@ -46,7 +46,16 @@ from dataclasses import replace
 from typing import ClassVar
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.model import AnnotatedLoop, FoundLoop, LeftPath, Path, without_places
+from ccc.analysis.paths.model import (
+    AnnotatedLoop,
+    FoundLoop,
+    FoundPath,
+    LeftPath,
+    Path,
+    Refused,
+    without_places,
+)
+from ccc.analysis.paths.nests import find_nest
 from ccc.analysis.simultaneous import Entrance, may_be_in_both
 from ccc.ir.nodes import Function
 from ccc.passes.choice.choose import choose
@@ -72,6 +81,8 @@ GONE = (
     "it lies in the rest of an iteration that runs with the tasks of other paths; split the "
     "annotated loop in two, or remove the annotations of the other paths"
 )
+
+FLATTEN = "; or ask for strategy(flatten), in which each lane keeps its own iterations"
 
 KNOWN = "not collected"
 
@@ -112,7 +123,9 @@ class ContextCollection(Pass):
             share = max(placed.values())
             block = known_block_size(kernel.function, kernel.options.max_block)
             users = [user for one in rewritten for user in (one.base, *one.users)]
-            reserve_stack(kernel.function, share, -(-block // WARP_SIZE), users)
+            described = reserve_stack(kernel, share, -(-block // WARP_SIZE), users)
+            for record in kernel.records:
+                record.describe(described if "placement" in record.remark.details else {})
             _promise_block_size(kernel.function, block, kernel.options.max_block)
 
     def _decide(
@@ -202,7 +215,7 @@ def _collectable_at_first(kernel: Kernel) -> list[Collectable]:
     for record in kernel.records:
         request = kernel.request_of(record.path)
         if record.is_open and isinstance(record.path, LeftPath):
-            record.reason = record.path.reason
+            record.reason = record.path.reason + _flatten_hint(record.path, kernel)
         elif record.is_open and request and request.name == LEAVE.name:
             record.leave(LEAVE.name)
     _refuse_nested_loops(kernel)
@@ -211,6 +224,17 @@ def _collectable_at_first(kernel: Kernel) -> list[Collectable]:
     paths = [Collectable(r, path) for r, path in found if isinstance(path, Path)]
     choose(paths, kernel)
     return _outside_refused(paths)
+
+
+def _flatten_hint(path: LeftPath, kernel: Kernel) -> str:
+    """What to ask for where lanes need not share an inner loop's turns; nothing where they must."""
+    if kernel.function.kind != "entry":
+        return ""
+    try:
+        find_nest(FoundPath(path.marker, path.entry, path.repeats), kernel.facts)
+    except Refused:
+        return ""
+    return FLATTEN
 
 
 def _collectable(kernel: Kernel, known: Sequence[Collectable]) -> list[Collectable]:

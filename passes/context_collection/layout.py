@@ -18,7 +18,6 @@ from ccc.ir.nodes import Function, RegisterFile
 from ccc.ir.operands import Register, Special
 from ccc.passes.context_collection.context_stack import Stack
 from ccc.passes.context_collection.reduction import Slots, place_slots
-from ccc.passes.launch_shape import ALIGNMENT
 from ccc.passes.strategies.strategy import (
     Choice,
     PathDecision,
@@ -27,6 +26,7 @@ from ccc.passes.strategies.strategy import (
     why_not_exclusive,
 )
 from ccc.pipeline import PathRecord
+from ccc.ptx.dynamic_stack import ALIGNMENT
 from ccc.ptx.types import WARP_SIZE
 
 TOP_BYTES = 4

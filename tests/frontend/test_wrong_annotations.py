@@ -33,6 +33,11 @@ def test_a_reduction_of_what_is_not_there() -> None:
     assert 'the reduction has no effect on "sum", which is not in the loop' in str(warning)
     assert mark(text.replace("sum", "total"), "k.cu").warnings == []
     assert mark(text, "k.cu", macros=["b"]).warnings == []
+    inner = "#pragma ccc for variable reduction(+: nosuch)\nfor (int j = 0; j < i; ++j) total += j;"
+    (warning,) = mark(loop(inner), "k.cu").warnings
+    assert 'the reduction has no effect on "nosuch", which is not in the loop' in str(warning)
+    assert warning.span is not None
+    assert warning.span.line == loop(inner).splitlines().index(inner.splitlines()[0]) + 1
 
 
 @pytest.mark.parametrize(

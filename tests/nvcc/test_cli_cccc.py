@@ -50,6 +50,7 @@ def test_our_options_are_taken_out() -> None:
             "--ccc-max-block=256",
             "--ccc-dynamic-shared=100",
             "--ccc-callee-shared=200",
+            "--ccc-shared-limit=232448",
             "--ccc-strategy=merge",
             "--ccc-print-after=context-collection",
         ]
@@ -63,6 +64,7 @@ def test_our_options_are_taken_out() -> None:
         strategy="merge",
         dynamic_shared=100,
         callee_shared=200,
+        shared_limit=232448,
         print_after=("context-collection",),
     )
 
@@ -75,6 +77,7 @@ def test_our_options_are_taken_out() -> None:
         ("--ccc-off=1", "--ccc-off takes no value"),
         ("--ccc-max-block=2k", "a block holds 1 to 1024 threads"),
         ("--ccc-callee-shared=2k", "--ccc-callee-shared=2k: a number of bytes is wanted"),
+        ("--ccc-shared-limit=a", "--ccc-shared-limit=a: a number of bytes is wanted"),
         ("--ccc-strategy=merg", 'did you mean "merge"?'),
         ("--ccc-print-after=foo", 'no pass is called "foo"; known are recursion, '),
         ("--ccc-print-after=collection", 'did you mean "context-collection"?'),

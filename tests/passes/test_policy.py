@@ -113,7 +113,7 @@ def test_what_does_not_apply_is_declined_with_a_reason() -> None:
     kernel.records[0].marker.clauses["strategy"] = "batch7"
     ContextCollection().run(kernel)
     for record in kernel.records:
-        record.answer(kernel.request_of(record.path), kernel.declined.get(record.marker))
+        record.answer(kernel.request_of(record.path), kernel.declined.get(record.marker), False)
     first, second = (record.remark for record in kernel.records)
     assert (first.strategy, first.asked) == ("queue", "batch7")
     assert first.complaint is not None
@@ -371,7 +371,7 @@ def test_what_would_fit_is_told() -> None:
     assert "--ccc-max-block: " in reason()
     kernel.function.limits["maxntid"] = (256, 1, 1)
     kernel.shared_limit = 0
-    assert reason().endswith("ccc has no host ask for more")
+    assert reason().endswith("a block would have 3072 and gets 0")
     kernel.shared_limit = 256 // 32 * 4 * 32
     assert reason().endswith("; a context of 4 bytes has room")
     kernel.shared_limit *= 2

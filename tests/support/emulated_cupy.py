@@ -50,6 +50,7 @@ def install(patch: pytest.MonkeyPatch, cache: Path) -> None:
     patch.setattr(gpu, "require", lambda: None)
     patch.setattr(gpu, "current_device", lambda: 0)
     patch.setattr(gpu, "arch", lambda: "90")
+    patch.setattr(gpu, "shared_limit", lambda: 227 * 1024)
     patch.setattr(gpu, "raw_module", RawModule)
     patch.setattr(
         gpu, "compiler_options", lambda options, *_: ("--std=c++17", *options, "-ftz=true")
