@@ -225,6 +225,22 @@ def read(file: str | File) -> Profile:
     return profile
 
 
+def merge(profiles: Iterable[Profile]) -> Profile:
+    """What several runs counted, as one profile: of the same code it is added up.
+
+    Args:
+        profiles: of the same code, or of other code, as when a source was changed between.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for module in (module for profile in profiles for module in profile.modules):
+        table, counters = module["table"], module["counters"]
+        mine = found.setdefault(
+            json.dumps(table), {"table": table, "counters": [0] * len(counters)}
+        )
+        mine["counters"] = [a + b for a, b in zip(mine["counters"], counters, strict=True)]
+    return Profile(list(found.values()))
+
+
 def of(module: Any) -> Profile:
     """What the kernels of a loaded module have counted since it was loaded, or ``reset``.
 

@@ -71,7 +71,7 @@ class Place:
         )
 
     def __str__(self) -> str:
-        return f"line {self.line} of {self.file}, `ccc {self.directive}`"
+        return f"line {self.line} of {os.path.basename(self.file)}, `ccc {self.directive}`"
 
 
 def match(recorded: Iterable[Place], present: Iterable[Place]) -> dict[Place, Place]:
@@ -82,9 +82,9 @@ def match(recorded: Iterable[Place], present: Iterable[Place]) -> dict[Place, Pl
         present: all annotations of the source, as they are.
     """
     found: dict[Place, Place] = {}
+    before, after = set(recorded), set(present)
     for key in (_function, _file):
-        old = set(recorded) - set(found)
-        new = set(present) - set(found.values())
+        old, new = before - set(found), after - set(found.values())
         for name, mine in _groups(old, key).items():
             found |= _aligned(mine, _groups(new, key).get(name, []))
     return found
