@@ -240,14 +240,7 @@ def _places(annotations: Sequence[source.Annotation]) -> dict[int, Place]:
     from ccc.profile.match import Place  # noqa: PLC0415 - seldom asked for
 
     return {
-        one.id: Place(
-            one.span.file,
-            one.span.line,
-            one.span.column,
-            one.directive,
-            one.home.name if one.home else "",
-            one.statement,
-        )
+        one.id: Place.at(one.span, one.directive, one.home.name if one.home else "", one.statement)
         for one in annotations
     }
 

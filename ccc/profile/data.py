@@ -107,8 +107,8 @@ class PathProfile:
     @property
     def place(self) -> Place:
         """Where the annotation stands."""
-        where = self.file, self.line, self.column
-        return Place(*where, self.directive, self.function, self.statement)
+        span = Span(self.file, self.line, self.column)
+        return Place.at(span, self.directive, self.function, self.statement)
 
     @property
     def lanes_per_execution(self) -> float:
@@ -329,7 +329,7 @@ def _values(entry: dict[str, Any], names: Iterable[str], counters: list[int]) ->
 
 
 def _place(path: PathProfile) -> tuple[Any, ...]:
-    return path.file, path.line, path.column, path.directive, path.arm, path.applied, path.counted
+    return path.place, path.arm, path.applied, path.counted
 
 
 def _sum(one: KernelProfile, other: KernelProfile) -> KernelProfile:
