@@ -74,8 +74,8 @@ class PathProfile:
         lanes: how many lanes took part in all executions.
         instructions: warp instructions issued in it, those in paths inside it not among them.
         thread_instructions: the lanes active in these.
-        visits: how often lanes did an iteration together of the innermost annotated loop around
-            it, or an inner loop that is a path itself; where there is none, a call of the function.
+        visits: how often lanes did an iteration together of the innermost loop around it; where
+            there is none, a call of the function.
         visiting_lanes: how many took part in all of these.
         entries: how often lanes began it together, if it is an inner loop; else its executions.
         entering_lanes: how many took part in all of these.

@@ -24,7 +24,8 @@ class Known:
 
     Attributes:
         source: what it is known from: for the explanation.
-        visits: warp iterations of the annotated loop around it: how often warps came by together.
+        visits: warp iterations of the innermost loop around it, which is mostly the annotated one:
+            how often warps came by together.
         visiting_lanes: the lanes in these, summed.
         entries: of the visits, how often at least one lane entered the path (an inner loop: began
             it).
