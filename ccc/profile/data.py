@@ -215,7 +215,8 @@ def read(file: str | File) -> Profile:
             )
         if content["format"] != FORMAT:
             raise CccError(
-                f"its format is {content['format']}, not {FORMAT}: another version of ccc wrote it",
+                f"its format is {content['format']}, not {FORMAT}: another version of ccc wrote it; "
+                "profile again",
                 Span(str(file)),
             )
         profile = Profile(content["modules"])

@@ -245,7 +245,7 @@ def test_an_entry_that_matches_nothing_is_told_once(tmp_path: Path) -> None:
     assert said == [
         f"{file}: warning: line 3 of k.cu, `ccc if`, is not in the source any more: profile again"
     ]
-    assert transform(ptx, use=(str(file),), strict=True).diagnostics == []
+    assert transform(ptx, use=str(file), strict=True).diagnostics == []
     assert transform(ptx.replace("k.cu:3", "k.cu:30"), use=(str(file),)).diagnostics == []
     other = transform(gone.replace("entry k(", "entry other("), use=(str(file),))
     assert not [line for line in other.diagnostics if "p.json" in line]  # of another source

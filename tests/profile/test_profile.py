@@ -328,7 +328,7 @@ def test_other_files(
     file.write_text(text)
     assert cli.main(["report", str(file)]) == 1
     more = (
-        ": another version of ccc wrote it"
+        ": another version of ccc wrote it; profile again"
         if "format is" in expected
         else "; a program compiled with cccc --ccc-profile=FILE writes one"
     )
