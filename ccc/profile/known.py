@@ -84,7 +84,7 @@ class Knowledge:
             for function in mine:
                 self._functions.setdefault(function.name, []).append(function)
 
-    def of(self, kernel: str, marker: Marker) -> Known | None:
+    def of(self, kernel: str, marker: Marker, nth: tuple[int, int] = (0, 0)) -> Known | None:
         """What is known of a path; None if no profile saw warps come by.
 
         The kernel's own copies count first, then those in functions that it calls, then all
@@ -93,6 +93,8 @@ class Knowledge:
         Args:
             kernel: the function that the path is in.
             marker: the path's.
+            nth: which it is of how many with this marker in the kernel, in the order of the PTX:
+                the cases of a switch are told apart where the profile saw as many.
         """
         place = Place.of(marker, self._present)
         own = self._functions.get(kernel, [])
@@ -106,7 +108,9 @@ class Knowledge:
                 if path.arm == marker.kind and self._places.get(path.place) == place
             ]
             if paths:
-                return _known(add(paths), self.source)
+                index, count = nth
+                mine = [paths[index]] if functions is own and len(paths) == count else paths
+                return _known(add(mine), self.source)
         return None
 
 
