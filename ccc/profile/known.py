@@ -101,16 +101,21 @@ class Knowledge:
         called = [one for k in own for name in k.calls for one in self._functions.get(name, [])]
         every = [one for functions in self._functions.values() for one in functions]
         for functions in (own, called, every):
-            paths = [
-                path
+            groups = [
+                [
+                    path
+                    for path in function.paths
+                    if path.arm == marker.kind and self._places.get(path.place) == place
+                ]
                 for function in functions
-                for path in function.paths
-                if path.arm == marker.kind and self._places.get(path.place) == place
             ]
-            if paths:
+            if functions is own:
                 index, count = nth
-                mine = [paths[index]] if functions is own and len(paths) == count else paths
-                return _known(add(mine), self.source)
+                groups = [
+                    mine[index : index + 1] if len(mine) == count else mine for mine in groups
+                ]
+            if paths := [path for mine in groups for path in mine]:
+                return _known(add(paths), self.source)
         return None
 
 

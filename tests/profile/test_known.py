@@ -173,6 +173,11 @@ def test_cases_and_copies_are_added_up(tmp_path: Path) -> None:
     assert known is not None
     assert known.entries == sum(path.executions for path in kernel.paths)
     assert known.visits == sum(path.visits for path in kernel.paths)
+    count = len(kernel.paths)
+    for index, path in enumerate(kernel.paths):
+        one = knowledge.of("k", case, (index, count))
+        assert one is not None
+        assert (one.visits, one.entries, one.length) == (path.visits, path.entries, path.length)
 
 
 def test_another_kernel_with_the_same_annotation_tells_if_need_be(tmp_path: Path) -> None:
