@@ -88,7 +88,7 @@ class Knowledge:
         """What is known of a path; None if no profile saw warps come by.
 
         The kernel's own copies count first, then those in functions that it calls, then all
-        others, such as those of another instance of a template.
+        others, such as those of another instance of a template, if only these ever ran.
 
         Args:
             kernel: the function that the path is in.
@@ -114,14 +114,13 @@ class Knowledge:
                 groups = [
                     mine[index : index + 1] if len(mine) == count else mine for mine in groups
                 ]
-            if paths := [path for mine in groups for path in mine]:
+            paths = [path for mine in groups for path in mine]
+            if any(path.visits for path in paths):
                 return _known(add(paths), self.source)
         return None
 
 
-def _known(path: PathProfile, source: str) -> Known | None:
-    if not path.visits:
-        return None
+def _known(path: PathProfile, source: str) -> Known:
     return Known(
         source,
         path.visits,
