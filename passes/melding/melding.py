@@ -29,8 +29,8 @@ After:
 
 The steps of the arms are aligned so that as many issue slots as can be are saved. What stays alone
 is done by all lanes, if it only computes, by those of its arm under a guard, or behind a branch,
-if it is much. It is asked for by ``strategy(meld)``, or a profile speaks for it. It needs no annotated
-loop.
+if it is much. ``strategy(meld)`` asks for it, or a profile speaks for it; no annotated loop is
+needed.
 """
 
 from __future__ import annotations

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from collecting import transform
 
 from ccc import cli, emulator, profile
-from ccc.compiler.transform import transform
 from ccc.errors import CccError
 from ccc.options import COLLECT, Options
 from ccc.passes import policy

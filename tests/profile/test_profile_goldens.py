@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from collecting import transform
 from folders import GOLDEN
 from goldens import Golden
 
 from ccc import cli, emulator, profile
 from ccc.analysis.facts import Facts
-from ccc.compiler.transform import transform
 from ccc.emulator.run.counters import Counters
 from ccc.harness.equivalence import Launch
 from ccc.options import AUTO, COLLECT, Options
