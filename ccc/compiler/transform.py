@@ -37,13 +37,15 @@ class Transformed:
     """What :func:`transform` made.
 
     ``remarks`` say what became of each annotation, by function; ``warnings`` what else there is to
-    warn of. ``blocks`` are the most threads that a block of each kernel with annotations may have,
+    warn of, and ``hints`` that a profile fits the source no more, which is nobody's fault.
+    ``blocks`` are the most threads that a block of each kernel with annotations may have,
     as far as that is known. ``printed`` is the PTX after the passes named in ``print_after``.
     """
 
     ptx: str
     remarks: dict[str, list[Remark]] = field(default_factory=dict)
     warnings: list[CccError] = field(default_factory=list)
+    hints: list[CccError] = field(default_factory=list)
     blocks: dict[str, int] = field(default_factory=dict)
     printed: str = ""
 
@@ -61,7 +63,8 @@ class Transformed:
     @property
     def diagnostics(self) -> list[str]:
         """The same as lines to show."""
-        return [render("warning", one.message, one.span) for one in self.complaints]
+        told = [*self.complaints, *self.hints]
+        return [render("warning", one.message, one.span) for one in told]
 
 
 def transform(
@@ -90,13 +93,15 @@ def transform(
         CccError: the file is not valid PTX, an option is, or (with ``strict``) a path is refused.
         TypeError: there is no option of that name.
     """
+    if isinstance(asked.get("use"), str):
+        asked["use"] = (asked["use"],)
     options = replace(options or Options(), **asked)
     if "// ccc." not in ptx:
         return Transformed(ptx)
     module = parse_module(ptx, filename)
-    result = Transformed(ptx)
     places = places or {}
     knowledge = _knowledge(module, options, places)
+    result = Transformed(ptx, hints=knowledge.warnings if knowledge else [])
     context = ModuleContext(module, options, registers or {}, knowledge)
     idle = not options.transforms or context.is_debugged
     passes = () if idle else tuple(kind() for kind in PIPELINE)
@@ -109,7 +114,6 @@ def transform(
         function = outcome.kernel.function
         result.remarks[function.name] = [one.remark for one in outcome.records]
         result.blocks[function.name] = known_block_size(function, options.max_block)
-    result.warnings += knowledge.warnings if knowledge else []
     if options.strict and result.complaints:
         raise result.complaints[0]
     if counting:

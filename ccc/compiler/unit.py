@@ -52,11 +52,15 @@ _VERSION_LINE = re.compile(r"(?:^|\*/)\s*\.version\b", re.MULTILINE)
 
 @dataclass(slots=True)
 class DevicePass:
-    """What one device pass has to say; ``unit`` names its source and architecture."""
+    """What one device pass has to say; ``unit`` names its source and architecture.
+
+    ``hints`` are warnings that no annotation is to blame for: ``strict`` lets them pass.
+    """
 
     unit: tuple[str, str] = ("", "")
     remarks: Remarks = field(default_factory=dict)
     diagnostics: list[str] = field(default_factory=list)
+    hints: list[str] = field(default_factory=list)
     printed: str = ""
     error: str | None = None
 
@@ -69,7 +73,7 @@ class DevicePass:
     def take(self, other: DevicePass) -> None:
         """Say what ``other`` says."""
         self.remarks, self.diagnostics = other.remarks, other.diagnostics
-        self.printed = other.printed
+        self.hints, self.printed = other.hints, other.printed
 
     @staticmethod
     def load(folder: str) -> list[DevicePass]:
@@ -247,14 +251,7 @@ def _places(annotations: Sequence[source.Annotation]) -> dict[int, Place]:
     from ccc.profile.match import Place  # noqa: PLC0415 - seldom asked for
 
     return {
-        one.id: Place(
-            one.span.file,
-            one.span.line,
-            one.span.column,
-            one.directive,
-            one.home.name if one.home else "",
-            one.statement,
-        )
+        one.id: Place.at(one.span, one.directive, one.home.name if one.home else "", one.statement)
         for one in annotations
     }
 
@@ -277,6 +274,8 @@ def _transform(
     made = _measured(ptx, result, options) if options.measure else result.remarks
     done.remarks = _merged(done.remarks, made)
     _warn(result.complaints, options, done)
+    said = [render("warning", hint.message, hint.span) for hint in result.hints]
+    done.hints = list(dict.fromkeys([*done.hints, *said]))
     done.printed = result.printed
     return result.ptx
 

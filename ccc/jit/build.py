@@ -80,9 +80,18 @@ def _key(job: CompileJob) -> str:
         path: hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
         for path, text in job.headers.items()
     }
-    parts = [VERSION, _ourselves(), _compiler(job), asdict(job), headers]
+    profiles = [_content(file) for file in job.ours.use]
+    parts = [VERSION, _ourselves(), _compiler(job), asdict(job), headers, profiles]
     text = json.dumps(parts, sort_keys=True)
     return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:32]
+
+
+def _content(file: str) -> str:
+    """A digest of a profile; that it cannot be read is told when it is used."""
+    try:
+        return _digest(Path(file).read_bytes())
+    except OSError:
+        return ""
 
 
 @functools.cache

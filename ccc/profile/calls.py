@@ -7,12 +7,14 @@ each call counts as long as all are on average.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ccc.profile.data import KernelProfile, PathProfile
+
+_REPEATING = ("while", "for variable", "recursion")
 
 Entry = Mapping[str, Any]
 """Of a function, a path or a place with calls, in the table."""
@@ -55,21 +57,22 @@ class _Calls:
         return replace(kernel, paths=tuple(paths))
 
     def _with_inner(self, kernel: KernelProfile, entry: Entry, number: int) -> PathProfile:
-        """A path with the instructions of those inside it, and of what all these call."""
-        inside = [number]
-        for other, told in enumerate(entry["paths"]):
-            around = told["inside"]
-            while around is not None and around != number:
-                around = entry["paths"][around]["inside"]
-            inside += [other] if around is not None else []
+        """A path with the instructions of those inside it, and of what all these call.
+
+        What is inside another copy of itself, such as the rest of a loop whose first turn nvcc took
+        out of it, has its instructions counted with that one, and is begun with it.
+        """
+        path = kernel.paths[number]
+        if any(_same(path, kernel.paths[n]) for n in _around(entry, number)):
+            return _not_begun(path) if path.directive in _REPEATING else path
+        inside = [n for n in range(len(kernel.paths)) if number in (n, *_around(entry, n))]
         sites = [site for site in entry["sites"] if site["path"] in inside]
         own = sum(kernel.paths[other].instructions for other in inside)
-        called = self._called(kernel.name, sites)
-        return replace(kernel.paths[number], all_instructions=own + called)
+        return replace(path, all_instructions=own + self._called(kernel.name, sites))
 
     def _begun(self, name: str, path: PathProfile) -> PathProfile:
         """A path that is a function which calls itself: it is begun by the calls of others."""
-        if path.directive != "recursion" or path.visits:
+        if path.directive != "recursion" or path.visits or not path.all_instructions:
             return path
         every = [(other, site) for other, e in self.entries.items() for site in e["sites"]]
         mine = [site for other, site in every if site["callee"] == name != other]
@@ -77,8 +80,8 @@ class _Calls:
         entries, entering = self._pairs(site["counter"] for site in mine)
         return replace(
             path,
-            visits=visits,
-            visiting_lanes=visiting,
+            visits=max(visits, entries),  # an iteration may call it in several places
+            visiting_lanes=max(visiting, entering),
             entries=entries,
             entering_lanes=entering,
         )
@@ -106,3 +109,20 @@ class _Calls:
             total = self.kernels[name].instructions + self._called(name, entry["sites"])
             self.means[name] = total / begun if begun > 0 else 0.0
         return self.means.get(name, 0.0)
+
+
+def _around(entry: Entry, number: int) -> Iterator[int]:
+    """The paths around a path, from the innermost on."""
+    around = entry["paths"][number]["inside"]
+    while around is not None:
+        yield around
+        around = entry["paths"][around]["inside"]
+
+
+def _not_begun(path: PathProfile) -> PathProfile:
+    return replace(path, visits=0, visiting_lanes=0, entries=0, entering_lanes=0)
+
+
+def _same(one: PathProfile, other: PathProfile) -> bool:
+    """Whether two paths are copies of one arm of an annotation."""
+    return one.place == other.place and one.arm == other.arm

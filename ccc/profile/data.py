@@ -74,8 +74,8 @@ class PathProfile:
         lanes: how many lanes took part in all executions.
         instructions: warp instructions issued in it, those in paths inside it not among them.
         thread_instructions: the lanes active in these.
-        visits: how often lanes did an iteration together of the innermost annotated loop around
-            it, or an inner loop that is a path itself; where there is none, a call of the function.
+        visits: how often lanes did an iteration together of the innermost loop around it; where
+            there is none, a call of the function.
         visiting_lanes: how many took part in all of these.
         entries: how often lanes began it together, if it is an inner loop; else its executions.
         entering_lanes: how many took part in all of these.
@@ -107,8 +107,8 @@ class PathProfile:
     @property
     def place(self) -> Place:
         """Where the annotation stands."""
-        where = self.file, self.line, self.column
-        return Place(*where, self.directive, self.function, self.statement)
+        span = Span(self.file, self.line, self.column)
+        return Place.at(span, self.directive, self.function, self.statement)
 
     @property
     def lanes_per_execution(self) -> float:
@@ -214,15 +214,30 @@ def read(file: str | File) -> Profile:
                 f"these are the results of ccc bench, no profile; {_WANTED}", Span(str(file))
             )
         if content["format"] != FORMAT:
-            raise CccError(
-                f"its format is {content['format']}, not {FORMAT}: another version of ccc wrote it",
-                Span(str(file)),
-            )
+            message = f"its format is {content['format']}, not {FORMAT}: "
+            message += "another version of ccc wrote it; profile again"
+            raise CccError(message, Span(str(file)))
         profile = Profile(content["modules"])
         _ = profile.kernels  # whether all is there
     except (ValueError, KeyError, TypeError, IndexError) as error:
         raise CccError(f"this is no profile; {_WANTED}", Span(str(file))) from error
     return profile
+
+
+def merge(profiles: Iterable[Profile]) -> Profile:
+    """What several runs counted, as one profile: of the same code it is added up.
+
+    Args:
+        profiles: of the same code, or of other code, as when a source was changed between.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for module in (module for profile in profiles for module in profile.modules):
+        table, counters = module["table"], module["counters"]
+        mine = found.setdefault(
+            json.dumps(table), {"table": table, "counters": [0] * len(counters)}
+        )
+        mine["counters"] = [a + b for a, b in zip(mine["counters"], counters, strict=True)]
+    return Profile(list(found.values()))
 
 
 def of(module: Any) -> Profile:
@@ -313,7 +328,7 @@ def _values(entry: dict[str, Any], names: Iterable[str], counters: list[int]) ->
 
 
 def _place(path: PathProfile) -> tuple[Any, ...]:
-    return path.file, path.line, path.column, path.directive, path.arm, path.applied, path.counted
+    return path.place, path.arm, path.applied, path.counted
 
 
 def _sum(one: KernelProfile, other: KernelProfile) -> KernelProfile:

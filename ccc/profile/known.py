@@ -24,7 +24,8 @@ class Known:
 
     Attributes:
         source: what it is known from: for the explanation.
-        visits: warp iterations of the annotated loop around it: how often warps came by together.
+        visits: warp iterations of the innermost loop around it, which is mostly the annotated one:
+            how often warps came by together.
         visiting_lanes: the lanes in these, summed.
         entries: of the visits, how often at least one lane entered the path (an inner loop: began
             it).
@@ -87,7 +88,7 @@ class Knowledge:
         """What is known of a path; None if no profile saw warps come by.
 
         The kernel's own copies count first, then those in functions that it calls, then all
-        others, such as those of another instance of a template.
+        others, such as those of another instance of a template, if only these ever ran.
 
         Args:
             kernel: the function that the path is in.
@@ -100,22 +101,26 @@ class Knowledge:
         called = [one for k in own for name in k.calls for one in self._functions.get(name, [])]
         every = [one for functions in self._functions.values() for one in functions]
         for functions in (own, called, every):
-            paths = [
-                path
+            groups = [
+                [
+                    path
+                    for path in function.paths
+                    if path.arm == marker.kind and self._places.get(path.place) == place
+                ]
                 for function in functions
-                for path in function.paths
-                if path.arm == marker.kind and self._places.get(path.place) == place
             ]
-            if paths:
+            if functions is own:
                 index, count = nth
-                mine = [paths[index]] if functions is own and len(paths) == count else paths
-                return _known(add(mine), self.source)
+                groups = [
+                    mine[index : index + 1] if len(mine) == count else mine for mine in groups
+                ]
+            paths = [path for mine in groups for path in mine]
+            if any(path.visits for path in paths):
+                return _known(add(paths), self.source)
         return None
 
 
-def _known(path: PathProfile, source: str) -> Known | None:
-    if not path.visits:
-        return None
+def _known(path: PathProfile, source: str) -> Known:
     return Known(
         source,
         path.visits,

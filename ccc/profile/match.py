@@ -21,6 +21,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ccc.errors import Span
 from ccc.ir.markers import DIRECTIVES, Marker
 
 _SAME_DIRECTIVE, _SAME_LINE, _SAME_STATEMENT = 2, 3, 6
@@ -32,7 +33,8 @@ class Place:
     """Where an annotation stands; its arms, and all copies of its code, have one place.
 
     Attributes:
-        file, line, column: of the pragma.
+        file: its name; the folder may be given in another way, or be a temporary one.
+        line, column: of the pragma.
         directive: ``if``, ``for variable`` and so on.
         function: the plain name of the function in the source; empty if it is not known.
         statement: what it stands before, up to the body, in one line; likewise.
@@ -55,20 +57,20 @@ class Place:
                 and statement are not known.
         """
         found = known.get(marker.identifier) if known else None
-        directive = DIRECTIVES.get(marker.kind, marker.kind)
-        return found or Place(marker.span.file, marker.span.line, marker.span.column, directive)
+        return found or Place.at(marker.span, DIRECTIVES.get(marker.kind, marker.kind))
+
+    @staticmethod
+    def at(span: Span, directive: str, function: str = "", statement: str = "") -> Place:
+        """The place of an annotation at a position."""
+        name = os.path.basename(span.file)
+        return Place(name, span.line, span.column, directive, function, statement)
 
     @staticmethod
     def read(entry: Mapping[str, Any]) -> Place:
         """The place that an entry of a profile, or of a report, tells of."""
-        return Place(
-            entry["file"],
-            entry["line"],
-            entry["column"],
-            entry["directive"],
-            entry.get("function", ""),
-            entry.get("statement", ""),
-        )
+        span = Span(entry["file"], entry["line"], entry["column"])
+        told = entry.get("function", ""), entry.get("statement", "")
+        return Place.at(span, entry["directive"], *told)
 
     def __str__(self) -> str:
         return f"line {self.line} of {self.file}, `ccc {self.directive}`"
@@ -82,21 +84,20 @@ def match(recorded: Iterable[Place], present: Iterable[Place]) -> dict[Place, Pl
         present: all annotations of the source, as they are.
     """
     found: dict[Place, Place] = {}
+    before, after = set(recorded), set(present)
     for key in (_function, _file):
-        old = set(recorded) - set(found)
-        new = set(present) - set(found.values())
+        old, new = before - set(found), after - set(found.values())
         for name, mine in _groups(old, key).items():
             found |= _aligned(mine, _groups(new, key).get(name, []))
     return found
 
 
 def _file(place: Place) -> tuple[str, ...]:
-    """A file by its name alone: the folder may be given in another way, or be a temporary one."""
-    return (os.path.basename(place.file),)
+    return (place.file,)
 
 
 def _function(place: Place) -> tuple[str, ...]:
-    return (*_file(place), place.function)
+    return place.file, place.function
 
 
 def _groups(

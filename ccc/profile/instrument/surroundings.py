@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ccc.analysis.callees import callee
 from ccc.analysis.cfg import EXIT
@@ -34,15 +34,6 @@ class CountedCalls:
     visits: int | None
 
 
-@dataclass(eq=False)
-class _IterationCounter:
-    """An annotated loop, the blocks with its marker, and the counter of its iterations."""
-
-    loop: Loop
-    labels: list[str] = field(default_factory=list)
-    counter: int | None = None
-
-
 class Surroundings:
     """What to count around the paths of a function.
 
@@ -62,7 +53,8 @@ class Surroundings:
         self.take = take
         self.passing: dict[str, Counter[int]] = {}
         self.entered: int | None = None
-        self.annotated = self._annotated()
+        self.marked = self._marked()
+        self.iterations: dict[Loop, int] = {}
         if facts.function.kind != "entry":
             self._of_function()
 
@@ -109,42 +101,41 @@ class Surroundings:
     def _labels(self) -> list[str]:
         return [label for label in self.facts.graph if label != EXIT]
 
-    def _annotated(self) -> list[_IterationCounter]:
-        """The annotated loops, as far as they are loops."""
-        found: dict[str, _IterationCounter] = {}
+    def _marked(self) -> dict[Loop, list[str]]:
+        """The annotated loops, as far as they are loops, and the blocks with their markers."""
+        found: dict[Loop, list[str]] = {}
         for label in self._labels():
             for marker in self.facts.blocks[label].markers:
-                loop = next((loop for loop in self.facts.loops if label in loop.blocks), None)
+                loop = self._loop(label)
                 if marker.kind == "for" and loop and not is_stray(self.facts, loop, marker):
-                    found.setdefault(loop.header, _IterationCounter(loop)).labels.append(label)
-        return list(found.values())
+                    found.setdefault(loop, []).append(label)
+        return found
+
+    def _loop(self, label: str) -> Loop | None:
+        """The innermost loop around a block."""
+        return next((loop for loop in self.facts.loops if label in loop.blocks), None)
 
     def _around(self, label: str, path: CountedRegion | None) -> int:
-        """The counter of the iterations that a block is in: of an annotated loop, or of a path that
-        is one, whichever is smaller; of calls of the function where there is neither.
+        """The counter of the iterations that a block is in; of calls where there is no loop.
 
         Args:
             label: the block.
-            path: whose first block it is, if any; that is not around itself.
+            path: whose first block it is, if any; a loop that begins there is in the path.
         """
-        inner = [r for r in self.regions if r.is_loop and r is not path and label in r.blocks]
-        if path is not None:
-            inner = [region for region in inner if len(region.blocks) > len(path.blocks)]
-        around = min(
-            (one for one in self.annotated if label in one.loop.blocks),
-            key=lambda one: len(one.loop.blocks),
-            default=None,
-        )
-        if inner and (around is None or len(inner[-1].blocks) < len(around.loop.blocks)):
-            return inner[-1].counter
-        return self._of_loop(around) if around else self._of_function()
+        around = (loop for loop in self.facts.loops if label in loop.blocks)
+        loop = next((one for one in around if path is None or one.header != label), None)
+        if loop is None:
+            return self._of_function()
+        turns = (r.counter for r in self.regions if r.is_loop and loop.header in r.entries)
+        counter = next(turns, None)
+        return self._of_loop(loop) if counter is None else counter
 
-    def _of_loop(self, one: _IterationCounter) -> int:
-        if one.counter is None:
-            one.counter = self.take(_PAIR)
-            for label in one.labels:
-                self._pass(label, one.counter)
-        return one.counter
+    def _of_loop(self, loop: Loop) -> int:
+        if loop not in self.iterations:
+            self.iterations[loop] = self.take(_PAIR)
+            for label in self.marked.get(loop, [loop.header]):
+                self._pass(label, self.iterations[loop])
+        return self.iterations[loop]
 
     def _of_function(self) -> int:
         if self.entered is None:
