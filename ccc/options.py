@@ -90,6 +90,13 @@ class Options:
     profile: str | None = None
     """Make the code count what it runs, for a profile in the file of this name."""
 
+    decisions: str | None = None
+    """A file with the strategies that ``ccc tune`` found best; what it says of an annotation goes
+    before ``strategy``, and a clause before that."""
+
+    time: str | None = None
+    """Have host programs time their kernels, and write that to the file of this name."""
+
     print_after: tuple[str, ...] = ()
     """The passes after which the PTX is printed."""
 
@@ -99,7 +106,7 @@ class Options:
     @property
     def plain(self) -> bool:
         """Whether the code is what the compiler alone makes of it, annotations ignored."""
-        return self.off and not self.profile
+        return self.off and not self.profile and not self.time
 
     def environment(self) -> dict[str, str]:
         """The variable that carries these options."""

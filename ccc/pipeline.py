@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import Refinement, find_paths
 from ccc.analysis.paths.model import LeftPath, Path
+from ccc.decisions import TunedDecisions
 from ccc.ir.markers import WHOLE_KERNEL, Marker
 from ccc.ir.nodes import Function, Variable
 from ccc.options import AUTO, Options, Request
@@ -111,7 +112,7 @@ class InlinedCall:
 class Kernel:
     """One function on its way through the pipeline.
 
-    ``options`` are what the user asks for. ``shared`` are the shared variables that it uses besides
+    ``options`` are what the user asks for, ``tuned`` what was measured. ``shared`` are the shared variables that it uses besides
     the function's own, itself or in what it calls; ``unseen_callee`` is what is called and cannot
     be looked into, if anything, and ``callee_shared_bytes`` the most shared memory that such take,
     None if that is not known; ``dynamic_shared_bytes`` is the most that a launch asks for, None if
@@ -124,6 +125,7 @@ class Kernel:
     function: Function
     facts: Facts
     options: Options = field(default_factory=Options)
+    tuned: TunedDecisions = field(default_factory=TunedDecisions)
     shared: tuple[Variable, ...] = ()
     unseen_callee: str = ""
     callee_shared_bytes: int | None = 0
@@ -152,12 +154,18 @@ class Kernel:
     def request(self, *markers: Marker) -> Request | None:
         """The same, by the markers of the path and of what is around it.
 
-        The first that asks for a strategy counts, and the option where none does.
+        The first that asks for a strategy counts; where none does, the first of which it was
+        measured what is best, and else the option.
         """
         asked = (marker.clauses["strategy"] for marker in markers if "strategy" in marker.clauses)
         found = next((Request.read(text, insists=True) for text in asked), None)
+        found = found or next(filter(None, map(self.tuned_request, markers)), None)
         found = found or Request.read(self.options.strategy)
         return None if found is None or found.name == AUTO else found
+
+    def tuned_request(self, marker: Marker) -> Request | None:
+        """What was measured to be best at this marker, if anything was."""
+        return self.tuned.request(marker, self.function.name)
 
     def decline(self, marker: Marker, reason: str) -> None:
         """Say why the strategy that was asked for does not apply to a path; another one may."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from ccc.analysis.callees import SYSTEM_CALLS, Callees, callee
 from ccc.analysis.facts import Facts
+from ccc.decisions import TunedDecisions, read_decisions
 from ccc.ir.names import Names
 from ccc.ir.nodes import Function, FunctionText, Module
 from ccc.ir.verify import verify
@@ -45,6 +46,7 @@ class ModuleContext:
         self._callees = Callees(self.load)
         self._files = parse_files(module.text)
         self._options = options
+        self._tuned = read_decisions(options.decisions) if options.decisions else TunedDecisions()
         self._registers = registers
         self._shared = {v.name: v for v in parse_variables(module) if v.space == "shared"}
         target = re.search(r"^\s*\.target\s+(\w+)([^\n]*)", module.text, re.MULTILINE)
@@ -76,6 +78,7 @@ class ModuleContext:
         verify(function)
         facts = Facts(function, self._callees, self._files)
         kernel = Kernel(function, facts, self._options, arch=self._arch, load=self.load)
+        kernel.tuned = self._tuned
         kernel.registers = self._registers.get(function.name)
         kernel.not_inlined = not_inlined
         self._find_shared(kernel)

@@ -168,7 +168,8 @@ def _answer_requests(kernel: Kernel) -> None:
     """Say of each path what had been asked for, and why that was not done, if it was not."""
     for record in kernel.records:
         marker = record.marker
-        own = OF_ANOTHER_KIND if "strategy" in marker.clauses else None
+        is_own = "strategy" in marker.clauses or kernel.tuned_request(marker) is not None
+        own = OF_ANOTHER_KIND if is_own else None
         record.answer(kernel.request_of(record.path), kernel.declined.get(marker, own))
 
 

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ccc.decisions import read_decisions
 from ccc.errors import CccError, Span, render
 from ccc.files import read_text
 from ccc.frontend import marking as source
@@ -43,6 +44,7 @@ UNMARKED = (
 )
 CARRIED = "the next iteration"
 """How the reasons begin that a variable without a value may lead to."""
+_ENTRY = re.compile(r"\.entry\s+([\w$]+)")
 _VERSION_LINE = re.compile(r"(?:^|\*/)\s*\.version\b", re.MULTILINE)
 
 
@@ -132,6 +134,7 @@ def translate(
         done.take(now.done)
         _check_strict(options, done)
         if options.mark_only or not now.refused or options.profile:
+            _check_decisions(now.ptx, options, done)
             return now.ptx  # what is left alone is counted all the same
         left |= now.refused
 
@@ -182,6 +185,7 @@ def transform_file(done: DevicePass, options: Options) -> str:
             _warn([CccError(UNMARKED, Span(name))], options, done)
         ptx = _transform(text, name, options, done)
         _check_strict(options, done)
+        _check_decisions(ptx, options, done)
     except CccError as error:
         done.error = str(error)
         return ""
@@ -191,6 +195,14 @@ def transform_file(done: DevicePass, options: Options) -> str:
 def _check_strict(options: Options, done: DevicePass) -> None:
     if options.strict and done.diagnostics:
         raise CccError("not every annotation could be followed, which --ccc-strict demands")
+
+
+def _check_decisions(ptx: str, options: Options, done: DevicePass) -> None:
+    """Name the decisions that hold for no annotation any more."""
+    if options.decisions and not options.off and not options.mark_only:
+        stale = read_decisions(options.decisions).stale(_ENTRY.findall(ptx), done.remarks)
+        _warn(stale, options, done)
+        _check_strict(options, done)
 
 
 def _without_code(annotations: Sequence[source.Annotation], ptx: str, name: str) -> list[CccError]:

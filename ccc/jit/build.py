@@ -80,7 +80,8 @@ def _key(job: CompileJob) -> str:
         path: hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
         for path, text in job.headers.items()
     }
-    parts = [VERSION, _ourselves(), _compiler(job), asdict(job), headers]
+    decided = cache.read_text(job.ours.decisions) if job.ours.decisions else ""
+    parts = [VERSION, _ourselves(), _compiler(job), asdict(job), headers, decided]
     text = json.dumps(parts, sort_keys=True)
     return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:32]
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ccc.compiler.unit import LTO_REFUSED, DevicePass, transform_file
-from ccc.errors import CccError, choices, nearest
+from ccc.errors import CccError, Span, choices, nearest
 from ccc.files import check_writable, put_text, write
 from ccc.nvcc import run as nvcc
 from ccc.options import Options
@@ -91,6 +91,18 @@ def _strategy(command: Command, value: str) -> Command:
         raise UsageError(f"--ccc-strategy={value}: {error}") from None
 
 
+def _decisions(command: Command, value: str) -> Command:
+    from ccc.decisions import read_decisions  # noqa: PLC0415 - seldom asked for
+    from ccc.passes.strategies.registry import read_request  # noqa: PLC0415 - seldom asked for
+
+    for path in read_decisions(value).paths:
+        try:
+            read_request(path.strategy)
+        except ValueError as error:
+            raise CccError(f"{path.place}: {path.strategy}: {error}", Span(value)) from None
+    return _set(decisions=os.path.abspath(value))(command, value)
+
+
 def _strategies() -> list[str]:
     from ccc.passes.strategies.registry import spellings  # noqa: PLC0415 - seldom asked for
 
@@ -140,6 +152,9 @@ OPTIONS = {
         "what is done where an annotation says nothing of that",
         _strategy,
         lambda: "|".join(_strategies()),
+    ),
+    "--ccc-decisions": _Option(
+        "do what ccc tune found best, and wrote to this file", _decisions, "FILE"
     ),
     "--ccc-multiprocessors": _Option(
         "the device has N of them; else it is asked (for ccc grid_stride)", _multiprocessors, "N"
