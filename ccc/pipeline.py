@@ -112,14 +112,14 @@ class InlinedCall:
 class Kernel:
     """One function on its way through the pipeline.
 
-    ``options`` are what the user asks for, ``tuned`` what was measured. ``shared`` are the shared variables that it uses besides
-    the function's own, itself or in what it calls; ``unseen_callee`` is what is called and cannot
-    be looked into, if anything, and ``callee_shared_bytes`` the most shared memory that such take,
-    None if that is not known; ``dynamic_shared_bytes`` is the most that a launch asks for, None if
-    that is not known. ``arch`` is what the code is for; ``registers`` how many a thread takes,
-    where the assembler has told; ``load`` gives another function of the file, None if the file
-    lacks it. ``inlined`` are the calls that a pass replaced by what they call; it leaves those on
-    the lines of ``not_inlined``.
+    ``options`` are what the user asks for, ``tuned`` what was measured to be best. ``shared`` are
+    the shared variables that it uses besides the function's own, itself or in what it calls;
+    ``unseen_callee`` is what is called and cannot be looked into, if anything, and
+    ``callee_shared_bytes`` the most shared memory that such take, None if that is not known;
+    ``dynamic_shared_bytes`` is the most that a launch asks for, None if that is not known. ``arch``
+    is what the code is for; ``registers`` how many a thread takes, where the assembler has told;
+    ``load`` gives another function of the file, None if the file lacks it. ``inlined`` are the
+    calls that a pass replaced by what they call; it leaves those on the lines of ``not_inlined``.
     """
 
     function: Function

@@ -134,6 +134,10 @@ exponentials and cosines (34 slots more) 0.99, 1.03 and 1.65, 1.62; samples/inve
 more) uniform 0.94, 0.98, balanced 1.44, 1.37; 64 multiply-adds of variables (3 slots more) without
 asking 1.00 and 1.61."""
 
+TUNED_GAIN = 0.02
+"""The share of a kernel's time that a version must save to be taken by ``ccc tune``, or by a
+``ccc.RawKernel`` that tunes itself; otherwise the kernel stays as it was. Not measured."""
+
 RETURNS = "the tasks of a loop come back after some turns, and are merged"
 OTHERS = "another path of its loop asks for another strategy"
 IN_SHARED = (
