@@ -17,6 +17,7 @@ TOOLS = {
     "fuzz": "try random kernels with and without the transformation",
     "graph": "draw the def-use graph of an annotated path",
     "report": "print what annotated paths did, as a program counted it",
+    "tune": "build and run a program in several versions, and keep which is best",
 }
 COMPILER = "The compiler is cccc: nvcc with one more pass (cccc --ccc-help)."
 

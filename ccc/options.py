@@ -94,6 +94,9 @@ class Options:
     """A file with the strategies that ``ccc tune`` found best; what it says of an annotation goes
     before ``strategy``, and a clause before that."""
 
+    alternatives: bool = False
+    """Have the report tell which strategies apply to each annotation."""
+
     time: str | None = None
     """Have host programs time their kernels, and write that to the file of this name."""
 

@@ -138,6 +138,9 @@ TUNED_GAIN = 0.02
 """The share of a kernel's time that a version must save to be taken by ``ccc tune``, or by a
 ``ccc.RawKernel`` that tunes itself; otherwise the kernel stays as it was. Not measured."""
 
+TRIED_NUMBERS: dict[str, Sequence[int]] = {"sub_warp": (4, 16), "refill": (8, 16)}
+"""The numbers of a strategy that are tried where versions are measured. Not measured."""
+
 RETURNS = "the tasks of a loop come back after some turns, and are merged"
 OTHERS = "another path of its loop asks for another strategy"
 IN_SHARED = (

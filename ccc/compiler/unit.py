@@ -117,15 +117,17 @@ def translate(
         trial = replace(done)
         if not again and not options.off:
             _warn(marked.warnings, options, trial)
-        ptx = compiler(marked.text, again)
+        before = ptx = compiler(marked.text, again)
         if not again and not options.off:
             _warn(_without_code(marked.annotations, ptx, name), options, trial)
         if marked.annotations and not options.mark_only:
             ptx = _transform(ptx, output, options, trial)
-        return _Tried(marked, ptx, trial)
+        return _Tried(marked, before, ptx, trial)
 
+    all_marked: str | None = None
     while True:
         now = tried(mark(values), bool(left))
+        all_marked = all_marked or now.before
         if more := now.carried - values:
             given = mark(values | more)
             other = tried(given, again=True) if given.text != now.marked.text else now
@@ -135,15 +137,18 @@ def translate(
         _check_strict(options, done)
         if options.mark_only or not now.refused or options.profile:
             _check_decisions(now.ptx, options, done)
+            _add_alternatives(all_marked, output, options, done)
             return now.ptx  # what is left alone is counted all the same
         left |= now.refused
 
 
 @dataclass(frozen=True, slots=True)
 class _Tried:
-    """What came of one way to mark a source: the PTX, and what there is to say."""
+    """What came of one way to mark a source: the PTX before and after all passes, and what there
+    is to say."""
 
     marked: source.Marked
+    before: str
     ptx: str
     done: DevicePass
 
@@ -186,6 +191,7 @@ def transform_file(done: DevicePass, options: Options) -> str:
         ptx = _transform(text, name, options, done)
         _check_strict(options, done)
         _check_decisions(ptx, options, done)
+        _add_alternatives(text, name, options, done)
     except CccError as error:
         done.error = str(error)
         return ""
@@ -203,6 +209,15 @@ def _check_decisions(ptx: str, options: Options, done: DevicePass) -> None:
         stale = read_decisions(options.decisions).stale(_ENTRY.findall(ptx), done.remarks)
         _warn(stale, options, done)
         _check_strict(options, done)
+
+
+def _add_alternatives(ptx: str, output: str, options: Options, done: DevicePass) -> None:
+    """Say which strategies apply to each annotation, where that is asked for."""
+    if options.alternatives and not options.off and not options.mark_only:
+        from ccc.compiler import alternatives  # noqa: PLC0415 - seldom asked for
+
+        found = alternatives.find_alternatives(ptx, options, output)
+        done.remarks = alternatives.with_alternatives(done.remarks, found)
 
 
 def _without_code(annotations: Sequence[source.Annotation], ptx: str, name: str) -> list[CccError]:

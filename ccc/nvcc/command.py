@@ -127,6 +127,8 @@ def _print_after(command: Command, value: str) -> Command:
     return _set(print_after=names)(command, value)
 
 
+FLAGS = "CCC_FLAGS"
+"""An environment variable with options of ours that go behind those of the command."""
 MOST_MULTIPROCESSORS = 4000
 OPTIONS = {
     "--ccc-report": _Option(
@@ -164,6 +166,14 @@ OPTIONS = {
         lambda c, v: _set(profile=v)(c, v),
         "FILE",
     ),
+    "--ccc-alternatives": _Option(
+        "have the report tell which strategies apply to each path", _set(alternatives=True)
+    ),
+    "--ccc-time": _Option(
+        "time each kernel, and write that to this file when the program ends",
+        lambda c, v: _set(time=v)(c, v),
+        "FILE",
+    ),
     "--ccc-print-after": _Option("print the PTX after a pass", _print_after, "PASS"),
     "--ccc-version": _Option("print the version", lambda c, _: replace(c, action="version")),
     "--ccc-help": _Option("print this", lambda c, _: replace(c, action="help")),
@@ -178,13 +188,13 @@ def main(arguments: Sequence[str]) -> int:
     """
     if RESOLVING in os.environ:
         raise CccError("cccc stands where nvcc is looked for; set CCC_NVCC to the real nvcc")
-    command = parse(arguments)
+    command = parse([*arguments, *_flags()])
     if command.action:
         print(f"ccc {VERSION}" if command.action == "version" else usage())
         return 0
     if not command.options.plain:
         _refuse_lto(command.arguments)
-    if command.report:
+    if command.report and not os.path.isdir(command.report):
         check_writable(command.report)
     sources = _ptx_inputs(command.arguments)
     if sources and not command.options.plain:
@@ -210,7 +220,22 @@ def parse(arguments: Sequence[str]) -> Command:
             command.arguments.append(argument)
     if command.options.mark_only and command.options.profile:
         raise UsageError("--ccc-mark-only leaves the PTX as it is, --ccc-profile does not")
+    if command.options.time and command.options.profile:
+        raise UsageError("--ccc-profile makes kernels slower, whose time --ccc-time takes")
     return command
+
+
+def _flags() -> list[str]:
+    """Options of ours that a build does not pass on, as it is with those of ``NVCC_APPEND_FLAGS``.
+
+    Raises:
+        UsageError: there are others among them.
+    """
+    told = shlex.split(os.environ.get(FLAGS, ""))
+    for option in told:
+        if not option.startswith("--ccc-"):
+            raise UsageError(f'"{option}" in {FLAGS}: options of nvcc go into NVCC_APPEND_FLAGS')
+    return told
 
 
 def usage() -> str:
@@ -253,12 +278,16 @@ def _refuse_lto(arguments: Sequence[str]) -> None:
 
 
 def _host_code(command: Command) -> list[str]:
-    """Options that make host programs write their profile."""
-    if command.options.profile is None:
-        return []
-    from ccc.profile.data import HOST_CODE  # noqa: PLC0415 - seldom asked for
+    """Options that make host programs write their profile, or their times."""
+    if command.options.profile is not None:
+        from ccc.profile.data import HOST_CODE  # noqa: PLC0415 - seldom asked for
 
-    return ["-DCCC_PROFILE", "-include", str(HOST_CODE)]
+        return ["-DCCC_PROFILE", "-include", str(HOST_CODE)]
+    if command.options.time is not None:
+        from ccc.profile.times import HOST_CODE as TIMER  # noqa: PLC0415 - seldom asked for
+
+        return ["-DCCC_TIME", "-include", str(TIMER)]
+    return []
 
 
 def _has(names: Collection[str], arguments: Sequence[str]) -> bool:
@@ -284,8 +313,17 @@ def _finish(command: Command, outcome: nvcc.Outcome) -> int:
     for line in (*outcome.diagnostics, *outcome.errors):
         print(line, file=sys.stderr)
     if command.report and not outcome.code:
-        write(command.report, json.dumps(outcome.report, indent=2) + "\n")
+        write(_report_file(command.report), json.dumps(outcome.report, indent=2) + "\n")
     return outcome.code
+
+
+def _report_file(name: str) -> str:
+    """The file for the report; in a folder, one of its own for each command."""
+    if not os.path.isdir(name):
+        return name
+    handle, file = tempfile.mkstemp(prefix="report-", suffix=".json", dir=name)
+    os.close(handle)
+    return file
 
 
 # Marked PTX.

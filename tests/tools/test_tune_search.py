@@ -24,7 +24,7 @@ def kernel(name: str, *alternatives: tuple[str, ...], arm: str = "then") -> Tune
         AnnotationPlace("k.cu", line, 1, name, "if", arm)
         for line in range(1, 1 + len(alternatives))
     ]
-    return TunedKernel(name, places, alternatives)
+    return TunedKernel(name, places, alternatives, tuple(names[0] for names in alternatives))
 
 
 class Bench:
@@ -123,7 +123,7 @@ def test_a_version_that_differs_is_found_among_others_and_dropped() -> None:
 def test_whether_a_kernel_loops_over_blocks_is_not_tried_by_itself() -> None:
     one = kernel("a", ("auto",), ("queue", "merge"))
     one.places = [AnnotationPlace("k.cu", 1, 1, "a", "grid_stride", "grid_stride"), one.places[1]]
-    run([one], Bench({"a": lambda version: 1.0}))
+    run([one], Bench({"a": lambda _: 1.0}))
     assert ("leave", "queue") not in one.times
     assert ("auto", "merge") in one.times
 

@@ -46,7 +46,8 @@ class TunedKernel:
     Attributes:
         name: mangled.
         places: its annotations.
-        alternatives: for each place the strategies worth a try, from the one that is preferred on.
+        alternatives: for each place the strategies that apply, from the one that is preferred on.
+        first: the version that the policy prefers.
         times: milliseconds of each version that was run.
         dropped: why other versions are none.
     """
@@ -54,6 +55,7 @@ class TunedKernel:
     name: str
     places: Sequence[AnnotationPlace]
     alternatives: Sequence[Sequence[str]]
+    first: Version
     times: dict[Version, float] = field(default_factory=dict)
     dropped: dict[Version, str] = field(default_factory=dict)
 
@@ -73,13 +75,12 @@ class TunedKernel:
         return next((one for one in self._candidates() if one not in known), None)
 
     def _candidates(self) -> Iterator[Version]:
-        first = tuple(names[0] for names in self.alternatives)
         yield self.left
-        yield first
+        yield self.first
         whole = [at for at, place in enumerate(self.places) if place.arm in WHOLE_KERNEL]
         # Without its loop over blocks a kernel is as it was, whatever its paths ask for.
         looped = [one for one in self.times if all(one[at] != LEAVE for at in whole)]
-        best = min(looped, key=lambda one: self.times[one], default=first)
+        best = min(looped, key=lambda one: self.times[one], default=self.first)
         for at, names in enumerate(self.alternatives):
             others = names if at in whole else (*names, LEAVE)
             yield from ((*best[:at], name, *best[at + 1 :]) for name in others)
@@ -174,12 +175,16 @@ class Search:
         try:
             measured = self._measure(assignment)
         except VersionFailed as failure:
-            self._fail(trial, str(failure))
+            self.fail(trial, str(failure))
         else:
-            for kernel in self.kernels:
-                if kernel.name in trial:
-                    self._note(kernel, trial[kernel.name], measured)
+            self.note(trial, measured)
         return True
+
+    def note(self, trial: Mapping[str, Version], measured: Measured) -> None:
+        """Remember what was measured of versions, by the names of their kernels."""
+        for kernel in self.kernels:
+            if kernel.name in trial:
+                self._note(kernel, trial[kernel.name], measured)
 
     def _note(self, kernel: TunedKernel, version: Version, measured: Measured) -> None:
         """What was measured of a version of a kernel."""
@@ -198,8 +203,10 @@ class Search:
         said = f"{kernel.describe(version)} does not apply: {kernel.dropped[version]}"
         self._say(f"{kernel.name}: {said}")
 
-    def _fail(self, trial: dict[str, Version], reason: str) -> None:
+    def fail(self, trial: Mapping[str, Version], reason: str) -> None:
         """Drop a version that does not work; of several, find out which one that is."""
+        if not trial:
+            return
         if len(trial) > 1:
             names = list(trial)
             half = len(names) // 2
