@@ -13,16 +13,19 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ccc.device import gpu
 from ccc.errors import CccError
 from ccc.files import write
 from ccc.frontend import headers
-from ccc.jit.build import Built, build
+from ccc.jit.build import Built, build, key
 from ccc.jit.job import CompileJob
 from ccc.nvcc import command as driver
 from ccc.remark import Report
+
+if TYPE_CHECKING:
+    from ccc.jit.tuning import KernelTuning
 
 BACKENDS = ("nvrtc", "nvcc")
 UNASKED = 48 * 1024
@@ -52,6 +55,7 @@ class RawModule:
         name_expressions: C++ names, such as ``func<int>``, that ``get_function`` is to know; with
             either backend.
         jitify: not supported; CuPy gives it up, too.
+        decisions: a file that ``ccc tune`` wrote.
 
     Raises:
         TypeError: not one of ``code`` and ``path``.
@@ -71,6 +75,7 @@ class RawModule:
         enable_cooperative_groups: bool = False,
         name_expressions: Sequence[str] | None = None,
         jitify: bool | None = None,
+        decisions: str | Path | None = None,
     ):
         if (code is None) == (path is None):
             raise TypeError("one of code and path is to be given, and not both")
@@ -89,15 +94,24 @@ class RawModule:
             raise ValueError("name_expressions are for CUDA source")
         if jitify:
             raise CccError('jitify is not supported; backend="nvcc" finds the headers of the host')
-        self._command = driver.parse(self.options)
-        if self._command.action:
-            raise CccError(f"--ccc-{self._command.action} is for the command line")
+        self._quiet = False
+        self._ours = () if decisions is None else (f"--ccc-decisions={decisions}",)
+        self._ask()
         gpu.require()
         self._built: dict[str, Built] = {}  # by architecture
         self._loaded: dict[int, Any] = {}  # by device
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_built": {}, "_loaded": {}}
+
+    def _ask(self, *more: str) -> None:
+        """Take these options, too; before anything is compiled."""
+        self._ours = (*self._ours, *more)
+        self._command = driver.parse((*self.options, *self._ours))
+        if self._command.action:
+            raise CccError(f"--ccc-{self._command.action} is for the command line")
+        if self._command.options.time:
+            raise CccError("--ccc-time is for programs; a ccc.RawKernel is timed with tune=True")
 
     def compile(self, log_stream: Any = None) -> None:
         """Compile and load now; ``log_stream.write`` gets what the compiler says."""
@@ -161,6 +175,11 @@ class RawModule:
             self._built[arch] = built
         return self._built[arch]
 
+    def _key(self) -> str | None:
+        """What the outcome depends on, as one word; None if the file is loaded as it is."""
+        job = self._job(gpu.arch())
+        return key(job) if job else None
+
     def _job(self, arch: str) -> CompileJob | None:
         """What is to be built; None if the file is loaded as it is."""
         text = self.code
@@ -188,6 +207,8 @@ class RawModule:
 
     def _tell(self, built: Built) -> None:
         """Warn, print and report as the options ask."""
+        if self._quiet:
+            return
         for diagnostic in built.diagnostics:
             found = _LOCATED.match(diagnostic)
             file, line, message = found.groups() if found else ("<ccc>", 1, diagnostic)
@@ -215,6 +236,8 @@ def _of_cupy(name: str, doc: str) -> property:
 def _settable(name: str, doc: str) -> property:
     def assign(kernel: RawKernel, value: int) -> None:
         setattr(kernel._raw(), name, value)
+        if kernel._tuning is not None:
+            kernel._tuning.set(name, value)
 
     return _of_cupy(name, doc).setter(assign)
 
@@ -231,7 +254,20 @@ class RawKernel:
 
     The arguments are those of ``cupy.RawKernel``; see :class:`RawModule` for them and for what is
     raised.
+
+    Args:
+        code: CUDA.
+        name: of the kernel.
+        options: for the compiler.
+        backend: ``nvrtc`` or ``nvcc``.
+        translate_cucomplex: as of a module.
+        enable_cooperative_groups: as of a module.
+        jitify: not supported.
+        decisions: a file that ``ccc tune`` wrote.
+        tune: calls take one version of the kernel or another, until one is ahead.
     """
+
+    _tuning: KernelTuning | None = None
 
     def __init__(
         self,
@@ -243,6 +279,8 @@ class RawKernel:
         *,
         enable_cooperative_groups: bool = False,
         jitify: bool | None = None,
+        decisions: str | Path | None = None,
+        tune: bool = False,
     ):
         module = RawModule(
             code,
@@ -251,8 +289,39 @@ class RawKernel:
             translate_cucomplex=translate_cucomplex,
             enable_cooperative_groups=enable_cooperative_groups,
             jitify=jitify,
+            decisions=decisions,
         )
         self._of(module, name)
+        if tune:
+            self._tune()
+
+    def _tune(self) -> None:
+        from ccc.jit.tuning import KernelTuning  # noqa: PLC0415 - the passes take long to load
+
+        asked = self._module._command.options
+        if asked.decisions or asked.off or asked.mark_only or asked.profile:
+            raise ValueError(
+                "tune=True takes one version or another; leave out decisions, --ccc-off, "
+                "--ccc-mark-only and --ccc-profile, which ask for one"
+            )
+        self._module._ask("--ccc-alternatives")
+        self._tuning = KernelTuning(self)
+
+    def _version(self, option: str) -> RawKernel:
+        """Another version of the kernel, by one more option."""
+        of = self._module
+        module = RawModule(
+            of.code,
+            options=of.options,
+            backend=of.backend,
+            translate_cucomplex=of.translate_cucomplex,
+            enable_cooperative_groups=of.enable_cooperative_groups,
+        )
+        module._ask(option)
+        module._quiet = True
+        version = RawKernel.__new__(RawKernel)
+        version._of(module, self.name)
+        return version
 
     def _of(self, module: RawModule, name: str) -> None:
         self._module = module
@@ -281,16 +350,23 @@ class RawKernel:
                 than 48 KB together with its static shared memory, is asked for.
             options: whatever else ``cupy.RawKernel`` takes here.
         """
-        kernel = self._raw()
-        if shared_mem:
-            _make_room(kernel, shared_mem)
-        kernel(grid, block, args, shared_mem=shared_mem, **options)
+        if self._tuning is not None:
+            self._tuning.launch(grid, block, args, shared_mem, options)
+        else:
+            self._ready(shared_mem)(grid, block, args, shared_mem=shared_mem, **options)
 
     def compile(self, log_stream: Any = None) -> None:
         """Compile and load now; ``log_stream.write`` gets what the compiler says."""
         self._module.compile(log_stream)
         self._kernels.clear()
         self._raw()
+
+    def _ready(self, shared_mem: int) -> Any:
+        """The same, with room for so much dynamic shared memory."""
+        kernel = self._raw()
+        if shared_mem:
+            _make_room(kernel, shared_mem)
+        return kernel
 
     def _raw(self) -> Any:
         """The ``cupy.RawKernel`` on the current device."""
@@ -304,8 +380,16 @@ class RawKernel:
     def report(self) -> Report:
         """This kernel's entry of the module's report; it has no paths where none are left.
 
-        An unknown name raises CuPy's own error.
+        Of a kernel that tunes itself, ``tuning`` is what is known of its versions. An unknown name
+        raises CuPy's own error.
         """
+        found = self._entry()
+        return found if self._tuning is None else {**found, "tuning": self._tuning.report()}
+
+    def _key(self) -> str | None:
+        return self._module._key()
+
+    def _entry(self) -> Report:
         name = self._module.mangled(self.name)
         kernels = self._module.report["kernels"]
         found: Report | None = next((k for k in kernels if k["name"] == name), None)
@@ -315,7 +399,14 @@ class RawKernel:
         return found
 
     def get_global(self, name: str) -> Any:
-        """A ``cupy.cuda.MemoryPointer`` to a global variable of the kernel's module."""
+        """A ``cupy.cuda.MemoryPointer`` to a global variable of the kernel's module.
+
+        A kernel that tunes itself ceases to do so: its versions do not share their variables.
+        """
+        if self._tuning is not None:
+            from ccc.jit.tuning import TAKEN  # noqa: PLC0415 - the passes take long to load
+
+            self._tuning.stop(TAKEN)
         return self._module.get_global(name)
 
     code = _of_module("code", "The source, if it is not in a file.")

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from ccc.decisions import AnnotationPlace, TunedPath
 from ccc.ir.markers import WHOLE_KERNEL
+from ccc.options import AUTO
 
 LEAVE = "leave"
 Version = tuple[str, ...]
@@ -83,7 +84,8 @@ class TunedKernel:
         best = min(looped, key=lambda one: self.times[one], default=self.first)
         for at, names in enumerate(self.alternatives):
             others = names if at in whole else (*names, LEAVE)
-            yield from ((*best[:at], name, *best[at + 1 :]) for name in others)
+            changed = [(*best[:at], name, *best[at + 1 :]) for name in others]
+            yield from (one for one in changed if {*one} - {LEAVE, AUTO} or not whole)
 
     def decide(self, gain: float) -> Version | None:
         """The version to take; None as long as there is nothing to compare.
