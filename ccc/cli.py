@@ -16,6 +16,7 @@ TOOLS = {
     "compare": "run a kernel as it was and transformed, and compare",
     "fuzz": "try random kernels with and without the transformation",
     "graph": "draw the def-use graph of an annotated path",
+    "profile": "add up the profiles of several runs",
     "report": "print what annotated paths did, as a program counted it",
     "tune": "build and run a program in several versions, and keep which is best",
 }

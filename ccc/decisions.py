@@ -11,13 +11,14 @@ import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from ccc import files
 from ccc.errors import CccError, Span
-from ccc.ir.markers import DIRECTIVES, Marker
+from ccc.ir.markers import Marker
 from ccc.options import Request
+from ccc.profile.match import Place, match
 from ccc.remark import Remark
 
 FORMAT = 1
@@ -29,7 +30,11 @@ _UNNAMED_SPACE = re.compile(r"(\d+)(?=_GLOBAL__N_)")
 
 @dataclass(frozen=True, slots=True, order=True)
 class AnnotationPlace:
-    """One arm of one annotation in one kernel; the attributes are those of a report's paths."""
+    """One arm of one annotation in one kernel; the attributes are those of a report's paths.
+
+    ``function`` and ``statement`` are what it stands in and before, as of
+    :class:`ccc.profile.match.Place`, by which it is found again in a source that was edited.
+    """
 
     file: str
     line: int
@@ -37,26 +42,29 @@ class AnnotationPlace:
     kernel: str
     directive: str
     arm: str
-
-    @staticmethod
-    def of_marker(marker: Marker, kernel: str) -> AnnotationPlace:
-        """That of a marker in a kernel."""
-        at, directive = marker.span, DIRECTIVES.get(marker.kind, marker.kind)
-        return AnnotationPlace(at.file, at.line, at.column, kernel, directive, marker.kind)
+    function: str = field(default="", compare=False)
+    statement: str = field(default="", compare=False)
 
     @staticmethod
     def of_remark(remark: Remark) -> AnnotationPlace:
         """That which a remark tells of."""
-        at = remark.position
+        at, told = remark.position, remark.details
         return AnnotationPlace(
-            at.file, at.line, at.column, remark.kernel, remark.annotation, remark.arm
+            at.file,
+            at.line,
+            at.column,
+            remark.kernel,
+            remark.annotation,
+            remark.arm,
+            told.get("function", ""),
+            told.get("statement", ""),
         )
 
-    def is_same(self, other: AnnotationPlace) -> bool:
-        """Whether both name the same, from whatever folder the files are named."""
-        mine = (self.line, self.column, _name(self.kernel), self.directive, self.arm)
-        theirs = (other.line, other.column, _name(other.kernel), other.directive, other.arm)
-        return mine == theirs and _is_same_file(self.file, other.file)
+    @property
+    def place(self) -> Place:
+        """That of the annotation, which all its arms and copies share."""
+        span = Span(self.file, self.line, self.column)
+        return Place.at(span, self.directive, self.function, self.statement)
 
     def __str__(self) -> str:
         arm = "" if self.arm in self.directive else f" {self.arm}"
@@ -94,7 +102,7 @@ class TunedPath:
     def read(entry: Mapping[str, Any]) -> TunedPath:
         """What ``entry`` made; what is only for the reader may be missing."""
         names = AnnotationPlace.__dataclass_fields__
-        place = AnnotationPlace(**{name: entry[name] for name in names})
+        place = AnnotationPlace(**{name: entry[name] for name in names if name in entry})
         if Request.read(entry["strategy"]) is None:
             raise ValueError(entry["strategy"])
         rest = {k: entry[k] for k in ("card", "date", "milliseconds", "ratio") if k in entry}
@@ -106,37 +114,6 @@ class TunedDecisions:
     """The entries of a file."""
 
     paths: Sequence[TunedPath] = ()
-
-    def request(self, marker: Marker, kernel: str) -> Request | None:
-        """What is asked for at a marker of a kernel, if anything.
-
-        It insists: where what was measured does not apply any more, that is to be said.
-        """
-        place = AnnotationPlace.of_marker(marker, kernel)
-        found = next((path for path in self.paths if path.place.is_same(place)), None)
-        return None if found is None else Request.read(found.strategy, insists=True)
-
-    def stale(
-        self, kernels: Collection[str], remarks: Mapping[str, Sequence[Remark]]
-    ) -> list[CccError]:
-        """A warning for each entry of these kernels that no annotation answers to any more.
-
-        Args:
-            kernels: the (mangled) names of those that were compiled.
-            remarks: what became of their annotations.
-        """
-        known = {_name(kernel) for kernel in kernels}
-        places = [AnnotationPlace.of_remark(one) for mine in remarks.values() for one in mine]
-        mine = (path for path in self.paths if _name(path.place.kernel) in known)
-        return [
-            CccError(
-                f"stale decision: nothing is annotated here any more that {path.strategy} of "
-                f"{path.place.directive} in {path.place.kernel} was measured for; run ccc tune",
-                Span(path.place.file, path.place.line, path.place.column),
-            )
-            for path in mine
-            if not any(path.place.is_same(place) for place in places)
-        ]
 
     def merged(self, newer: Iterable[TunedPath], kernels: Collection[str]) -> TunedDecisions:
         """These and ``newer`` ones, which replace all that was known of their ``kernels``."""
@@ -158,6 +135,59 @@ class TunedDecisions:
         files.write(file, self.text())
 
 
+class MatchedDecisions:
+    """What a file of decisions says of one module.
+
+    Args:
+        file: its name.
+        places: of the annotations of the source, by identifier, if it was read.
+        markers: those that the module has.
+        functions: those that the module has, by their (mangled) names.
+
+    Attributes:
+        warnings: of annotations that the file speaks of and the source lacks.
+
+    Raises:
+        CccError: the file is none of decisions.
+    """
+
+    def __init__(
+        self,
+        file: str,
+        places: Mapping[int, Place],
+        markers: Iterable[Marker],
+        functions: Iterable[str],
+    ):
+        self._source = places
+        self._paths = read_decisions(file).paths
+        self._functions = {_name(function) for function in functions}
+        there = {*places.values(), *(Place.of(marker, places) for marker in markers)}
+        self._now = match((path.place.place for path in self._paths), there)
+        here = [one for one in self._paths if _name(one.place.kernel) in self._functions]
+        gone = {path.place.place for path in here} - self._now.keys()
+        self.warnings = [
+            CccError(f"{place}, is not in the source any more: run ccc tune again", Span(file))
+            for place in sorted(gone)
+        ]
+
+    def request(self, kernel: str, marker: Marker) -> Request | None:
+        """What is asked for at a marker of a kernel, if anything.
+
+        What was measured of the kernel counts; if nothing was, then of one that is no more, which
+        may have been renamed. It insists: where it does not apply any more, that is to be said.
+        """
+        place = Place.of(marker, self._source)
+        mine = [
+            path
+            for path in self._paths
+            if path.place.arm == marker.kind and self._now.get(path.place.place) == place
+        ]
+        own = [path for path in mine if _name(path.place.kernel) == _name(kernel)]
+        gone = [path for path in mine if _name(path.place.kernel) not in self._functions]
+        found = next(iter([*own, *gone]), None)
+        return None if found is None else Request.read(found.strategy, insists=True)
+
+
 def read_decisions(file: str | Path) -> TunedDecisions:
     """Read a file of decisions.
 
@@ -176,16 +206,6 @@ def read_decisions(file: str | Path) -> TunedDecisions:
         raise CccError(f"no decisions: {error.strerror}", Span(str(file))) from error
     except (ValueError, KeyError, TypeError) as error:
         raise CccError(f"this is no file of decisions; {_WANTED}", Span(str(file))) from error
-
-
-def _is_same_file(one: str, other: str) -> bool:
-    """Whether two names may be those of one file: one is the end of the other, part by part."""
-    parts = [
-        [part for part in PurePosixPath(name).parts if part not in ("..", ".", "/")]
-        for name in (one, other)
-    ]
-    shorter, longer = sorted(parts, key=len)
-    return bool(shorter) and longer[-len(shorter) :] == shorter
 
 
 def _name(kernel: str) -> str:

@@ -88,7 +88,13 @@ class Options:
     policy chooses."""
 
     profile: str | None = None
-    """Make the code count what it runs, for a profile in the file of this name."""
+    """Make the original code count what it runs, for a profile in the file of this name."""
+
+    profile_transformed: bool = False
+    """Make that the transformed code."""
+
+    use: tuple[str, ...] = ()
+    """Files of profiles of the original, by which the policy may choose."""
 
     decisions: str | None = None
     """A file with the strategies that ``ccc tune`` found best; what it says of an annotation goes
@@ -111,6 +117,11 @@ class Options:
         """Whether the code is what the compiler alone makes of it, annotations ignored."""
         return self.off and not self.profile and not self.time
 
+    @property
+    def transforms(self) -> bool:
+        """Whether any pass is to be run."""
+        return not self.off and (not self.profile or self.profile_transformed)
+
     def environment(self) -> dict[str, str]:
         """The variable that carries these options."""
         return {_VARIABLE: json.dumps(asdict(self))}
@@ -119,5 +130,6 @@ class Options:
     def received() -> Options:
         """The options of the surrounding command, or the default ones."""
         values = json.loads(os.environ.get(_VARIABLE, "{}"))
-        values["print_after"] = tuple(values.get("print_after", ()))
+        for name in ("print_after", "use"):
+            values[name] = tuple(values.get(name, ()))
         return Options(**values)

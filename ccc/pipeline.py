@@ -6,17 +6,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import Refinement, find_paths
 from ccc.analysis.paths.model import LeftPath, Path
-from ccc.decisions import TunedDecisions
 from ccc.ir.markers import WHOLE_KERNEL, Marker
 from ccc.ir.nodes import Function, Variable
 from ccc.options import AUTO, Options, Request
 from ccc.ptx.types import DEFAULT_SHARED_BYTES
 from ccc.remark import Remark
+
+if TYPE_CHECKING:
+    from ccc.decisions import MatchedDecisions
+    from ccc.profile.known import Knowledge, Known
 
 
 @dataclass
@@ -112,20 +115,20 @@ class InlinedCall:
 class Kernel:
     """One function on its way through the pipeline.
 
-    ``options`` are what the user asks for, ``tuned`` what was measured to be best. ``shared`` are
-    the shared variables that it uses besides the function's own, itself or in what it calls;
-    ``unseen_callee`` is what is called and cannot be looked into, if anything, and
-    ``callee_shared_bytes`` the most shared memory that such take, None if that is not known;
-    ``dynamic_shared_bytes`` is the most that a launch asks for, None if that is not known. ``arch``
-    is what the code is for; ``registers`` how many a thread takes, where the assembler has told;
-    ``load`` gives another function of the file, None if the file lacks it. ``inlined`` are the
-    calls that a pass replaced by what they call; it leaves those on the lines of ``not_inlined``.
+    ``options`` are what the user asks for. ``shared`` are the shared variables that it uses besides
+    the function's own, itself or in what it calls; ``unseen_callee`` is what is called and cannot
+    be looked into, if anything, and ``callee_shared_bytes`` the most shared memory that such take,
+    None if that is not known; ``dynamic_shared_bytes`` is the most that a launch asks for, None if
+    that is not known. ``arch`` is what the code is for; ``registers`` how many a thread takes,
+    where the assembler has told; ``load`` gives another function of the file, None if the file
+    lacks it. ``inlined`` are the calls that a pass replaced by what they call; it leaves those on
+    the lines of ``not_inlined``. ``knowledge`` is what profiles say of the module's paths, and
+    ``tuned`` what was measured to be best for them.
     """
 
     function: Function
     facts: Facts
     options: Options = field(default_factory=Options)
-    tuned: TunedDecisions = field(default_factory=TunedDecisions)
     shared: tuple[Variable, ...] = ()
     unseen_callee: str = ""
     callee_shared_bytes: int | None = 0
@@ -135,6 +138,8 @@ class Kernel:
     registers: int | None = None
     load: Callable[[str], Function | None] = lambda _name: None
     not_inlined: frozenset[int] = frozenset()
+    knowledge: Knowledge | None = None
+    tuned: MatchedDecisions | None = None
     inlined: list[InlinedCall] = field(default_factory=list)
     declarations: list[str] = field(default_factory=list)
     """PTX that the module needs before the function; what several functions need, it needs once."""
@@ -165,7 +170,11 @@ class Kernel:
 
     def tuned_request(self, marker: Marker) -> Request | None:
         """What was measured to be best at this marker, if anything was."""
-        return self.tuned.request(marker, self.function.name)
+        return self.tuned.request(self.function.name, marker) if self.tuned else None
+
+    def known(self, marker: Marker) -> Known | None:
+        """What is known of a path by profiles; None where there is none, or it never saw it."""
+        return self.knowledge.of(self.function.name, marker) if self.knowledge else None
 
     def decline(self, marker: Marker, reason: str) -> None:
         """Say why the strategy that was asked for does not apply to a path; another one may."""

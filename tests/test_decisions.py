@@ -7,14 +7,22 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from emulating import needs_nvcc
 from folders import TESTS
 from goldens import Golden
 
 from ccc.compiler.transform import Transformed, transform
-from ccc.compiler.unit import DevicePass, transform_file
-from ccc.decisions import AnnotationPlace, TunedDecisions, TunedPath, read_decisions
+from ccc.decisions import (
+    AnnotationPlace,
+    MatchedDecisions,
+    TunedDecisions,
+    TunedPath,
+    read_decisions,
+)
 from ccc.errors import CccError
+from ccc.ir.markers import Marker, parse_marker
 from ccc.nvcc import command as driver
+from ccc.nvcc.run import run
 from ccc.options import Options
 from ccc.remark import Remark
 
@@ -27,6 +35,10 @@ def marked(name: str) -> str:
 
 def places(result: Transformed) -> list[AnnotationPlace]:
     return [AnnotationPlace.of_remark(one) for mine in result.remarks.values() for one in mine]
+
+
+def markers(ptx: str) -> list[Marker]:
+    return [marker for marker in map(parse_marker, ptx.splitlines()) if marker]
 
 
 @pytest.fixture
@@ -84,48 +96,83 @@ def test_a_kernel_of_blocks_is_left_as_it_was(file: Path) -> None:
     assert not made.diagnostics
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        ("k.cu", "/home/me/src/k.cu", True),
-        ("../src/k.cu", "/home/me/src/k.cu", True),
-        ("src/k.cu", "test/k.cu", False),
-        ("k.cu", "other_k.cu", False),
-    ],
-)
-def test_files_are_known_by_the_end_of_their_path(one: str, other: str, same: bool) -> None:
-    place = AnnotationPlace(one, 3, 5, "k", "if", "then")
-    assert place.is_same(replace(place, file=other)) is same
-    assert replace(place, file=other).is_same(place) is same
-
-
-def test_what_stands_in_another_place_or_kernel_is_another() -> None:
-    place = AnnotationPlace("k.cu", 3, 5, "k", "if", "then")
-    for change in ({"line": 4}, {"column": 6}, {"kernel": "m"}, {"arm": "else"}):
-        assert not place.is_same(replace(place, **change))
-
-
-def test_an_unnamed_namespace_has_no_hash() -> None:
+def test_an_unnamed_namespace_has_no_hash(file: Path) -> None:
     name = "_ZN36_GLOBAL__N__{}_4_s_cu_b73d76cd4anonEPi"
-    place = AnnotationPlace("k.cu", 3, 5, name.format("9bf1a9f4"), "if", "then")
-    assert place.is_same(replace(place, kernel=name.format("00000000")))
-    assert not place.is_same(replace(place, kernel=name.format("9bf1a9f4")[:-1] + "f"))
-
-
-def test_stale_ones_of_the_kernels_that_are_there_are_named(file: Path, tmp_path: Path) -> None:
+    was, now, other = name.format("9bf1a9f4"), name.format("00000000"), "_Z4anonPi"
     ptx = marked("context-collection/seldom")
     (place,) = places(transform(ptx))
-    moved, elsewhere = replace(place, line=place.line + 1), replace(place, kernel="elsewhere")
-    decide(file, (place, "merge"), (moved, "merge"), (elsewhere, "queue"))
-    source = tmp_path / "k.ptx"
-    source.write_text(ptx)
-    done = DevicePass((str(source), ""))
-    transform_file(done, Options(decisions=str(file)))
-    assert done.error is None
-    (said,) = done.diagnostics
-    assert said.startswith(f"{place.file}:{moved.line}:{place.column}: warning: stale decision")
-    transform_file(done, Options(decisions=str(file), strict=True))
-    assert done.error is not None
+    decided = decide(file, (replace(place, kernel=was), "merge"))
+    for kernel, asked in ((now, "merge"), (other, None)):
+        found = MatchedDecisions(decided, {}, markers(ptx), [kernel, was if asked is None else ""])
+        (then,) = [marker for marker in markers(ptx) if marker.kind == "then"]
+        request = found.request(kernel, then)
+        assert (request and str(request)) == asked
+
+
+def test_files_are_known_by_their_names(file: Path) -> None:
+    ptx = marked("context-collection/seldom")
+    (place,) = places(transform(ptx))
+    decided = decide(file, (replace(place, file=f"/elsewhere/{place.file}"), "merge"))
+    assert strategies(ptx, Options(decisions=decided)) == [("merge", "merge")]
+    decided = decide(file, (replace(place, file="other.cu"), "merge"))
+    assert strategies(ptx, Options(decisions=decided)) == strategies(ptx, Options())
+
+
+SOURCE = """\
+__global__ void k(int *x, int n) {
+    #pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        #pragma ccc if
+        if (x[i] > 5) {
+            for (int j = 0; j < 5; j++) x[i] = x[i] * x[i] + j;
+        }
+    }
+}
+"""
+MORE = "        #pragma ccc if\n        if (x[i] < -5) x[i] = x[i] * x[i] / 3;\n"
+
+
+@pytest.mark.slow
+@needs_nvcc
+def test_annotations_are_found_again_after_edits(file: Path, tmp_path: Path) -> None:
+    """Lines before them, others beside them, and another name of the kernel make no difference."""
+    head = "    for (int i = threadIdx.x; i < n; i += blockDim.x) {\n"
+    edited = SOURCE.replace(head, head + MORE).replace("void k(", "// one\nvoid renamed(")
+    (tmp_path / "k.cu").write_text(SOURCE)
+    options = Options(alternatives=True)
+    command = ["-ptx", "-arch=sm_90", "-o", "k.ptx", str(tmp_path / "k.cu")]
+    command[3] = str(tmp_path / "k.ptx")
+    (entry,) = run(command, options).report["kernels"][0]["paths"]
+    assert (entry["function"], entry["statement"]) == ("k", "if (x[i] > 5)")
+    assert "merge" in entry["alternatives"]
+    decided = decide(file, (AnnotationPlace.of_remark(Remark.read(entry, "_Z1kPii")), "merge"))
+    (tmp_path / "k.cu").write_text(edited)
+    outcome = run(command, Options(decisions=decided))
+    other, same = outcome.report["kernels"][0]["paths"]
+    assert (other["line"], other["asked"]) == (5, None)
+    assert (same["line"], same["asked"], same["strategy"]) == (7, "merge", "merge")
+    # What is gone is named; that is no error.
+    (tmp_path / "k.cu").write_text(
+        SOURCE.replace("#pragma ccc if", "#pragma ccc while").replace(
+            "if (x[i] > 5)", "while (x[i] > 5)"
+        )
+    )
+    outcome = run(command, Options(decisions=decided, strict=True))
+    assert outcome.code == 0
+    (said,) = outcome.diagnostics
+    assert said.startswith(f"{file}: warning: line 4 of k.cu, `ccc if`, is not in the source")
+
+
+def test_stale_ones_of_the_kernels_that_are_there_are_named(file: Path) -> None:
+    ptx = marked("context-collection/seldom")
+    (place,) = places(transform(ptx))
+    gone = replace(place, line=place.line + 1, directive="while", arm="while")
+    elsewhere = replace(gone, kernel="elsewhere", line=99)
+    decided = decide(file, (place, "merge"), (gone, "merge"), (elsewhere, "queue"))
+    made = transform(ptx, decisions=decided, strict=True)
+    assert not made.complaints
+    (said,) = made.diagnostics
+    assert said.startswith(f"{file}: warning: line {gone.line} of {place.file}, `ccc while`")
 
 
 def test_the_file_is_sorted_and_read_again(file: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ccc.compiler.transform import transform
@@ -11,6 +11,7 @@ from ccc.options import Options
 from ccc.passes.policy import TRIED_NUMBERS
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.registry import NUMBERED, STRATEGY_NAMES
+from ccc.profile.match import Place
 from ccc.remark import Remark
 
 Alternatives = Mapping[AnnotationPlace, Sequence[str]]
@@ -25,7 +26,7 @@ def find_alternatives(ptx: str, options: Options, filename: str) -> Alternatives
         options: of the command.
         filename: what to call the text in messages.
     """
-    told = replace(options, strict=False, decisions=None, profile=None, print_after=())
+    told = replace(options, strict=False, decisions=None, use=(), print_after=())
     found: dict[AnnotationPlace, list[str]] = {}
     for name in (options.strategy, *_names()):
         made = transform(ptx, replace(told, strategy=name), filename=filename)
@@ -37,13 +38,23 @@ def find_alternatives(ptx: str, options: Options, filename: str) -> Alternatives
 
 
 def with_alternatives(
-    remarks: Mapping[str, Sequence[Remark]], found: Alternatives
+    remarks: Mapping[str, Sequence[Remark]], found: Alternatives, places: Iterable[Place]
 ) -> dict[str, list[Remark]]:
-    """The remarks, for the report of which strategies apply."""
+    """The remarks, for the report of which strategies apply.
+
+    Args:
+        remarks: what became of the annotations.
+        found: the strategies.
+        places: those of the source, by which decisions find their annotations again.
+    """
+    known = {(place.file, place.line, place.column): place for place in places}
 
     def more(remark: Remark) -> Remark:
         mine = list(found.get(AnnotationPlace.of_remark(remark), ()))
-        return replace(remark, details={**remark.details, "alternatives": mine})
+        bare = Place.at(remark.position, remark.annotation)
+        place = known.get((bare.file, bare.line, bare.column), bare)
+        told = {"function": place.function, "statement": place.statement}
+        return replace(remark, details={**remark.details, "alternatives": mine, **told})
 
     return {name: [more(remark) for remark in mine] for name, mine in remarks.items()}
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from ccc.analysis.callees import SYSTEM_CALLS, Callees, callee
 from ccc.analysis.facts import Facts
-from ccc.decisions import TunedDecisions, read_decisions
 from ccc.ir.names import Names
 from ccc.ir.nodes import Function, FunctionText, Module
 from ccc.ir.verify import verify
@@ -15,6 +15,10 @@ from ccc.options import Options
 from ccc.parse import NotRepresentable, parse_files, parse_function, parse_variables
 from ccc.pipeline import Kernel
 from ccc.ptx.opcodes import Effect
+
+if TYPE_CHECKING:
+    from ccc.decisions import MatchedDecisions
+    from ccc.profile.known import Knowledge
 
 DEBUG = "the code is compiled for the debugger (-G), whose tables describe it as it is"
 
@@ -34,20 +38,30 @@ class ModuleContext:
         module: the PTX.
         options: what is asked for.
         registers: how many a thread of each kernel takes, by name, as far as that is known.
+        knowledge: what profiles say of the module's paths.
+        tuned: what was measured to be best for them.
 
     Attributes:
         is_debugged: whether the module is compiled for the debugger.
     """
 
-    def __init__(self, module: Module, options: Options, registers: Mapping[str, int]):
+    def __init__(
+        self,
+        module: Module,
+        options: Options,
+        registers: Mapping[str, int],
+        knowledge: Knowledge | None,
+        tuned: MatchedDecisions | None,
+    ):
         self._names = Names(module.text)
         self._texts = {piece.name: piece for piece in module.functions}
         self._loaded: dict[str, Function | None] = {}
         self._callees = Callees(self.load)
         self._files = parse_files(module.text)
         self._options = options
-        self._tuned = read_decisions(options.decisions) if options.decisions else TunedDecisions()
+        self._tuned = tuned
         self._registers = registers
+        self._knowledge = knowledge
         self._shared = {v.name: v for v in parse_variables(module) if v.space == "shared"}
         target = re.search(r"^\s*\.target\s+(\w+)([^\n]*)", module.text, re.MULTILINE)
         self._arch, others = target.groups() if target else ("", "")
@@ -81,6 +95,7 @@ class ModuleContext:
         kernel.tuned = self._tuned
         kernel.registers = self._registers.get(function.name)
         kernel.not_inlined = not_inlined
+        kernel.knowledge = self._knowledge
         self._find_shared(kernel)
         if self.is_debugged:
             _refuse_all(kernel, DEBUG)

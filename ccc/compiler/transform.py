@@ -23,7 +23,10 @@ from ccc.pipeline import Kernel, KernelRecord, Pass, PathRecord
 from ccc.remark import Remark, Report, report
 
 if TYPE_CHECKING:
+    from ccc.decisions import MatchedDecisions
     from ccc.profile.instrument import Counting
+    from ccc.profile.known import Knowledge
+    from ccc.profile.match import Place
 
 OF_ANOTHER_KIND = "it has nothing to do with a path of this kind"
 
@@ -35,13 +38,15 @@ class Transformed:
     """What :func:`transform` made.
 
     ``remarks`` say what became of each annotation, by function; ``warnings`` what else there is to
-    warn of. ``blocks`` are the most threads that a block of each kernel with annotations may have,
+    warn of, and ``hints`` that a profile fits the source no more, which is nobody's fault.
+    ``blocks`` are the most threads that a block of each kernel with annotations may have,
     as far as that is known. ``printed`` is the PTX after the passes named in ``print_after``.
     """
 
     ptx: str
     remarks: dict[str, list[Remark]] = field(default_factory=dict)
     warnings: list[CccError] = field(default_factory=list)
+    hints: list[CccError] = field(default_factory=list)
     blocks: dict[str, int] = field(default_factory=dict)
     printed: str = ""
 
@@ -59,7 +64,8 @@ class Transformed:
     @property
     def diagnostics(self) -> list[str]:
         """The same as lines to show."""
-        return [render("warning", one.message, one.span) for one in self.complaints]
+        told = [*self.complaints, *self.hints]
+        return [render("warning", one.message, one.span) for one in told]
 
 
 def transform(
@@ -68,6 +74,7 @@ def transform(
     *,
     filename: str = "<ptx>",
     registers: Mapping[str, int] | None = None,
+    places: Mapping[int, Place] | None = None,
     **asked: Any,
 ) -> Transformed:
     """Run the pipeline over the functions of a PTX file that hold markers.
@@ -79,6 +86,8 @@ def transform(
         options: what is asked for; the default ones if there are none.
         filename: what to call it in messages.
         registers: how many a thread of each kernel takes, by name, as far as that is known.
+        places: where the annotations of the source stand, by identifier, if it was read; else what
+            the markers tell.
         asked: fields of :class:`ccc.Options` by name, which go before those of ``options``.
 
     Raises:
@@ -89,11 +98,14 @@ def transform(
     if "// ccc." not in ptx:
         return Transformed(ptx)
     module = parse_module(ptx, filename)
-    result = Transformed(ptx)
-    context = ModuleContext(module, options, registers or {})
-    idle = options.off or context.is_debugged
+    places = places or {}
+    knowledge, tuned = _knowledge(module, options, places), _tuned(module, options, places)
+    hints = [hint for advice in (knowledge, tuned) if advice for hint in advice.warnings]
+    result = Transformed(ptx, hints=hints)
+    context = ModuleContext(module, options, registers or {}, knowledge, tuned)
+    idle = not options.transforms or context.is_debugged
     passes = () if idle else tuple(kind() for kind in PIPELINE)
-    counting = _counting(module, context, options) if options.profile else None
+    counting = _counting(module, context, options, places) if options.profile else None
     outcomes: list[_Outcome] = []
     for piece in _concerned(module):
         marked = piece.is_marked  # its new text may not be
@@ -118,16 +130,43 @@ def transform(
     if options.strict and result.complaints:
         raise result.complaints[0]
     if counting:
-        result.warnings = counting.finish()
+        result.warnings += counting.finish()
     result.ptx = module.text
     return result
 
 
-def _counting(module: Module, context: ModuleContext, options: Options) -> Counting:
-    """What adds code that counts."""
-    from ccc.profile.instrument import Counting  # noqa: PLC0415 - NumPy takes long to load
+def _tuned(
+    module: Module, options: Options, places: Mapping[int, Place]
+) -> MatchedDecisions | None:
+    """What a file of decisions says of the module's annotations."""
+    if not options.decisions or not options.transforms:
+        return None
+    from ccc.decisions import MatchedDecisions  # noqa: PLC0415 - seldom asked for
 
-    return Counting(module, context.load, options.profile or "", transformed=not options.off)
+    markers = filter(None, map(parse_marker, module.text.splitlines()))
+    functions = [piece.name for piece in module.functions]
+    return MatchedDecisions(options.decisions, places, list(markers), functions)
+
+
+def _knowledge(module: Module, options: Options, places: Mapping[int, Place]) -> Knowledge | None:
+    """What the profiles that the options name say of the module's annotations."""
+    if not options.use or not options.transforms:
+        return None
+    from ccc.profile.known import Knowledge  # noqa: PLC0415 - seldom asked for
+
+    markers = filter(None, map(parse_marker, module.text.splitlines()))
+    functions = [piece.name for piece in module.functions]
+    return Knowledge(options.use, places, list(markers), functions)
+
+
+def _counting(
+    module: Module, context: ModuleContext, options: Options, places: Mapping[int, Place]
+) -> Counting:
+    """What adds code that counts."""
+    from ccc.profile.instrument import Counting  # noqa: PLC0415 - seldom asked for
+
+    file, transformed = options.profile or "", options.transforms
+    return Counting(module, context.load, file, transformed=transformed, places=places)
 
 
 @dataclass

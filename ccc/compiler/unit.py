@@ -10,12 +10,12 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ccc.decisions import read_decisions
 from ccc.errors import CccError, Span, render
 from ccc.files import read_text
 from ccc.frontend import marking as source
@@ -26,6 +26,7 @@ from ccc.remark import Remark, read_report, report
 
 if TYPE_CHECKING:
     from ccc.compiler.transform import Transformed
+    from ccc.profile.match import Place
     from ccc.toolkit.ptxas import Resources
 
 Remarks = dict[str, list[Remark]]
@@ -44,17 +45,20 @@ UNMARKED = (
 )
 CARRIED = "the next iteration"
 """How the reasons begin that a variable without a value may lead to."""
-_ENTRY = re.compile(r"\.entry\s+([\w$]+)")
 _VERSION_LINE = re.compile(r"(?:^|\*/)\s*\.version\b", re.MULTILINE)
 
 
 @dataclass(slots=True)
 class DevicePass:
-    """What one device pass has to say; ``unit`` names its source and architecture."""
+    """What one device pass has to say; ``unit`` names its source and architecture.
+
+    ``hints`` are warnings that no annotation is to blame for: ``strict`` lets them pass.
+    """
 
     unit: tuple[str, str] = ("", "")
     remarks: Remarks = field(default_factory=dict)
     diagnostics: list[str] = field(default_factory=list)
+    hints: list[str] = field(default_factory=list)
     printed: str = ""
     error: str | None = None
 
@@ -67,7 +71,7 @@ class DevicePass:
     def take(self, other: DevicePass) -> None:
         """Say what ``other`` says."""
         self.remarks, self.diagnostics = other.remarks, other.diagnostics
-        self.printed = other.printed
+        self.hints, self.printed = other.hints, other.printed
 
     @staticmethod
     def load(folder: str) -> list[DevicePass]:
@@ -109,6 +113,7 @@ def translate(
     """
     left: set[int] = set()
     values: frozenset[int] = frozenset()
+    places: dict[int, Place] = {}
 
     def mark(values: Collection[int]) -> source.Marked:
         return source.mark(text, name, without=left, macros=macros, values=values)
@@ -117,11 +122,15 @@ def translate(
         trial = replace(done)
         if not again and not options.off:
             _warn(marked.warnings, options, trial)
+        if not places and (
+            options.profile or options.use or options.decisions or options.alternatives
+        ):
+            places.update(_places(marked.annotations))  # later some may be left out
         before = ptx = compiler(marked.text, again)
         if not again and not options.off:
             _warn(_without_code(marked.annotations, ptx, name), options, trial)
         if marked.annotations and not options.mark_only:
-            ptx = _transform(ptx, output, options, trial)
+            ptx = _transform(ptx, output, options, trial, places)
         return _Tried(marked, before, ptx, trial)
 
     all_marked: str | None = None
@@ -136,8 +145,7 @@ def translate(
         done.take(now.done)
         _check_strict(options, done)
         if options.mark_only or not now.refused or options.profile:
-            _check_decisions(now.ptx, options, done)
-            _add_alternatives(all_marked, output, options, done)
+            _add_alternatives(all_marked, output, options, places, done)
             return now.ptx  # what is left alone is counted all the same
         left |= now.refused
 
@@ -190,8 +198,7 @@ def transform_file(done: DevicePass, options: Options) -> str:
             _warn([CccError(UNMARKED, Span(name))], options, done)
         ptx = _transform(text, name, options, done)
         _check_strict(options, done)
-        _check_decisions(ptx, options, done)
-        _add_alternatives(text, name, options, done)
+        _add_alternatives(text, name, options, {}, done)
     except CccError as error:
         done.error = str(error)
         return ""
@@ -203,21 +210,15 @@ def _check_strict(options: Options, done: DevicePass) -> None:
         raise CccError("not every annotation could be followed, which --ccc-strict demands")
 
 
-def _check_decisions(ptx: str, options: Options, done: DevicePass) -> None:
-    """Name the decisions that hold for no annotation any more."""
-    if options.decisions and not options.off and not options.mark_only:
-        stale = read_decisions(options.decisions).stale(_ENTRY.findall(ptx), done.remarks)
-        _warn(stale, options, done)
-        _check_strict(options, done)
-
-
-def _add_alternatives(ptx: str, output: str, options: Options, done: DevicePass) -> None:
+def _add_alternatives(
+    ptx: str, output: str, options: Options, places: Mapping[int, Place], done: DevicePass
+) -> None:
     """Say which strategies apply to each annotation, where that is asked for."""
-    if options.alternatives and not options.off and not options.mark_only:
+    if options.alternatives and options.transforms and not options.mark_only:
         from ccc.compiler import alternatives  # noqa: PLC0415 - seldom asked for
 
         found = alternatives.find_alternatives(ptx, options, output)
-        done.remarks = alternatives.with_alternatives(done.remarks, found)
+        done.remarks = alternatives.with_alternatives(done.remarks, found, places.values())
 
 
 def _without_code(annotations: Sequence[source.Annotation], ptx: str, name: str) -> list[CccError]:
@@ -253,18 +254,36 @@ def _warn(warnings: Sequence[CccError], options: Options, done: DevicePass) -> N
     done.diagnostics = list(dict.fromkeys([*done.diagnostics, *said]))
 
 
-def _transform(ptx: str, output: str, options: Options, done: DevicePass) -> str:
+def _places(annotations: Sequence[source.Annotation]) -> dict[int, Place]:
+    """By what annotations are found again in the source when that was edited."""
+    from ccc.profile.match import Place  # noqa: PLC0415 - seldom asked for
+
+    return {
+        one.id: Place.at(one.span, one.directive, one.home.name if one.home else "", one.statement)
+        for one in annotations
+    }
+
+
+def _transform(
+    ptx: str,
+    output: str,
+    options: Options,
+    done: DevicePass,
+    places: Mapping[int, Place] = MappingProxyType({}),
+) -> str:
     """Transform, and add what was said to ``done``."""
     from ccc.compiler.transform import transform  # noqa: PLC0415 - a pass that fails earlier needs none of it
 
     told = replace(options, strict=False)  # all that was missed is to be seen, not the first alone
-    result = transform(ptx, told, filename=output)
+    result = transform(ptx, told, filename=output, places=places)
     if _counts_blocks(result.remarks) and (found := _resources(result.ptx)):
         registers = {name: resources.registers for name, resources in found[0].items()}
-        result = transform(ptx, told, filename=output, registers=registers)
+        result = transform(ptx, told, filename=output, registers=registers, places=places)
     made = _measured(ptx, result, options) if options.measure else result.remarks
     done.remarks = _merged(done.remarks, made)
     _warn(result.complaints, options, done)
+    said = [render("warning", hint.message, hint.span) for hint in result.hints]
+    done.hints = list(dict.fromkeys([*done.hints, *said]))
     done.printed = result.printed
     return result.ptx
 

@@ -80,10 +80,18 @@ def key(job: CompileJob) -> str:
         path: hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
         for path, text in job.headers.items()
     }
-    decided = cache.read_text(job.ours.decisions) if job.ours.decisions else ""
-    parts = [VERSION, _ourselves(), _compiler(job), asdict(job), headers, decided]
+    advice = [_content(file) for file in filter(None, (*job.ours.use, job.ours.decisions))]
+    parts = [VERSION, _ourselves(), _compiler(job), asdict(job), headers, advice]
     text = json.dumps(parts, sort_keys=True)
     return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:32]
+
+
+def _content(file: str) -> str:
+    """A digest of a profile; that it cannot be read is told when it is used."""
+    try:
+        return _digest(Path(file).read_bytes())
+    except OSError:
+        return ""
 
 
 @functools.cache

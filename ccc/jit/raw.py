@@ -19,9 +19,11 @@ from ccc.device import gpu
 from ccc.errors import CccError
 from ccc.files import write
 from ccc.frontend import headers
+from ccc.jit.at_exit import write_at_exit
 from ccc.jit.build import Built, build, key
 from ccc.jit.job import CompileJob
 from ccc.nvcc import command as driver
+from ccc.profile import data as profile_data
 from ccc.remark import Report
 
 if TYPE_CHECKING:
@@ -56,6 +58,9 @@ class RawModule:
             either backend.
         jitify: not supported; CuPy gives it up, too.
         decisions: a file that ``ccc tune`` wrote.
+        profile: a file. The original is compiled, and counts what it runs for a profile, which is
+            written there when the program ends; the option ``--ccc-profile``.
+        use: such a file, or several, by which is chosen what is done; the option ``--ccc-use``.
 
     Raises:
         TypeError: not one of ``code`` and ``path``.
@@ -76,6 +81,8 @@ class RawModule:
         name_expressions: Sequence[str] | None = None,
         jitify: bool | None = None,
         decisions: str | Path | None = None,
+        profile: str | Path | None = None,
+        use: str | Path | Sequence[str | Path] = (),
     ):
         if (code is None) == (path is None):
             raise TypeError("one of code and path is to be given, and not both")
@@ -85,7 +92,7 @@ class RawModule:
             raise ValueError(f'the backend is {" or ".join(BACKENDS)}, not "{backend}"')
         self.code = code
         self.file_path = None if path is None else str(path)
-        self.options = tuple(options)
+        self.options = (*options, *_profile_options(profile, use))
         self.backend = backend
         self.translate_cucomplex = translate_cucomplex
         self.enable_cooperative_groups = enable_cooperative_groups
@@ -162,7 +169,10 @@ class RawModule:
         device = gpu.current_device()
         if device not in self._loaded:
             image = str(self._build().image)
-            self._loaded[device] = gpu.raw_module(image, self.enable_cooperative_groups)
+            loaded = gpu.raw_module(image, self.enable_cooperative_groups)
+            self._loaded[device] = loaded
+            if self._command.options.profile and profile_data.COUNTERS in self.ptx:
+                write_at_exit(self._command.options.profile, loaded)
         return self._loaded[device]
 
     def _build(self) -> Built:
@@ -216,6 +226,15 @@ class RawModule:
         sys.stdout.write(built.printed)
         if self._command.report:
             write(self._command.report, json.dumps(built.report, indent=2) + "\n")
+
+
+def _profile_options(
+    profile: str | Path | None, use: str | Path | Sequence[str | Path]
+) -> list[str]:
+    """The options that stand for two arguments."""
+    files = [use] if isinstance(use, (str, Path)) else use
+    counting = [] if profile is None else [f"--ccc-profile={profile}"]
+    return [*counting, *(f"--ccc-use={file}" for file in files)]
 
 
 def _read(path: str) -> str:
@@ -281,6 +300,8 @@ class RawKernel:
         jitify: bool | None = None,
         decisions: str | Path | None = None,
         tune: bool = False,
+        profile: str | Path | None = None,
+        use: str | Path | Sequence[str | Path] = (),
     ):
         module = RawModule(
             code,
@@ -290,6 +311,8 @@ class RawKernel:
             enable_cooperative_groups=enable_cooperative_groups,
             jitify=jitify,
             decisions=decisions,
+            profile=profile,
+            use=use,
         )
         self._of(module, name)
         if tune:

@@ -70,7 +70,8 @@ def _device(tool: str, arguments: Sequence[str], options: Options) -> int:
     if options.folder:
         done.save(options.folder)
     else:
-        print(*done.diagnostics, *filter(None, [done.error]), sep="\n", file=sys.stderr)
+        said = [*done.diagnostics, *done.hints, *filter(None, [done.error])]
+        print(*said, sep="\n", file=sys.stderr)
         print(done.printed, end="")
     return 1 if done.error else 0
 

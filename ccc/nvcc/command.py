@@ -117,6 +117,15 @@ def _multiprocessors(command: Command, value: str) -> Command:
     return _set(multiprocessors=int(value))(command, value)
 
 
+def _use(command: Command, value: str) -> Command:
+    if not os.path.exists(value):
+        raise UsageError(
+            f"--ccc-use={value}: there is no such file; "
+            "a program compiled with --ccc-profile=FILE writes one"
+        )
+    return _set(use=(*command.options.use, value))(command, value)
+
+
 def _print_after(command: Command, value: str) -> Command:
     from ccc.passes import PIPELINE  # noqa: PLC0415 - seldom asked for
 
@@ -162,9 +171,15 @@ OPTIONS = {
         "the device has N of them; else it is asked (for ccc grid_stride)", _multiprocessors, "N"
     ),
     "--ccc-profile": _Option(
-        "count what runs, for a profile in this file",
+        "count what the original runs, for a profile in this file",
         lambda c, v: _set(profile=v)(c, v),
         "FILE",
+    ),
+    "--ccc-profile-transformed": _Option(
+        "count what the transformed code runs", _set(profile_transformed=True)
+    ),
+    "--ccc-use": _Option(
+        "choose by what a profile of the original counted (several: all)", _use, "FILE"
     ),
     "--ccc-alternatives": _Option(
         "have the report tell which strategies apply to each path", _set(alternatives=True)
@@ -222,6 +237,8 @@ def parse(arguments: Sequence[str]) -> Command:
         raise UsageError("--ccc-mark-only leaves the PTX as it is, --ccc-profile does not")
     if command.options.time and command.options.profile:
         raise UsageError("--ccc-profile makes kernels slower, whose time --ccc-time takes")
+    if command.options.profile_transformed and not command.options.profile:
+        raise UsageError("--ccc-profile-transformed says what is counted; give --ccc-profile=FILE")
     return command
 
 

@@ -183,7 +183,7 @@ def merge(passes: Sequence[DevicePass], code: int, stderr: str = "") -> Outcome:
     return Outcome(
         code,
         {"version": VERSION, "kernels": kernels},
-        _once(line for one in passes for line in one.diagnostics),
+        _once(line for one in passes for line in (*one.diagnostics, *one.hints)),
         _once(one.error for one in passes if one.error),
         "".join(one.printed for one in passes),
         stderr,

@@ -46,7 +46,10 @@ def show(found: Profile, console: Console) -> None:
     paths = profile.by_annotation(found)
     for file, mine in itertools.groupby(paths, key=lambda one: one[0].file):
         console.print(os.path.relpath(file), markup=False, highlight=False, soft_wrap=True)
-        console.print(_paths(mine, total))
+        known = list(mine)
+        console.print(_paths(known, total))
+        if any(path.visits for path, _ in known):
+            console.print(_visits(known))
     console.print(_functions(kernels, total))
 
 
@@ -62,14 +65,39 @@ def _table(names: Sequence[str], numbers: Sequence[str]) -> Table:
 def _paths(paths: Iterable[tuple[PathProfile, int]], total: int) -> Table:
     table = _table(("line", "path", "code"), ("runs", "lanes", *_ISSUED))
     for path, case in paths:
-        arm = f" {path.arm} {case}" if case else f" {path.arm}"
-        name = path.directive + ("" if path.arm in path.directive else arm)
         numbers = ["-"] * (2 + len(_ISSUED))
         if path.counted:
-            lanes = f"{path.lanes_per_execution:.1f}" if path.executions else "-"
+            lanes = _mean(path.lanes, path.executions)
             numbers = [f"{path.executions:,}", lanes, *_issued(path, total)]
-        table.add_row(str(path.line), name, "ccc" if path.applied else "nvcc", *numbers)
+        code = "ccc" if path.applied else "nvcc"
+        table.add_row(str(path.line), _name(path, case), code, *numbers)
     return table
+
+
+def _visits(paths: Iterable[tuple[PathProfile, int]]) -> Table:
+    """How often warps came by, and what those found that entered a path: by that one chooses."""
+    table = _table(("line", "path"), ("came by", "lanes", "entered", "lanes", "turns", "length"))
+    for path, case in paths:
+        is_loop = (path.executions, path.lanes) != (path.entries, path.entering_lanes)
+        numbers = [
+            f"{path.visits:,}",
+            _mean(path.visiting_lanes, path.visits),
+            f"{path.entries:,}",
+            _mean(path.entering_lanes, path.entries),
+            _mean(path.lanes, path.entering_lanes) if is_loop else "-",
+            _mean(path.all_instructions, path.executions),
+        ]
+        table.add_row(str(path.line), _name(path, case), *numbers)
+    return table
+
+
+def _name(path: PathProfile, case: int) -> str:
+    arm = f" {path.arm} {case}" if case else f" {path.arm}"
+    return path.directive + ("" if path.arm in path.directive else arm)
+
+
+def _mean(total: float, count: float) -> str:
+    return f"{total / count:.1f}" if count else "-"
 
 
 def _functions(kernels: Sequence[KernelProfile], total: int) -> Table:

@@ -23,6 +23,7 @@ from folders import DOCS
 
 import ccc
 from ccc.device import gpu
+from ccc.jit import at_exit
 from ccc.jit import raw as raw_module
 from ccc.jit.build import Built
 from ccc.jit.job import CompileJob
@@ -202,7 +203,8 @@ def test_the_report_of_an_unknown_kernel() -> None:
 
 @pytest.mark.slow
 @needs_nvcc
-def test_a_kernel_tells_its_profile() -> None:
+def test_a_kernel_tells_its_profile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
     kernel = RawKernel(SOURCE, "k", ("--ccc-profile=p.json",), "nvcc")
     launch(kernel)
     found = ccc.profile.of(kernel)
@@ -213,6 +215,41 @@ def test_a_kernel_tells_its_profile() -> None:
         ccc.profile.of(RawKernel(SOURCE, "k", backend="nvcc"))
     with pytest.raises(ccc.CccError, match=r"ccc\.RawKernel.* and not from a str"):
         ccc.profile.of("k")
+
+
+@pytest.mark.slow
+@needs_nvcc
+def test_a_profile_is_written_at_the_end_and_used(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(at_exit, "_counting", {})
+    monkeypatch.chdir(tmp_path)
+    kernels = [
+        RawKernel(f"// {n}\n{SOURCE}", "k", backend="nvcc", profile="p.json") for n in range(2)
+    ]
+    assert launch(kernels[0]) == launch(RawKernel(SOURCE, "k", backend="nvcc"))
+    launch(kernels[1])
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    at_exit.write()
+    monkeypatch.chdir(tmp_path)
+    (kernel, *_) = ccc.profile.read("p.json").kernels
+    assert kernel.paths[0].lanes == 2 * (400 - 400 // 7 - 1)
+    edited = "\n\n" + SOURCE.replace("x[i] > limit", "x[i] > limit + 0")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CccWarning)
+        warnings.filterwarnings("ignore", "path left as it was")
+        using = RawKernel(edited, "k", backend="nvcc", use=tmp_path / "p.json")
+        assert using.options == (f"--ccc-use={tmp_path / 'p.json'}",)
+        assert launch(using) == launch(kernels[0])
+    first = using.report
+    with pytest.raises(ccc.CccError, match="there is no such file"):
+        RawKernel(SOURCE, "k", use="q.json")
+    # Another profile is another build, although the file has the same name.
+    ccc.profile.merge([]).write("p.json")
+    again = RawKernel(edited, "k", backend="nvcc", use=tmp_path / "p.json")
+    assert again._module._build().image != using._module._build().image
+    assert again.report["paths"][0]["line"] == first["paths"][0]["line"]
 
 
 def test_machine_code_is_loaded_as_it_is(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pickle
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from folders import DOCS
 
 import ccc
 from ccc.errors import CccError
+from ccc.jit import at_exit
 
 pytestmark = pytest.mark.gpu
 
@@ -251,6 +253,26 @@ def test_several_devices(cupy: Any, backend: str) -> None:
     for device in range(cupy.cuda.runtime.getDeviceCount()):
         with cupy.cuda.Device(device):
             assert np.array_equal(launch(cupy, kernel), expected)
+
+
+def test_a_profile_is_used(
+    cupy: Any, backend: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(at_exit, "_counting", {})
+    file = tmp_path / "p.json"
+    expected = launch(cupy, ccc.RawKernel(SOURCE, "k", backend=backend))
+    counting = ccc.RawKernel(SOURCE, "k", backend=backend, profile=file)
+    assert np.array_equal(launch(cupy, counting), expected)
+    at_exit.write()
+    ((path,),) = (kernel.paths for kernel in ccc.profile.read(file).kernels)
+    assert 0 < path.entries <= path.visits <= path.visiting_lanes <= 32 * path.visits
+    assert path.entering_lanes <= path.visiting_lanes
+    edited = f"// moved\n{SOURCE}"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.array_equal(
+            launch(cupy, ccc.RawKernel(edited, "k", backend=backend, use=file)), expected
+        )
 
 
 def test_the_examples_of_the_pages(

@@ -67,9 +67,21 @@ def test_our_options_are_taken_out() -> None:
     )
 
 
+def test_profiles_are_counted_and_used(tmp_path: Path) -> None:
+    (tmp_path / "p.json").touch()
+    use = f"--ccc-use={tmp_path / 'p.json'}"
+    counting = driver.parse(["--ccc-profile=q.json", use, use, "k.cu"]).options
+    assert (counting.profile, counting.transforms) == ("q.json", False)
+    assert counting.use == (str(tmp_path / "p.json"),) * 2
+    also = driver.parse(["--ccc-profile=q.json", "--ccc-profile-transformed", "k.cu"]).options
+    assert also.transforms
+
+
 @pytest.mark.parametrize(
     ("option", "expected"),
     [
+        ("--ccc-use=none.json", "--ccc-use=none.json: there is no such file"),
+        ("--ccc-profile-transformed", "give --ccc-profile=FILE"),
         ("--ccc-strct", 'unknown option "--ccc-strct"; did you mean "--ccc-strict"?'),
         ("--ccc-report", "--ccc-report needs a value: --ccc-report=FILE"),
         ("--ccc-off=1", "--ccc-off takes no value"),

@@ -267,7 +267,9 @@ def test_reports_are_merged_in_one_order(tmp_path: Path) -> None:
 
 
 def test_options_travel(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = shim.Options(strict=True, max_block=256, print_after=("a", "b"), folder="/x y")
+    told = shim.Options(
+        strict=True, max_block=256, print_after=("a", "b"), use=("p", "q"), folder="/x y"
+    )
     for name, value in told.environment().items():
         monkeypatch.setenv(name, value)
     assert shim.Options.received() == told

@@ -100,7 +100,7 @@ def test_a_host_program(folder: Path, options: list[str]) -> None:
     table = bytes_of_table((folder / "main.ptx").read_text())
 
     def program(*arguments: str, **more: str) -> str:
-        environment = {"FAKE_TABLE": table, "FAKE_COUNTS": "12", "LD_LIBRARY_PATH": str(folder)}
+        environment = {"FAKE_TABLE": table, "FAKE_COUNTS": "16", "LD_LIBRARY_PATH": str(folder)}
         done = subprocess.run(
             ["./program", *arguments],
             cwd=folder,
@@ -118,10 +118,16 @@ def test_a_host_program(folder: Path, options: list[str]) -> None:
     one, two = found.kernels
     assert {one.name, two.name} == {"_Z5firstIfEvPT_i", "_Z5firstIdEvPT_i"}
     assert (one.paths[0].executions, one.paths[0].lanes) == (2 * 32, 2 * 64)
-    (path,) = json.loads(table.partition("\n")[2])["kernels"][0]["paths"]
-    warps, lanes = path["each"]
-    assert one.instructions == 2 * 32 * (3 + 5 + 1 * warps)
-    assert one.thread_instructions == 2 * 32 * (4 + 6 + 2 * lanes)
+    kernel = json.loads(table.partition("\n")[2])["kernels"][0]
+    (path,) = kernel["paths"]
+    each = [*path["each"], *kernel["each"]]
+    warps = sum(issued * (counter + 1) for counter, issued, _ in each)
+    lanes = sum(run * (counter + 2) for counter, _, run in each)
+    assert one.instructions == 2 * 32 * (3 + 5 + warps)
+    assert one.thread_instructions == 2 * 32 * (4 + 6 + lanes)
+    assert one.paths[0].visits == 2 * 32 * (path["visits"] + 1)
+    assert one.paths[0].place.function == "first"
+    assert one.paths[0].place.statement == "if (v > T(0))"
     assert one.paths[0].line == two.paths[0].line == 5
     # By a call, after which the counters may go; elsewhere.
     assert program("now", CCC_PROFILE="q.json") == ""
@@ -136,7 +142,7 @@ def test_a_host_program(folder: Path, options: list[str]) -> None:
     assert (folder / "link").is_symlink()
     assert profile.read(folder / "q.json").kernels == found.kernels
     reading = "mkfifo pipe.$$ && (cat pipe.$$ > piped & CCC_PROFILE=pipe.$$ ./program; wait)"
-    environment = {"FAKE_TABLE": table, "FAKE_COUNTS": "12", "LD_LIBRARY_PATH": str(folder)}
+    environment = {"FAKE_TABLE": table, "FAKE_COUNTS": "16", "LD_LIBRARY_PATH": str(folder)}
     subprocess.run(["sh", "-c", reading], cwd=folder, env={**os.environ, **environment}, check=True)
     assert profile.read(folder / "piped").kernels == found.kernels
 
@@ -168,8 +174,47 @@ def test_counters_that_are_gone(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_the_original_is_profiled_with_markers_and_without_passes(folder: Path) -> None:
-    said = cccc(folder, "main.cu", "-arch=sm_90", "--ccc-profile=p", "--ccc-off", "-o", "off.ptx")
+    said = cccc(folder, "main.cu", "-arch=sm_90", "--ccc-profile=p", "-o", "off.ptx")
     assert said == ""
     table = json.loads(bytes_of_table((folder / "off.ptx").read_text()).partition("\n")[2])
     assert table["transformed"] is False
     assert [p["applied"] for kernel in table["kernels"] for p in kernel["paths"]] == [False, False]
+    cccc(folder, "main.cu", "-arch=sm_90", "--ccc-profile=p", "--ccc-off", "-o", "too.ptx")
+    assert (folder / "too.ptx").read_text() == (folder / "off.ptx").read_text()
+    counting = ("--ccc-profile=p", "--ccc-profile-transformed")
+    cccc(folder, "main.cu", "-arch=sm_90", *counting, "-o", "on.ptx")
+    table = json.loads(bytes_of_table((folder / "on.ptx").read_text()).partition("\n")[2])
+    assert table["transformed"] is True
+    assert [p["applied"] for kernel in table["kernels"] for p in kernel["paths"]] == [True, True]
+    assert {p["visits"] for kernel in table["kernels"] for p in kernel["paths"]} == {None}
+
+
+@pytest.mark.slow
+def test_three_commands(folder: Path) -> None:
+    """Count, run, use: the stand-in for the runtime knows what the counters hold."""
+    (folder / "three.cu").write_text(
+        SOURCE.format(name="first") + MAIN + SECOND.replace("other", "first")
+    )
+    options = ["-arch=sm_90", "-cudart", "shared"]
+    cccc(folder, "three.cu", *options, "--ccc-profile=three.json", "-o", "three")
+    cccc(folder, "three.cu", *options, "--ccc-profile=three.json", "-o", "three.ptx")
+    environment = {
+        "FAKE_TABLE": bytes_of_table((folder / "three.ptx").read_text()),
+        "FAKE_COUNTS": "16",
+        "LD_LIBRARY_PATH": str(folder),
+    }
+    subprocess.run(["./three"], cwd=folder, env={**os.environ, **environment}, check=True)
+    used = ["--ccc-use=three.json", "-o", "used.ptx"]
+    assert cccc(folder, "three.cu", *options, *used, "--ccc-strict") == ""
+    # Two lines more before the kernel, another condition: still the same annotation.
+    source = "//\n//\n" + (folder / "three.cu").read_text().replace("v > T(0)", "v > T(1)")
+    (folder / "three.cu").write_text(source)
+    assert cccc(folder, "three.cu", *options, *used) == ""
+    # Another annotation in its place.
+    (folder / "three.cu").write_text(
+        source.replace("ccc if", "ccc while").replace("if (v > T(1))", "while (v > T(1))")
+    )
+    assert (
+        "three.json: warning: line 5 of three.cu, `ccc if`, is not in the source any more: "
+        "profile again\n"
+    ) in cccc(folder, "three.cu", *options, *used)

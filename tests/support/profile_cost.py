@@ -52,7 +52,7 @@ def row(sample: Sample, device: Device) -> list[str]:
     compiled = nvcc.compile(sample.kernel, device.arch, sample.options, dynamic_shared=0)
     inputs = sample.inputs(sample.sizes[device.kind], 0, None, None)
     cells = []
-    for plain, options in (compiled.original, ["--ccc-off"]), (compiled.ptx, []):
+    for plain, options in (compiled.original, []), (compiled.ptx, ["--ccc-profile-transformed"]):
         texts = {"plain": plain, "counting": counting(sample, device.arch, *options)}
         modules = {name: device.load(text) for name, text in texts.items()}
         result = measure(

@@ -9,7 +9,7 @@ import pytest
 from ccc.decisions import AnnotationPlace
 from ccc.tools.tune.search import (
     Assignment,
-    Measured,
+    VersionTimes,
     Search,
     TunedKernel,
     VersionFailed,
@@ -36,7 +36,7 @@ class Bench:
         self.declined: dict[str, str] = {}
         self.bad: set[tuple[str, str]] = set()
 
-    def __call__(self, assignment: Assignment) -> Measured:
+    def __call__(self, assignment: Assignment) -> VersionTimes:
         self.assignments.append(dict(assignment))
         if any((place.kernel, name) in self.bad for place, name in assignment.items()):
             raise VersionFailed("its output is another one")
@@ -45,7 +45,7 @@ class Bench:
             versions[place.kernel] = (*versions.get(place.kernel, ()), name)
         spent = {name: self.times[name](version) for name, version in versions.items()}
         why = {p: self.declined[s] for p, s in assignment.items() if s in self.declined}
-        return Measured(spent, why)
+        return VersionTimes(spent, why)
 
 
 def run(kernels: list[TunedKernel], bench: Bench, builds: int = 20) -> list[str]:
@@ -142,7 +142,7 @@ def test_what_was_found_before_an_interruption_counts() -> None:
     times = {"a": table(leave=4, queue=1, merge=2)}
     one, bench = kernel("a", ("queue", "merge")), Bench(times)
 
-    def measure(assignment: Assignment) -> Measured:
+    def measure(assignment: Assignment) -> VersionTimes:
         if len(bench.assignments) == 2:
             raise KeyboardInterrupt
         return bench(assignment)

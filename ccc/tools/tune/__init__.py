@@ -11,6 +11,7 @@ import os
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rich import box
@@ -28,7 +29,14 @@ from ccc.profile.times import RunTimes
 from ccc.remark import Remark
 from ccc.tools.bench.progress import Steps
 from ccc.tools.tune.project import Project, refused
-from ccc.tools.tune.search import LEAVE, Assignment, Measured, Search, TunedKernel, VersionFailed
+from ccc.tools.tune.search import (
+    LEAVE,
+    Assignment,
+    VersionTimes,
+    Search,
+    TunedKernel,
+    VersionFailed,
+)
 
 DECISIONS = "ccc-decisions.json"
 SHORT = 0.02
@@ -132,18 +140,18 @@ class Tuning:
             kernel.times[kernel.left] = before.kernels[kernel.name].milliseconds
         first = {kernel.name: kernel.first for kernel in self.kernels}
         try:
-            search.note(first, Measured(self._run("what ccc prefers")))
+            search.note(first, VersionTimes(self._run("what ccc prefers")))
         except VersionFailed as failure:
             search.fail(first, str(failure))
         self._planned = self._done + search.planned
         search.run()
 
-    def _measure(self, assignment: Assignment) -> Measured:
+    def _measure(self, assignment: Assignment) -> VersionTimes:
         wanted = {place: s for place, s in assignment.items() if s != AUTO}
         names = " and ".join(sorted(set(wanted.values()))[:3])
         remarks = self._build(names, *self._decided(assignment))
         every = [remark for mine in remarks.values() for remark in mine]
-        return Measured(self._run(names), refused(every, wanted))
+        return VersionTimes(self._run(names), refused(every, wanted))
 
     def _build(self, name: str, *flags: str) -> dict[str, list[Remark]]:
         """Build a version with timers."""
@@ -241,7 +249,7 @@ def _portable(place: AnnotationPlace, output: Path) -> AnnotationPlace:
     """The place with its file named from the folder of the decisions, as others may have it."""
     file, base = Path(place.file).resolve(), output.resolve().parent
     name = os.path.relpath(file, base) if file.is_relative_to(base) else file.name
-    return AnnotationPlace(name, place.line, place.column, place.kernel, place.directive, place.arm)
+    return replace(place, file=name)
 
 
 def _show(tuning: Tuning, written: str | None, console: Console) -> None:

@@ -27,7 +27,7 @@ class VersionFailed(Exception):
 
 
 @dataclass(frozen=True)
-class Measured:
+class VersionTimes:
     """What came of one build and its runs.
 
     Attributes:
@@ -137,7 +137,7 @@ class Search:
     def __init__(
         self,
         kernels: Sequence[TunedKernel],
-        measure: Callable[[Assignment], Measured],
+        measure: Callable[[Assignment], VersionTimes],
         builds: int,
         say: Callable[[str], None] = lambda _: None,
     ):
@@ -182,13 +182,13 @@ class Search:
             self.note(trial, measured)
         return True
 
-    def note(self, trial: Mapping[str, Version], measured: Measured) -> None:
+    def note(self, trial: Mapping[str, Version], measured: VersionTimes) -> None:
         """Remember what was measured of versions, by the names of their kernels."""
         for kernel in self.kernels:
             if kernel.name in trial:
                 self._note(kernel, trial[kernel.name], measured)
 
-    def _note(self, kernel: TunedKernel, version: Version, measured: Measured) -> None:
+    def _note(self, kernel: TunedKernel, version: Version, measured: VersionTimes) -> None:
         """What was measured of a version of a kernel."""
         declined = next(filter(None, map(measured.declined.get, kernel.places)), None)
         spent = measured.milliseconds.get(kernel.name)

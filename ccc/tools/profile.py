@@ -1,0 +1,32 @@
+"""``ccc profile merge``: the profiles of several runs, or of several programs, as one."""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+
+from ccc import profile
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``ccc profile``."""
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    purpose = "add up what several runs counted, of the same code or of other code"
+    merge = actions.add_parser("merge", help=purpose, description=purpose)
+    merge.add_argument(
+        "profiles", type=pathlib.Path, nargs="+", metavar="FILE", help="written by such a program"
+    )
+    merge.add_argument(
+        "-o", "--output", type=pathlib.Path, required=True, metavar="FILE", help="what to write"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run ``ccc profile``.
+
+    Raises:
+        CccError: a file is no profile, or the result cannot be written.
+        OSError: one cannot be read.
+    """
+    profile.merge(map(profile.read, args.profiles)).write(args.output)
+    return 0
