@@ -9,10 +9,10 @@ import pytest
 from ccc.decisions import AnnotationPlace
 from ccc.tools.tune.search import (
     Assignment,
-    VersionTimes,
     Search,
     TunedKernel,
     VersionFailed,
+    VersionTimes,
 )
 
 GAIN = 0.02

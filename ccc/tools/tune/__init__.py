@@ -32,10 +32,10 @@ from ccc.tools.tune.project import Project, refused
 from ccc.tools.tune.search import (
     LEAVE,
     Assignment,
-    VersionTimes,
     Search,
     TunedKernel,
     VersionFailed,
+    VersionTimes,
 )
 
 DECISIONS = "ccc-decisions.json"
