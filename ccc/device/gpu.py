@@ -304,6 +304,14 @@ def elapsed(start: Any, end: Any) -> float:
     return float(_cupy().cuda.get_elapsed_time(start, end))
 
 
+def cannot_launch(error: Exception) -> bool:
+    """Whether a kernel was not launched since it takes more than there is for such a block."""
+    told = str(error)
+    return type(error).__name__ == "CUDADriverError" and (
+        "LAUNCH_OUT_OF_RESOURCES" in told or "INVALID_VALUE" in told
+    )
+
+
 def is_capturing() -> bool:
     """Whether what is launched now goes into a graph."""
     cupy = _cupy()

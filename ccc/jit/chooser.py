@@ -70,10 +70,13 @@ class Chooser:
         if self.chosen is None:
             self._decide()
 
-    def drop(self, version: str) -> None:
-        """This version cannot be made."""
-        self._left = [one for one in self._left if one != version]
+    def drop(self, version: str) -> bool:
+        """This version cannot be made, or launched; whether there is another one to take."""
+        if self.chosen is not None or self._left == [version] or version not in self._left:
+            return False
+        self._left.remove(version)
         self._decide()
+        return True
 
     @property
     def best(self) -> str:

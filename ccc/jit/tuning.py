@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ccc import files as cache
 from ccc.device import gpu
+from ccc.errors import CccError
 from ccc.jit.chooser import AUTO, LEAVE, Chooser, NextCall
 from ccc.passes.policy import TUNED_VERSIONS
 from ccc.passes.strategies.registry import read_request
@@ -87,7 +88,7 @@ class KernelTuning:
     def _forget(self) -> None:
         self._lock = threading.Lock()
         self._versions: dict[str, RawKernel] = {}
-        self._choosers: dict[tuple[int, LaunchShape], Chooser] = {}
+        self._choosers: dict[tuple[int, LaunchShape], tuple[Path | None, Chooser]] = {}
         self._pending: list[PendingCall] = []
         self._settings: dict[str, int] = {}
         self.reason: str | None = None
@@ -100,19 +101,33 @@ class KernelTuning:
         shared_mem: int,
         options: Mapping[str, Any],
     ) -> None:
-        """Launch a version, once."""
+        """Launch a version, once; what cannot be made, or launched like that, is no version."""
         shape = LaunchShape.of(grid, block, shared_mem)
-        with self._lock:
-            self._collect()
-            place, chooser = self._chooser(shape)
-            taken = self._in_graph(chooser) if gpu.is_capturing() else chooser.next()
-            kernel = self._version(taken.version)._ready(shared_mem)
-        start = gpu.record_event() if taken.timed else None
-        kernel(grid, block, args, shared_mem=shared_mem, **options)
-        if start is not None:
-            end = gpu.record_event()
-            with self._lock:
-                self._pending.append(PendingCall(chooser, place, taken.version, start, end))
+        while True:
+            chooser = taken = None
+            try:
+                with self._lock:
+                    place, chooser, taken = self._next(shape)
+                    kernel = self._version(taken.version)._ready(shared_mem)
+                start = gpu.record_event() if taken.timed else None
+                kernel(grid, block, args, shared_mem=shared_mem, **options)
+            except Exception as error:
+                refused = isinstance(error, CccError) or gpu.cannot_launch(error)
+                if not (refused and chooser and taken and chooser.drop(taken.version)):
+                    raise
+                continue
+            if start is not None:
+                call = PendingCall(chooser, place, taken.version, start, gpu.record_event())
+                with self._lock:
+                    self._pending.append(call)
+            return
+
+    def _next(self, shape: LaunchShape) -> tuple[Path | None, Chooser, NextCall]:
+        """What a call takes, and what chose that."""
+        self._collect()
+        place, chooser = self._chooser(shape)
+        captured = chooser.chosen is None and gpu.is_capturing()
+        return place, chooser, self._in_graph(chooser) if captured else chooser.next()
 
     def stop(self, reason: str) -> None:
         """Take what the policy chooses from now on."""
@@ -142,7 +157,7 @@ class KernelTuning:
                     "calls": dict(chooser.calls),
                     "milliseconds": dict(chooser.milliseconds),
                 }
-                for (device, shape), chooser in self._choosers.items()
+                for (device, shape), (_, chooser) in self._choosers.items()
             ]
         return {"reason": self.reason, "shapes": shapes}
 
@@ -165,24 +180,26 @@ class KernelTuning:
             return [AUTO]
         paths = self._kernel._entry()["paths"]
         more = list(dict.fromkeys(_others(paths)))
-        if not more and not any(path["applied"] for path in paths):
+        preferred = [AUTO] if any(path["applied"] for path in paths) else []
+        if not preferred and not more:
             self.reason = NOTHING
             return [LEAVE]
         variable = _state(self._version(LEAVE).ptx)
         if variable is not None:
             self.reason = VARIABLES.format(variable)
             return [AUTO]
-        return [LEAVE, AUTO, *more][:TUNED_VERSIONS]
+        return [LEAVE, *preferred, *more][:TUNED_VERSIONS]
 
     # -- choosing -------------------------------------------------------------------------------
 
     def _chooser(self, shape: LaunchShape) -> tuple[Path | None, Chooser]:
+        """What chooses for a shape, and the file for what is found."""
         key = gpu.current_device(), shape
-        place = None if self.reason else self._place(shape)
         if key not in self._choosers:
+            place = None if self.reason else self._place(shape)
             known = place and _read(place)
-            self._choosers[key] = Chooser([known] if known else self._names())
-        return place, self._choosers[key]
+            self._choosers[key] = place, Chooser([known] if known else self._names())
+        return self._choosers[key]
 
     def _in_graph(self, chooser: Chooser) -> NextCall:
         """A graph may be launched any number of times, and nothing can be loaded meanwhile."""

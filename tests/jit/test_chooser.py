@@ -101,10 +101,19 @@ def test_the_best_so_far() -> None:
 
 def test_a_version_that_cannot_be_made() -> None:
     chooser = Chooser(("leave", "auto", "queue"))
-    chooser.drop("queue")
+    assert chooser.drop("queue")
+    assert not chooser.drop("queue")
     taken = play(chooser, {"leave": [2], "auto": [1]}, 30)
     assert chooser.chosen == "auto"
     assert "queue" not in taken
+    assert not chooser.drop("auto")  # it is chosen
+
+
+def test_the_last_version_stays() -> None:
+    chooser = Chooser(("leave", "auto"))
+    assert chooser.drop("auto")
+    assert chooser.chosen == "leave"
+    assert not chooser.drop("leave")
 
 
 def test_one_version_is_no_choice() -> None:

@@ -227,6 +227,36 @@ def test_decisions_of_a_file(tmp_path: Path) -> None:
         RawKernel(SOURCE, "k", backend="nvcc", decisions=file, tune=True)
 
 
+class CUDADriverError(RuntimeError):
+    """As CuPy calls it."""
+
+
+def test_a_version_that_cannot_be_launched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes more registers than there are for the block: the call is made by another one."""
+    kernel = tuned()
+    launch_one = emulated_cupy.Kernel.__call__
+    refused: list[str] = []
+
+    def launched(one: Any, *args: Any, **options: Any) -> None:
+        if one is not kernel._tuning._versions["leave"]._raw():  # type: ignore[union-attr]
+            refused.append("once")
+            raise CUDADriverError("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: too many resources")
+        launch_one(one, *args, **options)
+
+    monkeypatch.setattr(emulated_cupy.Kernel, "__call__", launched)
+    for _ in range(TUNED_VERSIONS + 2):
+        launch(kernel)
+    assert len(refused) == TUNED_VERSIONS - 1
+    assert shape_of(kernel)["chosen"] == "leave"
+
+
+def test_what_is_wrong_with_a_call_is_told() -> None:
+    kernel = tuned()
+    with pytest.raises(Exception, match="argument"):
+        kernel((2,), (64,), ())
+    assert shape_of(kernel)["chosen"] is None
+
+
 def test_launches_of_one_shape() -> None:
     shape = LaunchShape.of((1000,), (64, 1, 1), 0)
     assert shape == LaunchShape.of((8, 100), (64,), 0)
@@ -252,7 +282,7 @@ def test_variables_that_may_change(declared: str, state: str | None) -> None:
 
 def test_calls_are_counted_once() -> None:
     values = np.zeros(64, np.int32)
-    add = SOURCE.replace("x[i] % 16 == 3", "true").replace(
+    add = SOURCE.replace("x[i] % 16 == 3", "x[i] >= 0").replace(
         "for (int j = 0; j < 40; j++) x[i] = x[i] * x[i] + j;", "x[i] += 1;"
     )
     kernel = tuned(add)
