@@ -104,18 +104,21 @@ class KernelTuning:
         """Launch a version, once; what cannot be made, or launched like that, is no version."""
         shape = LaunchShape.of(grid, block, shared_mem)
         while True:
-            chooser = taken = None
-            try:
-                with self._lock:
-                    place, chooser, taken = self._next(shape)
+            with self._lock:
+                place, chooser, taken = self._next(shape)
+                try:
                     kernel = self._version(taken.version)._ready(shared_mem)
-                start = gpu.record_event() if taken.timed else None
+                except CccError:
+                    if chooser.drop(taken.version):
+                        continue
+                    raise
+            start = gpu.record_event() if taken.timed else None
+            try:
                 kernel(grid, block, args, shared_mem=shared_mem, **options)
             except Exception as error:
-                refused = isinstance(error, CccError) or gpu.cannot_launch(error)
-                if not (refused and chooser and taken and chooser.drop(taken.version)):
-                    raise
-                continue
+                if gpu.cannot_launch(error) and chooser.drop(taken.version):
+                    continue
+                raise
             if start is not None:
                 call = PendingCall(chooser, place, taken.version, start, gpu.record_event())
                 with self._lock:

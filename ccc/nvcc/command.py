@@ -209,8 +209,8 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     if not command.options.plain:
         _refuse_lto(command.arguments)
-    if command.report and not os.path.isdir(command.report):
-        check_writable(command.report)
+    if command.report:
+        check_writable(_report_file(command.report, "report.json"))
     sources = _ptx_inputs(command.arguments)
     if sources and not command.options.plain:
         return _ptx(command, sources)
@@ -334,13 +334,14 @@ def _finish(command: Command, outcome: nvcc.Outcome) -> int:
     return outcome.code
 
 
-def _report_file(name: str) -> str:
-    """The file for the report; in a folder, one of its own for each command."""
-    if not os.path.isdir(name):
+def _report_file(name: str, own: str | None = None) -> str:
+    """The file for the report; in a folder (``name/``) that of this command, or a new one."""
+    if not name.endswith(os.sep) or not os.path.isdir(name):
         return name
-    handle, file = tempfile.mkstemp(prefix="report-", suffix=".json", dir=name)
-    os.close(handle)
-    return file
+    if own is None:
+        handle, own = tempfile.mkstemp(prefix="report-", suffix=".json", dir=name)
+        os.close(handle)
+    return os.path.join(name, own)
 
 
 # Marked PTX.

@@ -13,7 +13,8 @@ import time
 from pathlib import Path
 
 import pytest
-from folders import ROOT
+from folders import ROOT, TESTS
+from goldens import Golden
 
 from ccc.cli import main
 from ccc.decisions import read_decisions
@@ -198,6 +199,24 @@ def test_the_user_may_stop_it() -> None:
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 130
     assert decided() == {("a", 1): "queue"}
+
+
+def test_what_cccc_does_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Options from the environment, a report for each command, and what applies to each path."""
+    reports = tmp_path / "reports"
+    reports.mkdir()
+    ptx = Golden.read(TESTS / "golden" / "context-collection" / "seldom.ptx").before
+    (tmp_path / "k.ptx").write_text(ptx)
+    monkeypatch.setenv(driver.FLAGS, f"--ccc-report={reports}/ --ccc-alternatives")
+    for output in ("one.ptx", "two.ptx"):
+        assert driver.main([str(tmp_path / "k.ptx"), "-ptx", "-o", str(tmp_path / output)]) == 0
+    texts = {file.read_text() for file in reports.iterdir()}
+    assert (len(list(reports.iterdir())), len(texts)) == (2, 1)
+    (path,) = json.loads(texts.pop())["kernels"][0]["paths"]
+    assert path["alternatives"][0] == path["strategy"]
+    assert {"queue", "merge"} <= set(path["alternatives"])
+    assert "engage" not in path["alternatives"]
+    assert path["statement"] == ""  # of marked PTX no source is read
 
 
 def test_flags_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,7 +69,7 @@ class Project:
         place = self.folder / f"reports-{self._builds}"
         place.mkdir()
         given = os.environ.get(FLAGS, "")
-        told = " ".join([given, *map(shlex.quote, (*flags, f"--ccc-report={place}"))])
+        told = " ".join([given, *map(shlex.quote, (*flags, f"--ccc-report={place}/"))])
         for command in filter(None, (self.clean, self.build_command)):
             log = self.folder / "build.log"
             if self._run(command, log, {FLAGS: told}):
