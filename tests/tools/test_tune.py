@@ -41,7 +41,8 @@ for name, lines in setup["kernels"].items():
         paths.append({
             "file": os.path.abspath("k.cu"), "line": number, "column": 5, "directive": "if",
             "arm": "then", "applied": done != "leave", "reason": None, "strategy": done,
-            "asked": wanted, "declined": None if wanted in (None, done) else "it declines",
+            "asked": wanted or setup.get("asked"),
+            "declined": None if wanted in (None, done) else "it declines",
             "alternatives": names})
     kernels.append({"name": name, "paths": paths})
     built[name] = chosen
@@ -57,7 +58,7 @@ built, setup = json.load(open("program.json")), json.load(open("setup.json"))
 times = {name: sum(map(setup["times"].get, chosen)) for name, chosen in built.items()}
 wrong = any("wrong" in chosen for chosen in built.values())
 open("out", "w").write("wrong" if wrong else "right")
-print("wrong" if wrong else "right")
+print("wrong" if wrong else "right", os.environ.get("ALWAYS_ANOTHER") and os.getpid())
 if any("crash" in chosen for chosen in built.values()):
     sys.exit(3)
 kernels = [{"name": n, "launches": 2, "untimed": 0, "milliseconds": t} for n, t in times.items()]
@@ -75,8 +76,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
 
 
-def set_up(**kernels: list[list[str]]) -> None:
-    Path("setup.json").write_text(json.dumps({"kernels": kernels, "times": TIMES}))
+def set_up(asked: str | None = None, **kernels: list[list[str]]) -> None:
+    setup = {"kernels": kernels, "times": TIMES, "asked": asked}
+    Path("setup.json").write_text(json.dumps(setup))
 
 
 def tune(*options: str, build: str = f"{sys.executable} cccc.py") -> int:
@@ -149,6 +151,22 @@ def test_one_build_decides_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert tune("--builds", "1") == 0
     assert not Path("ccc-decisions.json").exists()
     assert "no decisions were made" in capsys.readouterr().out
+
+
+def test_what_the_source_asks_for_stays(capsys: pytest.CaptureFixture[str]) -> None:
+    set_up("queue", a=[["queue", "merge"]])
+    assert tune() == 0
+    assert not Path("ccc-decisions.json").exists()
+    assert "a is not tuned: its annotations ask for strategies" in capsys.readouterr().out
+
+
+def test_output_that_differs_anyway(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALWAYS_ANOTHER", "1")
+    set_up(a=[["queue"]])
+    assert tune("--check-output", "-") == 1
+    assert "standard output differs from run to run" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

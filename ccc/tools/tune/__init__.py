@@ -185,6 +185,8 @@ class Tuning:
             kernel = _tuned_kernel(name, mine)
             spent = before.kernels.get(name)
             if kernel is None:
+                if mine and all(one.asked is not None for one in mine):
+                    self._note(f"{name} is not tuned: its annotations ask for strategies")
                 continue
             if spent is None or not spent.launches:
                 graph = spent is not None and spent.untimed

@@ -90,7 +90,7 @@ class Project:
 
         Raises:
             VersionFailed: it failed, or made something else.
-            CccError: no time was taken.
+            CccError: no time was taken, or the output of the first version differs from run to run.
         """
         best: dict[str, KernelTime] = {}
         card = ""
@@ -130,6 +130,8 @@ class Project:
             digest = hashlib.sha256(data).hexdigest()
             if self._expected.setdefault(name, digest) != digest:
                 said = "standard output" if name == STANDARD_OUTPUT else name
+                if self._builds == 1:
+                    raise CccError(f"{said} differs from run to run: give --check in its place")
                 raise VersionFailed(f"{said} is not what it was")
         if self.check and self._run(self.check, self.folder / "check.log", {}):
             raise VersionFailed(f"the check failed: {self.check}")
