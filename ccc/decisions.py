@@ -159,12 +159,15 @@ class MatchedDecisions:
         functions: Iterable[str],
     ):
         self._source = places
-        self._paths = read_decisions(file).paths
+        paths = read_decisions(file).paths
         self._functions = {_name(function) for function in functions}
         there = {*places.values(), *(Place.of(marker, places) for marker in markers)}
-        self._now = match((path.place.place for path in self._paths), there)
-        here = [one for one in self._paths if _name(one.place.kernel) in self._functions]
-        gone = {path.place.place for path in here} - self._now.keys()
+        now = match((path.place.place for path in paths), there)
+        self._found: dict[tuple[Place | None, str], list[TunedPath]] = {}
+        for path in paths:
+            self._found.setdefault((now.get(path.place.place), path.place.arm), []).append(path)
+        here = [path for path in paths if _name(path.place.kernel) in self._functions]
+        gone = {path.place.place for path in here} - now.keys()
         self.warnings = [
             CccError(f"{place}, is not in the source any more: run ccc tune again", Span(file))
             for place in sorted(gone)
@@ -176,12 +179,7 @@ class MatchedDecisions:
         What was measured of the kernel counts; if nothing was, then of one that is no more, which
         may have been renamed. It insists: where it does not apply any more, that is to be said.
         """
-        place = Place.of(marker, self._source)
-        mine = [
-            path
-            for path in self._paths
-            if path.place.arm == marker.kind and self._now.get(path.place.place) == place
-        ]
+        mine = self._found.get((Place.of(marker, self._source), marker.kind), [])
         own = [path for path in mine if _name(path.place.kernel) == _name(kernel)]
         gone = [path for path in mine if _name(path.place.kernel) not in self._functions]
         found = next(iter([*own, *gone]), None)
