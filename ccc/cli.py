@@ -18,6 +18,7 @@ TOOLS = {
     "graph": "draw the def-use graph of an annotated path",
     "profile": "add up the profiles of several runs",
     "report": "print what annotated paths did, as a program counted it",
+    "tune": "build and run a program in several versions, and keep which is best",
 }
 COMPILER = "The compiler is cccc: nvcc with one more pass (cccc --ccc-help)."
 

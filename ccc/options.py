@@ -108,6 +108,16 @@ class Options:
     use: tuple[str, ...] = ()
     """Files of profiles of the original, by which the policy may choose."""
 
+    decisions: str | None = None
+    """A file with the strategies that ``ccc tune`` found best; what it says of an annotation goes
+    before ``strategy``, and a clause before that."""
+
+    alternatives: bool = False
+    """Have the report tell which strategies apply to each annotation."""
+
+    time: str | None = None
+    """Have host programs time their kernels, and write that to the file of this name."""
+
     print_after: tuple[str, ...] = ()
     """The passes after which the PTX is printed."""
 
@@ -117,7 +127,7 @@ class Options:
     @property
     def plain(self) -> bool:
         """Whether the code is what the compiler alone makes of it, annotations ignored."""
-        return self.off and not self.profile
+        return self.off and not self.profile and not self.time
 
     @property
     def transforms(self) -> bool:

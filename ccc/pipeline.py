@@ -20,6 +20,7 @@ from ccc.ptx.types import DEFAULT_SHARED_BYTES
 from ccc.remark import Remark
 
 if TYPE_CHECKING:
+    from ccc.decisions import MatchedDecisions
     from ccc.profile.known import Knowledge, Known
 
 
@@ -137,7 +138,8 @@ class Kernel:
     is what the code is for; ``registers`` how many a thread takes, where the assembler has told;
     ``load`` gives another function of the file, None if the file lacks it. ``inlined`` are the
     calls that a pass replaced by what they call; it leaves those on the lines of ``not_inlined``.
-    ``knowledge`` is what profiles say of the module's paths.
+    ``knowledge`` is what profiles say of the module's paths, and ``tuned`` what was measured to be
+    best for them.
     """
 
     function: Function
@@ -155,6 +157,7 @@ class Kernel:
     load: Callable[[str], Function | None] = lambda _name: None
     not_inlined: frozenset[int] = frozenset()
     knowledge: Knowledge | None = None
+    tuned: MatchedDecisions | None = None
     inlined: list[InlinedCall] = field(default_factory=list)
     declarations: list[str] = field(default_factory=list)
     """PTX that the module needs before the function; what several functions need, it needs once."""
@@ -178,12 +181,18 @@ class Kernel:
     def request(self, *markers: Marker) -> Request | None:
         """The same, by the markers of the path and of what is around it.
 
-        The first that asks for a strategy counts, and the option where none does.
+        The first that asks for a strategy counts; where none does, the first of which it was
+        measured what is best, and else the option.
         """
         asked = (marker.clauses["strategy"] for marker in markers if "strategy" in marker.clauses)
         found = next((Request.read(text, insists=True) for text in asked), None)
+        found = found or next(filter(None, map(self.tuned_request, markers)), None)
         found = found or Request.read(self.options.strategy)
         return None if found is None or found.name == AUTO else found
+
+    def tuned_request(self, marker: Marker) -> Request | None:
+        """What was measured to be best at this marker, if anything was."""
+        return self.tuned.request(self.function.name, marker) if self.tuned else None
 
     def known(self, path: FoundPath) -> Known | None:
         """What is known of a path by profiles; None where there is none, or it never saw it."""

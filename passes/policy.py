@@ -173,6 +173,22 @@ BATCH_LOADS = 1
 four loads and 20 operations, 8, 16 and 24 lanes: batches of seven 0.86, 0.74 and 0.55 times as fast
 as the original, a queue 1.02, 1.04 and 0.98."""
 
+
+TUNED_GAIN = 0.02
+"""The share of a kernel's time that a version must save to be taken by ``ccc tune``, or by a
+``ccc.RawKernel`` that tunes itself; otherwise the kernel stays as it was. Not measured."""
+
+TUNED_VERSIONS = 4
+"""Versions of a kernel that tunes itself, ``leave`` and ``auto`` among them, at most. Each takes a
+compilation, and calls. Not measured."""
+TUNED_CALLS = 3
+"""Timed calls of each version before one of them is out. Not measured."""
+TUNED_ROUNDS = 10
+"""Timed calls of each version after which the best one is taken, however little it is ahead. Not
+measured."""
+TRIED_NUMBERS: dict[str, Sequence[int]] = {"sub_warp": (4, 16), "refill": (8, 16)}
+"""The numbers of a strategy that are tried where versions are measured. Not measured."""
+
 RETURNS = "the tasks of a loop come back after some turns, and are merged"
 OTHERS = "another path of its loop asks for another strategy"
 IN_SHARED = (

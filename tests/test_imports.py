@@ -20,6 +20,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("ccc.ptx", "ccc.files"),
     ("ccc.ir", "ccc.grammars"),
     ("ccc.parse", "ccc.analysis", "ccc.profile", "ccc.toolkit", "ccc.remark"),
+    ("ccc.decisions",),
     ("ccc.pipeline", "ccc.emulator", "ccc.snippet"),
     ("ccc.passes", "ccc.profile.instrument"),
     ("ccc.frontend",),

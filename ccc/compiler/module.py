@@ -20,6 +20,7 @@ from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import DEFAULT_SHARED_BYTES
 
 if TYPE_CHECKING:
+    from ccc.decisions import MatchedDecisions
     from ccc.profile.known import Knowledge
 
 DEBUG = "the code is compiled for the debugger (-G), whose tables describe it as it is"
@@ -47,6 +48,7 @@ class ModuleContext:
         options: what is asked for.
         registers: how many a thread of each kernel takes, by name, as far as that is known.
         knowledge: what profiles say of the module's paths.
+        tuned: what was measured to be best for them.
 
     Attributes:
         is_debugged: whether the module is compiled for the debugger.
@@ -58,6 +60,7 @@ class ModuleContext:
         options: Options,
         registers: Mapping[str, int],
         knowledge: Knowledge | None,
+        tuned: MatchedDecisions | None,
     ):
         self._names = Names(module.text)
         self._texts = {piece.name: piece for piece in module.functions}
@@ -65,6 +68,7 @@ class ModuleContext:
         self._callees = Callees(self.load)
         self._files = parse_files(module.text)
         self._options = options
+        self._tuned = tuned
         self._registers = registers
         self._knowledge = knowledge
         self._launches = DEVICE_LAUNCH.search(module.text) is not None
@@ -98,6 +102,7 @@ class ModuleContext:
         verify(function)
         facts = Facts(function, self._callees, self._files)
         kernel = Kernel(function, facts, self._options, arch=self._arch, load=self.load)
+        kernel.tuned = self._tuned
         kernel.registers = self._registers.get(function.name)
         kernel.not_inlined = not_inlined
         kernel.knowledge = self._knowledge

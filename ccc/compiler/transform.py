@@ -23,6 +23,7 @@ from ccc.pipeline import Kernel, KernelRecord, Pass, PathRecord
 from ccc.remark import Remark, Report, report
 
 if TYPE_CHECKING:
+    from ccc.decisions import MatchedDecisions
     from ccc.profile.instrument import Counting
     from ccc.profile.known import Knowledge
     from ccc.profile.match import Place
@@ -100,9 +101,10 @@ def transform(
         return Transformed(ptx)
     module = parse_module(ptx, filename)
     places = places or {}
-    knowledge = _knowledge(module, options, places)
-    result = Transformed(ptx, hints=knowledge.warnings if knowledge else [])
-    context = ModuleContext(module, options, registers or {}, knowledge)
+    knowledge, tuned = _knowledge(module, options, places), _tuned(module, options, places)
+    hints = [hint for advice in (knowledge, tuned) if advice for hint in advice.warnings]
+    result = Transformed(ptx, hints=hints)
+    context = ModuleContext(module, options, registers or {}, knowledge, tuned)
     idle = not options.transforms or context.is_debugged
     passes = () if idle else tuple(kind() for kind in PIPELINE)
     counting = _counting(module, context, options, places) if options.profile else None
@@ -141,6 +143,19 @@ def _rewrite(
         if marked or outcome.inlined:
             outcomes.append(outcome)
     return outcomes
+
+
+def _tuned(
+    module: Module, options: Options, places: Mapping[int, Place]
+) -> MatchedDecisions | None:
+    """What a file of decisions says of the module's annotations."""
+    if not options.decisions or not options.transforms:
+        return None
+    from ccc.decisions import MatchedDecisions  # noqa: PLC0415 - seldom asked for
+
+    markers = filter(None, map(parse_marker, module.text.splitlines()))
+    functions = [piece.name for piece in module.functions]
+    return MatchedDecisions(options.decisions, places, list(markers), functions)
 
 
 def _knowledge(module: Module, options: Options, places: Mapping[int, Place]) -> Knowledge | None:
@@ -202,7 +217,8 @@ def _answer_requests(kernel: Kernel) -> None:
     """Say of each path what had been asked for, and why that was not done, if it was not."""
     for record in kernel.records:
         marker = record.marker
-        own = OF_ANOTHER_KIND if "strategy" in marker.clauses else None
+        is_own = "strategy" in marker.clauses or kernel.tuned_request(marker) is not None
+        own = OF_ANOTHER_KIND if is_own else None
         declined = kernel.declined.get(marker, own)
         record.answer(kernel.request_of(record.path), declined, marker in kernel.announced)
 

@@ -127,11 +127,13 @@ def translate(
         ptx, trial = compiler(marked.text, again), replace(done)
         if not again and not options.off:
             _warn([*marked.warnings, *_without_code(marked, ptx, name)], options, trial)
-        if not places and (options.profile or options.use):
+        asks = options.profile or options.use or options.decisions or options.alternatives
+        if not places and asks:
             places.update(_places(marked.annotations))  # later some may be left out
+        before = ptx
         if marked.annotations and not options.mark_only:
             ptx = _transform(ptx, output, options, trial, places)
-        return _Tried(marked, ptx, trial)
+        return _Tried(marked, before, ptx, trial)
 
     def with_values(values: Collection[int], before: _Tried) -> _Tried:
         """The same with values for more variables; what was tried before, if that is nothing new or
@@ -142,8 +144,10 @@ def translate(
         except (CccError, CompilerError):
             return before
 
+    all_marked: str | None = None
     while True:
         now = tried(mark(values=values), bool(left))
+        all_marked = all_marked or now.before
         if more := now.carried - values:
             other = with_values(values | more, now)
             if other.refused <= now.refused and other.missed < now.missed:
@@ -151,15 +155,18 @@ def translate(
         done.take(now.done)
         _check_strict(options, done)
         if options.mark_only or not now.refused or options.profile:
+            _add_alternatives(all_marked, output, options, places, done)
             return now.ptx  # what is left alone is counted all the same
         left |= now.refused
 
 
 @dataclass(frozen=True, slots=True)
 class _Tried:
-    """What came of one way to mark a source: the PTX, and what there is to say."""
+    """What came of one way to mark a source: the PTX before and after all passes, and what there
+    is to say."""
 
     marked: source.Marked
+    before: str
     ptx: str
     done: DevicePass
 
@@ -201,6 +208,7 @@ def transform_file(done: DevicePass, options: Options) -> str:
             _warn([CccError(UNMARKED, Span(name))], options, done)
         ptx = _transform(text, name, options, done)
         _check_strict(options, done)
+        _add_alternatives(text, name, options, {}, done)
     except CccError as error:
         done.error = str(error)
         return ""
@@ -210,6 +218,17 @@ def transform_file(done: DevicePass, options: Options) -> str:
 def _check_strict(options: Options, done: DevicePass) -> None:
     if options.strict and done.diagnostics:
         raise CccError("not every annotation could be followed, which --ccc-strict demands")
+
+
+def _add_alternatives(
+    ptx: str, output: str, options: Options, places: Mapping[int, Place], done: DevicePass
+) -> None:
+    """Say which strategies apply to each annotation, where that is asked for."""
+    if options.alternatives and options.transforms and not options.mark_only:
+        from ccc.compiler import alternatives  # noqa: PLC0415 - seldom asked for
+
+        found = alternatives.find_alternatives(ptx, options, output)
+        done.remarks = alternatives.with_alternatives(done.remarks, found, places.values())
 
 
 def _without_code(marked: source.Marked, ptx: str, name: str) -> list[CccError]:

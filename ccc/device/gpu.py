@@ -297,6 +297,47 @@ def shared_limit() -> int:
     return int(_cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"])
 
 
+def card() -> str:
+    """The name of the current device."""
+    runtime = _cupy().cuda.runtime
+    name = runtime.getDeviceProperties(runtime.getDevice())["name"]
+    return name.decode() if isinstance(name, bytes) else str(name)
+
+
+def record_event() -> Any:
+    """An event of CuPy's current stream that is passed when all that came before is done."""
+    event = _cupy().cuda.Event()
+    event.record()
+    return event
+
+
+def event_done(event: Any) -> bool:
+    """Whether an event was passed."""
+    return bool(event.done)
+
+
+def elapsed(start: Any, end: Any) -> float:
+    """The milliseconds between two events that were passed."""
+    return float(_cupy().cuda.get_elapsed_time(start, end))
+
+
+def cannot_launch(error: Exception) -> bool:
+    """Whether a kernel was not launched since it takes more than there is for such a block."""
+    told = str(error)
+    return type(error).__name__ == "CUDADriverError" and (
+        "LAUNCH_OUT_OF_RESOURCES" in told or "INVALID_VALUE" in told
+    )
+
+
+def is_capturing() -> bool:
+    """Whether what is launched now goes into a graph."""
+    cupy = _cupy()
+    try:
+        return bool(cupy.cuda.get_current_stream().is_capturing())
+    except cupy.cuda.runtime.CUDARuntimeError:
+        return True  # of the null stream, while another one that waits for it is captured
+
+
 def compiler_options(options: Sequence[str], backend: str, cooperative: bool) -> tuple[str, ...]:
     """What CuPy hands to the compiler of a raw module that is given ``options``.
 

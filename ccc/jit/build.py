@@ -61,7 +61,7 @@ def build(job: CompileJob) -> Built:
         CccError: no compiler, an error in the source or in an annotation, or a cache folder that
             cannot be written.
     """
-    place = cache.folder() / "modules" / _key(job)
+    place = cache.folder() / "modules" / key(job)
     found = _load(place)
     if found is None:
         _save(place, *_make(job))
@@ -74,14 +74,14 @@ def build(job: CompileJob) -> Built:
 # The cache.
 
 
-def _key(job: CompileJob) -> str:
-    """Whatever the outcome is made of changes it."""
+def key(job: CompileJob) -> str:
+    """A name for what becomes of a job: whatever that is made of changes it."""
     headers = {
         path: hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
         for path, text in job.headers.items()
     }
-    profiles = [_content(file) for file in job.ours.use]
-    parts = [VERSION, _ourselves(), _compiler(job), asdict(job), headers, profiles]
+    advice = [_content(file) for file in filter(None, (*job.ours.use, job.ours.decisions))]
+    parts = [VERSION, _ourselves(), _compiler(job), asdict(job), headers, advice]
     text = json.dumps(parts, sort_keys=True)
     return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:32]
 

@@ -14,19 +14,22 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ccc.device import gpu
 from ccc.errors import CccError
 from ccc.files import write
 from ccc.frontend import headers
 from ccc.jit.at_exit import write_at_exit
-from ccc.jit.build import Built, build
+from ccc.jit.build import Built, build, key
 from ccc.jit.job import CompileJob
 from ccc.nvcc import command as driver
 from ccc.profile import data as profile_data
 from ccc.ptx.dynamic_stack import added, shares
 from ccc.remark import Report
+
+if TYPE_CHECKING:
+    from ccc.jit.tuning import KernelTuning
 
 BACKENDS = ("nvrtc", "nvcc")
 UNASKED = 48 * 1024
@@ -56,6 +59,7 @@ class RawModule:
         name_expressions: C++ names, such as ``func<int>``, that ``get_function`` is to know; with
             either backend.
         jitify: not supported; CuPy gives it up, too.
+        decisions: a file that ``ccc tune`` wrote.
         profile: a file. The original is compiled, and counts what it runs for a profile, which is
             written there when the program ends; the option ``--ccc-profile``.
         use: such a file, or several, by which is chosen what is done; the option ``--ccc-use``.
@@ -78,6 +82,7 @@ class RawModule:
         enable_cooperative_groups: bool = False,
         name_expressions: Sequence[str] | None = None,
         jitify: bool | None = None,
+        decisions: str | Path | None = None,
         profile: str | Path | None = None,
         use: str | Path | Sequence[str | Path] = (),
     ):
@@ -98,9 +103,9 @@ class RawModule:
             raise ValueError("name_expressions are for CUDA source")
         if jitify:
             raise CccError('jitify is not supported; backend="nvcc" finds the headers of the host')
-        self._command = driver.parse(self.options)
-        if self._command.action:
-            raise CccError(f"--ccc-{self._command.action} is for the command line")
+        self._quiet = False
+        self._ours = () if decisions is None else (f"--ccc-decisions={decisions}",)
+        self._ask()
         gpu.require()
         self._built: dict[str, Built] = {}  # by architecture
         self._shares: dict[str, dict[str, int]] = {}  # bytes of a warp's stacks, likewise
@@ -108,6 +113,15 @@ class RawModule:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_built": {}, "_shares": {}, "_loaded": {}}
+
+    def _ask(self, *more: str) -> None:
+        """Take these options, too; before anything is compiled."""
+        self._ours = (*self._ours, *more)
+        self._command = driver.parse((*self.options, *self._ours))
+        if self._command.action:
+            raise CccError(f"--ccc-{self._command.action} is for the command line")
+        if self._command.options.time:
+            raise CccError("--ccc-time is for programs; a ccc.RawKernel is timed with tune=True")
 
     def compile(self, log_stream: Any = None) -> None:
         """Compile and load now; ``log_stream.write`` gets what the compiler says."""
@@ -174,6 +188,11 @@ class RawModule:
             self._built[arch] = built
         return self._built[arch]
 
+    def _key(self) -> str | None:
+        """What the outcome depends on, as one word; None if the file is loaded as it is."""
+        job = self._job(gpu.arch())
+        return key(job) if job else None
+
     def _job(self, arch: str) -> CompileJob | None:
         """What is to be built; None if the file is loaded as it is."""
         text = self.code
@@ -210,6 +229,8 @@ class RawModule:
 
     def _tell(self, built: Built) -> None:
         """Warn, print and report as the options ask."""
+        if self._quiet:
+            return
         for diagnostic in built.diagnostics:
             found = _LOCATED.match(diagnostic)
             file, line, message = found.groups() if found else ("<ccc>", 1, diagnostic)
@@ -246,6 +267,8 @@ def _of_cupy(name: str, doc: str) -> property:
 def _settable(name: str, doc: str) -> property:
     def assign(kernel: RawKernel, value: int) -> None:
         setattr(kernel._raw(), name, value)
+        if kernel._tuning is not None:
+            kernel._tuning.set(name, value)
 
     return _of_cupy(name, doc).setter(assign)
 
@@ -262,7 +285,20 @@ class RawKernel:
 
     The arguments are those of ``cupy.RawKernel``; see :class:`RawModule` for them and for what is
     raised.
+
+    Args:
+        code: CUDA.
+        name: of the kernel.
+        options: for the compiler.
+        backend: ``nvrtc`` or ``nvcc``.
+        translate_cucomplex: as of a module.
+        enable_cooperative_groups: as of a module.
+        jitify: not supported.
+        decisions: a file that ``ccc tune`` wrote.
+        tune: calls take one version of the kernel or another, until one is ahead.
     """
+
+    _tuning: KernelTuning | None = None
 
     def __init__(
         self,
@@ -274,6 +310,8 @@ class RawKernel:
         *,
         enable_cooperative_groups: bool = False,
         jitify: bool | None = None,
+        decisions: str | Path | None = None,
+        tune: bool = False,
         profile: str | Path | None = None,
         use: str | Path | Sequence[str | Path] = (),
     ):
@@ -284,10 +322,41 @@ class RawKernel:
             translate_cucomplex=translate_cucomplex,
             enable_cooperative_groups=enable_cooperative_groups,
             jitify=jitify,
+            decisions=decisions,
             profile=profile,
             use=use,
         )
         self._of(module, name)
+        if tune:
+            self._tune()
+
+    def _tune(self) -> None:
+        from ccc.jit.tuning import KernelTuning  # noqa: PLC0415 - the passes take long to load
+
+        asked = self._module._command.options
+        if asked.decisions or asked.off or asked.mark_only or asked.profile:
+            raise ValueError(
+                "tune=True takes one version or another; leave out decisions, --ccc-off, "
+                "--ccc-mark-only and --ccc-profile, which ask for one"
+            )
+        self._module._ask("--ccc-alternatives")
+        self._tuning = KernelTuning(self)
+
+    def _version(self, option: str) -> RawKernel:
+        """Another version of the kernel, by one more option."""
+        of = self._module
+        module = RawModule(
+            of.code,
+            options=of.options,
+            backend=of.backend,
+            translate_cucomplex=of.translate_cucomplex,
+            enable_cooperative_groups=of.enable_cooperative_groups,
+        )
+        module._ask(option)
+        module._quiet = True
+        version = RawKernel.__new__(RawKernel)
+        version._of(module, self.name)
+        return version
 
     def _of(self, module: RawModule, name: str) -> None:
         self._module = module
@@ -320,14 +389,11 @@ class RawKernel:
         Raises:
             CccError: what it asks for leaves no room for its stacks.
         """
-        kernel = self._raw()
-        if share := self._module.stack_share(self.name):
-            more = added(share, math.prod(block))
-            self._check_room(kernel.shared_size_bytes, shared_mem, more)
-            shared_mem += more
-        if shared_mem:
-            _make_room(kernel, shared_mem)
-        kernel(grid, block, args, shared_mem=shared_mem, **options)
+        if self._tuning is not None:
+            self._tuning.launch(grid, block, args, shared_mem, options)
+        else:
+            kernel, shared_mem = self._ready(block, shared_mem)
+            kernel(grid, block, args, shared_mem=shared_mem, **options)
 
     def _check_room(self, static: int, dynamic: int, more: int) -> None:
         limit = gpu.shared_limit()
@@ -344,6 +410,17 @@ class RawKernel:
         self._kernels.clear()
         self._raw()
 
+    def _ready(self, block: Sequence[int], shared_mem: int) -> tuple[Any, int]:
+        """The same for a launch, and the dynamic shared memory that it asks for, stacks and all."""
+        kernel = self._raw()
+        if share := self._module.stack_share(self.name):
+            more = added(share, math.prod(block))
+            self._check_room(kernel.shared_size_bytes, shared_mem, more)
+            shared_mem += more
+        if shared_mem:
+            _make_room(kernel, shared_mem)
+        return kernel, shared_mem
+
     def _raw(self) -> Any:
         """The ``cupy.RawKernel`` on the current device."""
         device = gpu.current_device()
@@ -356,8 +433,16 @@ class RawKernel:
     def report(self) -> Report:
         """This kernel's entry of the module's report; it has no paths where none are left.
 
-        An unknown name raises CuPy's own error.
+        Of a kernel that tunes itself, ``tuning`` is what is known of its versions. An unknown name
+        raises CuPy's own error.
         """
+        found = self._entry()
+        return found if self._tuning is None else {**found, "tuning": self._tuning.report()}
+
+    def _key(self) -> str | None:
+        return self._module._key()
+
+    def _entry(self) -> Report:
         name = self._module.mangled(self.name)
         kernels = self._module.report["kernels"]
         found: Report | None = next((k for k in kernels if k["name"] == name), None)
@@ -367,7 +452,14 @@ class RawKernel:
         return found
 
     def get_global(self, name: str) -> Any:
-        """A ``cupy.cuda.MemoryPointer`` to a global variable of the kernel's module."""
+        """A ``cupy.cuda.MemoryPointer`` to a global variable of the kernel's module.
+
+        A kernel that tunes itself ceases to do so: its versions do not share their variables.
+        """
+        if self._tuning is not None:
+            from ccc.jit.tuning import TAKEN  # noqa: PLC0415 - the passes take long to load
+
+            self._tuning.stop(TAKEN)
         return self._module.get_global(name)
 
     code = _of_module("code", "The source, if it is not in a file.")

@@ -21,6 +21,7 @@ from ccc.errors import CccError, render
 from ccc.files import put_text, read_text, write
 from ccc.frontend import marking as source
 from ccc.ir.markers import hide_markers
+from ccc.nvcc.timed_launches import time_launches
 from ccc.options import Options
 
 
@@ -60,8 +61,11 @@ def _device(tool: str, arguments: Sequence[str], options: Options) -> int:
         if "-olto" in arguments or "-lto" in arguments:
             raise CccError(LTO_REFUSED)
         _compile(tool, arguments, options, done)
+        stubs = _value(arguments, "--stub_file_name")
         if options.profile:
-            _watch_launches(_value(arguments, "--stub_file_name"))
+            _watch_launches(stubs)
+        if options.time:
+            time_launches(stubs, options.time)
     except CccError as error:
         done.error = str(error)
     except OSError as error:
@@ -79,6 +83,9 @@ def _compile(tool: str, arguments: Sequence[str], options: Options, done: Device
     """CUDA -> transformed PTX, written to where cicc was told to write."""
     text, name = read_text(_input(arguments)), _value(arguments, "--orig_src_file_name")
     output = _value(arguments, "-o")
+    if options.off and not options.profile:
+        _call(tool, arguments, source.strip(text))
+        return
 
     def cicc(marked: str, again: bool) -> str:
         return _ptx(tool, arguments, marked, quiet=again)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ccc.compiler.unit import LTO_REFUSED, DevicePass, transform_file
-from ccc.errors import CccError, choices, nearest
+from ccc.errors import CccError, Span, choices, nearest
 from ccc.files import check_writable, put_text, write
 from ccc.nvcc import run as nvcc
 from ccc.options import Options
@@ -99,6 +99,18 @@ def _strategy(command: Command, value: str) -> Command:
         raise UsageError(f"--ccc-strategy={value}: {error}") from None
 
 
+def _decisions(command: Command, value: str) -> Command:
+    from ccc.decisions import read_decisions  # noqa: PLC0415 - seldom asked for
+    from ccc.passes.strategies.registry import read_request  # noqa: PLC0415 - seldom asked for
+
+    for path in read_decisions(value).paths:
+        try:
+            read_request(path.strategy)
+        except ValueError as error:
+            raise CccError(f"{path.place}: {path.strategy}: {error}", Span(value)) from None
+    return _set(decisions=os.path.abspath(value))(command, value)
+
+
 def _strategies() -> list[str]:
     from ccc.passes.strategies.registry import spellings  # noqa: PLC0415 - seldom asked for
 
@@ -132,6 +144,8 @@ def _print_after(command: Command, value: str) -> Command:
     return _set(print_after=names)(command, value)
 
 
+FLAGS = "CCC_FLAGS"
+"""An environment variable with options of ours that go behind those of the command."""
 MOST_MULTIPROCESSORS = 4000
 OPTIONS = {
     "--ccc-report": _Option(
@@ -166,6 +180,9 @@ OPTIONS = {
         _strategy,
         lambda: "|".join(_strategies()),
     ),
+    "--ccc-decisions": _Option(
+        "do what ccc tune found best, and wrote to this file", _decisions, "FILE"
+    ),
     "--ccc-multiprocessors": _Option(
         "the device has N of them; else it is asked (for ccc grid_stride)", _multiprocessors, "N"
     ),
@@ -179,6 +196,14 @@ OPTIONS = {
     ),
     "--ccc-use": _Option(
         "choose by what a profile of the original counted (several: all)", _use, "FILE"
+    ),
+    "--ccc-alternatives": _Option(
+        "have the report tell which strategies apply to each path", _set(alternatives=True)
+    ),
+    "--ccc-time": _Option(
+        "time each kernel, and write that to this file when the program ends",
+        lambda c, v: _set(time=v)(c, v),
+        "FILE",
     ),
     "--ccc-print-after": _Option("print the PTX after a pass", _print_after, "PASS"),
     "--ccc-version": _Option("print the version", lambda c, _: replace(c, action="version")),
@@ -194,14 +219,14 @@ def main(arguments: Sequence[str]) -> int:
     """
     if RESOLVING in os.environ:
         raise CccError("cccc stands where nvcc is looked for; set CCC_NVCC to the real nvcc")
-    command = parse(arguments)
+    command = parse([*arguments, *_flags()])
     if command.action:
         print(f"ccc {VERSION}" if command.action == "version" else usage())
         return 0
     if not command.options.plain:
         _refuse_lto(command.arguments)
     if command.report:
-        check_writable(command.report)
+        check_writable(_report_file(command.report, "report.json"))
     sources = _ptx_inputs(command.arguments)
     if sources and not command.options.plain:
         return _ptx(command, sources)
@@ -226,9 +251,24 @@ def parse(arguments: Sequence[str]) -> Command:
             command.arguments.append(argument)
     if command.options.mark_only and command.options.profile:
         raise UsageError("--ccc-mark-only leaves the PTX as it is, --ccc-profile does not")
+    if command.options.time and command.options.profile:
+        raise UsageError("--ccc-profile makes kernels slower, whose time --ccc-time takes")
     if command.options.profile_transformed and not command.options.profile:
         raise UsageError("--ccc-profile-transformed says what is counted; give --ccc-profile=FILE")
     return command
+
+
+def _flags() -> list[str]:
+    """Options of ours that a build does not pass on, as it is with those of ``NVCC_APPEND_FLAGS``.
+
+    Raises:
+        UsageError: there are others among them.
+    """
+    told = shlex.split(os.environ.get(FLAGS, ""))
+    for option in told:
+        if not option.startswith("--ccc-"):
+            raise UsageError(f'"{option}" in {FLAGS}: options of nvcc go into NVCC_APPEND_FLAGS')
+    return told
 
 
 def usage() -> str:
@@ -271,12 +311,16 @@ def _refuse_lto(arguments: Sequence[str]) -> None:
 
 
 def _host_code(command: Command) -> list[str]:
-    """Options that make host programs write their profile."""
-    if command.options.profile is None:
-        return []
-    from ccc.profile.data import HOST_CODE  # noqa: PLC0415 - seldom asked for
+    """Options that make host programs write their profile, or their times."""
+    if command.options.profile is not None:
+        from ccc.profile.data import HOST_CODE  # noqa: PLC0415 - seldom asked for
 
-    return ["-DCCC_PROFILE", "-include", str(HOST_CODE)]
+        return ["-DCCC_PROFILE", "-include", str(HOST_CODE)]
+    if command.options.time is not None:
+        from ccc.profile.times import HOST_CODE as TIMER  # noqa: PLC0415 - seldom asked for
+
+        return ["-DCCC_TIME", "-include", str(TIMER)]
+    return []
 
 
 def _has(names: Collection[str], arguments: Sequence[str]) -> bool:
@@ -306,8 +350,18 @@ def _finish(command: Command, outcome: nvcc.Outcome) -> int:
 
         print(explain(outcome.report), end="", file=sys.stderr)
     if command.report and not outcome.code:
-        write(command.report, json.dumps(outcome.report, indent=2) + "\n")
+        write(_report_file(command.report), json.dumps(outcome.report, indent=2) + "\n")
     return outcome.code
+
+
+def _report_file(name: str, own: str | None = None) -> str:
+    """The file for the report; in a folder (``name/``) that of this command, or a new one."""
+    if not name.endswith(os.sep) or not os.path.isdir(name):
+        return name
+    if own is None:
+        handle, own = tempfile.mkstemp(prefix="report-", suffix=".json", dir=name)
+        os.close(handle)
+    return os.path.join(name, own)
 
 
 # Marked PTX.

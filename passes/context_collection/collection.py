@@ -214,10 +214,10 @@ def _collectable_at_first(kernel: Kernel) -> list[Collectable]:
     """The paths that can be collected as they were found, and still could if others were not."""
     for record in kernel.records:
         request = kernel.request_of(record.path)
-        if record.is_open and isinstance(record.path, LeftPath):
-            record.reason = record.path.reason + _flatten_hint(record.path, kernel)
-        elif record.is_open and request and request.name == LEAVE.name:
+        if record.is_open and request and request.name == LEAVE.name:
             record.leave(LEAVE.name)
+        elif record.is_open and isinstance(record.path, LeftPath):
+            record.reason = record.path.reason + _flatten_hint(record.path, kernel)
     _refuse_nested_loops(kernel)
     _leave_where_rests_cannot_stay(kernel)
     found = ((record, record.path) for record in kernel.records)

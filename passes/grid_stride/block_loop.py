@@ -49,6 +49,7 @@ from ccc.passes.grid_stride.dynamic_schedule import SHARED_BYTES, Dynamic, share
 from ccc.passes.grid_stride.task_counter import CounterTable
 from ccc.passes.grid_stride.virtual_grid import Room, Schedule, Static, Y, Z
 from ccc.passes.launch_shape import known_block_size, shared_bytes, static_room
+from ccc.passes.strategies.leave import LEAVE
 from ccc.pipeline import Kernel, KernelRecord, Pass
 from ccc.ptx import occupancy
 from ccc.ptx.opcodes import Effect
@@ -72,6 +73,9 @@ class GridStride(Pass):
         """Do so where it is asked for and allowed."""
         for record in kernel.annotations:
             if record.marker.kind != "grid_stride" or record.reason is not None:
+                continue
+            if str(kernel.tuned_request(record.marker)) == LEAVE.name:
+                record.leave(LEAVE.name)
                 continue
             try:
                 check_repetition(kernel.facts, kernel.load)

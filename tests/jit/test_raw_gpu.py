@@ -318,11 +318,12 @@ def test_the_examples_of_the_pages(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     scope: dict[str, Any] = {}
-    for name in ("cupy.md", "profile.md"):
+    for name in ("cupy.md", "profile.md", "tuning.md"):
         for example in re.findall(r"```python\n(.*?)```", (DOCS / name).read_text(), re.DOTALL):
             exec(compile(example, name, "exec"), scope)
-    applied, times, _, after, efficiency, _ = capsys.readouterr().out.splitlines()
+    applied, times, _, after, efficiency, _, tuning = capsys.readouterr().out.splitlines()
     assert applied == "if applied"
     assert re.fullmatch(r"[\d.]+ ms before, [\d.]+ ms after: [\d.]+ times as fast", times)
     assert "of the lanes active" in after
     assert 0 < float(efficiency) <= 1
+    assert "'chosen': " in tuning

@@ -1,12 +1,13 @@
-/* Stands in for libcudart where there is no GPU: a program that was compiled with --ccc-profile
- * runs, its kernels do nothing, and its counters hold what FAKE_COUNTS says.
+/* Stands in for libcudart where there is no GPU: a program that was compiled with --ccc-profile or
+ * --ccc-time runs, its kernels do nothing, and its counters hold what FAKE_COUNTS says. The first
+ * launch takes one millisecond, the next two, and so on; FAKE_CAPTURE: they go into a graph.
  *
  * Like the real one it takes leave, for good, in a handler that it signs up when it is first used:
  * whoever calls it later than that at the program's end gets an error. */
 #include <stdlib.h>
 #include <string.h>
 
-enum { OK = 0, UNLOADING = 4, BAD_SYMBOL = 13, COPIES = 32, MOST = 64 };
+enum { OK = 0, NOT_READY = 600, UNLOADING = 4, BAD_SYMBOL = 13, COPIES = 32, MOST = 64 };
 
 static struct { const void *host; unsigned long long words[4]; } variables[MOST];
 static int known, used, gone;
@@ -43,8 +44,9 @@ void __cudaRegisterVar(void **handle, char *host, char *address, const char *nam
 unsigned __cudaPushCallConfiguration(void) { return 0; }
 int __cudaPopCallConfiguration(void) { return OK; }
 int __cudaGetKernel(void **kernel, const void *host) { *kernel = (void *)host; return use(); }
-int __cudaLaunchKernel(void) { return use(); }
-int cudaLaunchKernel(void) { return use(); }
+static int launches;
+int __cudaLaunchKernel(void) { ++launches; return use(); }
+int cudaLaunchKernel(void) { ++launches; return use(); }
 int cudaGetDevice(int *device) { *device = 0; return use(); }
 int cudaSetDevice(int device) { return device ? 101 : use(); }
 int cudaDeviceSynchronize(void) { return use(); }
@@ -53,6 +55,29 @@ const char *cudaGetErrorString(int error) { return error == UNLOADING ? "unloadi
 int cudaDeviceReset(void) {
     for (int i = 0; i < known; ++i)
         memset((void *)variables[i].words[0], 0, 8 * COPIES * variables[i].words[1]);
+    return use();
+}
+
+/* Events know how many launches there were before; all launches together, in milliseconds. */
+int cudaEventCreate(void **event) { *event = malloc(sizeof(int)); return use(); }
+int cudaEventRecord(void *event, void *stream) { (void)stream; *(int *)event = launches; return use(); }
+int cudaEventQuery(void *event) { (void)event; return use() ? UNLOADING : launches % 2 ? NOT_READY : OK; }
+int cudaEventSynchronize(void *event) { (void)event; return use(); }
+int cudaEventElapsedTime(float *spent, void *start, void *end) {
+    int first = *(int *)start, last = *(int *)end;
+    *spent = (last * (last + 1) - first * (first + 1)) / 2;
+    return use();
+}
+int cudaStreamIsCapturing(void *stream, int *status) {
+    (void)stream;
+    *status = getenv("FAKE_CAPTURE") != 0;
+    return use();
+}
+int cudaPeekAtLastError(void) { return OK; }
+int cudaGetLastError(void) { return OK; }
+int cudaGetDeviceProperties(char *properties, int device) {
+    (void)device;
+    strcpy(properties, "a card"); /* its name comes first */
     return use();
 }
 
