@@ -19,6 +19,7 @@ how large a variable may be to be given a value, ``MOST_BYTES`` in ``frontend/un
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.induction import find_counter
@@ -97,6 +98,32 @@ original / ccc in a queue without it and with it, meetings of all lanes by a con
 but the first: samples/synthetic, 20 operations, 1, 8 and 32 lanes 0.95, 0.79, 0.48; 1.01, 0.84,
 0.50; 1.06, 0.92, 0.58; 256 operations 5.53, 2.43, 0.84; 5.85, 2.50, 0.85; 6.23, 2.64, 0.88.
 integral_equation 1.61, 1.75, 1.80. Longer paths were not measured."""
+ADAPTIVE = "adaptive"
+"""What weighs a loop of which nothing is known as a kernel runs. The policy does not take it yet."""
+PARTING = 4
+"""Issue slots of a branch at which lanes part and meet again; as those below by ratios original /
+ccc of samples/synthetic with 20 and 256 operations and 1 and 32 lanes on an H200 (2026-11-22), which
+the docstring of ``BATCH_REGISTERS`` has."""
+EXCHANGE = (10, 12)
+"""Issue slots of an exchange with tasks: for each iteration, and for each exchange."""
+EXCHANGE_WORD = 2
+"""Issue slots for each further word of a context, for each iteration. Not measured."""
+IDLE = (5, 8)
+"""Issue slots of an exchange without a task: for each further iteration, and for each exchange.
+Counted in PTX, not measured."""
+FETCH = 15
+"""Issue slots that a task costs beside its path where all lanes fetch one."""
+TURNS_UNKNOWN = 8
+"""Turns that a loop in a path is taken to have. Not measured."""
+MOST_SLOTS = 1 << 16
+"""Issue slots that a path is taken to have, at most, so that scores stay in 32 bits."""
+PLAIN_ITERATIONS = 256
+"""Iterations of the loop as it was that a lane runs before its warp collects again. Not measured."""
+PLAIN_LENGTH = 320
+"""Instructions of all copies of the loop as it was that stand in a row, at most. Not measured."""
+PLAIN_IN_A_ROW = 4
+"""How many those are, at most. Not measured."""
+
 INSTRUCTIONS_A_WORD = 3
 """Most instructions that one word less on the stack is worth: a store, a load, and its address. Not
 measured."""
@@ -202,7 +229,7 @@ def decide(
         wishes = {str(kernel.request_of(one.path)) for one in mine if not one.path.repeats}
         paths = _without_branches_of_turns(tuple(of_path(one, len(wishes) > 1) for one in mine))
         every = [one.path for one in paths]
-        asked = _asked(paths, named, kernel)
+        asked = _asked(paths, named, strategies, kernel)
         preferred = _preferred(every, kernel.facts, strategies)
         if any(one.own and not one.path.repeats for one in paths):
             preferred = tuple(one for one in strategies if one.mixes)
@@ -238,8 +265,9 @@ def _without_branches_of_turns(paths: tuple[PathDecision, ...]) -> tuple[PathDec
 
 
 def _asked(
-    paths: Sequence[PathDecision], named: Mapping[str, LoopStrategy], kernel: Kernel
-) -> list[LoopStrategy]:
+    paths: Sequence[PathDecision], named: Mapping[str, LoopStrategy],
+    strategies: Sequence[LoopStrategy], kernel: Kernel,
+) -> list[LoopStrategy]:  # fmt: skip
     """What is asked for and can serve the loop; of the rest it is said why it does not."""
     every = [one.path for one in paths]
     found = []
@@ -248,6 +276,9 @@ def _asked(
         if strategy is None:
             continue  # nothing is asked for, or what was asked for has declined before
         reason = strategy.applies(every, kernel.facts)
+        if strategy.name == ADAPTIVE and reason is None:
+            found += _adaptive(every, kernel.facts, strategies)
+            continue
         if strategy.mixes and one.path.repeats and strategy.name != REPEATING:
             reason = RETURNS
         if reason is None:
@@ -291,10 +322,18 @@ def _preferred(
     paths: Sequence[Path], facts: Facts, strategies: Sequence[LoopStrategy]
 ) -> tuple[LoopStrategy, ...]:
     """The strategies that may serve the paths of a loop where nothing is asked for."""
-    possible = [one for one in strategies if one.applies(paths, facts) is None]
+    wanted = [one for one in strategies if one.name != ADAPTIVE]
+    possible = [one for one in wanted if one.applies(paths, facts) is None]
     if len(paths) < MANY:
         possible = [one for one in possible if not one.together]
     return tuple(one for one in possible if _batches_pay(one, paths, facts))
+
+
+def _adaptive(
+    paths: Sequence[Path], facts: Facts, strategies: Sequence[LoopStrategy]
+) -> list[LoopStrategy]:
+    """Those that weigh a loop as it runs, from the one that is preferred on."""
+    return [one for one in strategies if one.name == ADAPTIVE and _batches_pay(one, paths, facts)]
 
 
 def early_loads_wanted(marker: Marker) -> bool:
@@ -336,6 +375,64 @@ def _batches_pay(strategy: LoopStrategy, paths: Sequence[Path], facts: Facts) ->
     length = sum(i.unit != Unit.NOTHING for i in instructions_of(around, facts))
     words = context_words(path)
     return copies * words <= BATCH_REGISTERS and strategy.iterations * length <= BATCH_LENGTH
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What ``adaptive`` adds to its score: what collecting costs more than the loop as it was.
+
+    Args:
+        some: of an exchange in whose iterations some lane has a task each.
+        none: in which some lane has a task, but none in most iterations.
+        idle: in which nobody has one.
+        run: of a run of the path with all lanes.
+        limit: the score above which the loop runs as it was; the lowest one is as far below 0.
+        again: the score after that.
+        iterations: how many of a lane's then run as they were.
+        in_a_row: how many of them stand in a row.
+    """
+
+    some: int
+    none: int
+    idle: int
+    run: int
+    limit: int
+    again: int
+    iterations: int
+    in_a_row: int
+
+
+def weights(path: Path, facts: Facts, iterations: int) -> Weights:
+    """What to add for a path of which so many iterations come to each exchange."""
+    length = _length(path, facts)
+    plain = length + PARTING
+    each, once = EXCHANGE
+    exchange = iterations * (each + EXCHANGE_WORD * (context_words(path) - 1)) + once
+    idle = IDLE[0] * (iterations - 1) + IDLE[1]
+    limit = 2 * plain + exchange
+    loop = sum(i.unit != Unit.NOTHING for i in instructions_of(path.loop.loop.blocks, facts))
+    in_a_row = max(n for n in (1, 2, PLAIN_IN_A_ROW) if n == 1 or n * loop <= PLAIN_LENGTH)
+    return Weights(
+        some=exchange - iterations * plain,
+        none=exchange,
+        idle=idle,
+        run=length + FETCH,
+        limit=limit,
+        again=limit - limit // 8,
+        iterations=PLAIN_ITERATIONS,
+        in_a_row=in_a_row,
+    )
+
+
+def _length(path: Path, facts: Facts) -> int:
+    """The issue slots of a path, its loops with as many turns as they are taken to have."""
+    inside = [loop.blocks for loop in facts.loops if loop.blocks <= path.region]
+
+    def slots(label: str) -> int:
+        length = sum(i.unit != Unit.NOTHING for i in instructions_of([label], facts))
+        return length * TURNS_UNKNOWN ** sum(label in blocks for blocks in inside)
+
+    return min(MOST_SLOTS, sum(map(slots, path.region)))
 
 
 def settle(decision: Decision, kernel: Kernel, start: int, alone: bool = True) -> Choice:

@@ -77,7 +77,6 @@ QUEUE_ALL = Snippet("""
 MORE = Snippet("""
     .reg .pred %many;
     .reg .b32 %top, %limit;
-    MORE:
         setp.ge.u32 %many, %top, %limit;
         @%many bra POP;
         bra AFTER;
@@ -158,6 +157,7 @@ class Batches(SequentialDispatch):
             )
         none = emit.define("setp.eq.b32", "pred", total, 0, name="none")
         emit.emit("bra", self.check, guard=Guard(none))
+        self.found_tasks(emit, node)
         address = emit.define("add.s32", "b32", node.top, offset, name="address")
         for other in self.batch:
             self._push(emit, node, other, address)
@@ -171,7 +171,16 @@ class Batches(SequentialDispatch):
         """The path, and behind it what leads to another full warp of tasks."""
         super().emit_run(node, run, onward)
         if not run:
-            MORE.emit(self.here, self._scope(node), MORE=self.more)
+            emit = self.at(self.more)
+            self.ran(emit)
+            MORE.emit(emit, {**self._scope(node), "AFTER": self.over_to(node)})
+
+    def ran(self, emit: Emitter) -> None:
+        """Emit what members do when a full warp of tasks was run."""
+
+    def over_to(self, node: SequentialNode) -> str:
+        """Where they go when there is no other one."""
+        return self.after(node)
 
     def _push(
         self,

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from ccc.errors import nearest
 from ccc.options import AUTO, Request
+from ccc.passes.strategies.adaptive import ADAPTIVE
 from ccc.passes.strategies.batch import BATCHES
 from ccc.passes.strategies.cases import CASES
 from ccc.passes.strategies.engage import ENGAGE
@@ -20,7 +21,7 @@ from ccc.passes.strategies.strategy import LoopStrategy, PathStrategy, Strategy
 from ccc.passes.strategies.sub_warp import LANES, SUB_WARPS
 from ccc.ptx.types import WARP_SIZE
 
-COLLECTING: tuple[LoopStrategy, ...] = (CASES, *BATCHES, QUEUE, MERGE)
+COLLECTING: tuple[LoopStrategy, ...] = (CASES, *BATCHES, QUEUE, MERGE, *ADAPTIVE)
 """What collects the tasks of a loop, from the one that is preferred on; ``auto`` takes one."""
 SHARING: tuple[PathStrategy, ...] = (ENGAGE, *SUB_WARPS)
 """What shares out all turns of an inner loop where that is asked for, whatever serves the paths
