@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.induction import find_counter
@@ -333,7 +334,8 @@ def _adaptive(
     paths: Sequence[Path], facts: Facts, strategies: Sequence[LoopStrategy]
 ) -> list[LoopStrategy]:
     """Those that weigh a loop as it runs, from the one that is preferred on."""
-    return [one for one in strategies if one.name == ADAPTIVE and _batches_pay(one, paths, facts)]
+    able = (one for one in strategies if one.name == ADAPTIVE and not one.applies(paths, facts))
+    return [one for one in able if _batches_pay(one, paths, facts)]
 
 
 def early_loads_wanted(marker: Marker) -> bool:
@@ -378,45 +380,57 @@ def _batches_pay(strategy: LoopStrategy, paths: Sequence[Path], facts: Facts) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
-    """What ``adaptive`` adds to its score: what collecting costs more than the loop as it was.
+class PathWeights:
+    """What ``adaptive`` adds to its score for a path: what collecting costs beyond the loop as it
+    was.
 
     Args:
-        some: of an exchange in whose iterations some lane has a task each.
-        none: in which some lane has a task, but none in most iterations.
-        idle: in which nobody has one.
+        some: of an exchange with tasks, in each of whose iterations some lane has one.
+        none: the same where in most iterations nobody has one.
         run: of a run of the path with all lanes.
+    """
+
+    some: int
+    none: int
+    run: int
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What ``adaptive`` goes by.
+
+    Args:
+        paths: what it adds for each path.
+        idle: what it adds where nobody has a task.
         limit: the score above which the loop runs as it was; the lowest one is as far below 0.
         again: the score after that.
         iterations: how many of a lane's then run as they were.
         in_a_row: how many of them stand in a row.
     """
 
-    some: int
-    none: int
+    paths: tuple[PathWeights, ...]
     idle: int
-    run: int
     limit: int
     again: int
     iterations: int
     in_a_row: int
 
 
-def weights(path: Path, facts: Facts, iterations: int) -> Weights:
-    """What to add for a path of which so many iterations come to each exchange."""
-    length = _length(path, facts)
-    plain = length + PARTING
+def weights(paths: Sequence[Path], facts: Facts, iterations: int) -> Weights:
+    """What to go by for the paths of a loop of which so many iterations come to each exchange."""
+    lengths = [_length(path, facts) for path in paths]
     each, once = EXCHANGE
-    exchange = iterations * (each + EXCHANGE_WORD * (context_words(path) - 1)) + once
-    idle = IDLE[0] * (iterations - 1) + IDLE[1]
-    limit = 2 * plain + exchange
-    loop = sum(i.unit != Unit.NOTHING for i in instructions_of(path.loop.loop.blocks, facts))
-    in_a_row = max(n for n in (1, 2, PLAIN_IN_A_ROW) if n == 1 or n * loop <= PLAIN_LENGTH)
+    costs = [iterations * (each + EXCHANGE_WORD * (context_words(p) - 1)) + once for p in paths]
+    limit = 2 * (max(lengths) + PARTING) + max(costs)
+    loop = paths[0].loop.loop.blocks
+    length = sum(i.unit != Unit.NOTHING for i in instructions_of(loop, facts))
+    in_a_row = max(n for n in (1, 2, PLAIN_IN_A_ROW) if n == 1 or n * length <= PLAIN_LENGTH)
     return Weights(
-        some=exchange - iterations * plain,
-        none=exchange,
-        idle=idle,
-        run=length + FETCH,
+        paths=tuple(
+            PathWeights(cost - iterations * (length + PARTING), cost, length + FETCH)
+            for cost, length in zip(costs, lengths, strict=True)
+        ),
+        idle=IDLE[0] * (iterations - 1) + IDLE[1],
         limit=limit,
         again=limit - limit // 8,
         iterations=PLAIN_ITERATIONS,
@@ -430,7 +444,7 @@ def _length(path: Path, facts: Facts) -> int:
 
     def slots(label: str) -> int:
         length = sum(i.unit != Unit.NOTHING for i in instructions_of([label], facts))
-        return length * TURNS_UNKNOWN ** sum(label in blocks for blocks in inside)
+        return length * prod(TURNS_UNKNOWN for blocks in inside if label in blocks)
 
     return min(MOST_SLOTS, sum(map(slots, path.region)))
 

@@ -107,20 +107,9 @@ TICK = Snippet("""
 """)
 """There, each lane counts for itself: some may leave the loop."""
 
-BACK = Snippet(
-    """
-    .reg .pred %pending;
-    .reg .b32 %score;
-        mov.b32 %score, SCORE;
-        mov.pred %pending, 0;
-""",
-    "SCORE",
-)
-"""On their way to the collection point all members have the same score again, and no task."""
-
 
 class Adaptive(SequentialDispatch):
-    """Rewrites a loop with one path, and keeps it as it was beside that."""
+    """Rewrites a loop, and keeps it as it was beside that."""
 
     def __init__(
         self, kernel: Kernel, loop: AnnotatedLoop, layout: Layout, weights: Weights, *more: int
@@ -129,8 +118,10 @@ class Adaptive(SequentialDispatch):
         fresh = self.function.fresh_label
         self.weights = weights
         self.score = self.function.registers.fresh("b32", "score")
-        self.weigh, self.plain, self.tick = fresh("weigh"), fresh("plain"), fresh("tick")
-        self.back, self.judge = fresh("back"), fresh("judge")
+        self.plain, self.tick, self.back = fresh("plain"), fresh("tick"), fresh("back")
+        self.is_only = len(self.nodes) == 1
+        self.weigh = fresh("weigh") if self.is_only else self.again
+        self.begin = self.again if self.is_only else fresh("begin")
         self.original = ""
         self.kept: list[Block] = []
 
@@ -141,15 +132,15 @@ class Adaptive(SequentialDispatch):
 
     def dispatch(self) -> None:
         """Copy the loop as it was, while its blocks lead where they led."""
-        heads = self._copy_loop()
+        copies = self._copy_loop()
         super().dispatch()
-        (node,) = self.nodes
-        node.heads = (*(node.heads or (node.run,)), *heads)
+        for node in self.nodes:
+            heads = (labels[node.path.entry] for labels in copies)
+            node.heads = (*(node.heads or (node.run,)), *heads)
 
-    def _copy_loop(self) -> list[str]:
-        """Some iterations in a row, each leads to the next one, or out of the loop; returns where
-        the path begins in them."""
-        loop, (node,) = self.loop.loop, self.nodes
+    def _copy_loop(self) -> list[dict[str, str]]:
+        """Some iterations in a row, each leads to the next one, or out of the loop."""
+        loop = self.loop.loop
         leaving = {target: self._leave(i, self.back) for i, target in enumerate(self.targets)}
         rows = range(self.weights.in_a_row)
         copies = [self.fresh_labels(loop.blocks, "original") for _ in rows]
@@ -160,24 +151,30 @@ class Adaptive(SequentialDispatch):
                 retarget(self.function, block, head, again)
             self.kept += blocks
         self.original = heads[0]
-        return [labels[node.path.entry] for labels in copies]
+        return copies
 
-    def found_tasks(self, emit: Emitter, node: SequentialNode) -> None:  # noqa: ARG002
+    def found_tasks(self, emit: Emitter, node: SequentialNode) -> None:
         """What their exchange costs, and what they would have cost at once."""
-        SOME.of(SOME=self.weights.some).emit(emit, score=self.score)
+        SOME.of(SOME=self.weights.paths[node.number].some).emit(emit, score=self.score)
 
-    def ran(self, emit: Emitter) -> None:
+    def ran(self, emit: Emitter, node: SequentialNode) -> None:
         """What a run costs."""
-        RAN.of(RUN=self.weights.run).emit(emit, score=self.score)
+        RAN.of(RUN=self.weights.paths[node.number].run).emit(emit, score=self.score)
 
-    def over_to(self, node: SequentialNode) -> str:  # noqa: ARG002
-        """To where the score is looked at."""
-        return self.weigh
+    def over_to(self, node: SequentialNode) -> str:
+        """To where the score is looked at, behind the last path."""
+        onward = self.after(node)
+        return self.weigh if onward == self.again else onward
+
+    @property
+    def going(self) -> str:
+        """Of several paths, whoever comes to the next round looks at the score."""
+        return self.begin
 
     def before_again(self, emit: Emitter) -> None:
         """Look at the score also where nobody has a task, but not any more in the end."""
         if not self.is_last_apart:
-            emit.emit("bra", self.again, guard=Guard(self.draining))
+            emit.emit("bra", self.begin, guard=Guard(self.draining))
         weights = self.weights
         weigh = WEIGH.of(IDLE=weights.idle, LOWEST=-weights.limit, LIMIT=weights.limit)
         weigh.emit(emit, score=self.score, WEIGH=self.weigh, PLAIN=self.plain)
@@ -198,28 +195,33 @@ class Adaptive(SequentialDispatch):
 
     def come_back(self, emit: Emitter) -> None:
         """Nobody has a task, and all have the same score again."""
-        (node,) = self.nodes
-        BACK.of(SCORE=self.weights.again).emit(emit, score=self.score, pending=node.pending)
+        emit.emit("mov.b32", self.score, self.weights.again)
+        for node in self.nodes:
+            emit.emit("mov.pred", node.pending, 0)
 
 
 class AdaptiveQueue(Adaptive):
     """With an exchange for each iteration."""
 
+    def __init__(self, kernel: Kernel, loop: AnnotatedLoop, layout: Layout, weights: Weights):
+        super().__init__(kernel, loop, layout, weights)
+        self.judges = {node: self.function.fresh_label("judge") for node in self.nodes}
+
     def is_queued(self, node: SequentialNode) -> bool:  # noqa: ARG002
         """Always."""
         return True
 
-    def resume(self, node: SequentialNode) -> str:  # noqa: ARG002
+    def resume(self, node: SequentialNode) -> str:
         """There the run is added to the score."""
-        return self.judge
+        return self.judges[node]
 
     def emit_run(self, node: SequentialNode, run: str = "", onward: str = "") -> None:
         """The path, and behind it what such a run costs."""
         super().emit_run(node, run, onward)
         if not run:
-            emit = self.at(self.judge)
-            self.ran(emit)
-            emit.emit("bra", self.weigh)
+            emit = self.at(self.judges[node])
+            self.ran(emit, node)
+            emit.emit("bra", self.over_to(node))
 
 
 class AdaptiveBatches(Adaptive, Batches):
@@ -227,7 +229,8 @@ class AdaptiveBatches(Adaptive, Batches):
 
     def found_tasks(self, emit: Emitter, node: SequentialNode) -> None:
         """Whether there were tasks in each iteration is not known, but of one of them."""
-        SOME_OF_A_BATCH.of(SOME=self.weights.some, NONE=self.weights.none).emit(
+        (only,) = self.weights.paths
+        SOME_OF_A_BATCH.of(SOME=only.some, NONE=only.none).emit(
             emit, pending=node.pending, mask=self.mask, score=self.score
         )
 

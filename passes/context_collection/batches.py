@@ -172,10 +172,10 @@ class Batches(SequentialDispatch):
         super().emit_run(node, run, onward)
         if not run:
             emit = self.at(self.more)
-            self.ran(emit)
+            self.ran(emit, node)
             MORE.emit(emit, {**self._scope(node), "AFTER": self.over_to(node)})
 
-    def ran(self, emit: Emitter) -> None:
+    def ran(self, emit: Emitter, node: SequentialNode) -> None:
         """Emit what members do when a full warp of tasks was run."""
 
     def over_to(self, node: SequentialNode) -> str:

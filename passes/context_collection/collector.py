@@ -190,6 +190,11 @@ class Collector(ABC, Generic[N]):
         """Whether the last tasks, less than fill a warp, have code of their own."""
         return False
 
+    @property
+    def going(self) -> str:
+        """Where members with an iteration begin it."""
+        return self.again
+
     def before_again(self, emit: Emitter) -> None:
         """Emit what members do that have no task, before the next round."""
 
@@ -491,7 +496,7 @@ class Collector(ABC, Generic[N]):
         emit = self.here
         scope: dict[str, Given] = {
             "live": self.live, "draining": self.draining, "mask": self.mask,
-            "CHECK": self.check, "AGAIN": self.again,
+            "CHECK": self.check, "AGAIN": self.going,
             "ITERATION": self.loop.loop.header, "COLLECT": self.meeting,
         }  # fmt: skip
         if self.is_last_apart:

@@ -13,7 +13,7 @@ from ccc.analysis.paths.model import Path
 from ccc.passes.context_collection.adaptive import AdaptiveBatches, AdaptiveQueue
 from ccc.passes.context_collection.layout import lay_out
 from ccc.passes.policy import weights
-from ccc.passes.strategies.batch import BATCHES, Batch
+from ccc.passes.strategies.batch import BATCHES, Batch, why_no_copies
 from ccc.passes.strategies.strategy import Choice, Estimate, Rewritten
 from ccc.pipeline import Kernel
 
@@ -28,23 +28,26 @@ class Adaptive:
     mixes: bool = False
 
     @property
+    def _batch(self) -> Batch:
+        return Batch(self.iterations)
+
+    @property
     def entries(self) -> int:
         """Those of a batch; one of a single iteration is a queue."""
-        return Batch(self.iterations).entries
+        return self._batch.entries
 
     def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:
         """The loop as it was is there as well, and must not mind."""
-        return Batch(self.iterations).applies(paths, facts)
+        return why_no_copies(paths, facts) if self.iterations == 1 else self._batch.applies(paths, facts)
 
     def cost(self, paths: Sequence[Path], facts: Facts) -> Estimate:
         """As of what collects."""
-        return Batch(self.iterations).cost(paths, facts)
+        return self._batch.cost(paths, facts)
 
     def rewrite(self, kernel: Kernel, choice: Choice) -> Rewritten | None:
         """Rewrite the loop."""
         layout, loop = lay_out(kernel.function, choice), choice.decision.loop
-        (plan,) = layout.plans
-        scale = weights(plan.path, kernel.facts, self.iterations)
+        scale = weights([plan.path for plan in layout.plans], kernel.facts, self.iterations)
         collector = (
             AdaptiveQueue(kernel, loop, layout, scale)
             if self.iterations == 1
