@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from ccc.analysis.paths.model import AnnotatedLoop
 from ccc.ir.edit import Copy, Emitter, retarget
-from ccc.ir.nodes import Block, Guard
+from ccc.ir.nodes import Block
 from ccc.passes.context_collection.batches import Batches
 from ccc.passes.context_collection.layout import Layout
 from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
@@ -82,6 +82,16 @@ WEIGH = Snippet(
     "LIMIT",
 )
 """Behind that, and where nobody has a task: has collecting cost more than it brought?"""
+
+DRAINING = Snippet(
+    """
+    .reg .pred %draining;
+    .reg .b32 %score;
+        @%draining mov.b32 %score, LOWEST;
+""",
+    "LOWEST",
+)
+"""Nor has anybody an iteration: what is saved is run, and not weighed before."""
 
 PLAIN = Snippet(
     """
@@ -173,9 +183,10 @@ class Adaptive(SequentialDispatch):
 
     def before_again(self, emit: Emitter) -> None:
         """Look at the score also where nobody has a task, but not any more in the end."""
-        if not self.is_last_apart:
-            emit.emit("bra", self.begin, guard=Guard(self.draining))
         weights = self.weights
+        if not self.is_last_apart:
+            lowest = DRAINING.of(LOWEST=-weights.limit)
+            lowest.emit(emit, score=self.score, draining=self.draining)
         weigh = WEIGH.of(IDLE=weights.idle, LOWEST=-weights.limit, LIMIT=weights.limit)
         weigh.emit(emit, score=self.score, WEIGH=self.weigh, PLAIN=self.plain)
 
