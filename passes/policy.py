@@ -118,9 +118,9 @@ TURNS_UNKNOWN = 8
 """Turns that a loop in a path is taken to have. Not measured."""
 MOST_SLOTS = 1 << 16
 """Issue slots that a path is taken to have, at most, so that scores stay in 32 bits."""
-PLAIN_ITERATIONS = 256
+PLAIN_ITERATIONS = 128
 """Iterations of the loop as it was that a lane runs before its warp collects again. Not measured."""
-PLAIN_LENGTH = 320
+PLAIN_LENGTH = 640
 """Instructions of all copies of the loop as it was that stand in a row, at most. Not measured."""
 PLAIN_IN_A_ROW = 4
 """How many those are, at most. Not measured."""
@@ -403,7 +403,7 @@ class Weights:
         paths: what it adds for each path.
         idle: what it adds where nobody has a task.
         limit: the score above which the loop runs as it was; the lowest one is as far below 0.
-        again: the score after that.
+        again: the score after that, and at first.
         iterations: how many of a lane's then run as they were.
         in_a_row: how many of them stand in a row.
     """

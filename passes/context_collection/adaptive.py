@@ -45,18 +45,24 @@ SOME = Snippet(
 )
 """At the collection point, some lanes have a task: it would have been run at once."""
 
+ANY = Snippet("""
+    .reg .pred %pending, %any;
+    .reg .b32 %mask;
+        vote.sync.any.pred %any, %pending, %mask;
+""")
+"""Of several iterations: whether some lanes have a task of the first one, which stands for all."""
+
 SOME_OF_A_BATCH = Snippet(
     """
-    .reg .pred %pending, %any;
-    .reg .b32 %mask, %cost, %score;
-        vote.sync.any.pred %any, %pending, %mask;
-        selp.b32 %cost, SOME, NONE, %any;     // the first iteration stands for all of them
-        add.s32 %score, %score, %cost;
+    .reg .pred %any;
+    .reg .b32 %score;
+        add.s32 %score, %score, SOME;
+        @!%any add.s32 %score, %score, PLAIN; // nobody would have run the path
 """,
     "SOME",
-    "NONE",
+    "PLAIN",
 )
-"""The same of several iterations, in some of which nobody may have a task."""
+"""The same of several iterations, where some lanes have a task of one of them at least."""
 
 RAN = Snippet(
     """
@@ -136,9 +142,9 @@ class Adaptive(SequentialDispatch):
         self.kept: list[Block] = []
 
     def prepare(self, emit: Emitter) -> None:
-        """Nothing speaks for either."""
+        """A few rounds tell."""
         super().prepare(emit)
-        emit.emit("mov.b32", self.score, 0)
+        emit.emit("mov.b32", self.score, self.weights.again)
 
     def dispatch(self) -> None:
         """Copy the loop as it was, while its blocks lead where they led."""
@@ -238,12 +244,21 @@ class AdaptiveQueue(Adaptive):
 class AdaptiveBatches(Adaptive, Batches):
     """With one for several iterations."""
 
-    def found_tasks(self, emit: Emitter, node: SequentialNode) -> None:
+    def __init__(
+        self, kernel: Kernel, loop: AnnotatedLoop, layout: Layout, weights: Weights, iterations: int
+    ):
+        super().__init__(kernel, loop, layout, weights, iterations)
+        self.any = self.function.registers.fresh("pred", "any")
+
+    def counted(self, emit: Emitter, node: SequentialNode) -> None:
         """Whether there were tasks in each iteration is not known, but of one of them."""
+        ANY.emit(emit, pending=node.pending, mask=self.mask, any=self.any)
+
+    def found_tasks(self, emit: Emitter, node: SequentialNode) -> None:  # noqa: ARG002
+        """So it counts for all."""
         (only,) = self.weights.paths
-        SOME_OF_A_BATCH.of(SOME=only.some, NONE=only.none).emit(
-            emit, pending=node.pending, mask=self.mask, score=self.score
-        )
+        some = SOME_OF_A_BATCH.of(SOME=only.some, PLAIN=only.none - only.some)
+        some.emit(emit, any=self.any, score=self.score)
 
     def come_back(self, emit: Emitter) -> None:
         """In no iteration of a batch."""

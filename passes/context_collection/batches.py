@@ -155,6 +155,7 @@ class Batches(SequentialDispatch):
             EXCHANGE.of(BIT=1 << bit, BYTES=4 << bit).emit(
                 emit, scope, number=number, offset=offset, total=total
             )
+        self.counted(emit, node)
         none = emit.define("setp.eq.b32", "pred", total, 0, name="none")
         emit.emit("bra", self.check, guard=Guard(none))
         self.found_tasks(emit, node)
@@ -174,6 +175,9 @@ class Batches(SequentialDispatch):
             emit = self.at(self.more)
             self.ran(emit, node)
             MORE.emit(emit, {**self._scope(node), "AFTER": self.over_to(node)})
+
+    def counted(self, emit: Emitter, node: SequentialNode) -> None:
+        """Emit what members tell one another beside how many tasks they have."""
 
     def ran(self, emit: Emitter, node: SequentialNode) -> None:
         """Emit what members do when a full warp of tasks was run."""
