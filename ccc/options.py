@@ -10,7 +10,9 @@ from dataclasses import asdict, dataclass
 _VARIABLE = "CCC_OPTIONS"
 
 AUTO = "auto"
-"""Asks for the strategy that the policy prefers."""
+"""Asks for what the cost model expects to be fastest, which may be to leave the code as it is."""
+COLLECT = "collect"
+"""Asks for a strategy wherever one applies, whatever is to be gained."""
 
 _REQUEST = re.compile(r"\s*(\w+)\s*(?:\(\s*(\d+)\s*\)|:(\d+))?\s*", re.ASCII)
 
@@ -88,7 +90,13 @@ class Options:
     policy chooses."""
 
     profile: str | None = None
-    """Make the code count what it runs, for a profile in the file of this name."""
+    """Make the original code count what it runs, for a profile in the file of this name."""
+
+    profile_transformed: bool = False
+    """Make that the transformed code."""
+
+    use: tuple[str, ...] = ()
+    """Files of profiles of the original, by which the policy may choose."""
 
     print_after: tuple[str, ...] = ()
     """The passes after which the PTX is printed."""
@@ -101,6 +109,11 @@ class Options:
         """Whether the code is what the compiler alone makes of it, annotations ignored."""
         return self.off and not self.profile
 
+    @property
+    def transforms(self) -> bool:
+        """Whether any pass is to be run."""
+        return not self.off and (not self.profile or self.profile_transformed)
+
     def environment(self) -> dict[str, str]:
         """The variable that carries these options."""
         return {_VARIABLE: json.dumps(asdict(self))}
@@ -109,5 +122,6 @@ class Options:
     def received() -> Options:
         """The options of the surrounding command, or the default ones."""
         values = json.loads(os.environ.get(_VARIABLE, "{}"))
-        values["print_after"] = tuple(values.get("print_after", ()))
+        for name in ("print_after", "use"):
+            values[name] = tuple(values.get(name, ()))
         return Options(**values)

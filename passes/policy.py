@@ -18,9 +18,7 @@ how large a variable may be to be given a value, ``MOST_BYTES`` in ``frontend/un
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import prod
+from collections.abc import Sequence
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.induction import find_counter
@@ -40,6 +38,7 @@ from ccc.passes.strategies.strategy import (
     PathDecision,
     PathStrategy,
     Serving,
+    Strategy,
     context_words,
     run_slots,
 )
@@ -100,35 +99,43 @@ but the first: samples/synthetic, 20 operations, 1, 8 and 32 lanes 0.95, 0.79, 0
 0.50; 1.06, 0.92, 0.58; 256 operations 5.53, 2.43, 0.84; 5.85, 2.50, 0.85; 6.23, 2.64, 0.88.
 integral_equation 1.61, 1.75, 1.80. Longer paths were not measured."""
 ADAPTIVE = "adaptive"
-"""What weighs a loop of which nothing is known as a kernel runs. The policy does not take it yet."""
+"""The name of what weighs a loop as a kernel runs; the policy does not take it by itself yet."""
 PARTING = 4
-"""Issue slots of a branch at which lanes part and meet again; as those below by ratios original /
-ccc of samples/synthetic with 20 and 256 operations and 1 and 32 lanes on an H200 (2026-11-22), which
-the docstring of ``BATCH_REGISTERS`` has."""
+"""Issue slots of a branch at which lanes part and meet again. This and what follows was fitted to
+times of samples/synthetic with 20 and 256 operations, 1 and 32 lanes, on an H200 (2026-11-22):
+original / ccc 1.56, 0.63, 7.57, 0.89 in batches of 7, 1.06, 0.58, 6.23, 0.88 in a queue."""
 EXCHANGE = (10, 12)
 """Issue slots of an exchange with tasks: for each iteration, and for each exchange."""
 EXCHANGE_WORD = 2
-"""Issue slots for each further word of a context, for each iteration. Not measured."""
+"""Issue slots of each further word of a context, for each iteration. Not measured."""
 IDLE = (5, 8)
-"""Issue slots of an exchange without a task: for each further iteration, and for each exchange.
-Counted in PTX, not measured."""
+"""The same without a task, counted in PTX, not measured."""
 FETCH = 15
 """Issue slots that a task costs beside its path where all lanes fetch one."""
 TURNS_UNKNOWN = 8
 """Turns that a loop in a path is taken to have. Not measured."""
-MOST_SLOTS = 1 << 16
-"""Issue slots that a path is taken to have, at most, so that scores stay in 32 bits."""
 PLAIN_ITERATIONS = 128
-"""Iterations of the loop as it was that a lane runs before its warp collects again. Not measured."""
+"""Iterations of the loop as it was that a lane runs before its warp collects again. On an H200
+(2026-11-22), original / ccc with 64, 256 and 1,024: samples/synthetic with 20 operations, 0 lanes
+0.84, 0.89, 0.89, 32 lanes 0.89, 0.92, 0.91; with 256 operations, 32 lanes in the first half of the
+iterations, then 1, 1.50, 1.46, 0.96."""
 PLAIN_LENGTH = 640
-"""Instructions of all copies of the loop as it was that stand in a row, at most. Not measured."""
+"""Instructions of all copies of the loop as it was that stand in a row, at most. With 256
+operations and no lane, one copy 0.60, two 0.68."""
 PLAIN_IN_A_ROW = 4
-"""How many those are, at most. Not measured."""
+"""How many those are, at most. With 20 operations and one copy, four and eight: 0 lanes 0.74, 0.89,
+0.88, 32 lanes 0.84, 0.92, 0.94, and where it collects, 1 lane, 1.36, 1.30, 1.20."""
 
 INSTRUCTIONS_A_WORD = 3
 """Most instructions that one word less on the stack is worth: a store, a load, and its address. Not
 measured."""
 
+MELD_GAIN = 1.1
+"""How many times as fast as the original a loop has to be expected for a branch in it to be melded
+where nobody asks for that. The model counts what is issued only: on an H200 (2026-11-22)
+samples/fractal_flame issued half as much and was 1.08 times as fast."""
+FLATTEN_GAIN = 1.1
+"""The same of a loop that is flattened. Not measured."""
 MELD_STEPS = 1000
 """Instructions of all arms of a branch that are melded, at most: aligning takes their square, a
 second and a half for two arms of 500."""
@@ -161,6 +168,28 @@ precision, one value in a thousand of the other arm 0.73, 0.97, half of them 1.2
 exponentials and cosines (34 slots more) 0.99, 1.03 and 1.65, 1.62; samples/inverse_erf (14 slots
 more) uniform 0.94, 0.98, balanced 1.44, 1.37; 64 multiply-adds of variables (3 slots more) without
 asking 1.00 and 1.61."""
+
+UNKNOWN_TURNS = 32
+"""How often a loop is taken to go round of which nothing is known: as LLVM's branch probabilities
+have it, which give the way back 31 of 32."""
+UNKNOWN_SHARE = 0.5
+"""The share of warps that are taken to go one of two ways in a path, or around it. A guess."""
+USUAL_LANES = 8
+"""The lanes that are taken to be on a path of which nothing is known, where it is to be told what
+there might be to gain. A guess."""
+GAIN = 1.03
+"""How many times as fast as the original a transformed loop has to be expected where its lanes are
+known. The model is some hundredths off at its best."""
+LOSS = 0.95
+"""How slow it may become in the worst case where nothing is known of its lanes."""
+OCCUPANCY_EXPONENT = 1 / 3
+"""What a share of the warps costs: with so much of them, a kernel has this power of its speed. On
+an H200 (2026-11-20 to 22) samples with 75 %, 75 % and 62.5 % of their warps and 2.3, 1.05 and 1.16
+times less to issue were 2.13, 0.96 and 0.98 times as fast."""
+BATCH_LOADS = 1
+"""Loads of global memory in a path, at most, that is served in batches. On an H200 (2026-11-22),
+four loads and 20 operations, 8, 16 and 24 lanes: batches of seven 0.86, 0.74 and 0.55 times as fast
+as the original, a queue 1.02, 1.04 and 0.98."""
 
 RETURNS = "the tasks of a loop come back after some turns, and are merged"
 OTHERS = "another path of its loop asks for another strategy"
@@ -210,7 +239,7 @@ def decide(
     named = {strategy.name: strategy for strategy in strategies}
 
     def of_path(one: Collectable, differ: bool) -> PathDecision:
-        path, request = one.path, kernel.request_of(one.path)
+        path, request = one.path, kernel.wanted(one.path)
         asked = named.get(str(request)) if differ else None
         own: Serving | None = asked if asked and asked.mixes else None
         by = sharing
@@ -227,10 +256,10 @@ def decide(
         )
 
     def of_loop(loop: AnnotatedLoop, mine: Sequence[Collectable]) -> Decision:
-        wishes = {str(kernel.request_of(one.path)) for one in mine if not one.path.repeats}
+        wishes = {str(kernel.wanted(one.path)) for one in mine if not one.path.repeats}
         paths = _without_branches_of_turns(tuple(of_path(one, len(wishes) > 1) for one in mine))
         every = [one.path for one in paths]
-        asked = _asked(paths, named, strategies, kernel)
+        asked = _asked(paths, strategies, kernel)
         preferred = _preferred(every, kernel.facts, strategies)
         if any(one.own and not one.path.repeats for one in paths):
             preferred = tuple(one for one in strategies if one.mixes)
@@ -266,27 +295,32 @@ def _without_branches_of_turns(paths: tuple[PathDecision, ...]) -> tuple[PathDec
 
 
 def _asked(
-    paths: Sequence[PathDecision], named: Mapping[str, LoopStrategy],
-    strategies: Sequence[LoopStrategy], kernel: Kernel,
-) -> list[LoopStrategy]:  # fmt: skip
+    paths: Sequence[PathDecision], strategies: Sequence[LoopStrategy], kernel: Kernel
+) -> list[LoopStrategy]:
     """What is asked for and can serve the loop; of the rest it is said why it does not."""
     every = [one.path for one in paths]
     found = []
     for one in paths:
-        strategy = named.get(str(one.request))
-        if strategy is None:
-            continue  # nothing is asked for, or what was asked for has declined before
-        reason = strategy.applies(every, kernel.facts)
-        if strategy.name == ADAPTIVE and reason is None:
-            found += _adaptive(every, kernel.facts, strategies)
-            continue
-        if strategy.mixes and one.path.repeats and strategy.name != REPEATING:
-            reason = RETURNS
-        if reason is None:
-            found.append(strategy)
-        else:
+        reason = None
+        able = []
+        wanted = [strategy for strategy in strategies if _is_asked(one.request, strategy)]
+        for strategy in wanted:
+            reason = strategy.applies(every, kernel.facts)
+            if strategy.mixes and one.path.repeats and strategy.name != REPEATING:
+                reason = RETURNS
+            if reason is None:
+                able.append(strategy)
+        if wanted and not able and reason is not None:
             kernel.decline(one.path.marker, reason)
+        some = len(wanted) > 1
+        found += [s for s in able if not some or _batches_pay(s, every, kernel.facts)]
     return found
+
+
+def _is_asked(request: Request | None, strategy: Strategy) -> bool:
+    """Whether a request, which may leave out the number, means a strategy."""
+    name, _, number = strategy.name.partition("(")
+    return str(request) in ((strategy.name, name) if number else (strategy.name,))
 
 
 def _is_short(path: Path, facts: Facts) -> bool:
@@ -313,9 +347,9 @@ def _decline_others(
     paths: Sequence[PathDecision], asked: Sequence[LoopStrategy], kernel: Kernel
 ) -> None:
     """Say that what serves whole loops is not taken where each path asks for something else."""
-    names = {strategy.name for strategy in asked if not strategy.mixes}
+    whole = [strategy for strategy in asked if not strategy.mixes]
     for one in paths:
-        if str(one.request) in names:
+        if any(_is_asked(one.request, strategy) for strategy in whole):
             kernel.decline(one.path.marker, OTHERS)
 
 
@@ -323,19 +357,11 @@ def _preferred(
     paths: Sequence[Path], facts: Facts, strategies: Sequence[LoopStrategy]
 ) -> tuple[LoopStrategy, ...]:
     """The strategies that may serve the paths of a loop where nothing is asked for."""
-    wanted = [one for one in strategies if one.name != ADAPTIVE]
+    wanted = [one for one in strategies if not one.name.startswith(ADAPTIVE)]
     possible = [one for one in wanted if one.applies(paths, facts) is None]
     if len(paths) < MANY:
         possible = [one for one in possible if not one.together]
     return tuple(one for one in possible if _batches_pay(one, paths, facts))
-
-
-def _adaptive(
-    paths: Sequence[Path], facts: Facts, strategies: Sequence[LoopStrategy]
-) -> list[LoopStrategy]:
-    """Those that weigh a loop as it runs, from the one that is preferred on."""
-    able = (one for one in strategies if one.name == ADAPTIVE and not one.applies(paths, facts))
-    return [one for one in able if _batches_pay(one, paths, facts)]
 
 
 def early_loads_wanted(marker: Marker) -> bool:
@@ -360,9 +386,9 @@ def early_loads_pay(
     """
     if context_words(after[0]) > context_words(before):
         return False
-    asked = str(kernel.request_of(after[0]))
+    request = kernel.request_of(after[0])
     able = [one for one in strategies if one.applies(after, kernel.facts) is None]
-    wanted = [one for one in able if one.name == asked]
+    wanted = [one for one in able if _is_asked(request, one)]
     first = (*wanted, *_preferred(after, kernel.facts, strategies))[0]
     return first.iterations > 1
 
@@ -377,76 +403,6 @@ def _batches_pay(strategy: LoopStrategy, paths: Sequence[Path], facts: Facts) ->
     length = sum(i.unit != Unit.NOTHING for i in instructions_of(around, facts))
     words = context_words(path)
     return copies * words <= BATCH_REGISTERS and strategy.iterations * length <= BATCH_LENGTH
-
-
-@dataclass(frozen=True, slots=True)
-class PathWeights:
-    """What ``adaptive`` adds to its score for a path: what collecting costs beyond the loop as it
-    was.
-
-    Args:
-        some: of an exchange with tasks, in each of whose iterations some lane has one.
-        none: the same where in most iterations nobody has one.
-        run: of a run of the path with all lanes.
-    """
-
-    some: int
-    none: int
-    run: int
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """What ``adaptive`` goes by.
-
-    Args:
-        paths: what it adds for each path.
-        idle: what it adds where nobody has a task.
-        limit: the score above which the loop runs as it was; the lowest one is as far below 0.
-        again: the score after that, and at first.
-        iterations: how many of a lane's then run as they were.
-        in_a_row: how many of them stand in a row.
-    """
-
-    paths: tuple[PathWeights, ...]
-    idle: int
-    limit: int
-    again: int
-    iterations: int
-    in_a_row: int
-
-
-def weights(paths: Sequence[Path], facts: Facts, iterations: int) -> Weights:
-    """What to go by for the paths of a loop of which so many iterations come to each exchange."""
-    lengths = [_length(path, facts) for path in paths]
-    each, once = EXCHANGE
-    costs = [iterations * (each + EXCHANGE_WORD * (context_words(p) - 1)) + once for p in paths]
-    limit = 2 * (max(lengths) + PARTING) + max(costs)
-    loop = paths[0].loop.loop.blocks
-    length = sum(i.unit != Unit.NOTHING for i in instructions_of(loop, facts))
-    in_a_row = max(n for n in (1, 2, PLAIN_IN_A_ROW) if n == 1 or n * length <= PLAIN_LENGTH)
-    return Weights(
-        paths=tuple(
-            PathWeights(cost - iterations * (length + PARTING), cost, length + FETCH)
-            for cost, length in zip(costs, lengths, strict=True)
-        ),
-        idle=IDLE[0] * (iterations - 1) + IDLE[1],
-        limit=limit,
-        again=limit - limit // 8,
-        iterations=PLAIN_ITERATIONS,
-        in_a_row=in_a_row,
-    )
-
-
-def _length(path: Path, facts: Facts) -> int:
-    """The issue slots of a path, its loops with as many turns as they are taken to have."""
-    inside = [loop.blocks for loop in facts.loops if loop.blocks <= path.region]
-
-    def slots(label: str) -> int:
-        length = sum(i.unit != Unit.NOTHING for i in instructions_of([label], facts))
-        return length * prod(TURNS_UNKNOWN for blocks in inside if label in blocks)
-
-    return min(MOST_SLOTS, sum(map(slots, path.region)))
 
 
 def settle(decision: Decision, kernel: Kernel, start: int, alone: bool = True) -> Choice:
@@ -473,11 +429,13 @@ def settle(decision: Decision, kernel: Kernel, start: int, alone: bool = True) -
     ]
     layouts = [on_paper(Choice(decision, one, start)) for one in strategies]
     for strategy, layout in zip(strategies, layouts, strict=True):
+        asking = [one.path.marker for one in decision.paths if _is_asked(one.request, strategy)]
         if layout.share <= room:
+            for marker in asking:
+                kernel.declined.pop(marker, None)
             return Choice(decision, strategy, start)
-        for path in decision.paths:
-            if str(path.request) == strategy.name:
-                kernel.decline(path.path.marker, NO_ROOM)
+        for marker in asking:
+            kernel.decline(marker, NO_ROOM)
     return Choice(decision, LEAVE, start, (_first_too_large(kernel, layouts[-1], room),))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from ccc.analysis.callees import SYSTEM_CALLS, Callees, callee
 from ccc.analysis.facts import Facts
@@ -14,6 +15,9 @@ from ccc.options import Options
 from ccc.parse import NotRepresentable, parse_files, parse_function, parse_variables
 from ccc.pipeline import Kernel
 from ccc.ptx.opcodes import Effect
+
+if TYPE_CHECKING:
+    from ccc.profile.known import Knowledge
 
 DEBUG = "the code is compiled for the debugger (-G), whose tables describe it as it is"
 
@@ -33,12 +37,19 @@ class ModuleContext:
         module: the PTX.
         options: what is asked for.
         registers: how many a thread of each kernel takes, by name, as far as that is known.
+        knowledge: what profiles say of the module's paths.
 
     Attributes:
         is_debugged: whether the module is compiled for the debugger.
     """
 
-    def __init__(self, module: Module, options: Options, registers: Mapping[str, int]):
+    def __init__(
+        self,
+        module: Module,
+        options: Options,
+        registers: Mapping[str, int],
+        knowledge: Knowledge | None,
+    ):
         self._names = Names(module.text)
         self._texts = {piece.name: piece for piece in module.functions}
         self._loaded: dict[str, Function | None] = {}
@@ -46,6 +57,7 @@ class ModuleContext:
         self._files = parse_files(module.text)
         self._options = options
         self._registers = registers
+        self._knowledge = knowledge
         self._shared = {v.name: v for v in parse_variables(module) if v.space == "shared"}
         target = re.search(r"^\s*\.target\s+(\w+)([^\n]*)", module.text, re.MULTILINE)
         self._arch, others = target.groups() if target else ("", "")
@@ -78,6 +90,7 @@ class ModuleContext:
         kernel = Kernel(function, facts, self._options, arch=self._arch, load=self.load)
         kernel.registers = self._registers.get(function.name)
         kernel.not_inlined = not_inlined
+        kernel.knowledge = self._knowledge
         self._find_shared(kernel)
         if self.is_debugged:
             _refuse_all(kernel, DEBUG)

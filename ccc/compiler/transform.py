@@ -24,6 +24,8 @@ from ccc.remark import Remark, Report, report
 
 if TYPE_CHECKING:
     from ccc.profile.instrument import Counting
+    from ccc.profile.known import Knowledge
+    from ccc.profile.match import Place
 
 OF_ANOTHER_KIND = "it has nothing to do with a path of this kind"
 
@@ -68,6 +70,7 @@ def transform(
     *,
     filename: str = "<ptx>",
     registers: Mapping[str, int] | None = None,
+    places: Mapping[int, Place] | None = None,
     **asked: Any,
 ) -> Transformed:
     """Run the pipeline over the functions of a PTX file that hold markers.
@@ -79,6 +82,8 @@ def transform(
         options: what is asked for; the default ones if there are none.
         filename: what to call it in messages.
         registers: how many a thread of each kernel takes, by name, as far as that is known.
+        places: where the annotations of the source stand, by identifier, if it was read; else what
+            the markers tell.
         asked: fields of :class:`ccc.Options` by name, which go before those of ``options``.
 
     Raises:
@@ -90,10 +95,12 @@ def transform(
         return Transformed(ptx)
     module = parse_module(ptx, filename)
     result = Transformed(ptx)
-    context = ModuleContext(module, options, registers or {})
-    idle = options.off or context.is_debugged
+    places = places or {}
+    knowledge = _knowledge(module, options, places)
+    context = ModuleContext(module, options, registers or {}, knowledge)
+    idle = not options.transforms or context.is_debugged
     passes = () if idle else tuple(kind() for kind in PIPELINE)
-    counting = _counting(module, context, options) if options.profile else None
+    counting = _counting(module, context, options, places) if options.profile else None
     outcomes: list[_Outcome] = []
     for piece in _concerned(module):
         marked = piece.is_marked  # its new text may not be
@@ -115,19 +122,34 @@ def transform(
         function = outcome.kernel.function
         result.remarks[function.name] = [one.remark for one in outcome.records]
         result.blocks[function.name] = known_block_size(function, options.max_block)
+    result.warnings += knowledge.warnings if knowledge else []
     if options.strict and result.complaints:
         raise result.complaints[0]
     if counting:
-        result.warnings = counting.finish()
+        result.warnings += counting.finish()
     result.ptx = module.text
     return result
 
 
-def _counting(module: Module, context: ModuleContext, options: Options) -> Counting:
-    """What adds code that counts."""
-    from ccc.profile.instrument import Counting  # noqa: PLC0415 - NumPy takes long to load
+def _knowledge(module: Module, options: Options, places: Mapping[int, Place]) -> Knowledge | None:
+    """What the profiles that the options name say of the module's annotations."""
+    if not options.use or not options.transforms:
+        return None
+    from ccc.profile.known import Knowledge  # noqa: PLC0415 - seldom asked for
 
-    return Counting(module, context.load, options.profile or "", transformed=not options.off)
+    markers = filter(None, map(parse_marker, module.text.splitlines()))
+    functions = [piece.name for piece in module.functions]
+    return Knowledge(options.use, places, list(markers), functions)
+
+
+def _counting(
+    module: Module, context: ModuleContext, options: Options, places: Mapping[int, Place]
+) -> Counting:
+    """What adds code that counts."""
+    from ccc.profile.instrument import Counting  # noqa: PLC0415 - seldom asked for
+
+    file, transformed = options.profile or "", options.transforms
+    return Counting(module, context.load, file, transformed=transformed, places=places)
 
 
 @dataclass

@@ -10,9 +10,10 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ccc.errors import CccError, Span, render
@@ -25,6 +26,7 @@ from ccc.remark import Remark, read_report, report
 
 if TYPE_CHECKING:
     from ccc.compiler.transform import Transformed
+    from ccc.profile.match import Place
     from ccc.toolkit.ptxas import Resources
 
 Remarks = dict[str, list[Remark]]
@@ -107,6 +109,7 @@ def translate(
     """
     left: set[int] = set()
     values: frozenset[int] = frozenset()
+    places: dict[int, Place] = {}
 
     def mark(values: Collection[int]) -> source.Marked:
         return source.mark(text, name, without=left, macros=macros, values=values)
@@ -115,11 +118,13 @@ def translate(
         trial = replace(done)
         if not again and not options.off:
             _warn(marked.warnings, options, trial)
+        if not places and (options.profile or options.use):
+            places.update(_places(marked.annotations))  # later some may be left out
         ptx = compiler(marked.text, again)
         if not again and not options.off:
             _warn(_without_code(marked.annotations, ptx, name), options, trial)
         if marked.annotations and not options.mark_only:
-            ptx = _transform(ptx, output, options, trial)
+            ptx = _transform(ptx, output, options, trial, places)
         return _Tried(marked, ptx, trial)
 
     while True:
@@ -226,15 +231,38 @@ def _warn(warnings: Sequence[CccError], options: Options, done: DevicePass) -> N
     done.diagnostics = list(dict.fromkeys([*done.diagnostics, *said]))
 
 
-def _transform(ptx: str, output: str, options: Options, done: DevicePass) -> str:
+def _places(annotations: Sequence[source.Annotation]) -> dict[int, Place]:
+    """By what annotations are found again in the source when that was edited."""
+    from ccc.profile.match import Place  # noqa: PLC0415 - seldom asked for
+
+    return {
+        one.id: Place(
+            one.span.file,
+            one.span.line,
+            one.span.column,
+            one.directive,
+            one.home.name if one.home else "",
+            one.statement,
+        )
+        for one in annotations
+    }
+
+
+def _transform(
+    ptx: str,
+    output: str,
+    options: Options,
+    done: DevicePass,
+    places: Mapping[int, Place] = MappingProxyType({}),
+) -> str:
     """Transform, and add what was said to ``done``."""
     from ccc.compiler.transform import transform  # noqa: PLC0415 - a pass that fails earlier needs none of it
 
     told = replace(options, strict=False)  # all that was missed is to be seen, not the first alone
-    result = transform(ptx, told, filename=output)
+    result = transform(ptx, told, filename=output, places=places)
     if _counts_blocks(result.remarks) and (found := _resources(result.ptx)):
         registers = {name: resources.registers for name, resources in found[0].items()}
-        result = transform(ptx, told, filename=output, registers=registers)
+        result = transform(ptx, told, filename=output, registers=registers, places=places)
     made = _measured(ptx, result, options) if options.measure else result.remarks
     done.remarks = _merged(done.remarks, made)
     _warn(result.complaints, options, done)

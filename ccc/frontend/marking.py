@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from ccc.errors import CccError, Span
 from ccc.frontend import unset
 from ccc.frontend.linemap import LineMap
-from ccc.frontend.placement import Placed, Placement
+from ccc.frontend.placement import PLACES, Placed, Placement
 from ccc.frontend.syntax import (
     Home,
     body_of,
@@ -49,6 +49,8 @@ _OF_LAMBDA = re.compile(rb"(?<=\])[ \t]*(?:__attribute__\(\(\w+\)\)[ \t]*)+(?=[(
 _COMMENT = re.compile(rb"//.*|/\*.*?(?:\*/|$)", re.DOTALL)
 _IN_LOOPS = {"for": "for", "while": "while", "for variable": "variable"}
 _NO_CODE = ("comment", "raw_string_literal", "raw_string_content")
+_HEAD = 200
+"""Characters of a statement that are enough to know it again."""
 _REPARSED = 1 << 18  # bytes read again when the file around a statement cannot be understood
 
 
@@ -57,7 +59,8 @@ class Annotation:
     """One pragma that was turned into markers.
 
     ``loop`` is the ``id`` of the innermost ``ccc for`` around a ``ccc if``; ``home`` is the
-    function that it stands in or before.
+    function that it stands in or before; ``statement`` is what it stands before, up to the body,
+    in one line.
     """
 
     id: int
@@ -66,6 +69,7 @@ class Annotation:
     clauses: dict[str, str]
     loop: int | None = None
     home: Home | None = None
+    statement: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +230,15 @@ class _Marking:
         inner = max(loops, key=lambda loop: loop.at).id if loops else None
         span = self._position(placed.match)[0]
         home = home_of(self.tree.root_node, placed.at, self.code)
-        return Annotation(placed.id, placed.name, span, placed.pragma.clauses, inner, home)
+        clauses = placed.pragma.clauses
+        return Annotation(placed.id, placed.name, span, clauses, inner, home, self._head(placed))
+
+    def _head(self, placed: Placed) -> str:
+        """A statement up to its body, in one line."""
+        body = body_of(placed.statement, PLACES[placed.name][0])
+        end = body.start_byte if body else placed.statement.end_byte
+        text = self.blank[placed.statement.start_byte : end].decode(errors="replace")
+        return " ".join(text.split())[:_HEAD]
 
     def _marks(self, placed: Placed, annotation: Annotation) -> list[_Edit]:
         """The edits that mark one statement."""

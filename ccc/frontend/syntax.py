@@ -164,11 +164,15 @@ def function_name(function: Node) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """The function that an annotation belongs to: where it begins, and what it is."""
+    """The function that an annotation belongs to: where it begins, what it is, and its plain name.
+
+    A lambda has no name.
+    """
 
     start: int
     is_host: bool
     is_kernel: bool
+    name: str
 
 
 def home_of(root: Node, at: int, code: bytes) -> Home | None:
@@ -180,7 +184,9 @@ def home_of(root: Node, at: int, code: bytes) -> Home | None:
             head = code[node.start_byte : body.start_byte]
             for_device = _DEVICE.search(head) is not None
             if for_device or node.type == "function_definition":
-                return Home(node.start_byte, not for_device, _KERNEL.search(head) is not None)
+                name = function_name(node).decode(errors="replace")
+                is_kernel = _KERNEL.search(head) is not None
+                return Home(node.start_byte, not for_device, is_kernel, name)
         node = node.parent
     return None
 

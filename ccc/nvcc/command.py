@@ -20,6 +20,7 @@ from ccc.errors import CccError, choices, nearest
 from ccc.files import check_writable, put_text, write
 from ccc.nvcc import run as nvcc
 from ccc.options import Options
+from ccc.remark import notes
 from ccc.toolkit.find import RESOLVING
 from ccc.version import VERSION
 
@@ -43,6 +44,7 @@ class Command:
     arguments: list[str]
     options: Options = field(default_factory=Options)
     report: str | None = None
+    explain: bool = False
     action: str | None = None
 
 
@@ -105,6 +107,15 @@ def _multiprocessors(command: Command, value: str) -> Command:
     return _set(multiprocessors=int(value))(command, value)
 
 
+def _use(command: Command, value: str) -> Command:
+    if not os.path.exists(value):
+        raise UsageError(
+            f"--ccc-use={value}: there is no such file; "
+            "a program compiled with --ccc-profile=FILE writes one"
+        )
+    return _set(use=(*command.options.use, value))(command, value)
+
+
 def _print_after(command: Command, value: str) -> Command:
     from ccc.passes import PIPELINE  # noqa: PLC0415 - seldom asked for
 
@@ -121,6 +132,9 @@ OPTIONS = {
         "write what was done and why, as JSON",
         lambda c, v: _set(measure=True)(replace(c, report=v), v),
         "FILE",
+    ),
+    "--ccc-explain": _Option(
+        "print what was considered for each path, and chosen", lambda c, _: replace(c, explain=True)
     ),
     "--ccc-strict": _Option("fail where an annotation cannot be followed", _set(strict=True)),
     "--ccc-off": _Option("plain nvcc: ignore the annotations", _set(off=True)),
@@ -145,9 +159,15 @@ OPTIONS = {
         "the device has N of them; else it is asked (for ccc grid_stride)", _multiprocessors, "N"
     ),
     "--ccc-profile": _Option(
-        "count what runs, for a profile in this file",
+        "count what the original runs, for a profile in this file",
         lambda c, v: _set(profile=v)(c, v),
         "FILE",
+    ),
+    "--ccc-profile-transformed": _Option(
+        "count what the transformed code runs", _set(profile_transformed=True)
+    ),
+    "--ccc-use": _Option(
+        "choose by what a profile of the original counted (several: all)", _use, "FILE"
     ),
     "--ccc-print-after": _Option("print the PTX after a pass", _print_after, "PASS"),
     "--ccc-version": _Option("print the version", lambda c, _: replace(c, action="version")),
@@ -195,6 +215,8 @@ def parse(arguments: Sequence[str]) -> Command:
             command.arguments.append(argument)
     if command.options.mark_only and command.options.profile:
         raise UsageError("--ccc-mark-only leaves the PTX as it is, --ccc-profile does not")
+    if command.options.profile_transformed and not command.options.profile:
+        raise UsageError("--ccc-profile-transformed says what is counted; give --ccc-profile=FILE")
     return command
 
 
@@ -266,8 +288,12 @@ def _finish(command: Command, outcome: nvcc.Outcome) -> int:
     if outcome.printed:
         sys.stdout.write(outcome.printed)
         sys.stdout.flush()
-    for line in (*outcome.diagnostics, *outcome.errors):
+    for line in (*outcome.diagnostics, *notes(outcome.report), *outcome.errors):
         print(line, file=sys.stderr)
+    if command.explain:
+        from ccc.nvcc.explain import explain  # noqa: PLC0415 - rich takes long to load
+
+        print(explain(outcome.report), end="", file=sys.stderr)
     if command.report and not outcome.code:
         write(command.report, json.dumps(outcome.report, indent=2) + "\n")
     return outcome.code

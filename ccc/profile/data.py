@@ -9,9 +9,12 @@ Code compiled with ``--ccc-profile=FILE`` counts in three module variables (docs
 - ``ccc_profile``: four 64-bit words: the address of the counters, how many there are, the address
   of the table, and its bytes.
 
-An annotated function has two counters, for what it issues outside its paths: warp instructions, and
-the lanes active in them. A path has four: executions, lanes, and those two, less what each
-execution, and each lane in it, is sure to add to them: the table says how much that is.
+Counters come in pairs: of something that lanes do together, how often that was, and how many lanes
+took part in all. An annotated function has one pair for what it issues outside its paths: warp
+instructions, and the lanes active in them. A path has two: for how often it ran, and for what it
+issues. What is issued as often as something else is counted is not among them: the table says so.
+Further pairs count how often warps came by where a path may be entered, how often inner loops were
+begun, and calls.
 """
 
 from __future__ import annotations
@@ -19,15 +22,18 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path as File
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from ccc import files
 from ccc.errors import CccError, Span
+from ccc.profile.calls import with_calls
+from ccc.profile.match import Place
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 DESCRIPTOR = "ccc_profile"
 COUNTERS = "ccc_profile_counters"
@@ -40,9 +46,12 @@ HOST_CODE = File(__file__).with_name("host.cuh")
 
 FUNCTION_COUNTERS = ("instructions", "thread_instructions")
 PATH_COUNTERS = ("executions", "lanes", *FUNCTION_COUNTERS)
-FORMAT = 2
+SHARED_COUNTERS = {"visits": "visiting_lanes", "entries": "entering_lanes"}
+"""Pairs that belong to a path, and perhaps to others, too."""
+FORMAT = 3
 """Of the file."""
 
+_SUMMED = (*PATH_COUNTERS, *SHARED_COUNTERS, *SHARED_COUNTERS.values(), "all_instructions")
 _WARP = 32
 _WANTED = "a program compiled with cccc --ccc-profile=FILE writes one"
 
@@ -58,11 +67,20 @@ class PathProfile:
 
     Attributes:
         file, line, column, directive, arm: which annotation, and which arm of it.
+        function, statement: of the source: what the annotation stands in, and before; empty where
+            the source was not read.
         applied: whether it was transformed; then the place is where the saved tasks run.
         executions: how often lanes entered it together; of an inner loop, how many turns they did.
         lanes: how many lanes took part in all executions.
         instructions: warp instructions issued in it, those in paths inside it not among them.
         thread_instructions: the lanes active in these.
+        visits: how often lanes did an iteration together of the innermost annotated loop around
+            it, or an inner loop that is a path itself; where there is none, a call of the function.
+        visiting_lanes: how many took part in all of these.
+        entries: how often lanes began it together, if it is an inner loop; else its executions.
+        entering_lanes: how many took part in all of these.
+        all_instructions: warp instructions of all executions, those in paths inside it among them,
+            and those of what they call.
         counted: whether it is still a place of its own; a path that was left alone is not once a
             path around it was transformed, and its instructions are among that one's.
     """
@@ -73,11 +91,24 @@ class PathProfile:
     directive: str
     arm: str
     applied: bool
+    function: str = ""
+    statement: str = ""
     executions: int = 0
     lanes: int = 0
     instructions: int = 0
     thread_instructions: int = 0
+    visits: int = 0
+    visiting_lanes: int = 0
+    entries: int = 0
+    entering_lanes: int = 0
+    all_instructions: float = 0
     counted: bool = True
+
+    @property
+    def place(self) -> Place:
+        """Where the annotation stands."""
+        where = self.file, self.line, self.column
+        return Place(*where, self.directive, self.function, self.statement)
 
     @property
     def lanes_per_execution(self) -> float:
@@ -88,6 +119,11 @@ class PathProfile:
     def warp_execution_efficiency(self) -> float:
         """Active lanes of an issued warp instruction, of 32; 1.0 when nothing was issued."""
         return _efficiency(self.instructions, self.thread_instructions)
+
+    @property
+    def length(self) -> float:
+        """Warp instructions of an execution, on average, all that it comes to among them."""
+        return self.all_instructions / self.executions if self.executions else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +168,7 @@ class Profile:
         """The functions, each once; what several modules or devices counted is added up."""
         found: dict[Any, KernelProfile] = {}
         for module in self.modules:
-            for entry in module["table"]["kernels"]:
-                kernel = _kernel(entry, module["counters"])
+            for kernel in _kernels(module["table"]["kernels"], module["counters"]):
                 key = (kernel.name, *map(_place, kernel.paths))
                 found[key] = _sum(found[key], kernel) if key in found else kernel
         return list(found.values())
@@ -201,9 +236,9 @@ def of(module: Any) -> Profile:
     Raises:
         CccError: the module was compiled without ``--ccc-profile``, or it is no module.
     """
-    sizes = _bytes(module, DESCRIPTOR, 32).view(np.uint64)
+    sizes = _bytes(module, DESCRIPTOR, 32).view("u8")
     count, size = int(sizes[1]), int(sizes[3])
-    counters = _bytes(module, COUNTERS, 8 * COPIES * count).view(np.uint64)
+    counters = _bytes(module, COUNTERS, 8 * COPIES * count).view("u8")
     text = _bytes(module, TABLE, size).tobytes().decode(errors="surrogateescape")
     file, _, table = text.partition("\n")
     sums = [int(total) for total in counters.reshape(count, COPIES).sum(axis=1)]
@@ -212,7 +247,7 @@ def of(module: Any) -> Profile:
 
 def reset(module: Any) -> None:
     """Set the counters of a loaded module to 0; arguments and errors are those of ``of``."""
-    size = 8 * COPIES * int(_bytes(module, DESCRIPTOR, 32).view(np.uint64)[1])
+    size = 8 * COPIES * int(_bytes(module, DESCRIPTOR, 32).view("u8")[1])
     counters = module.get_global(COUNTERS)
     if hasattr(counters, "memset"):
         counters.memset(0, size)
@@ -222,6 +257,8 @@ def reset(module: Any) -> None:
 
 def _bytes(module: Any, name: str, size: int) -> NDArray[np.uint8]:
     """A copy of a module's variable."""
+    import numpy as np  # noqa: PLC0415 - the compiler, which reads profiles, does without it
+
     if not hasattr(module, "get_global"):
         raise CccError(
             "a profile is read from a ccc.RawModule, ccc.RawKernel, cupy.RawModule or "
@@ -239,22 +276,36 @@ def _bytes(module: Any, name: str, size: int) -> NDArray[np.uint8]:
     return content
 
 
+def _kernels(entries: list[dict[str, Any]], counters: list[int]) -> list[KernelProfile]:
+    return with_calls([_kernel(entry, counters) for entry in entries], entries, counters)
+
+
 def _kernel(entry: dict[str, Any], counters: list[int]) -> KernelProfile:
     paths = tuple(_path(path, counters) for path in entry["paths"])
-    own = _values(entry, FUNCTION_COUNTERS, counters)
+    own = _issued(entry, _values(entry, FUNCTION_COUNTERS, counters), counters)
     total = {name: own[name] + sum(getattr(p, name) for p in paths) for name in FUNCTION_COUNTERS}
     return KernelProfile(entry["name"], entry["kind"], tuple(entry["calls"]), **total, paths=paths)
 
 
 def _path(entry: dict[str, Any], counters: list[int]) -> PathProfile:
-    told = {name: value for name, value in entry.items() if name not in ("counter", "each")}
+    known = {one.name for one in fields(PathProfile)} - {*SHARED_COUNTERS}
+    told = {name: value for name, value in entry.items() if name in known}
     path = PathProfile(**told, counted=entry["counter"] is not None)
     if not path.counted:
         return path
-    values = _values(entry, PATH_COUNTERS, counters)
-    for name, entered, each in zip(FUNCTION_COUNTERS, PATH_COUNTERS, entry["each"], strict=False):
-        values[name] += each * values[entered]
+    values = _issued(entry, _values(entry, PATH_COUNTERS, counters), counters)
+    for name, lanes in SHARED_COUNTERS.items():
+        if (first := entry[name]) is not None:
+            values |= {name: counters[first], lanes: counters[first + 1]}
     return replace(path, **values)
+
+
+def _issued(entry: dict[str, Any], values: dict[str, Any], counters: list[int]) -> dict[str, Any]:
+    """The values with the instructions that were issued as often as something else was counted."""
+    for first, *each in entry["each"]:
+        for place, name in enumerate(FUNCTION_COUNTERS):
+            values[name] += each[place] * counters[first + place]
+    return values
 
 
 def _values(entry: dict[str, Any], names: Iterable[str], counters: list[int]) -> dict[str, Any]:
@@ -274,9 +325,7 @@ def _sum(one: KernelProfile, other: KernelProfile) -> KernelProfile:
 def add(paths: Iterable[PathProfile]) -> PathProfile:
     """What was counted of several paths with one annotation, such as instances of a template."""
     mine = list(paths)
-    return replace(
-        mine[0], **{name: sum(getattr(path, name) for path in mine) for name in PATH_COUNTERS}
-    )
+    return replace(mine[0], **{name: sum(getattr(path, name) for path in mine) for name in _SUMMED})
 
 
 def by_annotation(profile: Profile) -> list[tuple[PathProfile, int]]:

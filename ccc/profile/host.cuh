@@ -75,7 +75,7 @@ struct Output {
         if (replaces) snprintf(beside, sizeof beside, "%s.%ld", name, static_cast<long>(getpid()));
         else snprintf(beside, sizeof beside, "%s", wanted);
         file = fopen(beside, "w");
-        if (file) fputs("{\"format\": 2, \"modules\": [", file);
+        if (file) fputs("{\"format\": 3, \"modules\": [", file);
         else perror(wanted);
         return file;
     }

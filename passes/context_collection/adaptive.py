@@ -2,8 +2,8 @@
 
 What collecting brings depends on how many lanes take the path, which nobody may know before. So
 members keep a score: what collection has cost more than the loop as it was would have, in issue
-slots. Where it reaches a limit, each lane runs so many of its iterations by a copy of the loop as it
-was; then all members meet again, and a few rounds tell whether that goes on.
+slots. Where it reaches a limit, each lane runs so many of its iterations by a copy of the loop as
+it was; then all members meet again, and a few rounds tell whether that goes on.
 
     COLLECT:  all members meet; some have a task: score += what that costs - what they would have
               <as ever: push; a full warp of tasks? pop and run>
@@ -32,7 +32,7 @@ from ccc.ir.nodes import Block
 from ccc.passes.context_collection.batches import Batches
 from ccc.passes.context_collection.layout import Layout
 from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
-from ccc.passes.policy import Weights
+from ccc.passes.context_collection.weights import Weights
 from ccc.pipeline import Kernel
 from ccc.snippet import Given, Snippet
 
@@ -124,7 +124,7 @@ TICK = Snippet("""
 """There, each lane counts for itself: some may leave the loop."""
 
 
-class Adaptive(SequentialDispatch):
+class AdaptiveDispatch(SequentialDispatch):
     """Rewrites a loop, and keeps it as it was beside that."""
 
     def __init__(
@@ -217,7 +217,7 @@ class Adaptive(SequentialDispatch):
             emit.emit("mov.pred", node.pending, 0)
 
 
-class AdaptiveQueue(Adaptive):
+class AdaptiveQueue(AdaptiveDispatch):
     """With an exchange for each iteration."""
 
     def __init__(self, kernel: Kernel, loop: AnnotatedLoop, layout: Layout, weights: Weights):
@@ -241,7 +241,7 @@ class AdaptiveQueue(Adaptive):
             emit.emit("bra", self.over_to(node))
 
 
-class AdaptiveBatches(Adaptive, Batches):
+class AdaptiveBatches(AdaptiveDispatch, Batches):
     """With one for several iterations."""
 
     def __init__(

@@ -12,7 +12,7 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Path
 from ccc.passes.context_collection.adaptive import AdaptiveBatches, AdaptiveQueue
 from ccc.passes.context_collection.layout import lay_out
-from ccc.passes.policy import weights
+from ccc.passes.context_collection.weights import weights
 from ccc.passes.strategies.batch import BATCHES, Batch, why_no_copies
 from ccc.passes.strategies.strategy import Choice, Estimate, Rewritten
 from ccc.pipeline import Kernel
@@ -23,9 +23,13 @@ class Adaptive:
     """Serve the path of a loop after so many ``iterations``, as ``batch`` would, or not at all."""
 
     iterations: int
-    name: str = "adaptive"
     together: bool = False
     mixes: bool = False
+
+    @property
+    def name(self) -> str:
+        """With the number of iterations."""
+        return f"adaptive({self.iterations})"
 
     @property
     def _batch(self) -> Batch:
@@ -38,7 +42,9 @@ class Adaptive:
 
     def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:
         """The loop as it was is there as well, and must not mind."""
-        return why_no_copies(paths, facts) if self.iterations == 1 else self._batch.applies(paths, facts)
+        if self.iterations > 1:
+            return self._batch.applies(paths, facts)
+        return why_no_copies(paths, facts)
 
     def cost(self, paths: Sequence[Path], facts: Facts) -> Estimate:
         """As of what collects."""

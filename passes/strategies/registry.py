@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ccc.errors import nearest
-from ccc.options import AUTO, Request
+from ccc.options import AUTO, COLLECT, Request
 from ccc.passes.strategies.adaptive import ADAPTIVE
 from ccc.passes.strategies.batch import BATCHES
 from ccc.passes.strategies.cases import CASES
@@ -33,20 +33,31 @@ FLATTENING = ("flatten", "refill")
 BEFORE = ("meld", *FLATTENING)
 """What passes of their own do before paths are collected. Nothing need be promised for that, and no
 loop around need be annotated."""
-NUMBERED: dict[str, Sequence[int]] = {"sub_warp": LANES, "refill": range(1, WARP_SIZE + 1)}
+NUMBERED: dict[str, Sequence[int]] = {
+    "adaptive": tuple(one.iterations for one in ADAPTIVE),
+    "sub_warp": LANES,
+    "refill": range(1, WARP_SIZE + 1),
+}
 """The numbers that a name takes."""
+MAY_LACK = ("adaptive",)
+"""Those that can be asked for without: the policy chooses then."""
 STRATEGY_NAMES: tuple[str, ...] = (
     AUTO,
     LEAVE.name,
+    COLLECT,
     *dict.fromkeys(one.name.partition("(")[0] for one in (*COLLECTING, *SHARING)),
     *BEFORE,
 )
-"""What can be asked for; ``auto`` is the policy's choice."""
+"""What can be asked for; ``auto`` is the policy's choice, and ``collect`` leaves to it only how."""
 
 
 def spellings() -> list[str]:
     """What can be asked for, each with the numbers that it takes."""
-    return [f"{name}({_numbers(name)})" if name in NUMBERED else name for name in STRATEGY_NAMES]
+    found: list[str] = []
+    for name in STRATEGY_NAMES:
+        found += [name] if name not in NUMBERED or name in MAY_LACK else []
+        found += [f"{name}({_numbers(name)})"] if name in NUMBERED else []
+    return found
 
 
 def read_request(text: str) -> Request:
@@ -59,10 +70,11 @@ def read_request(text: str) -> Request:
     if request is None or request.name not in STRATEGY_NAMES:
         name = text.strip() if request is None else request.name
         raise ValueError(f"it is {' or '.join(spellings())}{nearest(name, STRATEGY_NAMES)}")
+    lacks = request.number is None
     if request.name not in NUMBERED:
-        if request.number is not None:
+        if not lacks:
             raise ValueError(f"{request.name} takes no number")
-    elif request.number not in NUMBERED[request.name]:
+    elif request.number not in NUMBERED[request.name] and not (lacks and request.name in MAY_LACK):
         raise ValueError(f"{request.name} takes a number, {_numbers(request.name)}")
     return request
 

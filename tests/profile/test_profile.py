@@ -86,7 +86,7 @@ RETURNS = """\
 
 
 def count(body: str, *, off: bool, blocks: int = 3, threads: int = 64) -> profile.KernelProfile:
-    result = transform(HEADER + LOOP.format(body=body), profile="p", off=off)
+    result = transform(HEADER + LOOP.format(body=body), profile="p", profile_transformed=not off)
     module = emulator.Module(result.ptx)
     module.get_function("k")((blocks,), (threads,), (np.zeros(threads, np.uint32),))
     (kernel,) = profile.of(module).kernels
@@ -195,7 +195,7 @@ def test_a_function_that_is_called() -> None:
 """
         )
     )
-    module = emulator.Module(transform(text, profile="p", off=True).ptx)
+    module = emulator.Module(transform(text, profile="p").ptx)
     totals = np.zeros(64, np.uint32)
     expected = module.get_function("k")((1,), (64,), (totals,))
     assert totals[:5].tolist() == [8, 0, 0, 0, 8]
@@ -227,7 +227,7 @@ def test_what_is_refused() -> None:
 
 def test_an_unknown_opcode_leaves_its_function_uncounted() -> None:
     body = BRANCH.replace("mul.lo.s32", "frobnicate.s32")
-    result = transform(HEADER + LOOP.format(body=body), profile="p", off=True)
+    result = transform(HEADER + LOOP.format(body=body), profile="p")
     assert "k is not counted: frobnicate.s32 is not known" in result.diagnostics[0]
     assert '"kernels": []' in bytes_of_table(result.ptx)
     module = emulator.Module(result.ptx)
@@ -244,7 +244,9 @@ def bytes_of_table(ptx: str) -> str:
 
 @pytest.fixture
 def counted() -> emulator.Module:
-    module = emulator.Module(transform(HEADER + LOOP.format(body=BRANCH), profile="p").ptx)
+    module = emulator.Module(
+        transform(HEADER + LOOP.format(body=BRANCH), profile="p", profile_transformed=True).ptx
+    )
     module.get_function("k")((3,), (64,), (np.zeros(64, np.uint32),))
     return module
 
@@ -314,9 +316,9 @@ def test_a_module_that_does_not_count() -> None:
             "these are the results of ccc bench, no profile",
         ),
         ("[]", "this is no profile"),
-        ('{"format": 2, "modules": [{}]}', "this is no profile"),
-        ('{"format": 2, "modules": [{"table": {"kernels": [{}]}}]}', "this is no profile"),
-        ('{"format": 9}', "its format is 9, not 2"),
+        ('{"format": 3, "modules": [{}]}', "this is no profile"),
+        ('{"format": 3, "modules": [{"table": {"kernels": [{}]}}]}', "this is no profile"),
+        ('{"format": 9}', "its format is 9, not 3"),
     ],
 )
 def test_other_files(

@@ -61,7 +61,7 @@ def test_counts_are_those_of_the_emulator(name: str, off: bool) -> None:
     golden = Golden.read(CONTEXT_COLLECTION / f"{name}.ptx")
     asked = Options(strategy=golden.options.strategy)
     plain = golden.before if off else transform(golden.before, asked).ptx
-    counting = transform(golden.before, asked, profile="p.json", off=off).ptx
+    counting = transform(golden.before, asked, profile="p.json", profile_transformed=not off).ptx
     module = emulator.Module(counting)
     expected, memory = run(emulator.Module(plain), golden, "lockstep")
     cost, written = run(module, golden, "lockstep")
@@ -87,7 +87,9 @@ def test_counts_are_those_of_the_emulator(name: str, off: bool) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_loops_add_to_global_counters_only_after_many_turns(name: str, off: bool) -> None:
     golden = Golden.read(CONTEXT_COLLECTION / f"{name}.ptx")
-    module = parse_module(transform(golden.before, profile="p", off=off).ptx, name)
+    module = parse_module(
+        transform(golden.before, profile="p", profile_transformed=not off).ptx, name
+    )
     adding = 0
     for piece in module.functions:
         facts = Facts(parse_function(piece))
@@ -113,7 +115,9 @@ def test_short_counts_are_delivered_before_they_are_full(
     for many in (1_000_000, 1):
         monkeypatch.setattr(counts, "MANY", many)
         monkeypatch.setattr(counts, "HALF", bits)
-        module = emulator.Module(transform(golden.before, profile="p", off=off).ptx)
+        module = emulator.Module(
+            transform(golden.before, profile="p", profile_transformed=not off).ptx
+        )
         _, memory = run(module, golden, "lockstep")
         found.append((memory, profile.of(module)))
     assert found[0] == found[1]
@@ -125,7 +129,7 @@ def test_lanes_are_the_same_in_every_order(name: str) -> None:
     golden = Golden.read(CONTEXT_COLLECTION / f"{name}.ptx")
     seen = []
     for schedule in ("lockstep", 1, 2):
-        module = emulator.Module(transform(golden.before, profile="p", off=True).ptx)
+        module = emulator.Module(transform(golden.before, profile="p").ptx)
         run(module, golden, schedule)
         seen += profile.of(module).kernels
     for kernel in seen[1:]:
@@ -146,7 +150,9 @@ def test_as_many_lanes_take_a_path_before_and_after(name: str) -> None:
     golden = Golden.read(CONTEXT_COLLECTION / f"{name}.ptx")
     lanes = []
     for off in (True, False):
-        module = emulator.Module(transform(golden.before, profile="p", off=off).ptx)
+        module = emulator.Module(
+            transform(golden.before, profile="p", profile_transformed=not off).ptx
+        )
         run(module, golden, "lockstep")
         lanes.append([path.lanes for k in profile.of(module).kernels for path in k.paths])
     assert lanes[0] == lanes[1]
@@ -170,7 +176,7 @@ def test_a_path_inside_another_ones_task_is_no_place_of_its_own(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     golden = Golden.read(CONTEXT_COLLECTION / "path_in_while.ptx")
-    module = emulator.Module(transform(golden.before, profile="p").ptx)
+    module = emulator.Module(transform(golden.before, profile="p", profile_transformed=True).ptx)
     run(module, golden, "lockstep")
     (kernel,) = profile.of(module).kernels
     (inner,) = [path for path in kernel.paths if not path.applied]
@@ -185,7 +191,7 @@ def test_report_tells_the_cases_of_a_switch_apart(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     golden = Golden.read(CONTEXT_COLLECTION / "switch_cases.ptx")
-    module = emulator.Module(transform(golden.before, profile="p", off=True).ptx)
+    module = emulator.Module(transform(golden.before, profile="p").ptx)
     run(module, golden, "lockstep")
     profile.of(module).write(tmp_path / "p.json")
     assert cli.main(["report", str(tmp_path / "p.json")]) == 0

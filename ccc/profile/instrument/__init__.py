@@ -8,7 +8,8 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from ccc.analysis.callees import callee
@@ -20,8 +21,9 @@ from ccc.ir.verify import verify
 from ccc.parse import NotRepresentable, parse_function, parse_module
 from ccc.pipeline import PathRecord
 from ccc.profile.data import COPIES, COUNTERS, DESCRIPTOR, TABLE
-from ccc.profile.instrument.instrument import instrument
+from ccc.profile.instrument.instrument import CountedFunction, instrument
 from ccc.profile.instrument.places import CountedRegion
+from ccc.profile.match import Place
 from ccc.ptx.opcodes import Effect
 from ccc.version import VERSION
 
@@ -68,6 +70,7 @@ class Counting:
         load: the IR of a function that was not transformed, None where the module lacks it.
         file: where a host program, or ``ccc.profile``, is to write the profile.
         transformed: whether passes were run, or the code is as nvcc made it.
+        places: what is known of the annotations, by identifier, where the source was read.
 
     Raises:
         CccError: the module is such that nothing can be counted in it.
@@ -80,12 +83,14 @@ class Counting:
         file: str,
         *,
         transformed: bool,
+        places: Mapping[int, Place] = MappingProxyType({}),
     ):
         _check(module)
         self.module = module
         self.load = load
         self.file = file
         self.transformed = transformed
+        self.places = places
         self.functions: dict[str, tuple[Function, Sequence[PathRecord]]] = {}
         self.counters = 0
 
@@ -112,14 +117,39 @@ class Counting:
                 message = f"{name} is not counted: {unknown.opcode} is not known to ccc"
                 warnings.append(CccError(message, unknown.span))
                 continue
-            counter, paths = instrument(function, records, self._take)
+            apart = None if self.transformed else self.functions
+            made = instrument(function, records, self._take, apart)
             verify(function)
             pieces[name].text = print_function(function)
-            entries = [_entry(record, p) for record, p in zip(records, paths, strict=True)]
             head = {"name": name, "kind": function.kind, "calls": calls.get(name, [])}
-            kernels.append({**head, "counter": counter, "paths": entries})
+            kernels.append({**head, **self._entry(records, made)})
         self._declare(kernels)
         return warnings
+
+    def _entry(self, records: Sequence[PathRecord], made: CountedFunction) -> dict[str, Any]:
+        """What the table says of a function."""
+        numbers = {region: n for n, region in enumerate(made.paths) if region is not None}
+        calls = [
+            {
+                "callee": one.callee,
+                "counter": one.counter,
+                "path": numbers.get(one.region),
+                "visits": one.visits,
+            }
+            for one in made.calls
+        ]
+        paths = []
+        for record, region in zip(records, made.paths, strict=True):
+            place = Place.of(record.marker, self.places)
+            told = {"function": place.function, "statement": place.statement}
+            paths.append({**_said(record), **told, **_counted(region, numbers)})
+        return {
+            "counter": made.root.counter,
+            "each": made.root.each,
+            "entered": made.entered,
+            "sites": calls,
+            "paths": paths,
+        }
 
     def _take(self, count: int) -> int:
         first = self.counters
@@ -167,13 +197,24 @@ class Counting:
         pieces.insert(functions[0] if functions else len(pieces), f"{described(DESCRIPTOR)}\n")
 
 
-def _entry(record: PathRecord, region: CountedRegion | None) -> dict[str, Any]:
-    """What the table says of a path."""
+def _said(record: PathRecord) -> dict[str, Any]:
+    """What the report says of a path, and the table, too."""
     said = record.remark.entry()
+    return {key: said[key] for key in ("file", "line", "column", "directive", "arm", "applied")}
+
+
+def _counted(region: CountedRegion | None, numbers: Mapping[CountedRegion, int]) -> dict[str, Any]:
+    """Where the counters of a path are, and the number of the path around it."""
+    if region is None:
+        return {"counter": None, "each": [], "visits": None, "entries": None, "inside": None}
+    larger = [o for o in numbers if region.blocks < o.blocks]
+    inside = min(larger, key=lambda other: len(other.blocks), default=None)
     return {
-        **{key: said[key] for key in ("file", "line", "column", "directive", "arm", "applied")},
-        "counter": region and region.counter,
-        "each": region and [region.per_execution, region.per_lane],
+        "counter": region.counter,
+        "each": region.each,
+        "visits": region.visits,
+        "entries": region.begun,
+        "inside": inside and numbers[inside],
     }
 
 

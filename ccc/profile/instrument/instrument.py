@@ -14,13 +14,16 @@ what a guard may switch them off in, which is counted where it stands:
     @%p st.global.u32 [%a], %v;
 
 A path has two such counts for how often it was entered, and two more if not all of its points and
-blocks are entered just as often. Lanes that leave the function add theirs to the counters in global
-memory (``DELIVER`` of counts.py).
+blocks are entered just as often. In original code iterations of annotated loops, entries of inner
+ones and calls have counts, too (``surroundings.py``). Lanes that leave the function add theirs to
+the counters in global memory (``DELIVER`` of counts.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.dominators import Loop
@@ -39,28 +42,45 @@ from ccc.profile.instrument.places import (
     leaves,
     prepare,
 )
+from ccc.profile.instrument.surroundings import CountedCalls, Surroundings
+
+
+@dataclass(eq=False)
+class CountedFunction:
+    """What is counted of a function.
+
+    ``root`` is what is outside its paths; of ``paths`` those are None that are no places of their
+    own; ``entered`` counts its calls, None if that is not wanted; ``calls`` are those it does.
+    """
+
+    root: CountedRegion
+    paths: list[CountedRegion | None]
+    entered: int | None = None
+    calls: list[CountedCalls] = field(default_factory=list)
 
 
 def instrument(
-    function: Function, records: Sequence[PathRecord], take: Callable[[int], int]
-) -> tuple[int, list[CountedRegion | None]]:
+    function: Function,
+    records: Sequence[PathRecord],
+    take: Callable[[int], int],
+    called: Collection[str] | None = None,
+) -> CountedFunction:
     """Make a function count what it issues, and what runs in the paths of ``records``.
 
     Args:
         function: all its opcodes are in the table; it is changed.
         records: what became of its paths.
         take: gives the number of the first of some counters that nobody has yet.
-
-    Returns:
-        The first counter of the function, and each path, None where it is no place of its own.
+        called: the functions that are counted, too, if iterations around paths and calls are to be
+            counted: that is of use in the original only.
     """
     counted = prepare(function)
     instrumenter = _Instrumenter(function)
     paths = [instrumenter.add_path(record, take) for record in records]
-    root = take(len(FUNCTION_COUNTERS))
-    instrumenter.run(root, counted)
+    made = CountedFunction(CountedRegion(take(len(FUNCTION_COUNTERS)), (), set()), paths)
+    instrumenter.run(made, records, take, called, counted)
     remove_jumps_to_next(function)
-    return root, paths
+    return made
 
 
 class _Instrumenter:
@@ -73,6 +93,7 @@ class _Instrumenter:
         self.tops: dict[Block, Site] = {}
         self.before: dict[Instruction, Site] = {}
         self.behind: dict[Instruction, Site] = {}
+        self.passing: dict[str, Counter[int]] = {}
 
     def add_path(self, record: PathRecord, take: Callable[[int], int]) -> CountedRegion | None:
         """Count a path apart; None if nothing is left of it."""
@@ -86,18 +107,40 @@ class _Instrumenter:
         ]
         blocks = set().union(*(blocks for blocks, _ in found))
         turns = any(label in blocks for entry in entries for label in graph.predecessors(entry))
-        at_top = any(is_loop for _, is_loop in found) or len(heads) > 1 or not turns
-        region = CountedRegion(take(len(PATH_COUNTERS)), entries, blocks, at_top)
+        is_loop = any(is_loop for _, is_loop in found)
+        at_top = is_loop or len(heads) > 1 or not turns
+        region = CountedRegion(take(len(PATH_COUNTERS)), entries, blocks, at_top, is_loop)
         self.regions.append(region)
         self.regions.sort(key=lambda region: -len(region.blocks))
         return region
 
-    def run(self, counter: int, counted: set[Instruction]) -> None:
-        """Write all code; ``counter`` is the function's first one."""
+    def run(
+        self,
+        made: CountedFunction,
+        records: Sequence[PathRecord],
+        take: Callable[[int], int],
+        called: Collection[str] | None,
+        counted: set[Instruction],
+    ) -> None:
+        """Write all code."""
         reachable = [label for label in self.facts.graph if label != EXIT]
-        self.regions.insert(0, CountedRegion(counter, (), set(reachable)))
+        made.root.blocks |= set(reachable)
+        self.regions.insert(0, made.root)
+        begun: list[CountedRegion] = []
+        if called is not None:
+            around = Surroundings(self.facts, self.regions, take)
+            markers = {p: r.marker for p, r in zip(made.paths, records, strict=True) if p}
+            begun = around.of_paths(markers)
+            made.calls = around.of_calls(called)
+            made.entered = around.entered
+            self.passing = around.passing
         self._find_sites(reachable, counted)
-        entries = [self._enter(region) for region in self.regions[1:] if not region.counts_at_top]
+        entries = [
+            self._enter(region, region.counter)
+            for region in self.regions[1:]
+            if not region.counts_at_top
+        ]
+        entries += [self._enter(loop, loop.begun) for loop in begun if loop.begun is not None]
         sites = [*self.tops.values(), *self.before.values(), *self.behind.values()]
         counts = Counts(self.function, self.facts, sites)
         for block in [*map(self.facts.blocks.__getitem__, reachable), *entries]:
@@ -113,15 +156,20 @@ class _Instrumenter:
         innermost = {label: self._innermost(label) for label in labels}
         points = find_points(innermost, self.facts, counted)
         lanes = count_for_lanes(innermost, self.facts, counted)
+        places = Counter(counter for mine in self.passing.values() for counter in mine.elements())
         for label, region in innermost.items():
             block, loop = self.facts.blocks[label], self._loop({label})
             site = self.tops[block] = Site(loop)
             top, *others = points[label]
             arriving = [r for r in self.regions if label in r.entries and r.counts_at_top]
-            for entered in arriving:
-                site.add(entered.counter, 1, 1)
-            if region in arriving and len(region.entries) == 1:
-                region.per_execution, region.per_lane = top.count, lanes[label]
+            here = Counter({entered.counter: 1 for entered in arriving})
+            here.update(self.passing.get(label, {}))
+            for counter, times in here.items():
+                site.add(counter, times, times)
+            alone = [region.counter] if region in arriving and len(region.entries) == 1 else []
+            alone += [counter for counter in here if places[counter] == 1]
+            if alone:
+                region.each.append((alone[0], top.count, lanes[label]))
             else:
                 site.add(region.issued, top.count, lanes[label])
             for point in others:
@@ -140,8 +188,8 @@ class _Instrumenter:
         """The innermost loop that all of these blocks are in."""
         return next((loop for loop in self.facts.loops if loop.blocks >= labels), None)
 
-    def _enter(self, path: CountedRegion) -> Block:
-        """Where lanes come back to the first block, count executions in one before it."""
+    def _enter(self, path: CountedRegion, counter: int) -> Block:
+        """Where lanes come back to the first block, count entries in one before it."""
         others = [block for block in self.function.blocks if block.label not in path.blocks]
         (entry,) = path.entries
         block = add_block(self.function, "enter")
@@ -150,7 +198,7 @@ class _Instrumenter:
             retarget(self.function, other, entry, block.label)
         sources = set(self.facts.graph.predecessors(entry)) - path.blocks
         self.tops[block] = Site(self._loop({entry, *sources}))
-        self.tops[block].add(path.counter, 1, 1)
+        self.tops[block].add(counter, 1, 1)
         return block
 
     def _write(self, block: Block, counts: Counts) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.dominators import Dominators, is_reducible, post_dominators
@@ -24,16 +24,21 @@ class CountedRegion:
         blocks: all its blocks, those of paths inside it among them.
         counts_at_top: whether each run of the first block is an execution. Otherwise lanes may
             come back to that block within one.
-        per_execution: warp instructions that each execution issues; its counter leaves them out.
-        per_lane: instructions that each lane runs in an execution; likewise.
+        is_loop: whether an execution is a turn of a loop.
+        each: what the counters of instructions leave out: the number of a counter, how many warp
+            instructions are issued whenever that counts, and how many each of its lanes runs.
+        visits: the counter of the iterations around the path; None where that is not counted.
+        begun: the counter of how often the path was entered, its turns not counted; likewise.
     """
 
     counter: int
     entries: tuple[str, ...]
     blocks: set[str]
     counts_at_top: bool = True
-    per_execution: int = 0
-    per_lane: int = 0
+    is_loop: bool = False
+    each: list[tuple[int, int, int]] = field(default_factory=list)
+    visits: int | None = None
+    begun: int | None = None
 
     @property
     def issued(self) -> int:

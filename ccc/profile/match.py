@@ -1,0 +1,138 @@
+"""Matching of annotations by place: those that a file speaks of, found again in a source.
+
+Since the file was made, the source may have been edited. So an annotation is known by several
+things: where it stands, the function that it stands in, and the statement that it speaks of. In
+each function those of the file and those of the source are aligned, in their order, so that as
+many as possible agree, those before all whose statement is the same. What finds no partner in its
+function is tried once more with the rest of the source file: a function may have been renamed.
+
+    recorded = [Place("k.cu", 12, 5, "if", "shade", "if (hit)")]   # when the file was made
+    present = [Place("k.cu", 15, 5, "if", "shade", "if (hit)")]    # now
+    match(recorded, present)                                       # {recorded[0]: present[0]}
+
+A wrong partner costs time and nothing else, as long as what the file says is mere advice.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ccc.ir.markers import DIRECTIVES, Marker
+
+_SAME_DIRECTIVE, _SAME_LINE, _SAME_STATEMENT = 2, 3, 6
+"""How much it speaks for two annotations being one: most, that the statement is the same."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """Where an annotation stands; its arms, and all copies of its code, have one place.
+
+    Attributes:
+        file, line, column: of the pragma.
+        directive: ``if``, ``for variable`` and so on.
+        function: the plain name of the function in the source; empty if it is not known.
+        statement: what it stands before, up to the body, in one line; likewise.
+    """
+
+    file: str
+    line: int
+    column: int
+    directive: str
+    function: str = ""
+    statement: str = ""
+
+    @staticmethod
+    def of(marker: Marker, known: Mapping[int, Place] | None = None) -> Place:
+        """The place of a marker's annotation.
+
+        Args:
+            marker: any of the annotation's.
+            known: the places of a source by identifier, where it was read; without them function
+                and statement are not known.
+        """
+        found = known.get(marker.identifier) if known else None
+        directive = DIRECTIVES.get(marker.kind, marker.kind)
+        return found or Place(marker.span.file, marker.span.line, marker.span.column, directive)
+
+    @staticmethod
+    def read(entry: Mapping[str, Any]) -> Place:
+        """The place that an entry of a profile, or of a report, tells of."""
+        return Place(
+            entry["file"],
+            entry["line"],
+            entry["column"],
+            entry["directive"],
+            entry.get("function", ""),
+            entry.get("statement", ""),
+        )
+
+    def __str__(self) -> str:
+        return f"line {self.line} of {self.file}, `ccc {self.directive}`"
+
+
+def match(recorded: Iterable[Place], present: Iterable[Place]) -> dict[Place, Place]:
+    """For each recorded place the one of the source that it is now; those without one are left out.
+
+    Args:
+        recorded: as they were when the file was made.
+        present: all annotations of the source, as they are.
+    """
+    found: dict[Place, Place] = {}
+    for key in (_function, _file):
+        old = set(recorded) - set(found)
+        new = set(present) - set(found.values())
+        for name, mine in _groups(old, key).items():
+            found |= _aligned(mine, _groups(new, key).get(name, []))
+    return found
+
+
+def _file(place: Place) -> tuple[str, ...]:
+    """A file by its name alone: the folder may be given in another way, or be a temporary one."""
+    return (os.path.basename(place.file),)
+
+
+def _function(place: Place) -> tuple[str, ...]:
+    return (*_file(place), place.function)
+
+
+def _groups(
+    places: Collection[Place], key: Callable[[Place], tuple[str, ...]]
+) -> dict[tuple[str, ...], list[Place]]:
+    ordered = sorted(places, key=lambda place: (key(place), place.line, place.column, place))
+    return {name: list(mine) for name, mine in itertools.groupby(ordered, key)}
+
+
+def _likeness(old: Place, new: Place) -> int:
+    """How much speaks for two places being one; 0: they are not."""
+    if old.directive != new.directive:
+        return 0
+    told = bool(old.statement and old.statement == new.statement)
+    elsewhere = bool(old.function and new.function and old.function != new.function)
+    if elsewhere and not told:
+        return 0
+    same_line = (old.line, old.column) == (new.line, new.column)
+    return _SAME_DIRECTIVE + _SAME_LINE * same_line + _SAME_STATEMENT * told
+
+
+def _aligned(old: Sequence[Place], new: Sequence[Place]) -> dict[Place, Place]:
+    """The pairs of two sequences that keep their order and are most alike in all."""
+    best = [[0] * (len(new) + 1) for _ in range(len(old) + 1)]  # of what is left of both
+    for i, j in itertools.product(reversed(range(len(old))), reversed(range(len(new)))):
+        like = _likeness(old[i], new[j])
+        best[i][j] = max(best[i + 1][j], best[i][j + 1], like and like + best[i + 1][j + 1])
+    found = {}
+    i = j = 0
+    while i < len(old) and j < len(new):
+        like = _likeness(old[i], new[j])
+        if like and best[i][j] == like + best[i + 1][j + 1]:
+            found[old[i]] = new[j]
+            i, j = i + 1, j + 1
+        elif best[i][j] == best[i + 1][j]:
+            i += 1
+        else:
+            j += 1
+    return found
