@@ -120,8 +120,7 @@ PLAIN_ITERATIONS = 128
 0.84, 0.89, 0.89, 32 lanes 0.89, 0.92, 0.91; with 256 operations, 32 lanes in the first half of the
 iterations, then 1, 1.50, 1.46, 0.96."""
 PLAIN_LENGTH = 640
-"""Instructions of all copies of the loop as it was that stand in a row, at most. With 256
-operations and no lane, one copy 0.60, two 0.68."""
+"""Instructions of all its copies in a row, at most. 256 operations, no lane: one 0.60, two 0.68."""
 PLAIN_IN_A_ROW = 4
 """How many those are, at most. With 20 operations and one copy, four and eight: 0 lanes 0.74, 0.89,
 0.88, 32 lanes 0.84, 0.92, 0.94, and where it collects, 1 lane, 1.36, 1.30, 1.20."""

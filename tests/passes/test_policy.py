@@ -17,7 +17,8 @@ from ccc.options import AUTO
 from ccc.parse import parse_function, parse_module
 from ccc.passes.context_collection import ContextCollection
 from ccc.passes.context_collection.layout import on_paper
-from ccc.passes.policy import IN_SHARED, MANY, MOST_TURNS, OTHERS, decide, settle
+from ccc.passes.context_collection.weights import weights
+from ccc.passes.policy import IN_SHARED, MANY, MOST_TURNS, NO_ROOM, OTHERS, decide, settle
 from ccc.passes.strategies.cases import CASES
 from ccc.passes.strategies.engage import DEPENDENT, ENGAGE
 from ccc.passes.strategies.leave import LEAVE
@@ -64,6 +65,10 @@ def decided(kernel: Kernel, wanted: str = AUTO) -> Decision:
         ("atomics", AUTO, ["batch3", "queue", "merge"]),
         ("atomics", "batch3", ["batch3", "queue", "merge"]),
         ("while_task", "batch7", ["queue", "merge"]),
+        ("atomics", "adaptive", ["adaptive(3)", "adaptive(1)", "batch3", "queue", "merge"]),
+        ("atomics", "adaptive(7)", ["adaptive(7)", "batch3", "queue", "merge"]),
+        ("if_else", "adaptive", ["adaptive(1)", "queue", "merge"]),
+        ("while_task", "adaptive", ["queue", "merge"]),
         ("if_else", "merge", ["merge", "queue"]),
         ("if_else", "cases", ["cases", "queue", "merge"]),
         ("many_cases", AUTO, ["cases", "queue", "merge"]),
@@ -129,6 +134,45 @@ def test_what_is_to_be_left_is_left_without_a_word() -> None:
 def test_names_that_cannot_be_read(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=re.escape(said)):
         read_request(text)
+
+
+def test_some_numbers_may_be_left_out() -> None:
+    assert str(read_request("adaptive")) == "adaptive"
+    assert str(read_request("adaptive(3)")) == "adaptive(3)"
+    with pytest.raises(ValueError, match=re.escape("adaptive takes a number, 7|3|1")):
+        read_request("adaptive(2)")
+    with pytest.raises(ValueError, match="sub_warp takes a number"):
+        read_request("sub_warp")
+
+
+def test_what_was_asked_for_without_a_number_is_declined_if_none_of_them_fits() -> None:
+    kernel = golden("lock_in_the_path")
+    marker = kernel.records[0].marker
+    marker.clauses["strategy"] = "adaptive"
+    decision, said = decided(kernel), {}
+    for kilobytes in range(256):
+        kernel.shared_limit = kilobytes * 1024
+        choice = settle(decision, kernel, 0)
+        said[choice.strategy.name] = kernel.declined.get(marker)
+    assert said == {
+        "leave": NO_ROOM, "merge": NO_ROOM,
+        "adaptive(1)": None, "adaptive(3)": None, "adaptive(7)": None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("iterations", [1, 3, 7])
+def test_a_longer_path_is_left_later(iterations: int) -> None:
+    kernel = golden("if_else")
+    paths = [one.path for one in decided(kernel).paths]
+    short = weights(paths, kernel.facts, iterations)
+    assert all(one.some < one.none < one.none + one.run for one in short.paths)
+    assert 0 < short.idle <= short.limit - short.again + short.limit
+    assert short.again <= short.limit
+    kernel = golden("nested_control")
+    paths = [one.path for one in decided(kernel).paths]
+    long = weights(paths[:1], kernel.facts, iterations)
+    assert long.limit > short.limit
+    assert long.paths[0].some < short.paths[0].some
 
 
 def test_many_paths_are_served_together() -> None:
