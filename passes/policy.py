@@ -116,9 +116,9 @@ TURNS_UNKNOWN = 8
 """Turns that a loop in a path is taken to have. Not measured."""
 PLAIN_ITERATIONS = 128
 """Iterations of the loop as it was that a lane runs before its warp collects again. On an H200
-(2026-11-22), original / ccc with 64, 256 and 1,024: samples/synthetic with 20 operations, 0 lanes
-0.84, 0.89, 0.89, 32 lanes 0.89, 0.92, 0.91; with 256 operations, 32 lanes in the first half of the
-iterations, then 1, 1.50, 1.46, 0.96."""
+(2026-11-22), original / ccc with 64, 128 and 256: samples/synthetic with 20 operations, 0 lanes
+0.89, 0.92, 0.94, 32 lanes 0.93 each; 256 operations, no lane in the first half of the iterations,
+then 8, 2.30, 1.89, 2.02."""
 PLAIN_LENGTH = 640
 """Instructions of all its copies in a row, at most. 256 operations, no lane: one 0.60, two 0.68."""
 PLAIN_IN_A_ROW = 4

@@ -17,7 +17,7 @@ it was; then all members meet again, and a few rounds tell whether that goes on.
     ORIGINAL: <the loop as it was, some iterations in a row; done? remember the exit, to BACK>
               score -= 1; more? to ORIGINAL
     BACK:     score = not far from the limit
-              bra COLLECT;
+              bra AGAIN;                       // a first round without tasks would say nothing
 
 The score is the same in all members but in ``ORIGINAL``, where each counts its own iterations. It
 has a bound below, so that what was long ago does not count. Tasks that are saved stay where they
@@ -208,7 +208,7 @@ class AdaptiveDispatch(SequentialDispatch):
         TICK.emit(self.here, scope, TICK=self.tick)
         emit = self.at(self.back)
         self.come_back(emit)
-        emit.emit("bra", self.meeting)
+        emit.emit("bra", self.again)
 
     def come_back(self, emit: Emitter) -> None:
         """Nobody has a task, and all have the same score again."""
