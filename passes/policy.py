@@ -99,7 +99,7 @@ but the first: samples/synthetic, 20 operations, 1, 8 and 32 lanes 0.95, 0.79, 0
 0.50; 1.06, 0.92, 0.58; 256 operations 5.53, 2.43, 0.84; 5.85, 2.50, 0.85; 6.23, 2.64, 0.88.
 integral_equation 1.61, 1.75, 1.80. Longer paths were not measured."""
 ADAPTIVE = "adaptive"
-"""The name of what weighs a loop as a kernel runs; the policy does not take it by itself yet."""
+"""What weighs a loop as a kernel runs; the policy does not take it by itself yet."""
 PARTING = 4
 """Issue slots of a branch at which lanes part and meet again. This and what follows was fitted to
 times of samples/synthetic with 20 and 256 operations, 1 and 32 lanes, on an H200 (2026-11-22):
@@ -122,8 +122,7 @@ then 8, 2.30, 1.89, 2.02."""
 PLAIN_LENGTH = 640
 """Instructions of all its copies in a row, at most. 256 operations, no lane: one 0.60, two 0.68."""
 PLAIN_IN_A_ROW = 4
-"""How many those are, at most. With 20 operations and one copy, four and eight: 0 lanes 0.74, 0.89,
-0.88, 32 lanes 0.84, 0.92, 0.94, and where it collects, 1 lane, 1.36, 1.30, 1.20."""
+"""How many, at most. 20 operations, 32 lanes, one, four and eight copies: 0.84, 0.92, 0.94."""
 
 INSTRUCTIONS_A_WORD = 3
 """Most instructions that one word less on the stack is worth: a store, a load, and its address. Not

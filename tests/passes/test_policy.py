@@ -136,6 +136,22 @@ def test_names_that_cannot_be_read(text: str, said: str) -> None:
         read_request(text)
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("while_task", "the path is an inner loop, or lies in another path"),
+        ("nested_paths", "the path is an inner loop, or lies in another path"),
+        ("fetched_by_the_warp", "lanes meet in an iteration"),
+    ],
+)
+def test_a_loop_that_cannot_be_there_twice_is_not_weighed(name: str, reason: str) -> None:
+    kernel = golden(name)
+    for record in kernel.records:
+        record.marker.clauses["strategy"] = "adaptive"
+    assert not any(one.name.startswith("adaptive") for one in decided(kernel).strategies)
+    assert kernel.declined == {record.marker: reason for record in kernel.records}
+
+
 def test_some_numbers_may_be_left_out() -> None:
     assert str(read_request("adaptive")) == "adaptive"
     assert str(read_request("adaptive(3)")) == "adaptive(3)"
