@@ -18,7 +18,7 @@ how large a variable may be to be given a value, ``MOST_BYTES`` in ``frontend/un
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ccc.analysis.facts import Facts
@@ -41,6 +41,7 @@ from ccc.passes.strategies.strategy import (
     PathDecision,
     PathStrategy,
     Serving,
+    Strategy,
     context_words,
     run_slots,
 )
@@ -108,6 +109,32 @@ original / ccc in a queue without it and with it, meetings of all lanes by a con
 but the first: samples/synthetic, 20 operations, 1, 8 and 32 lanes 0.95, 0.79, 0.48; 1.01, 0.84,
 0.50; 1.06, 0.92, 0.58; 256 operations 5.53, 2.43, 0.84; 5.85, 2.50, 0.85; 6.23, 2.64, 0.88.
 integral_equation 1.61, 1.75, 1.80. Longer paths were not measured."""
+ADAPTIVE = "adaptive"
+"""What weighs a loop as a kernel runs; the policy does not take it by itself yet."""
+PARTING = 4
+"""Issue slots of a branch at which lanes part and meet again. This and what follows was fitted to
+times of samples/synthetic with 20 and 256 operations, 1 and 32 lanes, on an H200 (2026-11-22):
+original / ccc 1.56, 0.63, 7.57, 0.89 in batches of 7, 1.06, 0.58, 6.23, 0.88 in a queue."""
+EXCHANGE = (10, 12)
+"""Issue slots of an exchange with tasks: for each iteration, and for each exchange."""
+EXCHANGE_WORD = 2
+"""Issue slots of each further word of a context, for each iteration. Not measured."""
+IDLE = (5, 8)
+"""The same without a task, counted in PTX, not measured."""
+FETCH = 15
+"""Issue slots that a task costs beside its path where all lanes fetch one."""
+TURNS_UNKNOWN = 8
+"""Turns that a loop in a path is taken to have. Not measured."""
+PLAIN_ITERATIONS = 128
+"""Iterations of the loop as it was that a lane runs before its warp collects again. On an H200
+(2026-11-22), original / ccc with 64, 128 and 256: samples/synthetic with 20 operations, 0 lanes
+0.89, 0.92, 0.94, 32 lanes 0.93 each; 256 operations, no lane in the first half of the iterations,
+then 8, 2.30, 1.89, 2.02."""
+PLAIN_LENGTH = 640
+"""Instructions of all its copies in a row, at most. 256 operations, no lane: one 0.60, two 0.68."""
+PLAIN_IN_A_ROW = 4
+"""How many, at most. 20 operations, 32 lanes, one, four and eight copies: 0.84, 0.92, 0.94."""
+
 INSTRUCTIONS_A_WORD = 3
 """Most instructions that one word less on the stack is worth: a store, a load, and its address. Not
 measured."""
@@ -260,7 +287,7 @@ def decide(
         found = tuple(of_path(one, mine, len(wishes) > 1) for one in mine)
         paths = _without_branches_of_turns(found)
         every = [one.path for one in paths]
-        asked = _asked(paths, named, kernel)
+        asked = _asked(paths, strategies, kernel)
         if any(strategy.returns for strategy in asked):
             paths = tuple(replace(one, returning=_returning(one.path, kernel)) for one in paths)
         preferred = _preferred(every, kernel.facts, strategies)
@@ -309,23 +336,32 @@ def _without_branches_of_turns(paths: tuple[PathDecision, ...]) -> tuple[PathDec
 
 
 def _asked(
-    paths: Sequence[PathDecision], named: Mapping[str, LoopStrategy], kernel: Kernel
+    paths: Sequence[PathDecision], strategies: Sequence[LoopStrategy], kernel: Kernel
 ) -> list[LoopStrategy]:
     """What is asked for and can serve the loop; of the rest it is said why it does not."""
     every = [one.path for one in paths]
     found = []
     for one in paths:
-        strategy = named.get(str(one.request))
-        if strategy is None:
-            continue  # nothing is asked for, or what was asked for has declined before
-        reason = strategy.applies(every, kernel.facts)
-        if strategy.mixes and one.path.repeats and strategy.name != REPEATING:
-            reason = RETURNS
-        if reason is None:
-            found.append(strategy)
-        else:
+        reason = None
+        able = []
+        wanted = [strategy for strategy in strategies if _is_asked(one.request, strategy)]
+        for strategy in wanted:
+            reason = strategy.applies(every, kernel.facts)
+            if strategy.mixes and one.path.repeats and strategy.name != REPEATING:
+                reason = RETURNS
+            if reason is None:
+                able.append(strategy)
+        if wanted and not able and reason is not None:
             kernel.decline(one.path.marker, reason)
+        some = len(wanted) > 1
+        found += [s for s in able if not some or _batches_pay(s, every, kernel.facts)]
     return found
+
+
+def _is_asked(request: Request | None, strategy: Strategy) -> bool:
+    """Whether a request, which may leave out the number, means a strategy."""
+    name, _, number = strategy.name.partition("(")
+    return str(request) in ((strategy.name, name) if number else (strategy.name,))
 
 
 def _is_short(path: Path, facts: Facts) -> bool:
@@ -352,9 +388,9 @@ def _decline_others(
     paths: Sequence[PathDecision], asked: Sequence[LoopStrategy], kernel: Kernel
 ) -> None:
     """Say that what serves whole loops is not taken where each path asks for something else."""
-    names = {strategy.name for strategy in asked if not strategy.mixes}
+    whole = [strategy for strategy in asked if not strategy.mixes]
     for one in paths:
-        if str(one.request) in names:
+        if any(_is_asked(one.request, strategy) for strategy in whole):
             kernel.decline(one.path.marker, OTHERS)
 
 
@@ -366,7 +402,8 @@ def _preferred(
     None that gives back what tasks make: when that pays was not measured.
     """
     known = (one for one in strategies if not one.returns and one.name not in ON_REQUEST)
-    possible = [one for one in known if one.applies(paths, facts) is None]
+    wanted = (one for one in known if not one.name.startswith(ADAPTIVE))
+    possible = [one for one in wanted if one.applies(paths, facts) is None]
     if len(paths) < MANY:
         possible = [one for one in possible if not one.together]
     return tuple(one for one in possible if _batches_pay(one, paths, facts))
@@ -394,9 +431,9 @@ def early_loads_pay(
     """
     if any(path.stays for path in after) or context_words(after[0]) > context_words(before):
         return False
-    asked = str(kernel.request_of(after[0]))
+    request = kernel.request_of(after[0])
     able = [one for one in strategies if one.applies(after, kernel.facts) is None]
-    wanted = [one for one in able if one.name == asked]
+    wanted = [one for one in able if _is_asked(request, one)]
     first = (*wanted, *_preferred(after, kernel.facts, strategies))[0]
     return first.iterations > 1
 
@@ -438,12 +475,13 @@ def settle(decision: Decision, kernel: Kernel, start: int, alone: bool = True) -
     ]
     layouts = [on_paper(Choice(decision, one, start)) for one in strategies]
     for strategy, layout in zip(strategies, layouts, strict=True):
-        wanted = strategy.name in asked
-        if layout.share <= (room if wanted else static):
+        asking = [one.path.marker for one in decision.paths if _is_asked(one.request, strategy)]
+        if layout.share <= (room if asking else static):
+            for marker in asking:
+                kernel.declined.pop(marker, None)
             return Choice(decision, strategy, start)
-        for path in decision.paths:
-            if str(path.request) == strategy.name:
-                kernel.decline(path.path.marker, NO_ROOM)
+        for marker in asking:
+            kernel.decline(marker, NO_ROOM)
     able = [one for one in zip(strategies, layouts, strict=True) if one[1].share <= room]
     if able:
         strategy, _ = max(able, key=lambda one: _resident(kernel, one[1].share))

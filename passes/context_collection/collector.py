@@ -53,7 +53,6 @@ CHECK = Snippet("""
     CHECK:                                    // nobody has a task
         vote.sync.any.pred %some, %live, %mask;
         not.pred %draining, %some;            // nor an iteration: run what is saved, and leave
-        bra AGAIN;
 """)
 
 AGAIN = Snippet("""
@@ -65,17 +64,22 @@ AGAIN = Snippet("""
 """The loop is entered here too, so that every way through it leads over this block: however the
 tasks are served, the result has no loop with two entries."""
 
-ONCE = Snippet("""
+CHECK_ONCE = Snippet("""
     .reg .pred %live, %some;
     .reg .b32 %mask;
     CHECK:                                    // nobody has a task
         vote.sync.any.pred %some, %live, %mask;
         @!%some bra LAST;                     // nor an iteration
+""")
+"""The same where the code for the last tasks stands behind the loop,"""
+
+AGAIN_ONCE = Snippet("""
+    .reg .pred %live;
     AGAIN:
         @%live bra ITERATION;
         bra COLLECT;                          // wait there for those with an iteration
 """)
-"""The same where the code for the last tasks stands behind the loop."""
+"""and where it is entered."""
 
 
 class Collector(TaskCode[N]):
@@ -173,6 +177,14 @@ class Collector(TaskCode[N]):
         """Whether the last tasks, less than fill a warp, have code of their own."""
         return False
 
+    @property
+    def going(self) -> str:
+        """Where members with an iteration begin it."""
+        return self.again
+
+    def before_again(self, emit: Emitter) -> None:
+        """Emit what members do that have no task, before the next round."""
+
     def unroll(self) -> None:
         """Put several iterations in a row, where that is done."""
 
@@ -241,13 +253,13 @@ class Collector(TaskCode[N]):
                 for target, leave in leaving.items():
                     retarget(self.function, block, target, leave)
 
-    def _leave(self, number: int) -> str:
+    def _leave(self, number: int, meeting: str = "") -> str:
         """A lane without a next iteration stays, and remembers where it wanted to go."""
         block, emit = self.block("leave")
         emit.emit("mov.pred", self.live, 0)
         if self.exit_number:
             emit.emit("mov.b32", self.exit_number, number)
-        emit.emit("bra", self.meeting)
+        emit.emit("bra", meeting or self.meeting)
         return block.label
 
     # -- the tasks ------------------------------------------------------------------------------
@@ -257,15 +269,18 @@ class Collector(TaskCode[N]):
         emit = self.here
         scope: dict[str, Given] = {
             "live": self.live, "draining": self.draining, "mask": self.mask,
-            "CHECK": self.check, "AGAIN": self.again,
+            "CHECK": self.check, "AGAIN": self.going,
             "ITERATION": self.iteration, "COLLECT": self.meeting,
         }  # fmt: skip
         if self.is_last_apart:
             last = self.function.fresh_label("last")
-            ONCE.emit(emit, scope, LAST=last)
+            CHECK_ONCE.emit(emit, scope, LAST=last)
+            self.before_again(emit)
+            AGAIN_ONCE.emit(emit, scope)
             emit.start(last)
         else:
             CHECK.emit(emit, scope)
+            self.before_again(emit)
             AGAIN.emit(emit, scope)
         self._emit_exits(self.drain(emit))
 

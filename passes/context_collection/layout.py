@@ -231,7 +231,8 @@ def _share_snapshots(choice: Choice) -> bool:
     they are popped to other registers.
     """
     paths = [one.path for one in choice.decision.paths]
-    queued = all(one.served_by(choice.strategy).name == "queue" for one in choice.decision.paths)
+    names = {one.served_by(choice.strategy).name for one in choice.decision.paths}
+    queued = names in ({"queue"}, {"adaptive(1)"})
     return queued and len(paths) > 1 and why_not_exclusive(paths) is None
 
 

@@ -394,6 +394,7 @@ class SequentialDispatch(Collector[SequentialNode]):
             return
         count = COUNT_TURNS if node.is_leaf_loop else COUNT_TASKS
         tasks = count.emit(emit, scope, NOBODY=idle or nobody)["tasks"]
+        self.found_tasks(emit, node)
         fetch = ""
         if node.path.repeats:
             fetch = self.function.fresh_label("some")
@@ -402,7 +403,7 @@ class SequentialDispatch(Collector[SequentialNode]):
             TO_END.emit(emit, scope, draining=self.draining, TO_END=node.to_end)
         elif node.path.repeats:
             STAY.emit(emit, scope, tasks=tasks)
-        if node.plan.strategy in QUEUES:
+        if self.is_queued(node):
             PUSH.emit(emit, scope, tasks=tasks)
             QUEUE.emit(emit, scope, tasks=tasks)
         else:
@@ -413,6 +414,13 @@ class SequentialDispatch(Collector[SequentialNode]):
         emit.emit("bra", node.run)
         if idle:
             self._emit_idle(self.at(idle), node, fetch or node.pop, nobody)
+
+    def is_queued(self, node: SequentialNode) -> bool:
+        """Whether all lanes with a task push it."""
+        return node.plan.strategy in QUEUES
+
+    def found_tasks(self, emit: Emitter, node: SequentialNode) -> None:
+        """Emit what members do at the collection point where some have a task."""
 
     def _emit_pop(self, emit: Emitter, scope: dict[str, Given]) -> None:
         """As many lanes as there are tasks pop one."""

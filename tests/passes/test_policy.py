@@ -17,11 +17,13 @@ from ccc.options import COLLECT, Options
 from ccc.parse import parse_function, parse_module
 from ccc.passes.context_collection import ContextCollection
 from ccc.passes.context_collection.layout import on_paper
+from ccc.passes.context_collection.weights import weights
 from ccc.passes.policy import (
     IN_SHARED,
     KEPT,
     MANY,
     MOST_TURNS,
+    NO_ROOM,
     ON_REQUEST,
     OTHERS,
     decide,
@@ -75,6 +77,10 @@ def decided(kernel: Kernel, wanted: str = COLLECT) -> Decision:
         ("atomics", COLLECT, ["batch3", "queue", "merge"]),
         ("atomics", "batch3", ["batch3", "queue", "merge"]),
         ("while_task", "batch7", ["queue", "merge"]),
+        ("atomics", "adaptive", ["adaptive(3)", "adaptive(1)", "batch3", "queue", "merge"]),
+        ("atomics", "adaptive(7)", ["adaptive(7)", "batch3", "queue", "merge"]),
+        ("if_else", "adaptive", ["adaptive(1)", "queue", "merge"]),
+        ("while_task", "adaptive", ["queue", "merge"]),
         ("if_else", "merge", ["merge", "queue"]),
         ("if_else", "pool", ["queue", "merge"]),
         ("atomics", "pool", ["pool", "batch3", "queue", "merge"]),
@@ -237,6 +243,61 @@ def test_what_is_done_on_request_only_is_not_preferred() -> None:
     assert POOL not in decided(kernel).strategies
     cost = POOL.cost([path.path], kernel.facts)
     assert cost.shared_bytes * 2 == QUEUE.cost([path.path], kernel.facts).shared_bytes * 3
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("while_task", "the path is an inner loop, or lies in another path"),
+        ("nested_paths", "the path is an inner loop, or lies in another path"),
+        ("fetched_by_the_warp", "lanes meet in an iteration"),
+    ],
+)
+def test_a_loop_that_cannot_be_there_twice_is_not_weighed(name: str, reason: str) -> None:
+    kernel = golden(name)
+    for record in kernel.records:
+        record.marker.clauses["strategy"] = "adaptive"
+    assert not any(one.name.startswith("adaptive") for one in decided(kernel).strategies)
+    assert kernel.declined == {record.marker: reason for record in kernel.records}
+
+
+def test_some_numbers_may_be_left_out() -> None:
+    assert str(read_request("adaptive")) == "adaptive"
+    assert str(read_request("adaptive(3)")) == "adaptive(3)"
+    with pytest.raises(ValueError, match=re.escape("adaptive takes a number, 7|3|1")):
+        read_request("adaptive(2)")
+    with pytest.raises(ValueError, match="sub_warp takes a number"):
+        read_request("sub_warp")
+
+
+def test_what_was_asked_for_without_a_number_is_declined_if_none_of_them_fits() -> None:
+    kernel = golden("lock_in_the_path")
+    marker = kernel.records[0].marker
+    marker.clauses["strategy"] = "adaptive"
+    decision, said = decided(kernel), {}
+    for kilobytes in range(256):
+        kernel.shared_limit = kilobytes * 1024
+        choice = settle(decision, kernel, 0)
+        said[choice.strategy.name] = kernel.declined.get(marker)
+    assert said == {
+        "leave": NO_ROOM, "merge": NO_ROOM,
+        "adaptive(1)": None, "adaptive(3)": None, "adaptive(7)": None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("iterations", [1, 3, 7])
+def test_a_longer_path_is_left_later(iterations: int) -> None:
+    kernel = golden("if_else")
+    paths = [one.path for one in decided(kernel).paths]
+    short = weights(paths, kernel.facts, iterations)
+    assert all(one.some < one.none < one.none + one.run for one in short.paths)
+    assert 0 < short.idle <= short.limit - short.again + short.limit
+    assert short.again <= short.limit
+    kernel = golden("nested_control")
+    paths = [one.path for one in decided(kernel).paths]
+    long = weights(paths[:1], kernel.facts, iterations)
+    assert long.limit > short.limit
+    assert long.paths[0].some < short.paths[0].some
 
 
 def test_many_paths_are_served_together() -> None:
