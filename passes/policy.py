@@ -399,7 +399,8 @@ def _preferred(
 ) -> tuple[LoopStrategy, ...]:
     """The strategies that may serve the paths of a loop where nothing is asked for.
 
-    None that gives back what tasks make: when that pays was not measured.
+    None that gives back what tasks make: where that pays was measured with two kernels only
+    (docs/strategies.md).
     """
     known = (one for one in strategies if not one.returns and one.name not in ON_REQUEST)
     wanted = (one for one in known if not one.name.startswith(ADAPTIVE))

@@ -58,6 +58,7 @@ NEXT:
 """
 PATH = "mul.lo.s32 %r4, %r2, %r2;"
 READ = "ld.global.u32 %r4, [%rd3];"
+LOCK = "W: atom.global.cas.b32 %r5, [%rd1], 0, 1; setp.ne.u32 %p5, %r5, 0; @%p5 bra W;"
 LONG = "mad.lo.s32 %r4, %r4, %r4, %r2; " * 9
 STORE = "st.global.u32 [%rd3], %r4;"
 SUM = "add.u32 %r9, %r9, %r4; st.global.u32 [%rd3], %r9;"
@@ -138,6 +139,8 @@ def test_a_rest_that_must_stay_is_no_reason_for_others() -> None:
         ("", PATH, f"bra R; R: // ccc.then 3 k.cu:3:1\n {STORE}", "a path that is left alone"),
         ("st.local.u32 [own], %r3;", PATH, f"{STORE} ld.local.u32 %r5, [own];",
          "the iteration passes local memory"),
+        ("", f"{LOCK} {READ}", f"{STORE} membar.gl; atom.global.exch.b32 %r6, [%rd1], 0;",
+         "lanes may wait (PTX line 26: atom.global.cas.b32 %r5"),
         ("", READ, f"{STORE} add.s32 %r2, %r2, %r4;",
          "the next iteration begins with what is read in the path"),
         ("", LONG, f"{STORE} add.s32 %r2, %r2, %r4;",
@@ -148,6 +151,6 @@ def test_a_rest_that_must_stay_is_no_reason_for_others() -> None:
 )  # fmt: skip
 def test_where_it_does_not_apply(head: str, path: str, rest: str, reason: str) -> None:
     one = kernel(head, path, rest)
-    path, *_ = (record.path for record in one.records)
-    assert isinstance(path, Path), path
-    assert reason in (TILES[0].applies([path], one.facts) or "")
+    found = one.records[0].path
+    assert isinstance(found, Path), found
+    assert reason in (TILES[0].applies([found], one.facts) or "")
