@@ -10,7 +10,9 @@ from dataclasses import asdict, dataclass
 _VARIABLE = "CCC_OPTIONS"
 
 AUTO = "auto"
-"""Asks for the strategy that the policy prefers."""
+"""Asks for what the cost model expects to be fastest, which may be to leave the code as it is."""
+COLLECT = "collect"
+"""Asks for a strategy wherever one applies, whatever is to be gained."""
 
 _REQUEST = re.compile(r"\s*(\w+)\s*(?:\(\s*(\d+)\s*\)|:(\d+))?\s*", re.ASCII)
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import Refinement, find_paths
-from ccc.analysis.paths.model import LeftPath, Path
+from ccc.analysis.paths.model import FoundPath, LeftPath, Path
 from ccc.ir.markers import WHOLE_KERNEL, Marker
 from ccc.ir.nodes import Function, Variable
-from ccc.options import AUTO, Options, Request
+from ccc.options import AUTO, COLLECT, Options, Request
 from ccc.ptx.types import DEFAULT_SHARED_BYTES
 from ccc.remark import Remark
 
@@ -27,6 +27,8 @@ class Record(ABC):
     """One copy of an annotation, on its way through the passes until one of them settles it."""
 
     kernel: str
+    choice: dict[str, Any] = field(default_factory=dict, init=False)
+    """What the choice of a strategy rests on, for the report; nothing where none was made."""
     _settled: Remark | None = field(default=None, init=False)
 
     @property
@@ -61,18 +63,23 @@ class Record(ABC):
 
     def apply(self, strategy: str, details: Mapping[str, Any]) -> None:
         """Say that its code was transformed, and how."""
-        self._settled = Remark.applied_to(self.marker, self.kernel, strategy, details)
+        told = {**details, **self.choice}
+        self._settled = Remark.applied_to(self.marker, self.kernel, strategy, told)
 
     def leave(self, strategy: str) -> None:
         """Say that its code stays as it is because the user wants that."""
         self._settled = Remark.left_by_request(self.marker, self.kernel, strategy)
+
+    def leave_alone(self, advice: str) -> None:
+        """Say that its code stays as it is because nothing would be gained."""
+        self._settled = Remark.not_worth_it(self.marker, self.kernel, advice, self.choice)
 
     def answer(self, request: Request | None, declined: str | None) -> None:
         """Say of a settled record what had been asked for, and why that was not done, if it was
         not."""
         if request is not None and self._settled is not None:
             wanted = str(request)
-            followed = self._settled.strategy == wanted or not self.applied
+            followed = wanted in (COLLECT, self._settled.strategy) or not self.applied
             told = None if followed or not request.insists else declined
             self._settled = replace(self._settled, asked=wanted, declined=told)
 
@@ -148,6 +155,8 @@ class Kernel:
     settled: list[PathRecord] = field(default_factory=list)
     """Of paths that a pass has served by itself before anybody asked for the ``records``; such a
     pass takes their markers away, so that they are not found again."""
+    chosen: dict[tuple[int, str, str], str] = field(default_factory=dict)
+    """The strategies that the policy chose where nothing was asked for, by the keys of paths."""
     declined: dict[Marker, str] = field(default_factory=dict)
     """Why the strategy that was asked for does not apply to a path, by its marker."""
 
@@ -172,9 +181,20 @@ class Kernel:
         """What was measured to be best at this marker, if anything was."""
         return self.tuned.request(self.function.name, marker) if self.tuned else None
 
-    def known(self, marker: Marker) -> Known | None:
+    def known(self, path: FoundPath) -> Known | None:
         """What is known of a path by profiles; None where there is none, or it never saw it."""
-        return self.knowledge.of(self.function.name, marker) if self.knowledge else None
+        if self.knowledge is None:
+            return None
+        alike = [block.label for block in self.function.blocks if path.marker in block.markers]
+        index = alike.index(path.entry) if path.entry in alike else 0
+        return self.knowledge.of(self.function.name, path.marker, (index, len(alike)))
+
+    def wanted(self, path: Path | LeftPath) -> Request | None:
+        """What is to be done with a path, by the user or else by the policy's choice."""
+        found = self.request_of(path)
+        if found is not None or path.key not in self.chosen:
+            return found
+        return Request.read(self.chosen[path.key])
 
     def decline(self, marker: Marker, reason: str) -> None:
         """Say why the strategy that was asked for does not apply to a path; another one may."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ccc.errors import CccError, Span
+from ccc.errors import CccError, Span, render
 from ccc.ir.markers import DIRECTIVES, WHOLE_KERNEL, Marker
 from ccc.version import VERSION
 
@@ -27,7 +27,8 @@ class Remark:
         annotation: its directive.
         arm: the kind of its marker, which tells the arms of one branch apart.
         strategy: what was done; None where nothing was.
-        reason: why nothing was done; None where something was, or nothing was to be done.
+        reason: why nothing could be done; None where something was, or nothing was to be done.
+        advice: why nothing was worth doing, in figures, and how to insist.
         asked: the strategy that was asked for, if any.
         declined: why that was not taken, where something else was done.
         details: what else the report says, by key.
@@ -42,6 +43,7 @@ class Remark:
     reason: str | None = None
     asked: str | None = None
     declined: str | None = None
+    advice: str | None = None
     details: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @staticmethod
@@ -61,6 +63,13 @@ class Remark:
         """Of an annotation whose code is as it was because the user asked for that."""
         return Remark("missed", *_place(marker, kernel), strategy)
 
+    @staticmethod
+    def not_worth_it(
+        marker: Marker, kernel: str, advice: str, details: Mapping[str, Any]
+    ) -> Remark:
+        """Of an annotation whose code is as it was because nothing would be gained."""
+        return Remark("missed", *_place(marker, kernel), "leave", advice=advice, details=details)
+
     @property
     def applied(self) -> bool:
         """Whether the code was transformed."""
@@ -77,6 +86,13 @@ class Remark:
         what = "kernel" if self.arm in WHOLE_KERNEL else "path"
         return CccError(f"{what} left as it was: {self.reason}", self.position)
 
+    @property
+    def note(self) -> CccError | None:
+        """What a user may want to know who is not to be warned."""
+        if self.advice is None:
+            return None
+        return CccError(f"path left as it was: {self.advice}", self.position)
+
     def entry(self) -> dict[str, Any]:
         """What the report says of it among the paths of its kernel."""
         return {
@@ -90,6 +106,7 @@ class Remark:
             "strategy": self.strategy,
             "asked": self.asked,
             "declined": self.declined,
+            "advice": self.advice,
             **self.details,
         }
 
@@ -108,6 +125,7 @@ class Remark:
             told.pop("reason", None),
             told.pop("asked", None),
             told.pop("declined", None),
+            told.pop("advice", None),
             told,
         )
 
@@ -128,6 +146,13 @@ def read_report(report: Mapping[str, Any]) -> dict[str, list[Remark]]:
         name = kernel["name"]
         found.setdefault(name, []).extend(Remark.read(entry, name) for entry in kernel["paths"])
     return found
+
+
+def notes(report: Report) -> list[str]:
+    """A line for each annotation that was left because nothing would be gained."""
+    remarks = (remark for mine in read_report(report).values() for remark in mine)
+    told = filter(None, (remark.note for remark in remarks))
+    return list(dict.fromkeys(render("remark", one.message, one.span) for one in told))
 
 
 def _place(marker: Marker, kernel: str) -> tuple[Span, str, str, str]:

@@ -11,13 +11,14 @@ from pkgutil import walk_packages
 from typing import Any
 
 import pytest
+from collecting import transform
 from folders import ERRORS, GOLDEN
 from goldens import Golden
 
 from ccc import passes
 from ccc.analysis.dominators import is_reducible
 from ccc.analysis.facts import Facts
-from ccc.compiler.transform import Transformed, transform
+from ccc.compiler.transform import Transformed
 from ccc.device import gpu
 from ccc.emulator import Module, Race
 from ccc.emulator.run.races import new_races

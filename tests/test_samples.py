@@ -24,6 +24,7 @@ from ccc.harness.check import differences
 from ccc.harness.sample import Sample, find_samples
 from ccc.ir.nodes import Instruction
 from ccc.nvcc import run as nvcc
+from ccc.options import COLLECT
 from ccc.parse import parse_function, parse_module
 from ccc.ptx.opcodes import Effect
 from ccc.toolkit import find as toolchain
@@ -65,7 +66,7 @@ def need_nvcc() -> None:
 def compiled(name: str) -> nvcc.Compiled:
     """The kernels of a sample, compiled once for all tests."""
     need_nvcc()
-    return nvcc.compile(SAMPLES / name / "kernel.cu", arch=EMULATED_ARCH)
+    return nvcc.compile(SAMPLES / name / "kernel.cu", arch=EMULATED_ARCH, strategy=COLLECT)
 
 
 @functools.cache

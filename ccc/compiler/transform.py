@@ -94,6 +94,8 @@ def transform(
         CccError: the file is not valid PTX, an option is, or (with ``strict``) a path is refused.
         TypeError: there is no option of that name.
     """
+    if isinstance(asked.get("use"), str):
+        asked["use"] = (asked["use"],)
     options = replace(options or Options(), **asked)
     if "// ccc." not in ptx:
         return Transformed(ptx)

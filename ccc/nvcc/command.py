@@ -20,6 +20,7 @@ from ccc.errors import CccError, Span, choices, nearest
 from ccc.files import check_writable, put_text, write
 from ccc.nvcc import run as nvcc
 from ccc.options import Options
+from ccc.remark import notes
 from ccc.toolkit.find import RESOLVING
 from ccc.version import VERSION
 
@@ -43,6 +44,7 @@ class Command:
     arguments: list[str]
     options: Options = field(default_factory=Options)
     report: str | None = None
+    explain: bool = False
     action: str | None = None
 
 
@@ -144,6 +146,9 @@ OPTIONS = {
         "write what was done and why, as JSON",
         lambda c, v: _set(measure=True)(replace(c, report=v), v),
         "FILE",
+    ),
+    "--ccc-explain": _Option(
+        "print what was considered for each path, and chosen", lambda c, _: replace(c, explain=True)
     ),
     "--ccc-strict": _Option("fail where an annotation cannot be followed", _set(strict=True)),
     "--ccc-off": _Option("plain nvcc: ignore the annotations", _set(off=True)),
@@ -327,8 +332,12 @@ def _finish(command: Command, outcome: nvcc.Outcome) -> int:
     if outcome.printed:
         sys.stdout.write(outcome.printed)
         sys.stdout.flush()
-    for line in (*outcome.diagnostics, *outcome.errors):
+    for line in (*outcome.diagnostics, *notes(outcome.report), *outcome.errors):
         print(line, file=sys.stderr)
+    if command.explain:
+        from ccc.nvcc.explain import explain  # noqa: PLC0415 - rich takes long to load
+
+        print(explain(outcome.report), end="", file=sys.stderr)
     if command.report and not outcome.code:
         write(_report_file(command.report), json.dumps(outcome.report, indent=2) + "\n")
     return outcome.code

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from ccc.compiler.unit import DevicePass
 from ccc.errors import CccError, Span
@@ -79,9 +80,7 @@ def compile(  # noqa: A001 - the name that users see, as ccc.compile
     source: str | Path,
     arch: str = "sm_90",
     options: Sequence[str] = (),
-    *,
-    dynamic_shared: int | None = None,
-    callee_shared: int | None = None,
+    **asked: Any,
 ) -> Compiled:
     """Compile annotated CUDA to PTX, with and without our pass.
 
@@ -89,17 +88,16 @@ def compile(  # noqa: A001 - the name that users see, as ccc.compile
         source: a path, or CUDA text, which holds a newline, a brace or a semicolon.
         arch: the architecture, as nvcc's ``-arch`` takes it.
         options: further options for nvcc.
-        dynamic_shared: the most bytes of dynamic shared memory that a launch asks for; not known
-            without it.
-        callee_shared: the most bytes of static shared memory that functions of other files take;
-            not known without it.
+        asked: fields of :class:`ccc.Options` by name, such as ``strategy``.
 
     Raises:
         CccError: no nvcc, an error in the source, or an annotation that is wrong.
+        TypeError: there is no option of that name.
     """
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - the commands need none
 
     _check_arguments(source, options)
+    ours = Options(measure=True, **asked)
     with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
         path = str(source)
         shown = path
@@ -112,7 +110,6 @@ def compile(  # noqa: A001 - the name that users see, as ccc.compile
             return text.replace(path, shown), outcome
 
         with ThreadPoolExecutor() as pool:
-            ours = Options(measure=True, dynamic_shared=dynamic_shared, callee_shared=callee_shared)
             transformed = pool.submit(ptx, "transformed.ptx", ours)
             plain = pool.submit(ptx, "original.ptx", Options(off=True))
             text, outcome = transformed.result()

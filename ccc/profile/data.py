@@ -214,10 +214,9 @@ def read(file: str | File) -> Profile:
                 f"these are the results of ccc bench, no profile; {_WANTED}", Span(str(file))
             )
         if content["format"] != FORMAT:
-            raise CccError(
-                f"its format is {content['format']}, not {FORMAT}: another version of ccc wrote it",
-                Span(str(file)),
-            )
+            message = f"its format is {content['format']}, not {FORMAT}: "
+            message += "another version of ccc wrote it; profile again"
+            raise CccError(message, Span(str(file)))
         profile = Profile(content["modules"])
         _ = profile.kernels  # whether all is there
     except (ValueError, KeyError, TypeError, IndexError) as error:

@@ -84,35 +84,43 @@ class Knowledge:
             for function in mine:
                 self._functions.setdefault(function.name, []).append(function)
 
-    def of(self, kernel: str, marker: Marker) -> Known | None:
+    def of(self, kernel: str, marker: Marker, nth: tuple[int, int] = (0, 0)) -> Known | None:
         """What is known of a path; None if no profile saw warps come by.
 
         The kernel's own copies count first, then those in functions that it calls, then all
-        others, such as those of another instance of a template.
+        others, such as those of another instance of a template, if only these ever ran.
 
         Args:
             kernel: the function that the path is in.
             marker: the path's.
+            nth: which it is of how many with this marker in the kernel, in the order of the PTX:
+                the cases of a switch are told apart where the profile saw as many.
         """
         place = Place.of(marker, self._present)
         own = self._functions.get(kernel, [])
         called = [one for k in own for name in k.calls for one in self._functions.get(name, [])]
         every = [one for functions in self._functions.values() for one in functions]
         for functions in (own, called, every):
-            paths = [
-                path
+            groups = [
+                [
+                    path
+                    for path in function.paths
+                    if path.arm == marker.kind and self._places.get(path.place) == place
+                ]
                 for function in functions
-                for path in function.paths
-                if path.arm == marker.kind and self._places.get(path.place) == place
             ]
-            if paths:
+            if functions is own:
+                index, count = nth
+                groups = [
+                    mine[index : index + 1] if len(mine) == count else mine for mine in groups
+                ]
+            paths = [path for mine in groups for path in mine]
+            if any(path.visits for path in paths):
                 return _known(add(paths), self.source)
         return None
 
 
-def _known(path: PathProfile, source: str) -> Known | None:
-    if not path.visits:
-        return None
+def _known(path: PathProfile, source: str) -> Known:
     return Known(
         source,
         path.visits,

@@ -25,6 +25,7 @@ from ccc.harness import provenance as record
 from ccc.harness.measure import Figures, Result, measure
 from ccc.harness.sample import Sample
 from ccc.nvcc import run as nvcc
+from ccc.options import AUTO
 from ccc.parse import parse_function, parse_module
 from ccc.passes.launch_shape import known_block_size
 from ccc.remark import Remark, read_report
@@ -32,7 +33,7 @@ from ccc.toolkit import find as toolchain
 from ccc.tools import png
 from ccc.version import VERSION
 
-SETTINGS = ("sample", "graph", "inputs", "size", "seed", "device", "schedule", "repeat")
+SETTINGS = ("sample", "graph", "inputs", "size", "seed", "device", "schedule", "repeat", "strategy")
 """The arguments that a record keeps."""
 
 OTHER_ORDER = (
@@ -50,6 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--device", choices=("gpu", "emulator"), help="default: a GPU where there is one")
     add("--size", type=int, help="of the problem, as the sample understands it")
     add("--seed", type=int, default=0, help="of the problem (default: 0)")
+    add("--strategy", default=AUTO, metavar="NAME", help="as of cccc --ccc-strategy=NAME")
+    add("--use", action="append", default=[], metavar="FILE", help="as of cccc --ccc-use=FILE")
     add("--json", type=Path, metavar="FILE", help="write every figure to this file")
     add("--png", type=Path, metavar="FILE", help="write the picture that the original drew")
     add("--arch", metavar="sm_XX", help=f"default: the GPU's own, or {EMULATED_ARCH}")
@@ -99,7 +102,12 @@ def run(args: argparse.Namespace) -> int:
     size = sample.sizes[device.kind] if args.size is None else args.size
     with step("compiling"):
         compiled = nvcc.compile(
-            sample.kernel, args.arch or device.arch, sample.options, dynamic_shared=0
+            sample.kernel,
+            args.arch or device.arch,
+            sample.options,
+            dynamic_shared=0,
+            strategy=args.strategy,
+            use=tuple(args.use),
         )
         versions = {"original": compiled.original, "ccc": compiled.ptx}
         modules = {name: device.load(ptx) for name, ptx in versions.items()}

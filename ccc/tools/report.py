@@ -45,7 +45,8 @@ def show(found: Profile, console: Console) -> None:
     total = sum(kernel.instructions for kernel in kernels)
     paths = profile.by_annotation(found)
     for file, mine in itertools.groupby(paths, key=lambda one: one[0].file):
-        console.print(os.path.relpath(file), markup=False, highlight=False, soft_wrap=True)
+        name = os.path.relpath(file) if os.path.exists(file) else os.path.basename(file)
+        console.print(name, markup=False, highlight=False, soft_wrap=True)
         known = list(mine)
         console.print(_paths(known, total))
         if any(path.visits for path, _ in known):

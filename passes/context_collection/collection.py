@@ -50,6 +50,7 @@ from ccc.analysis.paths.find import find_paths
 from ccc.analysis.paths.model import AnnotatedLoop, FoundLoop, LeftPath, Path, without_places
 from ccc.analysis.simultaneous import Entrance, may_be_in_both
 from ccc.ir.nodes import Function
+from ccc.passes.choice.choose import choose
 from ccc.passes.context_collection.context_stack import reserve_stack
 from ccc.passes.launch_shape import known_block_size
 from ccc.passes.policy import decide, settle
@@ -194,7 +195,9 @@ def _collectable_at_first(kernel: Kernel) -> list[Collectable]:
             record.reason = record.path.reason
     _refuse_nested_loops(kernel)
     found = ((record, record.path) for record in kernel.records)
-    return _outside_refused(Collectable(r, path) for r, path in found if isinstance(path, Path))
+    paths = [Collectable(r, path) for r, path in found if isinstance(path, Path)]
+    choose(paths, kernel)
+    return _outside_refused(paths)
 
 
 def _collectable(kernel: Kernel, known: Sequence[Collectable]) -> list[Collectable]:

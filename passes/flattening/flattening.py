@@ -37,7 +37,7 @@ it is run by more lanes, and less often.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import ARMS, INNER_LOOPS, NO_LOOP, annotated_loops, located
@@ -46,7 +46,10 @@ from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Refused
 from ccc.analysis.paths.nests import Nest, find_nest
 from ccc.ir.nodes import Block, MarkerNote
 from ccc.options import Request
+from ccc.passes.choice.before import counted, details, flattening
+from ccc.passes.choice.work import work_of_blocks
 from ccc.passes.flattening.flattened_loop import FlattenedLoop
+from ccc.passes.policy import FLATTEN_GAIN
 from ccc.passes.strategies.registry import FLATTENING
 from ccc.pipeline import Kernel, Pass, PathRecord
 
@@ -70,13 +73,16 @@ class Flattening(Pass):
         looked_at: set[tuple[int, str, str]] = set()
         while (path := _next_wanted(kernel, looked_at)) is not None:
             looked_at.add(path.key)
-            request = _request(kernel, path)
+            request = _wanted(kernel, path)
             assert request is not None
             record = _record(kernel, path)
             try:
                 nest = find_nest(path, kernel.facts)
+                if _request(kernel, path) is None:
+                    record.choice = _choice(nest, path, kernel)
             except Refused as refusal:
-                _decline(kernel, path, str(refusal))
+                if _request(kernel, path) is not None:
+                    _decline(kernel, path, str(refusal))
             else:
                 _leave_others(kernel, path, nest)
                 space = _space(nest, request, kernel.facts)
@@ -88,8 +94,23 @@ class Flattening(Pass):
 
 def _next_wanted(kernel: Kernel, looked_at: Collection[tuple[int, str, str]]) -> FoundPath | None:
     """A path for which it is asked, and that was not looked at yet."""
-    wanted = (path for path in located(kernel.facts) if _request(kernel, path) is not None)
+    wanted = (path for path in located(kernel.facts) if _wanted(kernel, path) is not None)
     return next((path for path in wanted if path.key not in looked_at), None)
+
+
+def _wanted(kernel: Kernel, path: FoundPath) -> Request | None:
+    """What is asked for; where nothing is, ``flatten`` for a loop that a profile has seen in one
+    whose iterations are no tasks, so that its turns cannot be collected."""
+    request = _request(kernel, path)
+    around = [one.marker for one in _annotated_around(path.entry, kernel.facts)]
+    if request is not None or kernel.request(path.marker, *around[:1]) is not None:
+        return request
+    loops = (loop for loop in kernel.facts.loops if path.entry in loop.blocks)
+    outer = next((loop for loop in loops if loop.header != path.entry), None)
+    annotated = {one.loop.header for one in annotated_loops(kernel.facts)}
+    if not path.repeats or outer is None or outer.header in annotated:
+        return None
+    return Request(FLATTENING[0]) if kernel.known(path) is not None else None
 
 
 def _request(kernel: Kernel, path: FoundPath) -> Request | None:
@@ -97,6 +118,20 @@ def _request(kernel: Kernel, path: FoundPath) -> Request | None:
     around = [one.marker for one in _annotated_around(path.entry, kernel.facts)]
     request = kernel.request(path.marker, *around[:1])
     return request if request is not None and request.name in FLATTENING else None
+
+
+def _choice(nest: Nest, path: FoundPath, kernel: Kernel) -> dict[str, Any]:
+    """What the report says of a loop that a profile speaks for flattening.
+
+    Raises:
+        Refused: it does not.
+    """
+    lanes = counted([path], kernel)
+    expected = flattening(nest, lanes[0], kernel) if lanes else 0.0
+    if lanes is None or expected < FLATTEN_GAIN:
+        raise Refused(f"{expected:.2f} times the speed are expected of it")
+    turn = work_of_blocks(nest.inner.blocks, kernel.facts, nest.inner.header, nest.inner.header)
+    return details(FLATTENING[0], expected, lanes, turn.instructions)
 
 
 def _annotated_around(label: str, facts: Facts) -> list[FoundLoop]:

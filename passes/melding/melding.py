@@ -29,7 +29,8 @@ After:
 
 The steps of the arms are aligned so that as many issue slots as can be are saved. What stays alone
 is done by all lanes, if it only computes, by those of its arm under a guard, or behind a branch,
-if it is much. It is asked for by ``strategy(meld)``, and needs no annotated loop.
+if it is much. ``strategy(meld)`` asks for it, or a profile speaks for it; no annotated loop is
+needed.
 """
 
 from __future__ import annotations
@@ -42,16 +43,19 @@ from ccc.analysis.paths.find import extent
 from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Refused
 from ccc.ir.edit import make_explicit, remove_jumps_to_next
 from ccc.ir.nodes import MarkerNote
+from ccc.passes.choice.before import counted, details, melding
 from ccc.passes.melding.arms import Branch, examine, find_arms, split
 from ccc.passes.melding.candidates import Candidate, choose
+from ccc.passes.melding.cost import around, slots
 from ccc.passes.melding.layout import lay_out
+from ccc.passes.policy import MELD_GAIN
 from ccc.pipeline import Kernel, Pass, PathRecord
 
 MELD = "meld"
 
 
 class Melding(Pass):
-    """Run the arms of a branch as one where that is asked for and gains something."""
+    """Run the arms of a branch as one where that is wanted and gains something."""
 
     name: ClassVar[str] = "melding"
 
@@ -64,7 +68,8 @@ class Melding(Pass):
             try:
                 _meld(kernel, paths)
             except Refused as refusal:
-                _decline(kernel, paths, str(refusal))
+                if _is_asked(kernel, paths):
+                    _decline(kernel, paths, str(refusal))
             remove_jumps_to_next(kernel.function)
 
 
@@ -86,15 +91,20 @@ def _decline(kernel: Kernel, paths: Sequence[FoundPath], reason: str) -> None:
 
 
 def _next(kernel: Kernel, done: set[tuple[int, str, str]]) -> list[FoundPath]:
-    """The arms of a branch for which melding is asked and has not been tried."""
+    """The arms of a branch for which melding is wanted and has not been tried."""
     for paths in sorted(find_arms(kernel.facts), key=lambda arms: _size(arms, kernel.facts)):
-        asked = any(
-            (request := kernel.request_of(_left(path, kernel.facts))) and request.name == MELD
-            for path in paths
-        )
-        if asked and not any(path.key in done for path in paths):
+        asked = _is_asked(kernel, paths)
+        wanted = counted(paths, kernel) is not None if asked is None else asked
+        if wanted and not any(path.key in done for path in paths):
             return paths
     return []
+
+
+def _is_asked(kernel: Kernel, paths: Sequence[FoundPath]) -> bool | None:
+    """Whether melding is asked for; None if nothing is asked for."""
+    requests = [kernel.request_of(_left(path, kernel.facts)) for path in paths]
+    names = [request.name for request in requests if request is not None]
+    return MELD in names if names else None
 
 
 def _size(paths: Sequence[FoundPath], facts: Facts) -> int:
@@ -125,11 +135,36 @@ def _meld(kernel: Kernel, paths: Sequence[FoundPath]) -> None:
     facts = kernel.facts
     branch, candidate = _best(paths, facts)
     records = [PathRecord(kernel.function.name, _left(path, facts)) for path in paths]
+    if not _is_asked(kernel, paths):
+        choice = _choice(kernel, paths, branch, candidate)
+        for record in records:
+            record.choice = choice
     bytes_used = lay_out(kernel, branch, candidate)
     for record in records:
         record.apply(MELD, _details(branch, candidate, bytes_used))
     kernel.settled += records
     kernel.changed()
+
+
+def _choice(
+    kernel: Kernel, paths: Sequence[FoundPath], branch: Branch, candidate: Candidate
+) -> dict[str, Any]:
+    """What the report says of a branch that a profile speaks for melding.
+
+    Raises:
+        Refused: it does not.
+    """
+    lanes = counted(paths, kernel) or []
+    blocks = kernel.facts.blocks
+    lengths = [
+        sum(slots(i) for label in extent(path, kernel.facts) for i in blocks[label].instructions)
+        for path in paths
+    ]
+    rest = around(branch, kernel.facts)
+    expected = melding(lengths, lanes, rest, candidate.after)
+    if expected < MELD_GAIN:
+        raise Refused(f"{expected:.2f} times the speed are expected of it")
+    return details(MELD, expected, lanes, candidate.before)
 
 
 def _best(paths: Sequence[FoundPath], facts: Facts) -> tuple[Branch, Candidate]:

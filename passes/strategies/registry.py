@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ccc.errors import nearest
-from ccc.options import AUTO, Request
+from ccc.options import AUTO, COLLECT, Request
 from ccc.passes.strategies.batch import BATCHES
 from ccc.passes.strategies.cases import CASES
 from ccc.passes.strategies.engage import ENGAGE
@@ -37,10 +37,11 @@ NUMBERED: dict[str, Sequence[int]] = {"sub_warp": LANES, "refill": range(1, WARP
 STRATEGY_NAMES: tuple[str, ...] = (
     AUTO,
     LEAVE.name,
+    COLLECT,
     *dict.fromkeys(one.name.partition("(")[0] for one in (*COLLECTING, *SHARING)),
     *BEFORE,
 )
-"""What can be asked for; ``auto`` is the policy's choice."""
+"""What can be asked for; ``auto`` is the policy's choice, and ``collect`` leaves to it only how."""
 
 
 def spellings() -> list[str]:

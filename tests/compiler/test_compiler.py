@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from collecting import transform
 from emulating import needs_nvcc
 from folders import ERRORS, GOLDEN
 from goldens import Golden
@@ -13,10 +14,9 @@ import ccc
 from ccc.analysis import facts
 from ccc.analysis.divergence import Divergence
 from ccc.analysis.paths.model import without_places
-from ccc.compiler.transform import transform
 from ccc.compiler.unit import DevicePass, transform_file
 from ccc.errors import CccError
-from ccc.options import Options
+from ccc.options import COLLECT, Options
 from ccc.ptx.occupancy import occupancy
 from ccc.toolkit.find import find
 from ccc.toolkit.ptxas import resources
@@ -162,8 +162,8 @@ def test_what_fits_on_a_multiprocessor_is_told(tmp_path: Path) -> None:
     file = tmp_path / "k.ptx"
     file.write_text(golden("if_else").before)
     for options, block in (
-        (Options(measure=True), 1024),
-        (Options(measure=True, max_block=96), 96),
+        (Options(measure=True, strategy=COLLECT), 1024),
+        (Options(measure=True, strategy=COLLECT, max_block=96), 96),
     ):
         done = DevicePass((str(file), "sm_90"))
         ptx = transform_file(done, options)

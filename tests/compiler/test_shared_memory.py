@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from collecting import transform
 from small_kernel import kernel
 
 from ccc import cli
-from ccc.compiler.transform import transform
 from ccc.errors import CccError
 from ccc.toolkit import find as toolchain
 
@@ -178,7 +178,7 @@ def test_what_nvcc_links_links(
     Path("a.cu").write_text(USER)
     Path("b.cu").write_text(THEIRS)
     report = "--ccc-report=report.json"
-    more = ["--ccc-max-block=32", option] if applied else [option]
+    more = ["--ccc-strategy=collect", *(["--ccc-max-block=32"] if applied else []), option]
     command = ["-rdc=true", "-arch=sm_90", "-dlink", "-cubin", "-o", "linked.cubin"]
     for name in ("a", "b"):
         assert cli.cccc(["-rdc=true", "-arch=sm_90", "-c", f"{name}.cu", report, *more]) == 0

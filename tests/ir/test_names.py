@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from collecting import transform
 from small_kernel import kernel
 
 from ccc import profile
-from ccc.compiler.transform import transform
 from ccc.emulator import Module
 from ccc.errors import CccError
 from ccc.ir.names import Names

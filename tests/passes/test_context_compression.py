@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from collecting import transform
 
-from ccc.compiler.transform import transform
 from ccc.emulator import Module
 
 HEAD = """.version 8.0

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
+from collecting import transform
 from folders import GOLDEN
 from goldens import Golden
 
 from ccc.analysis.facts import Facts
-from ccc.compiler.transform import transform
 from ccc.options import Options
 from ccc.parse import parse_function, parse_module
 from ccc.passes.flattening.flattening import HOLDS_FLATTENED, IN_FLATTENED

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from collecting import transform
 
-from ccc.compiler.transform import transform
 from ccc.emulator import Module
 from ccc.errors import CccError, Span
 from ccc.ir.edit import Emitter

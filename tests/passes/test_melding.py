@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from collecting import transform
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from ccc.compiler.transform import Transformed, transform
+from ccc.compiler.transform import Transformed
 from ccc.emulator import Module
 from ccc.passes.melding import candidates
 from ccc.passes.melding.alignment import Pairs, align, align_all

@@ -6,14 +6,14 @@ import re
 from dataclasses import replace
 
 import pytest
+from collecting import transform
 from folders import DOCS, GOLDEN
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Path
-from ccc.compiler.transform import transform
 from ccc.ir.printer import print_function
 from ccc.nvcc.command import usage
-from ccc.options import AUTO
+from ccc.options import COLLECT, Options
 from ccc.parse import parse_function, parse_module
 from ccc.passes.context_collection import ContextCollection
 from ccc.passes.context_collection.layout import on_paper
@@ -43,10 +43,10 @@ def golden(name: str) -> Kernel:
     """The kernel of a golden file, as it was before."""
     text = CONTEXT_COLLECTION.joinpath(f"{name}.ptx").read_text().partition("// %%% after %%%")[0]
     function = parse_function(next(iter(parse_module(text, name).functions)))
-    return Kernel(function, Facts(function))
+    return Kernel(function, Facts(function), Options(strategy=COLLECT))
 
 
-def decided(kernel: Kernel, wanted: str = AUTO) -> Decision:
+def decided(kernel: Kernel, wanted: str = COLLECT) -> Decision:
     """What is decided of a kernel with one loop."""
     chosen = [Collectable(r, r.path) for r in kernel.records if isinstance(r.path, Path)]
     loops = [(chosen[0].path.loop, chosen)]
@@ -58,16 +58,16 @@ def decided(kernel: Kernel, wanted: str = AUTO) -> Decision:
 @pytest.mark.parametrize(
     ("name", "wanted", "names"),
     [
-        ("if_else", AUTO, ["queue", "merge"]),
+        ("if_else", COLLECT, ["queue", "merge"]),
         ("if_else", "batch7", ["queue", "merge"]),
-        ("lock_in_the_path", AUTO, ["batch7", "batch3", "queue", "merge"]),
-        ("atomics", AUTO, ["batch3", "queue", "merge"]),
+        ("lock_in_the_path", COLLECT, ["batch7", "batch3", "queue", "merge"]),
+        ("atomics", COLLECT, ["batch3", "queue", "merge"]),
         ("atomics", "batch3", ["batch3", "queue", "merge"]),
         ("while_task", "batch7", ["queue", "merge"]),
         ("if_else", "merge", ["merge", "queue"]),
         ("if_else", "cases", ["cases", "queue", "merge"]),
-        ("many_cases", AUTO, ["cases", "queue", "merge"]),
-        ("nested_paths", AUTO, ["queue", "merge"]),
+        ("many_cases", COLLECT, ["cases", "queue", "merge"]),
+        ("nested_paths", COLLECT, ["queue", "merge"]),
         ("nested_paths", "cases", ["queue", "merge"]),
     ],
 )
@@ -105,7 +105,7 @@ def test_what_does_not_apply_is_declined_with_a_reason() -> None:
     assert (first.strategy, first.asked) == ("queue", "batch7")
     assert first.complaint is not None
     assert first.complaint.message == ("strategy(batch7) does not apply: there are several paths")
-    assert (second.strategy, second.asked, second.complaint) == ("queue", None, None)
+    assert (second.strategy, second.asked, second.complaint) == ("queue", COLLECT, None)
 
 
 def test_what_is_to_be_left_is_left_without_a_word() -> None:

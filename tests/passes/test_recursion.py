@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from collecting import transform
 from emulating import needs_nvcc
 from folders import GOLDEN
 from goldens import Golden
@@ -13,7 +14,6 @@ from ccc.analysis.callees import Callees
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Refused
 from ccc.analysis.paths.tail_calls import tail_calls
-from ccc.compiler.transform import transform
 from ccc.emulator import Module
 from ccc.harness.equivalence import Launch, difference, run
 from ccc.nvcc import command as driver
@@ -247,7 +247,7 @@ int main() {
 def test_a_whole_program(options: tuple[str, ...], tmp_path: Path) -> None:
     source = tmp_path / "program.cu"
     source.write_text(PROGRAM)
-    command = ["-arch=sm_90", *options, str(source)]
+    command = ["-arch=sm_90", "--ccc-strategy=collect", *options, str(source)]
     report = tmp_path / "report.json"
     strict = ["--ccc-strict", f"--ccc-report={report}"]
     assert driver.main([*command, "-o", str(tmp_path / "program"), *strict]) == 0

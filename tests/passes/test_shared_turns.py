@@ -11,8 +11,8 @@ from itertools import product
 
 import numpy as np
 import pytest
+from collecting import transform
 
-from ccc.compiler.transform import transform
 from ccc.emulator import EmulatorError, Module
 from ccc.options import Options
 from ccc.ptx.types import TYPES

@@ -173,6 +173,11 @@ def test_cases_and_copies_are_added_up(tmp_path: Path) -> None:
     assert known is not None
     assert known.entries == sum(path.executions for path in kernel.paths)
     assert known.visits == sum(path.visits for path in kernel.paths)
+    count = len(kernel.paths)
+    for index, path in enumerate(kernel.paths):
+        one = knowledge.of("k", case, (index, count))
+        assert one is not None
+        assert (one.visits, one.entries, one.length) == (path.visits, path.entries, path.length)
 
 
 def test_another_kernel_with_the_same_annotation_tells_if_need_be(tmp_path: Path) -> None:
@@ -245,7 +250,7 @@ def test_an_entry_that_matches_nothing_is_told_once(tmp_path: Path) -> None:
     assert said == [
         f"{file}: warning: line 3 of k.cu, `ccc if`, is not in the source any more: profile again"
     ]
-    assert transform(ptx, use=(str(file),), strict=True).diagnostics == []
+    assert transform(ptx, use=str(file), strict=True).diagnostics == []
     assert transform(ptx.replace("k.cu:3", "k.cu:30"), use=(str(file),)).diagnostics == []
     other = transform(gone.replace("entry k(", "entry other("), use=(str(file),))
     assert not [line for line in other.diagnostics if "p.json" in line]  # of another source

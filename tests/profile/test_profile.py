@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from collecting import transform
 
 from ccc import cli, emulator, profile
-from ccc.compiler.transform import transform
 from ccc.errors import CccError
+from ccc.options import COLLECT, Options
 from ccc.passes import policy
 from ccc.profile.instrument import count as count_all
 
@@ -86,7 +87,8 @@ RETURNS = """\
 
 
 def count(body: str, *, off: bool, blocks: int = 3, threads: int = 64) -> profile.KernelProfile:
-    result = transform(HEADER + LOOP.format(body=body), profile="p", profile_transformed=not off)
+    asked = Options(strategy=COLLECT, profile="p", profile_transformed=not off)
+    result = transform(HEADER + LOOP.format(body=body), asked)
     module = emulator.Module(result.ptx)
     module.get_function("k")((blocks,), (threads,), (np.zeros(threads, np.uint32),))
     (kernel,) = profile.of(module).kernels
@@ -245,7 +247,10 @@ def bytes_of_table(ptx: str) -> str:
 @pytest.fixture
 def counted() -> emulator.Module:
     module = emulator.Module(
-        transform(HEADER + LOOP.format(body=BRANCH), profile="p", profile_transformed=True).ptx
+        transform(
+            HEADER + LOOP.format(body=BRANCH),
+            Options(strategy=COLLECT, profile="p", profile_transformed=True),
+        ).ptx
     )
     module.get_function("k")((3,), (64,), (np.zeros(64, np.uint32),))
     return module
@@ -328,7 +333,7 @@ def test_other_files(
     file.write_text(text)
     assert cli.main(["report", str(file)]) == 1
     more = (
-        ": another version of ccc wrote it"
+        ": another version of ccc wrote it; profile again"
         if "format is" in expected
         else "; a program compiled with cccc --ccc-profile=FILE writes one"
     )

@@ -9,10 +9,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from folders import TESTS
 
-from ccc import profile
+from ccc import emulator, profile
 from ccc.errors import CccError
 from ccc.toolkit import find as toolchain
 
@@ -181,7 +182,7 @@ def test_the_original_is_profiled_with_markers_and_without_passes(folder: Path) 
     assert [p["applied"] for kernel in table["kernels"] for p in kernel["paths"]] == [False, False]
     cccc(folder, "main.cu", "-arch=sm_90", "--ccc-profile=p", "--ccc-off", "-o", "too.ptx")
     assert (folder / "too.ptx").read_text() == (folder / "off.ptx").read_text()
-    counting = ("--ccc-profile=p", "--ccc-profile-transformed")
+    counting = ("--ccc-profile=p", "--ccc-profile-transformed", "--ccc-strategy=collect")
     cccc(folder, "main.cu", "-arch=sm_90", *counting, "-o", "on.ptx")
     table = json.loads(bytes_of_table((folder / "on.ptx").read_text()).partition("\n")[2])
     assert table["transformed"] is True
@@ -204,7 +205,7 @@ def test_three_commands(folder: Path) -> None:
         "LD_LIBRARY_PATH": str(folder),
     }
     subprocess.run(["./three"], cwd=folder, env={**os.environ, **environment}, check=True)
-    used = ["--ccc-use=three.json", "-o", "used.ptx"]
+    used = ["--ccc-use=three.json", "--ccc-strategy=collect", "-o", "used.ptx"]
     assert cccc(folder, "three.cu", *options, *used, "--ccc-strict") == ""
     # Two lines more before the kernel, another condition: still the same annotation.
     source = "//\n//\n" + (folder / "three.cu").read_text().replace("v > T(0)", "v > T(1)")
@@ -218,3 +219,26 @@ def test_three_commands(folder: Path) -> None:
         "three.json: warning: line 5 of three.cu, `ccc if`, is not in the source any more: "
         "profile again\n"
     ) in cccc(folder, "three.cu", *options, *used)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("every", "pays"), [(32, True), (1, False)], ids=["few lanes", "all"])
+def test_what_is_counted_decides(folder: Path, every: int, pays: bool) -> None:
+    (folder / "run.cu").write_text(
+        SOURCE.format(name="first") + MAIN + SECOND.replace("other", "first")
+    )
+    options = ["run.cu", "-arch=sm_90"]
+    cccc(folder, *options, "--ccc-profile=run.json", "-o", "run.ptx")
+    module = emulator.Module((folder / "run.ptx").read_text())
+    values = np.where(np.arange(4096) % every == 0, 1, -1).astype(np.float32)
+    module.get_function("_Z5firstIfEvPT_i")((1,), (64,), (values, np.int32(values.size)))
+    profile.of(module).write(folder / "run.json")
+    cccc(folder, *options, "--ccc-use=run.json", "--ccc-report=report.json", "-o", "used.ptx")
+    kernels = json.loads((folder / "report.json").read_text())["kernels"]
+    # The instance for double never ran: that for float speaks for it.
+    assert [path["applied"] for kernel in kernels for path in kernel["paths"]] == [pays, pays]
+    assert all(
+        path["expected_from"].startswith("a profile of")
+        for kernel in kernels
+        for path in kernel["paths"]
+    )

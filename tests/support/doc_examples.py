@@ -94,7 +94,7 @@ def compile_together(examples: Sequence[Example], folder: Path) -> ccc.Compiled:
         parts.append(f'namespace {example.namespace} {{\n#line 1 "{place}"\n{example.code}}}\n')
     source = folder / "examples.cu"
     source.write_text("".join(parts))
-    compiled = ccc.compile(source)
+    compiled = ccc.compile(source, strategy="collect")
     for example in examples:
         place = folder / example.namespace / FILE
         paths = [path for kernel in compiled.report["kernels"] for path in kernel["paths"]]

@@ -27,7 +27,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ccc.compiler.transform import Transformed, transform
+from collecting import transform
+
+from ccc.compiler.transform import Transformed
 from ccc.frontend.marking import mark
 from ccc.harness.equivalence import Launch
 from ccc.options import Options

@@ -15,10 +15,11 @@ from random import Random
 from typing import Any
 
 import pytest
+from collecting import transform
 from rich.console import Console
 
 from ccc.cli import main
-from ccc.compiler.transform import Transformed, transform
+from ccc.compiler.transform import Transformed
 from ccc.emulator import Module
 from ccc.errors import CccError, Span
 from ccc.harness.equivalence import Launch

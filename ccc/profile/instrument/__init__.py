@@ -109,6 +109,8 @@ class Counting:
         for called in [called for names in calls.values() for called in names]:
             if (function := self._loaded(called)) and called not in self.functions:
                 self.functions[called] = function, ()
+        has_paths = any(records for _, records in self.functions.values())
+        around = has_paths and not self.transformed
         kernels: list[dict[str, Any]] = []
         warnings: list[CccError] = []
         for name, (function, records) in self.functions.items():
@@ -117,7 +119,7 @@ class Counting:
                 message = f"{name} is not counted: {unknown.opcode} is not known to ccc"
                 warnings.append(CccError(message, unknown.span))
                 continue
-            apart = None if self.transformed else self.functions
+            apart = self.functions if around else None
             made = instrument(function, records, self._take, apart)
             verify(function)
             pieces[name].text = print_function(function)

@@ -1,0 +1,66 @@
+"""``--ccc-explain``: a table of what was considered for annotated paths, and what was chosen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from ccc.remark import Remark, Report, read_report
+
+_WIDTH = 100
+_COLUMNS = ("line", "path", "lanes", "from", "instr.", "expected with", "chosen")
+
+
+def explain(report: Report) -> str:
+    """A short table for each kernel: its paths, their lanes and where that figure is from, the
+    strategies that were considered with what was expected of them, and the one that was chosen."""
+    console = Console(width=_WIDTH, color_system=None, force_terminal=False)
+    with console.capture() as capture:
+        for name, remarks in read_report(report).items():
+            console.print(name, markup=False, highlight=False, soft_wrap=True)
+            console.print(_table(remarks))
+    return capture.get()
+
+
+def _table(remarks: list[Remark]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in _COLUMNS:
+        table.add_column(name, overflow="fold")
+    for remark in remarks:
+        table.add_row(*_row(remark))
+    return table
+
+
+def _row(remark: Remark) -> Iterator[str]:
+    told = remark.details
+    lanes = told.get("expected_lanes")
+    arm = "" if remark.arm in remark.annotation else f" {remark.arm}"
+    yield f"{os.path.basename(remark.position.file)}:{remark.position.line}"
+    yield remark.annotation + arm
+    yield "?" if lanes is None else f"{lanes:.1f}"
+    yield str(told.get("expected_from", ""))
+    yield str(told.get("instructions", ""))
+    yield _considered(told)
+    yield _chosen(remark)
+
+
+def _considered(told: Mapping[str, Any]) -> str:
+    """Each strategy with the ratio that is expected of it, from the worst case on if unknown."""
+    worst = told.get("at_worst", {})
+    return "\n".join(
+        f"{name} {worst[name]:.2f} to {ratio:.2f}" if name in worst else f"{name} {ratio:.2f}"
+        for name, ratio in told.get("considered", {}).items()
+    )
+
+
+def _chosen(remark: Remark) -> str:
+    if remark.strategy is None:
+        return "none applies" if remark.reason else "nothing"
+    if remark.asked is not None and remark.asked in (remark.strategy, "collect"):
+        return f"{remark.strategy} (asked for)"
+    return remark.strategy

@@ -1,0 +1,62 @@
+"""How many results a multiprocessor's pipes give in a cycle, and what instructions take of them.
+
+A multiprocessor of all architectures here issues four warp instructions in a cycle: one *issue
+slot* each, in which 128 lanes can be served. A pipe that serves fewer lanes in a cycle is busy for
+more slots.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+
+LANES_ISSUED = 128
+"""Lanes for which instructions are issued in a cycle."""
+
+
+class Pipe(Enum):
+    """What instructions wait for. ``ISSUE`` is the slot that each of them takes."""
+
+    ISSUE = "issue"
+    FLOAT = "32-bit floating point"
+    LOGIC = "comparison, selection, logic and shifts"
+    DOUBLE = "64-bit floating point"
+    SPECIAL = "special functions, conversions of 64 bits, counting bits"
+    MEMORY = "loads, stores and shuffles"
+
+
+# CUDA C++ Programming Guide, "Arithmetic Instructions": results in a cycle for each multiprocessor,
+# of 32-bit floating-point addition, comparison, 64-bit floating-point addition, reciprocals and
+# sines, and shuffles. Integer additions and multiplications have no pipe of their own here: ptxas
+# gives them to the pipes of logic and of floating point in turn.
+_RATES: dict[int, tuple[int, int, int, int, int]] = {
+    # sm: float, logic, double, special, memory
+    70: (64, 64, 32, 16, 32),
+    72: (64, 64, 32, 16, 32),
+    75: (64, 64, 2, 16, 32),
+    80: (64, 64, 32, 16, 32),
+    86: (128, 64, 2, 16, 32),
+    87: (128, 64, 2, 16, 32),
+    88: (128, 64, 2, 16, 32),
+    89: (128, 64, 2, 16, 32),
+    90: (128, 64, 64, 16, 32),
+    100: (128, 64, 64, 16, 32),
+    103: (128, 64, 2, 16, 32),
+    110: (128, 64, 2, 16, 32),
+    120: (128, 64, 2, 16, 32),
+    121: (128, 64, 2, 16, 32),
+}
+_DEFAULT = 90
+
+
+def slots_of(pipe: Pipe, arch: str) -> float:
+    """For how many issue slots a pipe is busy with one warp instruction.
+
+    Args:
+        pipe: the pipe.
+        arch: such as ``sm_90``; one that is not known counts as that.
+    """
+    found = re.fullmatch(r"sm_(\d+)[af]?", arch)
+    rates = _RATES.get(int(found[1]) if found else _DEFAULT, _RATES[_DEFAULT])
+    every = (LANES_ISSUED, *rates)
+    return LANES_ISSUED / every[list(Pipe).index(pipe)]

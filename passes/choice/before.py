@@ -1,0 +1,71 @@
+"""Whether a profile speaks for melding a branch, or for flattening a loop.
+
+Nothing need be annotated around these, and no task moves: so what is asked is only whether the
+code itself gets shorter, for the lanes that were counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ccc.analysis.paths.model import FoundPath
+from ccc.analysis.paths.nests import Nest
+from ccc.passes.choice.exchange import TURNS, exchange
+from ccc.passes.choice.lanes import Lanes
+from ccc.passes.choice.work import work_of_blocks
+from ccc.passes.policy import turns_apart
+from ccc.pipeline import Kernel
+from ccc.ptx.types import WARP_SIZE
+
+
+def counted(paths: Sequence[FoundPath], kernel: Kernel) -> list[Lanes] | None:
+    """What a profile tells of each of some paths; None if it does not know all of them."""
+    known = [kernel.known(path) for path in paths]
+    found = [Lanes.counted(one) for one in known if one is not None]
+    return found if len(found) == len(paths) else None
+
+
+def melding(lengths: Sequence[int], lanes: Sequence[Lanes], around: int, after: int) -> float:
+    """How many times as fast a loop is expected if the arms of a branch in it are melded.
+
+    Args:
+        lengths: the issue slots of each arm.
+        lanes: what a profile tells of each.
+        around: the issue slots of the loop without them.
+        after: those of the melded arms.
+    """
+    before = sum(one.entered * length for one, length in zip(lanes, lengths, strict=True))
+    come = min(1.0, sum(one.entered for one in lanes))
+    return (around + before) / (around + come * after)
+
+
+def flattening(nest: Nest, lanes: Lanes, kernel: Kernel) -> float:
+    """How many times as fast a nest of loops is expected if its lanes begin iterations apart."""
+    facts, inner = kernel.facts, nest.inner
+    turn = work_of_blocks(inner.blocks, facts, inner.header, inner.header)
+    rest = work_of_blocks(
+        nest.outer.blocks - inner.blocks, facts, nest.outer.header, nest.outer.header
+    )
+    in_a_row = turns_apart(round(turn.instructions))
+    cost = TURNS["flatten"]
+    full = lanes.lanes / WARP_SIZE
+    before = turn * lanes.executions + rest * lanes.entered
+    after = (turn + exchange(cost.turn + cost.meeting / in_a_row)) * (
+        full * (lanes.turns + (in_a_row - 1) / 2)
+    ) + (rest + exchange(cost.start)) * full
+    return before.slots(kernel.arch) / after.slots(kernel.arch)
+
+
+def details(
+    name: str, expected: float, lanes: Sequence[Lanes], instructions: float
+) -> dict[str, Any]:
+    """What the report says of such a choice."""
+    return {
+        "expected": round(expected, 3),
+        "expected_lanes": round(sum(one.together for one in lanes) / len(lanes), 2),
+        "expected_from": lanes[0].source,
+        "instructions": round(instructions),
+        "considered": {name: round(expected, 3)},
+        "at_worst": {},
+    }

@@ -1,0 +1,196 @@
+"""The cost model: in how many issue slots a warp does an iteration of an annotated loop.
+
+As it is, an iteration takes what stands around its paths, and each path as often as at least one
+lane of a warp takes it, or as many turns as the lane with most. Collected, a path is run by full
+warps: as often as 32 lanes have taken it; and each iteration pays for the exchange. What the user
+saves is the difference.
+
+The slots are those of the pipe that is busiest (:mod:`ccc.passes.choice.work`), over a power of the
+share of warps that the multiprocessor has room for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ccc.analysis.facts import Facts
+from ccc.analysis.paths.model import AnnotatedLoop, Path
+from ccc.errors import CccError
+from ccc.passes.choice.exchange import ARMS, TURNS, WORD, exchange
+from ccc.passes.choice.lanes import Lanes, most
+from ccc.passes.choice.work import Work, work_of_blocks
+from ccc.passes.launch_shape import known_block_size, shared_bytes
+from ccc.passes.policy import OCCUPANCY_EXPONENT, turns_in_a_row
+from ccc.passes.strategies.leave import LEAVE
+from ccc.passes.strategies.registry import COLLECTING, SHARING
+from ccc.passes.strategies.strategy import WORD_BYTES, context_words
+from ccc.pipeline import Kernel
+from ccc.ptx.occupancy import occupancy
+from ccc.ptx.types import WARP_SIZE
+
+Assignment = Mapping[Path, str]
+"""The strategy of each path, by name."""
+
+SHARED_OUT = ("engage",)
+_USUAL_BLOCK = 256
+"""The threads of a block, where nobody says how many."""
+
+
+@dataclass(frozen=True)
+class PathCost:
+    """What is known of one path.
+
+    Args:
+        path: the path.
+        lanes: how many are expected on it.
+        own: one execution, or turn, without the paths in it.
+        rest: what of the iteration goes with its tasks.
+        words: of its context.
+        turns: that a task does before lanes meet.
+    """
+
+    path: Path
+    lanes: Lanes
+    own: Work
+    rest: Work
+    words: int
+    turns: int
+
+    @staticmethod
+    def of(path: Path, lanes: Lanes, inner: Collection[Path], facts: Facts) -> PathCost:
+        """That of a path that has others ``inner`` to it."""
+        blocks = path.blocks.difference(*(one.blocks for one in inner))
+        own = work_of_blocks(blocks, facts, path.entry, path.entry if path.repeats else "")
+        turns = turns_in_a_row(round(own.instructions))
+        rest = Work()
+        if path.continuation and path.join is not None:
+            rest = work_of_blocks(path.rest, facts, path.join)
+        return PathCost(path, lanes, own.scaled_to(lanes.length), rest, context_words(path), turns)
+
+    @property
+    def saving(self) -> float:
+        """The instructions that are run with lanes waiting: length times rarity."""
+        full = self.lanes.lanes * self.lanes.turns / WARP_SIZE
+        return (self.lanes.executions - full) * self.own.instructions
+
+
+class LoopCost:
+    """What an annotated loop costs, by what serves its paths.
+
+    Args:
+        loop: the loop.
+        paths: those of its paths that can be collected.
+        lanes: what is expected of each.
+        kernel: the kernel.
+    """
+
+    def __init__(
+        self,
+        loop: AnnotatedLoop,
+        paths: Sequence[Path],
+        lanes: Mapping[Path, Lanes],
+        kernel: Kernel,
+    ):
+        self._kernel = kernel
+        facts = kernel.facts
+        self._children = {path: [one for one in paths if one.parent is path] for path in paths}
+        own = {path: self._alone(path, lanes) for path in paths}
+        self.paths = {
+            path: PathCost.of(path, own[path], self._children[path], facts) for path in paths
+        }
+        self._tops = [path for path in paths if path.parent not in self.paths]
+        around = loop.loop.blocks.difference(*(path.blocks for path in self._tops))
+        header = loop.loop.header
+        self.around = work_of_blocks(around, facts, header, header)
+
+    def _alone(self, path: Path, lanes: Mapping[Path, Lanes]) -> Lanes:
+        """What is expected of a path, of whose length that of those inside it is no part."""
+        mine = lanes[path]
+        if mine.length is None or not mine.executions:
+            return mine
+        inner = (lanes[one] for one in self._children[path])
+        inside = sum((one.length or 0.0) * one.executions for one in inner) / mine.executions
+        return replace(mine, length=max(1.0, mine.length - inside))
+
+    def slots(self, served: Assignment) -> float:
+        """Issue slots of an iteration, where what is not ``served`` stays as it is."""
+        work = self.around
+        for path in self._tops:
+            work += self._path(self.paths[path], served, comes=1.0, gathered=False)
+        return work.slots(self._kernel.arch) / self._speed(served)
+
+    def _path(self, one: PathCost, served: Assignment, comes: float, gathered: bool) -> Work:
+        """What a path takes, and those in it.
+
+        Args:
+            one: the path.
+            served: by what.
+            comes: how often a warp comes to it in an iteration of the annotated loop.
+            gathered: whether the lanes that come were collected.
+        """
+        name = served.get(one.path, LEAVE.name)
+        lanes = one.lanes
+        entered = min(comes, lanes.lanes) if gathered else lanes.entered
+        if name == LEAVE.name:
+            turns = lanes.most_turns
+            if gathered and one.path.repeats and entered:
+                turns = max(turns, most(lanes.turns, lanes.lanes / entered))
+            executions = entered * turns
+            work = one.own * executions
+        elif one.path.repeats:
+            executions, work = self._turns(one, name, entered)
+        else:
+            executions = lanes.lanes / WARP_SIZE
+            task = one.own + one.rest + exchange(ARMS[name].task) + WORD * one.words
+            work = task * executions + exchange(ARMS[name].visit) * comes
+            if lanes.lanes == WARP_SIZE:  # no lane is left that runs the rest itself
+                work += one.rest * -1.0
+        inside = served.get(one.path, LEAVE.name) != LEAVE.name or gathered
+        for child in self._children[one.path]:
+            work += self._path(self.paths[child], served, executions, inside)
+        return work
+
+    def _turns(self, one: PathCost, name: str, entered: float) -> tuple[float, Work]:
+        """How many turns a warp does where lanes do them for one another, and what that takes."""
+        cost, lanes = TURNS[name], one.lanes
+        tasks = lanes.lanes / WARP_SIZE
+        if name in SHARED_OUT:
+            executions = tasks * lanes.turns
+            return executions, (one.own + exchange(cost.turn)) * executions + (
+                exchange(cost.start) * entered
+            )
+        executions = tasks * (lanes.turns + (one.turns - 1) / 2)
+        turn = one.own + exchange(cost.turn + cost.meeting / one.turns)
+        return executions, turn * executions + (exchange(cost.start) + WORD * one.words) * tasks
+
+    def _speed(self, served: Assignment) -> float:
+        """What is left of a kernel's speed by the warps that have room beside the stacks.
+
+        Registers are not known before all is done; that is looked at in the end.
+        """
+        share = sum(
+            _entries(name) * self.paths[path].words * WORD_BYTES
+            for path, name in served.items()
+            if name != LEAVE.name
+        )
+        room = self._occupancy(share)
+        before = self._occupancy(0)
+        return (room / before) ** OCCUPANCY_EXPONENT if before and room else 1.0
+
+    def _occupancy(self, share: int) -> float:
+        """The share of warps that there are, if a warp takes so much more shared memory."""
+        kernel = self._kernel
+        block = known_block_size(kernel.function, kernel.options.max_block)
+        is_said = kernel.options.max_block or {"maxntid", "reqntid"} & set(kernel.function.limits)
+        block = block if is_said else _USUAL_BLOCK
+        shared = (shared_bytes(kernel) or 0) + share * -(-block // WARP_SIZE)
+        try:
+            return occupancy(kernel.arch, kernel.registers or 0, shared, block).fraction
+        except CccError:
+            return 0.0
+
+
+def _entries(name: str) -> int:
+    """The entries of a path's stack."""
+    return next(one.entries for one in (*COLLECTING, *SHARING) if one.name == name)

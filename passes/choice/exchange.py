@@ -1,0 +1,66 @@
+"""What strategies add to a kernel, as measured on a card: the constants of the cost model.
+
+In issue slots of a warp; ``ccc bench --calibrate`` measures them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ccc.passes.choice.work import Work
+from ccc.ptx.throughput import Pipe
+
+CARD = "NVIDIA H200, 2026-11-22"
+
+
+@dataclass(frozen=True, slots=True)
+class OfArms:
+    """What collecting the tasks of a branch takes.
+
+    Args:
+        visit: for each iteration of the annotated loop, whether or not there is a task.
+        task: for each full warp of tasks, besides the words of their contexts.
+    """
+
+    visit: float
+    task: float
+
+
+@dataclass(frozen=True, slots=True)
+class OfTurns:
+    """What it takes to have lanes do turns of an inner loop for one another.
+
+    Args:
+        turn: for each turn.
+        meeting: each time that lanes meet; that is shared by the turns between.
+        start: for each full warp of tasks, or, where tasks are shared out, for each time that lanes
+            come to the loop.
+    """
+
+    turn: float
+    meeting: float
+    start: float
+
+
+ARMS: dict[str, OfArms] = {
+    "queue": OfArms(27, 5),
+    "merge": OfArms(31, 0),
+    "batch7": OfArms(17, 5),
+    "batch3": OfArms(20, 5),
+    "cases": OfArms(35, 10),
+}
+TURNS: dict[str, OfTurns] = {
+    "merge": OfTurns(16, 35, 40),
+    "engage": OfTurns(20, 0, 90),
+    "flatten": OfTurns(14, 28, 20),
+}
+WORD = Work.of(Pipe.MEMORY, 2) + Work.of(Pipe.LOGIC, 1)
+"""A word of a context, of a full warp of tasks: a copy, a store and a load."""
+LOGIC_SHARE = 0.5
+"""How much of an exchange the pipe of logic does."""
+
+
+def exchange(slots: float) -> Work:
+    """The work of an exchange that takes so many issue slots."""
+    logic = LOGIC_SHARE * slots
+    return Work.of(Pipe.LOGIC, logic) + Work.of(Pipe.ISSUE, slots - logic)
