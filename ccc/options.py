@@ -14,6 +14,10 @@ AUTO = "auto"
 COLLECT = "collect"
 """Asks for a strategy wherever one applies, whatever is to be gained."""
 
+KEEPING = ("tile",)
+"""Strategies in which the rest of an iteration stays with its lane, whatever tasks do: they serve
+paths that no other one can."""
+
 _REQUEST = re.compile(r"\s*(\w+)\s*(?:\(\s*(\d+)\s*\)|:(\d+))?\s*", re.ASCII)
 
 
@@ -80,6 +84,12 @@ class Options:
     callee_shared: int | None = None
     """The most bytes of static shared memory that functions take which a kernel calls and its file
     does not show; None: not known, and kernels that call such are left alone."""
+
+    shared_limit: int | None = None
+    """The most bytes of shared memory that a block may get; None: what each gets, 48 KB.
+
+    More than that is dynamic: launches must add what the PTX says (``ccc/ptx/dynamic_stack.py``),
+    and allow it."""
 
     multiprocessors: int | None = None
     """How many the device has; None: kernels ask the device."""

@@ -6,14 +6,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import Refinement, find_paths
-from ccc.analysis.paths.model import FoundPath, LeftPath, Path
+from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Path
 from ccc.ir.markers import WHOLE_KERNEL, Marker
 from ccc.ir.nodes import Function, Variable
-from ccc.options import AUTO, COLLECT, Options, Request
+from ccc.options import AUTO, COLLECT, KEEPING, Options, Request
+from ccc.ptx.dynamic_stack import ALIGNMENT
 from ccc.ptx.types import DEFAULT_SHARED_BYTES
 from ccc.remark import Remark
 
@@ -66,6 +68,11 @@ class Record(ABC):
         told = {**details, **self.choice}
         self._settled = Remark.applied_to(self.marker, self.kernel, strategy, told)
 
+    def describe(self, details: Mapping[str, Any]) -> None:
+        """Say more of code that was transformed."""
+        if self._settled is not None and self.applied:
+            self._settled = replace(self._settled, details={**self._settled.details, **details})
+
     def leave(self, strategy: str) -> None:
         """Say that its code stays as it is because the user wants that."""
         self._settled = Remark.left_by_request(self.marker, self.kernel, strategy)
@@ -74,13 +81,13 @@ class Record(ABC):
         """Say that its code stays as it is because nothing would be gained."""
         self._settled = Remark.not_worth_it(self.marker, self.kernel, advice, self.choice)
 
-    def answer(self, request: Request | None, declined: str | None) -> None:
+    def answer(self, request: Request | None, declined: str | None, announced: bool) -> None:
         """Say of a settled record what had been asked for, and why that was not done, if it was
-        not."""
+        not: where an annotation asked, or it is to be ``announced``."""
         if request is not None and self._settled is not None:
             wanted = str(request)
             followed = wanted in (COLLECT, self._settled.strategy) or not self.applied
-            told = None if followed or not request.insists else declined
+            told = declined if not followed and (request.insists or announced) else None
             self._settled = replace(self._settled, asked=wanted, declined=told)
 
 
@@ -126,11 +133,13 @@ class Kernel:
     the function's own, itself or in what it calls; ``unseen_callee`` is what is called and cannot
     be looked into, if anything, and ``callee_shared_bytes`` the most shared memory that such take,
     None if that is not known; ``dynamic_shared_bytes`` is the most that a launch asks for, None if
-    that is not known. ``arch`` is what the code is for; ``registers`` how many a thread takes,
-    where the assembler has told; ``load`` gives another function of the file, None if the file
-    lacks it. ``inlined`` are the calls that a pass replaced by what they call; it leaves those on
-    the lines of ``not_inlined``. ``knowledge`` is what profiles say of the module's paths, and
-    ``tuned`` what was measured to be best for them.
+    that is not known. A block gets no more than ``shared_limit``, of which stacks may be in dynamic
+    memory if ``takes_dynamic``; where that begins is a multiple of ``dynamic_alignment``. ``arch``
+    is what the code is for; ``registers`` how many a thread takes, where the assembler has told;
+    ``load`` gives another function of the file, None if the file lacks it. ``inlined`` are the
+    calls that a pass replaced by what they call; it leaves those on the lines of ``not_inlined``.
+    ``knowledge`` is what profiles say of the module's paths, and ``tuned`` what was measured to be
+    best for them.
     """
 
     function: Function
@@ -141,6 +150,8 @@ class Kernel:
     callee_shared_bytes: int | None = 0
     dynamic_shared_bytes: int | None = 0
     shared_limit: int = DEFAULT_SHARED_BYTES
+    takes_dynamic: bool = True
+    dynamic_alignment: int = ALIGNMENT
     arch: str = ""
     registers: int | None = None
     load: Callable[[str], Function | None] = lambda _name: None
@@ -159,6 +170,8 @@ class Kernel:
     """The strategies that the policy chose where nothing was asked for, by the keys of paths."""
     declined: dict[Marker, str] = field(default_factory=dict)
     """Why the strategy that was asked for does not apply to a path, by its marker."""
+    announced: set[Marker] = field(default_factory=set)
+    """Those to tell of also where the option asked, since the strategy could have been taken."""
 
     def request_of(self, path: Path | LeftPath) -> Request | None:
         """What is to be done with a path, if anybody says; None: what the policy chooses."""
@@ -214,8 +227,18 @@ class Kernel:
         Paths are found when somebody first asks for them, so passes that make the loop around
         them visible, or refine them, come before those that ask.
         """
-        found = find_paths(self.facts, refinements=self.refinements)
+        found = self.find_paths()
         return [*self.settled, *(PathRecord(self.function.name, path) for path in found)]
+
+    def find_paths(
+        self, excluded: Mapping[tuple[int, str, str], str] = MappingProxyType({})
+    ) -> list[Path | LeftPath]:
+        """The paths of the function as it is now; those ``excluded`` are left, with reasons."""
+        return find_paths(self.facts, excluded, self.refinements, self._keeps_rest)
+
+    def _keeps_rest(self, path: FoundPath, loop: FoundLoop) -> bool:
+        request = self.request(path.marker, loop.marker)
+        return request is not None and request.name in KEEPING
 
     def changed(self) -> None:
         """Forget what was computed of the function, because a pass has changed it."""

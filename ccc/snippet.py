@@ -19,7 +19,8 @@ Where it is emitted, a name is given what it stands for, or gets something new:
 - ``call name, (%a, %b);`` is a hole, filled by a function that gets an emitter and the operands.
 
 Words of the text may stand for numbers, or parts of opcodes: for the same ones always, or for what
-:meth:`Snippet.of` is told. It is read by the parser of the project, once.
+:meth:`Snippet.of` is told. It is read by the parser of the project, once, where it is first
+emitted: there are many, and a kernel needs few.
 """
 
 from __future__ import annotations
@@ -73,13 +74,6 @@ class Snippet:
     def of(self, **words: object) -> Snippet:
         """It with numbers, or parts of opcodes, in the place of words."""
         return _variant(self, tuple(sorted((word, str(value)) for word, value in words.items())))
-
-    @staticmethod
-    def read_all() -> None:
-        """Read those that exist by now: to be done while there is something to wait for."""
-        for snippet in Snippet.known:
-            if not snippet.words:
-                _ = snippet._parsed
 
     @cached_property
     def _elsewhere(self) -> set[str]:

@@ -37,7 +37,7 @@ from typing import ClassVar
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.lane_strides import Strides, is_coalesced, lane_strides
-from ccc.analysis.paths.find import ARMS, find_paths
+from ccc.analysis.paths.find import ARMS
 from ccc.analysis.paths.model import Path
 from ccc.ir.edit import substitute
 from ccc.ir.nodes import Block, Instruction, Statement
@@ -173,7 +173,7 @@ def _paths_at(entry: Block, kernel: Kernel) -> list[Path]:
 
     None if that one cannot, or lies in another.
     """
-    every = find_paths(kernel.facts, refinements=kernel.refinements)
+    every = kernel.find_paths()
     found = [path for path in every if isinstance(path, Path)]
     mine = next((path for path in found if path.entry == entry.label), None)
     if mine is None or mine.parent is not None:

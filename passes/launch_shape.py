@@ -6,12 +6,9 @@ from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Function
 from ccc.ir.operands import Register
 from ccc.pipeline import Kernel
-from ccc.ptx.types import MAX_BLOCK_THREADS
+from ccc.ptx.dynamic_stack import ALIGNMENT
+from ccc.ptx.types import DEFAULT_SHARED_BYTES, MAX_BLOCK_THREADS
 from ccc.snippet import Snippet
-
-ALIGNMENT = 16
-"""Of a warp's share of shared memory, in bytes."""
-
 
 BLOCK_THREADS = Snippet("""
     .reg .b32 %width, %height, %depth, %area, %threads;
@@ -71,3 +68,17 @@ def shared_bytes(kernel: Kernel) -> int | None:
     unit = max([ALIGNMENT, *(variable.alignment for variable in variables)])
     sizes = [kernel.callee_shared_bytes, *(variable.bytes or 0 for variable in variables)]
     return sum(-(-size // unit) * unit for size in sizes) + kernel.dynamic_shared_bytes
+
+
+def static_room(kernel: Kernel) -> int:
+    """The bytes of static shared memory that a block can have besides."""
+    used, dynamic = shared_bytes(kernel) or 0, kernel.dynamic_shared_bytes or 0
+    return min(DEFAULT_SHARED_BYTES - (used - dynamic), kernel.shared_limit - used)
+
+
+def shared_room(kernel: Kernel) -> int:
+    """The bytes that a block can have besides, be it static or dynamic."""
+    room = static_room(kernel)
+    if kernel.shared_limit <= DEFAULT_SHARED_BYTES or not kernel.takes_dynamic:
+        return room
+    return max(room, kernel.shared_limit - (shared_bytes(kernel) or 0) - kernel.dynamic_alignment)

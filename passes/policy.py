@@ -18,15 +18,18 @@ how large a variable may be to be given a value, ``MOST_BYTES`` in ``frontend/un
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.induction import find_counter
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
+from ccc.analysis.paths.split_iteration import ReturningPath, returning
+from ccc.errors import CccError
 from ccc.ir.markers import Marker
 from ccc.options import Request
 from ccc.passes.context_collection.layout import Layout, Plan, on_paper
-from ccc.passes.launch_shape import known_block_size, shared_bytes
+from ccc.passes.launch_shape import known_block_size, shared_bytes, shared_room, static_room
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.strategy import (
     WORD_BYTES,
@@ -38,13 +41,22 @@ from ccc.passes.strategies.strategy import (
     PathDecision,
     PathStrategy,
     Serving,
+    Strategy,
     context_words,
     run_slots,
 )
 from ccc.pipeline import Kernel, PathRecord
+from ccc.ptx.dynamic_stack import added
+from ccc.ptx.occupancy import occupancy
 from ccc.ptx.opcodes import Unit
-from ccc.ptx.types import WARP_SIZE
+from ccc.ptx.types import DEFAULT_SHARED_BYTES, WARP_SIZE
 
+ON_REQUEST = ("pool",)
+"""What is done only where it is asked for. On an H200 (2026-11-22), one path that lanes take at
+random, ratios original / ccc in a queue and with a pool, 1, 4 and 16 iterations a thread: 64
+operations, 8 lanes 0.70, 0.78; 1.21, 1.17; 1.23, 1.25; 256 operations, 8 lanes 0.86, 1.25; 1.99,
+2.32; 2.40, 2.55; 16 lanes 0.87, 0.98; 1.38, 1.58; 1.56, 1.63. Warps of a block that differ in
+their work, which a pool has wait for one another, were not measured."""
 MANY = 4
 """From so many paths on, a strategy that serves them together is tried before
 sequential ones. It rests on two kernels only (H200, 2026-11-20): two arms were 1.6 times as fast as
@@ -97,6 +109,32 @@ original / ccc in a queue without it and with it, meetings of all lanes by a con
 but the first: samples/synthetic, 20 operations, 1, 8 and 32 lanes 0.95, 0.79, 0.48; 1.01, 0.84,
 0.50; 1.06, 0.92, 0.58; 256 operations 5.53, 2.43, 0.84; 5.85, 2.50, 0.85; 6.23, 2.64, 0.88.
 integral_equation 1.61, 1.75, 1.80. Longer paths were not measured."""
+ADAPTIVE = "adaptive"
+"""What weighs a loop as a kernel runs; the policy does not take it by itself yet."""
+PARTING = 4
+"""Issue slots of a branch at which lanes part and meet again. This and what follows was fitted to
+times of samples/synthetic with 20 and 256 operations, 1 and 32 lanes, on an H200 (2026-11-22):
+original / ccc 1.56, 0.63, 7.57, 0.89 in batches of 7, 1.06, 0.58, 6.23, 0.88 in a queue."""
+EXCHANGE = (10, 12)
+"""Issue slots of an exchange with tasks: for each iteration, and for each exchange."""
+EXCHANGE_WORD = 2
+"""Issue slots of each further word of a context, for each iteration. Not measured."""
+IDLE = (5, 8)
+"""The same without a task, counted in PTX, not measured."""
+FETCH = 15
+"""Issue slots that a task costs beside its path where all lanes fetch one."""
+TURNS_UNKNOWN = 8
+"""Turns that a loop in a path is taken to have. Not measured."""
+PLAIN_ITERATIONS = 128
+"""Iterations of the loop as it was that a lane runs before its warp collects again. On an H200
+(2026-11-22), original / ccc with 64, 128 and 256: samples/synthetic with 20 operations, 0 lanes
+0.89, 0.92, 0.94, 32 lanes 0.93 each; 256 operations, no lane in the first half of the iterations,
+then 8, 2.30, 1.89, 2.02."""
+PLAIN_LENGTH = 640
+"""Instructions of all its copies in a row, at most. 256 operations, no lane: one 0.60, two 0.68."""
+PLAIN_IN_A_ROW = 4
+"""How many, at most. 20 operations, 32 lanes, one, four and eight copies: 0.84, 0.92, 0.94."""
+
 INSTRUCTIONS_A_WORD = 3
 """Most instructions that one word less on the stack is worth: a store, a load, and its address. Not
 measured."""
@@ -140,20 +178,6 @@ exponentials and cosines (34 slots more) 0.99, 1.03 and 1.65, 1.62; samples/inve
 more) uniform 0.94, 0.98, balanced 1.44, 1.37; 64 multiply-adds of variables (3 slots more) without
 asking 1.00 and 1.61."""
 
-TUNED_GAIN = 0.02
-"""The share of a kernel's time that a version must save to be taken by ``ccc tune``, or by a
-``ccc.RawKernel`` that tunes itself; otherwise the kernel stays as it was. Not measured."""
-
-TUNED_VERSIONS = 4
-"""Versions of a kernel that tunes itself, ``leave`` and ``auto`` among them, at most. Each takes a
-compilation, and calls. Not measured."""
-TUNED_CALLS = 3
-"""Timed calls of each version before one of them is out. Not measured."""
-TUNED_ROUNDS = 10
-"""Timed calls of each version after which the best one is taken, however little it is ahead. Not
-measured."""
-TRIED_NUMBERS: dict[str, Sequence[int]] = {"sub_warp": (4, 16), "refill": (8, 16)}
-"""The numbers of a strategy that are tried where versions are measured. Not measured."""
 UNKNOWN_TURNS = 32
 """How often a loop is taken to go round of which nothing is known: as LLVM's branch probabilities
 have it, which give the way back 31 of 32."""
@@ -176,12 +200,33 @@ BATCH_LOADS = 1
 four loads and 20 operations, 8, 16 and 24 lanes: batches of seven 0.86, 0.74 and 0.55 times as fast
 as the original, a queue 1.02, 1.04 and 0.98."""
 
+
+TUNED_GAIN = 0.02
+"""The share of a kernel's time that a version must save to be taken by ``ccc tune``, or by a
+``ccc.RawKernel`` that tunes itself; otherwise the kernel stays as it was. Not measured."""
+
+TUNED_VERSIONS = 4
+"""Versions of a kernel that tunes itself, ``leave`` and ``auto`` among them, at most. Each takes a
+compilation, and calls. Not measured."""
+TUNED_CALLS = 3
+"""Timed calls of each version before one of them is out. Not measured."""
+TUNED_ROUNDS = 10
+"""Timed calls of each version after which the best one is taken, however little it is ahead. Not
+measured."""
+TRIED_NUMBERS: dict[str, Sequence[int]] = {
+    "tile": (7,),
+    "sub_warp": (4, 16),
+    "refill": (8, 16),
+}
+"""The numbers of a strategy that are tried where versions are measured. Not measured."""
+
 RETURNS = "the tasks of a loop come back after some turns, and are merged"
 OTHERS = "another path of its loop asks for another strategy"
 IN_SHARED = (
     "it lies in a loop whose turns are all shared out among lanes, and is a branch there as any "
     "other"
 )
+KEPT = "its tasks stay with their lanes, which go round together"
 NO_ROOM = "its stacks do not fit into shared memory"
 
 EARLY_PROB = 0.5
@@ -216,24 +261,25 @@ def decide(
         kernel: the kernel.
         strategies: those that collect, from the one that is preferred on.
         sharing: what shares out long tasks.
-        shared: what shares out all tasks of a path where that is asked for.
+        shared: what serves a loop in an iteration where that is asked for.
 
     Returns:
         A decision for each loop.
     """
     named = {strategy.name: strategy for strategy in strategies}
 
-    def of_path(one: Collectable, differ: bool) -> PathDecision:
+    def of_path(one: Collectable, mine: Sequence[Collectable], differ: bool) -> PathDecision:
         path, request = one.path, kernel.wanted(one.path)
+        inside = [other.path for other in mine if other.path.parent is path]
         asked = named.get(str(request)) if differ else None
         own: Serving | None = asked if asked and asked.mixes else None
         by = sharing
         if path.repeats:
-            whole = _shared_by(path, request, shared, kernel)
+            whole = _shared_by([path, *inside], request, shared, kernel)
             own, by = whole or named[REPEATING], whole or sharing
         engage = by.of(path, kernel.facts)
         turns = 1 if engage and engage.shares_all else _turns(path, kernel.facts)
-        why_not = by.applies([path], kernel.facts)
+        why_not = None if engage else by.applies([path, *inside], kernel.facts) or KEPT
         hints, last_apart = Hints.of(path.marker), _is_short(path, kernel.facts)
         counter = find_counter(path, kernel.facts) if turns > 1 and path.repeats else None
         return PathDecision(
@@ -242,10 +288,16 @@ def decide(
 
     def of_loop(loop: AnnotatedLoop, mine: Sequence[Collectable]) -> Decision:
         wishes = {str(kernel.wanted(one.path)) for one in mine if not one.path.repeats}
-        paths = _without_branches_of_turns(tuple(of_path(one, len(wishes) > 1) for one in mine))
+        found = tuple(of_path(one, mine, len(wishes) > 1) for one in mine)
+        paths = _without_branches_of_turns(found)
         every = [one.path for one in paths]
-        asked = _asked(paths, named, kernel)
+        asked = _asked(paths, strategies, kernel)
+        if any(strategy.returns for strategy in asked):
+            paths = tuple(replace(one, returning=_returning(one.path, kernel)) for one in paths)
         preferred = _preferred(every, kernel.facts, strategies)
+        if any(path.stays for path in every):
+            keeping = tuple(one for one in asked if one.returns)
+            return Decision(loop, tuple(replace(one, own=None) for one in paths), keeping)
         if any(one.own and not one.path.repeats for one in paths):
             preferred = tuple(one for one in strategies if one.mixes)
             _decline_others(paths, asked, kernel)
@@ -255,14 +307,22 @@ def decide(
     return tuple(of_loop(loop, mine) for loop, mine in loops)
 
 
+def _returning(path: Path, kernel: Kernel) -> ReturningPath:
+    """The path without the rest of its iteration, with as short a context as others have."""
+    found = returning(path, kernel.facts)
+    for refine in kernel.refinements:
+        found = replace(found, path=refine(found.path, kernel.facts))
+    return found
+
+
 def _shared_by(
-    path: Path, request: Request | None, shared: Sequence[PathStrategy], kernel: Kernel
+    paths: Sequence[Path], request: Request | None, shared: Sequence[PathStrategy], kernel: Kernel
 ) -> PathStrategy | None:
-    """What shares out all tasks of a path, if that is asked for and applies."""
+    """What serves a path that others lie in, if that is asked for and applies."""
     wanted = next((one for one in shared if one.name == str(request)), None)
-    reason = wanted.applies([path], kernel.facts) if wanted else None
+    reason = wanted.applies(paths, kernel.facts) if wanted else None
     if reason is not None:
-        kernel.decline(path.marker, reason)
+        kernel.decline(paths[0].marker, reason)
     return None if reason is not None else wanted
 
 
@@ -280,23 +340,32 @@ def _without_branches_of_turns(paths: tuple[PathDecision, ...]) -> tuple[PathDec
 
 
 def _asked(
-    paths: Sequence[PathDecision], named: Mapping[str, LoopStrategy], kernel: Kernel
+    paths: Sequence[PathDecision], strategies: Sequence[LoopStrategy], kernel: Kernel
 ) -> list[LoopStrategy]:
     """What is asked for and can serve the loop; of the rest it is said why it does not."""
     every = [one.path for one in paths]
     found = []
     for one in paths:
-        strategy = named.get(str(one.request))
-        if strategy is None:
-            continue  # nothing is asked for, or what was asked for has declined before
-        reason = strategy.applies(every, kernel.facts)
-        if strategy.mixes and one.path.repeats and strategy.name != REPEATING:
-            reason = RETURNS
-        if reason is None:
-            found.append(strategy)
-        else:
+        reason = None
+        able = []
+        wanted = [strategy for strategy in strategies if _is_asked(one.request, strategy)]
+        for strategy in wanted:
+            reason = strategy.applies(every, kernel.facts)
+            if strategy.mixes and one.path.repeats and strategy.name != REPEATING:
+                reason = RETURNS
+            if reason is None:
+                able.append(strategy)
+        if wanted and not able and reason is not None:
             kernel.decline(one.path.marker, reason)
+        some = len(wanted) > 1
+        found += [s for s in able if not some or _batches_pay(s, every, kernel.facts)]
     return found
+
+
+def _is_asked(request: Request | None, strategy: Strategy) -> bool:
+    """Whether a request, which may leave out the number, means a strategy."""
+    name, _, number = strategy.name.partition("(")
+    return str(request) in ((strategy.name, name) if number else (strategy.name,))
 
 
 def _is_short(path: Path, facts: Facts) -> bool:
@@ -323,17 +392,22 @@ def _decline_others(
     paths: Sequence[PathDecision], asked: Sequence[LoopStrategy], kernel: Kernel
 ) -> None:
     """Say that what serves whole loops is not taken where each path asks for something else."""
-    names = {strategy.name for strategy in asked if not strategy.mixes}
+    whole = [strategy for strategy in asked if not strategy.mixes]
     for one in paths:
-        if str(one.request) in names:
+        if any(_is_asked(one.request, strategy) for strategy in whole):
             kernel.decline(one.path.marker, OTHERS)
 
 
 def _preferred(
     paths: Sequence[Path], facts: Facts, strategies: Sequence[LoopStrategy]
 ) -> tuple[LoopStrategy, ...]:
-    """The strategies that may serve the paths of a loop where nothing is asked for."""
-    possible = [one for one in strategies if one.applies(paths, facts) is None]
+    """The strategies that may serve the paths of a loop where nothing is asked for.
+
+    None that gives back what tasks make: when that pays was not measured.
+    """
+    known = (one for one in strategies if not one.returns and one.name not in ON_REQUEST)
+    wanted = (one for one in known if not one.name.startswith(ADAPTIVE))
+    possible = [one for one in wanted if one.applies(paths, facts) is None]
     if len(paths) < MANY:
         possible = [one for one in possible if not one.together]
     return tuple(one for one in possible if _batches_pay(one, paths, facts))
@@ -359,11 +433,11 @@ def early_loads_pay(
         kernel: the kernel as it would be.
         strategies: those that collect, from the one that is preferred on.
     """
-    if context_words(after[0]) > context_words(before):
+    if any(path.stays for path in after) or context_words(after[0]) > context_words(before):
         return False
-    asked = str(kernel.request_of(after[0]))
+    request = kernel.request_of(after[0])
     able = [one for one in strategies if one.applies(after, kernel.facts) is None]
-    wanted = [one for one in able if one.name == asked]
+    wanted = [one for one in able if _is_asked(request, one)]
     first = (*wanted, *_preferred(after, kernel.facts, strategies))[0]
     return first.iterations > 1
 
@@ -381,7 +455,8 @@ def _batches_pay(strategy: LoopStrategy, paths: Sequence[Path], facts: Facts) ->
 
 
 def settle(decision: Decision, kernel: Kernel, start: int, alone: bool = True) -> Choice:
-    """Take the first strategy whose stacks fit.
+    """Take the first strategy whose stacks fit in static shared memory, or in dynamic where it is
+    asked for; else, in dynamic, the first of those that leave most blocks resident.
 
     Args:
         decision: of the loop.
@@ -397,19 +472,35 @@ def settle(decision: Decision, kernel: Kernel, start: int, alone: bool = True) -
     if reason is not None:
         reasons = tuple((path.record, reason) for path in decision.paths)
         return Choice(decision, LEAVE, start, reasons)
-    room = _room(kernel)
+    room, static = _room(kernel), static_room(kernel) // _warps(kernel)
     asked = {str(path.request) for path in decision.paths}
     strategies = [
         one for one in decision.strategies if alone or one.iterations == 1 or one.name in asked
     ]
     layouts = [on_paper(Choice(decision, one, start)) for one in strategies]
     for strategy, layout in zip(strategies, layouts, strict=True):
-        if layout.share <= room:
+        asking = [one.path.marker for one in decision.paths if _is_asked(one.request, strategy)]
+        if layout.share <= (room if asking else static):
+            for marker in asking:
+                kernel.declined.pop(marker, None)
             return Choice(decision, strategy, start)
-        for path in decision.paths:
-            if str(path.request) == strategy.name:
-                kernel.decline(path.path.marker, NO_ROOM)
+        for marker in asking:
+            kernel.decline(marker, NO_ROOM)
+    able = [one for one in zip(strategies, layouts, strict=True) if one[1].share <= room]
+    if able:
+        strategy, _ = max(able, key=lambda one: _resident(kernel, one[1].share))
+        return Choice(decision, strategy, start)
     return Choice(decision, LEAVE, start, (_first_too_large(kernel, layouts[-1], room),))
+
+
+def _resident(kernel: Kernel, share: int) -> int:
+    """How many blocks a multiprocessor holds if each warp has a share of so many bytes."""
+    block = known_block_size(kernel.function, kernel.options.max_block)
+    needed = _used(kernel) + added(share, block)
+    try:
+        return occupancy(kernel.arch, kernel.registers or 0, needed, block).blocks
+    except CccError:  # an architecture that is not known
+        return 0
 
 
 def _reason(kernel: Kernel) -> str | None:
@@ -435,40 +526,47 @@ def _used(kernel: Kernel) -> int:
 
 def _room(kernel: Kernel) -> int:
     """The bytes that a warp can have."""
-    return (kernel.shared_limit - _used(kernel)) // _warps(kernel)
+    return shared_room(kernel) // _warps(kernel)
 
 
 def _first_too_large(kernel: Kernel, layout: Layout, room: int) -> tuple[PathRecord, str]:
     """The first path that does not fit, and what to do about it."""
-    plan = next(p for p in layout.plans if p.stack.offset + p.stack.bytes > room)
+    stacks = (plan for plan in layout.plans if plan.stack.entries)
+    plan = next(p for p in stacks if p.end > room)
     return plan.record, _too_large(kernel, plan)
 
 
 def _too_large(kernel: Kernel, plan: Plan) -> str:
     block = known_block_size(kernel.function, kernel.options.max_block)
     used = _used(kernel) + plan.stack.offset * _warps(kernel)
-    needed = plan.stack.offset + plan.stack.bytes
-    entry = plan.stack.bytes // plan.stack.entries
+    needed = plan.end
+    entry = (plan.end - plan.stack.offset) // plan.stack.entries
     total = _used(kernel) + needed * _warps(kernel)
     return (
         f"its context of {entry} bytes a task does not fit into shared memory for "
         f"blocks of {block} threads beside the {used} bytes in use; a block would have {total} and "
-        f"gets {kernel.shared_limit}, since ccc has no host ask for more" + _what_fits(kernel, plan)
+        f"gets {_used(kernel) + shared_room(kernel)}" + _what_fits(kernel, plan, total)
     )
 
 
-def _what_fits(kernel: Kernel, plan: Plan) -> str:
-    """How large blocks, or contexts, may be for a stack to fit; nothing where none would."""
-    fits = (kernel.shared_limit - _used(kernel)) // (plan.stack.offset + plan.stack.bytes)
+def _what_fits(kernel: Kernel, plan: Plan, total: int) -> str:
+    """What would make a stack fit: smaller blocks, a smaller context, or launches that ask for
+    more shared memory; nothing where none would."""
+    fits = shared_room(kernel) // plan.end
+    may_grow = kernel.takes_dynamic and kernel.shared_limit == DEFAULT_SHARED_BYTES
+    larger = may_grow and _resident(kernel, plan.end)
+    limit = total + kernel.dynamic_alignment
+    more = f"; or --ccc-shared-limit={limit}, and the host adds what the report says to launches"
+    more = more if larger else ""
     is_assumed = not kernel.options.max_block and {"maxntid", "reqntid"}.isdisjoint(
         kernel.function.limits
     )
     if is_assumed and fits:
         return (
             "; say how large its blocks are, by __launch_bounds__ or --ccc-max-block: "
-            f"{fits * WARP_SIZE} fit"
+            f"{fits * WARP_SIZE} fit{more}"
         )
     words = (_room(kernel) - plan.stack.offset) // plan.stack.entries // WORD_BYTES
     smaller = f"; blocks of {fits * WARP_SIZE} threads have room" if fits else ""
     less = f"; a context of {words * WORD_BYTES} bytes has room" if words > 0 else ""
-    return smaller + less
+    return smaller + less + more

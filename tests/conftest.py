@@ -1,8 +1,9 @@
-"""What all tests share: the option ``--bless`` and the marker ``gpu``."""
+"""What all tests share: the option ``--bless``, the marker ``gpu``, and the order of some files."""
 
 from __future__ import annotations
 
 import functools
+import gc
 
 import pytest
 
@@ -26,6 +27,31 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="rewrite the expected halves of the golden tests instead of comparing them",
     )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of a file that names a parameter in ``TOGETHER`` run value by value of it.
+
+    So what they compute of one value need not be kept for long, nor be computed by two workers.
+    """
+    places: dict[tuple[object, ...], int] = {}
+    for place, item in enumerate(items):
+        places.setdefault(_group(item), place)
+    items.sort(key=lambda item: places[_group(item)])
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays, and nobody need look through it for garbage again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+
+
+def _group(item: pytest.Item) -> tuple[object, ...]:
+    """The same for tests that run in a row."""
+    wanted = getattr(getattr(item, "module", None), "TOGETHER", None)
+    given = item.callspec.params if hasattr(item, "callspec") else {}
+    return (item.path, given[wanted]) if wanted in given else (item.nodeid,)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -264,6 +264,7 @@ def test_the_example_of_a_strategy_is_one() -> None:
         "mixes",
         "entries",
         "iterations",
+        "returns",
         "rewrite",
     }
     assert wanted <= set(dir(scope["FLATTEN"]))

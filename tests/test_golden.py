@@ -30,7 +30,9 @@ from ccc.toolkit import find as toolchain
 
 COLLECTED = sorted(GOLDEN.glob("*/*.ptx"))
 REFUSED = sorted(ERRORS.glob("*.ptx"))
-ENOUGH = 8_000
+TOGETHER = "path"
+"""All tests of one file run in a row, for what is made of it is kept until then."""
+ENOUGH = 5_000
 """Warp instructions of all random orders in which a kernel is run."""
 
 SMALL = 6_200
@@ -41,11 +43,19 @@ def name(path: Path) -> str:
     return f"{path.parent.name}/{path.stem}"
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1)
 def transformed(path: Path) -> tuple[Golden, Transformed]:
     """A golden file, and what comes out today."""
     golden = Golden.read(path)
     return golden, golden.transform()
+
+
+@functools.lru_cache(maxsize=1)
+def original(path: Path) -> tuple[Golden, Module, list[Any]]:
+    """A golden file, its original, and what that leaves in memory."""
+    golden = Golden.read(path)
+    module = Module(golden.before)
+    return golden, module, run(module, "k", golden.launch)[0]
 
 
 @pytest.mark.parametrize("path", [*COLLECTED, *REFUSED], ids=name)
@@ -129,8 +139,7 @@ def slow_if_large(path: Path) -> Any:
 
 @pytest.mark.parametrize("path", [slow_if_large(path) for path in COLLECTED], ids=name)
 def test_memory_is_the_same(path: Path) -> None:
-    golden = Golden.read(path)
-    expected, _ = run(Module(golden.before), "k", golden.launch)
+    golden, before, expected = original(path)
     after = Module(golden.after)
     races: list[Race] = []
     found, cost = run(after, "k", golden.launch, races=races)
@@ -139,30 +148,30 @@ def test_memory_is_the_same(path: Path) -> None:
         judged = races if schedule == 0 else None
         found, _ = run(after, "k", golden.launch, schedule=schedule, races=judged)
         assert difference(expected, found) is None, f"schedule {schedule}"
-    assert not (races and new_races(races_of(golden.before, golden.launch), races))
+    assert not (races and new_races(races_of(before, golden.launch), races))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", COLLECTED, ids=name)
 def test_batches_leave_the_same_memory(path: Path) -> None:
-    golden = Golden.read(path)
+    golden, before, expected = original(path)
     result = transform(golden.before, replace(golden.options, strategy="batch3"))
     kernels = result.report["kernels"]
     if not any(one.get("strategy") == "batch3" for k in kernels for one in k["paths"]):
         return
-    expected, _ = run(Module(golden.before), "k", golden.launch)
+    after = Module(result.ptx)
     races: list[Race] = []
     for schedule in ("lockstep", 0):
-        found, _ = run(Module(result.ptx), "k", golden.launch, schedule=schedule, races=races)
+        found, _ = run(after, "k", golden.launch, schedule=schedule, races=races)
         assert difference(expected, found) is None, f"schedule {schedule}"
-    assert not (races and new_races(races_of(golden.before, golden.launch), races))
+    assert not (races and new_races(races_of(before, golden.launch), races))
 
 
-def races_of(ptx: str, launch: Launch) -> list[Race]:
+def races_of(module: Module, launch: Launch) -> list[Race]:
     """The races of a kernel in several schedules."""
     races: list[Race] = []
     for schedule in ("lockstep", 0, 1):
-        run(Module(ptx), "k", launch, schedule=schedule, races=races)
+        run(module, "k", launch, schedule=schedule, races=races)
     return races
 
 

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 
 from ccc.analysis.callees import SYSTEM_CALLS, Callees, callee
 from ccc.analysis.facts import Facts
+from ccc.errors import CccError
 from ccc.ir.names import Names
 from ccc.ir.nodes import Function, FunctionText, Module
 from ccc.ir.verify import verify
 from ccc.options import Options
 from ccc.parse import NotRepresentable, parse_files, parse_function, parse_variables
 from ccc.pipeline import Kernel
+from ccc.ptx.occupancy import KB, limits
 from ccc.ptx.opcodes import Effect
+from ccc.ptx.types import DEFAULT_SHARED_BYTES
 
 if TYPE_CHECKING:
     from ccc.decisions import MatchedDecisions
@@ -29,6 +32,12 @@ WITHOUT_SHARED_MEMORY = (
 )
 """Functions of the driver, and those of the device runtime that a launch in a kernel becomes:
 nvlink 13.0 gives a kernel that calls them no shared memory for it."""
+
+
+DEVICE_LAUNCH = re.compile(r"\b(?:__cudaCDP2LaunchDevice|cudaLaunchDevice|cudaGraphLaunch)")
+"""What a launch in a kernel becomes."""
+
+DYNAMIC_SIZE = "%dynamic_smem_size"
 
 
 class ModuleContext:
@@ -62,6 +71,7 @@ class ModuleContext:
         self._tuned = tuned
         self._registers = registers
         self._knowledge = knowledge
+        self._launches = DEVICE_LAUNCH.search(module.text) is not None
         self._shared = {v.name: v for v in parse_variables(module) if v.space == "shared"}
         target = re.search(r"^\s*\.target\s+(\w+)([^\n]*)", module.text, re.MULTILINE)
         self._arch, others = target.groups() if target else ("", "")
@@ -104,7 +114,7 @@ class ModuleContext:
     def _find_shared(self, kernel: Kernel) -> None:
         """What shared memory a kernel uses: each has what it names, itself or in what it calls."""
         functions, kernel.unseen_callee = self._called(kernel.function)
-        instructions = (i for function in functions for i in function.instructions)
+        instructions = [i for function in functions for i in function.instructions]
         named = {symbol.name for i in instructions for symbol in i.symbols()}
         used = [variable for name, variable in self._shared.items() if name in named]
         for function in functions[1:]:
@@ -114,6 +124,21 @@ class ModuleContext:
             kernel.dynamic_shared_bytes = self._options.dynamic_shared
         if kernel.unseen_callee:
             kernel.callee_shared_bytes = self._options.callee_shared
+        asks = any(s.name == DYNAMIC_SIZE for i in instructions for s in i.specials())
+        kernel.takes_dynamic = not (asks or kernel.unseen_callee or self._launches)
+        kernel.shared_limit = self._shared_limit()
+        arrays = (v.alignment for v in self._shared.values() if v.bytes is None)
+        kernel.dynamic_alignment = max([kernel.dynamic_alignment, *arrays])
+
+    def _shared_limit(self) -> int:
+        """The most that a block may get."""
+        wanted = self._options.shared_limit
+        if wanted is None:
+            return DEFAULT_SHARED_BYTES
+        try:
+            return min(wanted, limits(self._arch).shared_kb_block * KB)
+        except CccError:  # an architecture that is not known
+            return wanted
 
     def _called(self, function: Function) -> tuple[list[Function], str]:
         """A function and all that it may come to; and what cannot be looked into, if anything."""

@@ -108,6 +108,26 @@ def transform(
     idle = not options.transforms or context.is_debugged
     passes = () if idle else tuple(kind() for kind in PIPELINE)
     counting = _counting(module, context, options, places) if options.profile else None
+    outcomes = _rewrite(passes, context, module, result)
+    _drop_copies(outcomes)
+    for outcome in outcomes:
+        if counting:
+            counting.add(outcome.kernel.function, outcome.kernel.records)
+        function = outcome.kernel.function
+        result.remarks[function.name] = [one.remark for one in outcome.records]
+        result.blocks[function.name] = known_block_size(function, options.max_block)
+    if options.strict and result.complaints:
+        raise result.complaints[0]
+    if counting:
+        result.warnings += counting.finish()
+    result.ptx = module.text
+    return result
+
+
+def _rewrite(
+    passes: Sequence[Pass], context: ModuleContext, module: Module, result: Transformed
+) -> list[_Outcome]:
+    """Run the passes over all functions that are concerned, and write down what became of each."""
     outcomes: list[_Outcome] = []
     for piece in _concerned(module):
         marked = piece.is_marked  # its new text may not be
@@ -122,19 +142,7 @@ def transform(
             _declare(module, piece, outcome.kernel.declarations)
         if marked or outcome.inlined:
             outcomes.append(outcome)
-    _drop_copies(outcomes)
-    for outcome in outcomes:
-        if counting:
-            counting.add(outcome.kernel.function, outcome.kernel.records)
-        function = outcome.kernel.function
-        result.remarks[function.name] = [one.remark for one in outcome.records]
-        result.blocks[function.name] = known_block_size(function, options.max_block)
-    if options.strict and result.complaints:
-        raise result.complaints[0]
-    if counting:
-        result.warnings += counting.finish()
-    result.ptx = module.text
-    return result
+    return outcomes
 
 
 def _tuned(
@@ -211,7 +219,8 @@ def _answer_requests(kernel: Kernel) -> None:
         marker = record.marker
         is_own = "strategy" in marker.clauses or kernel.tuned_request(marker) is not None
         own = OF_ANOTHER_KIND if is_own else None
-        record.answer(kernel.request_of(record.path), kernel.declined.get(marker, own))
+        declined = kernel.declined.get(marker, own)
+        record.answer(kernel.request_of(record.path), declined, marker in kernel.announced)
 
 
 def _drop_copies(outcomes: Sequence[_Outcome]) -> None:
@@ -255,11 +264,16 @@ def _left(piece: FunctionText, obstacle: NotRepresentable) -> list[Remark]:
 
 
 def _run_passes(passes: Sequence[Pass], kernel: Kernel) -> str:
-    """The code after those passes that the user names for that."""
-    printed = ""
+    """The code after those passes that the user names for that.
+
+    Checked after each pass that has told of a change, and after the last one, whoever told.
+    """
+    printed, checked = "", None
     for one in passes:
         one.run(kernel)
-        verify(kernel.function)
+        if kernel.facts is not checked or one is passes[-1]:
+            verify(kernel.function)
+            checked = kernel.facts
         if one.name in kernel.options.print_after:
             printed += f"// after {one.name}\n{print_function(kernel.function)}\n"
     return printed

@@ -12,6 +12,7 @@ import re
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from ccc.frontend import marking as source
 from ccc.frontend.syntax import Home
 from ccc.ir.markers import MARKER_PREFIX
 from ccc.options import Options
+from ccc.ptx.dynamic_stack import added, shares
 from ccc.remark import Remark, read_report, report
 
 if TYPE_CHECKING:
@@ -86,6 +88,10 @@ class DevicePass:
         return sorted(passes, key=lambda one: one.unit)
 
 
+class CompilerError(Exception):
+    """The compiler refuses a source."""
+
+
 def translate(
     text: str,
     name: str,
@@ -110,36 +116,40 @@ def translate(
 
     Raises:
         CccError: an annotation is wrong, or (with ``strict``) one could not be followed.
+        CompilerError: raised by ``compiler``, unless an earlier result can be kept.
     """
     left: set[int] = set()
     values: frozenset[int] = frozenset()
     places: dict[int, Place] = {}
-
-    def mark(values: Collection[int]) -> source.Marked:
-        return source.mark(text, name, without=left, macros=macros, values=values)
+    mark = partial(source.mark, text, name, without=left, macros=macros)
 
     def tried(marked: source.Marked, again: bool) -> _Tried:
-        trial = replace(done)
+        ptx, trial = compiler(marked.text, again), replace(done)
         if not again and not options.off:
-            _warn(marked.warnings, options, trial)
-        if not places and (
-            options.profile or options.use or options.decisions or options.alternatives
-        ):
+            _warn([*marked.warnings, *_without_code(marked, ptx, name)], options, trial)
+        asks = options.profile or options.use or options.decisions or options.alternatives
+        if not places and asks:
             places.update(_places(marked.annotations))  # later some may be left out
-        before = ptx = compiler(marked.text, again)
-        if not again and not options.off:
-            _warn(_without_code(marked.annotations, ptx, name), options, trial)
+        before = ptx
         if marked.annotations and not options.mark_only:
             ptx = _transform(ptx, output, options, trial, places)
         return _Tried(marked, before, ptx, trial)
 
+    def with_values(values: Collection[int], before: _Tried) -> _Tried:
+        """The same with values for more variables; what was tried before, if that is nothing new or
+        cannot be compiled."""
+        try:
+            marked = mark(values=values)
+            return tried(marked, again=True) if marked.text != before.marked.text else before
+        except (CccError, CompilerError):
+            return before
+
     all_marked: str | None = None
     while True:
-        now = tried(mark(values), bool(left))
+        now = tried(mark(values=values), bool(left))
         all_marked = all_marked or now.before
         if more := now.carried - values:
-            given = mark(values | more)
-            other = tried(given, again=True) if given.text != now.marked.text else now
+            other = with_values(values | more, now)
             if other.refused <= now.refused and other.missed < now.missed:
                 now, values = other, values | more
         done.take(now.done)
@@ -221,11 +231,12 @@ def _add_alternatives(
         done.remarks = alternatives.with_alternatives(done.remarks, found, places.values())
 
 
-def _without_code(annotations: Sequence[source.Annotation], ptx: str, name: str) -> list[CccError]:
+def _without_code(marked: source.Marked, ptx: str, name: str) -> list[CccError]:
     """Of each path that left no code, although its annotated loop did, and of whole functions.
 
     Headers may well hold functions that a source has no use for.
     """
+    annotations = marked.annotations
     kept = {int(number) for number in re.findall(rf"{MARKER_PREFIX}\w+ (\d+) ", ptx)}
     used = {a.home for a in annotations if a.id in kept}
     gone = [a for a in annotations if a.id not in kept]
@@ -294,15 +305,17 @@ def _measured(before: str, result: Transformed, options: Options) -> Remarks:
     These stay out where ptxas alone cannot assemble the file, as with separate compilation.
     """
     pair = _resources(before, result.ptx)
+    stacks: tuple[dict[str, int], ...] = ({}, shares(result.ptx))
     measured = {}
     for name, remarks in result.remarks.items():
         found = [resources[name] for resources in pair if name in resources]
         more: dict[str, Any] = {}
         if len(found) == 2 and any(one.applied for one in remarks):
             block, dynamic = result.blocks[name], options.dynamic_shared or 0
-            for when, one in zip(("before", "after"), found, strict=True):
+            for when, one, share in zip(("before", "after"), found, stacks, strict=True):
+                total = dynamic + added(share.get(name, 0), block)
                 more[f"registers_{when}"] = one.registers
-                more[f"occupancy_{when}"] = _fraction(_target(before), one, block, dynamic)
+                more[f"occupancy_{when}"] = _fraction(_target(before), one, block, total)
         measured[name] = [
             replace(one, details={**one.details, **more}) if one.applied else one for one in remarks
         ]
@@ -320,7 +333,7 @@ def _fraction(arch: str, needed: Resources, block: int, dynamic: int) -> float |
     return round(room.fraction, 4)
 
 
-def _resources(*texts: str) -> list[dict[str, Resources]]:
+def _resources(*texts: str) -> list[Mapping[str, Resources]]:
     """What the kernels of PTX files need, by name; nothing where ptxas alone cannot tell."""
     from ccc.toolkit import find as toolchain  # noqa: PLC0415 - seldom asked for
     from ccc.toolkit.ptxas import resources  # noqa: PLC0415 - seldom asked for

@@ -16,6 +16,7 @@ class Device(Protocol):
     kind: str
     arch: str
     warmups: int
+    shared_limit: int
 
     def describe(self) -> dict[str, Any]:
         """The device, for a record."""

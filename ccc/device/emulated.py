@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ccc import emulator
+from ccc.emulator.translate.variables import SHARED_LIMIT
+from ccc.ptx.dynamic_stack import added
 from ccc.toolkit.ptxas import Resources, resources
 
 EMULATED_BLOCKS = 16
@@ -32,6 +34,8 @@ class Emulator:
 
     def __init__(self, arch: str, schedule: str | int, ptxas: str | Path):
         self.arch = arch
+        self.shared_limit = SHARED_LIMIT
+        """The most shared memory of a block, in bytes, if a launch asks for it."""
         self._schedule = schedule
         self._ptxas = ptxas
 
@@ -40,9 +44,9 @@ class Emulator:
         return {"arch": self.arch, "schedule": self._schedule, "blocks": EMULATED_BLOCKS}
 
     def load(self, ptx: str) -> EmulatedModule:
-        """Parse PTX text, and ask ptxas what its kernels need."""
-        needs = resources(ptx, self.arch, self._ptxas)
-        return EmulatedModule(emulator.Module(ptx), needs, self._schedule)
+        """Parse PTX text; ptxas tells what its kernels need when somebody asks for that."""
+        find_needs = functools.partial(resources, ptx, self.arch, self._ptxas)
+        return EmulatedModule(emulator.Module(ptx), find_needs, self._schedule)
 
     def put(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Copies."""
@@ -58,8 +62,13 @@ class EmulatedModule:
     """A module of the emulator, with what ``gpu.GpuModule`` has besides."""
 
     module: Any
-    needs: dict[str, Resources]
+    find_needs: Callable[[], Mapping[str, Resources]]
     schedule: str | int
+
+    @functools.cached_property
+    def needs(self) -> Mapping[str, Resources]:
+        """What ptxas says of each kernel."""
+        return self.find_needs()
 
     def get_function(self, name: str) -> Callable[..., Any]:
         """The kernel of that name; each launch returns its ``Counters``."""
@@ -72,6 +81,10 @@ class EmulatedModule:
     def resources(self, name: str) -> Resources:
         """What ptxas says that a kernel needs."""
         return self.needs[name]
+
+    def added(self, name: str, threads: int) -> int:
+        """The bytes that a launch adds for stacks, of blocks of so many threads."""
+        return added(self.module.shares.get(name, 0), threads)
 
     def resident_blocks(self, name: str, *_: Any) -> int:
         """How many blocks of a kernel to launch."""

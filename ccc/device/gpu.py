@@ -19,6 +19,7 @@ import numpy as np
 
 from ccc.errors import CccError
 from ccc.ir.markers import hide_markers
+from ccc.ptx.dynamic_stack import added, shares
 from ccc.ptx.occupancy import KB, occupancy
 from ccc.toolkit.ptxas import Resources, assemble
 
@@ -109,6 +110,8 @@ class GpuDevice:
         """Of the device, such as ``sm_90``."""
         self.multiprocessors = int(self._properties["multiProcessorCount"])
         """How many multiprocessors the device has."""
+        self.shared_limit = int(self._properties["sharedMemPerBlockOptin"])
+        """The most shared memory of a block, in bytes, if a launch asks for it."""
         self._folder = tempfile.TemporaryDirectory(prefix="ccc-")
         self._hold = self._raw_module(HOLD).get_function("hold")
 
@@ -129,9 +132,8 @@ class GpuDevice:
         Raises:
             CccError: ptxas refuses the text. What the driver refuses raises CuPy's own error.
         """
-        if self._ptxas is None:
-            return GpuModule(self, self._raw_module(ptx))
-        return GpuModule(self, self._raw_module(assemble(ptx, self.arch, self._ptxas).cubin))
+        image = ptx if self._ptxas is None else assemble(ptx, self.arch, self._ptxas).cubin
+        return GpuModule(self, self._raw_module(image), shares(ptx))
 
     def put(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Copy arrays, NumPy's or the device's own, to the device; anything else stays as it is.
@@ -191,15 +193,19 @@ class GpuDevice:
 
 
 class GpuModule:
-    """A loaded module: ``cupy.RawModule`` with timed launches; made by ``GpuDevice.load``."""
+    """A loaded module: ``cupy.RawModule`` with timed launches; made by ``GpuDevice.load``.
 
-    def __init__(self, device: GpuDevice, raw: Any):
+    ``shares`` are the bytes of a warp's stacks in dynamic shared memory, by kernel.
+    """
+
+    def __init__(self, device: GpuDevice, raw: Any, shares: Mapping[str, int]):
         self._device = device
         self._raw = raw
+        self._shares = shares
 
     def get_function(self, name: str) -> GpuKernel:
         """The kernel of that (mangled) name; an unknown one raises CuPy's own error."""
-        return GpuKernel(self._device, self._raw.get_function(name))
+        return GpuKernel(self._device, self._raw.get_function(name), self._shares.get(name, 0))
 
     def get_global(self, name: str) -> Any:
         """CuPy's pointer to a module variable; an unknown one raises CuPy's own error."""
@@ -214,6 +220,10 @@ class GpuModule:
             stack=kernel.local_size_bytes,
         )
 
+    def added(self, name: str, threads: int) -> int:
+        """The bytes that a launch adds for stacks, of blocks of so many threads."""
+        return added(self._shares.get(name, 0), threads)
+
     def resident_blocks(self, name: str, block: int | Sequence[int], shared_mem: int = 0) -> int:
         """How many blocks of a kernel the whole device runs at once; at least 1.
 
@@ -224,17 +234,18 @@ class GpuModule:
         """
         threads = block if isinstance(block, int) else math.prod(block)
         needs = self.resources(name)
-        shared = needs.shared + shared_mem
+        shared = needs.shared + shared_mem + self.added(name, threads)
         room = occupancy(self._device.arch, needs.registers, shared, threads)
         return max(room.blocks, 1) * self._device.multiprocessors
 
 
 class GpuKernel:
-    """A kernel that is timed whenever it is launched."""
+    """A kernel that is timed whenever it is launched, with ``share`` bytes for each warp."""
 
-    def __init__(self, device: GpuDevice, kernel: Any):
+    def __init__(self, device: GpuDevice, kernel: Any, share: int):
         self._device = device
         self._kernel = kernel
+        self._share = share
 
     def __call__(
         self,
@@ -245,6 +256,7 @@ class GpuKernel:
         shared_mem: int = 0,
     ) -> Timing:
         """Launch: ``cupy.RawKernel``'s arguments. Does not wait for the kernel to end."""
+        shared_mem += added(self._share, math.prod(block))
         if shared_mem and shared_mem + self._kernel.shared_size_bytes > 48 * KB:
             self._kernel.max_dynamic_shared_size_bytes = shared_mem  # it has to be asked for
         self._device.hold()
@@ -278,6 +290,11 @@ def current_device() -> int:
 def arch() -> str:
     """The compute capability that CuPy compiles for on the current device, such as ``90``."""
     return str(_compiler()._get_arch())
+
+
+def shared_limit() -> int:
+    """The most bytes of shared memory that a launch can ask for a block on the current device."""
+    return int(_cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"])
 
 
 def card() -> str:

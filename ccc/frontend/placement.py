@@ -64,9 +64,11 @@ class Placed:
 
         That promises nothing of the loop around it, which need not be annotated.
         """
+        if self.statement.type not in LOOPS or not self.pragma.strategy:
+            return False
         from ccc.passes.strategies.registry import FLATTENING  # noqa: PLC0415 - seldom asked for
 
-        return self.statement.type in LOOPS and self.pragma.strategy in FLATTENING
+        return self.pragma.strategy in FLATTENING
 
     @property
     def needs_no_loop(self) -> bool:
@@ -196,7 +198,7 @@ class Placement:
                 "no annotated path stands inside this loop, so that there is nothing to collect; "
                 "the code is left as nvcc makes it"
             )
-        return self._idle_reduction(placed) if placed.name == "for" else None
+        return self._idle_reduction(placed)
 
     def _idle_reduction(self, placed: Placed) -> str | None:
         used = {self.code[n.start_byte : n.end_byte] for n in identifiers_in(placed.statement)}

@@ -22,16 +22,21 @@ class OutputChecker:
         original: the version whose outputs the others have to equal, bit for bit.
         inputs: of each version.
         rivals: versions that need not equal the original, but have to pass the check.
+        tolerance: by how much floating-point outputs may differ from the original's, relative to
+            the larger of the two; None: in half of the digits of their type.
         seen: the first outputs of versions, where those were checked.
         complaints: by version; each is in there once.
+        tolerated: by version, the largest relative difference that was tolerated.
     """
 
     sample: Sample
     original: str
     inputs: dict[str, dict[str, Any]]
     rivals: Collection[str]
+    tolerance: float | None = 0.0
     seen: dict[str, dict[str, Any]] = field(default_factory=dict)
     complaints: dict[str, dict[str, None]] = field(default_factory=dict)
+    tolerated: dict[str, float] = field(default_factory=dict)
 
     @property
     def expected(self) -> dict[str, Any]:
@@ -51,8 +56,18 @@ class OutputChecker:
                     return
         self.seen.setdefault(version, outputs)
         reason = self.sample.check(self.inputs[version], outputs)
-        found = [] if is_rival else found
+        found = [] if is_rival else self._beyond_tolerance(version, found, outputs)
         self.complain(version, [*found, *([f"{version} is wrong: {reason}"] if reason else [])])
+
+    def _beyond_tolerance(
+        self, version: str, found: list[str], outputs: dict[str, Any]
+    ) -> list[str]:
+        """What was found to differ, if that is not tolerated."""
+        largest = apart(self.expected, outputs, self.tolerance) if found else None
+        if largest is None:
+            return found
+        self.tolerated[version] = max(largest, self.tolerated.get(version, 0.0))
+        return []
 
     def complain(self, version: str, found: Iterable[str]) -> None:
         """Keep what is wrong with a version, once."""
@@ -77,6 +92,34 @@ def differences(version: str, expected: dict[str, Any], outputs: dict[str, Any])
     return complaints
 
 
+def apart(
+    expected: dict[str, Any], outputs: dict[str, Any], tolerance: float | None
+) -> float | None:
+    """The largest relative difference of floating-point outputs.
+
+    None where one is beyond the tolerance (None: half of the digits of the type), or other outputs
+    differ.
+    """
+    largest = 0.0
+    if expected.keys() != outputs.keys():
+        return None
+    for name, value in expected.items():
+        one, other = np.asarray(value), np.asarray(outputs[name])
+        if (one.dtype, one.shape) != (other.dtype, other.shape):
+            return None
+        places = differing(one, other)
+        if not places.size:
+            continue
+        if one.dtype.kind not in "fc":
+            return None
+        allowed = np.sqrt(np.finfo(one.dtype).eps) if tolerance is None else tolerance
+        ratio = _largest_ratio(one.reshape(-1)[places], other.reshape(-1)[places])
+        if not ratio <= allowed:  # also where it is not a number
+            return None
+        largest = max(largest, ratio)
+    return largest
+
+
 def _difference(version: str, one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> str | None:
     if one.dtype.hasobject or other.dtype.hasobject:
         raise CccError("outputs must be arrays of numbers, not of Python objects")
@@ -97,8 +140,12 @@ def _apart(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> list[str]:
     """How far floating-point numbers are apart, in words; nothing for others."""
     if one.dtype.kind not in "fc":
         return []
+    return [f"the largest relative difference is {_largest_ratio(one, other):.2g}"]
+
+
+def _largest_ratio(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> float:
+    """The largest relative difference; not a number where one is none, or infinite."""
     with np.errstate(all="ignore"):
         scale = np.maximum(np.abs(one), np.abs(other))
         ratios = np.where(scale == 0, 0, np.abs(one - other) / scale)
-    largest = float(ratios.max())  # not a number where one is none, or infinite
-    return [f"the largest relative difference is {largest:.2g}"]
+    return float(ratios.max())

@@ -117,6 +117,9 @@ class Result:
     complaints: dict[str, list[str]]
     """By version; only of those with which something is wrong."""
 
+    tolerated: dict[str, float] = field(default_factory=dict)
+    """By version, the largest relative difference from the original that was tolerated."""
+
     @property
     def differences(self) -> list[str]:
         """What is wrong with any version."""
@@ -124,7 +127,7 @@ class Result:
 
     @property
     def equal(self) -> bool:
-        """Whether nothing differs."""
+        """Whether nothing differs, but for what is tolerated."""
         return not self.differences
 
 
@@ -138,6 +141,7 @@ def measure(
     step: Callable[[str], contextlib.AbstractContextManager[None]],
     rivals: Mapping[str, dict[str, Any]] | None = None,
     configurations: Mapping[str, LaunchConfig] | None = None,
+    tolerance: float | None = 0.0,
 ) -> Result:
     """Run the versions in turn, and compare the outputs of every run with those of the first.
 
@@ -148,13 +152,14 @@ def measure(
         inputs: NumPy arrays and scalars; not changed.
         repeat: how often each version is run; on a GPU once more, to warm up.
         step: is told what goes on, and holds while it does.
-        rivals: the versions whose outputs need not be the original's bit for bit, but have to pass
-            the sample's check only, and the inputs of each.
+        rivals: the inputs of each version whose outputs only have to pass the sample's check.
         configurations: of the versions that are to be launched otherwise than ``run`` does.
+        tolerance: the largest relative difference that floating-point outputs may have; None: in
+            half of the digits of their type.
     """
     own = dict.fromkeys(modules, inputs) | dict(rivals or {})
     stored = {id(one): device.put(one) for one in own.values()}
-    checker = OutputChecker(sample, next(iter(modules)), own, rivals or {})
+    checker = OutputChecker(sample, next(iter(modules)), own, rivals or {}, tolerance)
     runs: dict[str, list[list[MeasuredLaunch]]] = {version: [] for version in modules}
     for _ in range(device.warmups + repeat):
         for version, module in modules.items():
@@ -172,13 +177,12 @@ def measure(
                 checker.check(version, outputs)
     figures = [
         one
-        for version, module in modules.items()
-        if runs[version]
-        for one in _figures(version, module, device, runs[version][device.warmups :])
+        for version, told in runs.items()
+        if told
+        for one in _figures(version, modules[version], device, told[device.warmups :])
     ]
-    return Result(
-        figures, checker.expected, {v: list(said) for v, said in checker.complaints.items()}
-    )
+    said = {version: list(texts) for version, texts in checker.complaints.items()}
+    return Result(figures, checker.expected, said, checker.tolerated)
 
 
 def _figures(
@@ -190,7 +194,8 @@ def _figures(
         last = mine[-1]
         needs = module.resources(kernel)
         block = max(launch.threads for launch in last)
-        shared = needs.shared + max(launch.shared_mem for launch in last)
+        asked = max(one.shared_mem + module.added(kernel, one.threads) for one in last)
+        shared = needs.shared + asked
         figures = Figures(
             kernel,
             version,

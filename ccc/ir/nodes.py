@@ -45,6 +45,7 @@ class _Decoded:
     row: Opcode | None
     effects: Effect
     is_terminator: bool
+    is_branch: bool
 
 
 @functools.lru_cache(maxsize=4096)
@@ -55,7 +56,7 @@ def _decode(opcode: str) -> _Decoded:
     row = find_opcode(name, modifiers)
     effects = effects_of(row, modifiers) if row else Effect.OPAQUE
     ends = bool(effects & (Effect.BRANCH | Effect.RETURN | Effect.EXIT))
-    return _Decoded(name, modifiers, row, effects, ends)
+    return _Decoded(name, modifiers, row, effects, ends, bool(effects & Effect.BRANCH))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +130,14 @@ class Instruction:
         return _decode(self.opcode).is_terminator
 
     @property
+    def is_branch(self) -> bool:
+        """Whether it goes to a label, always or if its guard holds."""
+        return _decode(self.opcode).is_branch
+
+    @property
     def target(self) -> str | None:
         """The label that a branch goes to, or its table of labels; None of what is no branch."""
-        last = self.operands[-1] if self.effects & Effect.BRANCH else None
+        last = self.operands[-1] if self.is_branch else None
         return last.name if isinstance(last, Symbol) else None
 
     @target.setter

@@ -14,7 +14,6 @@ from ccc.errors import CccError
 from ccc.ir.edit import falls_off_the_end
 from ccc.ir.nodes import Block, Function, Instruction
 from ccc.ir.operands import CARRY, Discard, Register, leaves
-from ccc.ptx.opcodes import Effect
 
 
 class InvalidIR(CccError):
@@ -33,11 +32,12 @@ def verify(function: Function) -> None:
     if len(set(labels) | set(function.targets)) != len(labels) + len(function.targets):
         raise InvalidIR(f"{function.name}: a label is defined twice")
     known = set(labels)
+    declared = {CARRY}
     for block in function.blocks:
         _check_terminators(block)
         for instruction in block.instructions:
-            _check_operands(function, instruction)
-            if instruction.effects & Effect.BRANCH:
+            _check_operands(function, instruction, declared)
+            if instruction.is_branch:
                 _check_branch(function, instruction, known)
     if falls_off_the_end(function):
         raise InvalidIR(f"{function.name}: control falls off the end of the function")
@@ -55,17 +55,21 @@ def _check_terminators(block: Block) -> None:
         ended = guarded and instruction.guard is None
 
 
-def _check_operands(function: Function, instruction: Instruction) -> None:
+def _check_operands(function: Function, instruction: Instruction, declared: set[Register]) -> None:
+    """Check one instruction; ``declared`` are registers that are known to be, and grows."""
     row = instruction.row
     if row is not None and not row.accepts(len(instruction.operands)):
         raise InvalidIR(f"wrong number of operands: {instruction}", instruction.span)
     for register in (*instruction.defined(), *instruction.used()):
-        if register != CARRY and function.registers.find(register.name) != register:
+        if register in declared:
+            continue
+        if function.registers.find(register.name) != register:
             raise InvalidIR(f"{register} is not declared: {instruction}", instruction.span)
-    for operand, role in instruction.roles():
-        for leaf in leaves(operand) if role == "def" and instruction.name != "call" else ():
-            if not isinstance(leaf, (Register, Discard)):
-                raise InvalidIR(f"{leaf} is no register: {instruction}", instruction.span)
+        declared.add(register)
+    written = () if instruction.name == "call" else instruction.roles()
+    for leaf in (leaf for one, role in written if role == "def" for leaf in leaves(one)):
+        if not isinstance(leaf, (Register, Discard)):
+            raise InvalidIR(f"{leaf} is no register: {instruction}", instruction.span)
 
 
 def _check_branch(function: Function, instruction: Instruction, labels: set[str]) -> None:

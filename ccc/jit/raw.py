@@ -7,6 +7,7 @@ a kernel can do is left to it.
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 import warnings
@@ -24,6 +25,7 @@ from ccc.jit.build import Built, build, key
 from ccc.jit.job import CompileJob
 from ccc.nvcc import command as driver
 from ccc.profile import data as profile_data
+from ccc.ptx.dynamic_stack import added, shares
 from ccc.remark import Report
 
 if TYPE_CHECKING:
@@ -106,10 +108,11 @@ class RawModule:
         self._ask()
         gpu.require()
         self._built: dict[str, Built] = {}  # by architecture
+        self._shares: dict[str, dict[str, int]] = {}  # bytes of a warp's stacks, likewise
         self._loaded: dict[int, Any] = {}  # by device
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_built": {}, "_loaded": {}}
+        return {**vars(self), "_built": {}, "_shares": {}, "_loaded": {}}
 
     def _ask(self, *more: str) -> None:
         """Take these options, too; before anything is compiled."""
@@ -198,6 +201,8 @@ class RawModule:
         ours = replace(self._command.options, measure=True)
         if ours.dynamic_shared is None:  # a launch makes room for what it asks for
             ours = replace(ours, dynamic_shared=0)
+        if ours.shared_limit is None:
+            ours = replace(ours, shared_limit=gpu.shared_limit())
         if self._suffix in _CUDA and text is not None:
             given = tuple(self._command.arguments)
             return CompileJob(
@@ -214,6 +219,13 @@ class RawModule:
         if text is None or ours.plain or "// ccc." not in text:
             return None
         return CompileJob(text, "ptx", arch, path=self.file_path, ours=ours)
+
+    def stack_share(self, name: str) -> int:
+        """The bytes that a warp of a kernel has for stacks in dynamic shared memory."""
+        arch = gpu.arch()
+        if arch not in self._shares:
+            self._shares[arch] = shares(self.ptx)
+        return self._shares[arch].get(self.mangled(name), 0)
 
     def _tell(self, built: Built) -> None:
         """Warn, print and report as the options ask."""
@@ -369,14 +381,28 @@ class RawKernel:
             grid: blocks, in up to three dimensions.
             block: threads of a block, likewise.
             args: CuPy arrays and NumPy scalars.
-            shared_mem: dynamic shared memory of a block, bytes. What a kernel has to ask for, more
-                than 48 KB together with its static shared memory, is asked for.
+            shared_mem: dynamic shared memory of a block, bytes. What stacks take there is added.
+                What a kernel has to ask for, more than 48 KB together with its static shared
+                memory, is asked for.
             options: whatever else ``cupy.RawKernel`` takes here.
+
+        Raises:
+            CccError: what it asks for leaves no room for its stacks.
         """
         if self._tuning is not None:
             self._tuning.launch(grid, block, args, shared_mem, options)
         else:
-            self._ready(shared_mem)(grid, block, args, shared_mem=shared_mem, **options)
+            kernel, shared_mem = self._ready(block, shared_mem)
+            kernel(grid, block, args, shared_mem=shared_mem, **options)
+
+    def _check_room(self, static: int, dynamic: int, more: int) -> None:
+        limit = gpu.shared_limit()
+        if static + dynamic + more > limit:
+            raise CccError(
+                f"{self.name}: stacks of tasks take {more} bytes of shared memory besides the "
+                f"{static + dynamic} that this launch asks for, and a block gets {limit}; say with "
+                "--ccc-dynamic-shared=N how much dynamic shared memory launches ask for at most"
+            )
 
     def compile(self, log_stream: Any = None) -> None:
         """Compile and load now; ``log_stream.write`` gets what the compiler says."""
@@ -384,12 +410,16 @@ class RawKernel:
         self._kernels.clear()
         self._raw()
 
-    def _ready(self, shared_mem: int) -> Any:
-        """The same, with room for so much dynamic shared memory."""
+    def _ready(self, block: Sequence[int], shared_mem: int) -> tuple[Any, int]:
+        """The same for a launch, and the dynamic shared memory that it asks for, stacks and all."""
         kernel = self._raw()
+        if share := self._module.stack_share(self.name):
+            more = added(share, math.prod(block))
+            self._check_room(kernel.shared_size_bytes, shared_mem, more)
+            shared_mem += more
         if shared_mem:
             _make_room(kernel, shared_mem)
-        return kernel
+        return kernel, shared_mem
 
     def _raw(self) -> Any:
         """The ``cupy.RawKernel`` on the current device."""

@@ -107,14 +107,14 @@ class KernelTuning:
             with self._lock:
                 place, chooser, taken = self._next(shape)
                 try:
-                    kernel = self._version(taken.version)._ready(shared_mem)
+                    kernel, shared = self._version(taken.version)._ready(block, shared_mem)
                 except CccError:
                     if chooser.drop(taken.version):
                         continue
                     raise
             start = gpu.record_event() if taken.timed else None
             try:
-                kernel(grid, block, args, shared_mem=shared_mem, **options)
+                kernel(grid, block, args, shared_mem=shared, **options)
             except Exception as error:
                 if gpu.cannot_launch(error) and chooser.drop(taken.version):
                     continue

@@ -7,6 +7,7 @@ warnings.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import re
 import subprocess
@@ -15,7 +16,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ccc.compiler.unit import LTO_REFUSED, DevicePass, translate
+from ccc.compiler.unit import LTO_REFUSED, CompilerError, DevicePass, translate
 from ccc.errors import CccError, render
 from ccc.files import put_text, read_text, write
 from ccc.frontend import marking as source
@@ -24,12 +25,13 @@ from ccc.nvcc.timed_launches import time_launches
 from ccc.options import Options
 
 
-class ToolError(Exception):
-    """The real tool failed, and said why."""
+class ToolError(CompilerError):
+    """The real tool failed, and ``said`` why."""
 
-    def __init__(self, code: int):
-        super().__init__(code)
+    def __init__(self, code: int, said: str):
+        super().__init__(said)
         self.code = code
+        self.said = said
 
 
 def main() -> int:
@@ -41,6 +43,7 @@ def main() -> int:
             return _device(tool, arguments, options)
         return _plain(tool, arguments)
     except ToolError as error:
+        sys.stderr.write(error.said)
         return error.code
     except KeyboardInterrupt:
         return 130
@@ -108,10 +111,15 @@ def _ptx(tool: str, arguments: Sequence[str], text: str, *, quiet: bool) -> str:
 
 
 def _load_passes() -> None:
-    """Import what is needed when cicc is done, which takes about as long as a small kernel."""
+    """Import what is needed when cicc is done, which takes about as long as a small kernel.
+
+    It stays until the end, so that looking for garbage in it would be in vain.
+    """
+    gc.disable()
     importlib.import_module("ccc.compiler.transform")
     importlib.import_module("ccc.parse").load_grammar()
-    importlib.import_module("ccc.snippet").Snippet.read_all()
+    gc.freeze()
+    gc.enable()
 
 
 def _call(
@@ -135,10 +143,12 @@ def _call(
         with subprocess.Popen(command, stderr=subprocess.PIPE) as running:
             meanwhile()
             said = running.communicate()[1]
-    if running.returncode or not quiet:
-        sys.stderr.write(hide_markers(said.decode(errors="replace")))
+    text = hide_markers(said.decode(errors="replace"))
     if running.returncode:
-        raise ToolError(running.returncode if running.returncode > 0 else 128 - running.returncode)
+        code = running.returncode if running.returncode > 0 else 128 - running.returncode
+        raise ToolError(code, text)
+    if not quiet:
+        sys.stderr.write(text)
 
 
 def _input(arguments: Sequence[str]) -> str:

@@ -84,6 +84,12 @@ def _bytes(kind: str) -> Callable[[Command, str], Command]:
     return take
 
 
+def _shared_limit(command: Command, value: str) -> Command:
+    if not (value.isascii() and value.isdigit()):
+        raise UsageError(f"--ccc-shared-limit={value}: a number of bytes is wanted")
+    return _set(shared_limit=int(value))(command, value)
+
+
 def _strategy(command: Command, value: str) -> Command:
     from ccc.passes.strategies.registry import read_request  # noqa: PLC0415 - seldom asked for
 
@@ -162,6 +168,11 @@ OPTIONS = {
     "--ccc-callee-shared": _Option(
         "functions of other files take at most N bytes of static shared memory",
         _bytes("callee"),
+        "N",
+    ),
+    "--ccc-shared-limit": _Option(
+        "a block may get N bytes of shared memory; launches add what that takes beyond 48 KB",
+        _shared_limit,
         "N",
     ),
     "--ccc-strategy": _Option(

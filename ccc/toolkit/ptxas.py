@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from ccc.errors import CccError, Span
 
@@ -66,9 +69,10 @@ def assemble(ptx: str, arch: str, ptxas: str | Path = "ptxas") -> Assembled:
         return Assembled(target.read_bytes(), read_resources(messages))
 
 
-def resources(ptx: str, arch: str, ptxas: str | Path = "ptxas") -> dict[str, Resources]:
+@functools.lru_cache(maxsize=16)
+def resources(ptx: str, arch: str, ptxas: str | Path = "ptxas") -> Mapping[str, Resources]:
     """What each kernel of a module needs, by (mangled) name; arguments and errors: ``assemble``."""
-    return assemble(ptx, arch, ptxas).resources
+    return MappingProxyType(assemble(ptx, arch, ptxas).resources)
 
 
 def _refusal(ptx: str, messages: str) -> CccError:

@@ -33,12 +33,15 @@ from ccc.toolkit import find as toolchain
 from ccc.tools import png
 from ccc.version import VERSION
 
-SETTINGS = ("sample", "graph", "inputs", "size", "seed", "device", "schedule", "repeat", "strategy")
+SETTINGS = (
+    "sample", "graph", "inputs", "size", "seed", "device", "schedule", "repeat", "strategy",
+    "shared_limit", "tolerance",
+)  # fmt: skip
 """The arguments that a record keeps."""
 
 OTHER_ORDER = (
-    "a reduction of floating-point numbers is made in another order, so its last bits may differ, "
-    "and what is computed from it (docs/annotations.md, what you promise)"
+    "a reduction of floating-point numbers is made in another order, as its clause permits, so its "
+    "last bits may differ, and what is computed from it (docs/bench.md, what is compared)"
 )
 
 
@@ -63,11 +66,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="lockstep|SEED",
         help="how the emulator orders warps: in lockstep, or at random from a seed",
     )
+    add(
+        "--shared-limit",
+        type=_positive,
+        metavar="BYTES",
+        help="the most shared memory of a block (default: what the device has)",
+    )
+    add(
+        "--tolerance",
+        type=_ratio,
+        metavar="X",
+        help="the largest relative difference of floating-point outputs where a reduction of such "
+        "numbers is made in another order (default: half of the digits of their type)",
+    )
     add("--repeat", type=_positive, default=7, metavar="N", help="timed runs on a GPU (default: 7)")
 
 
 def _schedule(text: str) -> str | int:
     return text if text == "lockstep" else _number(text, 0)
+
+
+def _ratio(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found < 1:
+        raise argparse.ArgumentTypeError(f'a number from 0 to 1 is wanted, not "{text}"')
+    return found
 
 
 def _positive(text: str) -> int:
@@ -84,7 +110,8 @@ def run(args: argparse.Namespace) -> int:
     """Run ``ccc compare``.
 
     Returns:
-        0 when the outputs are equal bit for bit and pass the sample's check, otherwise 1.
+        0 when the outputs are equal bit for bit, or up to the tolerance where a reduction permits
+        another order, and pass the sample's check; otherwise 1.
 
     Raises:
         CccError: the sample, the kernel or the device cannot be used.
@@ -108,13 +135,15 @@ def run(args: argparse.Namespace) -> int:
             dynamic_shared=0,
             strategy=args.strategy,
             use=tuple(args.use),
+            shared_limit=args.shared_limit or device.shared_limit,
         )
         versions = {"original": compiled.original, "ccc": compiled.ptx}
         modules = {name: device.load(ptx) for name, ptx in versions.items()}
     with step("making the inputs"):
         inputs = sample.inputs(size, args.seed, args.graph, args.inputs)
     repeat = args.repeat if device.kind == "gpu" else 1
-    result = measure(sample, device, modules, inputs, repeat=repeat, step=step)
+    tolerance = args.tolerance if _adds_in_another_order(compiled.report) else 0.0
+    result = measure(sample, device, modules, inputs, repeat=repeat, step=step, tolerance=tolerance)
     show(result, compiled.report, Console(), _block_limits(compiled.ptx))
     if args.json:
         settings = {**vars(args), "size": size, "device": device.kind, "repeat": repeat}
@@ -159,7 +188,11 @@ def show(
         limits: the most threads of a block, by kernel, as far as was known to the compiler.
     """
     console.print(_table(result.figures))
-    if result.equal:
+    if result.equal and result.tolerated:
+        largest = max(result.tolerated.values())
+        lines = [f"equal: but for floating-point numbers, by {largest:.2g} of them at most"]
+        lines += [OTHER_ORDER]
+    elif result.equal:
         names = ", ".join(result.outputs)
         lines = [f"equal: yes, bit for bit and as the sample's check wants it ({names})"]
     else:
@@ -235,7 +268,8 @@ def _path_line(remark: Remark) -> str:
         f"{bytes_} bytes a thread" if bytes_ else None,
         f"saves {', '.join(map(str, saved))}" if saved else None,
     ]
-    return f"{head}applied ({', '.join(text for text in details if text)})"
+    refused = remark.declined and f"; strategy({remark.asked}) does not apply: {remark.declined}"
+    return f"{head}applied ({', '.join(text for text in details if text)}){refused or ''}"
 
 
 def _advice(
@@ -243,7 +277,10 @@ def _advice(
 ) -> Iterator[str]:
     """Whether stacks for larger blocks than ran keep blocks from being resident."""
     mine = {one.version: one for one in figures if one.kernel == name}
-    stacks = any(remark.details.get("shared_bytes_per_thread") for remark in remarks)
+    told = (remark.details for remark in remarks)
+    stacks = any(
+        one.get("shared_bytes_per_thread") and one.get("placement") != "dynamic" for one in told
+    )
     threads = limits.get(name, 0)
     if stacks and "ccc" in mine:
         after = mine["ccc"]
@@ -267,6 +304,7 @@ def _record(
         "settings": {name: settings[name] for name in SETTINGS},
         "machine": record.machine(device),
         "equal": result.equal,
+        "tolerated": result.tolerated.get("ccc"),
         "outputs": list(result.outputs),
         "differences": result.differences,
         "kernels": [asdict(figures) for figures in result.figures],

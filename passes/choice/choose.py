@@ -17,7 +17,7 @@ from ccc.passes.choice.cost_model import SHARED_OUT, LoopCost, PathCost
 from ccc.passes.choice.exchange import ARMS, TURNS
 from ccc.passes.choice.lanes import Lanes, lanes_of
 from ccc.passes.policy import BATCH_LOADS, GAIN, LOSS
-from ccc.passes.strategies.registry import COLLECTING, SHARING
+from ccc.passes.strategies.registry import COLLECTING, FLATTENING, SHARING
 from ccc.passes.strategies.strategy import Collectable, Hints, LoopStrategy
 from ccc.pipeline import Kernel
 
@@ -216,8 +216,10 @@ class _Search:
 
 
 def _counted(name: str, path: Path) -> str:
-    """What a strategy that was asked for is counted as; those that are not modelled as left."""
-    return name if name in (TURNS if path.repeats else ARMS) else LEAVE
+    """What a strategy that was asked for is counted as; those that are not modelled as left, and
+    so is ``flatten``, which has declined when paths are collected."""
+    modelled = name in (TURNS if path.repeats else ARMS) and name not in FLATTENING
+    return name if modelled else LEAVE
 
 
 def _promises(path: Path, name: str) -> bool:

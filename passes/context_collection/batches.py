@@ -77,7 +77,6 @@ QUEUE_ALL = Snippet("""
 MORE = Snippet("""
     .reg .pred %many;
     .reg .b32 %top, %limit;
-    MORE:
         setp.ge.u32 %many, %top, %limit;
         @%many bra POP;
         bra AFTER;
@@ -156,8 +155,10 @@ class Batches(SequentialDispatch):
             EXCHANGE.of(BIT=1 << bit, BYTES=4 << bit).emit(
                 emit, scope, number=number, offset=offset, total=total
             )
+        self.counted(emit, node)
         none = emit.define("setp.eq.b32", "pred", total, 0, name="none")
         emit.emit("bra", self.check, guard=Guard(none))
+        self.found_tasks(emit, node)
         address = emit.define("add.s32", "b32", node.top, offset, name="address")
         for other in self.batch:
             self._push(emit, node, other, address)
@@ -171,7 +172,19 @@ class Batches(SequentialDispatch):
         """The path, and behind it what leads to another full warp of tasks."""
         super().emit_run(node, run, onward)
         if not run:
-            MORE.emit(self.here, self._scope(node), MORE=self.more)
+            emit = self.at(self.more)
+            self.ran(emit, node)
+            MORE.emit(emit, {**self._scope(node), "AFTER": self.over_to(node)})
+
+    def counted(self, emit: Emitter, node: SequentialNode) -> None:
+        """Emit what members tell one another beside how many tasks they have."""
+
+    def ran(self, emit: Emitter, node: SequentialNode) -> None:
+        """Emit what members do when a full warp of tasks was run."""
+
+    def over_to(self, node: SequentialNode) -> str:
+        """Where they go when there is no other one."""
+        return self.after(node)
 
     def _push(
         self,

@@ -46,8 +46,16 @@ from dataclasses import replace
 from typing import ClassVar
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.find import find_paths
-from ccc.analysis.paths.model import AnnotatedLoop, FoundLoop, LeftPath, Path, without_places
+from ccc.analysis.paths.model import (
+    AnnotatedLoop,
+    FoundLoop,
+    FoundPath,
+    LeftPath,
+    Path,
+    Refused,
+    without_places,
+)
+from ccc.analysis.paths.nests import find_nest
 from ccc.analysis.simultaneous import Entrance, may_be_in_both
 from ccc.ir.nodes import Function
 from ccc.passes.choice.choose import choose
@@ -73,6 +81,8 @@ GONE = (
     "it lies in the rest of an iteration that runs with the tasks of other paths; split the "
     "annotated loop in two, or remove the annotations of the other paths"
 )
+
+FLATTEN = "; or ask for strategy(flatten), in which each lane keeps its own iterations"
 
 KNOWN = "not collected"
 
@@ -112,8 +122,10 @@ class ContextCollection(Pass):
         if rewritten:
             share = max(placed.values())
             block = known_block_size(kernel.function, kernel.options.max_block)
-            bases = [one.base for one in rewritten]
-            reserve_stack(kernel.function, share, -(-block // WARP_SIZE), bases)
+            users = [user for one in rewritten for user in (one.base, *one.users)]
+            described = reserve_stack(kernel, share, -(-block // WARP_SIZE), users)
+            for record in kernel.records:
+                record.describe(described if "placement" in record.remark.details else {})
             _promise_block_size(kernel.function, block, kernel.options.max_block)
 
     def _decide(
@@ -185,6 +197,19 @@ def _refuse_nested_loops(kernel: Kernel) -> None:
             inner.reason = NESTED
 
 
+def _leave_where_rests_cannot_stay(kernel: Kernel) -> None:
+    """Leave the paths whose rest must stay with its lane, if what is asked for cannot do that."""
+    paths = [one.path for one in kernel.records if isinstance(one.path, Path) and one.is_open]
+    named = {strategy.name: strategy for strategy in COLLECTING if strategy.returns}
+    for record in kernel.records:
+        path = record.path
+        if record.is_open and isinstance(path, Path) and path.stays is not None:
+            beside = [one for one in paths if one.loop is path.loop]
+            strategy = named.get(str(kernel.request_of(path)))
+            if strategy is None or strategy.applies(beside, kernel.facts) is not None:
+                record.reason = path.stays
+
+
 def _collectable_at_first(kernel: Kernel) -> list[Collectable]:
     """The paths that can be collected as they were found, and still could if others were not."""
     for record in kernel.records:
@@ -192,12 +217,24 @@ def _collectable_at_first(kernel: Kernel) -> list[Collectable]:
         if record.is_open and request and request.name == LEAVE.name:
             record.leave(LEAVE.name)
         elif record.is_open and isinstance(record.path, LeftPath):
-            record.reason = record.path.reason
+            record.reason = record.path.reason + _flatten_hint(record.path, kernel)
     _refuse_nested_loops(kernel)
+    _leave_where_rests_cannot_stay(kernel)
     found = ((record, record.path) for record in kernel.records)
     paths = [Collectable(r, path) for r, path in found if isinstance(path, Path)]
     choose(paths, kernel)
     return _outside_refused(paths)
+
+
+def _flatten_hint(path: LeftPath, kernel: Kernel) -> str:
+    """What to ask for where lanes need not share an inner loop's turns; nothing where they must."""
+    if kernel.function.kind != "entry":
+        return ""
+    try:
+        find_nest(FoundPath(path.marker, path.entry, path.repeats), kernel.facts)
+    except Refused:
+        return ""
+    return FLATTEN
 
 
 def _collectable(kernel: Kernel, known: Sequence[Collectable]) -> list[Collectable]:
@@ -211,7 +248,7 @@ def _collectable(kernel: Kernel, known: Sequence[Collectable]) -> list[Collectab
     excluded |= dict.fromkeys(held, KNOWN)
     left = [record for record in kernel.records if record.is_open]
     anew = any(record.path.key not in held for record in left)
-    paths = find_paths(kernel.facts, excluded, kernel.refinements) if anew else []
+    paths = kernel.find_paths(excluded) if anew else []
     found = {path.key: path for path in paths}
     chosen = []
     for record in left:

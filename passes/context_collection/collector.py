@@ -1,15 +1,15 @@
 """Rewriting one annotated loop for :mod:`ccc.passes.context_collection`, which shows the result.
 
-It is the same however tasks are served: members, snapshots, owners, tasks' code, and the way out.
+It is the same however tasks are served: members, the ways into the loop and round it, and the way
+out. The code of tasks is in ``task_code.py``.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Generic, cast
 
-from ccc.analysis.paths.model import AnnotatedLoop, Path
+from ccc.analysis.paths.model import AnnotatedLoop
 from ccc.analysis.paths.reductions import register_at
 from ccc.ir.edit import (
     Copy,
@@ -20,22 +20,18 @@ from ccc.ir.edit import (
     put_behind,
     remove_jumps_to_next,
     retarget,
-    substitute,
 )
 from ccc.ir.nodes import Block, Guard, Instruction
-from ccc.ir.operands import Register, Special
+from ccc.ir.operands import Register
 from ccc.passes.context_collection.context_stack import stack_name
 from ccc.passes.context_collection.layout import Layout, Plan
 from ccc.passes.context_collection.members import COUNT_MEMBERS, count_members
-from ccc.passes.context_collection.node import N, move
-from ccc.passes.context_collection.reduction import Slots
-from ccc.passes.context_collection.turns import emit_turns
+from ccc.passes.context_collection.node import N
+from ccc.passes.context_collection.task_code import TaskCode
 from ccc.passes.launch_shape import thread_number
 from ccc.pipeline import Kernel
 from ccc.ptx.types import ALL_LANES
 from ccc.snippet import Given, Snippet
-
-OWNER = Special("%laneid")
 
 FIND_BASE = Snippet("""
     .reg .b32 %thread, %warp, %share, %stack, %base;
@@ -57,7 +53,6 @@ CHECK = Snippet("""
     CHECK:                                    // nobody has a task
         vote.sync.any.pred %some, %live, %mask;
         not.pred %draining, %some;            // nor an iteration: run what is saved, and leave
-        bra AGAIN;
 """)
 
 AGAIN = Snippet("""
@@ -69,20 +64,25 @@ AGAIN = Snippet("""
 """The loop is entered here too, so that every way through it leads over this block: however the
 tasks are served, the result has no loop with two entries."""
 
-ONCE = Snippet("""
+CHECK_ONCE = Snippet("""
     .reg .pred %live, %some;
     .reg .b32 %mask;
     CHECK:                                    // nobody has a task
         vote.sync.any.pred %some, %live, %mask;
         @!%some bra LAST;                     // nor an iteration
+""")
+"""The same where the code for the last tasks stands behind the loop,"""
+
+AGAIN_ONCE = Snippet("""
+    .reg .pred %live;
     AGAIN:
         @%live bra ITERATION;
         bra COLLECT;                          // wait there for those with an iteration
 """)
-"""The same where the code for the last tasks stands behind the loop."""
+"""and where it is entered."""
 
 
-class Collector(ABC, Generic[N]):
+class Collector(TaskCode[N]):
     """Rewrites one annotated loop; who inherits says how tasks are served.
 
     ``members`` are those who meet, and ``mask`` is what they are told by where they do: all lanes,
@@ -92,13 +92,7 @@ class Collector(ABC, Generic[N]):
     """
 
     def __init__(self, kernel: Kernel, loop: AnnotatedLoop, layout: Layout):
-        self.kernel = kernel
-        self.function = kernel.function
-        self.facts = kernel.facts
-        self.loop = loop
-        self.layout = layout
-        self.slots = layout.slots
-        self.span = loop.marker.span
+        super().__init__(kernel, loop, layout)
         fresh = self.function.registers.fresh
         self.members = fresh("b32", "members")
         self.mask: Register | int = ALL_LANES if loop.reconvergence.of_all else self.members
@@ -158,17 +152,14 @@ class Collector(ABC, Generic[N]):
     def meeting(self) -> str:
         """The label of the collection point, where every iteration ends."""
 
-    @abstractmethod
-    def resume(self, node: N) -> str:
-        """Where a lane goes when its task is done, or it had none."""
+    @property
+    def iteration(self) -> str:
+        """The label where an iteration begins."""
+        return self.loop.loop.header
 
     @abstractmethod
     def prepare(self, emit: Emitter) -> None:
         """Emit what is to be done before the loop."""
-
-    @abstractmethod
-    def note(self, emit: Emitter, node: N) -> None:
-        """Note that the lane has a task of a path, in its snapshot registers."""
 
     @abstractmethod
     def dispatch(self) -> None:
@@ -186,31 +177,18 @@ class Collector(ABC, Generic[N]):
         """Whether the last tasks, less than fill a warp, have code of their own."""
         return False
 
+    @property
+    def going(self) -> str:
+        """Where members with an iteration begin it."""
+        return self.again
+
+    def before_again(self, emit: Emitter) -> None:
+        """Emit what members do that have no task, before the next round."""
+
     def unroll(self) -> None:
         """Put several iterations in a row, where that is done."""
 
-    def emitter(self, block: Block) -> Emitter:
-        """An emitter for new code of this loop."""
-        return Emitter(self.function, block, self.span)
-
-    @property
-    def here(self) -> Emitter:
-        """An emitter behind all blocks: what is emitted first has a label."""
-        return self.emitter(self.function.blocks[-1])
-
-    def at(self, label: str) -> Emitter:
-        """An emitter for a new block of that label, behind all others."""
-        block = Block(label, named=False)
-        self.function.blocks.append(block)
-        return self.emitter(block)
-
-    def block(self, hint: str) -> tuple[Block, Emitter]:
-        """A new block and an emitter for it."""
-        emit = self.at(self.function.fresh_label(hint))
-        return emit.block, emit
-
     # -- before the loop ------------------------------------------------------------------------
-
     def _enter(self) -> None:
         """Find the member lanes, each one's rank among them, and the warp's share of the stack."""
         loop, emit = self.loop.loop, self.at(self.enter)
@@ -263,84 +241,6 @@ class Collector(ABC, Generic[N]):
             if source not in path.blocks:
                 retarget(self.function, self.facts.blocks[source], path.entry, snapshot)
 
-    def _snapshot(
-        self,
-        node: N,
-        registers: Mapping[Register, Register],
-        specials: Mapping[Special, Register],
-        onward: str,
-    ) -> str:
-        """A block that copies a task's context, from registers that may have other names here."""
-        plan = node.plan
-        block, emit = self.block("snapshot")
-        neutral = dict(self.accumulators_at(node, plan.path.entry)) if plan.path.repeats else {}
-        for register, copy in plan.snapshot.items():
-            if register in neutral:
-                emit.emit(move(register), copy, neutral[register].neutral)
-            else:
-                emit.emit(move(register), copy, registers.get(register, register))
-        for special, copy in plan.specials.items():
-            emit.emit(f"mov.{special.register.type}", copy, specials.get(special, special))
-        self.note(emit, node)
-        emit.emit("bra", onward)
-        return block.label
-
-    def targets_of(self, labels: frozenset[str]) -> list[str]:
-        """Where some blocks lead, in them or out of them."""
-        return sorted({s for label in labels for s in self.facts.graph.successors(label)})
-
-    def _owner(self, node: N, outer: Copy) -> str:
-        """Where a lane goes on, in code that was copied like that, when it gave its task away."""
-        path = node.path
-        if path.owner is None:
-            assert path.join is not None
-            return self._keep(node, path.join, outer)
-        labels = self.fresh_labels(path.region, "owner")
-        sinks = {
-            s: self._keep(node, s, outer) for s in self.targets_of(path.region) if s not in labels
-        }
-        copy = Copy(
-            {**sinks, **labels},
-            outer.registers,
-            outer.specials,
-            keep=path.owner.instructions.__contains__,
-            skips=path.owner.skipped(labels, sinks),
-        )
-        self.function.blocks += copy.blocks(self.function, path.region)
-        return labels[path.entry]
-
-    def _keep(self, node: N, sink: str, outer: Copy) -> str:
-        """The way to a sink on which the owner's accumulators stay as they were at the branch."""
-        before = {slots: r for r, slots in self.accumulators_at(node, node.path.entry)}
-        moves = [
-            (r, before[slots])
-            for r, slots in self.accumulators_at(node, sink)
-            if r != before[slots]
-        ]
-        if not moves:
-            return outer.labels[sink]
-        block, emit = self.block("keep")
-        for target, source in moves:
-            registers = outer.registers
-            emit.emit(move(target), registers.get(target, target), registers.get(source, source))
-        emit.emit("bra", outer.labels[sink])
-        return block.label
-
-    def accumulators_at(self, node: N, label: str) -> list[tuple[Register, Slots]]:
-        """Where the accumulators of a path are at the top of a block, as far as they are needed."""
-        mine = node.path.accumulators
-        found = (
-            (register_at(s.accumulator, label, self.facts), s)
-            for s in self.slots
-            if s.accumulator in mine
-        )
-        return [(register, slots) for register, slots in found if register is not None]
-
-    def fresh_labels(self, labels: frozenset[str], hint: str) -> dict[str, str]:
-        """A new label for a copy of each of some blocks."""
-        order = [block.label for block in self.function.blocks if block.label in labels]
-        return {label: self.function.fresh_label(hint) for label in order}
-
     def _redirect_iterations(self, leaving: Mapping[str, str]) -> None:
         """What ended an iteration, or the loop, now leads to the collection point."""
         loop = self.loop.loop
@@ -353,146 +253,34 @@ class Collector(ABC, Generic[N]):
                 for target, leave in leaving.items():
                     retarget(self.function, block, target, leave)
 
-    def _leave(self, number: int) -> str:
+    def _leave(self, number: int, meeting: str = "") -> str:
         """A lane without a next iteration stays, and remembers where it wanted to go."""
         block, emit = self.block("leave")
         emit.emit("mov.pred", self.live, 0)
         if self.exit_number:
             emit.emit("mov.b32", self.exit_number, number)
-        emit.emit("bra", self.meeting)
+        emit.emit("bra", meeting or self.meeting)
         return block.label
 
     # -- the tasks ------------------------------------------------------------------------------
-
-    def emit_run(self, node: N, run: str = "", onward: str = "") -> None:
-        """The path, on registers of its own.
-
-        Args:
-            node: the path.
-            run: the label where it begins; the node's, unless there is one more copy.
-            onward: where it leads to then.
-        """
-        plan, path = node.plan, node.path
-        emit = self.at(run or node.run)
-        registers = plan.task_registers
-        if not path.repeats:
-            self.recompute(emit, node, registers)
-            for register, slots in self.accumulators_at(node, path.entry):
-                registers[register] = emit.function.registers.fresh(register.type)
-                emit.emit(move(register), registers[register], slots.neutral)
-        self.name_definitions(emit, path, registers)
-        within = frozenset().union(*(child.path.blocks for child in node.children))
-        labels = self.fresh_labels(path.region - within, "task")
-        sinks = {
-            target: self.deliver(node, target, registers, onward or self.resume(node))
-            for target in self.targets_of(path.region)
-            if target not in path.region
-        }
-        copy = Copy({**sinks, **labels}, registers, plan.task_specials)
-        for child in node.children:
-            inner = self.function.fresh_label("inner")
-            copy.labels = {**copy.labels, child.path.entry: inner}
-        if path.task is not None:
-            copy.keep = path.task.instructions.__contains__
-
-        def skipped(labels: Mapping[str, str]) -> dict[str, str]:
-            return path.task.skipped(labels, sinks) if path.task else {}
-
-        if node.is_leaf_loop:
-            emit_turns(self, node, emit.block, copy, skipped)
-            return
-        copy.skips = skipped(copy.labels)
-        emit.emit("bra", labels[path.entry])
-        self.function.blocks += copy.blocks(self.function, path.region - within)
-        for child in node.children:
-            self.enter_inner(cast("N", child), node, copy)
-        if path.repeats:
-            self._repeat(node, labels[path.entry])
-
-    def recompute(self, emit: Emitter, node: N, registers: dict[Register, Register]) -> None:
-        """Make what is not saved of a context from what is."""
-        for instruction in node.path.recomputed:
-            for register in instruction.defined():
-                if register not in registers:
-                    registers[register] = self.function.registers.fresh(register.type)
-            emit.block.statements.append(substitute(instruction, registers, {}))
-
-    def enter_inner(self, node: N, outer: N, copy: Copy) -> None:
-        """In the task of an outer path: lanes that come to an inner one take a snapshot."""
-        path = node.path
-        if path.owner is not None or not path.continuation:
-            onward = self._owner(node, copy)
-        else:
-            onward = self.deliver(outer, path.entry, copy.registers, self.resume(outer))
-        snapshot = self._snapshot(node, copy.registers, copy.specials, onward)
-        self.function.blocks.append(Block(copy.labels[path.entry], [jump(snapshot)], named=False))
-
-    def deliver(
-        self, node: N, label: str, registers: Mapping[Register, Register], onward: str
-    ) -> str:
-        """Where a task ends: its owner gets what it added to the accumulators."""
-        if not self.accumulators_at(node, label):
-            return onward
-        block, emit = self.block("deliver")
-        self.combine(emit, node, label, registers, node.plan.task_specials)
-        emit.emit("bra", onward)
-        return block.label
-
-    def combine(
-        self,
-        emit: Emitter,
-        node: N,
-        label: str,
-        registers: Mapping[Register, Register],
-        specials: Mapping[Special, Register],
-    ) -> None:
-        """Combine what a task added to the accumulators, where they are at ``label``."""
-        for register, slots in self.accumulators_at(node, label):
-            slots.combine(emit, self.base, specials[OWNER], registers[register])
-
-    def _repeat(self, node: N, head: str) -> None:
-        """A task that goes round is a task again; its context is where the path left it."""
-        block, emit = self.block("repeat")
-        self.note(emit, node)
-        emit.emit("bra", self.resume(node))
-        for other in self.function.blocks:
-            if other.label != node.run and other.label not in node.path.blocks:
-                retarget(self.function, other, head, block.label)
-
-    def name_definitions(
-        self, emit: Emitter, path: Path, registers: dict[Register, Register]
-    ) -> None:
-        """Give what a copy of the path writes registers of its own."""
-        for register in self._defined(path):
-            if register not in registers:
-                registers[register] = self.function.registers.fresh(register.type)
-                if register in path.live:
-                    emit.emit(move(register), registers[register], register)
-
-    def _defined(self, path: Path) -> list[Register]:
-        needed = path.task.instructions if path.task else None
-        found: dict[Register, None] = {}
-        for block in self.function.blocks:
-            if block.label in path.region:
-                for instruction in block.instructions:
-                    if needed is None or instruction in needed:
-                        found.update(dict.fromkeys(instruction.defined()))
-        return list(found)
 
     def _emit_round(self) -> None:
         """Lanes with an iteration run it; in the end, what is saved is run, and all leave."""
         emit = self.here
         scope: dict[str, Given] = {
             "live": self.live, "draining": self.draining, "mask": self.mask,
-            "CHECK": self.check, "AGAIN": self.again,
-            "ITERATION": self.loop.loop.header, "COLLECT": self.meeting,
+            "CHECK": self.check, "AGAIN": self.going,
+            "ITERATION": self.iteration, "COLLECT": self.meeting,
         }  # fmt: skip
         if self.is_last_apart:
             last = self.function.fresh_label("last")
-            ONCE.emit(emit, scope, LAST=last)
+            CHECK_ONCE.emit(emit, scope, LAST=last)
+            self.before_again(emit)
+            AGAIN_ONCE.emit(emit, scope)
             emit.start(last)
         else:
             CHECK.emit(emit, scope)
+            self.before_again(emit)
             AGAIN.emit(emit, scope)
         self._emit_exits(self.drain(emit))
 

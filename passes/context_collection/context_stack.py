@@ -1,17 +1,40 @@
 """The context stack: where a warp keeps the tasks that wait (no pass; the collector uses it).
 
 One stack a path and warp, in shared memory: for each 32-bit context word an array with one entry a
-task, so that the lanes of a warp touch neighbouring words and no two of them the same bank.
+task, so that the lanes of a warp touch neighbouring words and no two of them the same bank. It is
+static, or where that does not suffice dynamic, if launches add it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ccc.ir.edit import Emitter
-from ccc.ir.nodes import Function, Instruction, Variable
+from ccc.ir.nodes import Block, Function, Instruction, Variable
 from ccc.ir.operands import Address, Immediate, Register, Vector
+from ccc.passes.launch_shape import static_room
+from ccc.pipeline import Kernel
+from ccc.ptx.dynamic_stack import ALIGNMENT, added, note
+from ccc.ptx.types import WARP_SIZE
+from ccc.snippet import Snippet
+
+FROM_THE_END = Snippet(
+    """
+    .reg .pred %short;
+    .reg .b32 %warp, %share, %size, %needed, %end, %stack;
+        mov.u32 %size, %dynamic_smem_size;
+        mad.lo.s32 %needed, %warp, %share, %share;
+        setp.lt.u32 %short, %size, %needed;
+        @%short trap;                         // a launch that has not added them
+        and.b32 %end, %size, ALIGNED;
+        sub.s32 %end, %end, %share;
+        add.s32 %stack, %stack, %end;         // of the first warp; the others lie before it
+""",
+    ALIGNED=-ALIGNMENT,
+)
+"""The stacks are the last bytes of dynamic shared memory, whatever the launch asked for besides."""
 
 
 def words(register: Register) -> int:
@@ -108,15 +131,50 @@ def stack_name(function: Function) -> str:
     return function.names.free("ccc_context_stack")
 
 
-def reserve_stack(function: Function, share: int, warps: int, users: list[Instruction]) -> None:
+def reserve_stack(
+    kernel: Kernel, share: int, warps: int, users: Sequence[Instruction]
+) -> dict[str, Any]:
     """Declare ``share`` bytes for each warp, and tell the instructions that compute its base.
 
     Loops that follow one another use the same memory. The share must be the same for all of them,
     since one warp may still be in the first loop while another is in the second.
+
+    Returns:
+        For the report: where the stacks are, and how many bytes of a block.
     """
-    for instruction in users:
-        base, warp, _, stack = instruction.operands
-        instruction.operands = (base, warp, Immediate(str(share)), stack)
-    total, name = share * warps, stack_name(function)
-    text = f".shared .align 16 .b8 {name}[{total}]"
-    function.variables.append(Variable(name, "shared", "b8", total, 16, text))
+    function, total = kernel.function, share * warps
+    is_dynamic = total > static_room(kernel)
+    for user in users:
+        base, warp, _, stack = user.operands
+        user.operands = (base, warp, Immediate(str(-share if is_dynamic else share)), stack)
+    if is_dynamic:
+        _put_at_the_end(kernel, share, users)
+    else:
+        name = stack_name(function)
+        text = f".shared .align {ALIGNMENT} .b8 {name}[{total}]"
+        function.variables.append(Variable(name, "shared", "b8", total, ALIGNMENT, text))
+    return {
+        "placement": "dynamic" if is_dynamic else "static",
+        "stack_bytes": total,
+        "dynamic_bytes_added": added(share, warps * WARP_SIZE) if is_dynamic else 0,
+    }
+
+
+def _put_at_the_end(kernel: Kernel, share: int, users: Sequence[Instruction]) -> None:
+    """Put the stacks at the end of what a launch gives.
+
+    All arrays without a size begin at the same place if none is aligned to more than the others.
+    """
+    function, alignment = kernel.function, kernel.dynamic_alignment
+    array = f".extern .shared .align {alignment} .b8 {stack_name(function)}[];\n"
+    kernel.declarations += [array, note(function.name, share)]
+    for block in function.blocks:
+        for user in [one for one in block.instructions if one in users]:
+            _, warp, _, stack = user.operands
+            assert isinstance(warp, Register)
+            assert isinstance(stack, Register)
+            before = Block("", [], False)
+            emit = Emitter(function, before, user.span)
+            FROM_THE_END.emit(emit, warp=warp, stack=stack, share=share)
+            at = block.statements.index(user)
+            block.statements[at:at] = before.statements

@@ -18,7 +18,6 @@ from ccc.ir.nodes import Function, RegisterFile
 from ccc.ir.operands import Register, Special
 from ccc.passes.context_collection.context_stack import Stack
 from ccc.passes.context_collection.reduction import Slots, place_slots
-from ccc.passes.launch_shape import ALIGNMENT
 from ccc.passes.strategies.strategy import (
     Choice,
     PathDecision,
@@ -27,9 +26,12 @@ from ccc.passes.strategies.strategy import (
     why_not_exclusive,
 )
 from ccc.pipeline import PathRecord
+from ccc.ptx.dynamic_stack import ALIGNMENT
 from ccc.ptx.types import WARP_SIZE
 
 TOP_BYTES = 4
+POOLED = "pool"
+"""The strategy whose last tasks go to a pool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,9 @@ class Plan:
 
     A task is pushed from the registers of the snapshot, and popped to those that ``popped`` names
     for them, or to the same.
+
+    Where tasks give ``results`` back to the lane that they came from, these are the registers that
+    the rest of the iteration reads, and their places; ``path`` ends where that begins.
 
     ``engage`` is what shares out its tasks, if anything does, and ``sums`` the slots for what its
     turns add up; ``unshared`` is why nothing does. A task of a loop does so many ``turns`` before
@@ -58,6 +63,13 @@ class Plan:
     sums: tuple[Slots, ...] = ()
     unshared: str | None = None
     counter: Induction | None = None
+    results: Stack | None = None
+
+    @property
+    def end(self) -> int:
+        """The first byte of a warp's share behind what it uses."""
+        stacks = [self.stack, *([self.results] if self.results else [])]
+        return max(stack.offset + stack.bytes for stack in stacks)
 
     @property
     def task_registers(self) -> dict[Register, Register]:
@@ -74,13 +86,18 @@ class Plan:
         """Whether all its tasks are shared out, so that none is ever saved."""
         return self.engage is not None and self.engage.shares_all
 
+    @property
+    def saves_nothing(self) -> bool:
+        """Whether none of its tasks is ever saved for later."""
+        return self.shares_all or not self.stack.entries
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
     """How the paths of one loop are collected.
 
     With ``cases`` the tops of the stacks begin at byte ``tops``, and ``overflow`` holds what is
-    pushed beyond them.
+    pushed beyond them; with ``pool`` these are the counts of the block, and the slots of the pool.
     """
 
     plans: tuple[Plan, ...]
@@ -91,7 +108,7 @@ class Layout:
     @property
     def share(self) -> int:
         """The bytes of a warp; something even for tasks without a context, to have an address."""
-        end = max(plan.stack.offset + plan.stack.bytes for plan in self.plans) or TOP_BYTES
+        end = max(plan.end for plan in self.plans) or TOP_BYTES
         return -(-end // ALIGNMENT) * ALIGNMENT
 
 
@@ -107,6 +124,8 @@ def on_paper(choice: Choice) -> Layout:
 
 def _layout(registers: RegisterFile, choice: Choice) -> Layout:
     decision, start = choice.decision, choice.start
+    if choice.strategy.returns:
+        return _tile(registers, choice)
     paths = [one.path for one in decision.paths]
     updated = {a for path in paths for a in path.accumulators}
     slots = place_slots(tuple(a for a in decision.loop.accumulators if a in updated), start)
@@ -121,7 +140,7 @@ def _layout(registers: RegisterFile, choice: Choice) -> Layout:
     else:
         pools = [_Pool(registers, [path]) for path in paths]
     overflow = None
-    if together:
+    if together or choice.strategy.name == POOLED:
         offset += -(-TOP_BYTES * len(paths) // ALIGNMENT) * ALIGNMENT
         overflow = Stack(pools[0].registers, WARP_SIZE, offset)
         offset += overflow.bytes
@@ -136,6 +155,26 @@ def _layout(registers: RegisterFile, choice: Choice) -> Layout:
         offset = plan.stack.offset + plan.stack.bytes
         plans.append(plan)
     return Layout(tuple(plans), slots, tops, overflow)
+
+
+def _tile(registers: RegisterFile, choice: Choice) -> Layout:
+    """Room for the tasks of a tile, each of one path at most: a list of their places, and these.
+
+    What a task gives back takes the place of what it was given.
+    """
+    entries = choice.strategy.entries
+    offset = choice.start + TOP_BYTES * entries
+    plans = []
+    for one in choice.decision.paths:
+        assert one.returning is not None
+        path, results = one.returning.path, Stack(one.returning.results, entries, offset)
+        pool = _Pool(registers, [path])
+        plan = _plan(registers, replace(one, engage=None), choice.strategy, pool.registers, offset)
+        snapshot, specials = pool.map(path)
+        given = replace(plan.stack, offset=offset)
+        plan = replace(plan, path=path, snapshot=snapshot, specials=specials, stack=given)
+        plans.append(replace(plan, results=results))
+    return Layout(tuple(plans), (), choice.start, None)
 
 
 def _plan(
@@ -192,7 +231,8 @@ def _share_snapshots(choice: Choice) -> bool:
     they are popped to other registers.
     """
     paths = [one.path for one in choice.decision.paths]
-    queued = all(one.served_by(choice.strategy).name == "queue" for one in choice.decision.paths)
+    names = {one.served_by(choice.strategy).name for one in choice.decision.paths}
+    queued = names in ({"queue"}, {"adaptive(1)"})
     return queued and len(paths) > 1 and why_not_exclusive(paths) is None
 
 

@@ -69,15 +69,19 @@ class Node:
         """Write down what was done with the path."""
         plan, path = self.plan, self.path
         plan.record.heads = self.heads or (self.run,)
+        shared = plan.engage.sums if plan.engage is not None else ()
         details: dict[str, Any] = {
             "context": [{"register": r.name, "type": r.type} for r in path.context]
             + [{"register": s.name, "type": s.register.type} for s in path.specials],
             "compressed": [{"register": r.name, "type": r.type} for r in path.compressed],
             "continuation": path.continuation,
-            "reductions": [f"{a.operation}.{a.type}" for a in path.accumulators],
-            "placement": "shared",
+            "reductions": [f"{a.operation}.{a.type}" for a in (*path.accumulators, *shared)],
+            "placement": "static",
             "shared_bytes_per_thread": plan.stack.bytes // WARP_SIZE,
         }
+        if plan.results is not None:
+            results = plan.results.context
+            details["returned"] = [{"register": r.name, "type": r.type} for r in results]
         if path.repeats and not plan.shares_all:
             details["turns"] = plan.turns if self.is_leaf_loop else 1
         if path.marker.kind == "variable":

@@ -25,6 +25,9 @@ from ccc.pipeline import Kernel
 from ccc.ptx.types import ALL_LANES
 from ccc.snippet import Given, Snippet
 
+QUEUES = ("queue", "pool")
+"""The strategies in which all lanes push their tasks."""
+
 COUNT_TASKS = Snippet("""
     .reg .pred %pending, %none;
     .reg .b32 %tasks, %mask;
@@ -79,6 +82,19 @@ STAY = Snippet("""
 """)
 """Of a loop with paths inside, whose tasks meet after each turn: while every lane's task goes
 round, there is nothing to save or to fetch. In the end any number of lanes is enough for that."""
+
+TOGETHER = Snippet("""
+    .reg .pred %pending, %mine, %some;
+    .reg .b32 %mask;
+    COLLECT:
+        vote.sync.any.pred %some, %pending, %mask;
+        @!%some bra NOBODY;
+        mov.pred %mine, %pending;
+        mov.pred %pending, 0;
+        @%mine bra RUN;
+        bra RESUME;                           // its own turns are over
+""")
+"""Of a loop whose tasks stay with their lanes: all go round as long as one of them has a turn."""
 
 WHILE_SHARING = Snippet("""
     .reg .pred %sharing;
@@ -246,7 +262,7 @@ class SequentialDispatch(Collector[SequentialNode]):
         self.over = ""
         self.last: list[Block] = []
         self.limit = fresh("b32", "limit")  # of a stack, in bytes: a full warp's tasks
-        repeats = any(node.path.repeats and not node.plan.shares_all for node in self.nodes)
+        repeats = any(node.path.repeats and not node.plan.saves_nothing for node in self.nodes)
         self.enough = fresh("b32", "enough") if repeats else self.warp_bytes
         for node in self.nodes:
             if node.plan.engage is not None:
@@ -275,7 +291,7 @@ class SequentialDispatch(Collector[SequentialNode]):
             emit.emit("mov.b32", self.enough, self.warp_bytes)
         for node in self.nodes:
             emit.emit("mov.pred", node.pending, 0)
-            if not node.plan.shares_all:
+            if not node.plan.saves_nothing:
                 emit.emit("mov.b32", node.top, self.base)
         for node in self.nodes:
             if node.sharing:
@@ -338,7 +354,7 @@ class SequentialDispatch(Collector[SequentialNode]):
 
     def _if_saved(self, emit: Emitter, node: SequentialNode, target: str) -> None:
         """Go to ``target`` if tasks of a path are saved."""
-        if node.plan.shares_all:
+        if node.plan.saves_nothing:
             return
         left = emit.define("setp.ne.b32", "pred", node.top, self.base, name="left")
         emit.emit("bra", target, guard=Guard(left))
@@ -371,8 +387,14 @@ class SequentialDispatch(Collector[SequentialNode]):
         after = self.after(node)
         nobody = self.check if after == self.again else after
         idle = self.function.fresh_label("idle") if node.outermost_loop else None
+        if node.plan.saves_nothing:
+            assert idle is not None
+            TOGETHER.emit(emit, scope, NOBODY=idle)
+            self._emit_idle(self.at(idle), node, node.collect, nobody)
+            return
         count = COUNT_TURNS if node.is_leaf_loop else COUNT_TASKS
         tasks = count.emit(emit, scope, NOBODY=idle or nobody)["tasks"]
+        self.found_tasks(emit, node)
         fetch = ""
         if node.path.repeats:
             fetch = self.function.fresh_label("some")
@@ -381,7 +403,7 @@ class SequentialDispatch(Collector[SequentialNode]):
             TO_END.emit(emit, scope, draining=self.draining, TO_END=node.to_end)
         elif node.path.repeats:
             STAY.emit(emit, scope, tasks=tasks)
-        if node.plan.strategy == "queue":
+        if self.is_queued(node):
             PUSH.emit(emit, scope, tasks=tasks)
             QUEUE.emit(emit, scope, tasks=tasks)
         else:
@@ -392,6 +414,13 @@ class SequentialDispatch(Collector[SequentialNode]):
         emit.emit("bra", node.run)
         if idle:
             self._emit_idle(self.at(idle), node, fetch or node.pop, nobody)
+
+    def is_queued(self, node: SequentialNode) -> bool:
+        """Whether all lanes with a task push it."""
+        return node.plan.strategy in QUEUES
+
+    def found_tasks(self, emit: Emitter, node: SequentialNode) -> None:
+        """Emit what members do at the collection point where some have a task."""
 
     def _emit_pop(self, emit: Emitter, scope: dict[str, Given]) -> None:
         """As many lanes as there are tasks pop one."""

@@ -21,12 +21,12 @@ from ccc.analysis.paths.shared_turns import SharedTurns
 from ccc.ir.edit import Copy, Emitter, retarget, substitute
 from ccc.ir.nodes import Guard, Instruction
 from ccc.ir.operands import Register, Special
-from ccc.passes.context_collection.collector import OWNER
 from ccc.passes.context_collection.context_stack import Stack
 from ccc.passes.context_collection.counted_turns import advance, count_turns
 from ccc.passes.context_collection.node import move
 from ccc.passes.context_collection.partial_sums import PartialSums
 from ccc.passes.context_collection.reduction import Slots
+from ccc.passes.context_collection.task_code import OWNER
 from ccc.ptx.types import WARP_SIZE
 from ccc.snippet import Snippet
 

@@ -21,8 +21,8 @@ from ccc.analysis.paths.shared_turns import SharedTurns
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Guard
 from ccc.ir.operands import Register
-from ccc.passes.context_collection.collector import OWNER
 from ccc.passes.context_collection.shared_tasks import SharedTasks
+from ccc.passes.context_collection.task_code import OWNER
 from ccc.snippet import Snippet
 
 if TYPE_CHECKING:

@@ -34,13 +34,13 @@ from ccc.ir.operands import Register
 from ccc.passes.context_collection.node import N
 
 if TYPE_CHECKING:
-    from ccc.passes.context_collection.collector import Collector
+    from ccc.passes.context_collection.task_code import TaskCode
 
 Skips = Callable[[Mapping[str, str]], dict[str, str]]
 """Where blocks of a task go on whose branch it does not need, by what labels stand for."""
 
 
-def emit_turns(collector: Collector[N], node: N, start: Block, copy: Copy, skipped: Skips) -> None:
+def emit_turns(collector: TaskCode[N], node: N, start: Block, copy: Copy, skipped: Skips) -> None:
     """Emit the tasks of a loop, which begin in the block ``start``; ``copy`` says how."""
     function, path = collector.function, node.path
     prelude = [substitute(i, {}, {}) for i in start.instructions]
@@ -75,7 +75,7 @@ def _steps(turns: int, counter: Induction) -> int:
 
 
 def _emit_many(
-    collector: Collector[N], node: N, counter: Induction, many: str, few: str, copy: Copy,
+    collector: TaskCode[N], node: N, counter: Induction, many: str, few: str, copy: Copy,
     skipped: Skips,
 ) -> list[str]:  # fmt: skip
     """Turns without a test, while more are left than those; from ``many`` on, and then to ``few``.
@@ -112,7 +112,7 @@ def _emit_many(
 
 
 def _in_a_row(
-    collector: Collector[N], node: N, copy: Copy, skipped: Skips, following: str | None
+    collector: TaskCode[N], node: N, copy: Copy, skipped: Skips, following: str | None
 ) -> list[str]:
     """Some turns that lead to ``following``, or to the first of them; returns their heads."""
     function, path = collector.function, node.path
@@ -127,7 +127,7 @@ def _in_a_row(
     return heads
 
 
-def _emit_whole(collector: Collector[N], node: N, start: Block, copy: Copy, skipped: Skips) -> None:
+def _emit_whole(collector: TaskCode[N], node: N, start: Block, copy: Copy, skipped: Skips) -> None:
     """Emit tasks that begin in the block ``start`` and run the loop as it was, to its end."""
     function, path = collector.function, node.path
     heads = _in_a_row(collector, node, copy, skipped, None)

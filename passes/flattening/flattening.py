@@ -40,9 +40,16 @@ from collections.abc import Collection
 from typing import Any, ClassVar
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.find import ARMS, INNER_LOOPS, NO_LOOP, annotated_loops, located
+from ccc.analysis.paths.find import (
+    ARMS,
+    INNER_LOOPS,
+    NO_LOOP,
+    annotated_loops,
+    find_paths,
+    located,
+)
 from ccc.analysis.paths.iteration_space import IterationSpace, find_iteration_space
-from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Refused
+from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Path, Refused
 from ccc.analysis.paths.nests import Nest, find_nest
 from ccc.ir.nodes import Block, MarkerNote
 from ccc.options import Request
@@ -50,6 +57,7 @@ from ccc.passes.choice.before import counted, details, flattening
 from ccc.passes.choice.work import work_of_blocks
 from ccc.passes.flattening.flattened_loop import FlattenedLoop
 from ccc.passes.policy import FLATTEN_GAIN
+from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.registry import FLATTENING
 from ccc.pipeline import Kernel, Pass, PathRecord
 
@@ -59,6 +67,8 @@ IN_FLATTENED = (
 HOLDS_FLATTENED = (
     "its annotated loop holds a loop that was flattened, in which lanes wait for one another"
 )
+
+BESIDE = "a branch beside it in its annotated loop can be collected, and would be left alone"
 
 
 class Flattening(Pass):
@@ -80,15 +90,18 @@ class Flattening(Pass):
                 nest = find_nest(path, kernel.facts)
                 if _request(kernel, path) is None:
                     record.choice = _choice(nest, path, kernel)
+                elif not request.insists and _holds_branch(kernel, nest):
+                    kernel.announced.add(path.marker)
+                    raise Refused(BESIDE)
             except Refused as refusal:
                 if _request(kernel, path) is not None:
                     _decline(kernel, path, str(refusal))
             else:
                 _leave_others(kernel, path, nest)
-                space = _space(nest, request, kernel.facts)
+                space, pooled = _pooled(nest, request, kernel.facts)
                 loop = FlattenedLoop(kernel, path.marker.span, nest, request.number or 1, space)
                 loop.rewrite()
-                record.apply(str(request), {"turns": loop.turns, "pooled": space is not None})
+                record.apply(str(request), {"turns": loop.turns, **pooled})
                 kernel.settled.append(record)
 
 
@@ -140,16 +153,44 @@ def _annotated_around(label: str, facts: Facts) -> list[FoundLoop]:
     return sorted(around, key=lambda one: len(one.loop.blocks))
 
 
-def _space(nest: Nest, request: Request, facts: Facts) -> IterationSpace | None:
+def _pooled(
+    nest: Nest, request: Request, facts: Facts
+) -> tuple[IterationSpace | None, dict[str, Any]]:
+    """The iterations of all members, if idle lanes take them from one pool; and for the report."""
+    try:
+        return _space(nest, request, facts), {"pooled": True, "pooled_reason": None}
+    except Refused as refusal:
+        return None, {"pooled": False, "pooled_reason": str(refusal)}
+
+
+def _space(nest: Nest, request: Request, facts: Facts) -> IterationSpace:
     """The iterations of all members, if idle lanes shall take them from one pool.
 
     That is for ``refill`` in an annotated loop: ``flatten`` lets each lane keep its own.
+
+    Raises:
+        Refused: they shall not, or cannot.
     """
     if request.name == FLATTENING[0]:
-        return None
+        raise Refused("flatten lets each lane keep its own iterations")
     (around, *_) = [*_annotated_around(nest.outer.header, facts), None]
-    is_annotated = around is not None and around.loop.header == nest.outer.header
-    return find_iteration_space(around, facts) if around and is_annotated else None
+    if around is None or around.loop.header != nest.outer.header:
+        raise Refused(
+            'the loop around it is not annotated "ccc for", so its iterations may be dependent'
+        )
+    return find_iteration_space(around, facts)
+
+
+def _holds_branch(kernel: Kernel, nest: Nest) -> bool:
+    """Whether a branch that can be collected stands beside the inner loop, and would be left."""
+    beside = nest.outer.blocks - nest.inner.blocks
+    return any(
+        isinstance(path, Path)
+        and path.marker.kind in ARMS
+        and path.entry in beside
+        and str(kernel.request_of(path)) != LEAVE.name
+        for path in find_paths(kernel.facts)
+    )
 
 
 def _decline(kernel: Kernel, path: FoundPath, reason: str) -> None:

@@ -48,7 +48,7 @@ from ccc.ir.operands import Register, Symbol
 from ccc.passes.grid_stride.dynamic_schedule import SHARED_BYTES, Dynamic, shared_name
 from ccc.passes.grid_stride.task_counter import CounterTable
 from ccc.passes.grid_stride.virtual_grid import Room, Schedule, Static, Y, Z
-from ccc.passes.launch_shape import known_block_size, shared_bytes
+from ccc.passes.launch_shape import known_block_size, shared_bytes, static_room
 from ccc.passes.strategies.leave import LEAVE
 from ccc.pipeline import Kernel, KernelRecord, Pass
 from ccc.ptx import occupancy
@@ -123,8 +123,7 @@ class _Repetition:
     def _declare(self, table: CounterTable, together: bool) -> None:
         """Declare the counters, and what is needed to tell a block of threads what was taken."""
         if together:
-            used = shared_bytes(self.kernel)
-            if used is None or used + SHARED_BYTES > self.kernel.shared_limit:
+            if shared_bytes(self.kernel) is None or static_room(self.kernel) < SHARED_BYTES:
                 raise Refused(NO_ROOM)
             name = shared_name(self.function)
             text = f".shared .align 4 .b32 {name}"

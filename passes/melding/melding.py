@@ -134,15 +134,12 @@ def _meld(kernel: Kernel, paths: Sequence[FoundPath]) -> None:
     """
     facts = kernel.facts
     branch, candidate = _best(paths, facts)
-    records = [PathRecord(kernel.function.name, _left(path, facts)) for path in paths]
+    record = PathRecord(kernel.function.name, _left(paths[0], facts))  # the arms are one now
     if not _is_asked(kernel, paths):
-        choice = _choice(kernel, paths, branch, candidate)
-        for record in records:
-            record.choice = choice
+        record.choice = _choice(kernel, paths, branch, candidate)
     bytes_used = lay_out(kernel, branch, candidate)
-    for record in records:
-        record.apply(MELD, _details(branch, candidate, bytes_used))
-    kernel.settled += records
+    record.apply(MELD, _details(branch, candidate, bytes_used))
+    kernel.settled.append(record)
     kernel.changed()
 
 

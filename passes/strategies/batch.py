@@ -28,6 +28,7 @@ class Batch:
     iterations: int
     together: bool = False
     mixes: bool = False
+    returns: bool = False
 
     @property
     def name(self) -> str:
@@ -41,18 +42,7 @@ class Batch:
 
     def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:
         """The rest of an iteration is there several times, and must not mind."""
-        if len(paths) > 1:
-            return "there are several paths"
-        (path,) = paths
-        if path.repeats or path.parent is not None:
-            return "the path is an inner loop, or lies in another path"
-        outside = path.loop.loop.blocks - path.blocks
-        if any(i.effects & MEETS for i in instructions_of(outside, facts)):
-            return "lanes meet in an iteration"
-        markers = (marker for label in outside for marker in facts.blocks[label].markers)
-        if any(marker.kind in (*ARMS, *INNER_LOOPS) for marker in markers):
-            return "a path that is left alone lies in the loop"
-        return None
+        return "there are several paths" if len(paths) > 1 else why_no_copies(paths, facts)
 
     def cost(self, paths: Sequence[Path], facts: Facts) -> Estimate:
         """As of a queue; votes, which are fewer, are not counted."""
@@ -63,6 +53,19 @@ class Batch:
         layout = lay_out(kernel.function, choice)
         collector = Batches(kernel, choice.decision.loop, layout, self.iterations)
         return Rewritten(collector.enter, collector.run(), layout.share)
+
+
+def why_no_copies(paths: Sequence[Path], facts: Facts) -> str | None:
+    """Why an iteration of the loop of some paths cannot be there several times; None if it can."""
+    if any(path.repeats or path.parent is not None for path in paths):
+        return "the path is an inner loop, or lies in another path"
+    outside = paths[0].loop.loop.blocks.difference(*(path.blocks for path in paths))
+    if any(i.effects & MEETS for i in instructions_of(outside, facts)):
+        return "lanes meet in an iteration"
+    markers = (marker for label in outside for marker in facts.blocks[label].markers)
+    if any(marker.kind in (*ARMS, *INNER_LOOPS) for marker in markers):
+        return "a path that is left alone lies in the loop"
+    return None
 
 
 BATCHES = tuple(Batch(iterations) for iterations in (7, 3))

@@ -35,6 +35,7 @@ class Cases:
     mixes: bool = False
     entries: int = WARP_SIZE
     iterations: int = 1
+    returns: bool = False
 
     def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:  # noqa: ARG002
         """An iteration must come to at most one of the paths, each over when it was run."""

@@ -15,11 +15,11 @@ from ccc.analysis.paths.induction import Induction, find_induction
 from ccc.analysis.paths.model import Accumulator, Path
 from ccc.analysis.paths.shared_turns import SharedTurns, find_shared_turns
 from ccc.ir.operands import Register, Special
-from ccc.passes.context_collection.collector import OWNER
 from ccc.passes.context_collection.joined_lists import JoinedLists
 from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
 from ccc.passes.context_collection.shared_tasks import SharedTasks
 from ccc.passes.context_collection.sub_warps import SubWarps
+from ccc.passes.context_collection.task_code import OWNER
 from ccc.passes.strategies.strategy import WORD_BYTES, Estimate, context_words, run_slots
 from ccc.ptx.types import WARP_SIZE
 
@@ -43,9 +43,9 @@ class Engage:
         return "engage" if self.lanes is None else f"sub_warp({self.lanes})"
 
     def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:
-        """The turns of each path must be independent, and countable before the first of them."""
-        reasons = (why_not(path, facts) or _is_of_others(path, facts) for path in paths)
-        return next((reason for reason in reasons if reason is not None), None)
+        """The turns of the path must be independent, and countable before the first of them."""
+        path = paths[0]
+        return why_not(path, facts) or _is_of_others(path, facts)
 
     def of(self, path: Path, facts: Facts) -> SharedOut | None:
         """How it is done with one path; None if it cannot be done."""

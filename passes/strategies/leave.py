@@ -20,6 +20,7 @@ class Leave:
     mixes: bool = False
     entries: int = 0
     iterations: int = 1
+    returns: bool = False
 
     def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:  # noqa: ARG002
         """It always does."""

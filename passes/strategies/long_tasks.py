@@ -29,13 +29,11 @@ class LongTasks:
     entries: int = 0
 
     def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:
-        """The turns of each path must be independent, and countable before the first of them."""
-        for path in paths:
-            if (reason := why_not(path, facts)) is not None:
-                return reason
-            if path.continuation:
-                return HANDS_ON
-        return None
+        """The turns of the path must be independent, and countable before the first of them."""
+        path = paths[0]
+        if (reason := why_not(path, facts)) is not None:
+            return reason
+        return HANDS_ON if path.continuation else None
 
     def of(self, path: Path, facts: Facts) -> Engaged | None:
         """How it is done with one path; None if it cannot be done."""

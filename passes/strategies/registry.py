@@ -9,22 +9,27 @@ from collections.abc import Sequence
 
 from ccc.errors import nearest
 from ccc.options import AUTO, COLLECT, Request
+from ccc.passes.strategies.adaptive import ADAPTIVE
 from ccc.passes.strategies.batch import BATCHES
 from ccc.passes.strategies.cases import CASES
 from ccc.passes.strategies.engage import ENGAGE
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.long_tasks import LONG_TASKS
 from ccc.passes.strategies.merge import MERGE
+from ccc.passes.strategies.pool import POOL
 from ccc.passes.strategies.queue import QUEUE
 from ccc.passes.strategies.strategy import LoopStrategy, PathStrategy, Strategy
 from ccc.passes.strategies.sub_warp import LANES, SUB_WARPS
+from ccc.passes.strategies.tile import ITERATIONS, TILES
+from ccc.passes.strategies.uniform import UNIFORM
 from ccc.ptx.types import WARP_SIZE
 
-COLLECTING: tuple[LoopStrategy, ...] = (CASES, *BATCHES, QUEUE, MERGE)
-"""What collects the tasks of a loop, from the one that is preferred on; ``auto`` takes one."""
-SHARING: tuple[PathStrategy, ...] = (ENGAGE, *SUB_WARPS)
-"""What shares out all turns of an inner loop where that is asked for, whatever serves the paths
-around it."""
+COLLECTING: tuple[LoopStrategy, ...] = (CASES, *BATCHES, QUEUE, MERGE, POOL, *TILES, *ADAPTIVE)
+"""What collects the tasks of a loop, from the one that is preferred on; ``auto`` takes one, but for
+those that the policy takes only if they are asked for."""
+SHARING: tuple[PathStrategy, ...] = (ENGAGE, *SUB_WARPS, UNIFORM)
+"""What is done with an inner loop where that is asked for, whatever serves the paths around it: all
+its turns are shared out, or each lane keeps its own."""
 STRATEGIES: tuple[Strategy, ...] = (LEAVE, *COLLECTING, *SHARING, LONG_TASKS)
 """All."""
 FLATTENING = ("flatten", "refill")
@@ -32,8 +37,15 @@ FLATTENING = ("flatten", "refill")
 BEFORE = ("meld", *FLATTENING)
 """What passes of their own do before paths are collected. Nothing need be promised for that, and no
 loop around need be annotated."""
-NUMBERED: dict[str, Sequence[int]] = {"sub_warp": LANES, "refill": range(1, WARP_SIZE + 1)}
+NUMBERED: dict[str, Sequence[int]] = {
+    "tile": ITERATIONS,
+    "adaptive": tuple(one.iterations for one in ADAPTIVE),
+    "sub_warp": LANES,
+    "refill": range(1, WARP_SIZE + 1),
+}
 """The numbers that a name takes."""
+MAY_LACK = ("adaptive",)
+"""Those that can be asked for without: the policy chooses then."""
 STRATEGY_NAMES: tuple[str, ...] = (
     AUTO,
     LEAVE.name,
@@ -46,7 +58,11 @@ STRATEGY_NAMES: tuple[str, ...] = (
 
 def spellings() -> list[str]:
     """What can be asked for, each with the numbers that it takes."""
-    return [f"{name}({_numbers(name)})" if name in NUMBERED else name for name in STRATEGY_NAMES]
+    found: list[str] = []
+    for name in STRATEGY_NAMES:
+        found += [name] if name not in NUMBERED or name in MAY_LACK else []
+        found += [f"{name}({_numbers(name)})"] if name in NUMBERED else []
+    return found
 
 
 def read_request(text: str) -> Request:
@@ -59,10 +75,11 @@ def read_request(text: str) -> Request:
     if request is None or request.name not in STRATEGY_NAMES:
         name = text.strip() if request is None else request.name
         raise ValueError(f"it is {' or '.join(spellings())}{nearest(name, STRATEGY_NAMES)}")
+    lacks = request.number is None
     if request.name not in NUMBERED:
-        if request.number is not None:
+        if not lacks:
             raise ValueError(f"{request.name} takes no number")
-    elif request.number not in NUMBERED[request.name]:
+    elif request.number not in NUMBERED[request.name] and not (lacks and request.name in MAY_LACK):
         raise ValueError(f"{request.name} takes a number, {_numbers(request.name)}")
     return request
 

@@ -22,6 +22,7 @@ class Sequential:
     together: bool = False
     mixes: bool = True
     iterations: int = 1
+    returns: bool = False
 
     def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:  # noqa: ARG002
         """It always does."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.induction import Induction
 from ccc.analysis.paths.model import Accumulator, AnnotatedLoop, Path, instructions_of
+from ccc.analysis.paths.split_iteration import ReturningPath
 from ccc.ir.markers import Marker
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Register, Special
@@ -86,6 +87,8 @@ class PathDecision:
         request: what was asked for, if anything.
         last_apart: whether the last tasks may have a copy of the path, behind the loop.
         counter: the counter that a loop ends with, if it does.
+        returning: the path without the rest of its iteration, where a strategy is asked for that
+            gives back what tasks make.
         engage: what shares out its tasks, all or the long ones, if they are shared out.
         turns: how many of a loop's turns a task does before members meet.
         unshared: why no tasks of a loop are shared out, if none are.
@@ -101,6 +104,7 @@ class PathDecision:
     unshared: str | None = None
     last_apart: bool = False
     counter: Induction | None = None
+    returning: ReturningPath | None = None
 
     def served_by(self, strategy: LoopStrategy) -> Serving:
         """What serves the path where ``strategy`` serves its loop."""
@@ -140,11 +144,13 @@ class Rewritten:
         enter: the label that it is entered at.
         base: the instruction that computes the base of the warp's share.
         share: the byte of that share behind those that it uses.
+        users: further instructions that compute with the size of a share, as that does.
     """
 
     enter: str
     base: Instruction
     share: int
+    users: tuple[Instruction, ...] = ()
 
 
 class Strategy(Protocol):
@@ -175,7 +181,8 @@ class LoopStrategy(Serving, Protocol):
     ``together``: it serves the paths at the same time, from registers that they share; otherwise
     one after the other. ``mixes``: it can serve some of the paths while another such strategy
     serves the others. ``entries``: so many tasks are saved on the stack of each path.
-    ``iterations``: so many of a lane's are run before members meet.
+    ``iterations``: so many of a lane's are run before members meet. ``returns``: what a task makes
+    goes back to the lane that it came from, which runs the rest of the iteration.
     """
 
     @property
@@ -193,6 +200,10 @@ class LoopStrategy(Serving, Protocol):
     @property
     def iterations(self) -> int:
         """The iterations between two exchanges."""
+
+    @property
+    def returns(self) -> bool:
+        """Whether tasks give back what they make."""
 
     def rewrite(self, kernel: Kernel, choice: Choice) -> Rewritten | None:
         """Do it; None if the loop stays as it is."""
@@ -225,7 +236,10 @@ class Sharing(Protocol):
 
 
 class PathStrategy(Serving, Protocol):
-    """What can be done with one path, whatever serves the others of its loop."""
+    """What can be done with one path, whatever serves the others of its loop.
+
+    It is asked whether it ``applies`` to that path and, behind it, those that lie in it.
+    """
 
     def of(self, path: Path, facts: Facts) -> Sharing | None:
         """How it is done; None if it does not apply."""

@@ -1,4 +1,4 @@
-// run: grid=2 block=64 args=s32:200 u32[201]~0:30 u32[8000]=0
+// run: grid=1 block=64 args=s32:100 u32[201]~0:30 u32[8000]=0
 // The bound is loaded again in each turn, although no turn writes it.
 extern "C" __global__ void __launch_bounds__(64) k(int n, const unsigned *row, unsigned *y) {
 #pragma ccc for

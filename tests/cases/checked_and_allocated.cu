@@ -1,4 +1,4 @@
-// run: grid=2 block=64 args=s32:500 u32[500]~0:100 u32[500]=0
+// run: grid=1 block=64 args=s32:250 u32[500]~0:100 u32[500]=0
 // Calls of what the driver provides, in a path and beside it.
 #include <cassert>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// run: grid=2 block=64 args=s32:900 u32[900]~0:100 u32[900]=0
+// run: grid=1 block=64 args=s32:450 u32[900]~0:100 u32[900]=0
 // && and || make several branches into one path.
 extern "C" __global__ void k(int n, const unsigned *x, unsigned *y) {
 #pragma ccc for

@@ -1,4 +1,4 @@
-// run: grid=2 block=64 args=s32[128]=0 s32[128]~0:9 s32:128
+// run: grid=1 block=64 args=s32[128]=0 s32[128]~0:9 s32:25
 // Lanes that pass by the first loop must not wait at the second one for those in the first.
 extern "C" __global__ void k(int *out, const int *count, int n) {
     int own = threadIdx.x + blockIdx.x * blockDim.x, sum = own;

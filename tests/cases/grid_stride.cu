@@ -1,4 +1,4 @@
-// run: grid=3 block=64 args=s32:1500 f32[1500]~-1:1 f32[1500]=0
+// run: grid=1 block=64 args=s32:200 f32[1500]~-1:1 f32[1500]=0
 // The core pattern: a grid-stride loop, some lanes take the path.
 extern "C" __global__ void k(int n, const float *x, float *y) {
 #pragma ccc for

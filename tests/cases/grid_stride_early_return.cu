@@ -1,4 +1,4 @@
-// run: grid=9 block=128 args=s32:1100 u32[1100]~0:100 u32[1100]=0 u32[9]=0
+// run: grid=9 block=128 args=s32:440 u32[1100]~0:100 u32[1100]=0 u32[9]=0
 // options: registers=255
 // No path: the kernel becomes a loop all the same. Returns from within a loop, and a value that
 // some ways through the body never set.

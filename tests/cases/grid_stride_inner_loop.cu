@@ -1,4 +1,4 @@
-// run: grid=7 block=(32,4) args=s32:640 u32[896]~0:100 u32[896]=0 u32[7]=0
+// run: grid=7 block=(32,4) args=s32:416 u32[896]~0:100 u32[896]=0 u32[7]=0
 // options: registers=255 strategy=queue
 // A loop inside the kernel keeps its own paths, and its block its barriers.
 #pragma ccc grid_stride

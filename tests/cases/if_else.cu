@@ -1,4 +1,4 @@
-// run: grid=2 block=64 args=s32:900 f32[900]~-2:2 f32[900]=0
+// run: grid=2 block=64 args=s32:585 f32[900]~-2:2 f32[900]=0
 // Each arm is a path with a stack of its own.
 extern "C" __global__ void k(int n, const float *x, float *y) {
 #pragma ccc for

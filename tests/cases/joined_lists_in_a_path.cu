@@ -1,4 +1,4 @@
-// run: grid=1 block=32 args=s32:500 u32[256]~0:4294967295 u32[32]=0
+// run: grid=1 block=32 args=s32:325 u32[256]~0:4294967295 u32[32]=0
 // Tasks of one lane stand apart in the joined list, with those of others between them: other lanes
 // run the path around them.
 extern "C" __global__ void __launch_bounds__(32)

@@ -1,4 +1,4 @@
-// run: grid=1 block=64 args=s32[1]=0 s32[1]=0 s32[4]=0 s32:640
+// run: grid=1 block=64 args=s32[1]=0 s32[1]=0 s32[4]=0 s32:256
 // Critical sections that end before the path, or lie in it as a whole; retries that wait for nobody.
 extern "C" __global__ void k(volatile int *sum, int *lock, int *most, int n) {
 #pragma ccc for

@@ -1,4 +1,4 @@
-// run: grid=1 block=32 args=u32[640]=0 u32[32]=0 s32:640
+// run: grid=1 block=32 args=u32[640]=0 u32[32]=0 s32:256
 // Some lanes run a first loop; the others go on to the second, clear its slots of the reduction,
 // which lie where the first loop's tasks are saved.
 extern "C" __global__ void __launch_bounds__(32) k(unsigned *out, unsigned *o, int n) {

@@ -1,4 +1,4 @@
-// run: grid=2 block=100 args=s32:600 u32[1500]~0:100 u32[1500]=0 u32[200]=0
+// run: grid=1 block=100 args=s32:300 u32[1500]~0:100 u32[1500]=0 u32[200]=0
 // Cases that exclude one another are served together; some of them come often, some hardly ever.
 extern "C" __global__ void __launch_bounds__(100)
 k(int n, const unsigned *x, unsigned *y, unsigned *sum) {

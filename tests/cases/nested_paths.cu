@@ -1,4 +1,4 @@
-// run: grid=2 block=64 args=s32:600 u32[600]~0:100 u32[600]=0 u32[600]=0
+// run: grid=1 block=64 args=s32:300 u32[600]~0:100 u32[600]=0 u32[600]=0
 // A path inside a path: each has its own stack. The second outer one needs a continuation.
 extern "C" __global__ void __launch_bounds__(64) k(int n, const unsigned *x, unsigned *y, unsigned *z) {
 #pragma ccc for

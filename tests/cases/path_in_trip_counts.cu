@@ -1,4 +1,4 @@
-// run: grid=2 block=64 args=s32:140 u32[301]~0:12 u32[300]=0 u32[8000]=0 u32[16]=0
+// run: grid=1 block=64 args=s32:70 u32[301]~0:12 u32[300]=0 u32[8000]=0 u32[16]=0
 // Variable trip count: the paths in the inner loop are collected over all its turns. The second one
 // needs a continuation.
 extern "C" __global__ void k(int n, const unsigned *__restrict__ x, unsigned *__restrict__ y,

@@ -1,4 +1,4 @@
-// run: grid=2 block=100 args=s32:60 u32[61]~0:120 u32[15660]=0 u32[16]=0 u64[200]=0
+// run: grid=2 block=100 args=s32:39 u32[61]~0:120 u32[15660]=0 u32[16]=0 u64[200]=0
 // Long tasks are shared out, and the long paths in their turns collected all the same.
 extern "C" __global__ void __launch_bounds__(128)
 k(int n, const unsigned *__restrict__ x, unsigned *__restrict__ y, unsigned *__restrict__ z,

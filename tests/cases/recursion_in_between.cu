@@ -1,4 +1,4 @@
-// run: grid=2 block=64 args=s32:200 u32[200]~0:200 u32[200]=0
+// run: grid=2 block=64 args=s32:130 u32[200]~0:200 u32[200]=0
 // Between the kernel and the recursive function stands another one, called in two places.
 #pragma ccc recursion
 __device__ __noinline__ unsigned collatz(unsigned a, unsigned steps) {

@@ -1,4 +1,4 @@
-// run: grid=2 block=64 args=s32:200 u32[200]~0:60 f32[200]=0
+// run: grid=2 block=64 args=s32:80 u32[200]~0:60 f32[200]=0
 // nvcc: -Xcicc -O0
 // Arguments of 64 bits and floating-point ones, literals among them.
 #pragma ccc recursion

@@ -1,4 +1,4 @@
-// run: grid=2 block=96 args=s32:900 f32[900]~-8:8 f32[192]=0 f64[192]=0 f32[192]=0 f64[192]=0
+// run: grid=1 block=96 args=s32:180 f32[900]~-8:8 f32[192]=0 f64[192]=0 f32[192]=0 f64[192]=0
 // The values are such that their sums are exact in any order.
 extern "C" __global__ void k(int n, const float *x, float *sum, double *wide, float *most,
                              double *least) {

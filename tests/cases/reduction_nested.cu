@@ -1,4 +1,4 @@
-// run: grid=2 block=64 args=s32:500 u32[1500]~0:100 u64[128]=0 u64[128]=0 u32[500]=0
+// run: grid=1 block=64 args=s32:250 u32[1500]~0:100 u64[128]=0 u64[128]=0 u32[500]=0
 // The owner of a task inside a task is still the lane that the iteration belongs to.
 extern "C" __global__ void k(int n, const unsigned *x, unsigned long long *sum,
                              unsigned long long *bits, unsigned *y) {

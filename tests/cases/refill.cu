@@ -1,4 +1,4 @@
-// run: grid=2 block=64 args=f32[1500]=0 f32[1500]~-2:2 f32[1500]~-1.5:1.5 s32:1500
+// run: grid=1 block=64 args=f32[1500]=0 f32[1500]~-2:2 f32[1500]~-1.5:1.5 s32:187
 // In an annotated loop, in which a path is collected no more; in the next one, one is.
 extern "C" __global__ void __launch_bounds__(64)
 k(float *out, const float *px, const float *py, int n) {

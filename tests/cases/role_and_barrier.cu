@@ -1,4 +1,4 @@
-// run: grid=1 block=64 args=u32[300]=0 u32[64]=0 s32:300
+// run: grid=1 block=64 args=u32[300]=0 u32[64]=0 s32:120
 // Only some lanes have the role; the others go on, and wait at a barrier.
 extern "C" __global__ void k(unsigned *out, unsigned *o, int n) {
     __shared__ unsigned t[64];

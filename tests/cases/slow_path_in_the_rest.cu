@@ -1,4 +1,4 @@
-// run: grid=1 block=64 args=f32[300]=0 f32[300]~-300000:300000 s32:300
+// run: grid=1 block=64 args=f32[300]=0 f32[300]~-300000:300000 s32:195
 // The same, and the rest of the iteration goes with the path.
 extern "C" __global__ void k(float *out, const float *x, int n) {
 #pragma ccc for

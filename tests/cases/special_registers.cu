@@ -1,4 +1,4 @@
-// run: grid=2 block=(16,6) args=s32:12 u32[192]~0:1000000 u32[2304]=0
+// run: grid=1 block=(16,6) args=s32:6 u32[192]~0:1000000 u32[2304]=0
 // %tid and %laneid inside the path mean the lane that found the task.
 extern "C" __global__ void k(int n, const unsigned *x, unsigned *y) {
     unsigned t = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * blockIdx.x);

@@ -1,4 +1,4 @@
-// run: grid=2 block=100 args=s32:500 u32[500]~0:29 f64[500]=0 u32[500]=0
+// run: grid=1 block=100 args=s32:100 u32[500]~0:29 f64[500]=0 u32[500]=0
 // options: strategy=sub_warp(8)
 // Groups of eight lanes share the turns of their tasks; the last warp has four lanes.
 extern "C" __global__ void __launch_bounds__(100)

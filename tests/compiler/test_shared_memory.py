@@ -9,12 +9,16 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from collecting import transform
 from small_kernel import kernel
 
 from ccc import cli
+from ccc.compiler.transform import Transformed
+from ccc.emulator import EmulatorError, Module
 from ccc.errors import CccError
+from ccc.ptx.dynamic_stack import shares
 from ccc.toolkit import find as toolchain
 
 LIMIT = 48 * 1024
@@ -101,6 +105,81 @@ def test_arrays_of_other_files_count_with_their_size() -> None:
     module = f".extern .shared .align 4 .b8 theirs[{LIMIT - STACK + 4}];\n"
     assert "does not fit" in path(kernel(module, uses("theirs")))["reason"]
     assert path(kernel(module))["applied"]
+
+
+MOST = 227 * 1024
+"""Of a block on the architecture that the dynamic tests are for."""
+
+
+def grown(module: str = "", before: str = "", **options: Any) -> Transformed:
+    """The small kernel with so much static memory that its stack is in dynamic memory."""
+    own = f".shared .align 4 .b8 full[{LIMIT}];\n{module}"
+    text = kernel(own, uses("full") + before).replace("sm_80", "sm_90")
+    return transform(text, filename="k.ptx", shared_limit=MOST, **options)
+
+
+def test_a_stack_may_be_dynamic_where_launches_ask_for_more() -> None:
+    done = grown(strategy="queue")
+    (found,) = done.report["kernels"][0]["paths"]
+    assert (found["placement"], found["stack_bytes"]) == ("dynamic", 2 * STACK)
+    assert shares(done.ptx) == {"k": STACK}
+    assert found["dynamic_bytes_added"] == 2 * STACK + 16
+    few = path(kernel(), shared_limit=MOST, strategy="queue")
+    assert (few["placement"], few["stack_bytes"], few["dynamic_bytes_added"]) == (
+        "static", 2 * STACK, 0,
+    )  # fmt: skip
+
+
+def test_a_block_gets_no_more_than_is_said_and_the_device_has() -> None:
+    assert (
+        "gets 49152; or --ccc-shared-limit="
+        in path(kernel(f".shared .align 4 .b8 full[{LIMIT}];\n", uses("full")))["reason"]
+    )
+    merged = grown(dynamic_shared=0, module=".extern .shared .align 16 .b8 mine[];\n")
+    assert shares(merged.ptx)
+    for limit, placement in ((LIMIT + STACK + 16, "merge"), (LIMIT + 2 * STACK + 16, "queue")):
+        text = kernel(f".shared .align 4 .b8 full[{LIMIT}];\n", uses("full"))
+        assert path(text, shared_limit=limit)["strategy"] == placement
+    text = kernel(f".shared .align 4 .b8 full[{LIMIT}];\n", uses("full"))
+    assert "does not fit" in path(text, shared_limit=LIMIT + STACK + 15)["reason"]
+    small = kernel("", "").replace("64, 1, 1", "1024, 1, 1").replace("sm_80", "sm_75")
+    assert path(small, shared_limit=2048)["applied"] is False
+    mine = ".extern .shared .align 4 .b8 mine[];\n"
+    asks = kernel(mine, uses("mine")).replace("sm_80", "sm_75")
+    assert path(asks, shared_limit=MOST, dynamic_shared=64 * 1024 - STACK)["applied"]
+    assert not path(asks, shared_limit=MOST, dynamic_shared=64 * 1024)["applied"]
+
+
+@pytest.mark.parametrize(
+    ("module", "before"),
+    [
+        ("", "	mov.u32 %r5, %dynamic_smem_size;\n"),
+        (".extern .func __cudaCDP2LaunchDeviceV2();\n", "	call __cudaCDP2LaunchDeviceV2, ();\n"),
+        (EXTERN, "	call other, ();\n"),
+    ],
+    ids=["asks how much there is", "launches", "calls what is not seen"],
+)
+def test_what_may_see_that_there_is_more_keeps_its_stack_static(module: str, before: str) -> None:
+    done = grown(module, before, callee_shared=0)
+    (found,) = done.report["kernels"][0]["paths"]
+    assert "does not fit" in found["reason"]
+    assert "--ccc-shared-limit" not in found["reason"]
+
+
+def test_all_arrays_without_a_size_begin_at_one_place() -> None:
+    theirs = ".extern .shared .align 128 .b8 theirs[];\n"
+    done = grown(theirs, uses("theirs"), dynamic_shared=64)
+    assert ".extern .shared .align 128 .b8 ccc_context_stack[];" in done.ptx
+
+
+def test_a_launch_that_does_not_add_them_ends() -> None:
+    done = grown()
+    out = np.zeros(640, np.int32)
+    Module(done.ptx).get_function("k")((1,), (64,), (out,), shared_mem=3)
+    assert list(out[:5]) == [7, 0, 0, 0, 7]
+    bare = done.ptx.replace("// ccc_dynamic_stack", "// nobody reads this:")
+    with pytest.raises(EmulatorError, match="trap was reached"):
+        Module(bare).get_function("k")((1,), (64,), (out,), shared_mem=3)
 
 
 EDGES = (

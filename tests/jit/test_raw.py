@@ -121,6 +121,79 @@ def test_shared_memory_is_asked_for_at_the_launch() -> None:
     assert kernel.max_dynamic_shared_size_bytes == 100_000
 
 
+LARGE = """\
+extern "C" __global__ void k(const double *x, double *y, int n) {
+    extern __shared__ char mine[];
+    mine[threadIdx.x] = threadIdx.x;
+    #pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        double a = x[i], b = x[i + 1], c = x[i + 2], d = x[i + 3], e = x[i + 4];
+        #pragma ccc if strategy(queue)
+        if (a * b + c * d > e) {
+            for (int j = 0; j < 5; j++) a = a * b + c * d - e * j;
+            y[i] = a;
+        }
+    }
+    y[threadIdx.x] += mine[threadIdx.x];
+}
+"""
+
+
+def launch_large(kernel: RawKernel, block: int = 64, **options: Any) -> list[float]:
+    x, y = np.random.default_rng(1).random(504), np.zeros(1024)
+    kernel((1,), (block,), (x, y, np.int32(500)), **options)
+    return [float(value) for value in y]
+
+
+@pytest.mark.slow
+@needs_nvcc
+@pytest.mark.filterwarnings("ignore:strategy.queue. does not apply")
+@pytest.mark.parametrize("is_in_a_file", [False, True])
+def test_stacks_that_are_dynamic_are_added_to_launches(is_in_a_file: bool, tmp_path: Path) -> None:
+    kernel = RawKernel(LARGE, "k", backend="nvcc")
+    (path,) = kernel.report["paths"]
+    assert (path["placement"], path["strategy"]) == ("dynamic", "queue")
+    assert path["dynamic_bytes_added"] == path["stack_bytes"] + 16 > 48 * 1024
+    share = path["stack_bytes"] // 32
+    if is_in_a_file:
+        (tmp_path / "k.ptx").write_text(kernel.ptx)
+        kernel = RawModule(path=str(tmp_path / "k.ptx")).get_function("k")
+    plain = RawKernel(LARGE, "k", ("--ccc-off",), "nvcc")
+    for block, size in ((64, 64), (65, 100), (1024, 1025), (32, 77)):
+        found = launch_large(kernel, block, shared_mem=size)
+        assert found == launch_large(plain, block, shared_mem=size)
+        warps = -(-block // 32)
+        assert kernel._raw().launches[-1]["shared_mem"] == size + share * warps + 16
+        assert plain._raw().launches[-1]["shared_mem"] == size
+    assert kernel.max_dynamic_shared_size_bytes == 1025 + share * 32 + 16
+    with pytest.raises(ccc.CccError, match=r"stacks of tasks take .* --ccc-dynamic-shared=N"):
+        launch_large(kernel, 1024, shared_mem=200_000)
+    told = RawKernel(LARGE, "k", ("--ccc-dynamic-shared=170000",), "nvcc")
+    (path,) = told.report["paths"]
+    assert (path["strategy"], path["placement"]) == ("merge", "static")
+    assert launch_large(told, shared_mem=170_000) == launch_large(plain, shared_mem=170_000)
+
+
+@pytest.mark.slow
+@needs_nvcc
+def test_what_launches_add_counts_for_the_occupancy() -> None:
+    kernel = RawKernel(LARGE.replace("queue", "batch3"), "k", backend="nvcc")
+    (path,) = kernel.report["paths"]
+    assert (path["placement"], path["strategy"]) == ("dynamic", "batch3")
+    assert path["stack_bytes"] > 114 * 1024  # so that two such blocks are too many
+    assert (path["occupancy_before"], path["occupancy_after"]) == (1.0, 0.5)
+
+
+@pytest.mark.slow
+@needs_nvcc
+@pytest.mark.filterwarnings("ignore:strategy.queue. does not apply")
+def test_the_limit_can_be_told() -> None:
+    kernel = RawKernel(LARGE, "k", ("--ccc-shared-limit=49152",), "nvcc")
+    (path,) = kernel.report["paths"]
+    assert (path["placement"], path["strategy"]) == ("static", "merge")
+    assert path["declined"] == "its stacks do not fit into shared memory"
+
+
 @pytest.mark.slow
 @needs_nvcc
 def test_a_module() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -240,11 +242,25 @@ def test_what_makes_another_module(monkeypatch: pytest.MonkeyPatch, store: Path)
     assert len({path.stem for path in store.iterdir()}) == len(made)
 
 
+@functools.cache
+def compiled_once() -> tuple[str, bytes | None, dict[str, Any]]:
+    """What nvcc and the passes make of the job."""
+    return building._make(JOB)
+
+
 @pytest.mark.slow
 @needs_nvcc
 @pytest.mark.usefixtures("store")
 @pytest.mark.parametrize("suffix", [".json", ".cubin"])
-def test_a_damaged_entry_is_made_again(suffix: str) -> None:
+def test_a_damaged_entry_is_made_again(suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[CompileJob] = []
+    ptx, image, entry = compiled_once()
+
+    def make(job: CompileJob) -> tuple[str, bytes | None, dict[str, Any]]:
+        made.append(job)
+        return ptx, image, dict(entry)
+
+    monkeypatch.setattr(building, "_make", make)
     first = build(JOB)
     whole = first.image.read_bytes()
     damaged = first.image.with_suffix(suffix)
@@ -253,6 +269,7 @@ def test_a_damaged_entry_is_made_again(suffix: str) -> None:
     assert first.image.read_bytes() == whole
     damaged.unlink()
     assert build(JOB) == first
+    assert made == [JOB, JOB, JOB]
 
 
 TWICE = """

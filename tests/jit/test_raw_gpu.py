@@ -35,6 +35,26 @@ __global__ void k(int *x, int n) {
 }
 }
 """
+LARGE = """\
+extern "C" __global__ void k(const double *x, double *y, int n) {
+    extern __shared__ unsigned char mine[];
+    mine[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    int shift = mine[(threadIdx.x + 1) % blockDim.x];
+    #pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        double a = x[i], b = x[i + 1], c = x[i + 2], d = x[i + 3], e = x[i + 4];
+        #pragma ccc if strategy(queue)
+        if (a * b + c * d > e) {
+            for (int j = 0; j < 5; j++) a = a * b + c * d - e * j;
+            y[i] = a;
+        }
+    }
+    __syncthreads();
+    if (mine[threadIdx.x] != threadIdx.x % 256) y[0] = -1;
+    if (shift != (threadIdx.x + 1) % blockDim.x % 256) y[1] = -1;
+}
+"""
 TEMPLATE = """\
 namespace ns { __device__ int table[2]; }
 template <class T> __global__ void k(T *x, int n) {
@@ -156,6 +176,24 @@ def test_much_shared_memory(cupy: Any, backend: str) -> None:
     assert np.array_equal(launch(cupy, kernel, shared_mem=48 * 1024), expected)
     assert np.array_equal(launch(cupy, kernel, shared_mem=100_000), expected)
     assert kernel.max_dynamic_shared_size_bytes == 100_000
+
+
+def test_stacks_in_dynamic_shared_memory(cupy: Any, backend: str) -> None:
+    kernel = ccc.RawKernel(LARGE, "k", backend=backend)
+    plain = ccc.RawKernel(LARGE, "k", ("--ccc-off",), backend=backend)
+    (path,) = kernel.report["paths"]
+    assert (path["placement"], path["strategy"]) == ("dynamic", "queue")
+    x = cupy.random.default_rng(1).random(200_004)
+
+    def run(one: Any, block: int, size: int) -> Any:
+        y = cupy.zeros(200_000)
+        one((16,), (block,), (x, y, np.int32(y.size)), shared_mem=size)
+        return cupy.asnumpy(y)
+
+    for block, size in ((64, 64), (1024, 1024), (100, 77 + 1024), (128, 120_000)):
+        assert np.array_equal(run(kernel, block, size), run(plain, block, size))
+    with pytest.raises(CccError, match="--ccc-dynamic-shared=N"):
+        run(kernel, 1024, 200_000)
 
 
 def test_streams_and_graphs(cupy: Any, backend: str) -> None:

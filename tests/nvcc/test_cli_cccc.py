@@ -50,6 +50,7 @@ def test_our_options_are_taken_out() -> None:
             "--ccc-max-block=256",
             "--ccc-dynamic-shared=100",
             "--ccc-callee-shared=200",
+            "--ccc-shared-limit=232448",
             "--ccc-strategy=merge",
             "--ccc-print-after=context-collection",
         ]
@@ -63,6 +64,7 @@ def test_our_options_are_taken_out() -> None:
         strategy="merge",
         dynamic_shared=100,
         callee_shared=200,
+        shared_limit=232448,
         print_after=("context-collection",),
     )
 
@@ -87,6 +89,7 @@ def test_profiles_are_counted_and_used(tmp_path: Path) -> None:
         ("--ccc-off=1", "--ccc-off takes no value"),
         ("--ccc-max-block=2k", "a block holds 1 to 1024 threads"),
         ("--ccc-callee-shared=2k", "--ccc-callee-shared=2k: a number of bytes is wanted"),
+        ("--ccc-shared-limit=a", "--ccc-shared-limit=a: a number of bytes is wanted"),
         ("--ccc-strategy=merg", 'did you mean "merge"?'),
         ("--ccc-print-after=foo", 'no pass is called "foo"; known are recursion, '),
         ("--ccc-print-after=collection", 'did you mean "context-collection"?'),
@@ -316,30 +319,32 @@ TAKE = "template <class F> void take(F) {}\n"
 CALL = "template <class F> __global__ void call(F f) { f(threadIdx.x); }\n"
 
 
+# A source each, the line of its annotation that is told of, and what is.
+NO_CODE = {
+    "host": (f"void f(int *x, int n) {{\n{LOOP}}}", 2, HOST),
+    "member": (f"struct S {{ void f(int *x, int n) {{\n{LOOP}}} }};", 2, HOST),
+    "device": (f"__device__ void f(int *x, int i) {{\n{PATH}}}", 2, UNCALLED),
+    "template": (f"template <class T> __global__ void f(T *x, int n) {{\n{LOOP}}}", 2, UNUSED),
+    # What somebody else launches is there.
+    "launched": (f"template <class T> __global__ void f(T *x, int n) {{\n{LOOP}}}\n"
+        "template <class T> void launch(T *x) { f<<<1, 32>>>(x, 9); }\n"
+        "void g() { launch((int *)0); }", 0, ""),
+    "lambda": (f"{CALL}void g(int *x, int n) {{ auto f = [=] __device__ (int) {{\n{LOOP}}};\n"
+        "call<<<1, 32>>>(f); }", 0, ""),
+    "unused lambda": (f"{TAKE}void g(int *x, int n) "
+        f"{{ auto f = [=] __device__ (int) {{\n{LOOP}}}; take(f); }}", 3, UNCALLED),
+}  # fmt: skip
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("source", "said"),
-    [
-        (f"void f(int *x, int n) {{\n{LOOP}}}", f"2:1: warning: {HOST}"),
-        (f"struct S {{ void f(int *x, int n) {{\n{LOOP}}} }};", f"2:1: warning: {HOST}"),
-        (f"__device__ void f(int *x, int i) {{\n{PATH}}}", f"2:1: warning: {UNCALLED}"),
-        (f"template <class T> __global__ void f(T *x, int n) {{\n{LOOP}}}",
-         f"2:1: warning: {UNUSED}"),
-        # What somebody else launches is there.
-        (f"template <class T> __global__ void f(T *x, int n) {{\n{LOOP}}}\n"
-         "template <class T> void launch(T *x) { f<<<1, 32>>>(x, 9); }\n"
-         "void g() { launch((int *)0); }", ""),
-        (f"{CALL}void g(int *x, int n) {{ auto f = [=] __device__ (int) {{\n{LOOP}}};\n"
-         "call<<<1, 32>>>(f); }", ""),
-        (f"{TAKE}void g(int *x, int n) {{ auto f = [=] __device__ (int) {{\n{LOOP}}}; take(f); }}",
-         f"3:1: warning: {UNCALLED}"),
-    ],
-    ids=["host", "member", "device", "template", "launched", "lambda", "unused lambda"],
-)  # fmt: skip
-def test_annotations_that_leave_no_code(project: Project, source: str, said: str) -> None:
-    project.write("f.cu", f"{source}\n")
-    arguments = ("f.cu", "-arch=sm_90", "--extended-lambda", "-o", "f.ptx")
-    assert project(*arguments) == (f"f.cu:{said}\n" if said else "")
+def test_annotations_that_leave_no_code(project: Project) -> None:
+    text, expected = "", ""
+    for number, (source, line, said) in enumerate(NO_CODE.values()):
+        before = text.count("\n") + 1
+        text += f"namespace n{number} {{\n{source}\n}}\n"
+        expected += f"f.cu:{before + line}:1: warning: {said}\n" if said else ""
+    project.write("f.cu", text)
+    assert project("f.cu", "-arch=sm_90", "--extended-lambda", "-o", "f.ptx") == expected
 
 
 @pytest.mark.slow

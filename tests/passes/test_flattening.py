@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
 from collecting import transform
-from folders import GOLDEN
+from folders import ERRORS, GOLDEN
 from goldens import Golden
 
 from ccc.analysis.facts import Facts
 from ccc.options import Options
 from ccc.parse import parse_function, parse_module
-from ccc.passes.flattening.flattening import HOLDS_FLATTENED, IN_FLATTENED
+from ccc.passes.context_collection.collection import FLATTEN
+from ccc.passes.flattening.flattening import BESIDE, HOLDS_FLATTENED, IN_FLATTENED
 from ccc.passes.policy import MOST_TURNS_APART, TURNS_LENGTH, turns_apart
 from ccc.remark import Remark
 
@@ -24,6 +26,9 @@ def remarks(ptx: str, strategy: str = "auto") -> list[Remark]:
 
 def before(name: str) -> str:
     return Golden.read(GOLDEN / f"{name}.ptx").before
+
+
+POOLED = before("small/refill_pool")
 
 
 def test_of_two_inner_loops_one_is_flattened() -> None:
@@ -49,9 +54,42 @@ def test_of_two_inner_loops_one_is_flattened() -> None:
 def test_paths_beside_a_flattened_loop_are_left() -> None:
     found = remarks(before("context-collection/nested_paths"), "flatten")
     assert not any(one.strategy == "flatten" for one in found)  # it has no inner loop
-    flattened = remarks(before("context-collection/path_in_variable_loop"), "flatten")
+    marked = before("context-collection/path_in_variable_loop")
+    flattened = remarks(re.sub(r"(// ccc\.variable .*)", r"\1 strategy=flatten", marked))
     assert {one.strategy for one in flattened} == {"flatten", None}
     assert {one.reason for one in flattened} <= {None, IN_FLATTENED, HOLDS_FLATTENED}
+
+
+BRANCH = """	and.b32 %r6, %r2, 3;
+	setp.ne.s32 %p1, %r6, 0;
+	@%p1 bra PAST;
+	// ccc.then 9 k.cu:9:9
+	st.global.u32 [%rd1], %r2;
+PAST:
+"""
+
+
+def beside(asked: str, of_branch: str = "", of_loop: str = "") -> dict[str, Remark]:
+    """What becomes of an inner loop and a branch beside it where the option asks for something."""
+    first, last = POOLED.split("INNER:\n", 1)
+    marked = first + BRANCH.replace(":9:9", f":9:9{of_branch}") + "INNER:\n" + last
+    marked = re.sub(r"(// ccc\.while \d+ \S+)", rf"\1{of_loop}", marked)
+    return {one.arm: one for one in remarks(marked, asked)}
+
+
+@pytest.mark.parametrize("asked", ["refill(2)", "flatten"])
+def test_the_option_leaves_no_branch_alone_that_can_be_collected(asked: str) -> None:
+    usual, found = beside("auto"), beside(asked)
+    assert {arm: one.strategy for arm, one in found.items()} == {
+        arm: one.strategy for arm, one in usual.items()
+    }
+    assert found["then"].applied
+    assert str(found["while"].complaint).endswith(f"strategy({asked}) does not apply: {BESIDE}")
+    assert found["then"].complaint is None
+    left = beside(asked, of_branch=" strategy=leave")
+    for other in (left, beside("auto", of_loop=f" strategy={asked}")):
+        assert other["while"].strategy == asked
+        assert not other["then"].applied
 
 
 def test_an_arm_cannot_be_flattened() -> None:
@@ -83,9 +121,6 @@ def test_short_turns_are_done_in_a_row() -> None:
     assert turns_apart(TURNS_LENGTH) == turns_apart(10 * TURNS_LENGTH) == 1
 
 
-POOLED = before("small/refill_pool")
-
-
 @pytest.mark.parametrize(
     ("place", "instead"),
     [
@@ -101,24 +136,59 @@ def test_lanes_take_iterations_of_one_another(place: str, instead: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "instead"),
+    ("place", "instead", "reason"),
     [
-        ("setp.lt.s32 %p2, %r2, %r1;", "setp.ne.s32 %p2, %r2, %r1;"),  # may wrap before its end
-        ("add.s32 %r2, %r2, 64;", "add.s32 %r2, %r2, %r6;"),  # lanes step differently
-        ("add.s32 %r2, %r2, 64;", "shl.b32 %r2, %r2, 1;"),
-        ("add.s32 %r2, %r2, 64;", "add.s32 %r2, %r2, 64; add.s32 %r6, %r6, %r3;"),  # carried
-        ("xor.b32 %r3, %r2, %r6;", "mov.u32 %r3, %tid.x;"),
-        ("ret;", "st.global.u32 [%rd2], %r2; ret;"),  # what is left behind the loop
-        ("// ccc.for 1", "// ccc.loop 1"),  # nothing is promised
-        ("\tmul.wide", "\tsetp.gt.u32 %p1, %r3, %r2;\n\t@%p1 bra OUT;\n\tmul.wide"),
+        ("setp.lt.s32 %p2, %r2, %r1;", "setp.ne.s32 %p2, %r2, %r1;", "does not end by a compar"),
+        ("add.s32 %r2, %r2, 64;", "add.s32 %r2, %r2, %r6;", "hands %r2 on to the next"),
+        ("add.s32 %r2, %r2, 64;", "shl.b32 %r2, %r2, 1;", "hands %r2 on to the next"),
+        (
+            "add.s32 %r2, %r2, 64;",
+            "add.s32 %r2, %r2, 64; add.s32 %r6, %r6, %r3;",
+            "hands %r6 on to the next",
+        ),
+        ("xor.b32 %r3, %r2, %r6;", "mov.u32 %r3, %tid.x;", "use what belongs to the thread"),
+        ("ret;", "st.global.u32 [%rd2], %r2; ret;", "the code after the loop needs what"),
+        ("// ccc.for 1", "// ccc.loop 1", 'is not annotated "ccc for"'),
+        (
+            "\tmul.wide",
+            "\tsetp.gt.u32 %p1, %r3, %r2;\n\t@%p1 bra OUT;\n\tmul.wide",
+            "does not end by a comparison of a 32-bit counter with a bound (i < n); it may end",
+        ),
     ],
 )
-def test_lanes_keep_their_own_iterations(place: str, instead: str) -> None:
+def test_lanes_keep_their_own_iterations(place: str, instead: str, reason: str) -> None:
     marked = POOLED.replace(place, instead).replace("\tret;", "OUT:\n\tret;")
     (found,) = remarks(marked, "refill(2)")
     assert (found.strategy, found.details["pooled"]) == ("refill(2)", False)
+    assert reason in found.details["pooled_reason"]
 
 
 def test_flatten_lets_lanes_keep_theirs() -> None:
     (found,) = remarks(POOLED, "flatten")
     assert not found.details["pooled"]
+    assert found.details["pooled_reason"] == "flatten lets each lane keep its own iterations"
+
+
+def lone_loops() -> Iterator[tuple[Golden, str, bool]]:
+    """The refused files with one inner loop that is left, its marker, and if ``flatten`` is named.
+
+    Nothing is asked for in them.
+    """
+    for path in sorted(ERRORS.glob("*.ptx")):
+        golden = Golden.read(path)
+        every = [one for mine in golden.transform().remarks.values() for one in mine]
+        left = [one for one in every if one.arm in ("while", "variable") and one.reason]
+        if len(left) == 1 and "strategy=" not in golden.before:
+            yield golden, left[0].arm, FLATTEN in str(left[0].reason)
+
+
+def test_flatten_is_named_where_it_would_serve_an_inner_loop_that_is_left() -> None:
+    outcomes = []
+    for golden, marker, is_named in lone_loops():
+        asked = re.sub(rf"(// ccc\.{marker} \d+ \S+)", r"\1 strategy=flatten", golden.before)
+        mine = transform(asked, golden.options).remarks.values()
+        applied = any(one.strategy == "flatten" for some in mine for one in some)
+        assert applied == is_named, golden.path.stem
+        outcomes.append(is_named)
+    assert outcomes.count(True) > 3
+    assert False in outcomes

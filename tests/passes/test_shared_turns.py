@@ -103,19 +103,20 @@ def sums(module: Module, bound: int) -> list[int]:
     return [int(value) for value in result]
 
 
-STRATEGIES = {
-    "auto": "$ccc_engage_0:",
-    "engage": "$ccc_share_0:",
-    "sub_warp(2)": "$ccc_share_0:",
-    "sub_warp(16)": "$ccc_share_0:",
-}
+STRATEGIES = {"auto": "$ccc_engage_0:", "engage": "$ccc_share_0:"}
 """With the label where tasks are shared out."""
 
 
-def check(text: str, bounds: Sequence[int] = (100,), is_shared: bool = True) -> None:
-    """The transformed kernel takes the same turns, and shares the tasks out."""
+def check(
+    text: str, bounds: Sequence[int] = (100,), is_shared: bool = True, lanes: Sequence[int] = (16,)
+) -> None:
+    """The transformed kernel takes the same turns, and shares the tasks out.
+
+    The number of ``lanes`` of a sub-warp is a factor of the steps, and nothing else.
+    """
     versions = [text]
-    for strategy, label in STRATEGIES.items():
+    asked = {**STRATEGIES, **{f"sub_warp({n})": "$ccc_share_0:" for n in lanes}}
+    for strategy, label in asked.items():
         done = transform(text, Options(strategy=strategy), filename="k.ptx")
         assert (label in done.ptx) == is_shared
         versions.append(done.ptx)
@@ -152,7 +153,8 @@ def test_what_a_register_gains_may_be_any_number(carried: str) -> None:
     )  # fmt: skip
     begin = "".join(f"mov.b{bits} %m{n}, %z2;\n\t" for n in range(len(STEPS)))
     text = kernel(carried=carried, body=body).replace("setp.eq.u32 %p3", f"{begin}setp.eq.u32 %p3")
-    check(text.replace(".reg .b64 %rd", f".reg .b{bits} %m<{len(STEPS)}>;\n\t.reg .b64 %rd"))
+    text = text.replace(".reg .b64 %rd", f".reg .b{bits} %m<{len(STEPS)}>;\n\t.reg .b64 %rd")
+    check(text, lanes=(2, 16))
 
 
 @pytest.mark.parametrize("carried", ["s32", "s64"])

@@ -62,6 +62,7 @@ def install(patch: pytest.MonkeyPatch, cache: Path) -> None:
     patch.setattr(gpu, "require", lambda: None)
     patch.setattr(gpu, "current_device", lambda: 0)
     patch.setattr(gpu, "arch", lambda: "90")
+    patch.setattr(gpu, "shared_limit", lambda: 227 * 1024)
     patch.setattr(gpu, "raw_module", RawModule)
     patch.setattr(gpu, "card", lambda: "a card")
     patch.setattr(gpu, "record_event", lambda: Stream.now)

@@ -33,6 +33,7 @@ class FakeDevice:
     """Runs Python functions by the name of their kernel; PTX text names a dictionary of them."""
 
     arch = "sm_90"
+    shared_limit = 227 * 1024
 
     def __init__(self, kind: str, kernels: dict[str, dict[str, Callable[..., None]]]):
         self.kind = kind
@@ -70,6 +71,9 @@ class FakeModule:
 
     def resources(self, _: str) -> Resources:
         return Resources(registers=32, shared=16, stack=0)
+
+    def added(self, *_: Any) -> int:
+        return 0
 
     def resident_blocks(self, *_: Any) -> int:
         return 2

@@ -54,7 +54,7 @@ def check(inputs, outputs):
 
 def test_the_emulator_tells_unknown_kernels_when_asked_for_their_blocks() -> None:
     module = emulator.Module(".version 8.0\n.target sm_80\n.address_size 64\n.entry k() { ret; }\n")
-    emulated = EmulatedModule(module, {}, "lockstep")
+    emulated = EmulatedModule(module, dict, "lockstep")
     assert emulated.resident_blocks("k", 128) == EMULATED_BLOCKS
     with pytest.raises(CccError, match="there is no kernel z"):
         emulated.resident_blocks("z", 128)
@@ -107,13 +107,24 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def ccc_compare(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+def asked() -> dict[str, object]:
+    """What the compiler is asked for."""
+    return {}
+
+
+@pytest.fixture
+def ccc_compare(monkeypatch: pytest.MonkeyPatch, asked: dict[str, object]) -> Callable[..., int]:
     """Runs the command with a fake compiler and a fake device."""
 
     def command(*arguments: object, kind: str = "emulator", **kernels: Any) -> int:
         device = FakeDevice(kind, {version: {"double": f} for version, f in kernels.items()})
         compiled = types.SimpleNamespace(original="original", ptx="ccc", report=REPORT)
-        monkeypatch.setattr(compare.nvcc, "compile", lambda *_, **__: compiled)
+
+        def compile_(*_: object, **told: object) -> Any:
+            asked.update(told)
+            return compiled
+
+        monkeypatch.setattr(compare.nvcc, "compile", compile_)
         toolkit = types.SimpleNamespace(bin=Path("bin"))
         monkeypatch.setattr(compare.toolchain, "find", lambda: toolkit)
         monkeypatch.setattr(compare, "choose_device", lambda *_: device)
@@ -139,15 +150,18 @@ def test_equal(ccc_compare: Any, folder: Path, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize(
-    ("shared", "limit", "said"),
+    ("shared", "limit", "placement", "said"),
     [
-        (1024 * 8, "shared", True),
-        (1024 * 8, "registers", False),
-        (1024 * 20, "shared", True),  # two loops, of which the other has more bytes a thread
-        (32 * 8, "shared", False),
+        (1024 * 8, "shared", "static", True),
+        (1024 * 8, "shared", "dynamic", False),  # for as many threads as a launch has
+        (1024 * 8, "registers", "static", False),
+        (1024 * 20, "shared", "static", True),  # of two loops the other has more bytes a thread
+        (32 * 8, "shared", "static", False),
     ],
 )
-def test_stacks_for_larger_blocks_than_ran(shared: int, limit: str, said: bool) -> None:
+def test_stacks_for_larger_blocks_than_ran(
+    shared: int, limit: str, placement: str, said: bool
+) -> None:
     figures = [
         measure.Figures(
             "double",
@@ -163,7 +177,8 @@ def test_stacks_for_larger_blocks_than_ran(shared: int, limit: str, said: bool) 
     ]
     console = Console(record=True, width=400)
     threads = 32 if shared == 32 * 8 else 1024
-    compare.show(measure.Result(figures, {}, {}), REPORT, console, {"double": threads})
+    report = json.loads(json.dumps(REPORT).replace('"shared"', f'"{placement}"'))
+    compare.show(measure.Result(figures, {}, {}), report, console, {"double": threads})
     advice = "for blocks of 1024 threads, which leaves shared memory for few blocks, and it ran in"
     assert (f"double: its stacks are {advice} blocks of 32" in console.export_text()) == said
 
@@ -185,7 +200,90 @@ def test_a_reduction_in_another_order(reduced: str, said: bool) -> None:
     compare.show(measure.Result([], {}, {"ccc": ["y: ..."]}), report, console, {})
     text = console.export_text()
     assert "equal: no: y: ..." in text
-    assert ("made in another order, so its last bits may differ" in text) == said
+    assert ("made in another order, as its clause permits, so its last bits" in text) == said
+
+
+REDUCED = {
+    "file": "kernel.cu", "line": 7, "directive": "if", "applied": True, "strategy": "merge",
+    "reductions": ["add.f64"], "asked": "queue", "declined": "its stacks do not fit",
+}  # fmt: skip
+
+
+def nearly(x: np.ndarray, _: np.int32) -> None:
+    x *= 2 + 1e-10
+
+
+@pytest.mark.parametrize(
+    ("more", "kernel", "code"),
+    [
+        ([], nearly, 0),
+        (["--tolerance", "1e-9"], nearly, 0),
+        (["--tolerance", "0"], nearly, 1),
+        (["--tolerance", "1e-11"], nearly, 1),
+        ([], triple, 1),
+    ],
+)
+def test_sums_in_another_order_are_equal_up_to_a_tolerance(
+    ccc_compare: Any,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    more: list[str],
+    kernel: Any,
+    code: int,
+) -> None:
+    close = 'assert np.allclose(outputs["y"], 4 * inputs["x"])'
+    text = DOUBLE.replace('assert np.array_equal(outputs["y"], 4 * inputs["x"])', close)
+    (folder / "sample.py").write_text(text)
+    report = {"kernels": [{"name": "double", "paths": [REDUCED]}]}
+    monkeypatch.setitem(REPORT, "kernels", report["kernels"])
+    out_file = folder / "out.json"
+    assert ccc_compare(folder, "--json", out_file, *more, original=double, ccc=kernel) == code
+    out = capsys.readouterr().out
+    said = json.loads(out_file.read_text())
+    assert said["equal"] == (code == 0)
+    assert "as its clause permits" in out
+    assert "applied (merge); strategy(queue) does not apply: its stacks do not fit" in out
+    if code:
+        assert "equal: no: y[0]: original" in out
+        assert said["tolerated"] is None
+    else:
+        assert "equal: but for floating-point numbers, by 1e-10 of them at most" in out
+        assert 0 < said["tolerated"] < 2e-10
+
+
+def test_blocks_get_what_the_device_has_unless_told(
+    ccc_compare: Any, folder: Path, asked: dict[str, object]
+) -> None:
+    for more, limit in (([], FakeDevice.shared_limit), (["--shared-limit", "49152"], 49152)):
+        assert ccc_compare(folder, *more, original=double, ccc=double) == 0
+        assert asked == {"dynamic_shared": 0, "shared_limit": limit}
+
+
+def test_without_such_a_sum_outputs_are_equal_bit_for_bit(ccc_compare: Any, folder: Path) -> None:
+    assert ccc_compare(folder, "--tolerance", "0.5", original=double, ccc=nearly) == 1
+
+
+@pytest.mark.parametrize("text", ["-1", "1", "nan", "much"])
+def test_a_tolerance_is_a_share(ccc_compare: Any, folder: Path, text: str) -> None:
+    with pytest.raises(SystemExit):
+        ccc_compare(folder, f"--tolerance={text}", original=double, ccc=double)
+
+
+def test_how_far_outputs_are_apart() -> None:
+    one = {"y": np.array([1.0, 2.0, 0.0]), "n": np.array([1, 2])}
+    near = {"y": np.array([1.0, 2.0 + 2e-9, 0.0]), "n": np.array([1, 2])}
+    assert outputs.apart(one, near, None) == pytest.approx(1e-9)
+    assert outputs.apart(one, near, 1e-10) is None
+    single = {name: value.astype(np.float32) for name, value in one.items()}
+    assert outputs.apart(one, single, None) is None
+    for other in (
+        {"y": near["y"], "n": np.array([1, 3])},
+        {"y": np.array([1.0, np.nan, 0.0]), "n": one["n"]},
+        {"y": np.array([1.0, np.inf, 0.0]), "n": one["n"]},
+        {"y": near["y"]},
+    ):
+        assert outputs.apart(one, other, None) is None
 
 
 def test_how_far_numbers_are_apart() -> None:

@@ -150,7 +150,7 @@ def _check_owner(
             f"in the path or after it{at(culprit)}; read it before the path"
         )
     in_path = [i for i in instructions_of(path.blocks, facts) if i in needed]
-    culprit = next((i for i in in_path if _does_more(i, facts) or i.is_terminator), None)
+    culprit = next((i for i in in_path if does_more(i, facts) or i.is_terminator), None)
     if culprit is None and len(in_path) > CHEAP_SLICE:
         culprit = in_path[0]
     if culprit is not None:
@@ -159,7 +159,7 @@ def _check_owner(
             f"{at(culprit)}; {_unset_hint(path, facts) or _reduction_hint(path)}"
         )
     in_rest = [i for i in instructions_of(path.rest, facts) if i in needed]
-    culprit = next((i for i in in_rest if i not in fetches and _does_more(i, facts)), None)
+    culprit = next((i for i in in_rest if i not in fetches and does_more(i, facts)), None)
     if culprit is not None and culprit.name == "atom":
         raise Refused(
             "the next iteration needs what an atomic operation after the path gives, and the order "
@@ -197,7 +197,7 @@ def _unset_hint(path: CheckedPath, facts: Facts) -> str | None:
     return None
 
 
-def _does_more(instruction: Instruction, facts: Facts) -> bool:
+def does_more(instruction: Instruction, facts: Facts) -> bool:
     """Whether it does more than compute from registers, so that it cannot be run twice.
 
     A parameter of the kernel may be read again; what a call left behind is a part of that call.
@@ -210,8 +210,15 @@ def _does_more(instruction: Instruction, facts: Facts) -> bool:
     return bool(instruction.effects & blocked) or of_a_call
 
 
-def find_context(path: CheckedPath, facts: Facts) -> Path:
+def find_context(
+    path: CheckedPath, facts: Facts, results: Collection[Register] = frozenset()
+) -> Path:
     """The path with the registers and special registers that describe its task to another lane.
+
+    Args:
+        path: the path.
+        facts: the function's analyses.
+        results: registers that are read where the task ends.
 
     Raises:
         Refused: something cannot be saved.
@@ -222,12 +229,15 @@ def find_context(path: CheckedPath, facts: Facts) -> Path:
     divergent = facts.divergence.divergent_at(path.entry)
     context = []
     updated = frozenset[Register]().union(*(a.registers for a in path.accumulators))
-    for register in sorted(_exposed(path, facts, set(body)), key=lambda r: _natural(r.name)):
+    live = facts.liveness.live_in(path.entry)
+    # A task begins with the operation's neutral element. One that repeats takes along what its
+    # turns have made of that, also where it only sets a flag and so reads none before.
+    carried = updated & live if path.repeats else frozenset()
+    exposed = _exposed(path, facts, set(body), results) - updated | carried
+    for register in sorted(exposed, key=_by_name):
         definitions = facts.reaching.at_top(path.entry, register)
-        if register in updated and not path.repeats:
-            continue  # a task begins with the operation's neutral element
         varies = any(definition.label in loop.blocks for definition in definitions)
-        if varies or register in divergent:
+        if varies or register in divergent or register in carried:
             if register == CARRY:
                 raise Refused("the path reads a carry flag that was set before it")
             context.append(register)
@@ -237,19 +247,25 @@ def find_context(path: CheckedPath, facts: Facts) -> Path:
         found.add(Special("%laneid"))
     return Path(
         **vars(path),
-        live=facts.liveness.live_in(path.entry),
+        live=live,
         context=tuple(context),
         specials=tuple(sorted(found, key=lambda special: special.name)),
     )
 
 
-def _exposed(path: CheckedPath, facts: Facts, body: set[Instruction]) -> set[Register]:
-    """The registers that the task may read before it writes them: liveness in its region alone."""
+def _exposed(
+    path: CheckedPath, facts: Facts, body: set[Instruction], results: Collection[Register]
+) -> set[Register]:
+    """The registers that the task may read before it writes them: liveness in its region alone,
+    and behind it of ``results``."""
     effects = {
         label: reads_and_writes(i for i in facts.blocks[label].instructions if i in body)
         for label in path.region
     }
     live = {label: reads for label, (reads, _) in effects.items()}
+    for label, (_, writes) in effects.items():
+        if not path.region.issuperset(facts.graph.successors(label)):
+            live[label] |= set(results) - writes
     pending = list(path.region)
     while pending:
         label = pending.pop()
@@ -262,6 +278,8 @@ def _exposed(path: CheckedPath, facts: Facts, body: set[Instruction]) -> set[Reg
     return live[path.entry]
 
 
-def _natural(name: str) -> tuple[str, int]:
+def _by_name(register: Register) -> tuple[str, int]:
+    """What to sort registers by, so that numbers are in their order."""
+    name = register.name
     prefix = name.rstrip("0123456789")
     return prefix, int(name[len(prefix) :] or 0)

@@ -47,6 +47,8 @@ INNER_LOOPS = ("while", "variable", "recursion")
 LEAVES = "break, goto and return come too late there: decide before the branch whether to go on"
 
 
+Asked = Callable[[FoundPath, FoundLoop], bool]
+"""Whether what is asked for leaves the rest of an iteration with its lane."""
 Refinement = Callable[[Path, Facts], Path]
 """Makes another path of one that can be collected, with a context that serves it as well."""
 
@@ -55,6 +57,7 @@ def find_paths(
     facts: Facts,
     excluded: Mapping[tuple[int, str, str], str] = MappingProxyType({}),
     refinements: Sequence[Refinement] = (),
+    keeps_rest: Asked = lambda _path, _loop: False,
 ) -> list[Path | LeftPath]:
     """All paths of a function, in the order of their blocks.
 
@@ -62,9 +65,10 @@ def find_paths(
         facts: the function's analyses.
         excluded: keys of paths that will not be collected, whatever the rules say, and why.
         refinements: what to make of those that can be collected.
+        keeps_rest: of which paths the rest of the iteration need not be able to run with the tasks.
     """
     found = located(facts)
-    examination = _Examination(facts, found, refinements)
+    examination = _Examination(facts, found, refinements, keeps_rest)
     # Outer paths first, since what an inner one has to do depends on whether they are collected.
     outcomes: dict[FoundPath, Path | LeftPath] = {}
     for path in sorted(found, key=lambda path: -len(extent(path, facts))):
@@ -157,10 +161,17 @@ def is_stray(facts: Facts, loop: Loop, marker: Marker) -> bool:
 class _Examination:
     """Takes the paths of a function from stage to stage; outer paths have to come first."""
 
-    def __init__(self, facts: Facts, found: Sequence[FoundPath], refinements: Sequence[Refinement]):
+    def __init__(
+        self,
+        facts: Facts,
+        found: Sequence[FoundPath],
+        refinements: Sequence[Refinement],
+        keeps_rest: Asked,
+    ):
         self.facts = facts
         self.found = found
         self.refinements = refinements
+        self.keeps_rest = keeps_rest
         self.loops = {one.loop.header: one for one in annotated_loops(facts)}
         self.collected: list[Path] = []
         self._checked: dict[FoundLoop, AnnotatedLoop | Refused] = {}
@@ -175,7 +186,7 @@ class _Examination:
             loop, turn = self._loops_around(path)
             loop = self._check_loop(loop)
             placed = self._placed(path, loop, turn)
-            collectable = find_context(self._check(placed), self.facts)
+            collectable = self._collectable(placed)
         except Refused as refusal:
             return self.leave(path, str(refusal), loop)
         for refine in self.refinements:
@@ -272,6 +283,33 @@ class _Examination:
         ]
         return min(around, key=lambda other: len(other.blocks), default=None)
 
+    def _collectable(self, path: PlacedPath) -> Path:
+        """The path with its context.
+
+        Raises:
+            Refused: it cannot be collected; not even if its rest stays where it is, if it may.
+        """
+        try:
+            return find_context(self._check(path), self.facts)
+        except Refused as refusal:
+            holds_others = any(other.entry in path.blocks - {path.entry} for other in self.found)
+            is_plain = path.parent is None and not path.repeats and not holds_others
+            if not is_plain or not self.keeps_rest(path, path.loop):
+                raise
+            try:
+                return find_context(self._check_alone(path, str(refusal)), self.facts)
+            except Refused:
+                raise refusal from None
+
+    def _check_alone(self, path: PlacedPath, reason: str) -> CheckedPath:
+        """The path without the rest of its iteration, which for that reason must stay."""
+        check_instructions(path, self.facts)
+        check_order(path, self.facts)
+        alone = CheckedPath(**vars(path), continuation=False, accumulators=(), stays=reason)
+        check_meetings(alone, self.facts)
+        self._check_independence(replace(alone, continuation=True))  # of the rest, too
+        return self._check_tasks(alone)
+
     def _check(self, path: PlacedPath) -> CheckedPath:
         """What must hold for the path, and what its tasks do.
 
@@ -288,12 +326,24 @@ class _Examination:
         check_meetings(checked, facts)
         if checked.continuation:
             check_order(checked, facts)  # of what goes with the task, too
+        return self._check_tasks(checked)
+
+    def _check_tasks(self, checked: CheckedPath) -> CheckedPath:
+        """What must hold for what the tasks of a path run.
+
+        Raises:
+            Refused: with the reason.
+        """
+        facts = self.facts
         check_own_memory(checked, self.found, facts)
         check_waiting(checked, facts)
-        if checked.loop not in self._invariant_stores:
-            self._invariant_stores[checked.loop] = InvariantStores(checked.loop.loop, facts)
-        check_independence(checked, self._invariant_stores[checked.loop], facts)
+        self._check_independence(checked)
         return checked
+
+    def _check_independence(self, checked: CheckedPath) -> None:
+        if checked.loop not in self._invariant_stores:
+            self._invariant_stores[checked.loop] = InvariantStores(checked.loop.loop, self.facts)
+        check_independence(checked, self._invariant_stores[checked.loop], self.facts)
 
 
 def _branch_to(label: str, facts: Facts) -> str:

@@ -19,10 +19,12 @@ from dataclasses import dataclass
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.induction import number_of_type
 from ccc.analysis.paths.invariant_stores import InvariantStores
-from ccc.analysis.paths.model import FoundLoop, instructions_of
+from ccc.analysis.paths.model import FoundLoop, Refused, at, instructions_of
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import CARRY, Immediate, Operand, Register
 from ccc.ptx.types import LANE
+
+COUNTER = "the loop around it does not end by a comparison of a 32-bit counter with a bound (i < n)"
 
 _TYPES = ("s32", "u32")
 _GAINS = (("add", ()), ("mad", ("lo",)))
@@ -49,32 +51,46 @@ class IterationSpace:
     context: tuple[Register, ...]
 
 
-def find_iteration_space(annotated: FoundLoop, facts: Facts) -> IterationSpace | None:
-    """The iterations of a loop; None where another lane could not run them."""
+def find_iteration_space(annotated: FoundLoop, facts: Facts) -> IterationSpace:
+    """The iterations of a loop.
+
+    Raises:
+        Refused: another lane could not run them; the reason says why.
+    """
     loop = annotated.loop
     exits = loop.exits(facts.graph)
-    if annotated.accumulators or len(loop.latches) != 1 or len(exits) != 1:
-        return None
-    ((last, behind),) = exits
+    if annotated.accumulators:
+        raise Refused("the loop around it adds up the variable of a reduction")
+    if len(loop.latches) != 1 or len(exits) != 1 or {exits[0][0]} != loop.latches:
+        raise Refused(f"{COUNTER}; it may end elsewhere")
     body = list(instructions_of(loop.blocks, facts))
-    if {last} != loop.latches or any(_belongs_to_its_lane(i, facts) for i in body):
-        return None
-    if InvariantStores(loop, facts).find(loop.blocks) is not None:
-        return None
+    own = next((i for i in body if _belongs_to_its_lane(i, facts)), None)
+    if own is not None:
+        raise Refused(f"its iterations use what belongs to the thread{at(own)}")
+    if (store := InvariantStores(loop, facts).find(loop.blocks)) is not None:
+        raise Refused(f"its iterations use the same memory{at(store)}")
     written = {register for i in body for register in i.defined()}
     before = facts.liveness.live_in(loop.header)
-    if CARRY in before or written & facts.liveness.live_in(behind):
-        return None
+    behind = written & facts.liveness.live_in(exits[0][1])
+    if CARRY in before or behind:
+        name = min((register.name for register in behind), default="a carry flag")
+        raise Refused(f"the code after the loop needs what its iterations make ({name})")
     differ = facts.divergence.divergent_at(loop.header)
     steps: dict[Register, Step] = {}
     for register in sorted(before & written, key=lambda register: register.name):
         step = _step(register, annotated, facts)
         if step is None or not (written | differ).isdisjoint(step):
-            return None
+            raise Refused(
+                f"an iteration hands {register.name} on to the next, which does not grow by the "
+                "same in each"
+            )
         steps[register] = step
     used = {register for i in body for register in i.used()}
     context = sorted((before & used & differ) - written, key=lambda register: register.name)
-    return _ended(annotated, steps, written, tuple(context), facts)
+    space = _ended(annotated, steps, written, tuple(context), facts)
+    if space is None:
+        raise Refused(COUNTER)
+    return space
 
 
 def _belongs_to_its_lane(instruction: Instruction, facts: Facts) -> bool:
@@ -155,7 +171,8 @@ def _ended(
     context: tuple[Register, ...],
     facts: Facts,
 ) -> IterationSpace | None:
-    """With the comparison that ends the loop, of a counter that was stepped before."""
+    """With the comparison that ends the loop, of a counter that was stepped before, if there is
+    such a one."""
     (latch,) = annotated.loop.latches
     own = list(facts.blocks[latch].instructions)
     branch = next(i for i in own if i.is_terminator)

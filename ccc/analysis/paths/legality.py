@@ -178,14 +178,14 @@ def check_waiting(path: CheckedPath, facts: Facts) -> None:
             continue
         polled = roots(spin.poll, facts)
         for instruction in instructions_of(later, facts):
-            if path.entry in reachable(step, spin.blocks) and _may_end(instruction, polled, facts):
+            if path.entry in reachable(step, spin.blocks) and may_end(instruction, polled, facts):
                 raise Refused(
                     f"lanes may wait before the path{at(spin.poll)} for what is done in it or "
                     f"after it{at(instruction)}; leave the critical section before the branch"
                 )
 
 
-def _may_end(instruction: Instruction, polled: frozenset[str] | None, facts: Facts) -> bool:
+def may_end(instruction: Instruction, polled: frozenset[str] | None, facts: Facts) -> bool:
     """Whether an instruction may write what lanes look at that wait."""
     if not instruction.effects & Effect.WRITE or instruction.space in ("local", "param"):
         return False

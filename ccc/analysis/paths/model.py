@@ -120,12 +120,16 @@ class CheckedPath(PlacedPath):
     With a ``continuation`` the rest of the turn runs with the task: ``task`` says which
     instructions of ``blocks`` and ``rest`` that needs, ``owner`` which the lane that gave the task
     away still runs for its own next turn. ``accumulators`` are those that the task updates.
+
+    Where the rest of the iteration could not run with the task, ``stays`` says why: then it must
+    stay with its lane, and whatever serves the path brings back to it what the task has made.
     """
 
     continuation: bool
     accumulators: tuple[Accumulator, ...]
     task: Slice | None = None
     owner: Slice | None = None
+    stays: str | None = None
 
     @property
     def region(self) -> frozenset[str]:

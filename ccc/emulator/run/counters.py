@@ -38,11 +38,13 @@ class Counters:
     def __add__(self, other: Counters) -> Counters:
         """Both together, line by line."""
         total = Counters()
-        for each in fields(self):
-            if each.name != "lines":
-                setattr(total, each.name, getattr(self, each.name) + getattr(other, each.name))
+        for name in _NUMBERS:
+            setattr(total, name, getattr(self, name) + getattr(other, name))
         total.lines = dict(self.lines)
         for line, counts in other.lines.items():
             mine = total.lines.get(line)
             total.lines[line] = mine + counts if mine else counts
         return total
+
+
+_NUMBERS = tuple(each.name for each in fields(Counters) if each.name != "lines")

@@ -27,6 +27,7 @@ from ccc.emulator.translate.variables import SHARED_LIMIT, VariableLocations, in
 from ccc.errors import CccError, nearest
 from ccc.ir.nodes import Function
 from ccc.parse import parse_files, parse_function, parse_module, parse_variables
+from ccc.ptx.dynamic_stack import added, shares
 
 M = TypeVar("M", bound=Memory)
 
@@ -58,6 +59,7 @@ class LoadedModule:
         self.files = parse_files(ptx)
         self.pieces = {piece.name: piece for piece in self.module.functions}
         self.variables = parse_variables(self.module)
+        self.shares = shares(ptx)
         self._functions: dict[str, Function] = {}
         self._kernels: dict[str, LoadedKernel] = {}
         self._place_variables()
@@ -145,7 +147,8 @@ class LoadedKernel:
             block: threads in x, y and z.
             args: NumPy arrays are device pointers and are changed in place, also when the launch
                 fails; NumPy and Python scalars, ``bytes`` and ``np.void`` are passed by value.
-            shared_mem: bytes of dynamic shared memory.
+            shared_mem: bytes of dynamic shared memory, besides those of stacks that ``ccc`` put
+                there.
             schedule: ``"lockstep"``, or the seed of a random order.
             races: where to put the races between lanes of a warp that were found, also when the
                 launch fails (see :mod:`ccc.emulator.run.races`); None: nobody looks for any.
@@ -156,6 +159,7 @@ class LoadedKernel:
         with self.module.showing_lines():
             program, names, compiled = self._code(schedule != "lockstep")
         grid3, block3 = _three(grid), _three(block)
+        shared_mem += added(self.module.shares.get(self.name, 0), math.prod(block3))
         shared_bytes = self._check_sizes(grid3, block3, names, shared_mem)
         launch = _Launch(self.module, program, compiled, tuple(args), names, races)
         scheduler: Scheduler = Lockstep()

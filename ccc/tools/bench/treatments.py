@@ -55,7 +55,12 @@ def prepare(sample: Sample, device: Device) -> Subject:
         others[BOUND] = sample.bound
     with ThreadPoolExecutor() as pool:
         own = pool.submit(
-            nvcc.compile, sample.kernel, device.arch, sample.options, dynamic_shared=0
+            nvcc.compile,
+            sample.kernel,
+            device.arch,
+            sample.options,
+            dynamic_shared=0,
+            shared_limit=device.shared_limit,
         )
         jobs = {
             label: pool.submit(nvcc.plain, version.source, device.arch, version.options)

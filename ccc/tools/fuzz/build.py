@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ccc.compiler.transform import transform
+from ccc.emulator.translate.variables import SHARED_LIMIT
 from ccc.errors import CccError
 from ccc.frontend.marking import mark, strip
 from ccc.options import Options
@@ -105,7 +106,7 @@ def build(
 
 
 def _transform(marked: str, strategy: str) -> tuple[str, Remarks]:
-    options = Options(strategy=strategy, dynamic_shared=DYNAMIC_BYTES)
+    options = Options(strategy=strategy, dynamic_shared=DYNAMIC_BYTES, shared_limit=SHARED_LIMIT)
     result = transform(marked, options, filename="fuzz.ptx")
     remarks: Remarks = {}
     for function, mine in result.remarks.items():

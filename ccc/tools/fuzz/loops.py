@@ -82,14 +82,16 @@ FETCHING = (
     Shape("{for}\nwhile (true) {{\nconst int {i} = {next};\nif ({i} >= n) break;\n@0\n}}"),
     Shape(
         "{for}\nfor (;;) {{\nunsigned {s} = 0;\n"
-        "if ((l & 31) == 0) {s} = atomicAdd({counter}, 32u);\n"
+        "if ((l & 31) == 0) {s} = atomicAdd({counter}, (size - 1 & 31) + 1u);\n"
         "{s} = __shfl_sync(~0u, {s}, 0);\nif ((int){s} >= n) break;\n"
-        "const int {i} = (int){s} + (l & 31);\nif ({i} < n) @0\n}}",
+        "const int {i} = (int){s} + (l & 31);\n"
+        "if ((l & 31) <= (size - 1 & 31) && {i} < n) @0\n}}",
         warps=True,
     ),
 )
 """Loops that fetch the number of the next iteration from a ``{counter}``: a thread for itself, or
-a warp for all its lanes. Who runs which iteration is for chance to say."""
+a warp for all its lanes, or for as many as the last one has: so all are run, and the counter ends
+at the same number. Who runs which iteration is for chance to say."""
 
 
 class LoopWriter(PathWriter):

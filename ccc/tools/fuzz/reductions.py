@@ -21,6 +21,13 @@ _EXACT = {
 }
 _LESS = {"f": "fminf", "d": "fmin"}
 _MORE = {"f": "fmaxf", "d": "fmax"}
+_ORDERED = {
+    "i": "({} ^ 0x80000000u)",
+    "q": "({} ^ 0x8000000000000000ull)",
+    "f": "((int)({} * 16.0f) ^ 0x80000000u)",
+    "d": "((int)({} * 16.0) ^ 0x80000000u)",
+}
+"""Numbers without a sign that are in the order of those."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +84,22 @@ class Reduction:
             }
             word = words.get(self.kind, f"(unsigned)({name} ^ {name} >> 16)")
             return Stmt(f"t[g * 4 + {random.randrange(4)}] += {word};", names=(name,))
-        if self.kind in "fd":
+        return self._joined()
+
+    def _joined(self) -> Stmt:
+        """All threads' results are joined: to the same, whichever thread has run which iteration.
+
+        So the least and the greatest are joined to such in their own order, and sums of 16 bits
+        where they wrap.
+        """
+        name, value = self.name, self.name
+        if self.sign == "+" and self.kind in "fd":
             return Stmt(f"atomicAdd(&totals[0], (double){name});", names=(name,))
-        kind, value = ("l" if self.kind in "lq" else "u"), name
+        kind = "l" if self.kind in "lq" else "u"
+        if self.sign == "+" and self.kind == "h":
+            value = f"((unsigned){name} << 16)"
+        if self.sign in ("min", "max"):
+            value = _ORDERED.get(self.kind, "{}").format(name)
         if self.sign in ("min", "&"):  # as max and | of what is inverted
             value = f"~{value}"
         names = {"+": "Add", "^": "Xor", "min": "Max", "max": "Max", "&": "Or", "|": "Or"}

@@ -1,0 +1,60 @@
+"""A source is compiled once more where that may help; else the first result is kept."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from folders import TESTS
+
+from ccc.compiler.unit import CompilerError, DevicePass, translate
+from ccc.errors import CccError
+from ccc.options import Options
+from ccc.toolkit import find as toolchain
+
+pytestmark = pytest.mark.slow
+
+SOURCE = (TESTS / "cases" / "unset_variables.cu").read_text()
+GIVEN = " = 0;"
+
+
+def compiler(folder: Path, refused: type[Exception] | None) -> Callable[[str, bool], str]:
+    """nvcc; what gives variables a value is refused."""
+    plain = SOURCE.count(GIVEN)
+
+    def compile_(marked: str, _: bool) -> str:
+        if refused is not None and marked.count(GIVEN) > plain:
+            raise refused("no")
+        file, output = folder / "k.cu", folder / "k.ptx"
+        file.write_text(marked)
+        nvcc = toolchain.find().nvcc
+        subprocess.run([nvcc, "-ptx", "-arch=sm_90", file, "-o", output], check=True)
+        return output.read_text()
+
+    return compile_
+
+
+@pytest.mark.parametrize("refused", [None, CompilerError, CccError])
+def test_the_first_result_is_kept_where_the_second_cannot_be_compiled(
+    refused: type[Exception] | None, tmp_path: Path
+) -> None:
+    try:
+        toolchain.find()
+    except CccError as error:
+        pytest.skip(error.message)
+    done = DevicePass()
+    ptx = translate(SOURCE, "k.cu", compiler(tmp_path, refused), Options(), done)
+    assert ".entry" in ptx
+    (remarks,) = done.remarks.values()
+    assert all(remark.applied for remark in remarks) == (refused is None)
+    assert bool(done.diagnostics) == (refused is not None)
+
+
+def test_what_is_refused_at_once_is_an_error() -> None:
+    def refuse(_marked: str, _again: bool) -> str:
+        raise CompilerError("no")
+
+    with pytest.raises(CompilerError):
+        translate(SOURCE, "k.cu", refuse, Options(), DevicePass())
