@@ -49,7 +49,7 @@ def test_what_was_done_settles_a_path_and_does_not_change_any_more() -> None:
     assert one.remark.entry() == {
         "file": "k.cu", "line": 7, "column": 5, "directive": "if", "arm": "then",
         "applied": True, "reason": None, "strategy": "queue",
-        "asked": None, "declined": None, "placement": "shared",
+        "asked": None, "declined": None, "advice": None, "placement": "shared",
     }  # fmt: skip
     with pytest.raises(FrozenInstanceError):
         one.remark.reason = "later"  # type: ignore[misc]
