@@ -213,7 +213,11 @@ TUNED_CALLS = 3
 TUNED_ROUNDS = 10
 """Timed calls of each version after which the best one is taken, however little it is ahead. Not
 measured."""
-TRIED_NUMBERS: dict[str, Sequence[int]] = {"sub_warp": (4, 16), "refill": (8, 16)}
+TRIED_NUMBERS: dict[str, Sequence[int]] = {
+    "tile": (7,),
+    "sub_warp": (4, 16),
+    "refill": (8, 16),
+}
 """The numbers of a strategy that are tried where versions are measured. Not measured."""
 
 RETURNS = "the tasks of a loop come back after some turns, and are merged"

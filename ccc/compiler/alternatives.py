@@ -10,7 +10,7 @@ from ccc.decisions import AnnotationPlace
 from ccc.options import Options
 from ccc.passes.policy import TRIED_NUMBERS
 from ccc.passes.strategies.leave import LEAVE
-from ccc.passes.strategies.registry import NUMBERED, STRATEGY_NAMES
+from ccc.passes.strategies.registry import MAY_LACK, NUMBERED, STRATEGY_NAMES
 from ccc.profile.match import Place
 from ccc.remark import Remark
 
@@ -63,5 +63,6 @@ def _names() -> Iterator[str]:
     """The strategies, some with a few of their numbers."""
     for name in STRATEGY_NAMES[1:]:
         numbers = TRIED_NUMBERS.get(name) or NUMBERED.get(name)
+        numbers = None if name in MAY_LACK else numbers
         if name != LEAVE.name:
             yield from [name] if numbers is None else (f"{name}({number})" for number in numbers)

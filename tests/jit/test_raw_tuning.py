@@ -94,7 +94,7 @@ def test_versions_take_turns_until_one_is_ahead() -> None:
     assert all(calls >= 1 + TUNED_CALLS for calls in found["calls"].values())
     assert sum(found["calls"].values()) < CALLS  # the rest took the one that is ahead
     assert (found["blocks"], found["threads"]) == ([2, 3], [64])
-    assert kernel.report["paths"][0]["applied"]
+    assert {"leave", found["chosen"]} <= set(times)
     # Another kernel of the same source knows it at once, and nothing else is compiled.
     again = tuned()
     launch(again)
@@ -130,7 +130,7 @@ def test_what_goes_into_a_graph_is_not_timed(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(Stream, "capturing", True)
     for _ in range(CALLS):
         launch(kernel)
-    assert (shape_of(kernel)["calls"], shape_of(kernel)["best"]) == ({}, "auto")
+    assert (shape_of(kernel)["calls"], shape_of(kernel)["best"]) == ({}, "leave")
     monkeypatch.setattr(Stream, "capturing", False)
     for _ in range(CALLS):
         launch(kernel)

@@ -20,7 +20,7 @@ from ccc.errors import CccError
 from ccc.nvcc.command import FLAGS
 from ccc.profile.times import KernelTime, RunTimes, read_times
 from ccc.remark import Remark, read_report
-from ccc.tools.tune.search import VersionFailed
+from ccc.tools.tune.search import LEAVE, VersionFailed
 
 STANDARD_OUTPUT = "-"
 SLOWEST = 10
@@ -173,7 +173,8 @@ def refused(
     done: set[AnnotationPlace] = set()
     for remark in remarks:
         place = AnnotationPlace.of_remark(remark)
-        if remark.strategy == wanted.get(place, remark.strategy):
+        asked = wanted.get(place, remark.strategy)
+        if remark.strategy == asked or (asked == LEAVE and not remark.applied):
             done.add(place)
         else:
             found[place] = remark.declined or remark.reason or f"it got {remark.strategy}"
