@@ -48,7 +48,14 @@ def test_a_host_program(folder: Path, options: list[str]) -> None:
     """Kernels are told apart by name, also where several sources launch them."""
     (folder / "timed.cu").write_text(SOURCE.format(name="first") + MAIN)
     (folder / "second.cu").write_text(SOURCE.format(name="other") + SECOND)
-    strict = ["-Xcompiler", "-Wall,-Wextra,-Werror", "--ccc-time=t.json", "-cudart", "shared"]
+    strict = [
+        "-Xcompiler",
+        "-Wall,-Wextra,-Werror",
+        "--ccc-time=t.json",
+        "--ccc-strategy=collect",
+        "-cudart",
+        "shared",
+    ]
     assert cccc(folder, "timed.cu", "second.cu", *options, *strict, "-o", "timed") == ""
 
     def program(*arguments: str, **more: str) -> None:
