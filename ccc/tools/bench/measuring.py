@@ -11,6 +11,7 @@ from ccc.errors import CccError
 from ccc.harness.launch_config import LaunchConfig
 from ccc.harness.measure import Figures, measure
 from ccc.tools.bench import trials, tuning
+from ccc.tools.bench.inputs import made
 from ccc.tools.bench.results import (
     BOUND,
     CCC,
@@ -47,7 +48,7 @@ def fill(entry: Entry, subject: Subject, device: Device, repeat: int, step: Step
     """
     sample = subject.sample
     with step("making the inputs"):
-        inputs = entry.inputs.make(sample)
+        inputs = made(entry.inputs, sample)
         rivals = {label: inputs for label in subject.modules if label not in subject.own}
         if BOUND in rivals:
             rivals[BOUND] = sample.bound_inputs(inputs)

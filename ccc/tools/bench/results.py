@@ -147,6 +147,11 @@ class Entry:
         return any(one.label == wanted for one in self.treatments)
 
     @property
+    def chosen(self) -> list[str]:
+        """The labels of what ccc made, those that are the same code as another among them."""
+        return [label for label in CHOSEN if label in self]
+
+    @property
     def rivals(self) -> list[Treatment]:
         """The treatments by hand, the best first."""
         rivals = [one for one in self.treatments if one.label not in OWN_LABELS]

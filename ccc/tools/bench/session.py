@@ -13,7 +13,7 @@ from ccc.errors import CccError
 from ccc.harness import provenance as record
 from ccc.harness.sample import Sample
 from ccc.tools.bench import efficiency, measuring, sensitivity
-from ccc.tools.bench.inputs import Inputs
+from ccc.tools.bench.inputs import Inputs, made
 from ccc.tools.bench.progress import Steps
 from ccc.tools.bench.results import BOUND, CCC, PROFILED, TUNED, Entry, Results, Run
 from ccc.tools.bench.treatments import Subject, prepare
@@ -131,7 +131,7 @@ class Session:
         """The file of a profile on some inputs, or why there is none."""
         try:
             with self.steps.step("counting for a profile"):
-                return versions.profile(inputs.make(versions.sample))
+                return versions.profile(made(inputs, versions.sample))
         except FAILURES as error:
             return error if isinstance(error, CccError) else CccError(str(error))
 

@@ -11,6 +11,7 @@ from typing import Any
 from ccc.ir.markers import WHOLE_KERNEL
 from ccc.remark import Remark
 from ccc.tools.bench import paper
+from ccc.tools.bench.predictions import Prediction
 from ccc.tools.bench.results import (
     BOUND,
     CCC,
@@ -112,11 +113,11 @@ def _mean(entries: Sequence[Entry], columns: int) -> list[list[str]]:
 
 def efficiencies(entries: Sequence[Entry]) -> str:
     """Figure 4.13 in numbers."""
-    head = ("program", ORIGINAL, CCC, "paper, without", "paper, with")
+    head = ("program", ORIGINAL, *CHOICES, "paper, without", "paper, with")
     rows = []
     for entry in entries:
         theirs = paper.PROGRAMS.get(entry.sample) if entry.paper else None
-        own = [entry[label].efficiency for label in (ORIGINAL, CCC)]
+        own = [entry[label].efficiency if label in entry else None for label in (ORIGINAL, *CHOSEN)]
         rows.append(
             [entry.name, *map(_percent, (*own, *(theirs.efficiency if theirs else (None,) * 2)))]
         )
@@ -126,14 +127,15 @@ def efficiencies(entries: Sequence[Entry]) -> str:
 def overheads(entries: Sequence[Entry]) -> str:
     """Table 4.1: what the annotated kernels take, registers and shared memory of a thread."""
     head = (
-        *("kernel", "registers, original", CCC, "paper"),
-        *("shared bytes, original", CCC, "paper", "occupancy, original", CCC),
+        *("kernel", "registers, original", "tuned", "paper"),
+        *("shared bytes, original", "tuned", "paper", "occupancy, original", "tuned"),
     )
     rows = []
     seen = set()
     for entry in entries:
         theirs = paper.PROGRAMS.get(entry.sample)
-        for before, after in zip(entry[ORIGINAL].kernels, entry[CCC].kernels, strict=True):
+        last = entry[entry.chosen[-1]]
+        for before, after in zip(entry[ORIGINAL].kernels, last.kernels, strict=True):
             if (entry.sample, before.name) in seen:  # the same on other inputs
                 continue
             seen.add((entry.sample, before.name))
@@ -172,15 +174,31 @@ def study(head: str, points: Sequence[Measured], values: Sequence[int]) -> str:
         [
             str(value),
             _cost(one.entry, ORIGINAL),
-            _cost(one.entry, CCC),
-            _ratio(one.speedup),
+            *(_gain(one.entry, label) for label in CHOSEN),
+            _tuned(one.entry),
             _ratio(one.point.bound),
-            *(_percent(one.entry[label].efficiency) for label in (ORIGINAL, CCC)),
+            *(_percent(one.entry[label].efficiency) for label in (ORIGINAL, one.labels[-1])),
         ]
         for value, one in zip(values, points, strict=True)
     ]
-    names = (ORIGINAL, CCC, "speedup", "32 / lanes", "efficiency, original", CCC)
+    names = (ORIGINAL, *CHOICES, "tuned is", "32 / lanes", "efficiency, original", "tuned")
     return table((head, *names), rows)
+
+
+def predicted(found: Sequence[Prediction]) -> str:
+    """What the cost model expected, and what came of it."""
+    head = ("kernel", "strategy", "lanes", "expected", "measured", "same side of 1")
+    rows = [
+        [
+            one.entry.name,
+            one.strategy,
+            NOTHING if one.lanes is None else f"{one.lanes:.0f}",
+            *(_ratio(one.predicted), _ratio(one.measured)),
+            "yes" if one.agrees else "no",
+        ]
+        for one in found
+    ]
+    return table(head, rows, words=2)
 
 
 def left_alone(entries: Iterable[Entry]) -> list[str]:
@@ -188,10 +206,10 @@ def left_alone(entries: Iterable[Entry]) -> list[str]:
     return list(
         dict.fromkeys(
             f"- {entry.sample}, {Path(remark.position.file).name}:{remark.position.line}, "
-            f"`ccc {remark.annotation}`: {re.sub(PLACE, '', remark.reason or '')}"
+            f"`ccc {remark.annotation}`: {re.sub(PLACE, '', remark.reason)}"
             for entry in entries
             for remark in map(Remark.read, entry.paths)
-            if not remark.applied
+            if not remark.applied and remark.reason
         )
     )
 
