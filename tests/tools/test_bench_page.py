@@ -14,12 +14,14 @@ from folders import SAMPLES
 from ccc import cli
 from ccc.harness.launch_config import OWN
 from ccc.harness.sample import Sample
-from ccc.tools.bench import page, plots, sensitivity, session
+from ccc.tools.bench import page, plots, predictions, sensitivity, session
 from ccc.tools.bench.inputs import Inputs
 from ccc.tools.bench.results import (
     BOUND,
     CCC,
     ORIGINAL,
+    PROFILED,
+    TUNED,
     Entry,
     KernelFootprint,
     Results,
@@ -59,15 +61,35 @@ def pattern(
     return entry
 
 
+PATH = {"file": "k.cu", "line": 7, "directive": "if", "arm": "then", "applied": False}
+CONSIDERED = {"queue": 2.0, "batch7": 0.9, "merge": 1.1}
+
+
+def tuned(entry: Entry) -> Entry:
+    """With a strategy, and what was tried and expected."""
+    entry.tuned = "queue"
+    entry.trials = {"leave": 9.0, "queue": 3.6, "batch7": 8.9, "merge": 10.0}
+    entry.profiled = [{**PATH, "considered": CONSIDERED, "expected_lanes": 5.2, "expected": 2.0}]
+    return entry
+
+
+def left(entry: Entry) -> Entry:
+    """Where tuning leaves the code, and a profile changes nothing."""
+    entry.tuned = "leave"
+    entry.same = {PROFILED: CCC, TUNED: ORIGINAL}
+    return entry
+
+
 @pytest.fixture
 def results() -> Results:
     points = sensitivity.points(quick=True)
+    others = {"sub-warp": 3.0, "other": 2.0}
     return Results(
         [Run("ccc bench", "2000-01-01T00:00:00+00:00", {"gpu": "a card", "cuda_driver": 13000})],
         [
-            made_up("bfs", 1.5, "", {"sub-warp": 3.0, "other": 2.0, BOUND: 4.0}),
+            tuned(made_up("bfs", 1.5, "", {PROFILED: 2.0, TUNED: 2.5, **others, BOUND: 4.0})),
             made_up("mine", 0.5),
-            pattern("patterns/tight", 0.25, "batch3", {"by hand": 0.5, BOUND: 1.5}),
+            left(pattern("patterns/tight", 0.25, "batch3", {"by hand": 0.5, BOUND: 1.5})),
             pattern("patterns/loose", 1.0, None),
             *(made_up("synthetic", point.bound / 2, point.kind) for point in points),
         ],
@@ -86,11 +108,13 @@ def test_the_page(results: Results, tmp_path: Path) -> None:
     text = (tmp_path / "results.md").read_text()
     names = "bfs, mine, patterns/loose, patterns/tight, synthetic"
     assert f"{names}: a card, driver for CUDA 13.0; 2000-01-01; `ccc bench`" in text
-    assert "| bfs | 9 ms | 6 ms | **1.50** | 1.50 to 1.50 | 1.20 | 3.00 (sub-warp) | 4.00 |" in text
+    others = "1.50 | 2.00 | **2.50** | 2.50 to 2.50 | queue | 1.20 | 3.00 (sub-warp) | 4.00 |"
+    assert f"| bfs | 9 ms | {others}" in text
+    assert "| mine | 9 ms | 0.50 | - | - | 0.50 to 0.50 | - | 1.20 | - | - |" in text
     assert "Counted by nobody real." in text
-    assert "| bfs | 50.0 % | 50.0 % | 58.0 % | - |" in text
+    assert "| bfs | 50.0 % | 50.0 % | 50.0 % | 50.0 % | 58.0 % | - |" in text
     assert "| bfs, `odd` | 20 | 20 | 15 to 26 | 10 | 10 | 0 to 8 | 100.0 % | 100.0 % |" in text
-    assert "| 16 | 9 ms | 9 ms | 1.00 | 2.00 | 50.0 % | 50.0 % |" in text
+    assert "| 16 | 9 ms | 1.00 | - | - | - | 2.00 | 50.0 % | 50.0 % |" in text
     assert "![" in text
     assert "- mine, late: it broke" in text
 
@@ -105,11 +129,31 @@ def test_patterns_have_a_section_of_their_own(results: Results, tmp_path: Path) 
     assert "tight" not in before.partition("## Speedup")[2]
     assert "Of them all." in section
     assert "![Speedups of all patterns](p.png)" in section
-    figures = "9 ms | 36 ms | **0.25** | 0.25 to 0.25 | 0.50 (by hand) | 1.50"
-    assert f"| tight | batch3 | {figures} |" in section
-    assert "| loose | nothing | 9 ms | 9 ms | **1.00** | 1.00 to 1.00 | - | - |" in section
+    figures = "9 ms | 0.25 | 0.25 | **1.00** | 1.00 to 1.00 | leave | 0.50 (by hand) | 1.50"
+    assert f"| tight | {figures} |" in section
+    assert "| loose | 9 ms | 1.00 | - | - | 1.00 to 1.00 | - | - | - |" in section
     assert "- patterns/loose, k.cu:7, `ccc if`: it lies in the way" in section
     assert "### tight" in section
+
+
+def test_what_was_expected_stands_beside_what_was_measured(
+    results: Results, tmp_path: Path
+) -> None:
+    page.write(results, tmp_path, SAMPLES, {})
+    section = (tmp_path / "results.md").read_text().partition("## What the compiler expected")[2]
+    assert "Of 3 expectations in all, 2 were on the right side of 1." in section
+    assert "| bfs | queue | 5 | 2.00 | 2.50 | yes |" in section
+    assert "| bfs | batch7 | 5 | 0.90 | 1.01 | yes |" in section
+    assert "| bfs | merge | 5 | 1.10 | 0.90 | no |" in section
+
+
+def test_of_several_paths_what_was_chosen_was_expected(results: Results) -> None:
+    entry = results.entries[0]
+    served = {**PATH, "applied": True, "considered": CONSIDERED, "expected": 1.5}
+    entry.profiled = [{**served, "strategy": "queue"}, {**served, "strategy": "merge"}]
+    (found,) = predictions.predictions([entry])
+    assert (found.strategy, found.predicted, found.measured) == ("queue, merge", 1.5, 2.0)
+    assert found.agrees
 
 
 def test_a_path_left_alone_is_named_once(results: Results, tmp_path: Path) -> None:
@@ -136,7 +180,7 @@ def test_a_mean_only_of_all_of_the_papers_programs(results: Results, tmp_path: P
         results.put(made_up(name, 2.0))
     page.write(results, tmp_path, SAMPLES, {})
     assert (
-        "| mean of the paper's 8 |  |  | **2.00** |  | 1.69 |  |  |"
+        "| mean of the paper's 8 |  | **2.00** | **2.00** | **2.00** |  |  | 1.69 |  |  |"
         in (tmp_path / "results.md").read_text()
     )
 

@@ -11,10 +11,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ccc.device.choose import choose_device
+from ccc.device.choose import Device, choose_device
 from ccc.errors import CccError, Span
 from ccc.harness.sample import find_samples
 from ccc.toolkit import find as toolchain
+from ccc.tools.bench.calibrate import show
 from ccc.tools.bench.page import PAGE, write
 from ccc.tools.bench.plots import NoMatplotlib, draw
 from ccc.tools.bench.results import Results
@@ -39,6 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=int, default=0, help="of the inputs [%(default)s]")
     add("--redraw", action="store_true",
         help="measure nothing: make tables and plots of what DIR holds")  # fmt: skip
+    add("--calibrate", action="store_true",
+        help="measure the constants of the cost model instead; takes a GPU")  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:
@@ -50,6 +53,9 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         CccError: there is no such sample or device, or the results cannot be read or written.
     """
+    if args.calibrate:
+        show(_device(args))
+        return 0
     results = Results.load(args.out)
     if args.redraw:
         if not results.entries:
@@ -57,9 +63,7 @@ def run(args: argparse.Namespace) -> int:
         _publish(results, args)
         return 0
     folders = _folders(args.samples, args.names)
-    device = choose_device(args.device, None, "lockstep", toolchain.find().bin / "ptxas")
-    if args.paper and device.kind != "gpu":
-        raise CccError("--paper takes a GPU; on the emulator such sizes would take days")
+    device = _device(args)
     _make(args.out)
     extent = Extent(args.seed, args.quick, args.paper, tuple(args.graph))
     session = Session(device, folders, extent, results, args.out)
@@ -71,6 +75,15 @@ def run(args: argparse.Namespace) -> int:
     if results.entries:
         _publish(results, args)
     return code
+
+
+def _device(args: argparse.Namespace) -> Device:
+    device = choose_device(args.device, None, "lockstep", toolchain.find().bin / "ptxas")
+    if args.paper and device.kind != "gpu":
+        raise CccError("--paper takes a GPU; on the emulator such sizes would take days")
+    if args.calibrate and device.kind != "gpu":
+        raise CccError("--calibrate takes a GPU: the emulator has no time")
+    return device
 
 
 def _folders(samples: Path, names: Sequence[str]) -> dict[str, Path]:

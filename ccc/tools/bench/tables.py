@@ -79,7 +79,8 @@ def patterns(entries: Sequence[Entry]) -> str:
 def _chosen(entry: Entry) -> list[str]:
     """The three columns, the range of the last one that there is, and what tuning came to."""
     gains = [_gain(entry, label) for label in CHOSEN]
-    return [*gains[:2], f"**{gains[2]}**", _range(entry), _tuned(entry)]
+    gains[2] = gains[2] if gains[2] == NOTHING else f"**{gains[2]}**"
+    return [*gains, _range(entry), _tuned(entry)]
 
 
 def _tuned(entry: Entry) -> str:

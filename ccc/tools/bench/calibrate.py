@@ -1,0 +1,211 @@
+"""``ccc bench --calibrate``: the constants of the cost model, measured on the card that is there.
+
+Everything is in issue slots of a warp; a multiply-addition takes one. What a strategy adds to a
+kernel is fitted by least squares to its times, less what the same work takes in the original.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ccc.device.choose import Device
+from ccc.errors import CccError
+from ccc.nvcc import run as nvcc
+from ccc.options import Options
+from ccc.passes.choice.exchange import ARMS, CARD, TURNS, WORD
+from ccc.passes.policy import turns_apart, turns_in_a_row
+
+BLOCK = 256
+REPEAT = 5
+TASKS = 1 << 22
+LENGTHS = (20, 256)
+LANES = (0, 1, 8, 16, 31)
+TURN_LENGTHS = (4, 64)
+MEANS = (16, 64)
+STEPS = 4096
+
+ARMS_SOURCE = """\\
+extern "C" __global__ void __launch_bounds__(256) loop(int count, int lanes, float* out)
+{
+    const int stride = gridDim.x * blockDim.x;
+    #pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
+        #pragma ccc if
+        if ((5 * i + (i >> 5)) % 32u < lanes) {
+            float x = __int_as_float(0x3f800000 | (i * 2654435769u >> 10));
+            #pragma unroll
+            for (int step = 0; step < LENGTH; ++step) x = fmaf(x, x, -1.9f);
+            if (x == 7) out[i] = x;
+        }
+    }
+}
+"""
+TURNS_SOURCE = """\\
+extern "C" __global__ void __launch_bounds__(256) loop(int count, int most, float* out)
+{
+    const int stride = gridDim.x * blockDim.x;
+    #pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
+        const int turns = (i * 2654435769u >> 16) % most;
+        float x = __int_as_float(0x3f800000 | (i * 2654435769u >> 10));
+        #pragma ccc for variable
+        for (int turn = 0; turn < turns; ++turn) {
+            #pragma unroll
+            for (int step = 0; step < LENGTH; ++step) x = fmaf(x, x, -1.9f);
+        }
+        if (x == 7) out[i] = x;
+    }
+}
+"""
+STEP_SOURCE = """\\
+extern "C" __global__ void __launch_bounds__(256) loop(int count, int odd, float* out)
+{
+    __shared__ unsigned shared[256];
+    unsigned x = threadIdx.x * 2654435769u;
+    const unsigned lane = threadIdx.x % 32;
+    float f = threadIdx.x;
+    shared[threadIdx.x] = x;
+    for (int i = 0; i < count; i += 32) {
+        #pragma unroll
+        for (int k = 0; k < 32; ++k) { STEP; }
+    }
+    if (x == odd || f == 7) out[lane] = f + x;
+}
+"""
+STEP = {
+    "multiply-addition": "f = fmaf(f, f, -1.9f)",
+    "ballot": "x += __ballot_sync(0xffffffffu, x > lane)",
+    "shuffle": "x = __shfl_sync(0xffffffffu, x, x)",
+    "shared store and load": "shared[threadIdx.x] = x; __syncwarp(); "
+    "x += ((volatile unsigned*)shared)[threadIdx.x ^ 1]",
+    "count of bits": "x = __popc(x) + lane",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """One of them, as it stands in the file and as it was measured; None: it is not in there."""
+
+    name: str
+    known: float | None
+    measured: float
+
+
+class Card:
+    """Times kernels on a device, in issue slots.
+
+    Args:
+        device: a GPU.
+    """
+
+    def __init__(self, device: Device):
+        self._device = device
+        self._out = device.put({"out": np.zeros(TASKS, np.float32)})["out"]
+        self._slot = 1.0
+        self._slot = self.step("multiply-addition")
+
+    def compile(self, text: str, strategy: str, *defines: str) -> Any:
+        """The module of a source; the original where no strategy is asked for."""
+        ours = Options(strategy=strategy) if strategy else Options(off=True)
+        with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
+            source = Path(folder, "calibrate.cu")
+            source.write_text(text, encoding="utf-8")
+            ptx, report = nvcc.build(source, self._device.arch, defines, ours)
+        paths = [path for kernel in report["kernels"] for path in kernel["paths"]]
+        if strategy and not any(path["strategy"] == strategy for path in paths):
+            raise CccError(f"{strategy} does not apply: {paths[-1]['declined']}")
+        return self._device.load(ptx)
+
+    def slots(self, module: Any, count: int, number: int) -> float:
+        """The issue slots of all warps of a launch together."""
+        grid = int(module.resident_blocks("loop", BLOCK, 0))
+        arguments = (np.int32(count), np.int32(number), self._out)
+        kernel = module.get_function("loop")
+        launches = [kernel((grid,), (BLOCK,), arguments, shared_mem=0) for _ in range(1 + REPEAT)]
+        return float(min(one.milliseconds for one in launches[1:])) / self._slot
+
+    def step(self, name: str) -> float:
+        """What one step takes of a warp; all warps do it at the same time."""
+        module = self.compile(STEP_SOURCE.replace("STEP", STEP[name]), "")
+        warps = int(module.resident_blocks("loop", BLOCK, 0)) * BLOCK // 32
+        return (self.slots(module, 2 * STEPS, 0) - self.slots(module, STEPS, 0)) / STEPS / warps
+
+
+def constants(device: Device) -> Iterator[Constant]:
+    """Measure all of them."""
+    card = Card(device)
+    for name in STEP:
+        yield Constant(name, 1.0 if name == "multiply-addition" else None, card.step(name))
+    for name, arms in ARMS.items():
+        try:
+            yield from _arms(card, name, {"visit": arms.visit, "task": arms.task})
+        except CccError as error:
+            print(f"{name}: {error.message}")
+    for name, turns in TURNS.items():
+        known = {"turn": turns.turn, "meeting": turns.meeting, "start": turns.start}
+        try:
+            yield from _turns(card, name, known)
+        except CccError as error:
+            print(f"{name}: {error.message}")
+
+
+def _arms(card: Card, name: str, known: Mapping[str, float]) -> Iterator[Constant]:
+    """What collecting a branch takes: for each visit of a warp, and for each warp of tasks."""
+    rows, found = [], []
+    for length in LENGTHS:
+        modules = [card.compile(ARMS_SOURCE, one, f"-DLENGTH={length}") for one in ("", name)]
+        visits = TASKS / 32
+        around = card.slots(modules[0], TASKS, 0) / visits
+        for lanes in LANES:
+            before, after = (card.slots(module, TASKS, lanes) / visits for module in modules)
+            full = lanes / 32
+            rows.append([1.0, full])
+            found.append(after - around - full * (before - around))
+    visit, task = _fit(rows, found)
+    word = WORD.instructions  # of the context, which has one
+    yield Constant(f"{name}, visit", known["visit"], visit)
+    yield Constant(f"{name}, task", known["task"], task - word)
+
+
+def _turns(card: Card, name: str, known: Mapping[str, float]) -> Iterator[Constant]:
+    """What doing turns of an inner loop for one another takes."""
+    numbers = np.arange(TASKS, dtype=np.uint32) * np.uint32(2654435769) >> np.uint32(16)
+    in_a_row = turns_apart if name == "flatten" else turns_in_a_row
+    rows, found = [], []
+    tasks = TASKS / 32
+    for length in TURN_LENGTHS:
+        modules = [card.compile(TURNS_SOURCE, one, f"-DLENGTH={length}") for one in ("", name)]
+        turns = {mean: (numbers % np.uint32(2 * mean)).reshape(-1, 32) for mean in MEANS}
+        most = [float(turns[mean].max(axis=1).sum(dtype=np.int64)) for mean in MEANS]
+        before, after = (
+            [card.slots(module, TASKS, 2 * mean) for mean in MEANS] for module in modules
+        )
+        around, own = _fit([[tasks, one] for one in most], before)
+        row = 1 if name == "engage" else in_a_row(round(own))
+        for mean, spent in zip(MEANS, after, strict=True):
+            full = float(turns[mean].sum(dtype=np.int64)) / 32 + (row - 1) / 2 * tasks
+            rows.append([full / tasks, 0.0 if name == "engage" else full / row / tasks, 1.0])
+            found.append((spent - around * tasks - own * full) / tasks)
+    for part, measured in zip(("turn", "meeting", "start"), _fit(rows, found), strict=True):
+        yield Constant(f"{name}, {part}", known[part], measured)
+
+
+def _fit(rows: Sequence[Sequence[float]], found: Sequence[float]) -> list[float]:
+    """The numbers that explain what was found, by least squares."""
+    fitted = np.linalg.lstsq(np.array(rows), np.array(found), rcond=None)[0]
+    return [float(one) for one in fitted]
+
+
+def show(device: Device) -> None:
+    """Print the table, a line as soon as it is there."""
+    print(f"issue slots: those in the compiler are of {CARD}, these of {device.describe()}")
+    print(f"{'constant':<24}{'in exchange.py':>16}{'measured':>12}")
+    for one in constants(device):
+        known = "-" if one.known is None else f"{one.known:g}"
+        print(f"{one.name:<24}{known:>16}{one.measured:>12.1f}", flush=True)
