@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,7 @@ class OutputChecker:
         seen: the first outputs of versions, where those were checked.
         complaints: by version; each is in there once.
         tolerated: by version, the largest relative difference that was tolerated.
+        models: the versions whose outputs others have to equal instead of the original's, by these.
     """
 
     sample: Sample
@@ -37,6 +38,7 @@ class OutputChecker:
     seen: dict[str, dict[str, Any]] = field(default_factory=dict)
     complaints: dict[str, dict[str, None]] = field(default_factory=dict)
     tolerated: dict[str, float] = field(default_factory=dict)
+    models: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def expected(self) -> dict[str, Any]:
@@ -47,12 +49,15 @@ class OutputChecker:
         """Check by outputs seen before, a rival's own or the original's; else by the check."""
         is_rival = version in self.rivals
         models = [version] if is_rival else []
-        models += [self.original] if self.inputs[version] is self.inputs[self.original] else []
+        model = self.models.get(version, self.original)
+        models += [model] if self.inputs[version] is self.inputs[model] else []
         found: list[str] = []
-        for model in models:
-            if model in self.seen:
-                found = differences(version, self.seen[model], outputs)
+        for one in models:
+            if one in self.seen:
+                found = differences(version, self.seen[one], outputs)
                 if not found:
+                    if version in self.models.values():
+                        self.seen.setdefault(version, outputs)
                     return
         self.seen.setdefault(version, outputs)
         reason = self.sample.check(self.inputs[version], outputs)
@@ -63,7 +68,8 @@ class OutputChecker:
         self, version: str, found: list[str], outputs: dict[str, Any]
     ) -> list[str]:
         """What was found to differ, if that is not tolerated."""
-        largest = apart(self.expected, outputs, self.tolerance) if found else None
+        expected = self.seen.get(self.models.get(version, self.original), {})
+        largest = apart(expected, outputs, self.tolerance) if found else None
         if largest is None:
             return found
         self.tolerated[version] = max(largest, self.tolerated.get(version, 0.0))

@@ -142,6 +142,7 @@ def measure(
     rivals: Mapping[str, dict[str, Any]] | None = None,
     configurations: Mapping[str, LaunchConfig] | None = None,
     tolerance: float | None = 0.0,
+    models: Mapping[str, str] | None = None,
 ) -> Result:
     """Run the versions in turn, and compare the outputs of every run with those of the first.
 
@@ -156,10 +157,13 @@ def measure(
         configurations: of the versions that are to be launched otherwise than ``run`` does.
         tolerance: the largest relative difference that floating-point outputs may have; None: in
             half of the digits of their type.
+        models: the versions, before them, whose outputs others have to equal instead of those of
+            the first, by these.
     """
     own = dict.fromkeys(modules, inputs) | dict(rivals or {})
     stored = {id(one): device.put(one) for one in own.values()}
     checker = OutputChecker(sample, next(iter(modules)), own, rivals or {}, tolerance)
+    checker.models = models or {}
     runs: dict[str, list[list[MeasuredLaunch]]] = {version: [] for version in modules}
     for _ in range(device.warmups + repeat):
         for version, module in modules.items():

@@ -153,6 +153,18 @@ def plain(source: Path, arch: str, options: Sequence[str] = ()) -> str:
         return _ptx(str(source), str(source), arch, options, output, Options(off=True))[0]
 
 
+def build(source: Path, arch: str, options: Sequence[str], ours: Options) -> tuple[str, Report]:
+    """One PTX of annotated CUDA, and the report; arguments as of ``compile``.
+
+    Raises:
+        CccError: no nvcc, an error in the source, or an annotation that is wrong.
+    """
+    with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
+        output = Path(folder, "built.ptx")
+        text, outcome = _ptx(str(source), str(source), arch, options, output, ours)
+    return text, outcome.report
+
+
 def _ptx(
     path: str, shown: str, arch: str, options: Sequence[str], output: Path, ours: Options
 ) -> tuple[str, Outcome]:

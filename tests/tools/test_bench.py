@@ -259,6 +259,9 @@ class GpuModule:
     def resources(self, _: str) -> Resources:
         return Resources(registers=32, shared=64, stack=0)
 
+    def added(self, _name: str, _threads: int) -> int:
+        return 0
+
     def resident_blocks(self, _name: str, block: int, _shared: int) -> int:
         return 1024 // block
 
@@ -424,7 +427,7 @@ def test_the_next_source_counts_where_one_cannot(
     entry = Entry("good", Inputs(7, 0, ""), 0, "ms", treatments=treatments)
     subject = Subject(Sample(samples / "good"), {ORIGINAL: "a", CCC: "b"}, {}, {}, {})
     step = lambda _: contextlib.nullcontext()  # noqa: E731
-    assert efficiency.fill([entry], subject, step) == ["one: not allowed"]
+    assert efficiency.fill([(entry, subject)], step) == ["one: not allowed"]
     assert [entry[label].efficiency for label in (ORIGINAL, CCC)] == [0.25, 0.75]
     assert entry.efficiency_source == "two"
 

@@ -28,46 +28,46 @@ from ccc.tools.bench import ncu
 from ccc.tools.bench.inputs import Inputs
 from ccc.tools.bench.measuring import Step
 from ccc.tools.bench.ncu import ProfilingJob
-from ccc.tools.bench.results import CCC, ORIGINAL, Entry, Treatment
+from ccc.tools.bench.results import CHOSEN, ORIGINAL, Entry, Treatment
 from ccc.tools.bench.treatments import Subject
 
 
-def fill(entries: Sequence[Entry], subject: Subject, step: Step) -> list[str]:
-    """Put the efficiency into the original and ccc's treatment of entries that have none.
+def fill(measured: Sequence[tuple[Entry, Subject]], step: Step) -> list[str]:
+    """Put the efficiency into the original and ccc's treatments of entries that have none.
 
     Args:
-        entries: of the subject's sample.
-        subject: what they were measured with.
+        measured: entries of one sample, and what they were measured with.
         step: is told what goes on.
 
     Returns:
         Why sources could not be used.
     """
-    missing: list[tuple[Entry, Treatment]] = [
-        (entry, entry[label])
-        for entry in entries
-        for label in (ORIGINAL, CCC)
-        if label in entry and entry[label].efficiency is None
+    missing: list[tuple[Entry, Subject, Treatment]] = [
+        (entry, subject, one)
+        for entry, subject in measured
+        for one in entry.treatments
+        if one.label in (ORIGINAL, *CHOSEN) and one.efficiency is None
     ]
     if not missing:
         return []
-    tasks = [_task(entry, treatment, subject) for entry, treatment in missing]
+    tasks = [_task(*one) for one in missing]
+    sample = missing[0][1].sample
     failures = []
     for name, source in SOURCES.items():
         try:
             with step(f"counting active lanes by {name}"):
-                found = source(subject.sample, tasks)
+                found = source(sample, tasks)
         except CccError as error:
             failures.append(f"{name}: {error.message}")
             continue
-        for (entry, treatment), efficiency in zip(missing, found, strict=True):
+        for (entry, _, treatment), efficiency in zip(missing, found, strict=True):
             treatment.efficiency = efficiency
             entry.efficiency_source = name
         break
     return failures
 
 
-def _task(entry: Entry, treatment: Treatment, subject: Subject) -> ProfilingJob:
+def _task(entry: Entry, subject: Subject, treatment: Treatment) -> ProfilingJob:
     return ProfilingJob(
         ptx=subject.ptx[treatment.label],
         inputs=entry.inputs,

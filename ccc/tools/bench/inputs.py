@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -42,3 +43,13 @@ class Inputs:
     def sized(self, size: int) -> Inputs:
         """The same in another size."""
         return replace(self, size=size)
+
+
+@functools.lru_cache(maxsize=4)
+def made(inputs: Inputs, sample: Sample) -> dict[str, Any]:
+    """The inputs themselves, kept for a while; nobody may change them.
+
+    Raises:
+        CccError: the sample fails, or the graph cannot be read.
+    """
+    return inputs.make(sample)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ccc import files
-from ccc.tools.bench import families, sensitivity, tables
+from ccc.tools.bench import families, predictions, sensitivity, tables
 from ccc.tools.bench.results import BOUND, ORIGINAL, Entry, Results, Run
 
 PAGE = "results.md"
@@ -24,17 +24,21 @@ HEAD = f"""\
 are the section "Results" of its README.md, those at the end that of the samples' README.md. -->
 
 Each program is compiled by nvcc alone (*{ORIGINAL}*), by `ccc`, and by nvcc after its divergence
-was dealt with by hand (*rivals*). *{BOUND}* is the original with the same work where the lanes of
-a warp do not part: what there is to gain from divergence alone. A rival can be faster that also
-reads memory in another order. Each is checked before it is timed; `ccc` has to give the original's
-results bit for bit. What counts is the annotated kernels, all their launches together, and all
-versions run in turn. docs/bench.md tells how to measure this.
+was dealt with by hand (*rivals*). `ccc` chooses by itself what it does at each annotation: where
+*nothing is known* but the code; *with a profile* of a run on the same inputs; or *tuned*, where all
+that it can make is tried, and the fastest is kept, which may be to *leave* the code as it was.
+*{BOUND}* is the original with the same work where the lanes of a warp do not part: what there is to
+gain from divergence alone. A rival can be faster that also reads memory in another order. Each is
+checked before it is timed; `ccc` has to give the original's results bit for bit. What counts is the
+annotated kernels, all their launches together, and all versions run in turn. docs/bench.md tells
+how to measure this.
 """
 
 SPEEDUP = """\
 How many times as fast as the original: medians, and the range of runs that followed one another.
-The original runs in its fastest launch: a grid that fills the device once, or a thread for each
-task, and the best size of a block where the program permits several. The paper's figures are those
+The range is that of *tuned*. The original, and each of the others, runs in its fastest launch: a
+grid that fills the device once, or a thread for each task, and the best size of a block where the
+program permits several. The paper's figures are those
 of an NVIDIA GeForce GTX 780 (figure 4.12 of F. Khorasani's dissertation, 2016).
 """
 
@@ -64,7 +68,14 @@ The same, with other lengths of the branch (figure 4.15). The speedup cannot exc
 
 PATTERNS = """\
 Short kernels in the shapes that users write, which say where the compiler wins and where it loses.
-Nothing above counts them. *Served by* names the strategy of each path; *nothing* left it alone.
+Nothing above counts them.
+"""
+
+PREDICTED = f"""\
+How many times as fast as the original a kernel was expected with a strategy, by the profile of a
+run on the same inputs, and what was measured in a few runs. Of `{sensitivity.SAMPLE}` the strategy
+of which most was expected, at some points. A ratio within {100 * predictions.CLOSE:.0f} % of 1
+agrees with everything.
 """
 
 
@@ -106,6 +117,7 @@ def _page(results: Results, samples: Path, plots: Mapping[str, str]) -> Iterator
         yield from _left_alone(programs)
     yield from _studies(sound, plots, samples)
     yield from _patterns(families.patterns(sound), plots, samples)
+    yield from _predictions(sound)
     yield from _programs(programs, samples)
     if words := _words(samples):
         yield "## Other figures\n"
@@ -184,6 +196,22 @@ def _patterns(entries: Sequence[Entry], plots: Mapping[str, str], samples: Path)
     yield tables.patterns(entries)
     yield from _left_alone(entries)
     yield from _programs(entries, samples, "###")
+
+
+def _predictions(entries: Sequence[Entry]) -> Iterator[str]:
+    """How good the cost model is: all programs and patterns, and some points of the studies."""
+    every = predictions.predictions(entries)
+    if not every:
+        return
+    agreed = sum(one.agrees for one in every)
+    few = {point.kind for point in sensitivity.points(quick=True)}
+    points = [one for one in every if one.entry.sample == sensitivity.SAMPLE]
+    shown = [one for one in predictions.best(points) if one.entry.inputs.kind in few]
+    others = [one for one in every if one.entry.sample != sensitivity.SAMPLE]
+    yield "## What the compiler expected\n"
+    yield PREDICTED
+    yield f"Of {len(every)} expectations in all, {agreed} were on the right side of 1.\n"
+    yield tables.predicted([*others, *shown])
 
 
 def _programs(entries: Sequence[Entry], samples: Path, level: str = "##") -> Iterator[str]:

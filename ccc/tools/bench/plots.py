@@ -16,7 +16,7 @@ from typing import Any
 from ccc import files
 from ccc.errors import CccError
 from ccc.tools.bench import families, paper, sensitivity
-from ccc.tools.bench.results import BOUND, CCC, ORIGINAL, Entry, Results
+from ccc.tools.bench.results import BOUND, CCC, ORIGINAL, PROFILED, TUNED, Entry, Results
 from ccc.tools.bench.sensitivity import Measured
 
 WIDTH = 7.2  # inches: between the margins of a page
@@ -36,7 +36,9 @@ MARGIN = 0.95  # inches for the axis and the legend
 
 RIVAL, PAPER, PAPER_BEFORE = "best rival", "paper (GTX 780)", "paper, without CCC"
 BARS: Mapping[str, dict[str, Any]] = {
-    CCC: {"facecolor": "0.25"},
+    TUNED: {"facecolor": "0.25"},
+    PROFILED: {"facecolor": "0.5"},
+    CCC: {"facecolor": "0.75"},
     RIVAL: {"facecolor": "0.9", "hatch": "...."},
     PAPER: {"facecolor": "white", "hatch": "//////"},
     BOUND: {"facecolor": "none", "linestyle": "--"},
@@ -45,7 +47,9 @@ BARS: Mapping[str, dict[str, Any]] = {
 }
 LINES: Mapping[str, dict[str, Any]] = {
     ORIGINAL: {"color": "0.45", "marker": "s", "linestyle": "--", "markerfacecolor": "white"},
-    CCC: {"color": "black", "marker": "o", "linestyle": "-"},
+    CCC: {"color": "0.45", "marker": "^", "linestyle": ":", "markerfacecolor": "white"},
+    PROFILED: {"color": "0.25", "marker": "x", "linestyle": "-."},
+    TUNED: {"color": "black", "marker": "o", "linestyle": "-"},
 }
 LIMIT = {"color": "black", "linestyle": ":", "linewidth": 1}
 
@@ -120,10 +124,10 @@ def _patterns(figure: Any, entries: Sequence[Entry]) -> bool:
 
 
 def _ratios(figure: Any, entries: Mapping[str, Entry]) -> bool:
-    """A bar each for ccc, the best rival, the paper, and the bound."""
+    """A bar for each of ccc's choices, the best rival, the paper, and the bound."""
     groups: dict[str, list[Bar]] = {}
     for name, entry in entries.items():
-        bars = [_ratio(CCC, entry.speedup(CCC))]
+        bars = [_ratio(label, entry.speedup(label)) for label in reversed(entry.chosen)]
         bars += [_ratio(RIVAL, entry.speedup(one.label), one.label) for one in entry.rivals[:1]]
         bars += [_ratio(PAPER, entry.paper)] if entry.paper else []
         bars += [_ratio(BOUND, entry.speedup(BOUND))] if BOUND in entry else []
@@ -139,13 +143,14 @@ def _ratios(figure: Any, entries: Mapping[str, Entry]) -> bool:
 
 
 def _efficiency(figure: Any, entries: Sequence[Entry]) -> bool:
-    """Figure 4.13: a bar each for the original and ccc, here and in the paper."""
+    """Figure 4.13: a bar each for the original and ccc at its best, here and in the paper."""
     groups: dict[str, list[Bar]] = {}
     for entry in families.programs(entries):
         program = paper.PROGRAMS.get(entry.sample)
         theirs = program.efficiency if program and entry.paper else (None, None)
-        ours = entry[ORIGINAL].efficiency, entry[CCC].efficiency
-        labelled = zip((ORIGINAL, CCC, PAPER_BEFORE, PAPER), (*ours, *theirs), strict=True)
+        last = entry.chosen[-1]
+        ours = entry[ORIGINAL].efficiency, entry[last].efficiency
+        labelled = zip((ORIGINAL, last, PAPER_BEFORE, PAPER), (*ours, *theirs), strict=True)
         if None not in ours:
             groups[entry.name] = [_share(kind, share) for kind, share in labelled if share]
     if not groups:
@@ -166,7 +171,7 @@ def _lanes(figure: Any, entries: Sequence[Entry]) -> bool:
     costs, shares = figure.subplots(1, 2)
     lanes = [one.point.lanes for one in points]
     scale, unit = _scale(points)
-    for label in (ORIGINAL, CCC):
+    for label in _labels(points):
         _line(costs, lanes, [one.cost(label) / scale for one in points], label)
         efficiencies = [one.entry[label].efficiency for one in points]
         if None not in efficiencies:
@@ -191,9 +196,10 @@ def _lengths(figure: Any, entries: Sequence[Entry]) -> bool:
         costs, speedups = panels[0][column], panels[1][column]
         lengths = [one.point.length for one in points]
         scale, unit = _scale(points)
-        for label in (ORIGINAL, CCC):
+        for label in _labels(points):
             _line(costs, lengths, [one.cost(label) / scale for one in points], label)
-        _line(speedups, lengths, [one.speedup for one in points], CCC)
+        for label in _labels(points)[1:]:
+            _line(speedups, lengths, [one.entry.speedup(label) for one in points], label)
         limit = points[0].point.bound
         speedups.axhline(limit, **LIMIT)
         speedups.text(lengths[0], limit, f"32 / {lanes} = {limit:.2f}", va="bottom")
@@ -219,6 +225,11 @@ PLOTS: Mapping[str, Callable[[Any, Sequence[Entry]], bool]] = {
     "lengths": _lengths,
 }
 """Each draws into a figure, and says whether there was anything to draw."""
+
+
+def _labels(points: Sequence[Measured]) -> list[str]:
+    """What all points of a study have."""
+    return [label for label in points[0].labels if all(label in one.entry for one in points)]
 
 
 def _ratio(kind: str, ratio: float, words: str = "") -> Bar:
@@ -251,7 +262,7 @@ def _grouped(figure: Any, groups: Mapping[str, Sequence[Bar]]) -> Any:
     for height, bar in rows:
         axes.annotate(
             bar.words, (bar.length, height), xytext=(3, 0), textcoords="offset points",
-            va="center", fontsize=8, fontweight="bold" if bar.kind == CCC else "normal",
+            va="center", fontsize=8, fontweight="bold" if bar.kind == TUNED else "normal",
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6}, zorder=1,
         )  # fmt: skip
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, frameon=False, fontsize=8)
@@ -263,13 +274,10 @@ def _line(axes: Any, x: Sequence[float], y: Sequence[float], label: str) -> None
 
 
 def _name_lines(axes: Any) -> None:
-    """Name the two lines at their ends, one above the other where these are close."""
-    lines = sorted(axes.get_lines(), key=lambda line: line.get_ydata()[-1])
-    for line, side in zip(lines, ("top", "bottom"), strict=False):
-        axes.annotate(
-            line.get_label(), (line.get_xdata()[-1], line.get_ydata()[-1]), xytext=(6, 0),
-            textcoords="offset points", va=side, annotation_clip=False,
-        )  # fmt: skip
+    """Name the lines, in the order of their ends."""
+    handles, _ = axes.get_legend_handles_labels()
+    ordered = sorted(handles, key=lambda line: -line.get_ydata()[-1])
+    axes.legend(handles=ordered, frameon=False, fontsize=8)
 
 
 def _logarithmic(axes: Any) -> None:

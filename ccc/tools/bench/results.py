@@ -20,12 +20,27 @@ from ccc.tools.bench.inputs import Inputs
 from ccc.version import VERSION
 
 ORIGINAL = "original"
-SAME_LAUNCH = "original, launched as ccc is"
 CCC = "ccc"
+PROFILED = "ccc with a profile"
+TUNED = "ccc, tuned"
 BOUND = "no divergence"
-"""Labels of the treatments that every sample may have; all others are rivals."""
+"""Labels of the treatments that every sample may have; all others are rivals.
 
-OWN_LABELS = (ORIGINAL, SAME_LAUNCH, CCC, BOUND)
+``ccc`` is what the compiler chooses where nothing is known; with a profile of a run on the same
+inputs it may choose otherwise; tuned is the fastest of all that it can make.
+"""
+
+CHOSEN = (CCC, PROFILED, TUNED)
+"""The columns beside the original."""
+
+
+def launched_as(label: str) -> str:
+    """The label of the original in the launch that is best for another treatment."""
+    return f"{ORIGINAL}, launched as {label} is"
+
+
+SAME_LAUNCH = launched_as(CCC)
+OWN_LABELS = (ORIGINAL, *map(launched_as, CHOSEN), *CHOSEN, BOUND)
 
 FORMAT = 1
 FILE = "results.json"
@@ -92,6 +107,10 @@ class Entry:
         efficiency_source: who counted the active lanes.
         paths: what became of each annotated path of the kernels that ran, as in ccc's report.
         error: why there are no treatments.
+        same: the treatments that are the same code as another one, with which they were measured.
+        profiled: as ``paths``, with a profile.
+        tuned: the strategy with which it was fastest, or ``leave``.
+        trials: what each strategy cost, in a few runs; ``leave`` is the original.
     """
 
     sample: str
@@ -104,6 +123,10 @@ class Entry:
     efficiency_source: str = ""
     paths: list[dict[str, Any]] = field(default_factory=list)
     error: str | None = None
+    same: dict[str, str] = field(default_factory=dict)
+    profiled: list[dict[str, Any]] = field(default_factory=list)
+    tuned: str = ""
+    trials: dict[str, float] = field(default_factory=dict)
 
     @property
     def key(self) -> tuple[str, str]:
@@ -116,10 +139,17 @@ class Entry:
         return ", ".join(filter(None, self.key))
 
     def __getitem__(self, label: str) -> Treatment:
-        return next(one for one in self.treatments if one.label == label)
+        wanted = self.same.get(label, label)
+        return next(one for one in self.treatments if one.label == wanted)
 
     def __contains__(self, label: str) -> bool:
-        return any(one.label == label for one in self.treatments)
+        wanted = self.same.get(label, label)
+        return any(one.label == wanted for one in self.treatments)
+
+    @property
+    def chosen(self) -> list[str]:
+        """The labels of what ccc made, those that are the same code as another among them."""
+        return [label for label in CHOSEN if label in self]
 
     @property
     def rivals(self) -> list[Treatment]:

@@ -54,9 +54,9 @@ class Measured:
     entry: Entry
 
     @property
-    def speedup(self) -> float:
-        """Of ccc over the original."""
-        return self.entry.speedup(CCC)
+    def labels(self) -> list[str]:
+        """What to show of it."""
+        return [ORIGINAL, *self.entry.chosen]
 
     def cost(self, label: str) -> float:
         """The median, in the entry's unit."""

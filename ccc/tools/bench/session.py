@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,10 +13,11 @@ from ccc.errors import CccError
 from ccc.harness import provenance as record
 from ccc.harness.sample import Sample
 from ccc.tools.bench import efficiency, measuring, sensitivity
-from ccc.tools.bench.inputs import Inputs
+from ccc.tools.bench.inputs import Inputs, made
 from ccc.tools.bench.progress import Steps
-from ccc.tools.bench.results import BOUND, CCC, Entry, Results, Run
+from ccc.tools.bench.results import BOUND, CCC, PROFILED, TUNED, Entry, Results, Run
 from ccc.tools.bench.treatments import Subject, prepare
+from ccc.tools.bench.versions import Versions
 
 FAILURES = (CccError, RuntimeError, MemoryError)
 """What ends a sample, and not the bench; CuPy's errors are RuntimeErrors."""
@@ -68,11 +71,26 @@ class Session:
         self.number = self.results.begin(now)
         self.steps = Steps({name: self._planned(name) for name in self.folders})
         complete = True
-        with self.steps.shown():
-            for name in self.folders:
-                with self.steps.sample(name):
-                    complete &= self._measure(name)
+        pool = ThreadPoolExecutor(max(os.cpu_count() or 1, 1))
+        try:
+            self.versions = {name: self._begin(name, pool) for name in self.folders}
+            with self.steps.shown():
+                for name in self.folders:
+                    with self.steps.sample(name):
+                        complete &= self._measure(name)
+                    del self.versions[name]  # its modules stay on the device no longer
+        finally:
+            pool.shutdown(cancel_futures=True)
         return complete
+
+    def _begin(self, name: str, pool: ThreadPoolExecutor) -> Versions | CccError:
+        """Have a sample compiled while others are measured; or why it cannot be."""
+        try:
+            versions = Versions(Sample(self.folders[name]), self.device, pool)
+            versions.begin()
+        except CccError as error:
+            return error
+        return versions
 
     def _planned(self, name: str) -> int:
         """About how many steps a sample takes."""
@@ -88,34 +106,48 @@ class Session:
 
     def _measure(self, name: str) -> bool:
         """Measure a sample on all its inputs; whether that worked."""
+        versions = self.versions[name]
         try:
-            sample = Sample(self.folders[name])
+            if isinstance(versions, CccError):
+                raise versions
             with self.steps.step("compiling"):
-                subject = prepare(sample, self.device)
+                subject = prepare(versions)
         except FAILURES as error:
             failed = Entry(name, Inputs(0, self.extent.seed), self.number, "")
             self._keep(failed, error)
             return False
-        entries = [
-            self._entry(name, subject, inputs)
-            for inputs in self.extent.inputs(name, sample, self.device)
+        every = self.extent.inputs(name, subject.sample, self.device)
+        profiles = [self._profile(versions, inputs) for inputs in every]
+        found = [
+            self._entry(name, subject, inputs, profile)
+            for inputs, profile in zip(every, profiles, strict=True)
         ]
-        for failure in efficiency.fill(entries, subject, self.steps.step):
+        for failure in efficiency.fill(found, self.steps.step):
             self.steps.say(f"{name}: active lanes could not be counted by {failure}")
         self.results.save(self.out)
-        return not any(entry.error or entry.rejected for entry in entries)
+        return not any(entry.error or entry.rejected for entry, _ in found)
 
-    def _entry(self, name: str, subject: Subject, inputs: Inputs) -> Entry:
+    def _profile(self, versions: Versions, inputs: Inputs) -> str | CccError:
+        """The file of a profile on some inputs, or why there is none."""
+        try:
+            with self.steps.step("counting for a profile"):
+                return versions.profile(made(inputs, versions.sample))
+        except FAILURES as error:
+            return error if isinstance(error, CccError) else CccError(str(error))
+
+    def _entry(
+        self, name: str, subject: Subject, inputs: Inputs, profile: str | CccError
+    ) -> tuple[Entry, Subject]:
         device = self.device
         unit = measuring.UNITS[device.kind]
         entry = Entry(name, inputs, self.number, unit, papers(subject.sample, inputs))
-        failure = None
+        failure, mine = None, subject.on(profile)
         try:
-            measuring.fill(entry, subject, device, self.extent.repeat(device), self.steps.step)
+            measuring.fill(entry, mine, device, self.extent.repeat(device), self.steps.step)
         except FAILURES as error:
             failure = error
         self._keep(entry, failure)
-        return entry
+        return entry, mine
 
     def _keep(self, entry: Entry, failure: Exception | None) -> None:
         if failure is not None:
@@ -136,6 +168,7 @@ def _line(entry: Entry) -> str:
         return f"{entry.name}: failed: {entry.error}"
     spread = entry.spread(CCC)
     facts = ["{:.2f} to {:.2f}".format(*spread)] if spread else []
+    facts += [f"{one} {entry.speedup(one):.2f}" for one in (PROFILED, TUNED) if one in entry]
     facts += [f"paper {entry.paper:.2f}"] if entry.paper else []
     facts += [f"{one.label} {entry.speedup(one.label):.2f}" for one in entry.rivals[:1]]
     facts += [f"{BOUND} {entry.speedup(BOUND):.2f}"] if BOUND in entry else []

@@ -4,16 +4,31 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ccc.ir.markers import WHOLE_KERNEL
 from ccc.remark import Remark
 from ccc.tools.bench import paper
-from ccc.tools.bench.results import BOUND, CCC, ORIGINAL, Entry, KernelFootprint, Treatment
+from ccc.tools.bench.predictions import Prediction
+from ccc.tools.bench.results import (
+    BOUND,
+    CCC,
+    CHOSEN,
+    ORIGINAL,
+    PROFILED,
+    TUNED,
+    Entry,
+    KernelFootprint,
+    Treatment,
+)
 from ccc.tools.bench.sensitivity import Measured
 
 NOTHING = "-"
+
+CHOICES = ("ccc, nothing known", "with a profile", "tuned")
+"""How the tables call what ``ccc`` makes."""
 
 PLACE = r" \(PTX line \d+: [^;]*;\)"
 """In the reason why a path was left alone."""
@@ -27,17 +42,18 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], words: int = 1) ->
 
 def speedups(entries: Sequence[Entry]) -> str:
     """Figure 4.12 in numbers: the original, ccc and what it is compared with."""
-    head = ("program", "original", "ccc", "speedup", "range", "paper", "best rival", BOUND)
+    head = (
+        *("program", "original", *CHOICES, "range", "tuned is"),
+        *("paper", "best rival", BOUND),
+    )
     rows = [
         [
             entry.name,
             _cost(entry, ORIGINAL),
-            _cost(entry, CCC),
-            f"**{entry.speedup(CCC):.2f}**",
-            _range(entry),
+            *_chosen(entry),
             _ratio(entry.paper),
             _best_rival(entry),
-            _ratio(entry.speedup(BOUND) if BOUND in entry else None),
+            _gain(entry, BOUND),
         ]
         for entry in entries
     ]
@@ -45,48 +61,63 @@ def speedups(entries: Sequence[Entry]) -> str:
 
 
 def patterns(entries: Sequence[Entry]) -> str:
-    """Speedups of kernels that have no place in the paper, with what served their paths."""
-    head = ("pattern", "served by", "original", "ccc", "speedup", "range", "best rival", BOUND)
+    """Speedups of kernels that have no place in the paper."""
+    head = ("pattern", "original", *CHOICES, "range", "tuned is", "best rival", BOUND)
     rows = [
         [
             entry.name.partition("/")[2],
-            _served(entry),
-            *(_cost(entry, ORIGINAL), _cost(entry, CCC)),
-            f"**{entry.speedup(CCC):.2f}**",
-            *(_range(entry), _best_rival(entry)),
-            _ratio(entry.speedup(BOUND) if BOUND in entry else None),
+            _cost(entry, ORIGINAL),
+            *_chosen(entry),
+            _best_rival(entry),
+            _gain(entry, BOUND),
         ]
         for entry in entries
     ]
-    return table(head, rows, words=2)
+    return table(head, rows)
 
 
-def _served(entry: Entry) -> str:
-    """The strategies of its paths; a loop over blocks is none."""
-    remarks = [Remark.read(path) for path in entry.paths]
-    paths = [remark for remark in remarks if remark.annotation not in WHOLE_KERNEL]
-    names = [str(one.strategy) if one.applied else "nothing" for one in paths]
+def _chosen(entry: Entry) -> list[str]:
+    """The three columns, the range of the last one that there is, and what tuning came to."""
+    gains = [_gain(entry, label) for label in CHOSEN]
+    return [*gains[:2], f"**{gains[2]}**", _range(entry), _tuned(entry)]
+
+
+def _tuned(entry: Entry) -> str:
+    """What was fastest: a strategy, or what served the paths of one of the choices."""
+    if entry.tuned == CCC:
+        return _served(entry.paths)
+    return _served(entry.profiled) if entry.tuned == PROFILED else entry.tuned or NOTHING
+
+
+def _served(paths: Iterable[Mapping[str, Any]]) -> str:
+    """The strategies of paths; a loop over blocks is none."""
+    remarks = [Remark.read(path) for path in paths]
+    those = [remark for remark in remarks if remark.annotation not in WHOLE_KERNEL]
+    names = [str(one.strategy) if one.applied else "leave" for one in those]
     return ", ".join(dict.fromkeys(names)) or NOTHING
 
 
 def _mean(entries: Sequence[Entry], columns: int) -> list[list[str]]:
-    """The paper's programs' mean, on the inputs that come first, beside the paper's own."""
+    """The paper's programs' means, on the inputs that come first, beside the paper's own."""
     first = {entry.sample: entry for entry in reversed(entries) if entry.sample in paper.PROGRAMS}
     if len(first) < len(paper.PROGRAMS):
         return []
-    mean = statistics.mean(entry.speedup(CCC) for entry in first.values())
-    cells = [f"mean of the paper's {len(first)}", "", "", f"**{mean:.2f}**", "", ""]
-    cells[5] = _ratio(paper.MEAN_SPEEDUP)
+    means = [
+        statistics.mean(entry.speedup(label if label in entry else CCC) for entry in first.values())
+        for label in CHOSEN
+    ]
+    cells = [f"mean of the paper's {len(first)}", "", *(f"**{mean:.2f}**" for mean in means)]
+    cells += ["", "", _ratio(paper.MEAN_SPEEDUP)]
     return [[*cells, *[""] * (columns - len(cells))]]
 
 
 def efficiencies(entries: Sequence[Entry]) -> str:
     """Figure 4.13 in numbers."""
-    head = ("program", ORIGINAL, CCC, "paper, without", "paper, with")
+    head = ("program", ORIGINAL, *CHOICES, "paper, without", "paper, with")
     rows = []
     for entry in entries:
         theirs = paper.PROGRAMS.get(entry.sample) if entry.paper else None
-        own = [entry[label].efficiency for label in (ORIGINAL, CCC)]
+        own = [entry[label].efficiency if label in entry else None for label in (ORIGINAL, *CHOSEN)]
         rows.append(
             [entry.name, *map(_percent, (*own, *(theirs.efficiency if theirs else (None,) * 2)))]
         )
@@ -96,14 +127,15 @@ def efficiencies(entries: Sequence[Entry]) -> str:
 def overheads(entries: Sequence[Entry]) -> str:
     """Table 4.1: what the annotated kernels take, registers and shared memory of a thread."""
     head = (
-        *("kernel", "registers, original", CCC, "paper"),
-        *("shared bytes, original", CCC, "paper", "occupancy, original", CCC),
+        *("kernel", "registers, original", "tuned", "paper"),
+        *("shared bytes, original", "tuned", "paper", "occupancy, original", "tuned"),
     )
     rows = []
     seen = set()
     for entry in entries:
         theirs = paper.PROGRAMS.get(entry.sample)
-        for before, after in zip(entry[ORIGINAL].kernels, entry[CCC].kernels, strict=True):
+        last = entry[entry.chosen[-1]]
+        for before, after in zip(entry[ORIGINAL].kernels, last.kernels, strict=True):
             if (entry.sample, before.name) in seen:  # the same on other inputs
                 continue
             seen.add((entry.sample, before.name))
@@ -142,15 +174,31 @@ def study(head: str, points: Sequence[Measured], values: Sequence[int]) -> str:
         [
             str(value),
             _cost(one.entry, ORIGINAL),
-            _cost(one.entry, CCC),
-            _ratio(one.speedup),
+            *(_gain(one.entry, label) for label in CHOSEN),
+            _tuned(one.entry),
             _ratio(one.point.bound),
-            *(_percent(one.entry[label].efficiency) for label in (ORIGINAL, CCC)),
+            *(_percent(one.entry[label].efficiency) for label in (ORIGINAL, one.labels[-1])),
         ]
         for value, one in zip(values, points, strict=True)
     ]
-    names = (ORIGINAL, CCC, "speedup", "32 / lanes", "efficiency, original", CCC)
+    names = (ORIGINAL, *CHOICES, "tuned is", "32 / lanes", "efficiency, original", "tuned")
     return table((head, *names), rows)
+
+
+def predicted(found: Sequence[Prediction]) -> str:
+    """What the cost model expected, and what came of it."""
+    head = ("kernel", "strategy", "lanes", "expected", "measured", "same side of 1")
+    rows = [
+        [
+            one.entry.name,
+            one.strategy,
+            NOTHING if one.lanes is None else f"{one.lanes:.0f}",
+            *(_ratio(one.predicted), _ratio(one.measured)),
+            "yes" if one.agrees else "no",
+        ]
+        for one in found
+    ]
+    return table(head, rows, words=2)
 
 
 def left_alone(entries: Iterable[Entry]) -> list[str]:
@@ -158,10 +206,10 @@ def left_alone(entries: Iterable[Entry]) -> list[str]:
     return list(
         dict.fromkeys(
             f"- {entry.sample}, {Path(remark.position.file).name}:{remark.position.line}, "
-            f"`ccc {remark.annotation}`: {re.sub(PLACE, '', remark.reason or '')}"
+            f"`ccc {remark.annotation}`: {re.sub(PLACE, '', remark.reason)}"
             for entry in entries
             for remark in map(Remark.read, entry.paths)
-            if not remark.applied
+            if not remark.applied and remark.reason
         )
     )
 
@@ -187,7 +235,7 @@ def _amount(cost: float, unit: str) -> str:
 
 
 def _range(entry: Entry) -> str:
-    spread = entry.spread(CCC)
+    spread = entry.spread(TUNED if TUNED in entry else CCC)
     return "{:.2f} to {:.2f}".format(*spread) if spread else NOTHING
 
 
@@ -196,6 +244,10 @@ def _best_rival(entry: Entry) -> str:
         return NOTHING
     best = entry.rivals[0].label
     return f"{entry.speedup(best):.2f} ({best})"
+
+
+def _gain(entry: Entry, label: str) -> str:
+    return _ratio(entry.speedup(label) if label in entry else None)
 
 
 def _ratio(number: float | None) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ccc.device.choose import Device
 from ccc.errors import CccError, Span
 from ccc.harness.sample import Sample
-from ccc.nvcc import run as nvcc
-from ccc.tools.bench.results import BOUND, CCC, ORIGINAL
+from ccc.remark import Report
+from ccc.tools.bench.results import CCC, CHOSEN, ORIGINAL, PROFILED
+from ccc.tools.bench.versions import Build, Versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,18 +22,48 @@ class Subject:
         modules: the same, loaded.
         report: ccc's.
         rejected: what is wrong with forms that are left out, by label.
+        versions: what else ccc can make; None where nothing else is asked for.
+        builds: ccc's forms, by label; here also those that are the same code as another one.
+        same: forms that are the same code as another one, by label.
     """
 
     sample: Sample
     ptx: dict[str, str]
     modules: dict[str, Any]
-    report: dict[str, Any]
+    report: Report
     rejected: dict[str, str]
+    versions: Versions | None = None
+    builds: dict[str, Build] = field(default_factory=dict)
+    same: dict[str, str] = field(default_factory=dict)
 
     @property
     def kernels(self) -> frozenset[str]:
         """The annotated ones, by (mangled) name: it is their time that counts."""
         return frozenset(str(kernel["name"]) for kernel in self.report["kernels"])
+
+    @property
+    def own(self) -> list[str]:
+        """The labels of what is made of the annotated source: the original, and ccc's forms."""
+        return [label for label in (ORIGINAL, *CHOSEN) if label in self.modules]
+
+    def module(self, build: Build) -> Any:
+        """It, loaded."""
+        assert self.versions is not None
+        return self.versions.load(build.ptx)
+
+    def add(self, label: str, build: Build) -> None:
+        """Add one of ccc's forms; one that is the same code as another is not measured again.
+
+        Raises:
+            CccError: it cannot be loaded.
+        """
+        self.builds[label] = build
+        alike = next((one for one in self.own if self.ptx[one] == build.ptx), None)
+        if alike is not None:
+            self.same[label] = alike
+        else:
+            self.ptx[label] = build.ptx
+            self.modules[label] = self.module(build)
 
     def reject(self, label: str, reason: str) -> None:
         """Leave a form out."""
@@ -42,41 +71,49 @@ class Subject:
         self.ptx.pop(label, None)
         self.modules.pop(label, None)
 
+    def on(self, profile: str | CccError) -> Subject:
+        """The same for certain inputs.
 
-def prepare(sample: Sample, device: Device) -> Subject:
-    """Compile all forms at the same time, and load them.
+        Args:
+            profile: the file of what was counted on them, or why there is none.
+        """
+        mine = replace(
+            self,
+            ptx=dict(self.ptx),
+            modules=dict(self.modules),
+            rejected=dict(self.rejected),
+            builds=dict(self.builds),
+            same=dict(self.same),
+        )
+        if self.versions is None:
+            return mine
+        try:
+            if isinstance(profile, CccError):
+                raise profile
+            mine.add(PROFILED, self.versions.profiled(profile))
+        except CccError as error:
+            mine.reject(PROFILED, str(error))
+        return mine
+
+
+def prepare(versions: Versions) -> Subject:
+    """Wait for what is compiled, and load it.
 
     Raises:
         CccError: the sample's own kernel is refused by nvcc, ccc or the device, or none of its
             kernels is annotated. A rival or bound that is refused is left out.
     """
-    others = dict(sample.rivals)
-    if sample.bound is not None:
-        others[BOUND] = sample.bound
-    with ThreadPoolExecutor() as pool:
-        own = pool.submit(
-            nvcc.compile,
-            sample.kernel,
-            device.arch,
-            sample.options,
-            dynamic_shared=0,
-            shared_limit=device.shared_limit,
-        )
-        jobs = {
-            label: pool.submit(nvcc.plain, version.source, device.arch, version.options)
-            for label, version in others.items()
-        }
-    both = own.result()
-    ptx = {ORIGINAL: both.original, CCC: both.ptx}
-    subject = Subject(sample, ptx, {}, both.report, {})
+    sample, load = versions.sample, versions.load
+    original, default = versions.original(), versions.default()
+    subject = Subject(sample, {}, {}, default.report, {}, versions)
     if not subject.kernels:
         raise CccError("no kernel of this sample is annotated", Span(str(sample.kernel)))
-    for label, text in ptx.items():
-        subject.modules[label] = device.load(text)
-    for label, job in jobs.items():
+    subject.add(ORIGINAL, original)
+    subject.add(CCC, default)
+    for label, job in versions.plain.items():
         try:
             text = job.result()
-            subject.modules[label] = device.load(text)
+            subject.modules[label] = load(text)
             subject.ptx[label] = text
         except CccError as error:
             subject.reject(label, str(error))

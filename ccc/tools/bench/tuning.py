@@ -37,20 +37,29 @@ def best(
         return OWN
 
     def cost(configuration: LaunchConfig) -> float:
-        return min(_milliseconds(sample, device, Recorder(module, configuration), inputs, kernels))
+        return min(milliseconds(sample, device, Recorder(module, configuration), inputs, kernels))
 
     sizes = tuple(blocks) or (None,)
     candidates = itertools.product(sizes, (False, True))
     return min((LaunchConfig(*one) for one in candidates), key=cost)
 
 
-def _milliseconds(
+def milliseconds(
     sample: Sample,
     device: Device,
     recorder: Recorder,
     inputs: dict[str, Any],
     kernels: Collection[str],
 ) -> Iterator[float]:
+    """What the kernels whose time counts take in some runs of a sample.
+
+    Args:
+        sample: what is run.
+        device: a GPU.
+        recorder: around the module.
+        inputs: on the device.
+        kernels: those whose time counts.
+    """
     for turn in range(1 + TRIALS):
         recorder.launches.clear()
         sample.run(recorder, device.put(inputs))
