@@ -91,7 +91,8 @@ class Remark:
         """What a user may want to know who is not to be warned."""
         if self.advice is None:
             return None
-        return CccError(f"path left as it was: {self.advice}", self.position)
+        what = "kernel" if self.arm in WHOLE_KERNEL else "path"
+        return CccError(f"{what} left as it was: {self.advice}", self.position)
 
     def entry(self) -> dict[str, Any]:
         """What the report says of it among the paths of its kernel."""

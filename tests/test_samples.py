@@ -24,7 +24,7 @@ from ccc.harness.check import differences
 from ccc.harness.sample import Sample, find_samples
 from ccc.ir.nodes import Instruction
 from ccc.nvcc import run as nvcc
-from ccc.options import COLLECT
+from ccc.options import AUTO, COLLECT
 from ccc.parse import parse_function, parse_module
 from ccc.ptx.opcodes import Effect
 from ccc.toolkit import find as toolchain
@@ -65,11 +65,20 @@ def need_nvcc() -> None:
         pytest.skip(error.message)
 
 
+STRATEGIES = {
+    **dict.fromkeys(("bfs", "sssp", "quadrature_grid", "patterns/reread_bound"), AUTO),
+    **dict.fromkeys(("inverse_erf", "fractal_flame"), "meld"),
+    "patterns/random_walk": "flatten",
+}
+"""What suits a sample best where that is not to collect: the choice, or what a profile leads to."""
+
+
 @functools.cache
 def compiled(name: str) -> nvcc.Compiled:
     """The kernels of a sample, compiled once for all tests."""
     need_nvcc()
-    return nvcc.compile(SAMPLES / name / "kernel.cu", arch=EMULATED_ARCH, strategy=COLLECT)
+    strategy = STRATEGIES.get(name, COLLECT)
+    return nvcc.compile(SAMPLES / name / "kernel.cu", arch=EMULATED_ARCH, strategy=strategy)
 
 
 @functools.cache

@@ -15,7 +15,7 @@ from ccc.ir.markers import WHOLE_KERNEL, parse_marker
 from ccc.ir.nodes import FunctionText, Module
 from ccc.ir.printer import print_function
 from ccc.ir.verify import verify
-from ccc.options import Options
+from ccc.options import AUTO, Options
 from ccc.parse import NotRepresentable, parse_module
 from ccc.passes import PIPELINE
 from ccc.passes.launch_shape import known_block_size
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from ccc.profile.known import Knowledge
     from ccc.profile.match import Place
 
+NOTHING_INSIDE = (
+    "nothing inside is transformed, and a loop over blocks alone only costs; "
+    "--ccc-strategy=collect insists"
+)
 OF_ANOTHER_KIND = "it has nothing to do with a path of this kind"
 
 _CALL = re.compile(r"\bcall(?:\.uni)?\s+(?:\([^()]*\)\s*,\s*)?([\w$]+)")
@@ -137,12 +141,25 @@ def _rewrite(
             result.remarks[piece.name] = _left(piece, obstacle)
             continue
         result.printed += outcome.printed
+        _take_back(outcome)
         if any(record.applied for record in outcome.records):
             piece.text = print_function(outcome.kernel.function)
             _declare(module, piece, outcome.kernel.declarations)
         if marked or outcome.inlined:
             outcomes.append(outcome)
     return outcomes
+
+
+def _take_back(outcome: _Outcome) -> None:
+    """Leave a kernel whose loop over blocks would serve nothing that is done inside."""
+    kernel = outcome.kernel
+    of_kernel = [one for one in outcome.records if isinstance(one, KernelRecord) and one.applied]
+    inside = any(one.applied for one in outcome.records if isinstance(one, PathRecord))
+    if inside or kernel.options.strategy != AUTO:
+        return
+    for record in of_kernel:
+        if kernel.tuned_request(record.marker) is None:
+            record.leave_alone(NOTHING_INSIDE)
 
 
 def _tuned(

@@ -235,6 +235,10 @@ class RawModule:
             found = _LOCATED.match(diagnostic)
             file, line, message = found.groups() if found else ("<ccc>", 1, diagnostic)
             warnings.warn_explicit(message, CccWarning, file, int(line), registry=_shown)
+        if self._command.explain:
+            from ccc.nvcc.explain import explain  # noqa: PLC0415 - rich takes long to load
+
+            sys.stderr.write(explain(built.report))
         sys.stdout.write(built.printed)
         if self._command.report:
             write(self._command.report, json.dumps(built.report, indent=2) + "\n")

@@ -44,7 +44,7 @@ def _row(remark: Remark) -> Iterator[str]:
     yield remark.annotation + arm
     yield "?" if lanes is None else f"{lanes:.1f}"
     yield str(told.get("expected_from", ""))
-    yield str(told.get("instructions", ""))
+    yield str(told.get("path_instructions", ""))
     yield _considered(told)
     yield _chosen(remark)
 

@@ -65,7 +65,7 @@ def details(
         "expected": round(expected, 3),
         "expected_lanes": round(sum(one.together for one in lanes) / len(lanes), 2),
         "expected_from": lanes[0].source,
-        "instructions": round(instructions),
+        "path_instructions": round(instructions),
         "considered": {name: round(expected, 3)},
         "at_worst": {},
     }

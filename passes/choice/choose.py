@@ -56,7 +56,7 @@ class Chosen:
             "expected": round(self.expected, 3),
             "expected_lanes": round(lanes.together, 2) if lanes.is_known else None,
             "expected_from": lanes.source,
-            "instructions": round(self.cost.own.instructions),
+            "path_instructions": round(self.cost.own.instructions),
             "considered": {name: round(one, 3) for name, one in self.considered.items()},
             "at_worst": {name: round(one, 3) for name, one in self.at_worst.items()},
         }

@@ -18,8 +18,10 @@ from ccc.ptx.types import TYPES
 
 _LONG = frozenset({"div", "rem", "sqrt", "rcp", "rsqrt"})
 """Those that are many instructions on a GPU, unless they are approximate."""
-_LONG_INSTRUCTIONS = 10
-"""So many, about, for each 32 bits."""
+_FLOAT_INSTRUCTIONS = 10
+"""So many, about, for each 32 bits of floating-point numbers."""
+_INTEGER_INSTRUCTIONS = 20
+"""And of integers; with twice the bits four times as many."""
 _ADDS = frozenset({"addc", "subc"})
 _FREE_SPACES = frozenset({"param", "const"})
 """What is loaded from there is an operand of the instruction that needs it."""
@@ -78,8 +80,10 @@ def work_of(instruction: Instruction) -> Work:
         is_free = instruction.space in _FREE_SPACES and not instruction.effects & Effect.WRITE
         return Work() if is_free else Work.of(Pipe.MEMORY, widest)
     if name in _LONG and "approx" not in instruction.modifiers:
-        pipe = Pipe.DOUBLE if any(kind.bits == 64 for kind in floats) else Pipe.FLOAT
-        return Work.of(pipe, _LONG_INSTRUCTIONS * widest)
+        if not floats:
+            return Work.of(Pipe.ISSUE, _INTEGER_INSTRUCTIONS * widest**2)
+        pipe = Pipe.DOUBLE if widest > 1 else Pipe.FLOAT
+        return Work.of(pipe, _FLOAT_INSTRUCTIONS * widest)
     if unit == Unit.SFU or (name == "cvt" and floats and widest > 1):
         return Work.of(Pipe.SPECIAL, widest)
     if unit == Unit.BRANCH:

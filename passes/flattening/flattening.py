@@ -89,7 +89,10 @@ class Flattening(Pass):
             try:
                 nest = find_nest(path, kernel.facts)
                 if _request(kernel, path) is None:
-                    record.choice = _choice(nest, path, kernel)
+                    choice = _choice(nest, path, kernel)
+                    if choice is None:
+                        continue
+                    record.choice = choice
                 elif not request.insists and _holds_branch(kernel, nest):
                     kernel.announced.add(path.marker)
                     raise Refused(BESIDE)
@@ -133,16 +136,12 @@ def _request(kernel: Kernel, path: FoundPath) -> Request | None:
     return request if request is not None and request.name in FLATTENING else None
 
 
-def _choice(nest: Nest, path: FoundPath, kernel: Kernel) -> dict[str, Any]:
-    """What the report says of a loop that a profile speaks for flattening.
-
-    Raises:
-        Refused: it does not.
-    """
+def _choice(nest: Nest, path: FoundPath, kernel: Kernel) -> dict[str, Any] | None:
+    """What the report says of a loop that a profile speaks for flattening; None if it does not."""
     lanes = counted([path], kernel)
     expected = flattening(nest, lanes[0], kernel) if lanes else 0.0
     if lanes is None or expected < FLATTEN_GAIN:
-        raise Refused(f"{expected:.2f} times the speed are expected of it")
+        return None
     turn = work_of_blocks(nest.inner.blocks, kernel.facts, nest.inner.header, nest.inner.header)
     return details(FLATTENING[0], expected, lanes, turn.instructions)
 

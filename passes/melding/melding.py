@@ -136,7 +136,10 @@ def _meld(kernel: Kernel, paths: Sequence[FoundPath]) -> None:
     branch, candidate = _best(paths, facts)
     record = PathRecord(kernel.function.name, _left(paths[0], facts))  # the arms are one now
     if not _is_asked(kernel, paths):
-        record.choice = _choice(kernel, paths, branch, candidate)
+        choice = _choice(kernel, paths, branch, candidate)
+        if choice is None:
+            return
+        record.choice = choice
     bytes_used = lay_out(kernel, branch, candidate)
     record.apply(MELD, _details(branch, candidate, bytes_used))
     kernel.settled.append(record)
@@ -145,12 +148,8 @@ def _meld(kernel: Kernel, paths: Sequence[FoundPath]) -> None:
 
 def _choice(
     kernel: Kernel, paths: Sequence[FoundPath], branch: Branch, candidate: Candidate
-) -> dict[str, Any]:
-    """What the report says of a branch that a profile speaks for melding.
-
-    Raises:
-        Refused: it does not.
-    """
+) -> dict[str, Any] | None:
+    """What the report says of a branch that a profile speaks for melding; None if it does not."""
     lanes = counted(paths, kernel) or []
     blocks = kernel.facts.blocks
     lengths = [
@@ -160,7 +159,7 @@ def _choice(
     rest = around(branch, kernel.facts)
     expected = melding(lengths, lanes, rest, candidate.after)
     if expected < MELD_GAIN:
-        raise Refused(f"{expected:.2f} times the speed are expected of it")
+        return None
     return details(MELD, expected, lanes, candidate.before)
 
 

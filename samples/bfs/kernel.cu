@@ -15,7 +15,7 @@ bfs(int vertices, int depth, const int* __restrict__ indptr, const int* __restri
         #pragma ccc if
         if (levels[v] == depth) {
             const int end = indptr[v + 1];
-            #pragma ccc for variable strategy(engage)
+            #pragma ccc for variable
             for (int e = indptr[v]; e < end; ++e) {
                 const int neighbour = indices[e];
                 if (levels[neighbour] == -1) {

@@ -14,7 +14,7 @@ flame(unsigned points, unsigned seed, unsigned side, unsigned* histogram)
         Point point = drawn.point;
         const float squared = point.x * point.x + point.y * point.y + 1e-9f;
         const float radius = sqrtf(squared);
-        #pragma ccc switch strategy(meld)
+        #pragma ccc switch
         switch (drawn.variation) {
         case 0: break;  // linear
         case 1: point = sinusoidal(point); break;

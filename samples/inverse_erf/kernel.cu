@@ -15,7 +15,7 @@ inverse_erf(int count, const double* __restrict__ x, double* y)
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
         const double w = rarity(x[i]);
         double ratio;
-        #pragma ccc switch strategy(meld)
+        #pragma ccc switch
         switch (branch(w)) {
         case CENTRAL:
             ratio = central(w);

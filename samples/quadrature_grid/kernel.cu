@@ -16,7 +16,7 @@ becke(int size, const Vector* __restrict__ points, const int* __restrict__ owner
         const Vector point = points[i];
         const int count = counts[i];
         Sum own = 0, total = 0;
-        #pragma ccc for variable strategy(engage)
+        #pragma ccc for variable
         for (int k = 0; k < count; ++k) {
             const Sum kept = cell(atoms, count, k, point);
             own += k == 0 ? kept : 0;

@@ -19,7 +19,7 @@ relax(int vertices, const unsigned* __restrict__ mask, const int* __restrict__ i
         if (mask[v >> 5] >> (v & 31) & 1) {
             const int cost = costs[v];
             const int end = indptr[v + 1];
-            #pragma ccc for variable strategy(engage)
+            #pragma ccc for variable
             for (int e = indptr[v]; e < end; ++e)
                 atomicMin(&offers[indices[e]], cost + weights[e]);
         }

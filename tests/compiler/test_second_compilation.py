@@ -11,7 +11,7 @@ from folders import TESTS
 
 from ccc.compiler.unit import CompilerError, DevicePass, translate
 from ccc.errors import CccError
-from ccc.options import Options
+from ccc.options import COLLECT, Options
 from ccc.toolkit import find as toolchain
 
 pytestmark = pytest.mark.slow
@@ -44,8 +44,8 @@ def test_the_first_result_is_kept_where_the_second_cannot_be_compiled(
         toolchain.find()
     except CccError as error:
         pytest.skip(error.message)
-    done = DevicePass()
-    ptx = translate(SOURCE, "k.cu", compiler(tmp_path, refused), Options(), done)
+    done, options = DevicePass(), Options(strategy=COLLECT)
+    ptx = translate(SOURCE, "k.cu", compiler(tmp_path, refused), options, done)
     assert ".entry" in ptx
     (remarks,) = done.remarks.values()
     assert all(remark.applied for remark in remarks) == (refused is None)

@@ -231,6 +231,7 @@ def project(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Pro
     except CccError as error:
         pytest.skip(error.message)
     monkeypatch.setenv("CCC_CACHE_DIR", str(cache))
+    monkeypatch.setenv("CCC_FLAGS", "--ccc-strategy=collect")
     return Project(tmp_path)
 
 

@@ -190,7 +190,7 @@ def test_registers_limit_the_resident_blocks(
         toolchain.find()
     except CccError as error:
         pytest.skip(error.message)
-    (found,) = nvcc.compile(MANY_REGISTERS).report["kernels"][0]["paths"]
+    (found,) = nvcc.compile(MANY_REGISTERS, strategy="collect").report["kernels"][0]["paths"]
     warps = cost.warps_with_registers(found["registers_after"])
     assert warps < 32
     assert found["resident"]["warps"] == warps

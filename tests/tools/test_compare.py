@@ -257,7 +257,7 @@ def test_blocks_get_what_the_device_has_unless_told(
 ) -> None:
     for more, limit in (([], FakeDevice.shared_limit), (["--shared-limit", "49152"], 49152)):
         assert ccc_compare(folder, *more, original=double, ccc=double) == 0
-        assert asked == {"dynamic_shared": 0, "shared_limit": limit}
+        assert asked == {"dynamic_shared": 0, "shared_limit": limit, "strategy": "auto", "use": ()}
 
 
 def test_without_such_a_sum_outputs_are_equal_bit_for_bit(ccc_compare: Any, folder: Path) -> None:

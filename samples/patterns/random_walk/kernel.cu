@@ -18,7 +18,7 @@ random_walk(int walkers, int walks, unsigned absorbed, int radius,
         for (int walk = 0; walk < walks; ++walk) {
             Place at = {0, 0, 0};
             bool alive = true;
-            #pragma ccc while strategy(flatten)
+            #pragma ccc while
             while (alive) alive = step(at, random, absorbed, radius);
             sum += square(at);
         }

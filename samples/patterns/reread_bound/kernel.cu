@@ -11,7 +11,7 @@ reread_bound(int vertices, int depth, const int* row, const int* column, int* le
     #pragma ccc for
     for (int v = blockIdx.x * blockDim.x + threadIdx.x; v < vertices; v += stride) {
         if (levels[v] != depth) continue;
-        #pragma ccc for variable strategy(engage)
+        #pragma ccc for variable
         for (int e = row[v]; e < row[v + 1]; e++) {
             const int neighbour = column[e];
             if (levels[neighbour] == -1) {
