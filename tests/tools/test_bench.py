@@ -18,6 +18,7 @@ from ccc import cli
 from ccc.device import gpu
 from ccc.device.emulated import EMULATED_ARCH, Emulator
 from ccc.errors import CccError
+from ccc.harness.check import OutputChecker
 from ccc.harness.launch_config import MOST_BLOCKS, OWN, LaunchConfig
 from ccc.harness.sample import Sample
 from ccc.nvcc import run as nvcc
@@ -28,14 +29,19 @@ from ccc.tools.bench.inputs import Inputs
 from ccc.tools.bench.results import (
     BOUND,
     CCC,
+    CHOSEN,
     ORIGINAL,
+    PROFILED,
     SAME_LAUNCH,
+    TUNED,
     Entry,
     KernelFootprint,
     Results,
     Treatment,
+    launched_as,
 )
 from ccc.tools.bench.treatments import Subject
+from ccc.tools.bench.versions import Build
 
 KERNEL = """\
 extern "C" __global__ void __launch_bounds__(64)
@@ -312,6 +318,89 @@ def test_wrong_outputs_are_not_timed(samples: Path) -> None:
         measured(samples, Gpu(lambda *_: 1.0, wrong="b"))
     with pytest.raises(CccError, match="original is wrong"):
         measured(samples, Gpu(lambda *_: 1.0, wrong="a"))
+
+
+class MadeUpVersions:
+    """What ccc would make: PTX texts are names of versions, as the device takes them."""
+
+    def __init__(self, device: Gpu, strategies: dict[str, str]):
+        self._strategies = strategies
+        self.load = device.load
+
+    def strategies(self) -> list[tuple[str, Build]]:
+        return [(name, Build(ptx, REPORT)) for name, ptx in self._strategies.items()]
+
+    def profiled(self, file: str) -> Build:
+        return Build(file, REPORT)
+
+
+REPORT: dict[str, Any] = {"kernels": [{"name": "odd", "paths": []}]}
+TIMES = {"original": 4.0, "queued": 2.0, "merged": 3.0, "wrong": 1.0}
+
+
+def chosen(samples: Path, device: Gpu, default: str, profile: str | CccError) -> Entry:
+    """The sample ``good`` as ccc makes it."""
+    strategies = {"leave": "original", "queue": "queued", "merge": "merged", "pool": "wrong"}
+    versions: Any = MadeUpVersions(device, strategies)
+    subject = Subject(Sample(samples / "good"), {}, {}, REPORT, {}, versions)
+    for label, ptx in ((ORIGINAL, "original"), (CCC, default)):
+        subject.add(label, Build(ptx, REPORT))
+    entry = Entry("good", Inputs(5_000, 0), 0, "ms")
+    mine = subject.on(profile)
+    measuring.fill(entry, mine, device, 2, lambda _: contextlib.nullcontext())
+    assert list(subject.modules) == list(dict.fromkeys([ORIGINAL, entry.same.get(CCC, CCC)]))
+    return entry
+
+
+def test_the_fastest_of_all_strategies_is_measured(samples: Path) -> None:
+    device = Gpu(lambda version, *_: TIMES[version], wrong="wrong")
+    entry = chosen(samples, device, "original", "merged")
+    assert entry.same == {CCC: ORIGINAL}
+    assert entry.trials == {"leave": 4.0, "queue": 2.0, "merge": 3.0}
+    assert "y[0]" in entry.rejected["pool"]
+    assert entry.tuned == "queue"
+    assert [entry.speedup(label) for label in CHOSEN] == [1, 4 / 3, 2]
+
+
+def test_what_is_the_same_code_is_measured_once(samples: Path) -> None:
+    device = Gpu(lambda version, *_: TIMES[version], wrong="wrong")
+    entry = chosen(samples, device, "queued", "queued")
+    assert entry.same == {PROFILED: CCC, TUNED: CCC}
+    assert [one.label for one in entry.treatments] == [ORIGINAL, CCC]
+    assert entry.chosen == list(CHOSEN)
+
+
+def test_code_is_left_where_hardly_anything_is_gained(samples: Path) -> None:
+    times = {"original": 1.0, "queued": 0.99, "merged": 3.0, "wrong": 1.0}
+    device = Gpu(lambda version, *_: times[version], wrong="wrong")
+    entry = chosen(samples, device, "queued", CccError("it cannot be counted"))
+    assert (entry.tuned, entry.same) == ("leave", {TUNED: ORIGINAL})
+    assert PROFILED not in entry
+    assert "it cannot be counted" in entry.rejected[PROFILED]
+
+
+def test_each_form_is_compared_with_the_original_in_its_own_launch(samples: Path) -> None:
+    def time(version: str, _blocks: int, threads: int) -> float:
+        return TIMES[version] + (threads if version == "original" else -threads) / 100
+
+    entry = chosen(samples, Gpu(time, wrong="wrong"), "original", "merged")
+    launches = {one.label: one.configuration.block for one in entry.treatments}
+    assert launches[ORIGINAL] == 32
+    assert launches[PROFILED] == launches[launched_as(PROFILED)] == launches[TUNED] == 64
+
+
+def test_an_output_equals_that_of_its_model_only() -> None:
+    sample: Any = types.SimpleNamespace(check=lambda *_: None)
+    inputs: dict[str, Any] = {}
+    labels = ("one", "two", "mine")
+    models = {"mine": "two"}
+    for value, wrong in ((1, True), (2, False)):
+        checker = OutputChecker(sample, "one", dict.fromkeys(labels, inputs), {"two"})
+        checker.models = models
+        checker.check("one", {"y": np.int32(1)})
+        checker.check("two", {"y": np.int32(2)})
+        checker.check("mine", {"y": np.int32(value)})
+        assert bool(checker.complaints) == wrong
 
 
 @pytest.mark.parametrize("blocks", ["64", "(64.0,)", "(0,)", "(2048,)"])

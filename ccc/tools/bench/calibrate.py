@@ -53,13 +53,13 @@ extern "C" __global__ void __launch_bounds__(256) loop(int count, int most, floa
     #pragma ccc for
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
         const int turns = (i * 2654435769u >> 16) % most;
-        float x = __int_as_float(0x3f800000 | (i * 2654435769u >> 10));
         #pragma ccc for variable
         for (int turn = 0; turn < turns; ++turn) {
+            float x = __int_as_float(0x3f800000 | i * 64 + turn);
             #pragma unroll
             for (int step = 0; step < LENGTH; ++step) x = fmaf(x, x, -1.9f);
+            if (x == 7) out[i] = x;
         }
-        if (x == 7) out[i] = x;
     }
 }
 """
@@ -107,6 +107,8 @@ class Card:
     def __init__(self, device: Device):
         self._device = device
         self._out = device.put({"out": np.zeros(TASKS, np.float32)})["out"]
+        self.words = 0
+        """Of the contexts in what was compiled last."""
         self._slot = 1.0
         self._slot = self.step("multiply-addition")
 
@@ -118,8 +120,11 @@ class Card:
             source.write_text(text, encoding="utf-8")
             ptx, report = nvcc.build(source, self._device.arch, defines, ours)
         paths = [path for kernel in report["kernels"] for path in kernel["paths"]]
-        if strategy and not any(path["strategy"] == strategy for path in paths):
-            raise CccError(f"{strategy} does not apply: {paths[-1]['declined']}")
+        served = [path for path in paths if path["strategy"] == strategy]
+        if strategy and not served:
+            raise CccError("it does not apply to a kernel as simple as that here")
+        context = [value for path in served for value in path.get("context", ())]
+        self.words = sum(int(value["type"][1:]) // 32 for value in context)
         return self._device.load(ptx)
 
     def slots(self, module: Any, count: int, number: int) -> float:
@@ -168,9 +173,8 @@ def _arms(card: Card, name: str, known: Mapping[str, float]) -> Iterator[Constan
             rows.append([1.0, full])
             found.append(after - around - full * (before - around))
     visit, task = _fit(rows, found)
-    word = WORD.instructions  # of the context, which has one
     yield Constant(f"{name}, visit", known["visit"], visit)
-    yield Constant(f"{name}, task", known["task"], task - word)
+    yield Constant(f"{name}, task", known["task"], task - WORD.instructions * card.words)
 
 
 def _turns(card: Card, name: str, known: Mapping[str, float]) -> Iterator[Constant]:
@@ -192,7 +196,10 @@ def _turns(card: Card, name: str, known: Mapping[str, float]) -> Iterator[Consta
             full = float(turns[mean].sum(dtype=np.int64)) / 32 + (row - 1) / 2 * tasks
             rows.append([full / tasks, 0.0 if name == "engage" else full / row / tasks, 1.0])
             found.append((spent - around * tasks - own * full) / tasks)
-    for part, measured in zip(("turn", "meeting", "start"), _fit(rows, found), strict=True):
+    turn, meeting, start = _fit(rows, found)
+    if name != "engage":  # which copies no context
+        start -= WORD.instructions * card.words
+    for part, measured in (("turn", turn), ("meeting", meeting), ("start", start)):
         yield Constant(f"{name}, {part}", known[part], measured)
 
 

@@ -1,0 +1,71 @@
+"""``ccc bench --calibrate``: constants are found again in times that follow from them."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ccc import cli
+from ccc.passes.choice.exchange import WORD
+from ccc.passes.policy import turns_in_a_row
+from ccc.tools.bench import calibrate
+
+VISIT, TASK, TURN, MEETING, START = 27.0, 5.0, 16.0, 35.0, 40.0
+AROUND = 12.0
+
+
+class MadeUpCard:
+    """A card on which strategies take what the cost model says; contexts are of one word."""
+
+    words = 1
+
+    def compile(self, _: str, strategy: str, define: str) -> Any:
+        return types.SimpleNamespace(strategy=strategy, length=int(define.partition("=")[2]))
+
+    def slots(self, module: Any, count: int, number: int) -> float:
+        return self.time(module, count, number)
+
+    def time(self, module: Any, count: int, lanes: int) -> float:
+        visits = count / 32
+        own = module.length + 3
+        if not module.strategy:
+            return visits * (AROUND + own * (lanes > 0))
+        task = own + TASK + WORD.instructions
+        return visits * (AROUND + VISIT + lanes / 32 * task)
+
+
+class MadeUpTurns(MadeUpCard):
+    def time(self, module: Any, count: int, most: int) -> float:
+        numbers = np.arange(count, dtype=np.uint32) * np.uint32(2654435769) >> np.uint32(16)
+        turns = (numbers % np.uint32(most)).reshape(-1, 32)
+        own, tasks = module.length + 3, count / 32
+        if not module.strategy:
+            return float(tasks * AROUND + own * turns.max(axis=1).sum(dtype=np.int64))
+        row = turns_in_a_row(own)
+        full = turns.sum(dtype=np.int64) / 32 + (row - 1) / 2 * tasks
+        start = AROUND + START + WORD.instructions
+        return float(full * (own + TURN + MEETING / row) + start * tasks)
+
+
+def test_what_collecting_a_branch_takes() -> None:
+    card: Any = MadeUpCard()
+    found = list(calibrate._arms(card, "queue", {"visit": 1.0, "task": 2.0}))
+    assert [(one.name, one.known) for one in found] == [("queue, visit", 1), ("queue, task", 2)]
+    assert [one.measured for one in found] == pytest.approx([VISIT, TASK])
+
+
+def test_what_doing_turns_for_one_another_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calibrate, "TASKS", 1 << 14)
+    card: Any = MadeUpTurns()
+    known = {"turn": 1.0, "meeting": 2.0, "start": 3.0}
+    found = list(calibrate._turns(card, "merge", known))
+    assert [one.known for one in found] == [1, 2, 3]
+    assert [one.measured for one in found] == pytest.approx([TURN, MEETING, START])
+
+
+def test_the_emulator_has_no_time(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["bench", "--calibrate", "--device", "emulator"]) == 1
+    assert "--calibrate takes a GPU" in capsys.readouterr().err
