@@ -146,14 +146,17 @@ def test_a_bench_from_end_to_end(
     bad, good = results.entries
     assert bad.error is not None
     assert good.error is None
-    assert [one.label for one in good.treatments] == [ORIGINAL, CCC, "same", BOUND]
+    assert [one.label for one in good.treatments] == [ORIGINAL, PROFILED, "same", BOUND]
+    assert good.same == {CCC: ORIGINAL}
     assert set(good.rejected) == {"no C", "wrong"}
     assert "not the numbers" in good.rejected["wrong"]
     assert good[ORIGINAL].cost == good["same"].cost
-    assert good.speedup(BOUND) > good.speedup(CCC) > 1
-    assert (good[CCC].efficiency or 0) > 2 * (good[ORIGINAL].efficiency or 1)
-    assert good[CCC].kernels[0].shared_per_thread > 0
-    assert len(good.paths) == 1
+    assert good.speedup(BOUND) > good.speedup(PROFILED) > good.speedup(CCC) == 1
+    assert (good[PROFILED].efficiency or 0) > 2 * (good[ORIGINAL].efficiency or 1)
+    assert good[PROFILED].kernels[0].shared_per_thread > 0
+    ((default,), (informed,)) = good.paths, good.profiled
+    assert (default["strategy"], informed["applied"]) == ("leave", True)
+    assert informed["expected"] > 1
     text = (out / "results.md").read_text()
     assert "Every eighth number takes long." in text
     assert "## Other figures\n\nOf all samples.\n" in text
@@ -162,13 +165,13 @@ def test_a_bench_from_end_to_end(
     assert "1.00 (same)" in text
     assert "- bad: " in text
 
-    before = good[CCC].costs
+    before = good[PROFILED].costs
     mended = SAMPLE.replace("RIVALS", "OTHERS").replace("BOUND", "LIMIT")
     (samples / "bad" / "sample.py").write_text(mended)
     assert bench(samples, out, "bad") == 0
     results = Results.load(out)
     assert [entry.error for entry in results.entries] == [None, None]
-    assert results.entries[1][CCC].costs == before
+    assert results.entries[1][PROFILED].costs == before
     assert [entry.run for entry in results.entries] == [1, 0]
     assert [run.command.split()[:2] for run in results.runs] == [["ccc", *sys.argv[1:2]]] * 2
 
@@ -338,7 +341,7 @@ REPORT: dict[str, Any] = {"kernels": [{"name": "odd", "paths": []}]}
 TIMES = {"original": 4.0, "queued": 2.0, "merged": 3.0, "wrong": 1.0}
 
 
-def chosen(samples: Path, device: Gpu, default: str, profile: str | CccError) -> Entry:
+def chosen(samples: Path, device: Any, default: str, profile: str | CccError) -> Entry:
     """The sample ``good`` as ccc makes it."""
     strategies = {"leave": "original", "queue": "queued", "merge": "merged", "pool": "wrong"}
     versions: Any = MadeUpVersions(device, strategies)

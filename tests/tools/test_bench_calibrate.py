@@ -30,7 +30,7 @@ class MadeUpCard:
 
     def time(self, module: Any, count: int, lanes: int) -> float:
         visits = count / 32
-        own = module.length + 3
+        own = int(module.length) + 3
         if not module.strategy:
             return visits * (AROUND + own * (lanes > 0))
         task = own + TASK + WORD.instructions
