@@ -100,9 +100,9 @@ class Session:
         except CccError:
             return 1
         is_gpu = self.device.kind == "gpu"
-        runs = (2 + others + is_gpu) * (self.device.warmups + self.extent.repeat(self.device))
+        runs = (3 + others + 2 * is_gpu) * (self.device.warmups + self.extent.repeat(self.device))
         inputs = len(self.extent.inputs(name, sample, self.device))
-        return 1 + inputs * (1 + 2 + others + 2 * runs) + is_gpu
+        return 1 + inputs * (2 + 3 + others + 2 * is_gpu + 2 * runs) + is_gpu
 
     def _measure(self, name: str) -> bool:
         """Measure a sample on all its inputs; whether that worked."""

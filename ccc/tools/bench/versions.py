@@ -17,7 +17,7 @@ from ccc.harness.measure import Recorder
 from ccc.harness.sample import Sample
 from ccc.ir.markers import WHOLE_KERNEL
 from ccc.nvcc import run as nvcc
-from ccc.options import Options
+from ccc.options import COLLECT, Options
 from ccc.remark import Report
 from ccc.tools.bench.results import BOUND
 
@@ -43,9 +43,11 @@ class Build:
         return [path for kernel in mine for path in kernel["paths"]]
 
     def alternatives(self) -> list[str]:
-        """The strategies that apply to some annotation, where the build was asked to tell."""
+        """What to ask for besides, where the build was to tell: each strategy that applies to some
+        annotation, and the one that is preferred at each."""
         paths = [path for path in self.paths(self.kernels) if path["arm"] not in WHOLE_KERNEL]
-        return list(dict.fromkeys(name for path in paths for name in path.get("alternatives", ())))
+        names = dict.fromkeys(name for path in paths for name in path.get("alternatives", ()))
+        return [*names, COLLECT] if names else []
 
 
 class Versions:
@@ -92,7 +94,7 @@ class Versions:
         return self._start(**self._default).result()
 
     def strategies(self) -> Iterator[tuple[str, Build]]:
-        """The same strategy at all annotations where it applies, by name; the original first."""
+        """The original, and what asking for each of the alternatives makes, by name."""
         yield LEAVE, self.original()
         for name in self.default().alternatives():
             yield name, self._start(strategy=name).result()
