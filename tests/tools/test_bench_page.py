@@ -180,9 +180,14 @@ def test_a_mean_only_of_all_of_the_papers_programs(results: Results, tmp_path: P
         results.put(made_up(name, 2.0))
     page.write(results, tmp_path, SAMPLES, {})
     assert (
-        "| mean of the paper's 8 |  | **2.00** | **2.00** | **2.00** |  |  | 1.69 |  |  |"
+        "| mean of the paper's 8 |  | **2.00** | - | - |  |  | 1.69 |  |  |"
         in (tmp_path / "results.md").read_text()
     )
+    for name in page.tables.paper.PROGRAMS:
+        results.put(made_up(name, 2.0, "", {PROFILED: 3.0, TUNED: 4.0}))
+    page.write(results, tmp_path, SAMPLES, {})
+    means = "**2.00** | **3.00** | **4.00**"
+    assert f"| mean of the paper's 8 |  | {means} |" in (tmp_path / "results.md").read_text()
 
 
 def test_plots_are_the_same_each_time(results: Results, tmp_path: Path) -> None:

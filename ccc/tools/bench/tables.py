@@ -103,11 +103,11 @@ def _mean(entries: Sequence[Entry], columns: int) -> list[list[str]]:
     first = {entry.sample: entry for entry in reversed(entries) if entry.sample in paper.PROGRAMS}
     if len(first) < len(paper.PROGRAMS):
         return []
-    means = [
-        statistics.mean(entry.speedup(label if label in entry else CCC) for entry in first.values())
-        for label in CHOSEN
-    ]
-    cells = [f"mean of the paper's {len(first)}", "", *(f"**{mean:.2f}**" for mean in means)]
+    cells = [f"mean of the paper's {len(first)}", ""]
+    for label in CHOSEN:
+        gains = [entry.speedup(label) for entry in first.values() if label in entry]
+        known = len(gains) == len(first)
+        cells.append(f"**{statistics.mean(gains):.2f}**" if known else NOTHING)
     cells += ["", "", _ratio(paper.MEAN_SPEEDUP)]
     return [[*cells, *[""] * (columns - len(cells))]]
 
