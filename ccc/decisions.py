@@ -18,7 +18,7 @@ from ccc import files
 from ccc.errors import CccError, Span
 from ccc.ir.markers import Marker
 from ccc.options import Request
-from ccc.profile.match import Place, match
+from ccc.profile.match import Place, checked, match
 from ccc.remark import Remark
 
 FORMAT = 1
@@ -102,7 +102,7 @@ class TunedPath:
     def read(entry: Mapping[str, Any]) -> TunedPath:
         """What ``entry`` made; what is only for the reader may be missing."""
         names = AnnotationPlace.__dataclass_fields__
-        place = AnnotationPlace(**{name: entry[name] for name in names if name in entry})
+        place = checked(AnnotationPlace(**{name: entry[name] for name in names if name in entry}))
         if Request.read(entry["strategy"]) is None:
             raise ValueError(entry["strategy"])
         rest = {k: entry[k] for k in ("card", "date", "milliseconds", "ratio") if k in entry}

@@ -205,6 +205,16 @@ def test_what_is_no_file_of_decisions_is_refused(file: Path, text: str | None, s
         driver.parse([f"--ccc-decisions={file}"])
 
 
+@pytest.mark.parametrize("damage", [("kernel", None), ("line", "3"), ("file", {}), ("arm", ["a"])])
+def test_an_entry_that_somebody_damaged_is_refused(file: Path, damage: tuple[str, object]) -> None:
+    decide(file, (AnnotationPlace("k.cu", 3, 5, "k", "if", "then"), "queue"))
+    content = json.loads(file.read_text())
+    content["decisions"][0] |= dict([damage])
+    file.write_text(json.dumps(content))
+    with pytest.raises(CccError, match="no file of decisions"):
+        read_decisions(file)
+
+
 def test_unknown_strategies_are_refused(file: Path) -> None:
     decide(file, (AnnotationPlace("k.cu", 3, 5, "k", "if", "then"), "quee"))
     with pytest.raises(CccError, match='did you mean "queue"'):

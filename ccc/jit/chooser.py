@@ -71,12 +71,20 @@ class Chooser:
             self._decide()
 
     def drop(self, version: str) -> bool:
-        """This version cannot be made, or launched; whether there is another one to take."""
-        if self.chosen is not None or self._left == [version] or version not in self._left:
-            return False
-        self._left.remove(version)
-        self._decide()
+        """This version cannot be made, or launched; whether there is another one to take.
+
+        Several threads may find that out of the same version.
+        """
+        if self.chosen is not None:
+            return version != self.chosen
+        if self.has(version):
+            self._left.remove(version)
+            self._decide()
         return True
+
+    def has(self, version: str) -> bool:
+        """Whether a version may yet turn out to be the one to take."""
+        return version in self._left
 
     @property
     def best(self) -> str:

@@ -116,8 +116,10 @@ class KernelTuning:
             try:
                 kernel(grid, block, args, shared_mem=shared, **options)
             except Exception as error:
-                if gpu.cannot_launch(error) and chooser.drop(taken.version):
-                    continue
+                if gpu.cannot_launch(error):
+                    with self._lock:
+                        if chooser.drop(taken.version):
+                            continue
                 raise
             if start is not None:
                 call = PendingCall(chooser, place, taken.version, start, gpu.record_event())
@@ -127,9 +129,10 @@ class KernelTuning:
 
     def _next(self, shape: LaunchShape) -> tuple[Path | None, Chooser, NextCall]:
         """What a call takes, and what chose that."""
-        self._collect()
         place, chooser = self._chooser(shape)
-        captured = chooser.chosen is None and gpu.is_capturing()
+        captured = (self._pending or chooser.chosen is None) and gpu.is_capturing()
+        if not captured:  # else events may not be asked for, either
+            self._collect()
         return place, chooser, self._in_graph(chooser) if captured else chooser.next()
 
     def stop(self, reason: str) -> None:
@@ -208,7 +211,8 @@ class KernelTuning:
         """A graph may be launched any number of times, and nothing can be loaded meanwhile."""
         loaded = [AUTO, *(name for name, one in self._versions.items() if one._kernels)]
         best = chooser.best
-        return NextCall(best if best in loaded or chooser.chosen else AUTO, timed=False)
+        taken = best in loaded or chooser.chosen or not chooser.has(AUTO)
+        return NextCall(best if taken else AUTO, timed=False)
 
     def _collect(self) -> None:
         """Take note of the calls that have ended."""

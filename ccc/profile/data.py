@@ -20,6 +20,7 @@ begun, and calls.
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, fields, replace
@@ -29,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 from ccc import files
 from ccc.errors import CccError, Span
 from ccc.profile.calls import with_calls
-from ccc.profile.match import Place
+from ccc.profile.match import Place, checked
 
 if TYPE_CHECKING:
     import numpy as np
@@ -218,10 +219,24 @@ def read(file: str | File) -> Profile:
             message += "another version of ccc wrote it; profile again"
             raise CccError(message, Span(str(file)))
         profile = Profile(content["modules"])
-        _ = profile.kernels  # whether all is there
-    except (ValueError, KeyError, TypeError, IndexError) as error:
+        _check(profile)
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         raise CccError(f"this is no profile; {_WANTED}", Span(str(file))) from error
     return profile
+
+
+def _check(profile: Profile) -> None:
+    """Whether all is there, and of the right type; ValueError and so on where it is not."""
+    for module in profile.modules:
+        _ = module["table"]["transformed"]
+        if any(type(count) is not int or count < 0 for count in module["counters"]):
+            raise ValueError("counters count")
+    for kernel in profile.kernels:
+        if not all(isinstance(name, str) for name in (kernel.name, *kernel.calls)):
+            raise TypeError("functions have names")
+        for path in map(checked, kernel.paths):
+            if not 0 <= path.all_instructions < math.inf:
+                raise ValueError("an execution has a length")
 
 
 def merge(profiles: Iterable[Profile]) -> Profile:
@@ -233,9 +248,8 @@ def merge(profiles: Iterable[Profile]) -> Profile:
     found: dict[str, dict[str, Any]] = {}
     for module in (module for profile in profiles for module in profile.modules):
         table, counters = module["table"], module["counters"]
-        mine = found.setdefault(
-            json.dumps(table), {"table": table, "counters": [0] * len(counters)}
-        )
+        key = json.dumps([table, len(counters)])
+        mine = found.setdefault(key, {"table": table, "counters": [0] * len(counters)})
         mine["counters"] = [a + b for a, b in zip(mine["counters"], counters, strict=True)]
     return Profile(list(found.values()))
 

@@ -18,12 +18,14 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
 
 from ccc.errors import Span
 from ccc.ir.markers import DIRECTIVES, Marker
 
+_Read = TypeVar("_Read")
+_CHECKED = ("str", "int", "bool")
 _SAME_DIRECTIVE, _SAME_LINE, _SAME_STATEMENT = 2, 3, 6
 """How much it speaks for two annotations being one: most, that the statement is the same."""
 
@@ -74,6 +76,19 @@ class Place:
 
     def __str__(self) -> str:
         return f"line {self.line} of {self.file}, `ccc {self.directive}`"
+
+
+def checked(entry: _Read) -> _Read:
+    """An object of a dataclass that was read from a file, whose texts and whole numbers are such.
+
+    Raises:
+        TypeError: a field has not the type that it is declared to have.
+    """
+    for field in fields(entry):  # type: ignore[arg-type]
+        value = getattr(entry, field.name)
+        if field.type in _CHECKED and type(value).__name__ != field.type:
+            raise TypeError(f"{field.name} is {value!r}")
+    return entry
 
 
 def match(recorded: Iterable[Place], present: Iterable[Place]) -> dict[Place, Place]:

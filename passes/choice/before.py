@@ -37,7 +37,7 @@ def melding(lengths: Sequence[int], lanes: Sequence[Lanes], around: int, after: 
     """
     before = sum(one.entered * length for one, length in zip(lanes, lengths, strict=True))
     come = min(1.0, sum(one.entered for one in lanes))
-    return (around + before) / (around + come * after)
+    return _ratio(around + before, around + come * after)
 
 
 def flattening(nest: Nest, lanes: Lanes, kernel: Kernel) -> float:
@@ -54,7 +54,12 @@ def flattening(nest: Nest, lanes: Lanes, kernel: Kernel) -> float:
     after = (turn + exchange(cost.turn + cost.meeting / in_a_row)) * (
         full * (lanes.turns + (in_a_row - 1) / 2)
     ) + (rest + exchange(cost.start)) * full
-    return before.slots(kernel.arch) / after.slots(kernel.arch)
+    return _ratio(before.slots(kernel.arch), after.slots(kernel.arch))
+
+
+def _ratio(before: float, after: float) -> float:
+    """How many times as fast; what was never run does not become faster."""
+    return before / after if after else 1.0
 
 
 def details(

@@ -71,7 +71,8 @@ class Chosen:
         best = max(self.considered, key=lambda name: self.considered[name])
         found, insist = self.considered[best], f"strategy({best}) insists"
         if lanes.is_known:
-            some = f"some {lanes.together:.0f} lanes ({lanes.source})"
+            count = f"some {lanes.together:.0f} lanes" if lanes.executions else "no lane takes it"
+            some = f"{count} ({lanes.source})"
             return f"{length}, {some}: {found:.2f} expected; {insist}"
         some = f"{self.at_worst[best]:.2f} to {found:.2f} expected"
         return (

@@ -102,11 +102,13 @@ def test_the_best_so_far() -> None:
 def test_a_version_that_cannot_be_made() -> None:
     chooser = Chooser(("leave", "auto", "queue"))
     assert chooser.drop("queue")
-    assert not chooser.drop("queue")
+    assert chooser.drop("queue")  # by another thread, which can take another one as well
+    assert not chooser.has("queue")
     taken = play(chooser, {"leave": [2], "auto": [1]}, 30)
     assert chooser.chosen == "auto"
     assert "queue" not in taken
     assert not chooser.drop("auto")  # it is chosen
+    assert chooser.drop("leave")  # by a call that began before
 
 
 def test_the_last_version_stays() -> None:

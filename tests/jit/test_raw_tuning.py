@@ -18,6 +18,7 @@ from emulated_cupy import Stream
 from emulating import needs_nvcc
 
 from ccc.decisions import AnnotationPlace, TunedDecisions, TunedPath
+from ccc.device import gpu
 from ccc.errors import CccError
 from ccc.jit import raw as raw_module
 from ccc.jit.raw import CccWarning, RawKernel
@@ -132,6 +133,15 @@ def test_what_goes_into_a_graph_is_not_timed(monkeypatch: pytest.MonkeyPatch) ->
         launch(kernel)
     assert (shape_of(kernel)["calls"], shape_of(kernel)["best"]) == ({}, "leave")
     monkeypatch.setattr(Stream, "capturing", False)
+    monkeypatch.setattr(Stream, "told", -1.0)
+    for _ in range(5):
+        launch(kernel)  # timed, and not known to be over
+    monkeypatch.setattr(Stream, "capturing", True)
+    with monkeypatch.context() as patch:
+        patch.setattr(gpu, "event_done", lambda _: pytest.fail("a capture forbids that"))
+        launch(kernel)
+    monkeypatch.setattr(Stream, "capturing", False)
+    monkeypatch.setattr(Stream, "told", None)
     for _ in range(CALLS):
         launch(kernel)
     chosen = shape_of(kernel)["chosen"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -338,6 +340,29 @@ def test_other_files(
         else "; a program compiled with cccc --ccc-profile=FILE writes one"
     )
     assert capsys.readouterr().err == f"{file}: error: {expected}{more}\n"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda module: module["table"].pop("transformed"),
+        lambda module: module["table"]["kernels"].append("k"),
+        lambda module: module["table"]["kernels"][0].update(name=None),
+        lambda module: module["table"]["kernels"][0]["paths"][0].update(line="7"),
+        lambda module: module["table"]["kernels"][0]["paths"][0].update(statement=None),
+        lambda module: module["counters"].insert(0, -1),
+        lambda module: module["counters"].insert(0, 1e400),
+    ],
+)
+def test_a_profile_that_somebody_damaged(
+    damage: Callable[[dict[str, Any]], Any], counted: emulator.Module, tmp_path: Path
+) -> None:
+    profile.of(counted).write(tmp_path / "p.json")
+    content = json.loads((tmp_path / "p.json").read_text())
+    damage(content["modules"][0])
+    (tmp_path / "p.json").write_text(json.dumps(content))
+    with pytest.raises(CccError, match="this is no profile"):
+        profile.read(tmp_path / "p.json")
 
 
 def test_report(

@@ -57,16 +57,19 @@ import json, os, sys
 built, setup = json.load(open("program.json")), json.load(open("setup.json"))
 times = {name: sum(map(setup["times"].get, chosen)) for name, chosen in built.items()}
 wrong = any("wrong" in chosen for chosen in built.values())
-open("out", "w").write("wrong" if wrong else "right")
+if not any("forgets" in chosen for chosen in built.values()):
+    open("out", "w").write("wrong" if wrong else "right")
 print("wrong" if wrong else "right", os.environ.get("ALWAYS_ANOTHER") and os.getpid())
 if any("crash" in chosen for chosen in built.values()):
     sys.exit(3)
 kernels = [{"name": n, "launches": 2, "untimed": 0, "milliseconds": t} for n, t in times.items()]
-if os.environ.get("UNTIMED") is None:
+silent = any("silent" in chosen for chosen in built.values())
+if os.environ.get("UNTIMED") is None and not silent:
     json.dump({"format": 1, "card": "a card", "kernels": kernels},
               open(os.environ["CCC_TIME"] + "/1.json", "w"))
 """
 TIMES = {"leave": 8, "queue": 4, "merge": 2, "wrong": 1, "crash": 1, "broken": 1, "batch7": 16}
+TIMES |= {"forgets": 1, "silent": 1}
 
 
 @pytest.fixture(autouse=True)
@@ -119,6 +122,16 @@ def test_versions_that_fail_are_dropped_and_named(capsys: pytest.CaptureFixture[
     assert "a: wrong is dropped: out is not what it was" in said
     assert "b: crash is dropped: the program failed (exit status 3)" in said
     assert "c: broken is dropped: the build failed" in said
+
+
+def test_a_version_that_writes_nothing_is_dropped(capsys: pytest.CaptureFixture[str]) -> None:
+    """What an earlier version left is not taken for its output, nor are others lost with it."""
+    set_up(a=[["queue", "forgets", "silent", "merge"]])
+    assert tune("--check-output", "out") == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "forgets is dropped: out was not written" in said
+    assert "silent is dropped: no kernel was timed" in said
+    assert decided() == {("a", 1): "merge"}
 
 
 def test_what_is_preferred_may_fail_too(capsys: pytest.CaptureFixture[str]) -> None:

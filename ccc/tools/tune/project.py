@@ -107,6 +107,7 @@ class Project:
         place = self.folder / f"times-{self._builds}-{turn}"
         place.mkdir()
         printed, log = self.folder / "printed", self.folder / "run.log"
+        before = self._written()
         start = time.monotonic()
         with printed.open("wb") as output:
             code = self._run(self.command, log, {"CCC_TIME": str(place)}, output)
@@ -114,11 +115,20 @@ class Project:
             raise VersionFailed(f"the program failed (exit status {code})\n{_tail(log)}".strip())
         if self._limit is None:
             self._limit = SLOWEST * (time.monotonic() - start) + GRACE
+        for name, when in self._written().items():
+            if when is not None and when == before[name]:
+                raise VersionFailed(f"{name} was not written")
         self._compare(printed)
         files = sorted(place.iterdir())
         if not files:
-            raise CccError(_not_timed(log))
+            untimed = CccError if self._builds == 1 else VersionFailed
+            raise untimed(_not_timed(log))
         return read_times(files)
+
+    def _written(self) -> dict[str, int | None]:
+        """When each output file was written last; what is left of an earlier run is no output."""
+        files = [Path(name) for name in self.outputs if name != STANDARD_OUTPUT]
+        return {str(one): one.stat().st_mtime_ns if one.exists() else None for one in files}
 
     def _compare(self, printed: Path) -> None:
         """Whether the output is as that of the first run, and the check is content."""

@@ -1,0 +1,52 @@
+"""What is chosen where a profile says that a path was come to, and that no lane ever took it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from folders import GOLDEN
+from goldens import Golden
+
+from ccc import profile
+from ccc.compiler.transform import transform
+from ccc.emulator import Module
+from ccc.harness.equivalence import run
+
+
+def never_run(golden: Golden, ptx: str, file: Path) -> str:
+    """A profile of a kernel in which lanes only ever came to the places before its paths."""
+    module = Module(transform(ptx, off=True, profile="p.json").ptx)
+    run(module, "k", golden.launch)
+    counted = profile.of(module)
+    for one in counted.modules:
+        paths: list[dict[str, Any]] = [p for k in one["table"]["kernels"] for p in k["paths"]]
+        kept = {path["visits"] + place for path in paths for place in (0, 1)}
+        counters = enumerate(one["counters"])
+        one["counters"] = [count if place in kept else 0 for place, count in counters]
+    counted.write(file)
+    return str(file)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "flattening/flatten_in_arms",
+        "flattening/refill",
+        "melding/meld_pieces",
+        "context-collection/if_else",
+    ],
+)
+def test_what_never_ran_stays_as_it_was(name: str, tmp_path: Path) -> None:
+    golden = Golden.read(GOLDEN / f"{name}.ptx")
+    ptx = re.sub(r" strategy=\S+", "", golden.before)
+    made = transform(ptx, use=never_run(golden, ptx, tmp_path / "p.json"))
+    assert not any(one.applied for mine in made.remarks.values() for one in mine)
+
+
+def test_nobody_is_said_to_take_what_never_ran(tmp_path: Path) -> None:
+    golden = Golden.read(GOLDEN / "context-collection" / "if_else.ptx")
+    made = transform(golden.before, use=never_run(golden, golden.before, tmp_path / "p.json"))
+    assert "no lane takes it (a profile of" in str(made.remarks["k"][0])
