@@ -258,7 +258,7 @@ def _path_line(remark: Remark) -> str:
     """What became of one annotated path."""
     head = f"{remark.position}: ccc {remark.annotation}: "
     if not remark.applied:
-        return f"{head}left alone: {remark.reason}"
+        return f"{head}left alone: {remark.reason or remark.advice or 'as was asked for'}"
     told = remark.details
     saved = [one.get("variable") or one.get("register") for one in told.get("context", [])]
     bytes_ = told.get("shared_bytes_per_thread")

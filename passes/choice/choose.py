@@ -7,6 +7,7 @@ stays as it is.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,7 @@ from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
 from ccc.passes.choice.cost_model import SHARED_OUT, LoopCost, PathCost
 from ccc.passes.choice.exchange import ARMS, TURNS
 from ccc.passes.choice.lanes import Lanes, lanes_of
-from ccc.passes.policy import BATCH_LOADS, GAIN, LOSS
+from ccc.passes.policy import BATCH_LOADS, GAIN, LOSS, SEVERAL, SEVERAL_GAIN
 from ccc.passes.strategies.registry import COLLECTING, FLATTENING, SHARING
 from ccc.passes.strategies.strategy import Collectable, Hints, LoopStrategy
 from ccc.pipeline import Kernel
@@ -34,7 +35,8 @@ class Chosen:
         cost: what is known of it.
         strategy: the name.
         considered: by name, how many times as fast as the original the loop would be expected with
-            it, the other paths being served as they are chosen to be.
+            it, the other paths being served as they are chosen to be; of a path that is left, how
+            many times as fast as without it.
         at_worst: the same if all lanes agree, where nothing is known.
     """
 
@@ -109,7 +111,8 @@ def _choose(
     """What is chosen for the paths of a loop; None where the user has."""
     paths = [one.path for one in mine]
     known = {path: lanes_of(path, kernel.known(path)) for path in paths}
-    worst = {path: known[path] or Lanes.worst(path) for path in paths}
+    arms = Counter(path.marker.identifier for path in paths)
+    worst = {path: known[path] or Lanes.worst(path, arms[path.marker.identifier]) for path in paths}
     usual = {path: known[path] or Lanes.usual(path) for path in paths}
     asked = {
         path: str(request) for path in paths if (request := kernel.request_of(path)) is not None
@@ -145,15 +148,24 @@ class _Search:
     def best(self) -> dict[Path, str]:
         """The fastest of what was found for each strategy that may serve the branches."""
         arms = [one.name for one in self._strategies()] or [LEAVE]
-        return min(map(self._with, arms), key=lambda served: self._slots(served, self.cost))
+        found = (self._without_many(self._with(name)) for name in arms)
+        return min(found, key=lambda served: self._slots(served, self.cost))
+
+    def _without_many(self, served: dict[Path, str]) -> dict[Path, str]:
+        """Without the branches, where there are many of them and little is to be gained."""
+        branches = [path for path in self._free if not path.repeats]
+        if len(branches) < SEVERAL or self._ratio({}, served, self.cost) >= SEVERAL_GAIN:
+            return served
+        return {path: name for path, name in served.items() if path.repeats}
 
     def chosen(self, path: Path, served: Mapping[Path, str]) -> Chosen:
         """What is chosen for a path, and what else was considered."""
         mine = served.get(path, LEAVE)
         names = dict.fromkeys([*self._names(path), mine])
         ways = {name: {**served, path: name} for name in names if name != LEAVE}
-        considered = {name: self._ratio({}, way, self.cost) for name, way in ways.items()}
-        at_worst = {name: self._ratio({}, way, self._worst) for name, way in ways.items()}
+        before = served if mine == LEAVE else {}  # what is left is told apart from the others
+        considered = {name: self._ratio(before, way, self.cost) for name, way in ways.items()}
+        at_worst = {name: self._ratio(before, way, self._worst) for name, way in ways.items()}
         known = self.cost.paths[path].lanes.is_known
         return Chosen(self.cost.paths[path], mine, considered, {} if known else at_worst)
 

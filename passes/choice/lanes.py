@@ -68,10 +68,14 @@ class Lanes:
         return replace(mine, turns=UNKNOWN_TURNS, most_turns=most(UNKNOWN_TURNS, mine.lanes))
 
     @staticmethod
-    def worst(path: Path) -> Lanes:
-        """The worst case for a transformation: all lanes take the path, and as many turns."""
-        turns = UNKNOWN_TURNS if path.repeats else 1
-        return Lanes(UNKNOWN, 1.0, WARP_SIZE, turns, turns, is_known=False)
+    def worst(path: Path, arms: int) -> Lanes:
+        """The worst case for a transformation: all lanes take the path, and as many turns.
+
+        Of several ``arms`` of one branch all lanes take the same, now one and now another.
+        """
+        if path.repeats:
+            return Lanes(UNKNOWN, 1.0, WARP_SIZE, UNKNOWN_TURNS, UNKNOWN_TURNS, is_known=False)
+        return Lanes(UNKNOWN, 1 / arms, WARP_SIZE / arms, is_known=False)
 
     @staticmethod
     def usual(path: Path) -> Lanes:
