@@ -28,7 +28,7 @@ from ccc.analysis.paths.model import Path
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Register
 from ccc.passes.context_collection.context_stack import words
-from ccc.passes.policy import INSTRUCTIONS_A_WORD
+from ccc.passes.thresholds import INSTRUCTIONS_A_WORD
 from ccc.pipeline import Kernel, Pass
 from ccc.ptx.opcodes import Effect, Unit
 from ccc.ptx.types import BLOCK, GRID

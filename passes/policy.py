@@ -1,19 +1,11 @@
-"""The policy: what is done with the paths of a kernel, and every threshold that this rests on.
+"""The policy: what is done with the paths of a kernel; its thresholds are in ``thresholds.py``.
 
 No pass; context collection asks it. It decides for all loops of a kernel at once, before any of
-them is rewritten or a register given out (:func:`decide`): which strategies can serve a loop, from
-the one that is preferred on, what serves the paths that repeat, and whose long tasks are shared
-out. Where in a warp's share of shared memory the stacks of a loop may begin is known when the loops
-around it have been rewritten; the first of its strategies that fits there is taken then, before the
-loop's registers are given out (:func:`settle`).
-
-What the user said of a path, ``prob`` and ``priority``, comes with it. It does not change the
-choice of a strategy: neither does the cost that strategies tell, since no measurement ties it to
-time yet. By ``prob`` coalesced loads are made early.
-
-Two numbers of the kind stand elsewhere, since they say what can be collected at all: what an owner
-may compute again for its next iteration, ``CHEAP_SLICE`` in ``analysis/paths/continuation.py``, and
-how large a variable may be to be given a value, ``MOST_BYTES`` in ``frontend/unset.py``.
+them is rewritten or a register given out (:func:`decide`): which strategies can serve a loop, those
+that are asked for or chosen (:mod:`ccc.passes.choice`) first, what serves the paths that repeat,
+and whose long tasks are shared out. Where in a warp's share of shared memory the stacks of a loop
+may begin is known when the loops around it have been rewritten; the first of its strategies that
+fits there is taken then, before the loop's registers are given out (:func:`settle`).
 """
 
 from __future__ import annotations
@@ -45,184 +37,29 @@ from ccc.passes.strategies.strategy import (
     context_words,
     run_slots,
 )
+from ccc.passes.thresholds import (
+    BATCH_LENGTH,
+    BATCH_REGISTERS,
+    EARLY_PROB,
+    LAST_LENGTH,
+    MANY,
+    MOST_TURNS,
+    MOST_TURNS_APART,
+    ON_REQUEST,
+    TURNS_LENGTH,
+)
 from ccc.pipeline import Kernel, PathRecord
 from ccc.ptx.dynamic_stack import added
 from ccc.ptx.occupancy import occupancy
 from ccc.ptx.opcodes import Unit
 from ccc.ptx.types import DEFAULT_SHARED_BYTES, WARP_SIZE
 
-ON_REQUEST = ("pool",)
-"""What is done only where it is asked for. On an H200 (2026-11-22), one path that lanes take at
-random, ratios original / ccc in a queue and with a pool, 1, 4 and 16 iterations a thread: 64
-operations, 8 lanes 0.70, 0.78; 1.21, 1.17; 1.23, 1.25; 256 operations, 8 lanes 0.86, 1.25; 1.99,
-2.32; 2.40, 2.55; 16 lanes 0.87, 0.98; 1.38, 1.58; 1.56, 1.63. Warps of a block that differ in
-their work, which a pool has wait for one another, were not measured."""
-MANY = 4
-"""From so many paths on, a strategy that serves them together is tried before
-sequential ones. It rests on two kernels only (H200, 2026-11-20): two arms were 1.6 times as fast as
-the original in sequence, 1.4 times together; the ten cases of samples/fractal_flame (its size for a
-GPU, ``ccc compare``) 0.8 and 1.1 times."""
 REPEATING = "merge"
 """What serves paths that repeat, whatever serves the others: a task comes back after some turns,
 and in a queue all of them would go over the stack each time. Not measured."""
-LONG = 16
-"""Turns from which on a task is shared out. On an H200, breadth-first search of an R-MAT graph of
-2^20 vertices was 6.7, 6.3, 6.0 and 5.3 times as fast with 16, 32, 64 and 128 (2026-11-20)."""
-LONG_PATH = 32
-"""Instructions from which on a path in a shared loop is collected; with a loop, it always is. On an
-H200, collecting a branch that 8 lanes take one by one paid from 34 operations on (2026-11-20)."""
-MOST_TURNS = 8
-"""Turns of a short loop that a task does before lanes meet, at most."""
-TURNS_LENGTH = 160
-"""Instructions in so many turns, about; one turn at least. On an H200 (2026-11-22), ratios original
-/ ccc with 1, 2, 4, 8 and 16 turns, best grid of each: Collatz (4 instructions a turn, 4 million
-tasks) 1.05, 1.29, 1.47, 1.61, 1.65; escape time of random points (8, at most 256 turns) 1.67, 2.16,
-2.55, 2.68, 2.72; 14 instructions, geometric turns with mean 3: 0.89, 0.94, 0.95, 0.85, 0.82, with
-mean 40: 0.90, 1.10, 1.32, 1.53, 1.60; 44 instructions, mean 3: 1.27, 1.33, 1.26, 1.00, 0.90, mean
-40: 1.75, 1.96, 2.18, 2.34, 2.30."""
-MOST_TURNS_APART = 16
-"""The same where lanes begin iterations each by itself (``flatten``, ``refill``). On an H200
-(2026-11-22), ratios original / ccc of ``flatten`` with 1, 4, 8 and 16 turns: random walks (12
-instructions a turn), 200 for each lane, 1.77, 2.51, 2.92, 3.16; 20 for each 1.34, 1.95, 2.25, 2.42.
-With 4, 8 and 16: escape time 1.25, 1.37, 1.48; Collatz 1.11, 1.18, 1.22. 14 instructions, turns
-with mean 3, with 1, 4 and 8: 0.56, 0.88, 0.88, with mean 40: 0.60, 0.89, 1.05; 44 instructions, 1
-and 3 turns, mean 3: 0.92, 1.06, mean 40: 1.17, 1.37. path_tracing (its turn holds a loop), 1 and 2:
-1.75, 1.65."""
-AT_ONCE = 8
-"""Turns of joined lists that a lane runs side by side, at most. Ratios original / ccc with 1, 2, 4
-and 8 on an H200 (2026-11-22), R-MAT graphs of 2^21 and 2^20 vertices: samples/bfs 6.05, 8.02, 9.26,
-9.47; samples/sssp 1.78, 2.31, 2.39, 2.52; and with what is left of 8 two by two 1.02 and 1.01 times
-that."""
-AT_ONCE_LENGTH = 120
-"""Instructions of all of them, at most. Not measured."""
-BATCH_REGISTERS = 8
-"""Registers that the further tasks of a batch take, at most. On an H200 (2026-11-22), original /
-ccc one by one, in batches of 3 and of 7: samples/synthetic (one word a task), 20 operations, 1 lane
-0.95, 1.42, 1.56; 8 lanes 0.79, 1.07, 1.16; 32 lanes 0.48, 0.56, 0.58; 256 operations, 1 lane 5.48,
-7.05, 7.36; 32 lanes 0.85, 0.88, 0.89 (15: less than 7 in each case). integral_equation (six words):
-1.61, 1.66, 1.32; ray_tracing (six): 1.00, 0.82, 0.62. What lies between was not measured."""
-BATCH_LENGTH = 160
-"""Instructions of all iterations of a batch without their path, at most. Not measured."""
-LAST_LENGTH = 320
-"""Instructions of a path, at most, of which the last tasks get a copy. On an H200 (2026-11-22),
-original / ccc in a queue without it and with it, meetings of all lanes by a constant mask in both
-but the first: samples/synthetic, 20 operations, 1, 8 and 32 lanes 0.95, 0.79, 0.48; 1.01, 0.84,
-0.50; 1.06, 0.92, 0.58; 256 operations 5.53, 2.43, 0.84; 5.85, 2.50, 0.85; 6.23, 2.64, 0.88.
-integral_equation 1.61, 1.75, 1.80. Longer paths were not measured."""
 ADAPTIVE = "adaptive"
 """What weighs a loop as a kernel runs; the policy does not take it by itself yet."""
-PARTING = 4
-"""Issue slots of a branch at which lanes part and meet again. This and what follows was fitted to
-times of samples/synthetic with 20 and 256 operations, 1 and 32 lanes, on an H200 (2026-11-22):
-original / ccc 1.56, 0.63, 7.57, 0.89 in batches of 7, 1.06, 0.58, 6.23, 0.88 in a queue."""
-EXCHANGE = (10, 12)
-"""Issue slots of an exchange with tasks: for each iteration, and for each exchange."""
-EXCHANGE_WORD = 2
-"""Issue slots of each further word of a context, for each iteration. Not measured."""
-IDLE = (5, 8)
-"""The same without a task, counted in PTX, not measured."""
-FETCH = 15
-"""Issue slots that a task costs beside its path where all lanes fetch one."""
-TURNS_UNKNOWN = 8
-"""Turns that a loop in a path is taken to have. Not measured."""
-PLAIN_ITERATIONS = 128
-"""Iterations of the loop as it was that a lane runs before its warp collects again. On an H200
-(2026-11-22), original / ccc with 64, 128 and 256: samples/synthetic with 20 operations, 0 lanes
-0.89, 0.92, 0.94, 32 lanes 0.93 each; 256 operations, no lane in the first half of the iterations,
-then 8, 2.30, 1.89, 2.02."""
-PLAIN_LENGTH = 640
-"""Instructions of all its copies in a row, at most. 256 operations, no lane: one 0.60, two 0.68."""
-PLAIN_IN_A_ROW = 4
-"""How many, at most. 20 operations, 32 lanes, one, four and eight copies: 0.84, 0.92, 0.94."""
 
-INSTRUCTIONS_A_WORD = 3
-"""Most instructions that one word less on the stack is worth: a store, a load, and its address. Not
-measured."""
-
-MELD_GAIN = 1.1
-"""How many times as fast as the original a loop has to be expected for a branch in it to be melded
-where nobody asks for that. The model counts what is issued only: on an H200 (2026-11-22)
-samples/fractal_flame issued half as much and was 1.08 times as fast."""
-FLATTEN_GAIN = 1.1
-"""The same of a loop that is flattened. Not measured."""
-MELD_STEPS = 1000
-"""Instructions of all arms of a branch that are melded, at most: aligning takes their square, a
-second and a half for two arms of 500."""
-MELD_GAP = 1.0
-"""Issue slots that a run of steps costs which stand alone in an alignment. Not measured."""
-MELD_PARTING = 3
-"""Issue slots of a branch at which lanes part and meet again. Not measured."""
-MELD_DISPATCH = 24
-"""Instructions that all lanes of melded arms run to choose their arm, at most; else they part for
-that. Not measured."""
-MELD_BRANCH = 12
-"""Issue slots from which on melded code puts what concerns some arms only behind a branch. Not
-measured."""
-MELD_ENTRY = 8
-"""Issue slots in the time of which a multiprocessor fetches a literal of 64 bits from a table. That
-is done beside other work: its first level cache gives a warp 128 bytes in a cycle, in which four
-instructions are issued. On an H200 (2026-11-22) two polynomials of degree 64 and double precision
-with all coefficients from a table took as long as that says, 0.79 of the original's speed."""
-MELD_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""Shares of the literals of 64 bits that a table may hold, the others being selected: the one with
-the fewest issue slots is taken. On an H200 (2026-11-22), ratios original / melded: two polynomials
-of degree 64 and double precision 1.01, 1.10, 1.25, 1.02, 0.79; samples/inverse_erf balanced 1.11,
-not measured, 1.29, 1.36, 1.44. From constant memory, which takes lanes with different addresses one
-after the other, 0.42 and 0.79; from shared memory, which must be filled first, 0.80 and 1.45."""
-MELD_AGREE = 8
-"""Issue slots that melded code takes more than the shortest arm from which on lanes that agree take
-their arm as it was: to ask takes about as many. On an H200 (2026-11-22), ratios original / melded
-without asking and with it and 17 million values: two polynomials of degree 64 and double
-precision, one value in a thousand of the other arm 0.73, 0.97, half of them 1.25, 1.20; eight
-exponentials and cosines (34 slots more) 0.99, 1.03 and 1.65, 1.62; samples/inverse_erf (14 slots
-more) uniform 0.94, 0.98, balanced 1.44, 1.37; 64 multiply-adds of variables (3 slots more) without
-asking 1.00 and 1.61."""
-
-UNKNOWN_TURNS = 32
-"""How often a loop is taken to go round of which nothing is known: as LLVM's branch probabilities
-have it, which give the way back 31 of 32."""
-UNKNOWN_SHARE = 0.5
-"""The share of warps that are taken to go one of two ways in a path, or around it. A guess."""
-USUAL_LANES = 8
-"""The lanes that are taken to be on a path of which nothing is known, where it is to be told what
-there might be to gain. A guess."""
-GAIN = 1.03
-"""How many times as fast as the original a transformed loop has to be expected where its lanes are
-known. The model is some hundredths off at its best."""
-SEVERAL = 3
-SEVERAL_GAIN = 1.25
-"""The same of a loop with so many branches, or more. On an H200 (2026-11-22) two of the ten arms of
-samples/fractal_flame in queues were expected to make it 1.16 times as fast, and it was 0.74."""
-LOSS = 0.95
-"""How slow it may become in the worst case where nothing is known of its lanes."""
-OCCUPANCY_EXPONENT = 1 / 3
-"""What a share of the warps costs: with so much of them, a kernel has this power of its speed. On
-an H200 (2026-11-20 to 22) samples with 75 %, 75 % and 62.5 % of their warps and 2.3, 1.05 and 1.16
-times less to issue were 2.13, 0.96 and 0.98 times as fast."""
-BATCH_LOADS = 1
-"""Loads of global memory in a path, at most, that is served in batches. On an H200 (2026-11-22),
-four loads and 20 operations, 8, 16 and 24 lanes: batches of seven 0.86, 0.74 and 0.55 times as fast
-as the original, a queue 1.02, 1.04 and 0.98."""
-
-
-TUNED_GAIN = 0.02
-"""The share of a kernel's time that a version must save to be taken by ``ccc tune``, or by a
-``ccc.RawKernel`` that tunes itself; otherwise the kernel stays as it was. Not measured."""
-
-TUNED_VERSIONS = 4
-"""Versions of a kernel that tunes itself, ``leave`` and ``auto`` among them, at most. Each takes a
-compilation, and calls. Not measured."""
-TUNED_CALLS = 3
-"""Timed calls of each version before one of them is out. Not measured."""
-TUNED_ROUNDS = 10
-"""Timed calls of each version after which the best one is taken, however little it is ahead. Not
-measured."""
-TRIED_NUMBERS: dict[str, Sequence[int]] = {
-    "tile": (7,),
-    "sub_warp": (4, 16),
-    "refill": (8, 16),
-}
-"""The numbers of a strategy that are tried where versions are measured. Not measured."""
 
 RETURNS = "the tasks of a loop come back after some turns, and are merged"
 OTHERS = "another path of its loop asks for another strategy"
@@ -232,17 +69,6 @@ IN_SHARED = (
 )
 KEPT = "its tasks stay with their lanes, which go round together"
 NO_ROOM = "its stacks do not fit into shared memory"
-
-EARLY_PROB = 0.5
-"""The share of lanes, as ``prob`` tells, from which on coalesced loads are made before a path that
-is served in batches. On an H200 (2026-11-22), time of a late load / time of an early one, one value
-and one word of context either way. Floats, 20 and 100 operations behind it, lanes in a pattern: 1
-of 32 0.84, 0.89; 8 0.97, 1.02; 24 1.11, 1.07; lanes at random: 0.90, 0.87; 0.98, 1.07; 1.10, 1.07.
-By that the rule was made; then, on another kernel, lanes at random, 8, 40 and 120 operations: 32
-bits, 8 lanes 0.97, 0.98, 0.99; 16 1.05, 1.02, 1.01; 24 1.10, 1.04, 1.02; 16 bits, 8 lanes 0.95,
-0.95, 0.97; 16 1.02, 0.98, 0.99; 24 1.00 each. Few lanes that load early wait for memory in each
-iteration, where a full warp would once. In a queue it never paid (0.77 to 1.00; one, two and four
-loads, 1 to 24 lanes)."""
 
 DYNAMIC = (
     "the kernel has dynamic shared memory, and with the stack it might be more than a launch gets; "

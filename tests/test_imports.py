@@ -64,6 +64,7 @@ HELPERS = (
     "ccc.passes.choice.choose",
     "ccc.passes.choice.work",
     "ccc.passes.policy",
+    "ccc.passes.thresholds",
     "ccc.passes.context_collection.reduction",
     "ccc.passes.context_collection.tiles",
     "ccc.passes.context_collection.turns",

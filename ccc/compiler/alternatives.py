@@ -8,9 +8,9 @@ from dataclasses import replace
 from ccc.compiler.transform import transform
 from ccc.decisions import AnnotationPlace
 from ccc.options import Options
-from ccc.passes.policy import TRIED_NUMBERS
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.registry import MAY_LACK, NUMBERED, STRATEGY_NAMES
+from ccc.passes.thresholds import TRIED_NUMBERS
 from ccc.profile.match import Place
 from ccc.remark import Remark
 

@@ -13,7 +13,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ccc.passes.policy import TUNED_CALLS, TUNED_GAIN, TUNED_ROUNDS
+from ccc.passes.thresholds import TUNED_CALLS, TUNED_GAIN, TUNED_ROUNDS
 
 LEAVE, AUTO = "leave", "auto"
 

@@ -21,8 +21,8 @@ from ccc import files as cache
 from ccc.device import gpu
 from ccc.errors import CccError
 from ccc.jit.chooser import AUTO, LEAVE, Chooser, NextCall
-from ccc.passes.policy import TUNED_VERSIONS
 from ccc.passes.strategies.registry import read_request
+from ccc.passes.thresholds import TUNED_VERSIONS
 
 if TYPE_CHECKING:
     from ccc.jit.raw import RawKernel

@@ -17,9 +17,9 @@ from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
 from ccc.passes.choice.cost_model import SHARED_OUT, LoopCost, PathCost
 from ccc.passes.choice.exchange import ARMS, TURNS
 from ccc.passes.choice.lanes import Lanes, lanes_of
-from ccc.passes.policy import BATCH_LOADS, GAIN, LOSS, SEVERAL, SEVERAL_GAIN
 from ccc.passes.strategies.registry import COLLECTING, FLATTENING, SHARING
 from ccc.passes.strategies.strategy import Collectable, Hints, LoopStrategy
+from ccc.passes.thresholds import BATCH_LOADS, GAIN, LOSS, SEVERAL, SEVERAL_GAIN
 from ccc.pipeline import Kernel
 
 LEAVE = "leave"

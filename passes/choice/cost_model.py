@@ -21,10 +21,11 @@ from ccc.passes.choice.exchange import ARMS, TURNS, WORD, exchange
 from ccc.passes.choice.lanes import Lanes, most
 from ccc.passes.choice.work import Work, work_of_blocks
 from ccc.passes.launch_shape import known_block_size, shared_bytes
-from ccc.passes.policy import OCCUPANCY_EXPONENT, turns_in_a_row
+from ccc.passes.policy import turns_in_a_row
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.registry import COLLECTING, SHARING
 from ccc.passes.strategies.strategy import WORD_BYTES, context_words
+from ccc.passes.thresholds import OCCUPANCY_EXPONENT
 from ccc.pipeline import Kernel
 from ccc.ptx.occupancy import occupancy
 from ccc.ptx.types import WARP_SIZE

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ccc.analysis.paths.model import Path
-from ccc.passes.policy import UNKNOWN_TURNS, USUAL_LANES
 from ccc.passes.strategies.strategy import Hints
+from ccc.passes.thresholds import UNKNOWN_TURNS, USUAL_LANES
 from ccc.profile.known import Known
 from ccc.ptx.types import WARP_SIZE
 

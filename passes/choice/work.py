@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Instruction
-from ccc.passes.policy import UNKNOWN_SHARE, UNKNOWN_TURNS
+from ccc.passes.thresholds import UNKNOWN_SHARE, UNKNOWN_TURNS
 from ccc.ptx.opcodes import Effect, Unit
 from ccc.ptx.throughput import Pipe, slots_of
 from ccc.ptx.types import TYPES

@@ -25,7 +25,7 @@ from ccc.ir.operands import Register, Special
 from ccc.passes.context_collection.context_stack import join, split
 from ccc.passes.context_collection.counted_turns import MOST, advance, count_turns
 from ccc.passes.context_collection.node import move
-from ccc.passes.policy import LONG, LONG_PATH
+from ccc.passes.thresholds import LONG, LONG_PATH
 from ccc.ptx.types import WARP_SIZE
 from ccc.snippet import Given, Snippet
 

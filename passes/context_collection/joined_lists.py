@@ -26,7 +26,7 @@ from ccc.passes.context_collection.counted_turns import go_back
 from ccc.passes.context_collection.partial_sums import NO_TASK
 from ccc.passes.context_collection.shared_tasks import SharedTasks
 from ccc.passes.context_collection.task_code import OWNER
-from ccc.passes.policy import AT_ONCE, AT_ONCE_LENGTH
+from ccc.passes.thresholds import AT_ONCE, AT_ONCE_LENGTH
 from ccc.ptx.opcodes import Effect
 from ccc.snippet import Given, Snippet
 

@@ -12,7 +12,8 @@ from math import prod
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Path, instructions_of
-from ccc.passes.policy import (
+from ccc.passes.strategies.strategy import context_words
+from ccc.passes.thresholds import (
     EXCHANGE,
     EXCHANGE_WORD,
     FETCH,
@@ -23,7 +24,6 @@ from ccc.passes.policy import (
     PLAIN_LENGTH,
     TURNS_UNKNOWN,
 )
-from ccc.passes.strategies.strategy import context_words
 from ccc.ptx.opcodes import Unit
 
 MOST_SLOTS = 1 << 16

@@ -56,9 +56,9 @@ from ccc.options import Request
 from ccc.passes.choice.before import counted, details, flattening
 from ccc.passes.choice.work import work_of_blocks
 from ccc.passes.flattening.flattened_loop import FlattenedLoop
-from ccc.passes.policy import FLATTEN_GAIN
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.registry import FLATTENING
+from ccc.passes.thresholds import FLATTEN_GAIN
 from ccc.pipeline import Kernel, Pass, PathRecord
 
 IN_FLATTENED = (

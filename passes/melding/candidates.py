@@ -18,7 +18,7 @@ from ccc.passes.melding.dispatch import Dispatch
 from ccc.passes.melding.pairing import Pairing, may_run_anywhere
 from ccc.passes.melding.renaming import Renamed, RenamedArm, rename
 from ccc.passes.melding.writing import Fresh, Line, Melded, Stretch, Writer
-from ccc.passes.policy import (
+from ccc.passes.thresholds import (
     MELD_AGREE,
     MELD_BRANCH,
     MELD_ENTRY,

@@ -17,7 +17,7 @@ from ccc.ir.operands import Register
 from ccc.passes.melding.arms import Branch
 from ccc.passes.melding.cost import slots
 from ccc.passes.melding.pairing import may_run_anywhere
-from ccc.passes.policy import MELD_DISPATCH, MELD_PARTING
+from ccc.passes.thresholds import MELD_DISPATCH, MELD_PARTING
 
 
 @dataclass(frozen=True, slots=True)

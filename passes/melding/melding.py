@@ -48,7 +48,7 @@ from ccc.passes.melding.arms import Branch, examine, find_arms, split
 from ccc.passes.melding.candidates import Candidate, choose
 from ccc.passes.melding.cost import around, slots
 from ccc.passes.melding.layout import lay_out
-from ccc.passes.policy import MELD_GAIN
+from ccc.passes.thresholds import MELD_GAIN
 from ccc.pipeline import Kernel, Pass, PathRecord
 
 MELD = "meld"

@@ -9,7 +9,7 @@ from collections import Counter, deque
 import pytest
 
 from ccc.jit.chooser import Chooser
-from ccc.passes.policy import TUNED_CALLS, TUNED_GAIN, TUNED_ROUNDS
+from ccc.passes.thresholds import TUNED_CALLS, TUNED_GAIN, TUNED_ROUNDS
 
 VERSIONS = ("leave", "auto", "queue", "merge")
 

@@ -23,7 +23,7 @@ from ccc.errors import CccError
 from ccc.jit import raw as raw_module
 from ccc.jit.raw import CccWarning, RawKernel
 from ccc.jit.tuning import LaunchShape, _state
-from ccc.passes.policy import TUNED_CALLS, TUNED_ROUNDS, TUNED_VERSIONS
+from ccc.passes.thresholds import TUNED_CALLS, TUNED_ROUNDS, TUNED_VERSIONS
 
 SOURCE = """\
 extern "C" __global__ void __launch_bounds__(64) k(int *x, int n) {

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ccc
-from ccc.passes.policy import TUNED_ROUNDS, TUNED_VERSIONS
+from ccc.passes.thresholds import TUNED_ROUNDS, TUNED_VERSIONS
 
 pytestmark = pytest.mark.gpu
 

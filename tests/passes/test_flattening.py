@@ -15,7 +15,8 @@ from ccc.options import Options
 from ccc.parse import parse_function, parse_module
 from ccc.passes.context_collection.collection import FLATTEN
 from ccc.passes.flattening.flattening import BESIDE, HOLDS_FLATTENED, IN_FLATTENED
-from ccc.passes.policy import MOST_TURNS_APART, TURNS_LENGTH, turns_apart
+from ccc.passes.policy import turns_apart
+from ccc.passes.thresholds import MOST_TURNS_APART, TURNS_LENGTH
 from ccc.remark import Remark
 
 

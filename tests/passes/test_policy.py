@@ -18,17 +18,7 @@ from ccc.parse import parse_function, parse_module
 from ccc.passes.context_collection import ContextCollection
 from ccc.passes.context_collection.layout import on_paper
 from ccc.passes.context_collection.weights import weights
-from ccc.passes.policy import (
-    IN_SHARED,
-    KEPT,
-    MANY,
-    MOST_TURNS,
-    NO_ROOM,
-    ON_REQUEST,
-    OTHERS,
-    decide,
-    settle,
-)
+from ccc.passes.policy import IN_SHARED, KEPT, NO_ROOM, OTHERS, decide, settle
 from ccc.passes.strategies.cases import CASES
 from ccc.passes.strategies.engage import DEPENDENT, ENGAGE
 from ccc.passes.strategies.leave import LEAVE
@@ -47,6 +37,7 @@ from ccc.passes.strategies.registry import (
 )
 from ccc.passes.strategies.strategy import Collectable, Decision, context_words
 from ccc.passes.strategies.uniform import NOTHING_INSIDE, UNIFORM
+from ccc.passes.thresholds import MANY, MOST_TURNS, ON_REQUEST
 from ccc.pipeline import Kernel
 
 CONTEXT_COLLECTION = GOLDEN / "context-collection"

@@ -15,7 +15,7 @@ from ccc.errors import CccError
 from ccc.harness.check import differences
 from ccc.harness.launch_config import LaunchConfig
 from ccc.harness.measure import Recorder
-from ccc.passes.policy import TUNED_GAIN
+from ccc.passes.thresholds import TUNED_GAIN
 from ccc.tools.bench import tuning
 from ccc.tools.bench.results import CHOSEN
 from ccc.tools.bench.treatments import Subject

@@ -24,7 +24,7 @@ from ccc.files import check_writable
 from ccc.harness import provenance
 from ccc.ir.markers import WHOLE_KERNEL
 from ccc.options import AUTO
-from ccc.passes.policy import TUNED_GAIN
+from ccc.passes.thresholds import TUNED_GAIN
 from ccc.profile.times import RunTimes
 from ccc.remark import Remark
 from ccc.tools.bench.progress import Steps
