@@ -117,6 +117,9 @@ def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
     return folder
 
 
+COLLECTING = ("--ccc-strategy=collect",)
+
+
 def launch(cupy: Any, kernel: Any, **options: Any) -> Any:
     """What a kernel makes of some numbers; copied to the host, so that it has ended."""
     values = cupy.arange(10_000, dtype=cupy.int32) % 7
@@ -125,7 +128,7 @@ def launch(cupy: Any, kernel: Any, **options: Any) -> Any:
 
 
 def test_the_same_as_cupys(cupy: Any, backend: str) -> None:
-    kernel = ccc.RawKernel(SOURCE, "k", backend=backend)
+    kernel = ccc.RawKernel(SOURCE, "k", COLLECTING, backend)
     plain = ccc.RawKernel(SOURCE, "k", ("--ccc-off",), backend)
     own = cupy.RawKernel(SOURCE, "k", backend=backend)
     (path,) = kernel.report["paths"]
@@ -158,7 +161,9 @@ def test_a_module(cupy: Any, backend: str) -> None:
 
 def test_name_expressions(cupy: Any, backend: str) -> None:
     names = ("k<int>", "k<float>", "&ns::table")
-    module = ccc.RawModule(code=TEMPLATE, backend=backend, name_expressions=names)
+    module = ccc.RawModule(
+        code=TEMPLATE, options=COLLECTING, backend=backend, name_expressions=names
+    )
     cupy.ndarray((2,), cupy.int32, module.get_global("&ns::table"))[...] = 4
     for name, kind in (("k<int>", np.int32), ("k<float>", np.float32)):
         values = cupy.arange(100, dtype=kind) % 5
@@ -227,7 +232,7 @@ def test_files(cupy: Any, backend: str, tmp_path: Path) -> None:
     expected = launch(cupy, module.get_function("k"))
     marked = tmp_path / "k.ptx"
     marked.write_text(module.ptx)
-    transformed = ccc.RawModule(path=str(marked))
+    transformed = ccc.RawModule(path=str(marked), options=COLLECTING)
     assert transformed.report["kernels"][0]["paths"][0]["applied"]
     for one in (transformed, ccc.RawModule(path=str(marked), options=("--ccc-off",))):
         assert np.array_equal(launch(cupy, one.get_function("k")), expected)
