@@ -142,8 +142,8 @@ known. The model is some hundredths off at its best."""
 SEVERAL = 3
 """From so many branches in a loop on, more is to be gained by them than by one or two."""
 SEVERAL_GAIN = 1.25
-"""How many times as fast such a loop has to be expected. On an H200 (2026-11-22) two of the ten arms of
-samples/fractal_flame in queues were expected to make it 1.16 times as fast, and it was 0.74."""
+"""How many times as fast such a loop has to be expected. On an H200 (2026-11-22) two of the ten
+arms of samples/fractal_flame in queues were expected to bring 1.16, and it was 0.74."""
 LOSS = 0.95
 """How slow it may become in the worst case where nothing is known of its lanes."""
 OCCUPANCY_EXPONENT = 1 / 3

@@ -23,7 +23,7 @@ from ccc.jit import build as building
 from ccc.jit.build import Built, build
 from ccc.jit.job import CompileJob
 from ccc.nvcc import run as nvcc
-from ccc.options import Options
+from ccc.options import COLLECT, Options
 
 SOURCE = """\
 namespace ns { __device__ int table[4]; }
@@ -174,7 +174,8 @@ def test_annotations_in_macros_and_headers(tmp_path: Path) -> None:
         '#include "path.cuh"\nextern "C" __global__ void k(int *x, int n) {\n#pragma ccc for\n'
         "for (int i = threadIdx.x; i < n; i += blockDim.x) path(x[i]);\n}\n"
     )
-    made = build(CompileJob(text, "nvcc", "90", options=("-I", str(tmp_path))))
+    ours = Options(strategy=COLLECT)
+    made = build(CompileJob(text, "nvcc", "90", options=("-I", str(tmp_path)), ours=ours))
     (path,) = made.report["kernels"][0]["paths"]
     assert path["applied"], path["reason"]
     assert path["file"] == str(tmp_path / "path.cuh")

@@ -348,7 +348,8 @@ __global__ void address(float *x, int n) {
 def test_a_variable_without_a_value_is_carried_where_it_is_declared_outside(
     before: str, inside: str
 ) -> None:
-    compiled = nvcc.compile(UNSET.replace("BEFORE", before).replace("INSIDE", inside))
+    text = UNSET.replace("BEFORE", before).replace("INSIDE", inside)
+    compiled = nvcc.compile(text, strategy="collect")
     applied = {k["name"]: k["paths"][0]["applied"] for k in compiled.report["kernels"]}
     assert applied == {"_Z1kPfi": bool(inside), "_Z7addressPfi": True}
     assert len(compiled.diagnostics) == (not inside)

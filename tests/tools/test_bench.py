@@ -532,7 +532,9 @@ def test_the_next_source_counts_where_one_cannot(
 def test_kernels_that_count_themselves_count_as_the_emulator_does(name: str, size: int) -> None:
     sample = Sample(SAMPLES / name)
     sample.sizes["emulator"] = size
-    both = nvcc.compile(sample.kernel, EMULATED_ARCH, sample.options, dynamic_shared=0)
+    both = nvcc.compile(
+        sample.kernel, EMULATED_ARCH, sample.options, dynamic_shared=0, strategy="collect"
+    )
     names = tuple(kernel["name"] for kernel in both.report["kernels"])
     tasks = [
         ncu.ProfilingJob(ptx, Inputs(size, 0), OWN, names, launches=1)
