@@ -168,7 +168,7 @@ class LoopCost:
     def _speed(self, served: Assignment) -> float:
         """What is left of a kernel's speed by the warps that have room beside the stacks.
 
-        Registers are not known before all is done; that is looked at in the end.
+        What collecting takes of registers is not known before all is done, and not counted.
         """
         share = sum(
             _entries(name) * self.paths[path].words * WORD_BYTES
