@@ -108,7 +108,7 @@ def decide(
             whole = _shared_by([path, *inside], request, shared, kernel)
             own, by = whole or named[REPEATING], whole or sharing
         engage = by.of(path, kernel.facts)
-        turns = 1 if engage and engage.shares_all else _turns(path, kernel.facts)
+        turns = 1 if engage and engage.shares_all else turns_of(path, kernel.facts)
         why_not = None if engage else by.applies([path, *inside], kernel.facts) or KEPT
         hints, last_apart = Hints.of(path.marker), _is_short(path, kernel.facts)
         counter = find_counter(path, kernel.facts) if turns > 1 and path.repeats else None
@@ -203,7 +203,7 @@ def _is_short(path: Path, facts: Facts) -> bool:
     return run_slots([path], facts, as_tasks=True) <= LAST_LENGTH
 
 
-def _turns(path: Path, facts: Facts) -> int:
+def turns_of(path: Path, facts: Facts) -> int:
     """How many turns a task does before members meet."""
     return turns_in_a_row(run_slots([path], facts, as_tasks=False))
 

@@ -23,6 +23,7 @@ from ccc.passes.strategies.registry import COLLECTING, FLATTENING, SHARING
 from ccc.passes.strategies.strategy import Collectable, Hints, LoopStrategy
 from ccc.passes.thresholds import BATCH_LOADS, GAIN, LOSS, SEVERAL, SEVERAL_GAIN
 from ccc.pipeline import Kernel
+from ccc.ptx.opcodes import LOADS
 
 LEAVE = "leave"
 QUEUE = "queue"
@@ -289,4 +290,4 @@ def _promises(path: Path, name: str) -> bool:
 def _loads(path: Path, facts: Facts) -> int:
     """The loads of global memory in a path."""
     every: Iterable[Any] = instructions_of(path.blocks, facts)
-    return sum(one.name == "ld" and one.space in ("global", "generic") for one in every)
+    return sum(one.name in LOADS and one.space in ("global", "generic") for one in every)
