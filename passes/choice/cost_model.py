@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import AnnotatedLoop, Path
 from ccc.errors import CccError
-from ccc.passes.choice.exchange import ARMS, TURNS, WORD, exchange
+from ccc.passes.choice.exchange import ARMS, BEGIN, LEFT, TURNS, WORD, exchange
 from ccc.passes.choice.lanes import Lanes, most
 from ccc.passes.choice.work import Work, passage, work_of_blocks
 from ccc.passes.launch_shape import known_block_size, shared_bytes, shared_room
@@ -108,6 +108,8 @@ class LoopCost:
         self._tops = [path for path in paths if path.parent not in self.paths]
         self._stacks = functools.cache(functools.partial(_shared_bytes, facts))
         around = loop.loop.blocks.difference(*(path.blocks for path in self._tops))
+        counted = (self.paths[path].lanes.iterations for path in self._tops)
+        self._iterations = next(filter(None, counted), None)
         header = loop.loop.header
         self.around = work_of_blocks(around, facts, header, header)
 
@@ -125,6 +127,8 @@ class LoopCost:
         work = self.around
         for path in self._tops:
             work += self._path(self.paths[path], served, comes=1.0, gathered=False)
+        if self._iterations and set(served.values()) - {LEAVE.name}:
+            work += exchange(BEGIN / self._iterations)
         return work.slots(self._kernel.arch) / self._speed(served)
 
     def _path(self, one: PathCost, served: Assignment, comes: float, gathered: bool) -> Work:
@@ -148,7 +152,7 @@ class LoopCost:
         elif one.path.repeats:
             executions, work = self._turns(one, name, entered)
         else:
-            executions = lanes.lanes / WARP_SIZE
+            executions = self._rounds(lanes.lanes / WARP_SIZE, entered)
             task = one.own + one.rest + exchange(ARMS[name].task) + WORD * one.words
             work = task * executions + exchange(ARMS[name].visit) * comes
             if lanes.take_all:  # no lane is left that runs the rest itself
@@ -168,6 +172,8 @@ class LoopCost:
                 exchange(cost.start) * entered
             )
         executions = tasks * (lanes.turns + (one.turns - 1) / 2)
+        if self._iterations:  # the last tasks are over one after the other
+            executions += (lanes.most_turns - lanes.turns) / self._iterations
         turn = one.own + exchange(cost.turn + cost.meeting / one.turns)
         return executions, turn * executions + (exchange(cost.start) + WORD * one.words) * tasks
 
@@ -182,6 +188,14 @@ class LoopCost:
         """Whether a block has room for the stacks of all its warps."""
         block = known_block_size(self._kernel.function, self._kernel.options.max_block)
         return self.share(served) <= shared_room(self._kernel) // -(-block // WARP_SIZE)
+
+    def _rounds(self, full: float, entered: float) -> float:
+        """How often a warp runs tasks in an iteration that fill ``full`` warps, and of which it ran
+        some ``entered`` times before: what is left when the loop ends takes a round, too."""
+        if self._iterations is None:
+            return full
+        most = entered * self._iterations
+        return min(most, max(min(1.0, most), full * self._iterations + LEFT)) / self._iterations
 
     def _speed(self, served: Assignment) -> float:
         """What is left of a kernel's speed by the warps that have room beside the stacks, and with

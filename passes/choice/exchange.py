@@ -1,11 +1,12 @@
 """What strategies add to a kernel, in issue slots of a warp: the constants of the cost model.
 
 Those of branches were fitted to times of samples/synthetic with 20 and 256 operations, 1 to 32
-lanes, those of ``flatten`` to times of loops of 4 to 44 instructions a turn (``MOST_TURNS_APART`` in
-``thresholds.py``), on the card named below. So were those of ``merge`` (``TURNS_LENGTH``), but for
-what a turn takes: with that, samples/patterns/collatz, escape_time and lookup are expected to be
-1.13, 2.60 and 0.54 times as fast, and were 1.33, 2.69 and 0.57. Not measured: ``cases``,
-``engage``, and what a word of a context takes. ``ccc bench --calibrate`` fits them to other kernels.
+lanes, those of ``flatten`` to times of loops of 4 to 44 instructions a turn (``MOST_TURNS_APART``
+in ``thresholds.py``), on the card named below. So were those of ``merge`` (``TURNS_LENGTH``), but
+for what a turn takes: with that, samples/patterns/collatz, escape_time and lookup are expected to
+be 1.13, 2.60 and 0.54 times as fast, and were 1.33, 2.69 and 0.57. Not measured: ``cases``,
+``engage``, and what a word of a context takes. ``ccc bench --calibrate`` fits them to other
+kernels.
 """
 
 from __future__ import annotations
@@ -61,6 +62,12 @@ TURNS: dict[str, OfTurns] = {
 }
 WORD = Work.of(Pipe.MEMORY, 2) + Work.of(Pipe.LOGIC, 1)
 """A word of a context, of a full warp of tasks: a copy, a store and a load."""
+BEGIN = 20.0
+"""Each time that a warp enters the loop, and leaves it. By this and what is left on the stacks
+then, the figures of ``ON_REQUEST`` in ``thresholds.py`` for 8 lanes and a queue are expected to be
+0.63, 1.14, 1.32 for 0.70, 1.21, 1.23, and 0.84, 1.85, 2.28 for 0.86, 1.99, 2.40."""
+LEFT = 0.5
+"""Full warps of tasks that are left then, in the mean, and take a round of their own."""
 LOGIC_SHARE = 0.5
 """How much of an exchange the pipe of logic does."""
 
