@@ -20,7 +20,7 @@ from ccc.parse import NotRepresentable, parse_module
 from ccc.passes import PIPELINE
 from ccc.passes.launch_shape import known_block_size
 from ccc.pipeline import Kernel, KernelRecord, Pass, PathRecord
-from ccc.remark import Remark, Report, report
+from ccc.remark import Remark, Report, complaints, report
 
 if TYPE_CHECKING:
     from ccc.decisions import MatchedDecisions
@@ -62,8 +62,7 @@ class Transformed:
     @property
     def complaints(self) -> list[CccError]:
         """What the user should know: each annotation that was left alone, and the warnings."""
-        said = (remark.complaint for mine in self.remarks.values() for remark in mine)
-        return [*filter(None, said), *self.warnings]
+        return [*complaints(self.remarks), *self.warnings]
 
     @property
     def diagnostics(self) -> list[str]:

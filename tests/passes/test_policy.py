@@ -512,4 +512,6 @@ def test_what_is_for_paths_of_another_kind_is_declined() -> None:
     asked = re.sub(r"(// ccc\.then \d+ \S+)", r"\1 strategy=engage", text)
     result = transform(asked, filename="k.ptx")
     (told,) = (one for one in result.complaints if "engage" in one.message)
-    assert told.message.endswith("does not apply: it has nothing to do with a path of this kind")
+    assert told.message.endswith(
+        "does not apply: it has nothing to do with a path of this kind [in k]"
+    )

@@ -100,7 +100,8 @@ def compile_together(examples: Sequence[Example], folder: Path) -> ccc.Compiled:
         paths = [path for kernel in compiled.report["kernels"] for path in kernel["paths"]]
         example.records = [path for path in paths if path["file"] == str(place)]
         mine = [line for line in compiled.diagnostics if line.startswith(str(place))]
-        example.diagnostics = [line.replace(str(place), FILE) for line in mine]
+        named = [line.replace(f"{example.namespace}::", "") for line in mine]
+        example.diagnostics = [line.replace(str(place), FILE) for line in named]
     return compiled
 
 
