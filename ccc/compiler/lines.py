@@ -19,7 +19,8 @@ _ADDED = re.compile(
 )
 _FILE = re.compile(r'^[ \t]*\.file[ \t]+(\d+)[ \t]+"((?:[^"\\]|\\.)*)"', re.MULTILINE)
 _LOC = re.compile(
-    r"^[ \t]*\.loc[ \t]+(\d+)[ \t]+(\d+)[ \t]+(\d+)(?:.*\binlined_at[ \t]+(\d+)[ \t]+(\d+)[ \t]+(\d+))?"
+    r"^[ \t]*\.loc[ \t]+(\d+)[ \t]+(\d+)[ \t]+(\d+)"
+    r"(?:.*\binlined_at[ \t]+(\d+)[ \t]+(\d+)[ \t]+(\d+))?"
 )
 _Place = tuple[int, int, int]
 
