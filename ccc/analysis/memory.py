@@ -43,3 +43,17 @@ def conflict(first: Iterable[Instruction], second: Iterable[Instruction]) -> boo
     reads = [frozenset().union(*map(read_spaces, group)) for group in (first, second)]
     writes = [frozenset().union(*map(written_spaces, group)) for group in (first, second)]
     return bool(writes[0] & (reads[1] | writes[1]) or reads[0] & writes[1])
+
+
+def find_conflict(
+    first: Iterable[Instruction], second: Iterable[Instruction]
+) -> tuple[Instruction, Instruction] | None:
+    """An instruction of each group whose order may matter; calls, of which least is known, first.
+
+    None where :func:`conflict` finds none.
+    """
+    first, second = list(first), list(second)
+    if not conflict(first, second):
+        return None
+    ours = sorted(first, key=lambda i: not i.effects & Effect.CALL)
+    return next((a, b) for a in ours for b in second if conflict([a], [b]))
