@@ -79,7 +79,7 @@ def advised(record: Record, kernels: list[KernelRecord]) -> Remark:
     remark = record.remark
     if remark.reason is None:
         return remark
-    head, separator, tail = _parts(_CALLED.sub(lambda m: demangle(m[0]), remark.reason))
+    head, separator, tail = parts_of(_CALLED.sub(lambda m: demangle(m[0]), remark.reason))
     if isinstance(record, PathRecord) and _is_in_blocks(record, kernels):
         other = _find(BLOCKS, remark.reason)
         tail = tail if other is None else _with_rest(other, tail)
@@ -98,7 +98,7 @@ def _is_in_blocks(record: PathRecord, kernels: list[KernelRecord]) -> bool:
     )
 
 
-def _parts(reason: str) -> tuple[str, str, str]:
+def parts_of(reason: str) -> tuple[str, str, str]:
     """A reason without advice, and the advice; instructions in it end with a semicolon, too."""
     places = _PLACE.findall(reason)
     head, separator, tail = _PLACE.sub("\0", reason).partition("; ")

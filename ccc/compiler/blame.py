@@ -41,10 +41,12 @@ class Blame:
     Args:
         table: the places that PTX was made of.
         marked: the source.
+        ptx: the PTX, before any pass.
     """
 
-    def __init__(self, table: LineTable, marked: Marked):
+    def __init__(self, table: LineTable, marked: Marked, ptx: str):
         self._marked = marked
+        self._ptx = ptx
         names = {os.path.abspath(name): name for name in marked.files}
         places = {
             line: tuple(
@@ -70,6 +72,8 @@ class Blame:
             details["culprits"] = [
                 {"file": span.file, "line": span.line, "column": span.column} for span in spans
             ]
+        if context := details.get("context"):
+            details["context"] = [self._saved(remark, dict(entry)) for entry in context]
         new: dict[str, Any] = {key: self._text(remark, text) for key, text in texts.items()}
         if remark.advice and remark.annotation == "for variable":
             new["advice"] = remark.advice + self._sums_hint(remark)
@@ -101,6 +105,19 @@ class Blame:
         sums = suspects.sums(remark.position) if suspects else []
         named = ", ".join(sums)
         return f"; reduction(+: {named}) would let lanes share its turns" if sums else ""
+
+    def _saved(self, remark: Remark, entry: dict[str, Any]) -> dict[str, Any]:
+        """An entry of the context, with its variable if the lines that set the register tell."""
+        begin = max(self._ptx.find(f"{kind} {remark.kernel}(") for kind in (".entry", ".func"))
+        if begin < 0 or self._marked.suspects is None:
+            return entry
+        text = self._ptx[begin : self._ptx.find("\n}\n", begin)]
+        first = self._ptx.count("\n", 0, begin) + 1
+        sets = re.compile(rf"^\t(?:@!?%p\d+ )?[\w.]+[ \t]+{re.escape(entry['register'])},", re.M)
+        numbers = [first + text.count("\n", 0, match.start()) for match in sets.finditer(text)]
+        lines = [span for span in map(self._table.place, numbers) if span]
+        name = self._marked.suspects.defined(remark.position, lines)
+        return {**entry, "variable": name} if name else entry
 
     def _place(self, match: re.Match[str]) -> str:
         span = self._span(match)

@@ -142,7 +142,7 @@ def translate(
             places.update(_places(marked.annotations))  # later some may be left out
         before = ptx
         if marked.annotations and not options.mark_only:
-            blame = Blame(table, marked)
+            blame = Blame(table, marked, ptx)
             ptx = _transform(ptx, output, options, trial, places, blame, original)
         return _Tried(marked, before, ptx, trial)
 

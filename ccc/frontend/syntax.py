@@ -144,15 +144,24 @@ def identifiers_in(node: Node) -> Iterator[Node]:
         yield from identifiers_in(child)
 
 
+def declarations(node: Node) -> Iterator[Node]:
+    """The names of the variables that are declared in a tree, where that is done."""
+    yield from (name for name, _ in _declarations(node))
+
+
 def declared_in(node: Node) -> Iterator[tuple[bytes, bool]]:
     """The variables that are declared in a tree, and whether each is an array."""
+    yield from ((name.text or b"", is_array) for name, is_array in _declarations(node))
+
+
+def _declarations(node: Node) -> Iterator[tuple[Node, bool]]:
     if node.type in ("declaration", "parameter_declaration", "for_range_loop"):
         for one in node.children_by_field_name("declarator"):
             inner, is_array = _innermost(one)
             if inner is not None:
-                yield inner.text or b"", is_array
+                yield inner, is_array
     for child in node.children:
-        yield from declared_in(child)
+        yield from _declarations(child)
 
 
 def _innermost(declarator: Node) -> tuple[Node | None, bool]:

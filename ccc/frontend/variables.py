@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ccc.errors import Span
 from ccc.frontend import unset
-from ccc.frontend.syntax import declared_in, floating_type, function_around, identifiers_in
+from ccc.frontend.syntax import (
+    declarations,
+    declared_in,
+    floating_type,
+    function_around,
+    identifiers_in,
+)
 
 if TYPE_CHECKING:
     from ccc.frontend.linemap import LineMap
@@ -59,6 +65,23 @@ class Suspects:
         }[about]()
         here = [node for node in found if line and self._is_on(node, line)]
         return _texts(here if here or about == "accessed" else found)
+
+    def defined(self, at: Span, lines: Collection[Span]) -> str | None:
+        """The variable that is given its value on some lines and used in an annotated statement,
+        if it is one only."""
+        placed = self._at(at)
+        if placed is None or not lines:
+            return None
+        function = function_around(placed.statement) or self._placement.root
+        used = {node.text for node in identifiers_in(placed.statement)}
+        numbers = {(line.file, line.line) for line in lines}
+        found = [
+            node
+            for node in (*declarations(function), *(base for _, base in _changes(function)))
+            if node.text in used and self._lines.line(node.start_byte) in numbers
+        ]
+        names = _texts(found)
+        return names[0] if len(names) == 1 else None
 
     def operation(self, at: Span, name: str) -> str | None:
         """The operation of a reduction by which the statement changes a variable, if it is one."""
