@@ -50,7 +50,6 @@ def read(ptx: str, *, kept: bool = True) -> LineTable:
     they do in what :func:`split` leaves."""
     names = {int(number): _unescape(name) for number, name in _FILE.findall(ptx)}
     callers: dict[_Place, _Place] = {}
-    known: dict[_Place, tuple[Span, ...]] = {}
     places: dict[int, tuple[Span, ...]] = {}
     here: tuple[Span, ...] = ()
     number = 0
@@ -59,9 +58,10 @@ def read(ptx: str, *, kept: bool = True) -> LineTable:
         if is_added and (match := _LOC.match(text)):
             words = tuple(map(int, filter(None, match.groups())))
             place = words[0], words[1], words[2]
+            callers.pop(place, None)  # one place is inlined into many, one after the other
             if len(words) > len(place):
                 callers[place] = words[3], words[4], words[5]
-            here = known.setdefault(place, tuple(_chain(place, callers, names)))
+            here = tuple(_chain(place, callers, names))
         elif here:
             places[number] = here
     return LineTable(places)
