@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ccc.analysis.paths.find import ARMS, INNER_LOOPS
+from ccc.compiler.advice import advised
 from ccc.compiler.module import ModuleContext
 from ccc.errors import CccError, render
 from ccc.ir.markers import WHOLE_KERNEL, parse_marker
@@ -97,9 +98,7 @@ def transform(
         CccError: the file is not valid PTX, an option is, or (with ``strict``) a path is refused.
         TypeError: there is no option of that name.
     """
-    if isinstance(asked.get("use"), str):
-        asked["use"] = (asked["use"],)
-    options = replace(options or Options(), **asked)
+    options = _options(options, asked)
     if "// ccc." not in ptx:
         return Transformed(ptx)
     module = parse_module(ptx, filename)
@@ -113,18 +112,37 @@ def transform(
     counting = _counting(module, context, options, places) if options.profile else None
     outcomes = _rewrite(passes, context, module, result)
     _drop_copies(outcomes)
+    _tell(outcomes, options, counting, result)
+    result.ptx = module.text
+    return result
+
+
+def _options(options: Options | None, asked: dict[str, Any]) -> Options:
+    """The options, with those that were given by name."""
+    if isinstance(asked.get("use"), str):
+        asked["use"] = (asked["use"],)
+    return replace(options or Options(), **asked)
+
+
+def _tell(
+    outcomes: Sequence[_Outcome], options: Options, counting: Counting | None, result: Transformed
+) -> None:
+    """Write down what became of all annotations, and have kernels count where that is asked for.
+
+    Raises:
+        CccError: with ``strict``, an annotation could not be followed.
+    """
     for outcome in outcomes:
+        kernel = outcome.kernel
         if counting:
-            counting.add(outcome.kernel.function, outcome.kernel.records)
-        function = outcome.kernel.function
-        result.remarks[function.name] = [one.remark for one in outcome.records]
-        result.blocks[function.name] = known_block_size(function, options.max_block)
+            counting.add(kernel.function, kernel.records)
+        name = kernel.function.name
+        result.remarks[name] = [advised(one, kernel.annotations) for one in outcome.records]
+        result.blocks[name] = known_block_size(kernel.function, options.max_block)
     if options.strict and result.complaints:
         raise result.complaints[0]
     if counting:
         result.warnings += counting.finish()
-    result.ptx = module.text
-    return result
 
 
 def _rewrite(

@@ -45,11 +45,11 @@ def _row(remark: Remark) -> Iterator[str]:
     yield "?" if lanes is None else f"{lanes:.1f}"
     yield str(told.get("expected_from", ""))
     yield str(told.get("path_instructions", ""))
-    yield _considered(told)
+    yield considered(told)
     yield _chosen(remark)
 
 
-def _considered(told: Mapping[str, Any]) -> str:
+def considered(told: Mapping[str, Any]) -> str:
     """Each strategy with the ratio that is expected of it, from the worst case on if unknown."""
     worst, too_large = told.get("at_worst", {}), told.get("does_not_fit", ())
     rows = []
