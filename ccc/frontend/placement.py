@@ -205,7 +205,7 @@ class Placement:
         if used & {macro.encode() for macro in self.macros or ()}:
             return None  # which may hold any name
         names = [name for _, name in placed.pragma.reductions]
-        unused = next((name for name in names if name.encode() not in used), None)
+        unused = next((name for name in names if name.partition(".")[0].encode() not in used), None)
         return unused and f'the reduction has no effect on "{unused}", which is not in the loop'
 
     def is_active(self, placed: Placed) -> bool:
