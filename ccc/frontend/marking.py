@@ -279,7 +279,7 @@ class _Marking:
         """
         text = b""
         for operation, name in placed.pragma.reductions:
-            kind = floating_type(placed.statement, name.encode())
+            kind = floating_type(placed.statement, name.encode(), self.blank)
             if kind:
                 made = Marker("reduced", annotation.id, annotation.span, {"by": operation})
                 words = f'asm volatile("{made.text()} register=%0" :: "{kind}"({name}));'

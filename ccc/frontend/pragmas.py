@@ -218,9 +218,20 @@ def _reduction(argument: _Argument) -> str:
         raise argument.error(f'unknown reduction "{sign}"; the operations are {known}')
     listed = _expression(f"f({names})", argument).args
     variables = listed.exprs if listed else []
-    if not variables or not all(isinstance(node, c_ast.ID) for node in variables):
+    reduced = [_variable(node) for node in variables]
+    if not reduced or None in reduced:
         raise argument.error("a reduction names variables: reduction(op: variable, ...)")
-    return f"{REDUCTIONS[sign]}:{','.join(node.name for node in variables)}"
+    return f"{REDUCTIONS[sign]}:{','.join(filter(None, reduced))}"
+
+
+def _variable(node: Any) -> str | None:
+    """A variable, or a member of one, as it is written; None of anything else."""
+    if isinstance(node, c_ast.ID):
+        return str(node.name)
+    is_member = isinstance(node, c_ast.StructRef) and node.type == "."
+    if is_member and isinstance(node.name, c_ast.ID):
+        return f"{node.name.name}.{node.field.name}"
+    return None
 
 
 def _schedule(argument: _Argument) -> str:

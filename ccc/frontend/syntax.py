@@ -75,8 +75,27 @@ def head_end(statement: Node, body: Node) -> int:
     return max(n.end_byte for n in heads if n.end_byte <= body.start_byte)
 
 
-def floating_type(statement: Node, name: bytes) -> str | None:
-    """What inline assembly calls the type of a variable, if that is ``float`` or ``double``."""
+def floating_type(statement: Node, name: bytes, code: bytes) -> str | None:
+    """What inline assembly calls the type of a variable, if that is ``float`` or ``double``.
+
+    Args:
+        statement: where it is used.
+        name: the variable, or a member of one: ``hit.distance``.
+        code: the text of all declarations, without comments.
+    """
+    variable, _, member = name.partition(b".")
+    kind = _type_of(statement, variable)
+    if kind is None or not member:
+        return _FLOATING.get(kind or b"")
+    plain = re.compile(rb"\bstruct\s+" + re.escape(kind.split()[-1]) + rb"\s*\{([^{}]*)\}")
+    declared = rb"(?:^|;)\s*(float|double)\s[^;()*&\[\]=]*\b" + re.escape(member) + rb"\b\s*[,;=]"
+    bodies = plain.findall(code)
+    found = re.search(declared, bodies[0]) if len(bodies) == 1 else None
+    return _FLOATING[found[1]] if found else None
+
+
+def _type_of(statement: Node, name: bytes) -> bytes | None:
+    """The type with which a plain variable is declared, as it is written."""
     place: Node | None = statement
     while place is not None and place.parent is not None:
         before = [node for node in place.parent.children if node.end_byte <= place.start_byte]
@@ -85,7 +104,7 @@ def floating_type(statement: Node, name: bytes) -> str | None:
             for declaration in (node, *(parameters.children if parameters else ())):
                 if name in _declared(declaration):
                     kind = declaration.child_by_field_name("type")
-                    return _FLOATING.get(kind.text or b"") if kind else None
+                    return (kind.text or None) if kind else None
         place = place.parent
     return None
 

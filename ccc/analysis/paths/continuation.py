@@ -125,7 +125,8 @@ def _check_places(path: CheckedPath, facts: Facts) -> None:
     for accumulator in path.accumulators:
         before = register_at(accumulator, path.entry, facts)
         behind = [register_at(accumulator, label, facts) for label in sorted(sinks)]
-        if before is None and any(behind):
+        is_plain = len(accumulator.registers) == 1  # a flag, which is set, and elsewhere as it was
+        if before is None and any(behind) and not is_plain:
             raise Refused(
                 "an accumulator of a reduction is set in the path whatever it was before; combine "
                 "it with what it was"
