@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ccc.ir.nodes import Function, Instruction
 from ccc.ir.operands import Arguments, Symbol
 from ccc.ptx.opcodes import Effect, counts_threads
 from ccc.ptx.types import LANE
+
+if TYPE_CHECKING:
+    from ccc.analysis.memory import MemoryUse
 
 SYSTEM_CALLS = {
     "__assertfail": Effect.NONE,  # stops the whole grid, or does not return
@@ -46,13 +50,15 @@ class Callees:
     """Looks into called functions; ``load`` gives the IR of one, None if the file lacks it.
 
     ``manners`` remembers what :mod:`ccc.analysis.points_to` found out about their parameters,
-    ``spinning`` what :mod:`ccc.analysis.spinning` did about their loops.
+    ``spinning`` what :mod:`ccc.analysis.spinning` did about their loops, ``touches`` what
+    :mod:`ccc.analysis.memory` did about the memory that they use.
     """
 
     def __init__(self, load: Callable[[str], Function | None]):
         self.load = load
         self.manners: dict[tuple[str, int], Handed] = {}
         self.spinning: dict[str, bool] = {}
+        self.touches: dict[str, MemoryUse] = {}
         self._waits: dict[str, bool] = {}
         self._waits_elsewhere: dict[str, bool] = {}
         self._fences: dict[str, bool] = {}

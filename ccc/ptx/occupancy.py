@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ccc.errors import CccError
@@ -64,6 +65,12 @@ PARTITIONS = 4
 THREADS_PER_BLOCK = 1024
 
 
+def arch_number(arch: str) -> int:
+    """The number of an architecture such as ``sm_90`` or ``sm_100a``; 0 for what is none."""
+    found = re.fullmatch(r"sm_(\d+)[af]?", arch)
+    return int(found[1]) if found else 0
+
+
 def limits(arch: str) -> Limits:
     """What a multiprocessor of ``arch`` holds.
 
@@ -73,12 +80,30 @@ def limits(arch: str) -> Limits:
     Raises:
         CccError: the architecture is not one of ``LIMITS``.
     """
-    found = re.fullmatch(r"sm_(\d+)[af]?", arch)
-    number = int(found[1]) if found else 0
+    number = arch_number(arch)
     if number not in LIMITS:
         known = ", ".join(f"sm_{one}" for one in LIMITS)
         raise CccError(f'unknown architecture "{arch}"; known are {known}')
     return LIMITS[number]
+
+
+def check_shared_limit(wanted: int, archs: Iterable[str]) -> None:
+    """Refuse more shared memory for a block than it has on any of these architectures.
+
+    Args:
+        wanted: bytes.
+        archs: such as ``sm_90``; those that are not known may have any number.
+
+    Raises:
+        CccError: there is not that much.
+    """
+    known = [arch for arch in archs if arch_number(arch) in LIMITS]
+    if not known:
+        return
+    most = max(known, key=lambda arch: limits(arch).shared_kb_block)
+    kb = limits(most).shared_kb_block
+    if wanted > kb * KB:
+        raise CccError(f"{wanted} bytes: a block has {kb} KB ({kb * KB} bytes) on {most}")
 
 
 @dataclass(frozen=True, slots=True)

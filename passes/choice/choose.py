@@ -16,7 +16,7 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
 from ccc.passes.choice.cost_model import SHARED_OUT, LoopCost, PathCost
 from ccc.passes.choice.exchange import ARMS, TURNS
-from ccc.passes.choice.lanes import Lanes, lanes_of
+from ccc.passes.choice.lanes import Lanes, expected_lanes
 from ccc.passes.strategies.registry import COLLECTING, FLATTENING, SHARING
 from ccc.passes.strategies.strategy import Collectable, Hints, LoopStrategy
 from ccc.passes.thresholds import BATCH_LOADS, GAIN, LOSS, SEVERAL, SEVERAL_GAIN
@@ -110,15 +110,17 @@ def _choose(
 ) -> list[Chosen | None]:
     """What is chosen for the paths of a loop; None where the user has."""
     paths = [one.path for one in mine]
-    known = {path: lanes_of(path, kernel.known(path)) for path in paths}
     arms = Counter(path.marker.identifier for path in paths)
-    worst = {path: known[path] or Lanes.worst(path, arms[path.marker.identifier]) for path in paths}
-    usual = {path: known[path] or Lanes.usual(path) for path in paths}
+
+    def worst(path: Path, around: Lanes) -> Lanes:
+        return Lanes.worst(path, around, max(1, arms[path.marker.identifier]))
+
     asked = {
         path: str(request) for path in paths if (request := kernel.request_of(path)) is not None
     }
-    costs = LoopCost(loop, paths, usual, kernel), LoopCost(loop, paths, worst, kernel)
-    search = _Search(*costs, asked, kernel.facts)
+    lanes = (expected_lanes(paths, kernel.known, guess) for guess in (Lanes.usual, worst))
+    usual_cost, worst_cost = (LoopCost(loop, paths, mine, kernel) for mine in lanes)
+    search = _Search(usual_cost, worst_cost, asked, kernel.facts)
     served = search.best()
     return [None if path in asked else search.chosen(path, served) for path in paths]
 

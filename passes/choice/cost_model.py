@@ -145,8 +145,8 @@ class LoopCost:
             executions = lanes.lanes / WARP_SIZE
             task = one.own + one.rest + exchange(ARMS[name].task) + WORD * one.words
             work = task * executions + exchange(ARMS[name].visit) * comes
-            if lanes.lanes == WARP_SIZE:  # no lane is left that runs the rest itself
-                work += one.rest * -1.0
+            if lanes.take_all:  # no lane is left that runs the rest itself
+                work += one.rest * -comes
         inside = served.get(one.path, LEAVE.name) != LEAVE.name or gathered
         for child in self._children[one.path]:
             work += self._path(self.paths[child], served, executions, inside)

@@ -29,7 +29,7 @@ from __future__ import annotations
 from ccc.analysis.paths.model import AnnotatedLoop
 from ccc.ir.edit import Copy, Emitter, retarget
 from ccc.ir.nodes import Block
-from ccc.passes.context_collection.batches import Batches
+from ccc.passes.context_collection.batches import OWN, Batches
 from ccc.passes.context_collection.layout import Layout
 from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
 from ccc.passes.context_collection.weights import Weights
@@ -214,7 +214,7 @@ class AdaptiveDispatch(SequentialDispatch):
         """Nobody has a task, and all have the same score again."""
         emit.emit("mov.b32", self.score, self.weights.again)
         for node in self.nodes:
-            emit.emit("mov.pred", node.pending, 0)
+            self.forget(emit, node)
 
 
 class AdaptiveQueue(AdaptiveDispatch):
@@ -250,17 +250,13 @@ class AdaptiveBatches(AdaptiveDispatch, Batches):
         super().__init__(kernel, loop, layout, weights, iterations)
         self.any = self.function.registers.fresh("pred", "any")
 
-    def counted(self, emit: Emitter, node: SequentialNode) -> None:
+    def counted(self, emit: Emitter, node: SequentialNode) -> None:  # noqa: ARG002
         """Whether there were tasks in each iteration is not known, but of one of them."""
-        ANY.emit(emit, pending=node.pending, mask=self.mask, any=self.any)
+        first = OWN.of(BIT=1).emit(emit, tasks=self.tasks)["own"]
+        ANY.emit(emit, pending=first, mask=self.mask, any=self.any)
 
     def found_tasks(self, emit: Emitter, node: SequentialNode) -> None:  # noqa: ARG002
         """So it counts for all."""
         (only,) = self.weights.paths
         some = SOME_OF_A_BATCH.of(SOME=only.some, PLAIN=only.none - only.some)
         some.emit(emit, any=self.any, score=self.score)
-
-    def come_back(self, emit: Emitter) -> None:
-        """In no iteration of a batch."""
-        super().come_back(emit)
-        self._forget(emit)

@@ -7,11 +7,11 @@ iterations. All are pushed, and as long as there is a full warp of tasks, all la
 
     LOOP:     ...                                // block A
               @!%p bra JOIN;
-              <a snapshot, and the first flag>
+              <a snapshot, and the first bit>
     JOIN:     ...
               @%more bra LOOP_1;                 // else: leave, as ever
     LOOP_1:   ...
-              <another snapshot, and the second flag>
+              <another snapshot, and the second bit>
     ...
     COLLECT:  all members meet, and count their tasks
     POP:      a full warp of tasks? all pop and run
@@ -30,7 +30,7 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import AnnotatedLoop
 from ccc.ir.edit import Copy, Emitter, retarget
 from ccc.ir.nodes import Block, Guard, Instruction
-from ccc.ir.operands import Register
+from ccc.ir.operands import Immediate, Register
 from ccc.passes.context_collection.layout import Layout
 from ccc.passes.context_collection.sequential_dispatch import (
     SequentialDispatch,
@@ -39,12 +39,15 @@ from ccc.passes.context_collection.sequential_dispatch import (
 from ccc.pipeline import Kernel
 from ccc.snippet import Snippet
 
-COUNT = Snippet("""
-    .reg .pred %pending;
-    .reg .b32 %number;
-        @%pending add.s32 %number, %number, 1;
-""")
-"""At the collection point, for each iteration of the batch: the tasks of a lane."""
+NOTE = Snippet(
+    """
+    .reg .b32 %tasks;
+        or.b32 %tasks, %tasks, BIT;
+""",
+    "BIT",
+)
+"""Beside a snapshot: the bit of the iteration. All bits are counted at once, and of predicates, of
+which a flag each would take one, a thread has seven."""
 
 EXCHANGE = Snippet(
     """
@@ -63,6 +66,17 @@ EXCHANGE = Snippet(
     "BYTES",
 )
 """For each bit of that number: the lanes in whose number it is."""
+
+OWN = Snippet(
+    """
+    .reg .pred %own;
+    .reg .b32 %tasks, %bit;
+        and.b32 %bit, %tasks, BIT;
+        setp.ne.b32 %own, %bit, 0;
+""",
+    "BIT",
+)
+"""For each iteration of the batch: has the lane a task of it?"""
 
 QUEUE_ALL = Snippet("""
     .reg .pred %few;
@@ -94,9 +108,9 @@ class Batches(SequentialDispatch):
         plan = self.only.plan
         self.more = self.function.fresh_label("more")
         held = [*plan.snapshot.values(), *plan.specials.values()]
+        self.tasks = fresh("b32", "tasks")
         self.others: list[dict[Register, Register]] = [
-            {self.only.pending: fresh("pred", "pending")}
-            | {register: fresh(register.type, "context") for register in held}
+            {register: fresh(register.type, "context") for register in held}
             for _ in range(iterations - 1)
         ]
 
@@ -105,14 +119,13 @@ class Batches(SequentialDispatch):
         """For each iteration, where the registers of the first one's task are."""
         return [{}, *self.others]
 
-    def prepare(self, emit: Emitter) -> None:
-        """No task in any iteration."""
-        super().prepare(emit)
-        self._forget(emit)
+    def note(self, emit: Emitter, node: SequentialNode) -> None:  # noqa: ARG002
+        """The bit of the first iteration."""
+        NOTE.of(BIT=1).emit(emit, tasks=self.tasks)
 
-    def _forget(self, emit: Emitter) -> None:
-        for other in self.others:
-            emit.emit("mov.pred", other[self.only.pending], 0)
+    def forget(self, emit: Emitter, node: SequentialNode) -> None:  # noqa: ARG002
+        """No task in any iteration."""
+        emit.emit("mov.b32", self.tasks, 0)
 
     def unroll(self) -> None:
         """Put copies of an iteration behind the loop's body, each leading to the next."""
@@ -124,9 +137,10 @@ class Batches(SequentialDispatch):
         elsewhere = {label: label for label in (self.meeting, *self.leaving)}
         new: list[Block] = []
         following = [*heads[1:], self.meeting]
-        for labels, other, again in zip(copies, self.others, following, strict=True):
+        for number, labels in enumerate(copies, 1):
+            other, again = self.others[number - 1], following[number - 1]
             copy = Copy({**elsewhere, **labels, self.meeting: again}, other)
-            new += copy.blocks(self.function, body)
+            new += self._noting(number, copy.blocks(self.function, body))
         for block in self.function.blocks:
             if block.label in body:
                 retarget(self.function, block, self.meeting, heads[0])
@@ -134,6 +148,14 @@ class Batches(SequentialDispatch):
         known = self.function.blocks
         behind = max(i for i, block in enumerate(known) if block.label in originals) + 1
         known[behind:behind] = new
+
+    def _noting(self, number: int, blocks: list[Block]) -> list[Block]:
+        """Copies that note tasks by the bit of their iteration."""
+        for block in blocks:
+            for one in block.instructions:
+                if self.tasks in one.defined():
+                    one.operands = (self.tasks, self.tasks, Immediate(str(1 << number)))
+        return blocks
 
     @property
     def is_last_apart(self) -> bool:
@@ -146,11 +168,8 @@ class Batches(SequentialDispatch):
 
     def _emit_collect(self, node: SequentialNode) -> None:
         emit, scope = self.at(node.collect), self._scope(node)
-        number, offset, total = (
-            emit.define("mov.b32", "b32", 0, name=name) for name in ("number", "offset", "total")
-        )
-        for other in self.batch:
-            COUNT.emit(emit, number=number, pending=other.get(node.pending, node.pending))
+        number = emit.define("popc.b32", "b32", self.tasks, name="number")
+        offset, total = (emit.define("mov.b32", "b32", 0, name=n) for n in ("offset", "total"))
         for bit in range(len(self.batch).bit_length()):
             EXCHANGE.of(BIT=1 << bit, BYTES=4 << bit).emit(
                 emit, scope, number=number, offset=offset, total=total
@@ -160,10 +179,10 @@ class Batches(SequentialDispatch):
         emit.emit("bra", self.check, guard=Guard(none))
         self.found_tasks(emit, node)
         address = emit.define("add.s32", "b32", node.top, offset, name="address")
-        for other in self.batch:
-            self._push(emit, node, other, address)
-        emit.emit("mov.pred", node.pending, 0)
-        self._forget(emit)
+        for iteration, other in enumerate(self.batch):
+            own = OWN.of(BIT=1 << iteration).emit(emit, tasks=self.tasks)["own"]
+            self._push(emit, node, other, own, address)
+        self.forget(emit, node)
         QUEUE_ALL.emit(emit, scope, total=total)
         self._emit_pop(emit, scope)
         emit.emit("bra", node.run)
@@ -191,10 +210,11 @@ class Batches(SequentialDispatch):
         emit: Emitter,
         node: SequentialNode,
         other: Mapping[Register, Register],
+        own: Register,
         address: Register,
     ) -> None:
         """The task of one iteration, and on to where the next one goes."""
-        guard, known = Guard(other.get(node.pending, node.pending)), len(emit.block.statements)
+        guard, known = Guard(own), len(emit.block.statements)
         node.plan.stack.of(other).store(emit, address)
         for one in emit.block.statements[known:]:
             if isinstance(one, Instruction) and one.name == "st":

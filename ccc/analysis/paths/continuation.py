@@ -12,7 +12,6 @@ from dataclasses import replace
 from ccc.analysis.callees import callee
 from ccc.analysis.facts import Facts
 from ccc.analysis.liveness import reads_and_writes
-from ccc.analysis.memory import conflict, find_conflict
 from ccc.analysis.paths.fetches import find_fetches, has_side_effect
 from ccc.analysis.paths.model import (
     CheckedPath,
@@ -52,7 +51,7 @@ def choose_continuation(path: PlacedPath, inner: frozenset[str], facts: Facts) -
     live = defined & facts.liveness.live_in(path.join) if path.join else defined
     fetches = find_fetches(path, facts, webs)
     rest = [i for i in instructions_of(path.rest, facts) if i not in fetches]
-    clash = conflict(instructions_of(path.blocks, facts), rest)
+    clash = facts.memory.conflict(instructions_of(path.blocks, facts), rest)
     passed_on = flows_out(path, facts) & facts.local.reads(path.rest)
     continuation = bool(live) or clash or path.join is None or bool(passed_on)
     region = path.blocks | path.rest if continuation else path.blocks
@@ -176,7 +175,7 @@ def _check_owner(
 
 def _writer_hint(path: CheckedPath, read: Instruction, facts: Facts) -> str:
     """What of the path may write what is read, and what to do about it."""
-    clash = find_conflict(instructions_of(path.blocks, facts), [read])
+    clash = facts.memory.find_conflict(instructions_of(path.blocks, facts), [read])
     if clash is None:
         return ""
     if clash[0].effects & Effect.CALL:

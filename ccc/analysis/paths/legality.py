@@ -10,7 +10,6 @@ from ccc.analysis.convergence import find_reconvergence
 from ccc.analysis.divergence import meets_all_lanes
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.memory import find_conflict
 from ccc.analysis.paths.invariant_stores import InvariantStores
 from ccc.analysis.paths.model import (
     AnnotatedLoop,
@@ -152,7 +151,9 @@ def check_order(path: PlacedPath, facts: Facts) -> None:
     if around.marker.kind != "variable":
         waits_not["the other turns of the loop around it"] = around.blocks
     for what, blocks in waits_not.items():
-        clash = find_conflict(instructions_of(path.region, facts), instructions_of(blocks, facts))
+        clash = facts.memory.find_conflict(
+            instructions_of(path.region, facts), instructions_of(blocks, facts)
+        )
         if clash is not None:
             raise Refused(
                 f"it may access the same memory as {what}, which would no longer wait for it"
