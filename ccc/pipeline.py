@@ -66,6 +66,8 @@ class Record(ABC):
     def apply(self, strategy: str, details: Mapping[str, Any]) -> None:
         """Say that its code was transformed, and how."""
         told = {**details, **self.choice}
+        if strategy in told.get("considered", ()):
+            told["expected"] = told["considered"][strategy]
         self._settled = Remark.applied_to(self.marker, self.kernel, strategy, told)
 
     def describe(self, details: Mapping[str, Any]) -> None:
@@ -168,6 +170,8 @@ class Kernel:
     pass takes their markers away, so that they are not found again."""
     chosen: dict[tuple[int, str, str], str] = field(default_factory=dict)
     """The strategies that the policy chose where nothing was asked for, by the keys of paths."""
+    ranks: dict[tuple[int, str, str], int] = field(default_factory=dict)
+    """Which paths of a loop get stacks first, from 0 on, by the keys of paths."""
     declined: dict[Marker, str] = field(default_factory=dict)
     """Why the strategy that was asked for does not apply to a path, by its marker."""
     announced: set[Marker] = field(default_factory=set)

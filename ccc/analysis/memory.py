@@ -95,16 +95,16 @@ class VisibleMemory:
     def find_conflict(
         self, first: Iterable[Instruction], second: Iterable[Instruction]
     ) -> tuple[Instruction, Instruction] | None:
-        """An instruction of each group whose order may matter, and rather a call.
+        """An instruction of each group whose order may matter; None where there is none.
 
-        None where there is no conflict.
+        Calls, of which least is known, go first.
         """
         first, second = list(first), list(second)
         if not self.conflict(first, second):
             return None
         ours = sorted(first, key=lambda i: not i.effects & Effect.CALL)
-        touches = [(b, self.touch(b)) for b in second]
-        return next((a, b) for a in ours for b, its in touches if self.touch(a).conflicts(its))
+        touches = [(other, self.touch(other)) for other in second]
+        return next((a, b) for a in ours for b, touch in touches if self.touch(a).conflicts(touch))
 
     def _find(self, instruction: Instruction) -> MemoryUse:
         effects = instruction.effects

@@ -11,6 +11,7 @@ share of warps that the multiprocessor has room for.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,11 +21,11 @@ from ccc.errors import CccError
 from ccc.passes.choice.exchange import ARMS, TURNS, WORD, exchange
 from ccc.passes.choice.lanes import Lanes, most
 from ccc.passes.choice.work import Work, work_of_blocks
-from ccc.passes.launch_shape import known_block_size, shared_bytes
+from ccc.passes.launch_shape import known_block_size, shared_bytes, shared_room
 from ccc.passes.policy import turns_in_a_row
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.registry import COLLECTING, SHARING
-from ccc.passes.strategies.strategy import WORD_BYTES, context_words
+from ccc.passes.strategies.strategy import context_words
 from ccc.passes.thresholds import OCCUPANCY_EXPONENT
 from ccc.pipeline import Kernel
 from ccc.ptx.occupancy import occupancy
@@ -101,6 +102,7 @@ class LoopCost:
             path: PathCost.of(path, own[path], self._children[path], facts) for path in paths
         }
         self._tops = [path for path in paths if path.parent not in self.paths]
+        self._stacks = functools.cache(functools.partial(_shared_bytes, facts))
         around = loop.loop.blocks.difference(*(path.blocks for path in self._tops))
         header = loop.loop.header
         self.around = work_of_blocks(around, facts, header, header)
@@ -165,18 +167,24 @@ class LoopCost:
         turn = one.own + exchange(cost.turn + cost.meeting / one.turns)
         return executions, turn * executions + (exchange(cost.start) + WORD * one.words) * tasks
 
+    def share(self, served: Assignment) -> int:
+        """The bytes of a warp's stacks."""
+        by: dict[str, list[Path]] = {}
+        for path in self.paths:
+            by.setdefault(served.get(path, LEAVE.name), []).append(path)
+        return sum(self._stacks(name, tuple(paths)) for name, paths in by.items())
+
+    def fits(self, served: Assignment) -> bool:
+        """Whether a block has room for the stacks of all its warps."""
+        block = known_block_size(self._kernel.function, self._kernel.options.max_block)
+        return self.share(served) <= shared_room(self._kernel) // -(-block // WARP_SIZE)
+
     def _speed(self, served: Assignment) -> float:
         """What is left of a kernel's speed by the warps that have room beside the stacks.
 
         What collecting takes of registers is not known before all is done, and not counted.
         """
-        share = sum(
-            _entries(name) * self.paths[path].words * WORD_BYTES
-            for path, name in served.items()
-            if name != LEAVE.name
-        )
-        room = self._occupancy(share)
-        before = self._occupancy(0)
+        room, before = self._occupancy(self.share(served)), self._occupancy(0)
         return (room / before) ** OCCUPANCY_EXPONENT if before and room else 1.0
 
     def _occupancy(self, share: int) -> float:
@@ -192,6 +200,7 @@ class LoopCost:
             return 0.0
 
 
-def _entries(name: str) -> int:
-    """The entries of a path's stack."""
-    return next(one.entries for one in (*COLLECTING, *SHARING) if one.name == name)
+def _shared_bytes(facts: Facts, name: str, paths: Sequence[Path]) -> int:
+    """The bytes of a warp's stacks for paths that one strategy serves."""
+    strategy = next(one for one in (LEAVE, *COLLECTING, *SHARING) if one.name == name)
+    return strategy.cost(paths, facts).shared_bytes * WARP_SIZE

@@ -105,6 +105,7 @@ def test_what_is_guessed_of_a_path_inside_is_no_more_than_what_is_around_it(gues
     inside = [path for path in paths if path.parent is not None]
     assert len(inside) == 2
     for path in inside:
+        assert path.parent is not None
         assert found[path].came == found[path.parent].active
         assert found[path].lanes <= found[path].came
         assert found[path].entered <= found[path.parent].executions

@@ -180,7 +180,7 @@ def _writer_hint(path: CheckedPath, read: Instruction, facts: Facts) -> str:
         return ""
     if clash[0].effects & Effect.CALL:
         name = callee(clash[0]) or "a function through a pointer"
-        return f"; the path calls {name}, which may write anything: read it before the path"
+        return f"; the path calls {name}, which may write it: read it before the path"
     return (
         f"; the path writes{at(clash[0])}: read it before the path, or declare what is only read "
         '"const __restrict__"'
