@@ -26,6 +26,7 @@ _TOKEN = re.compile(
 _DEVICE = re.compile(
     rb"\b__(?:device|global)__\b|__attribute__\s*\(\((?:device|global)\)\)|\bconst(?:expr|eval)\b"
 )
+_PARAMETERS = ("parameter_declaration", "optional_parameter_declaration")
 _KERNEL = re.compile(rb"\b__global__\b|__attribute__\s*\(\(\s*global\s*\)\)")
 
 
@@ -253,9 +254,33 @@ def function_around(statement: Node) -> Node | None:
 
 def is_in_kernel(statement: Node, code: bytes) -> bool:
     """Whether a statement stands in a ``__global__`` function itself."""
+    return _kernel_around(statement, code) is not None
+
+
+def _kernel_around(statement: Node, code: bytes) -> Node | None:
     node = function_around(statement)
     if node is None or node.type == "lambda_expression":
-        return False
+        return None
     body = node.child_by_field_name("body")
     end = body.start_byte if body else node.end_byte
-    return _KERNEL.search(code, node.start_byte, end) is not None
+    return node if _KERNEL.search(code, node.start_byte, end) else None
+
+
+def restricted_parameters(statement: Node, code: bytes) -> list[int]:
+    """The numbers of the kernel's parameters that are ``__restrict__`` pointers.
+
+    None in a device function: it is inlined, and what its parameters were is lost.
+    """
+    kernel = _kernel_around(statement, code)
+    declarator = kernel.child_by_field_name("declarator") if kernel else None
+    while declarator is not None and declarator.type != "function_declarator":
+        declarator = declarator.child_by_field_name("declarator")
+    listed = declarator.child_by_field_name("parameters") if declarator else None
+    parameters = (
+        [node for node in listed.named_children if node.type != "comment"] if listed else []
+    )
+    if any(node.type not in _PARAMETERS for node in parameters):
+        return []  # a pack, whose length is not known
+    plain = re.compile(rb"[^()\[\]&*]*\*\s*(?:const\s+)?__restrict(?:__)?\b\s*\w*\s*(?:=.*)?")
+    texts = [code[node.start_byte : node.end_byte] for node in parameters]
+    return [number for number, text in enumerate(texts) if plain.fullmatch(text)]

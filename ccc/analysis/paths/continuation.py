@@ -6,12 +6,13 @@ the path makes, that rest is the task's *continuation*.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from ccc.analysis.callees import callee
 from ccc.analysis.facts import Facts
 from ccc.analysis.liveness import reads_and_writes
+from ccc.analysis.memory import EVERY_SPACE
 from ccc.analysis.paths.fetches import find_fetches, has_side_effect
 from ccc.analysis.paths.model import (
     CheckedPath,
@@ -150,8 +151,10 @@ def _check_owner(
             "the next iteration, or the code after the loop, needs a clock or counter that is read "
             f"in the path or after it{at(culprit)}; read it before the path"
         )
+    writes = facts.memory.writers(instructions_of(path.region, facts))
+    more = [i for i in needed if does_more(i, facts) and not _is_left_alone(i, writes, facts)]
     in_path = [i for i in instructions_of(path.blocks, facts) if i in needed]
-    culprit = next((i for i in in_path if does_more(i, facts) or i.is_terminator), None)
+    culprit = next((i for i in in_path if i in more or i.is_terminator), None)
     if culprit is None and len(in_path) > CHEAP_SLICE:
         culprit = in_path[0]
     if culprit is not None:
@@ -160,7 +163,7 @@ def _check_owner(
             f"{at(culprit)}; {_unset_hint(path, facts) or _reduction_hint(path)}"
         )
     in_rest = [i for i in instructions_of(path.rest, facts) if i in needed]
-    culprit = next((i for i in in_rest if i not in fetches and does_more(i, facts)), None)
+    culprit = next((i for i in in_rest if i not in fetches and i in more), None)
     if culprit is not None and culprit.name == "atom":
         raise Refused(
             "the next iteration needs what an atomic operation after the path gives, and the order "
@@ -185,6 +188,15 @@ def _writer_hint(path: CheckedPath, read: Instruction, facts: Facts) -> str:
     return (
         f"; the path writes{at(clash[0])}: read it before the path, or declare what is only read "
         '"const __restrict__"'
+    )
+
+
+def _is_left_alone(load: Instruction, writes: Sequence[Instruction], facts: Facts) -> bool:
+    """Whether a load gives the same before a task and in it."""
+    return (
+        load.effects == Effect.READ
+        and load.space in EVERY_SPACE
+        and (not facts.memory.conflict([load], writes))
     )
 
 
