@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from ccc.errors import CccError
+from ccc.ptx.architecture import capability
 from ccc.ptx.types import WARP_SIZE
 
 KB = 1024
@@ -73,8 +73,7 @@ def limits(arch: str) -> Limits:
     Raises:
         CccError: the architecture is not one of ``LIMITS``.
     """
-    found = re.fullmatch(r"sm_(\d+)[af]?", arch)
-    number = int(found[1]) if found else 0
+    number = capability(arch)
     if number not in LIMITS:
         known = ", ".join(f"sm_{one}" for one in LIMITS)
         raise CccError(f'unknown architecture "{arch}"; known are {known}')
