@@ -142,10 +142,13 @@ SEVERAL_GAIN = 1.25
 arms of samples/fractal_flame in queues were expected to bring 1.16, and it was 0.74."""
 LOSS = 0.95
 """How slow it may become in the worst case where nothing is known of its lanes."""
-OCCUPANCY_EXPONENT = 1 / 3
-"""What a share of the warps costs: with so much of them, a kernel has this power of its speed. On
-an H200 (2026-11-20 to 22) samples with 75 %, 75 % and 62.5 % of their warps and 2.3, 1.05 and 1.16
-times less to issue were 2.13, 0.96 and 0.98 times as fast."""
+HALF_SPEED = 0.42
+"""The share of warps with which a kernel has half of the speed that any number of them would give
+it: with a share s it has s / (s + that). On an H200 (2026-11-20 to 22) samples with 75 %, 75 % and
+62.5 % of their warps and 2.3, 1.05 and 1.16 times less to issue were 2.13, 0.96 and 0.98 times as
+fast, for which that gives 2.09, 0.95 and 0.99. A kernel with 164 registers was 0.88 times as fast
+as the original in blocks of 256 threads, 12.5 % of the warps, and 1.32 in blocks of 128, 18.75 %:
+that is 0.67, and this gives 0.74."""
 BATCH_LOADS = 1
 """Loads of global memory in a path, at most, that is served in batches. On an H200 (2026-11-22),
 four loads and 20 operations, 8, 16 and 24 lanes: batches of seven 0.86, 0.74 and 0.55 times as fast
