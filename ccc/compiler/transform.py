@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ccc.analysis.paths.find import ARMS, INNER_LOOPS
 from ccc.compiler.module import ModuleContext
 from ccc.errors import CccError, render
-from ccc.ir.markers import WHOLE_KERNEL, parse_marker
+from ccc.ir.markers import PROMISE, WHOLE_KERNEL, parse_marker
 from ccc.ir.nodes import FunctionText, Module
 from ccc.ir.printer import print_function
 from ccc.ir.verify import verify
@@ -34,6 +34,7 @@ NOTHING_INSIDE = (
 )
 OF_ANOTHER_KIND = "it has nothing to do with a path of this kind"
 
+_PROMISED = re.compile(rf"^[^\n]*\w*{PROMISE}\w*\s*=\s*(?:generic\()?([\w$]+)\)?;\n", re.MULTILINE)
 _CALL = re.compile(r"\bcall(?:\.uni)?\s+(?:\([^()]*\)\s*,\s*)?([\w$]+)")
 
 
@@ -101,6 +102,7 @@ def transform(
     if isinstance(asked.get("use"), str):
         asked["use"] = (asked["use"],)
     options = replace(options or Options(), **asked)
+    ptx, promised = _promises(ptx)
     if "// ccc." not in ptx:
         return Transformed(ptx)
     module = parse_module(ptx, filename)
@@ -108,7 +110,7 @@ def transform(
     knowledge, tuned = _knowledge(module, options, places), _tuned(module, options, places)
     hints = [hint for advice in (knowledge, tuned) if advice for hint in advice.warnings]
     result = Transformed(ptx, hints=hints)
-    context = ModuleContext(module, options, registers or {}, knowledge, tuned)
+    context = ModuleContext(module, options, registers or {}, knowledge, tuned, promised)
     idle = not options.transforms or context.is_debugged
     passes = () if idle else tuple(kind() for kind in PIPELINE)
     counting = _counting(module, context, options, places) if options.profile else None
@@ -126,6 +128,17 @@ def transform(
         result.warnings += counting.finish()
     result.ptx = module.text
     return result
+
+
+def _promises(ptx: str) -> tuple[str, frozenset[str]]:
+    """PTX without the variables that name the functions of which something is promised; these."""
+    promised: set[str] = set()
+
+    def take(found: re.Match[str]) -> str:
+        promised.add(found[1])
+        return ""
+
+    return _PROMISED.sub(take, ptx), frozenset(promised)
 
 
 def _rewrite(
