@@ -20,7 +20,7 @@ from ccc.analysis.paths.split_iteration import ReturningPath, returning
 from ccc.errors import CccError
 from ccc.ir.markers import Marker
 from ccc.options import Request
-from ccc.passes.context_collection.layout import Layout, Plan, on_paper
+from ccc.passes.context_collection.layout import Plan, on_paper
 from ccc.passes.launch_shape import known_block_size, shared_bytes, shared_room, static_room
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.strategy import (
@@ -297,7 +297,8 @@ def settle(decision: Decision, kernel: Kernel, start: int, alone: bool = True) -
             its stacks need room, too, and batches are not tried.
 
     Returns:
-        The choice; where nothing fits, that is to leave what does not, with the reason.
+        The choice; where nothing fits, that is to leave what does not when those paths get stacks
+        first that should, with the reason.
     """
     reason = _reason(kernel)
     if reason is not None:
@@ -321,7 +322,9 @@ def settle(decision: Decision, kernel: Kernel, start: int, alone: bool = True) -
     if able:
         strategy, _ = max(able, key=lambda one: _resident(kernel, one[1].share))
         return Choice(decision, strategy, start)
-    return Choice(decision, LEAVE, start, (_first_too_large(kernel, layouts[-1], room),))
+    smallest, _ = min(zip(strategies, layouts, strict=True), key=lambda one: one[1].share)
+    left = _first_without_room(Choice(decision, smallest, start), kernel, room)
+    return Choice(decision, LEAVE, start, (left,))
 
 
 def _resident(kernel: Kernel, share: int) -> int:
@@ -360,8 +363,12 @@ def _room(kernel: Kernel) -> int:
     return shared_room(kernel) // _warps(kernel)
 
 
-def _first_too_large(kernel: Kernel, layout: Layout, room: int) -> tuple[PathRecord, str]:
-    """The first path that does not fit, and what to do about it."""
+def _first_without_room(choice: Choice, kernel: Kernel, room: int) -> tuple[PathRecord, str]:
+    """The first path that does not fit behind those that get stacks before it, and what to do
+    about it."""
+    ranked = sorted(choice.decision.paths, key=lambda one: kernel.ranks.get(one.path.key, 0))
+    decision = replace(choice.decision, paths=tuple(ranked))
+    layout = on_paper(replace(choice, decision=decision))
     stacks = (plan for plan in layout.plans if plan.stack.entries)
     plan = next(p for p in stacks if p.end > room)
     return plan.record, _too_large(kernel, plan)

@@ -108,6 +108,20 @@ class VisibleMemory:
         """Those that may write, or that order what others do."""
         return [one for one in instructions if self.touch(one).writes]
 
+    def find_conflict(
+        self, first: Iterable[Instruction], second: Iterable[Instruction]
+    ) -> tuple[Instruction, Instruction] | None:
+        """An instruction of each group whose order may matter; None where there is none.
+
+        Calls, of which least is known, go first.
+        """
+        first, second = list(first), list(second)
+        if not self.conflict(first, second):
+            return None
+        ours = sorted(first, key=lambda i: not i.effects & Effect.CALL)
+        touches = [(other, self.touch(other)) for other in second]
+        return next((a, b) for a in ours for b, touch in touches if self.touch(a).conflicts(touch))
+
     def _find(self, instruction: Instruction) -> MemoryUse:
         effects = instruction.effects
         if effects & Effect.CALL:

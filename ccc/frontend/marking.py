@@ -35,6 +35,7 @@ from ccc.frontend.syntax import (
     restricted_parameters,
     statement_at,
 )
+from ccc.frontend.variables import Suspects
 from ccc.ir.markers import PROMISE, Marker
 
 if TYPE_CHECKING:
@@ -76,11 +77,17 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """Marked text, what was marked, and warnings (to be raised or rendered)."""
+    """Marked text, what was marked, and warnings (to be raised or rendered).
+
+    ``files`` are those of the user, as messages call them; ``suspects`` tells which variables a
+    reason may speak of, for :mod:`ccc.compiler.blame`.
+    """
 
     text: str
     annotations: list[Annotation] = field(default_factory=list)
     warnings: list[CccError] = field(default_factory=list)
+    files: frozenset[str] = frozenset()
+    suspects: Suspects | None = None
 
 
 class SourceError(CccError):
@@ -127,7 +134,9 @@ def mark(
     annotations, edits = marking.write(without)
     edits += marking.values(set(values).difference(without))
     marked = _apply(code, edits).decode(errors="surrogateescape")
-    return Marked(marked, annotations, marking.warnings)
+    lines = marking.lines
+    suspects = Suspects(marking.placement, lines, lambda p: marking.position(p.match)[0])
+    return Marked(marked, annotations, marking.warnings, lines.user_files, suspects)
 
 
 def strip(text: str) -> str:
@@ -170,7 +179,9 @@ class _Marking:
         if self.errors:  # a pragma that cannot be read would make others look misplaced
             return
         for placed in self.placement.placed:
-            if error := self.placement.misplaced(placed) or self.placement.hidden_end(placed):
+            place = self.placement
+            error = place.misplaced(placed) or place.hidden_end(placed)
+            if error := error or place.unknown_reduction(placed):
                 self.errors.append(self._complaint(placed.match, error))
             elif warning := self.placement.idle(placed):
                 self.warnings.append(self._complaint(placed.match, warning))
@@ -238,7 +249,7 @@ class _Marking:
             loop for loop in self.placement.placed if loop.name == "for" and placed.inside(loop)
         ]
         inner = max(loops, key=lambda loop: loop.at).id if loops else None
-        span = self._position(placed.match)[0]
+        span = self.position(placed.match)[0]
         home = home_of(self.tree.root_node, placed.at, self.code)
         clauses = placed.pragma.clauses
         return Annotation(placed.id, placed.name, span, clauses, inner, home, self._head(placed))
@@ -336,7 +347,7 @@ class _Marking:
         own = any(_end(_SPACE, self.blank, m.end()) == at for m in self.unrolls)
         return [] if annotated or own else [_Edit(at, at, b'_Pragma("unroll 1") ')]
 
-    def _position(self, match: re.Match[bytes], before: str | None = None) -> tuple[Span, str]:
+    def position(self, match: re.Match[bytes], before: str | None = None) -> tuple[Span, str]:
         """Where a pragma stands, or its word after ``before``; and that line of the source."""
         file, line = self.lines.line(match.start(2))
         source = _original_line(file, line) if self.lines.preprocessed else None
@@ -348,7 +359,7 @@ class _Marking:
     def _complaint(
         self, match: re.Match[bytes], message: str, before: str | None = None
     ) -> CccError:
-        return CccError(message, *self._position(match, before))
+        return CccError(message, *self.position(match, before))
 
 
 def _wrap(statement: Node, name: str, marker: bytes) -> list[_Edit]:

@@ -168,6 +168,39 @@ def identifiers_in(node: Node) -> Iterator[Node]:
         yield from identifiers_in(child)
 
 
+def declarations(node: Node) -> Iterator[Node]:
+    """The names of the variables that are declared in a tree, where that is done."""
+    yield from (name for name, _ in _declarations(node))
+
+
+def declared_in(node: Node) -> Iterator[tuple[bytes, bool]]:
+    """The variables that are declared in a tree, and whether each is an array."""
+    yield from ((name.text or b"", is_array) for name, is_array in _declarations(node))
+
+
+def _declarations(node: Node) -> Iterator[tuple[Node, bool]]:
+    if node.type in ("declaration", "parameter_declaration", "for_range_loop"):
+        for one in node.children_by_field_name("declarator"):
+            inner, is_array = _innermost(one)
+            if inner is not None:
+                yield inner, is_array
+    for child in node.children:
+        yield from _declarations(child)
+
+
+def _innermost(declarator: Node) -> tuple[Node | None, bool]:
+    """The name in a declarator, and whether that declares an array."""
+    node: Node | None = declarator
+    is_array = False
+    while node is not None and node.type != "identifier":
+        is_array = is_array or node.type == "array_declarator"
+        named = node.child_by_field_name("declarator")
+        node = named or next((n for n in node.named_children if "declarator" in n.type), None)
+        if node is None and declarator.type == "reference_declarator":
+            node = next((n for n in declarator.named_children if n.type == "identifier"), None)
+    return node, is_array
+
+
 def functions_in(node: Node) -> Iterator[Node]:
     """The definitions of functions in a tree."""
     if node.type == "function_definition":
@@ -247,15 +280,21 @@ def home_of(root: Node, at: int, code: bytes) -> Home | None:
     return None
 
 
+def function_around(statement: Node) -> Node | None:
+    """The function, or lambda, that a statement stands in."""
+    node: Node | None = statement
+    while node is not None and node.type not in ("function_definition", "lambda_expression"):
+        node = node.parent
+    return node
+
+
 def is_in_kernel(statement: Node, code: bytes) -> bool:
     """Whether a statement stands in a ``__global__`` function itself."""
     return _kernel_around(statement, code) is not None
 
 
 def _kernel_around(statement: Node, code: bytes) -> Node | None:
-    node: Node | None = statement
-    while node is not None and node.type not in ("function_definition", "lambda_expression"):
-        node = node.parent
+    node = function_around(statement)
     if node is None or node.type == "lambda_expression":
         return None
     body = node.child_by_field_name("body")

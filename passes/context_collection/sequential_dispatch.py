@@ -290,7 +290,7 @@ class SequentialDispatch(Collector[SequentialNode]):
         if self.enough is not self.warp_bytes:
             emit.emit("mov.b32", self.enough, self.warp_bytes)
         for node in self.nodes:
-            emit.emit("mov.pred", node.pending, 0)
+            self.forget(emit, node)
             if not node.plan.saves_nothing:
                 emit.emit("mov.b32", node.top, self.base)
         for node in self.nodes:
@@ -302,6 +302,10 @@ class SequentialDispatch(Collector[SequentialNode]):
     def note(self, emit: Emitter, node: SequentialNode) -> None:
         """A flag for each path."""
         emit.emit("mov.pred", node.pending, ALL_LANES)
+
+    def forget(self, emit: Emitter, node: SequentialNode) -> None:
+        """The lane has no task of a path."""
+        emit.emit("mov.pred", node.pending, 0)
 
     def dispatch(self) -> None:
         """One collection point for each path."""

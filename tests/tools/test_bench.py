@@ -365,6 +365,17 @@ def test_the_fastest_of_all_strategies_is_measured(samples: Path) -> None:
     assert [entry.speedup(label) for label in CHOSEN] == [1, 4 / 3, 2]
 
 
+def test_strategies_are_tried_on_a_resident_grid_too(samples: Path) -> None:
+    def time(version: str, blocks: int, threads: int) -> float:
+        whole = blocks * threads >= 5_000
+        if version == "merged":
+            return 5.0 if whole else 3.0
+        return TIMES[version] + 4 * (not whole)  # the original is fastest with a task a thread
+
+    entry = chosen(samples, Gpu(time, wrong="wrong"), "original", "original")
+    assert entry.trials == {"leave": 4.0, "queue": 2.0, "merge": 3.0}
+
+
 def test_what_is_the_same_code_is_measured_once(samples: Path) -> None:
     device = Gpu(lambda version, *_: TIMES[version], wrong="wrong")
     entry = chosen(samples, device, "queued", "queued")

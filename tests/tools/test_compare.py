@@ -60,6 +60,16 @@ def test_the_emulator_tells_unknown_kernels_when_asked_for_their_blocks() -> Non
         emulated.resident_blocks("z", 128)
 
 
+def test_a_kernel_goes_by_its_name_in_the_ptx() -> None:
+    head = ".version 8.0\n.target sm_80\n.address_size 64\n"
+    module = emulator.Module(f"{head}.entry _Z5rootsPi() {{ ret; }}\n")
+    emulated = EmulatedModule(module, dict, "lockstep")
+    assert emulated.resident_blocks("_Z5rootsPi", 128) == EMULATED_BLOCKS
+    for ask in (emulated.get_function, emulated.resident_blocks):
+        with pytest.raises(CccError, match='"roots" is called _Z5rootsPi in the PTX: declare it'):
+            ask("roots")
+
+
 def double(x: np.ndarray, _: np.int32) -> None:
     x *= 2
 
@@ -99,6 +109,10 @@ REPORT = {
 }
 
 
+STALE = "p.json: warning: line 3 of kernel.cu, `ccc if`, is not in the source any more"
+DIAGNOSTICS = ["kernel.cu:9: warning: ccc if: left alone: it holds a barrier", STALE]
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "kernel.cu").write_text("// compiled by the fake\n")
@@ -118,7 +132,9 @@ def ccc_compare(monkeypatch: pytest.MonkeyPatch, asked: dict[str, object]) -> Ca
 
     def command(*arguments: object, kind: str = "emulator", **kernels: Any) -> int:
         device = FakeDevice(kind, {version: {"double": f} for version, f in kernels.items()})
-        compiled = types.SimpleNamespace(original="original", ptx="ccc", report=REPORT)
+        compiled = types.SimpleNamespace(
+            original="original", ptx="ccc", report=REPORT, diagnostics=DIAGNOSTICS
+        )
 
         def compile_(*_: object, **told: object) -> Any:
             asked.update(told)
@@ -258,6 +274,20 @@ def test_blocks_get_what_the_device_has_unless_told(
     for more, limit in (([], FakeDevice.shared_limit), (["--shared-limit", "49152"], 49152)):
         assert ccc_compare(folder, *more, original=double, ccc=double) == 0
         assert asked == {"dynamic_shared": 0, "shared_limit": limit, "strategy": "auto", "use": ()}
+
+
+def test_more_than_the_device_has_is_refused(ccc_compare: Any, folder: Path) -> None:
+    with pytest.raises(CccError, match=r"a block has 227 KB \(232448 bytes\) on sm_90"):
+        ccc_compare(folder, "--shared-limit", "228K", original=double, ccc=double)
+    with pytest.raises(CccError, match="a block has 99 KB"):
+        ccc_compare(folder, "--shared-limit=100K", "--arch=sm_89", original=double, ccc=double)
+
+
+def test_a_stale_profile_is_told(
+    ccc_compare: Any, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ccc_compare(folder, "--use", "p.json", original=double, ccc=double) == 0
+    assert capsys.readouterr().err == f"{STALE}\n"
 
 
 def test_without_such_a_sum_outputs_are_equal_bit_for_bit(ccc_compare: Any, folder: Path) -> None:

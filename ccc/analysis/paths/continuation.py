@@ -32,6 +32,7 @@ from ccc.ptx.types import LANE
 
 CHEAP_SLICE = 8
 """Most instructions of a path that its owner may run again for the sake of its next iteration."""
+REDUCTION_HINT = "if the loop only adds it up, say so on the loop: reduction(+: variable)"
 
 
 def choose_continuation(path: PlacedPath, inner: frozenset[str], facts: Facts) -> CheckedPath:
@@ -172,8 +173,22 @@ def _check_owner(
     if culprit is not None:
         raise Refused(
             "the next iteration needs a value that is read after the path and may depend on what "
-            f"the path writes{at(culprit)}"
+            f"the path writes{at(culprit)}{_writer_hint(path, culprit, facts)}"
         )
+
+
+def _writer_hint(path: CheckedPath, read: Instruction, facts: Facts) -> str:
+    """What of the path may write what is read, and what to do about it."""
+    clash = facts.memory.find_conflict(instructions_of(path.blocks, facts), [read])
+    if clash is None:
+        return ""
+    if clash[0].effects & Effect.CALL:
+        name = callee(clash[0]) or "a function through a pointer"
+        return f"; the path calls {name}, which may write it: read it before the path"
+    return (
+        f"; the path writes{at(clash[0])}: read it before the path, or declare what is only read "
+        '"const __restrict__"'
+    )
 
 
 def _is_left_alone(load: Instruction, writes: Sequence[Instruction], facts: Facts) -> bool:
@@ -188,7 +203,7 @@ def _is_left_alone(load: Instruction, writes: Sequence[Instruction], facts: Fact
 def _reduction_hint(path: CheckedPath) -> str:
     if declared_operations(path.loop.marker):
         return "the variable of a reduction may only be updated in the loop, by that operation"
-    return "if the loop only adds it up, say so on the loop: reduction(+: variable)"
+    return REDUCTION_HINT
 
 
 def _unset_hint(path: CheckedPath, facts: Facts) -> str | None:
@@ -203,8 +218,8 @@ def _unset_hint(path: CheckedPath, facts: Facts) -> str | None:
     for register in sorted(written & facts.liveness.live_in(loop.header), key=lambda r: r.name):
         if not any(facts.reaching.bottom_mask(label, register) for label in before):
             return (
-                f"it has none before the loop ({register.name}): declare its variable in the loop, "
-                "or give it a value there"
+                f"it may be uninitialised ({register.name}): declare the variable in the loop, or "
+                "give it a value there"
             )
     return None
 

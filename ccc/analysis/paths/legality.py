@@ -155,11 +155,13 @@ def check_order(path: PlacedPath, facts: Facts) -> None:
     if around.marker.kind != "variable":
         waits_not["the other turns of the loop around it"] = around.blocks
     for what, blocks in waits_not.items():
-        if facts.memory.conflict(
+        clash = facts.memory.find_conflict(
             instructions_of(path.region, facts), instructions_of(blocks, facts)
-        ):
+        )
+        if clash is not None:
             raise Refused(
                 f"it may access the same memory as {what}, which would no longer wait for it"
+                f"{at(clash[0])}"
             )
 
 
