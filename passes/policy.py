@@ -35,6 +35,7 @@ from ccc.passes.strategies.strategy import (
     Serving,
     Strategy,
     context_words,
+    instruction_count,
     run_slots,
 )
 from ccc.passes.thresholds import (
@@ -188,7 +189,7 @@ def _asked(
         if wanted and not able and reason is not None:
             kernel.decline(one.path.marker, reason)
         some = len(wanted) > 1
-        found += [s for s in able if not some or _batches_pay(s, every, kernel.facts)]
+        found += [s for s in able if not some or batches_pay(s, every, kernel.facts)]
     return found
 
 
@@ -241,7 +242,7 @@ def _preferred(
     possible = [one for one in wanted if one.applies(paths, facts) is None]
     if len(paths) < MANY:
         possible = [one for one in possible if not one.together]
-    return tuple(one for one in possible if _batches_pay(one, paths, facts))
+    return tuple(one for one in possible if batches_pay(one, paths, facts))
 
 
 def early_loads_wanted(marker: Marker) -> bool:
@@ -273,14 +274,14 @@ def early_loads_pay(
     return first.iterations > 1
 
 
-def _batches_pay(strategy: LoopStrategy, paths: Sequence[Path], facts: Facts) -> bool:
+def batches_pay(strategy: LoopStrategy, paths: Sequence[Path], facts: Facts) -> bool:
     """Whether as many iterations as the strategy runs in a row are few enough for that."""
     copies = strategy.iterations - 1
     if copies == 0:
         return True
     (path,) = paths
     around = path.loop.loop.blocks - path.blocks
-    length = sum(i.unit != Unit.NOTHING for i in instructions_of(around, facts))
+    length = instruction_count(around, facts)
     words = context_words(path)
     return copies * words <= BATCH_REGISTERS and strategy.iterations * length <= BATCH_LENGTH
 
