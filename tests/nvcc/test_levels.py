@@ -1,0 +1,49 @@
+"""Annotations and the compiler's levels: what is applied does what the original does."""
+
+from __future__ import annotations
+
+import pytest
+from emulating import needs_nvcc
+
+import ccc
+from ccc.emulator import Module
+from ccc.harness.equivalence import Launch, difference, run
+
+pytestmark = [pytest.mark.slow, needs_nvcc]
+
+SOURCE = """#pragma ccc grid_stride
+__global__ void __launch_bounds__(64) k(const int *x, int *y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    int a = x[i];
+    #pragma ccc if strategy(queue)
+    if (a > 6) {
+        for (int t = 0; t < 5; ++t) a = a * 7 + t;
+        y[i] = a;
+    }
+}
+"""
+LAUNCH = Launch.parse("// run: grid=4 block=64 args=s32[250]~0:9 s32[250]=0 s32:250")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["-Xcicc", "-O0"], ["-Xcicc", "-O1"], ["-Ofc=max"], ["-lineinfo"], ["-G", "-dopt=on"]],
+)
+def test_what_is_applied_at_a_level_is_right(options: list[str]) -> None:
+    made = ccc.compile(SOURCE, options=options)
+    paths = [path for kernel in made.report["kernels"] for path in kernel["paths"]]
+    assert len(paths) == 2
+    assert all(path["applied"] for path in paths)
+    name = made.report["kernels"][0]["name"]
+    expected, _ = run(Module(made.original), name, LAUNCH)
+    for schedule in ("lockstep", 1, 2):
+        found, _ = run(Module(made.ptx), name, LAUNCH, schedule=schedule)
+        assert difference(expected, found) is None
+
+
+def test_code_for_the_debugger_is_left_and_that_is_said_once() -> None:
+    made = ccc.compile(SOURCE, options=["-G"])
+    (said,) = (line for line in made.diagnostics if "debugger" in line)
+    assert said.endswith("compile without -G; -lineinfo is fine [in k]")
+    assert made.ptx == made.original
