@@ -8,6 +8,8 @@ from emulating import needs_nvcc
 import ccc
 from ccc.emulator import Module
 from ccc.harness.equivalence import Launch, difference, run
+from ccc.toolkit.find import find
+from ccc.toolkit.ptxas import resources
 
 pytestmark = [pytest.mark.slow, needs_nvcc]
 
@@ -40,6 +42,29 @@ def test_what_is_applied_at_a_level_is_right(options: list[str]) -> None:
     for schedule in ("lockstep", 1, 2):
         found, _ = run(Module(made.ptx), name, LAUNCH, schedule=schedule)
         assert difference(expected, found) is None
+
+
+UNSWITCHED = """#pragma ccc grid_stride
+__global__ void __launch_bounds__(64) k(const int *__restrict__ x, int *y, int n, int way) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    int a = x[i], sum = 0;
+    #pragma ccc while strategy(merge)
+    for (int t = 0; t < a; ++t) {
+        if (way == 1) for (int low = 0; low < t; low += 3) sum += x[(low + t) % n];
+        else sum = sum * 3 + x[(i + t) % n];
+    }
+    y[i] = sum;
+}
+"""
+
+
+def test_registers_before_are_those_of_the_unmarked_source() -> None:
+    made = ccc.compile(UNSWITCHED)
+    (kernel,) = made.report["kernels"]
+    needed = resources(made.original, "sm_90", find().bin / "ptxas")[kernel["name"]]
+    assert [path["applied"] for path in kernel["paths"]] == [True, True]
+    assert {path["registers_before"] for path in kernel["paths"]} == {needed.registers}
 
 
 def test_code_for_the_debugger_is_left_and_that_is_said_once() -> None:
