@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from ccc.analysis.apart import Apart
 from ccc.analysis.callees import SYSTEM_CALLS, callee
 from ccc.analysis.origins import Origins, Pointers
 from ccc.ir.nodes import Instruction
@@ -73,6 +74,7 @@ class VisibleMemory:
     def __init__(self, facts: Facts):
         self.facts = facts
         self.origins = Origins(facts)
+        self.apart = Apart(facts)
         self._touches: dict[Instruction, MemoryUse] = {}
 
     def touch(self, instruction: Instruction) -> MemoryUse:
@@ -90,7 +92,18 @@ class VisibleMemory:
 
     def conflict(self, first: Iterable[Instruction], second: Iterable[Instruction]) -> bool:
         """Whether the order of two groups may matter: one may write what the other touches."""
-        return self.of_all(first).conflicts(self.of_all(second))
+        first, second = list(first), list(second)
+        if not self.of_all(first).conflicts(self.of_all(second)):
+            return False
+        return not self.apart.promised or any(
+            self.touch(one).conflicts(self.touch(other)) and not self.apart.are(one, other)
+            for one in first
+            for other in second
+        )
+
+    def writers(self, instructions: Iterable[Instruction]) -> list[Instruction]:
+        """Those that may write, or that order what others do."""
+        return [one for one in instructions if self.touch(one).writes]
 
     def find_conflict(
         self, first: Iterable[Instruction], second: Iterable[Instruction]

@@ -47,6 +47,7 @@ class ModuleContext:
         module: the PTX.
         options: what is asked for.
         registers: how many a thread of each kernel takes, by name, as far as that is known.
+        tried: the same of the original, and of what was chosen when that was tried.
         knowledge: what profiles say of the module's paths.
         tuned: what was measured to be best for them.
 
@@ -59,6 +60,7 @@ class ModuleContext:
         module: Module,
         options: Options,
         registers: Mapping[str, int],
+        tried: Mapping[str, tuple[int, int]],
         knowledge: Knowledge | None,
         tuned: MatchedDecisions | None,
     ):
@@ -70,6 +72,7 @@ class ModuleContext:
         self._options = options
         self._tuned = tuned
         self._registers = registers
+        self._tried = tried
         self._knowledge = knowledge
         self._launches = DEVICE_LAUNCH.search(module.text) is not None
         self._shared = {v.name: v for v in parse_variables(module) if v.space == "shared"}
@@ -104,6 +107,7 @@ class ModuleContext:
         kernel = Kernel(function, facts, self._options, arch=self._arch, load=self.load)
         kernel.tuned = self._tuned
         kernel.registers = self._registers.get(function.name)
+        kernel.tried = self._tried.get(function.name)
         kernel.not_inlined = not_inlined
         kernel.knowledge = self._knowledge
         self._find_shared(kernel)

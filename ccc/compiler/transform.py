@@ -78,6 +78,7 @@ def transform(
     *,
     filename: str = "<ptx>",
     registers: Mapping[str, int] | None = None,
+    tried: Mapping[str, tuple[int, int]] | None = None,
     places: Mapping[int, Place] | None = None,
     **asked: Any,
 ) -> Transformed:
@@ -90,6 +91,7 @@ def transform(
         options: what is asked for; the default ones if there are none.
         filename: what to call it in messages.
         registers: how many a thread of each kernel takes, by name, as far as that is known.
+        tried: the same of the original, and of what was chosen when that was tried.
         places: where the annotations of the source stand, by identifier, if it was read; else what
             the markers tell.
         asked: fields of :class:`ccc.Options` by name, which go before those of ``options``.
@@ -106,7 +108,7 @@ def transform(
     knowledge, tuned = _knowledge(module, options, places), _tuned(module, options, places)
     hints = [hint for advice in (knowledge, tuned) if advice for hint in advice.warnings]
     result = Transformed(ptx, hints=hints)
-    context = ModuleContext(module, options, registers or {}, knowledge, tuned)
+    context = ModuleContext(module, options, registers or {}, tried or {}, knowledge, tuned)
     idle = not options.transforms or context.is_debugged
     passes = () if idle else tuple(kind() for kind in PIPELINE)
     counting = _counting(module, context, options, places) if options.profile else None

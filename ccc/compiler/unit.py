@@ -303,10 +303,14 @@ def _transform(
     from ccc.compiler.transform import transform  # noqa: PLC0415 - a pass that fails earlier needs none of it
 
     told = replace(options, strict=False)  # all that was missed is to be seen, not the first alone
-    result = transform(ptx, told, filename=output, places=places)
+    transformed = partial(transform, ptx, told, filename=output, places=places)
+    result = transformed()
+    tried = _tried(ptx, result)
+    if tried:  # what was chosen is weighed again, with the registers that it takes
+        result = transformed(tried=tried)
     if _counts_blocks(result.remarks) and (found := _resources(result.ptx)):
         registers = {name: resources.registers for name, resources in found[0].items()}
-        result = transform(ptx, told, filename=output, registers=registers, places=places)
+        result = transformed(registers=registers, tried=tried)
     if blame:
         result.remarks = blame.tell(result.remarks)
     made = result.remarks
@@ -318,6 +322,19 @@ def _transform(
     done.hints = list(dict.fromkeys([*done.hints, *said]))
     done.printed = result.printed
     return result.ptx
+
+
+def _tried(before: str, result: Transformed) -> dict[str, tuple[int, int]]:
+    """How many registers a thread takes before and after, of the kernels in which something is
+    collected that nobody asked to have collected; nothing where ptxas alone cannot tell."""
+    chosen = [name for name, mine in result.remarks.items() if any(map(_is_chosen, mine))]
+    pair = _resources(before, result.ptx) if chosen else []
+    known = [name for name in chosen if pair and all(name in found for found in pair)]
+    return {name: (pair[0][name].registers, pair[1][name].registers) for name in known}
+
+
+def _is_chosen(remark: Remark) -> bool:
+    return remark.applied and remark.asked is None and "considered" in remark.details
 
 
 def _measured(before: str, result: Transformed, options: Options) -> Remarks:

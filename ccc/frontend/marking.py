@@ -31,6 +31,7 @@ from ccc.frontend.syntax import (
     home_of,
     loop_around,
     parse_cuda,
+    restricted_parameters,
     statement_at,
 )
 from ccc.frontend.variables import Suspects
@@ -261,10 +262,11 @@ class _Marking:
         statement = placed.statement
         if placed.name in _IN_LOOPS:
             inside = marker(_IN_LOOPS[placed.name]) + self._reduced(placed, annotation)
+            inside += self._apart(placed, annotation)
             edits = _wrap(statement, "body", inside) + self._before(placed, marker("loop"))
             return edits + (self._keep_outer(placed) if placed.begins_apart else [])
         if placed.name in ("recursion", "grid_stride"):
-            return _wrap(statement, "body", marker(placed.name))
+            return _wrap(statement, "body", marker(placed.name) + self._apart(placed, annotation))
         if placed.name == "switch":
             return _cases(statement, marker("case"))
         edits = _wrap(statement, "consequence", marker("then"))
@@ -279,11 +281,30 @@ class _Marking:
         """
         text = b""
         for operation, name in placed.pragma.reductions:
-            kind = floating_type(placed.statement, name.encode())
+            kind = floating_type(placed.statement, name.encode(), self.blank)
             if kind:
                 made = Marker("reduced", annotation.id, annotation.span, {"by": operation})
                 words = f'asm volatile("{made.text()} register=%0" :: "{kind}"({name}));'
                 text += words.encode(errors="surrogateescape")
+        return text
+
+    def _apart(self, placed: Placed, annotation: Annotation) -> bytes:
+        """Statements that say which pointers lead to memory of their own.
+
+        A kernel's parameters that are declared ``__restrict__`` are told by their numbers.
+        """
+        text = b""
+        for number, names in enumerate(placed.pragma.apart):
+            clauses = {"group": str(number)}
+            words = Marker("apart", annotation.id, annotation.span, clauses).text()
+            for name in names:
+                one = f'asm volatile("{words} register=%0" :: "l"({name}));'
+                text += one.encode(errors="surrogateescape")
+        restricted = restricted_parameters(placed.statement, self.blank)
+        if restricted and placed.name in ("for", "grid_stride"):
+            clauses = {"restrict": ",".join(map(str, restricted))}
+            made = Marker("apart", annotation.id, annotation.span, clauses).assembly()
+            text += made.encode(errors="surrogateescape")
         return text
 
     def _before(self, placed: Placed, marker: bytes) -> list[_Edit]:

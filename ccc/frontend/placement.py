@@ -227,7 +227,7 @@ class Placement:
         used = {self.code[n.start_byte : n.end_byte] for n in identifiers_in(where or self.root)}
         if used & {macro.encode() for macro in self.macros or ()}:
             return None  # which may hold any name
-        return next((name for name in names if name.encode() not in used), None)
+        return next((name for name in names if name.partition(".")[0].encode() not in used), None)
 
     def is_active(self, placed: Placed) -> bool:
         """Whether a pragma is marked: paths, kernels, and loops that hold paths.

@@ -26,6 +26,7 @@ _TOKEN = re.compile(
 _DEVICE = re.compile(
     rb"\b__(?:device|global)__\b|__attribute__\s*\(\((?:device|global)\)\)|\bconst(?:expr|eval)\b"
 )
+_PARAMETERS = ("parameter_declaration", "optional_parameter_declaration")
 _KERNEL = re.compile(rb"\b__global__\b|__attribute__\s*\(\(\s*global\s*\)\)")
 
 
@@ -75,8 +76,27 @@ def head_end(statement: Node, body: Node) -> int:
     return max(n.end_byte for n in heads if n.end_byte <= body.start_byte)
 
 
-def floating_type(statement: Node, name: bytes) -> str | None:
-    """What inline assembly calls the type of a variable, if that is ``float`` or ``double``."""
+def floating_type(statement: Node, name: bytes, code: bytes) -> str | None:
+    """What inline assembly calls the type of a variable, if that is ``float`` or ``double``.
+
+    Args:
+        statement: where it is used.
+        name: the variable, or a member of one: ``hit.distance``.
+        code: the text of all declarations, without comments.
+    """
+    variable, _, member = name.partition(b".")
+    kind = _type_of(statement, variable)
+    if kind is None or not member:
+        return _FLOATING.get(kind or b"")
+    plain = re.compile(rb"\bstruct\s+" + re.escape(kind.split()[-1]) + rb"\s*\{([^{}]*)\}")
+    declared = rb"(?:^|;)\s*(float|double)\s[^;()*&\[\]=]*\b" + re.escape(member) + rb"\b\s*[,;=]"
+    bodies = plain.findall(code)
+    found = re.search(declared, bodies[0]) if len(bodies) == 1 else None
+    return _FLOATING[found[1]] if found else None
+
+
+def _type_of(statement: Node, name: bytes) -> bytes | None:
+    """The type with which a plain variable is declared, as it is written."""
     place: Node | None = statement
     while place is not None and place.parent is not None:
         before = [node for node in place.parent.children if node.end_byte <= place.start_byte]
@@ -85,7 +105,7 @@ def floating_type(statement: Node, name: bytes) -> str | None:
             for declaration in (node, *(parameters.children if parameters else ())):
                 if name in _declared(declaration):
                     kind = declaration.child_by_field_name("type")
-                    return _FLOATING.get(kind.text or b"") if kind else None
+                    return (kind.text or None) if kind else None
         place = place.parent
     return None
 
@@ -234,9 +254,33 @@ def function_around(statement: Node) -> Node | None:
 
 def is_in_kernel(statement: Node, code: bytes) -> bool:
     """Whether a statement stands in a ``__global__`` function itself."""
+    return _kernel_around(statement, code) is not None
+
+
+def _kernel_around(statement: Node, code: bytes) -> Node | None:
     node = function_around(statement)
     if node is None or node.type == "lambda_expression":
-        return False
+        return None
     body = node.child_by_field_name("body")
     end = body.start_byte if body else node.end_byte
-    return _KERNEL.search(code, node.start_byte, end) is not None
+    return node if _KERNEL.search(code, node.start_byte, end) else None
+
+
+def restricted_parameters(statement: Node, code: bytes) -> list[int]:
+    """The numbers of the kernel's parameters that are ``__restrict__`` pointers.
+
+    None in a device function: it is inlined, and what its parameters were is lost.
+    """
+    kernel = _kernel_around(statement, code)
+    declarator = kernel.child_by_field_name("declarator") if kernel else None
+    while declarator is not None and declarator.type != "function_declarator":
+        declarator = declarator.child_by_field_name("declarator")
+    listed = declarator.child_by_field_name("parameters") if declarator else None
+    parameters = (
+        [node for node in listed.named_children if node.type != "comment"] if listed else []
+    )
+    if any(node.type not in _PARAMETERS for node in parameters):
+        return []  # a pack, whose length is not known
+    plain = re.compile(rb"[^()\[\]&*]*\*\s*(?:const\s+)?__restrict(?:__)?\b\s*\w*\s*(?:=.*)?")
+    texts = [code[node.start_byte : node.end_byte] for node in parameters]
+    return [number for number, text in enumerate(texts) if plain.fullmatch(text)]

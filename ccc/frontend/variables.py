@@ -107,7 +107,7 @@ class Suspects:
             for change, base in _changes(statement)
             if base.text not in own
             and _operation(change) == "+"
-            and floating_type(statement, base.text or b"")
+            and floating_type(statement, base.text or b"", self._placement.blank)
         ]
 
     def _at(self, at: Span) -> Placed | None:

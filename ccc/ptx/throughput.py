@@ -7,8 +7,9 @@ more slots.
 
 from __future__ import annotations
 
-import re
 from enum import Enum
+
+from ccc.ptx.architecture import capability
 
 LANES_ISSUED = 128
 """Lanes for which instructions are issued in a cycle."""
@@ -56,7 +57,6 @@ def slots_of(pipe: Pipe, arch: str) -> float:
         pipe: the pipe.
         arch: such as ``sm_90``; one that is not known counts as that.
     """
-    found = re.fullmatch(r"sm_(\d+)[af]?", arch)
-    rates = _RATES.get(int(found[1]) if found else _DEFAULT, _RATES[_DEFAULT])
+    rates = _RATES.get(capability(arch), _RATES[_DEFAULT])
     every = (LANES_ISSUED, *rates)
     return LANES_ISSUED / every[list(Pipe).index(pipe)]

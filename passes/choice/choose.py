@@ -42,6 +42,7 @@ class Chosen:
             many times as fast as without it.
         at_worst: the same if all lanes agree, where nothing is known.
         too_large: those of which the stacks do not fit into shared memory.
+        fewer_warps: those that take registers which others need, and what that means.
     """
 
     cost: PathCost
@@ -49,6 +50,7 @@ class Chosen:
     considered: dict[str, float]
     at_worst: dict[str, float]
     too_large: list[str]
+    fewer_warps: dict[str, str]
 
     @property
     def expected(self) -> float | None:
@@ -86,6 +88,8 @@ class Chosen:
             span = f"{self.at_worst[best]:.2f} to {found:.2f} expected"
             told = f"{length}, and nothing is known of its lanes: {span}"
             insist = f"tell with prob(share) or a profile, or {insist}"
+        if best in self.fewer_warps:
+            told = f"{told}, since {self.fewer_warps[best]}"
         return f"{told}; {insist}" if able else f"{told}, but {NO_ROOM}"
 
 
@@ -148,9 +152,12 @@ class _Search:
         asked = {
             path: str(request) for path in paths if (request := kernel.request_of(path)) is not None
         }
-        lanes = (expected_lanes(paths, kernel.known, guess) for guess in (Lanes.usual, worst))
-        usual_cost, worst_cost = (LoopCost(loop, paths, mine, kernel) for mine in lanes)
-        return _Search(usual_cost, worst_cost, asked, kernel.facts)
+        usual_lanes = expected_lanes(paths, kernel.known, Lanes.usual)
+        worst_lanes = expected_lanes(paths, kernel.known, worst)
+        # Registers are weighed with what is expected: the worst case tells what lanes may cost.
+        cost = LoopCost(loop, paths, usual_lanes, kernel)
+        worst_cost = LoopCost(loop, paths, worst_lanes, kernel, weighs_registers=False)
+        return _Search(cost, worst_cost, asked, kernel.facts)
 
     def _rank(self, path: Path) -> tuple[float, float]:
         """Those with the highest priority first, and of these the costliest."""
@@ -193,7 +200,10 @@ class _Search:
 
         at_worst = {} if self.cost.paths[path].lanes.is_known else ratios(self._worst)
         too_large = [name for name, way in ways.items() if not self.cost.fits(way)]
-        return Chosen(self.cost.paths[path], mine, ratios(self.cost), at_worst, too_large)
+        told = {name: self.cost.fewer_warps(way) for name, way in ways.items()}
+        fewer = {name: text for name, text in told.items() if text is not None}
+        cost = self.cost.paths[path]
+        return Chosen(cost, mine, ratios(self.cost), at_worst, too_large, fewer)
 
     def _asked_with(self, path: Path) -> list[Path]:
         """The branches for which the same was asked."""

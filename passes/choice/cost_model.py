@@ -26,7 +26,7 @@ from ccc.passes.policy import turns_in_a_row
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.registry import COLLECTING, SHARING
 from ccc.passes.strategies.strategy import context_words
-from ccc.passes.thresholds import OCCUPANCY_EXPONENT
+from ccc.passes.thresholds import HALF_SPEED
 from ccc.pipeline import Kernel
 from ccc.ptx.occupancy import occupancy
 from ccc.ptx.types import WARP_SIZE
@@ -85,6 +85,8 @@ class LoopCost:
         paths: those of its paths that can be collected.
         lanes: what is expected of each.
         kernel: the kernel.
+        weighs_registers: whether it counts what they cost, as far as it is known how many there
+            will be.
     """
 
     def __init__(
@@ -93,8 +95,10 @@ class LoopCost:
         paths: Sequence[Path],
         lanes: Mapping[Path, Lanes],
         kernel: Kernel,
+        weighs_registers: bool = True,
     ):
         self._kernel = kernel
+        self._weighs_registers = weighs_registers
         facts = kernel.facts
         self._children = {path: [one for one in paths if one.parent is path] for path in paths}
         own = {path: self._alone(path, lanes) for path in paths}
@@ -180,22 +184,40 @@ class LoopCost:
         return self.share(served) <= shared_room(self._kernel) // -(-block // WARP_SIZE)
 
     def _speed(self, served: Assignment) -> float:
-        """What is left of a kernel's speed by the warps that have room beside the stacks.
+        """What is left of a kernel's speed by the warps that have room beside the stacks, and with
+        the registers that it takes as far as these are known."""
+        before, after = self._occupancy({}), self._occupancy(served)
+        if not before or not after:
+            return 1.0
+        return after / (after + HALF_SPEED) * (before + HALF_SPEED) / before
 
-        What collecting takes of registers is not known before all is done, and not counted.
-        """
-        room, before = self._occupancy(self.share(served)), self._occupancy(0)
-        return (room / before) ** OCCUPANCY_EXPONENT if before and room else 1.0
+    def fewer_warps(self, served: Assignment) -> str | None:
+        """What registers cost, in words; None where that is nothing, or not known."""
+        before, after = self._registers({}), self._registers(served)
+        warps = self._occupancy({}), self._occupancy(served)
+        if before == after or warps[0] <= warps[1]:
+            return None
+        return (
+            f"{after} registers leave room for {warps[1]:.0%} of the warps, and {before} for "
+            f"{warps[0]:.0%}"
+        )
 
-    def _occupancy(self, share: int) -> float:
-        """The share of warps that there are, if a warp takes so much more shared memory."""
+    def _registers(self, served: Assignment) -> int:
+        """Those of a thread; 0 where nobody has told."""
+        if self._kernel.tried is None or not self._weighs_registers:
+            return self._kernel.registers or 0
+        before, after = self._kernel.tried
+        return after if set(served.values()) - {LEAVE.name} else before
+
+    def _occupancy(self, served: Assignment) -> float:
+        """The share of warps that there are."""
         kernel = self._kernel
         block = known_block_size(kernel.function, kernel.options.max_block)
         is_said = kernel.options.max_block or {"maxntid", "reqntid"} & set(kernel.function.limits)
         block = block if is_said else _USUAL_BLOCK
-        shared = (shared_bytes(kernel) or 0) + share * -(-block // WARP_SIZE)
+        shared = (shared_bytes(kernel) or 0) + self.share(served) * -(-block // WARP_SIZE)
         try:
-            return occupancy(kernel.arch, kernel.registers or 0, shared, block).fraction
+            return occupancy(kernel.arch, self._registers(served), shared, block).fraction
         except CccError:
             return 0.0
 

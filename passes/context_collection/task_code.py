@@ -122,7 +122,7 @@ class TaskCode(ABC, Generic[N]):
         moves = [
             (r, before[slots])
             for r, slots in self.accumulators_at(node, sink)
-            if r != before[slots]
+            if r != before.get(slots, r)
         ]
         if not moves:
             return outer.labels[sink]

@@ -99,7 +99,7 @@ def said(source: str, folder: Path, options: Options) -> list[str]:
     def compile_(marked: str, _: bool) -> str:
         file, output = folder / "k.cu", folder / "k.ptx"
         file.write_text(marked)
-        command = [nvcc, "-ptx", "-arch=sm_90", "-lineinfo", file, "-o", output]
+        command = [str(nvcc), "-ptx", "-arch=sm_90", "-lineinfo", str(file), "-o", str(output)]
         subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
         return output.read_text()
 

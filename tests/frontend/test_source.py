@@ -201,6 +201,39 @@ def test_several_reductions() -> None:
     assert marked.annotations[0].clauses == {"reduction": "add:a,b;min:c"}
 
 
+KERNEL = """\
+__global__ void k(PARAMETERS) {
+    #pragma ccc for noalias(a.x, b->y) noalias(c, d)
+    for (;;) {
+        #pragma ccc if
+        if (x) y();
+    }
+}
+"""
+
+
+def test_pointers_that_are_told_apart() -> None:
+    marked = mark(KERNEL.replace("PARAMETERS", "int n"), "k.cu").text
+    pointers = re.findall(r'ccc\.apart 1 \S+ group=(\d) register=%0" :: "l"\(([^()]*)\)', marked)
+    assert pointers == [("0", "a.x"), ("0", "b->y"), ("1", "c"), ("1", "d")]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "numbers"),
+    [
+        ("int *__restrict__ a, int *b, const float* __restrict c = 0", "0,2"),
+        ("int **__restrict__ a, int *const __restrict__ b", "1"),
+        ("int (*__restrict__ f)(int), S s", None),
+        ("int *a, int n", None),
+        ("int *__restrict__ a, T... rest", None),
+    ],
+)
+def test_restricted_parameters(parameters: str, numbers: str | None) -> None:
+    marked = mark(KERNEL.replace("PARAMETERS", parameters), "k.cu").text
+    found = re.search(r"ccc\.apart 1 \S+ restrict=(\S*?)\"", marked)
+    assert (found[1].replace("=2C", ",") if found else None) == numbers
+
+
 def test_a_path_of_a_device_function_may_be_inlined_into_a_loop() -> None:
     function = "__device__ void f() {\n#pragma ccc if\nif (a) b();\n}\n"
     marked = mark(function + loop("f();"), "k.cu")

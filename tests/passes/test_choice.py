@@ -10,10 +10,12 @@ import pytest
 from emulating import needs_nvcc
 from folders import SAMPLES
 
+from ccc.compiler import unit
 from ccc.compiler.transform import Transformed, transform
 from ccc.nvcc import run as nvcc
 from ccc.options import COLLECT, Options
 from ccc.remark import Remark
+from ccc.toolkit.ptxas import Resources
 
 HEAD = """.version 8.0
 .target sm_90
@@ -168,3 +170,39 @@ def test_what_gets_stacks_in_a_fractal_flame(limit: int) -> None:
     assert {path["strategy"] for path in applied} == {strategy}
     found = sorted((path["path_instructions"] for path in applied), reverse=True)
     assert found == lengths
+
+
+@pytest.mark.parametrize(("block", "expected"), [(256, []), (128, [0])])
+def test_registers_are_weighed_against_what_is_gained(block: int, expected: list[int]) -> None:
+    """With 164 registers a multiprocessor holds 8 warps in blocks of 256, 12 in those of 128."""
+    ptx = kernel(Arm(100, 0.25)).replace(".maxntid 256", f".maxntid {block}")
+    assert served(remarks(ptx)) == [0]
+    found = remarks(ptx, tried={"k": (80, 164)})
+    assert served(found) == expected
+    advice = str(found[0].advice)
+    told = "since 164 registers leave room for 12% of the warps, and 80 for 38%; strategy("
+    assert (told in advice) == (not expected), advice
+
+
+def test_the_assembler_is_asked_what_was_chosen_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    ptx, asked = kernel(Arm(100, 0.25)), []
+
+    def resources(*texts: str) -> list[dict[str, Resources]]:
+        asked.append(texts)
+        return [{"k": Resources(80 if text == ptx else 164, 0, 0)} for text in texts]
+
+    def applied(options: Options) -> bool:
+        asked.clear()
+        done = unit.DevicePass()
+        text = unit._transform(ptx, "k.ptx", options, done)
+        (remark,) = done.remarks["k"]
+        assert remark.applied == ("ccc_" in text or text != ptx)
+        return remark.applied
+
+    monkeypatch.setattr(unit, "_resources", resources)
+    assert not applied(Options())
+    assert [len(texts) for texts in asked] == [2]
+    assert applied(Options(strategy="queue"))  # who insists is not asked about registers
+    assert not asked
+    monkeypatch.setattr(unit, "_resources", lambda *_: [])  # as with separate compilation
+    assert applied(Options())

@@ -6,12 +6,13 @@ the path makes, that rest is the task's *continuation*.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from ccc.analysis.callees import callee
 from ccc.analysis.facts import Facts
 from ccc.analysis.liveness import reads_and_writes
+from ccc.analysis.memory import EVERY_SPACE
 from ccc.analysis.paths.fetches import find_fetches, has_side_effect
 from ccc.analysis.paths.model import (
     CheckedPath,
@@ -125,7 +126,8 @@ def _check_places(path: CheckedPath, facts: Facts) -> None:
     for accumulator in path.accumulators:
         before = register_at(accumulator, path.entry, facts)
         behind = [register_at(accumulator, label, facts) for label in sorted(sinks)]
-        if before is None and any(behind):
+        is_plain = len(accumulator.registers) == 1  # a flag, which is set, and elsewhere as it was
+        if before is None and any(behind) and not is_plain:
             raise Refused(
                 "an accumulator of a reduction is set in the path whatever it was before; combine "
                 "it with what it was"
@@ -149,8 +151,10 @@ def _check_owner(
             "the next iteration, or the code after the loop, needs a clock or counter that is read "
             f"in the path or after it{at(culprit)}; read it before the path"
         )
+    writes = facts.memory.writers(instructions_of(path.region, facts))
+    more = [i for i in needed if does_more(i, facts) and not _is_left_alone(i, writes, facts)]
     in_path = [i for i in instructions_of(path.blocks, facts) if i in needed]
-    culprit = next((i for i in in_path if does_more(i, facts) or i.is_terminator), None)
+    culprit = next((i for i in in_path if i in more or i.is_terminator), None)
     if culprit is None and len(in_path) > CHEAP_SLICE:
         culprit = in_path[0]
     if culprit is not None:
@@ -159,7 +163,7 @@ def _check_owner(
             f"{at(culprit)}; {_unset_hint(path, facts) or _reduction_hint(path)}"
         )
     in_rest = [i for i in instructions_of(path.rest, facts) if i in needed]
-    culprit = next((i for i in in_rest if i not in fetches and does_more(i, facts)), None)
+    culprit = next((i for i in in_rest if i not in fetches and i in more), None)
     if culprit is not None and culprit.name == "atom":
         raise Refused(
             "the next iteration needs what an atomic operation after the path gives, and the order "
@@ -184,6 +188,15 @@ def _writer_hint(path: CheckedPath, read: Instruction, facts: Facts) -> str:
     return (
         f"; the path writes{at(clash[0])}: read it before the path, or declare what is only read "
         '"const __restrict__"'
+    )
+
+
+def _is_left_alone(load: Instruction, writes: Sequence[Instruction], facts: Facts) -> bool:
+    """Whether a load gives the same before a task and in it."""
+    return (
+        load.effects == Effect.READ
+        and load.space in EVERY_SPACE
+        and (not facts.memory.conflict([load], writes))
     )
 
 
