@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from ccc.analysis.paths.continuation import REDUCTION_HINT
 from ccc.demangle import demangle
 from ccc.ir.markers import WHOLE_KERNEL
 from ccc.pipeline import KernelRecord, PathRecord, Record
@@ -21,7 +22,9 @@ UNIFORM = "all lanes of a warp"
 """How reasons begin for which nothing serves."""
 
 ADVICE = {
-    "its lane computes all of it": "the path is too short to gain anything: remove the annotation",
+    "its lane computes all of it": (
+        f"{REDUCTION_HINT}; else it is too short to gain anything: remove the annotation"
+    ),
     "no branch is left here": "there is nothing to fill: remove the annotation",
     "what follows the loop in the iteration": "split the annotated loop in two",
     "the annotated loop calls": "declare it __forceinline__, and call it directly",
