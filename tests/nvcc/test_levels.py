@@ -67,6 +67,11 @@ def test_registers_before_are_those_of_the_unmarked_source() -> None:
     assert {path["registers_before"] for path in kernel["paths"]} == {needed.registers}
 
 
+def test_what_is_left_alone_is_unswitched_as_without_annotations() -> None:
+    made = ccc.compile(UNSWITCHED.replace(" strategy(merge)", " strategy(leave)"))
+    assert made.ptx == made.original
+
+
 def test_code_for_the_debugger_is_left_and_that_is_said_once() -> None:
     made = ccc.compile(SOURCE, options=["-G"])
     (said,) = (line for line in made.diagnostics if "debugger" in line)
