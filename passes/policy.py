@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.induction import find_counter
-from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
+from ccc.analysis.paths.model import AnnotatedLoop, Path
 from ccc.analysis.paths.split_iteration import ReturningPath, returning
 from ccc.errors import CccError
 from ccc.ir.markers import Marker
@@ -52,7 +52,6 @@ from ccc.passes.thresholds import (
 from ccc.pipeline import Kernel, PathRecord
 from ccc.ptx.dynamic_stack import added
 from ccc.ptx.occupancy import occupancy
-from ccc.ptx.opcodes import Unit
 from ccc.ptx.types import DEFAULT_SHARED_BYTES, WARP_SIZE
 
 REPEATING = "merge"
