@@ -33,6 +33,7 @@ from ccc.passes.thresholds import (
     SEVERAL_GAIN,
 )
 from ccc.pipeline import Kernel
+from ccc.ptx.opcodes import LOADS
 
 LEAVE = "leave"
 QUEUE = "queue"
@@ -320,4 +321,4 @@ def _promises(path: Path, name: str) -> bool:
 def _loads(path: Path, facts: Facts) -> int:
     """The loads of global memory in a path."""
     every: Iterable[Any] = instructions_of(path.blocks, facts)
-    return sum(one.name == "ld" and one.space in ("global", "generic") for one in every)
+    return sum(one.name in LOADS and one.space in ("global", "generic") for one in every)
