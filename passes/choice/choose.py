@@ -17,6 +17,7 @@ from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
 from ccc.passes.choice.cost_model import SHARED_OUT, LoopCost, PathCost
 from ccc.passes.choice.exchange import ARMS, TURNS
 from ccc.passes.choice.lanes import Lanes, expected_lanes
+from ccc.passes.strategies.engage import is_of_others
 from ccc.passes.strategies.registry import COLLECTING, FLATTENING, SHARING
 from ccc.passes.strategies.strategy import Collectable, Hints, LoopStrategy
 from ccc.passes.thresholds import BATCH_LOADS, GAIN, LOSS, SEVERAL, SEVERAL_GAIN
@@ -214,6 +215,10 @@ class _Search:
         """What may serve one path, from what is preferred on."""
         if not path.repeats:
             return [one.name for one in self._strategies() if self._can(one, path)]
+        if any(
+            one.leads_to(path) and is_of_others(path, self._facts, True) for one in self.cost.paths
+        ):
+            return [MERGE]
         sharing = [one for one in SHARING if one.name in SHARED_OUT]
         able = [one.name for one in sharing if one.applies([path], self._facts) is None]
         return [*able, MERGE]
