@@ -15,13 +15,14 @@ from dataclasses import dataclass, replace
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.induction import find_counter
-from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
+from ccc.analysis.paths.model import AnnotatedLoop, Path
 from ccc.analysis.paths.split_iteration import ReturningPath, returning
 from ccc.errors import CccError
 from ccc.ir.markers import Marker
 from ccc.options import Request
 from ccc.passes.context_collection.layout import Plan, on_paper
 from ccc.passes.launch_shape import known_block_size, shared_bytes, shared_room, static_room
+from ccc.passes.strategies.engage import is_of_others
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.strategy import (
     WORD_BYTES,
@@ -35,6 +36,7 @@ from ccc.passes.strategies.strategy import (
     Serving,
     Strategy,
     context_words,
+    instruction_count,
     run_slots,
 )
 from ccc.passes.thresholds import (
@@ -51,7 +53,6 @@ from ccc.passes.thresholds import (
 from ccc.pipeline import Kernel, PathRecord
 from ccc.ptx.dynamic_stack import added
 from ccc.ptx.occupancy import occupancy
-from ccc.ptx.opcodes import Unit
 from ccc.ptx.types import DEFAULT_SHARED_BYTES, WARP_SIZE
 
 REPEATING = "merge"
@@ -139,6 +140,7 @@ class _Deciding:
         by = self.sharing
         if path.repeats:
             whole = _shared_by([path, *inside], request, self.shared, kernel)
+            whole = None if _takes_tasks(path, mine, kernel) else whole
             own, by = whole or named[REPEATING], whole or self.sharing
         engage = by.of(path, kernel.facts)
         turns = 1 if engage and engage.shares_all else turns_of(path, kernel.facts)
@@ -167,6 +169,15 @@ def _shared_by(
     if reason is not None:
         kernel.decline(paths[0].marker, reason)
     return None if reason is not None else wanted
+
+
+def _takes_tasks(path: Path, beside: Sequence[Collectable], kernel: Kernel) -> bool:
+    """Whether a loop cannot be shared out since tasks of another loop come to it; says why."""
+    comes = any(one.path.leads_to(path) for one in beside)
+    reason = is_of_others(path, kernel.facts, in_tasks=True) if comes else None
+    if reason is not None:
+        kernel.decline(path.marker, reason)
+    return reason is not None
 
 
 def _without_branches_of_turns(paths: tuple[PathDecision, ...]) -> tuple[PathDecision, ...]:
@@ -201,7 +212,7 @@ def _asked(
         if wanted and not able and reason is not None:
             kernel.decline(one.path.marker, reason)
         some = len(wanted) > 1
-        found += [s for s in able if not some or _batches_pay(s, every, kernel.facts)]
+        found += [s for s in able if not some or batches_pay(s, every, kernel.facts)]
     return found
 
 
@@ -254,7 +265,7 @@ def _preferred(
     possible = [one for one in wanted if one.applies(paths, facts) is None]
     if len(paths) < MANY:
         possible = [one for one in possible if not one.together]
-    return tuple(one for one in possible if _batches_pay(one, paths, facts))
+    return tuple(one for one in possible if batches_pay(one, paths, facts))
 
 
 def early_loads_wanted(marker: Marker) -> bool:
@@ -286,14 +297,14 @@ def early_loads_pay(
     return first.iterations > 1
 
 
-def _batches_pay(strategy: LoopStrategy, paths: Sequence[Path], facts: Facts) -> bool:
+def batches_pay(strategy: LoopStrategy, paths: Sequence[Path], facts: Facts) -> bool:
     """Whether as many iterations as the strategy runs in a row are few enough for that."""
     copies = strategy.iterations - 1
     if copies == 0:
         return True
     (path,) = paths
     around = path.loop.loop.blocks - path.blocks
-    length = sum(i.unit != Unit.NOTHING for i in instructions_of(around, facts))
+    length = instruction_count(around, facts)
     words = context_words(path)
     return copies * words <= BATCH_REGISTERS and strategy.iterations * length <= BATCH_LENGTH
 

@@ -7,10 +7,10 @@ more slots.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from enum import Enum
 
+from ccc.ptx.architecture import capability
 from ccc.ptx.opcodes import ADDS_WITH_CARRY, LONG, OPERAND_SPACES, RENAMES, Unit
 from ccc.ptx.types import TYPES
 
@@ -60,8 +60,7 @@ def slots_of(pipe: Pipe, arch: str) -> float:
         pipe: the pipe.
         arch: such as ``sm_90``; one that is not known counts as that.
     """
-    found = re.fullmatch(r"sm_(\d+)[af]?", arch)
-    rates = _RATES.get(int(found[1]) if found else _DEFAULT, _RATES[_DEFAULT])
+    rates = _RATES.get(capability(arch), _RATES[_DEFAULT])
     every = (LANES_ISSUED, *rates)
     return LANES_ISSUED / every[list(Pipe).index(pipe)]
 

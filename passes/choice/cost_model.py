@@ -18,7 +18,17 @@ from dataclasses import dataclass, replace
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import AnnotatedLoop, Path
 from ccc.errors import CccError
-from ccc.passes.choice.exchange import ARMS, BEGIN, LEFT, TURNS, WORD, exchange
+from ccc.passes.choice.exchange import (
+    ADAPTIVE,
+    ARMS,
+    BEGIN,
+    LEFT,
+    SAMPLED,
+    TURNS,
+    WEIGHED,
+    WORD,
+    exchange,
+)
 from ccc.passes.choice.lanes import Lanes, most
 from ccc.passes.choice.work import Work, passage, work_of_blocks
 from ccc.passes.launch_shape import known_block_size, shared_bytes, shared_room
@@ -153,14 +163,27 @@ class LoopCost:
             executions, work = self._turns(one, name, entered)
         else:
             executions = self._rounds(lanes.lanes / WARP_SIZE, entered)
-            task = one.own + one.rest + exchange(ARMS[name].task) + WORD * one.words
-            work = task * executions + exchange(ARMS[name].visit) * comes
-            if lanes.take_all:  # no lane is left that runs the rest itself
-                work += one.rest * -comes
+            work = self._arm(one, ADAPTIVE.get(name, name), executions, comes)
+            if name in ADAPTIVE:
+                work = self._weighed(one.own * entered, work + exchange(WEIGHED) * comes)
         inside = served.get(one.path, LEAVE.name) != LEAVE.name or gathered
         for child in self._children[one.path]:
             work += self._path(self.paths[child], served, executions, inside)
         return work
+
+    def _arm(self, one: PathCost, name: str, executions: float, comes: float) -> Work:
+        """What it takes to collect the tasks of a branch, and to run them in so many executions."""
+        task = one.own + one.rest + exchange(ARMS[name].task) + WORD * one.words
+        work = task * executions + exchange(ARMS[name].visit) * comes
+        # Where all take it, no lane is left that runs the rest itself.
+        return work + one.rest * -comes if one.lanes.take_all else work
+
+    def _weighed(self, plain: Work, collected: Work) -> Work:
+        """The lesser of both; where that is the plain loop, a round collects now and then."""
+        arch = self._kernel.arch
+        if collected.slots(arch) < plain.slots(arch):
+            return collected
+        return plain * (1 - SAMPLED) + collected * SAMPLED
 
     def _turns(self, one: PathCost, name: str, entered: float) -> tuple[float, Work]:
         """How many turns a warp does where lanes do them for one another, and what that takes."""

@@ -55,6 +55,15 @@ ARMS: dict[str, OfArms] = {
     "batch3": OfArms(20, 5),
     "cases": OfArms(35, 10),
 }
+ADAPTIVE = {"adaptive(7)": "batch7", "adaptive(3)": "batch3"}
+"""What a warp does as the latter, or leaves as it was, whichever costs less for its lanes."""
+SAMPLED = 0.05
+"""The share of iterations in which it collects where that costs more: 7 of 135."""
+WEIGHED = 1.0
+"""Issue slots for each iteration in which it collects, to know that it should. On an H200
+(2026-11-22), original / ccc as it collects and without weighing, 1 and 8 lanes: 20 operations 1.53,
+1.62 and 1.21, 1.28; 64 operations 2.86, 2.97 and 1.93, 1.96; 256 operations 8.25, 8.43 and 3.03,
+3.05."""
 TURNS: dict[str, OfTurns] = {
     "merge": OfTurns(6, 35, 40),
     "engage": OfTurns(20, 0, 90),
