@@ -73,15 +73,15 @@ class Chosen:
     def details(self) -> dict[str, Any]:
         """What the report says."""
         lanes = self.cost.lanes
-        told = {
+        return {
             "expected": None if self.expected is None else round(self.expected, 3),
             "expected_lanes": round(lanes.together, 2) if lanes.is_known else None,
             "expected_from": lanes.source,
             "path_instructions": round(self.cost.own.instructions),
             "considered": {name: round(one, 3) for name, one in self.considered.items()},
             "at_worst": {name: round(one, 3) for name, one in self.at_worst.items()},
+            "does_not_fit": self.too_large,
         }
-        return {**told, "does_not_fit": self.too_large} if self.too_large else told
 
     @property
     def reason(self) -> str:
