@@ -8,8 +8,9 @@ extern "C" __global__ void k(int n, const float *x, float *sum, float *other) {
         float a = x[i];
 #pragma ccc if
         if (a < 40) {
-            s += x[(i * 7) % n];
-            t += x[(i * 3) % n];
+            for (int k = 0; k < 12; k++) a = a * 0.5f + 3;
+            s += a;
+            t += a * x[(i * 3) % n];
         }
     }
     sum[thread] = s;
