@@ -8,7 +8,7 @@ extern "C" __global__ void k(int n, const float *x, float *sum, float *other) {
         float a = x[i];
 #pragma ccc if
         if (a < 40) {
-            s += x[(i * 7) % n];
+            s += floorf(x[(i * 7) % n]);
             t += x[(i * 3) % n];
         }
     }
