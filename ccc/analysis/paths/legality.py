@@ -219,5 +219,5 @@ def check_independence(path: CheckedPath, invariant_stores: InvariantStores, fac
         if shared is not None:
             raise Refused(
                 f"all {what} of the loop use the same memory, and are not independent{at(shared)}; "
-                "use a variable or an array declared in the loop"
+                "use an atomic, or a variable or an array declared in the loop"
             )
