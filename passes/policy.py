@@ -11,17 +11,18 @@ fits there is taken then, before the loop's registers are given out (:func:`sett
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.induction import find_counter
-from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
+from ccc.analysis.paths.model import AnnotatedLoop, Path
 from ccc.analysis.paths.split_iteration import ReturningPath, returning
 from ccc.errors import CccError
 from ccc.ir.markers import Marker
 from ccc.options import Request
 from ccc.passes.context_collection.layout import Plan, on_paper
 from ccc.passes.launch_shape import known_block_size, shared_bytes, shared_room, static_room
+from ccc.passes.strategies.engage import is_of_others
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.strategy import (
     WORD_BYTES,
@@ -52,7 +53,6 @@ from ccc.passes.thresholds import (
 from ccc.pipeline import Kernel, PathRecord
 from ccc.ptx.dynamic_stack import added
 from ccc.ptx.occupancy import occupancy
-from ccc.ptx.opcodes import Unit
 from ccc.ptx.types import DEFAULT_SHARED_BYTES, WARP_SIZE
 
 REPEATING = "merge"
@@ -97,29 +97,24 @@ def decide(
     Returns:
         A decision for each loop.
     """
-    named = {strategy.name: strategy for strategy in strategies}
+    deciding = _Deciding(kernel, strategies, sharing, shared)
+    return tuple(deciding.of_loop(loop, mine) for loop, mine in loops)
 
-    def of_path(one: Collectable, mine: Sequence[Collectable], differ: bool) -> PathDecision:
-        path, request = one.path, kernel.wanted(one.path)
-        inside = [other.path for other in mine if other.path.parent is path]
-        asked = named.get(str(request)) if differ else None
-        own: Serving | None = asked if asked and asked.mixes else None
-        by = sharing
-        if path.repeats:
-            whole = _shared_by([path, *inside], request, shared, kernel)
-            own, by = whole or named[REPEATING], whole or sharing
-        engage = by.of(path, kernel.facts)
-        turns = 1 if engage and engage.shares_all else _turns(path, kernel.facts)
-        why_not = None if engage else by.applies([path, *inside], kernel.facts) or KEPT
-        hints, last_apart = Hints.of(path.marker), _is_short(path, kernel.facts)
-        counter = find_counter(path, kernel.facts) if turns > 1 and path.repeats else None
-        return PathDecision(
-            one.record, path, hints, own, engage, turns, request, why_not, last_apart, counter
-        )
 
-    def of_loop(loop: AnnotatedLoop, mine: Sequence[Collectable]) -> Decision:
+@dataclass(frozen=True, slots=True)
+class _Deciding:
+    """What can be done, for ``decide``, which says what these are."""
+
+    kernel: Kernel
+    strategies: Sequence[LoopStrategy]
+    sharing: PathStrategy
+    shared: Sequence[PathStrategy]
+
+    def of_loop(self, loop: AnnotatedLoop, mine: Sequence[Collectable]) -> Decision:
+        """What is done with a loop and its paths."""
+        kernel, strategies = self.kernel, self.strategies
         wishes = {str(kernel.wanted(one.path)) for one in mine if not one.path.repeats}
-        found = tuple(of_path(one, mine, len(wishes) > 1) for one in mine)
+        found = tuple(self._of_path(one, mine, len(wishes) > 1) for one in mine)
         paths = _without_branches_of_turns(found)
         every = [one.path for one in paths]
         asked = _asked(paths, strategies, kernel)
@@ -135,7 +130,26 @@ def decide(
             asked = []
         return Decision(loop, paths, tuple(dict.fromkeys((*asked, *preferred))))
 
-    return tuple(of_loop(loop, mine) for loop, mine in loops)
+    def _of_path(self, one: Collectable, mine: Sequence[Collectable], differ: bool) -> PathDecision:
+        """What is done with one path; ``differ``: the wishes for the branches of the loop do."""
+        kernel, path, request = self.kernel, one.path, self.kernel.wanted(one.path)
+        inside = [other.path for other in mine if other.path.parent is path]
+        named = {strategy.name: strategy for strategy in self.strategies}
+        asked = named.get(str(request)) if differ else None
+        own: Serving | None = asked if asked and asked.mixes else None
+        by = self.sharing
+        if path.repeats:
+            whole = _shared_by([path, *inside], request, self.shared, kernel)
+            whole = None if _takes_tasks(path, mine, kernel) else whole
+            own, by = whole or named[REPEATING], whole or self.sharing
+        engage = by.of(path, kernel.facts)
+        turns = 1 if engage and engage.shares_all else turns_of(path, kernel.facts)
+        why_not = None if engage else by.applies([path, *inside], kernel.facts) or KEPT
+        hints, last_apart = Hints.of(path.marker), _is_short(path, kernel.facts)
+        counter = find_counter(path, kernel.facts) if turns > 1 and path.repeats else None
+        return PathDecision(
+            one.record, path, hints, own, engage, turns, request, why_not, last_apart, counter
+        )
 
 
 def _returning(path: Path, kernel: Kernel) -> ReturningPath:
@@ -155,6 +169,15 @@ def _shared_by(
     if reason is not None:
         kernel.decline(paths[0].marker, reason)
     return None if reason is not None else wanted
+
+
+def _takes_tasks(path: Path, beside: Sequence[Collectable], kernel: Kernel) -> bool:
+    """Whether a loop cannot be shared out since tasks of another loop come to it; says why."""
+    comes = any(one.path.leads_to(path) for one in beside)
+    reason = is_of_others(path, kernel.facts, in_tasks=True) if comes else None
+    if reason is not None:
+        kernel.decline(path.marker, reason)
+    return reason is not None
 
 
 def _without_branches_of_turns(paths: tuple[PathDecision, ...]) -> tuple[PathDecision, ...]:
@@ -204,7 +227,7 @@ def _is_short(path: Path, facts: Facts) -> bool:
     return run_slots([path], facts, as_tasks=True) <= LAST_LENGTH
 
 
-def _turns(path: Path, facts: Facts) -> int:
+def turns_of(path: Path, facts: Facts) -> int:
     """How many turns a task does before members meet."""
     return turns_in_a_row(run_slots([path], facts, as_tasks=False))
 

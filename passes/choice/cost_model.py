@@ -28,9 +28,9 @@ from ccc.passes.choice.exchange import (
     exchange,
 )
 from ccc.passes.choice.lanes import Lanes, most
-from ccc.passes.choice.work import Work, work_of_blocks
+from ccc.passes.choice.work import Work, passage, work_of_blocks
 from ccc.passes.launch_shape import known_block_size, shared_bytes, shared_room
-from ccc.passes.policy import turns_in_a_row
+from ccc.passes.policy import turns_of
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.registry import COLLECTING, SHARING
 from ccc.passes.strategies.strategy import context_words
@@ -71,12 +71,12 @@ class PathCost:
     def of(path: Path, lanes: Lanes, inner: Collection[Path], facts: Facts) -> PathCost:
         """That of a path that has others ``inner`` to it."""
         blocks = path.blocks.difference(*(one.blocks for one in inner))
-        own = work_of_blocks(blocks, facts, path.entry, path.entry if path.repeats else "")
-        turns = turns_in_a_row(round(own.instructions))
+        through = passage(blocks, facts, path.entry, path.entry if path.repeats else "")
+        own, turns = through.scaled_to(lanes.length), turns_of(path, facts)
         rest = Work()
         if path.continuation and path.join is not None:
             rest = work_of_blocks(path.rest, facts, path.join)
-        return PathCost(path, lanes, own.scaled_to(lanes.length), rest, context_words(path), turns)
+        return PathCost(path, lanes, own, rest, context_words(path), turns)
 
     @property
     def saving(self) -> float:
