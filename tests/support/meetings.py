@@ -35,7 +35,7 @@ from ccc.snippet import Snippet
 GOLDENS = sorted(GOLDEN.glob("*/*.ptx"))
 LIST = TESTS / "meetings.txt"
 PASSES = ROOT / "passes"
-MEETING = re.compile(r"(bar|barrier|vote|shfl)\.(warp\.)?sync\b")
+MEETING = re.compile(r"(bar|barrier|vote|shfl|redux)\.(warp\.)?sync\b")
 _TOLD = re.compile(r" // at (\S+)$")
 
 
@@ -53,12 +53,12 @@ def places() -> set[str]:
         f"{path.name}:{number}"
         for path in PASSES.rglob("*.py")
         for number, line in enumerate(path.read_text().splitlines(), 1)
-        if re.search(r'"(bar|barrier|vote|shfl)\.[\w.]*"', line)
+        if re.search(r'"(bar|barrier|vote|shfl|redux)\.[\w.]*"', line)
     }
-    return written.union(*(_places_in(snippet.source) for snippet in Snippet.known))
+    return written.union(*(places_in(snippet.source) for snippet in Snippet.known))
 
 
-def _places_in(text: str) -> list[str]:
+def places_in(text: str) -> list[str]:
     """The places of the meetings of a snippet."""
     meetings = [n for n, line in enumerate(text.splitlines()) if MEETING.match(line.strip())]
     for path in PASSES.rglob("*.py"):
@@ -84,7 +84,7 @@ def _telling_places() -> Iterator[None]:
             return
         if now:
             source, seen = now[-1]
-            told[id(made)] = made, _places_in(source)[seen["meetings"]]
+            told[id(made)] = made, places_in(source)[seen["meetings"]]
             seen["meetings"] += 1
             return
         frame = sys._getframe(1)
