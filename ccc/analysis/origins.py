@@ -21,13 +21,20 @@ _COMPUTED = (
 )  # fmt: skip
 """What makes an address of others, or an index for one."""
 
+_SCALED = ("mul", "mad", "shl")
+"""What is multiplied is an index, however wide."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """The address of a variable, or with an ``offset`` what lies there in a parameter."""
+    """The address of a variable, or with an ``offset`` what lies there in a parameter.
+
+    One that ``is_loaded`` lay in memory, at the place that ``name`` and ``offset`` tell.
+    """
 
     name: str
     offset: int | None = None
+    is_loaded: bool = False
 
 
 Pointers: TypeAlias = frozenset[Pointer] | None
@@ -35,10 +42,15 @@ Pointers: TypeAlias = frozenset[Pointer] | None
 
 
 class Origins:
-    """What the addresses of a function are made from."""
+    """What the addresses of a function are made from.
 
-    def __init__(self, facts: Facts):
+    With ``through_memory``, a pointer that was loaded is known by the place that it was loaded
+    from, which may hold others at other times.
+    """
+
+    def __init__(self, facts: Facts, *, through_memory: bool = False):
         self.facts = facts
+        self.through_memory = through_memory
         self._parameters = [parameter.name for parameter in facts.function.parameters]
         self._own = {v.name for v in facts.function.variables if v.space == "local"}
         self._known: dict[tuple[Operand, ...], Pointers] = {}
@@ -79,7 +91,8 @@ class Origins:
                 found.add(Pointer(value.name))
             elif isinstance(value, Register) and (made := self.facts.makers.get(value)):
                 for maker in made:
-                    if (pointer := self._parameter(maker, value)) is not None:
+                    pointer = self._parameter(maker, value) or self._loaded(maker, value)
+                    if pointer is not None:
                         found.add(pointer)
                     elif (parts := _parts(maker, value)) is not None:
                         worklist += parts
@@ -100,6 +113,35 @@ class Origins:
                 return Pointer(name, start + offset + element * made.bits // 8)
         return None
 
+    def _loaded(self, load: Instruction, made: Register) -> Pointer | None:
+        """What lies at a known distance behind another pointer, if that is what is loaded."""
+        if not self.through_memory or load.name != "ld" or load.guard is not None:
+            return None
+        target, address = load.operands[:2]
+        if target != made or not isinstance(address, Address):
+            return None
+        found = self._at_distance(address.base, address.offset)
+        return Pointer(*found, is_loaded=True) if found else None
+
+    def _at_distance(self, base: Operand, distance: int) -> tuple[str, int] | None:
+        """The pointer from which a base was made by constant steps, and how far."""
+        while isinstance(base, Register):
+            makers = self.facts.makers.get(base, ())
+            maker = makers[0] if len(makers) == 1 else None
+            if maker is None or maker.guard is not None:
+                return None
+            pointer = self._parameter(maker, base) or self._loaded(maker, base)
+            if pointer is not None:
+                return f"[{pointer.name}+{pointer.offset}]", distance
+            step = maker.operands[2] if maker.name == "add" else Immediate("0")
+            if maker.name not in ("mov", "cvta", "add") or not isinstance(step, Immediate):
+                return None
+            distance += step.integer or 0
+            base = maker.operands[1]
+        if isinstance(base, Symbol) and base.name not in self._parameters:
+            return base.name, base.offset + distance
+        return None
+
 
 def _parts(maker: Instruction, made: Register) -> list[Operand] | None:
     """What a register that is as wide as an address was made from, but for narrower ones.
@@ -109,4 +151,6 @@ def _parts(maker: Instruction, made: Register) -> list[Operand] | None:
     sources = maker.operands[1:]
     if maker.name not in _COMPUTED or any(isinstance(one, Vector) for one in maker.operands):
         return None
+    if maker.name in _SCALED:
+        sources = sources[2:]
     return [s for s in sources if not isinstance(s, Register) or s.bits >= made.bits]

@@ -7,7 +7,7 @@ anything else looks at the PTX: the code is the same with and without it.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ccc.errors import Span
@@ -31,9 +31,9 @@ class LineTable:
 
     places: Mapping[int, tuple[Span, ...]] = field(default_factory=dict)
 
-    def place(self, line: int, files: Collection[str]) -> Span | None:
-        """The place in one of ``files`` that a line was made of, if that is known."""
-        return next((span for span in self.places.get(line, ()) if span.file in files), None)
+    def place(self, line: int) -> Span | None:
+        """The innermost place that a line was made of, if that is known."""
+        return next(iter(self.places.get(line, ())), None)
 
 
 def split(ptx: str) -> tuple[str, LineTable]:
@@ -50,19 +50,18 @@ def read(ptx: str, *, kept: bool = True) -> LineTable:
     they do in what :func:`split` leaves."""
     names = {int(number): _unescape(name) for number, name in _FILE.findall(ptx)}
     callers: dict[_Place, _Place] = {}
-    known: dict[_Place, tuple[Span, ...]] = {}
     places: dict[int, tuple[Span, ...]] = {}
-    number, here = 0, ()
+    here: tuple[Span, ...] = ()
+    number = 0
     for text, is_added in _lines(ptx):
         number += kept or not is_added
         if is_added and (match := _LOC.match(text)):
             words = tuple(map(int, filter(None, match.groups())))
             place = words[0], words[1], words[2]
+            callers.pop(place, None)  # one place is inlined into many, one after the other
             if len(words) > len(place):
                 callers[place] = words[3], words[4], words[5]
-            here = known.setdefault(place, tuple(_chain(place, callers, names)))
-        elif text.endswith(":"):
-            here = ()  # what jumps here came from elsewhere
+            here = tuple(_chain(place, callers, names))
         elif here:
             places[number] = here
     return LineTable(places)

@@ -24,6 +24,9 @@ from ccc.ir.markers import hide_markers
 from ccc.nvcc.timed_launches import time_launches
 from ccc.options import Options
 
+_LINES = "-generate-line-info"
+"""The option for a table of lines in the PTX."""
+
 
 class ToolError(CompilerError):
     """The real tool failed, and ``said`` why."""
@@ -90,7 +93,9 @@ def _compile(tool: str, arguments: Sequence[str], options: Options, done: Device
     def cicc(marked: str, again: bool) -> str:
         return _ptx(tool, arguments, marked, quiet=again)
 
-    write(output, translate(text, name, cicc, options, done, output=output))
+    keeps = any(option in arguments for option in (_LINES, "-g"))
+    made = translate(text, name, cicc, options, done, output=output, keeps_lines=keeps)
+    write(output, made)
 
 
 def _watch_launches(stubs: str) -> None:
@@ -106,6 +111,8 @@ def _ptx(tool: str, arguments: Sequence[str], text: str, *, quiet: bool) -> str:
         output = Path(folder, "output.ptx")
         command = list(arguments)
         command[command.index("-o") + 1] = str(output)
+        if not {_LINES, "-g"}.intersection(command):
+            command.insert(command.index("-o"), _LINES)  # for what there is to say of the code
         _call(tool, command, text, quiet=quiet, meanwhile=_load_passes)
         return read_text(str(output))
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ccc.errors import CccError
+from ccc.ptx.architecture import capability
 from ccc.ptx.types import WARP_SIZE
 
 KB = 1024
@@ -65,12 +65,6 @@ PARTITIONS = 4
 THREADS_PER_BLOCK = 1024
 
 
-def arch_number(arch: str) -> int:
-    """The number of an architecture such as ``sm_90`` or ``sm_100a``; 0 for what is none."""
-    found = re.fullmatch(r"sm_(\d+)[af]?", arch)
-    return int(found[1]) if found else 0
-
-
 def limits(arch: str) -> Limits:
     """What a multiprocessor of ``arch`` holds.
 
@@ -80,7 +74,7 @@ def limits(arch: str) -> Limits:
     Raises:
         CccError: the architecture is not one of ``LIMITS``.
     """
-    number = arch_number(arch)
+    number = capability(arch)
     if number not in LIMITS:
         known = ", ".join(f"sm_{one}" for one in LIMITS)
         raise CccError(f'unknown architecture "{arch}"; known are {known}')
@@ -97,7 +91,7 @@ def check_shared_limit(wanted: int, archs: Iterable[str]) -> None:
     Raises:
         CccError: there is not that much.
     """
-    known = [arch for arch in archs if arch_number(arch) in LIMITS]
+    known = [arch for arch in archs if capability(arch) in LIMITS]
     if not known:
         return
     most = max(known, key=lambda arch: limits(arch).shared_kb_block)

@@ -36,6 +36,7 @@ from ccc.passes.context_collection.sequential_dispatch import (
     SequentialDispatch,
     SequentialNode,
 )
+from ccc.passes.context_collection.task_counts import count_tasks
 from ccc.pipeline import Kernel
 from ccc.snippet import Snippet
 
@@ -48,24 +49,6 @@ NOTE = Snippet(
 )
 """Beside a snapshot: the bit of the iteration. All bits are counted at once, and of predicates, of
 which a flag each would take one, a thread has seven."""
-
-EXCHANGE = Snippet(
-    """
-    .reg .pred %has;
-    .reg .b32 %number, %bit, %lanes, %mask, %below, %before, %count, %offset, %total;
-        and.b32 %bit, %number, BIT;
-        setp.ne.b32 %has, %bit, 0;
-        vote.sync.ballot.b32 %lanes, %has, %mask;
-        and.b32 %before, %lanes, %below;
-        popc.b32 %count, %before;
-        mad.lo.s32 %offset, %count, BYTES, %offset;   // four bytes for each task of lanes before
-        popc.b32 %count, %lanes;
-        mad.lo.s32 %total, %count, BYTES, %total;
-""",
-    "BIT",
-    "BYTES",
-)
-"""For each bit of that number: the lanes in whose number it is."""
 
 OWN = Snippet(
     """
@@ -168,15 +151,7 @@ class Batches(SequentialDispatch):
 
     def _emit_collect(self, node: SequentialNode) -> None:
         emit, scope = self.at(node.collect), self._scope(node)
-        number = emit.define("popc.b32", "b32", self.tasks, name="number")
-        offset, total = (emit.define("mov.b32", "b32", 0, name=n) for n in ("offset", "total"))
-        for bit in range(len(self.batch).bit_length()):
-            EXCHANGE.of(BIT=1 << bit, BYTES=4 << bit).emit(
-                emit, scope, number=number, offset=offset, total=total
-            )
-        self.counted(emit, node)
-        none = emit.define("setp.eq.b32", "pred", total, 0, name="none")
-        emit.emit("bra", self.check, guard=Guard(none))
+        offset, total = self.count(emit)
         self.found_tasks(emit, node)
         address = emit.define("add.s32", "b32", node.top, offset, name="address")
         for iteration, other in enumerate(self.batch):
@@ -187,6 +162,23 @@ class Batches(SequentialDispatch):
         self._emit_pop(emit, scope)
         emit.emit("bra", node.run)
 
+    def count(self, emit: Emitter) -> tuple[Register, Register]:
+        """Emit an exchange, and go to ``check`` if nobody has a task."""
+        offset, total = self.exchange(emit)
+        none = emit.define("setp.eq.b32", "pred", total, 0, name="none")
+        emit.emit("bra", self.check, guard=Guard(none))
+        return offset, total
+
+    def exchange(self, emit: Emitter) -> tuple[Register, Register]:
+        """Emit what tells the bytes of the tasks of lanes before, and of those of all."""
+        number = emit.define("popc.b32", "b32", self.tasks, name="number")
+        offset, total = (emit.define("mov.b32", "b32", 0, name=n) for n in ("offset", "total"))
+        count_tasks(
+            emit, number, len(self.batch), self.kernel.arch, offset, total,
+            mask=self.mask, below=self.below,
+        )  # fmt: skip
+        return offset, total
+
     def emit_run(self, node: SequentialNode, run: str = "", onward: str = "") -> None:
         """The path, and behind it what leads to another full warp of tasks."""
         super().emit_run(node, run, onward)
@@ -194,9 +186,6 @@ class Batches(SequentialDispatch):
             emit = self.at(self.more)
             self.ran(emit, node)
             MORE.emit(emit, {**self._scope(node), "AFTER": self.over_to(node)})
-
-    def counted(self, emit: Emitter, node: SequentialNode) -> None:
-        """Emit what members tell one another beside how many tasks they have."""
 
     def ran(self, emit: Emitter, node: SequentialNode) -> None:
         """Emit what members do when a full warp of tasks was run."""

@@ -180,6 +180,11 @@ class Collector(TaskCode[N]):
         return False
 
     @property
+    def first_round(self) -> str:
+        """Where the loop is entered."""
+        return self.again
+
+    @property
     def going(self) -> str:
         """Where members with an iteration begin it."""
         return self.again
@@ -219,7 +224,7 @@ class Collector(TaskCode[N]):
         # Whoever gets a task of another lane has met all members since then.
         for slots in self.slots:
             slots.clear(emit, self.base)
-        emit.emit("bra", self.again)
+        emit.emit("bra", self.first_round)
 
     def _find_base(self, emit: Emitter) -> None:
         FIND_BASE.emit(

@@ -44,7 +44,6 @@ class TaskCode(ABC, Generic[N]):
     def resume(self, node: N) -> str:
         """Where a lane goes when its task is done, or it had none."""
 
-    @abstractmethod
     def note(self, emit: Emitter, node: N) -> None:
         """Note that the lane has a task of a path, in its snapshot registers."""
 
@@ -122,7 +121,7 @@ class TaskCode(ABC, Generic[N]):
         moves = [
             (r, before[slots])
             for r, slots in self.accumulators_at(node, sink)
-            if r != before[slots]
+            if r != before.get(slots, r)
         ]
         if not moves:
             return outer.labels[sink]

@@ -280,15 +280,15 @@ def test_what_was_asked_for_without_a_number_is_declined_if_none_of_them_fits() 
 def test_a_longer_path_is_left_later(iterations: int) -> None:
     kernel = golden("if_else")
     paths = [one.path for one in decided(kernel).paths]
-    short = weights(paths, kernel.facts, iterations)
-    assert all(one.some < one.none < one.none + one.run for one in short.paths)
+    short = weights(paths, kernel, iterations)
+    assert all(one.exchange > 0 and 0 < one.plain <= one.run for one in short.paths)
     assert 0 < short.idle <= short.limit - short.again + short.limit
     assert short.again <= short.limit
     kernel = golden("nested_control")
     paths = [one.path for one in decided(kernel).paths]
-    long = weights(paths[:1], kernel.facts, iterations)
+    long = weights(paths[:1], kernel, iterations)
     assert long.limit > short.limit
-    assert long.paths[0].some < short.paths[0].some
+    assert long.paths[0].plain > short.paths[0].plain
 
 
 def test_many_paths_are_served_together() -> None:

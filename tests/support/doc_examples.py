@@ -26,7 +26,7 @@ Record = dict[str, Any]
 
 _FENCE = re.compile(r"^```(\S*)\n(.*?)^```$", re.M | re.S)
 _OUTCOME = re.compile(r"// (?P<how>applied|left alone|error)(?:: (?P<text>.+)| \((?P<facts>.+)\))?")
-_IN_PTX = re.compile(r"\(PTX line \d+: .*?;\)")
+_IN_PTX = re.compile(r"PTX line \d+: .*?;\)")
 FILE = "kernel.cu"
 
 
@@ -118,4 +118,4 @@ def facts(records: Sequence[Record]) -> set[str]:
 
 def plain(text: str) -> str:
     """What is said, without line breaks, and without the PTX, which each nvcc makes as it likes."""
-    return " ".join(_IN_PTX.sub("(PTX)", " ".join(text.split())).split())
+    return " ".join(_IN_PTX.sub("PTX)", " ".join(text.split())).split())

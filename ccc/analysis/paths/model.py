@@ -30,12 +30,14 @@ class Accumulator:
     """A variable that an annotated loop only updates, by one operation.
 
     ``operation`` and ``type`` are PTX's (``add``, ``f32``); ``registers`` hold it at one place or
-    another of the loop.
+    another of the loop. One that ``compares`` is an extreme that is taken where it is less, or
+    more, than what there is, and so never if one of them is no number.
     """
 
     operation: str
     type: str
     registers: frozenset[Register]
+    compares: bool = False
 
     @property
     def bytes(self) -> int:
