@@ -57,6 +57,7 @@ HELPERS = (
     "ccc.passes.context_collection.adaptive",
     "ccc.passes.context_collection.batches",
     "ccc.passes.context_collection.layout",
+    "ccc.passes.context_collection.loop_chain",
     "ccc.passes.context_collection.members",
     "ccc.passes.context_collection.node",
     "ccc.passes.context_collection.multi_path",
