@@ -126,7 +126,7 @@ def translate(
     def tried(marked: source.Marked, again: bool) -> _Tried:
         ptx, trial = compiler(marked.text, again), replace(done)
         if not again and not options.off:
-            _warn([*marked.warnings, *_without_code(marked, ptx, name)], options, trial)
+            warn([*marked.warnings, *_without_code(marked, ptx, name)], options, trial)
         asks = options.profile or options.use or options.decisions or options.alternatives
         if not places and asks:
             places.update(_places(marked.annotations))  # later some may be left out
@@ -153,7 +153,7 @@ def translate(
             if other.refused <= now.refused and other.missed < now.missed:
                 now, values = other, values | more
         done.take(now.done)
-        _check_strict(options, done)
+        check_strict(options, done)
         if options.mark_only or not now.refused or options.profile:
             _add_alternatives(all_marked, output, options, places, done)
             return now.ptx  # what is left alone is counted all the same
@@ -205,9 +205,9 @@ def transform_file(done: DevicePass, options: Options) -> str:
         if not _VERSION_LINE.search(text):
             raise CccError("this is no PTX: there is no .version directive", Span(name))
         if MARKER_PREFIX not in text:
-            _warn([CccError(UNMARKED, Span(name))], options, done)
+            warn([CccError(UNMARKED, Span(name))], options, done)
         ptx = _transform(text, name, options, done)
-        _check_strict(options, done)
+        check_strict(options, done)
         _add_alternatives(text, name, options, {}, done)
     except CccError as error:
         done.error = str(error)
@@ -215,7 +215,12 @@ def transform_file(done: DevicePass, options: Options) -> str:
     return ptx
 
 
-def _check_strict(options: Options, done: DevicePass) -> None:
+def check_strict(options: Options, done: DevicePass) -> None:
+    """With ``strict``, what was said so far is an error.
+
+    Raises:
+        CccError: it is.
+    """
     if options.strict and done.diagnostics:
         raise CccError("not every annotation could be followed, which --ccc-strict demands")
 
@@ -259,7 +264,8 @@ def _unused(home: Home) -> str:
     return "no code is left of this: no kernel of the file calls this function, or it has no effect"
 
 
-def _warn(warnings: Sequence[CccError], options: Options, done: DevicePass) -> None:
+def warn(warnings: Sequence[CccError], options: Options, done: DevicePass) -> None:
+    """Add warnings to what there is to say."""
     severity = "error" if options.strict else "warning"
     said = [render(severity, w.message, w.span, w.source_line) for w in warnings]
     done.diagnostics = list(dict.fromkeys([*done.diagnostics, *said]))
@@ -292,7 +298,7 @@ def _transform(
         result = transform(ptx, told, filename=output, registers=registers, places=places)
     made = _measured(ptx, result, options) if options.measure else result.remarks
     done.remarks = _merged(done.remarks, made)
-    _warn(result.complaints, options, done)
+    warn(result.complaints, options, done)
     said = [render("warning", hint.message, hint.span) for hint in result.hints]
     done.hints = list(dict.fromkeys([*done.hints, *said]))
     done.printed = result.printed

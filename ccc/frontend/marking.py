@@ -138,6 +138,13 @@ def strip(text: str) -> str:
     return _PRAGMA.sub(lambda m: _newlines(m[0]), code).decode(errors="surrogateescape")
 
 
+def first(text: str, filename: str) -> Span | None:
+    """Where the first annotation of a text stands; ``filename`` where no line marker tells."""
+    code = text.encode(errors="surrogateescape")
+    found = _PRAGMA.search(code)
+    return Span(*LineMap(code, filename).line(found.start(2))) if found else None
+
+
 @dataclass(frozen=True, slots=True)
 class _Edit:
     start: int

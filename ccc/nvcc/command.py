@@ -6,42 +6,42 @@ name after ``-o`` chooses the phase where no option does, and that marked PTX is
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-import shlex
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ccc.compiler.unit import LTO_REFUSED, DevicePass, transform_file
+from ccc.compiler.unit import DevicePass, transform_file
 from ccc.errors import CccError, Span, choices, nearest
 from ccc.files import check_writable, put_text, write
 from ccc.nvcc import run as nvcc
+from ccc.nvcc import words as phases
+from ccc.nvcc.settings import SettingsError, gather, shell_settings
 from ccc.options import Options
 from ccc.remark import notes
-from ccc.toolkit.find import RESOLVING
+from ccc.toolkit.find import CCCC, RESOLVING, find, identity
 from ccc.version import VERSION
-
-PHASES = frozenset(
-    {"ptx", "cubin", "c", "compile", "dc", "device-c", "dw", "device-w", "link", "dlink", "lib"}
-    | {"device-link", "run", "cuda", "fatbin", "E", "preprocess", "M", "MM", "optix-ir"}
-)
-_LTO = frozenset({"dlto", "dlink-time-opt", "lto", "ltoir", "gen-opt-lto"})
-_TARGETS = ("-arch", "--gpu-architecture", "-code", "--gpu-code", "-gencode", "--generate-code")
-_OUTPUT = ("-o", "--output-file")
 
 
 class UsageError(CccError):
     """The command line itself is wrong."""
 
+    status = 2
+
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command line, taken apart: what is ours, and what nvcc gets."""
+    """A command line, taken apart: what is ours, and what nvcc gets.
+
+    ``seen`` is all that nvcc sees, also what it reads elsewhere.
+    """
 
     arguments: list[str]
+    seen: Sequence[str] = ()
     options: Options = field(default_factory=Options)
     report: str | None = None
     explain: bool = False
@@ -144,8 +144,6 @@ def _print_after(command: Command, value: str) -> Command:
     return _set(print_after=names)(command, value)
 
 
-FLAGS = "CCC_FLAGS"
-"""An environment variable with options of ours that go behind those of the command."""
 MOST_MULTIPROCESSORS = 4000
 OPTIONS = {
     "--ccc-report": _Option(
@@ -206,6 +204,10 @@ OPTIONS = {
         "FILE",
     ),
     "--ccc-print-after": _Option("print the PTX after a pass", _print_after, "PASS"),
+    "--ccc-key": _Option(
+        "print what results depend on, for tools that keep them",
+        lambda c, _: replace(c, action="key"),
+    ),
     "--ccc-version": _Option("print the version", lambda c, _: replace(c, action="version")),
     "--ccc-help": _Option("print this", lambda c, _: replace(c, action="help")),
 }
@@ -218,23 +220,32 @@ def main(arguments: Sequence[str]) -> int:
         CccError: a wrong option, no nvcc, or PTX that cannot be read.
     """
     if RESOLVING in os.environ:
-        raise CccError("cccc stands where nvcc is looked for; set CCC_NVCC to the real nvcc")
-    command = parse([*arguments, *_flags()])
+        raise CccError(f"{CCCC}; set CCC_NVCC to that")
+    try:
+        told = gather(arguments, os.environ)
+    except SettingsError as error:
+        raise UsageError(error.message) from None
+    command = replace(parse(told.arguments), seen=told.seen)
     if command.action:
-        print(f"ccc {VERSION}" if command.action == "version" else usage())
+        print(_ACTIONS[command.action](command))
         return 0
-    if not command.options.plain:
-        _refuse_lto(command.arguments)
+    _refuse_dryrun(command)
     if command.report:
-        check_writable(_report_file(command.report, "report.json"))
-    sources = _ptx_inputs(command.arguments)
+        check_report(command.report)
+    sources = phases.ptx_inputs(command.arguments)
     if sources and not command.options.plain:
         return _ptx(command, sources)
-    arguments = [*_host_code(command), *with_phase(command.arguments)]
-    code = _finish(command, nvcc.run(arguments, command.options))
-    if _has({"help", "h"}, arguments):
+    arguments = [*_host_code(command), *phases.with_phase(command.arguments, command.seen)]
+    dryrun = phases.has(phases.DRYRUN, command.seen)
+    code = finish(command, nvcc.run(arguments, command.options, dryrun=dryrun))
+    if phases.has(phases.HELP, arguments):
         print("cccc is nvcc with options of its own; cccc --ccc-help prints these.")
     return code
+
+
+def tell(folder: str, code: int) -> int:
+    """Say what passes have left in ``folder``, for a command in which nothing was asked of us."""
+    return finish(Command([]), nvcc.merge(DevicePass.load(folder), code))
 
 
 def parse(arguments: Sequence[str]) -> Command:
@@ -258,19 +269,6 @@ def parse(arguments: Sequence[str]) -> Command:
     return command
 
 
-def _flags() -> list[str]:
-    """Options of ours that a build does not pass on, as it is with those of ``NVCC_APPEND_FLAGS``.
-
-    Raises:
-        UsageError: there are others among them.
-    """
-    told = shlex.split(os.environ.get(FLAGS, ""))
-    for option in told:
-        if not option.startswith("--ccc-"):
-            raise UsageError(f'"{option}" in {FLAGS}: options of nvcc go into NVCC_APPEND_FLAGS')
-    return told
-
-
 def usage() -> str:
     """The text of ``--ccc-help``, made from the table of options."""
     names = [f"{name}={o.placeholder}" if o.value else name for name, o in OPTIONS.items()]
@@ -280,12 +278,16 @@ def usage() -> str:
     return "\n".join([head, "", *rows, "", "cccc --help prints nvcc's own options."])
 
 
-def with_phase(arguments: Sequence[str]) -> list[str]:
-    """Add the phase that the name after ``-o`` asks for, unless an option chooses one."""
-    suffix = Path(_output(arguments) or "").suffix
-    if suffix in (".ptx", ".cubin") and not _has(PHASES, arguments):
-        return [f"-{suffix[1:]}", *arguments]
-    return list(arguments)
+def _key(command: Command) -> str:
+    """A text that differs where the same command may come to something else."""
+    return shell_settings(command.options) + "\n".join(identity(find()))
+
+
+_ACTIONS: dict[str, Callable[[Command], str]] = {
+    "version": lambda _: f"ccc {VERSION}",
+    "help": lambda _: usage(),
+    "key": _key,
+}
 
 
 def _take(command: Command, argument: str) -> Command:
@@ -300,14 +302,18 @@ def _take(command: Command, argument: str) -> Command:
     return option.take(command, value)
 
 
-def _refuse_lto(arguments: Sequence[str]) -> None:
-    told = [*arguments]
-    for name in ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"):
-        told += shlex.split(os.environ.get(name, ""))
-    for before, argument in zip(["", *told], told, strict=False):
-        target = before in _TARGETS or argument.startswith(tuple(f"{t}=" for t in _TARGETS))
-        if _has(_LTO, [argument]) or (target and "lto_" in argument):
-            raise UsageError(LTO_REFUSED)
+def _refuse_dryrun(command: Command) -> None:
+    """Refuse what is done when nvcc is over, where it is only asked what it would run.
+
+    Tools that keep results, such as sccache, ask that and run it themselves.
+    """
+    if phases.has(phases.DRYRUN, command.seen):
+        for asked, option in ((command.report, "--ccc-report"), (command.explain, "--ccc-explain")):
+            if asked:
+                raise UsageError(
+                    f"{option} tells of a compilation that cccc runs; --dryrun, as sccache gives "
+                    "it, runs none"
+                )
 
 
 def _host_code(command: Command) -> list[str]:
@@ -323,23 +329,8 @@ def _host_code(command: Command) -> list[str]:
     return []
 
 
-def _has(names: Collection[str], arguments: Sequence[str]) -> bool:
-    """Whether one of the options is given, with one dash or two."""
-    return any(word.startswith("-") and word.lstrip("-") in names for word in arguments)
-
-
-def _output(arguments: Sequence[str]) -> str | None:
-    for before, argument in zip(["", *arguments], arguments, strict=False):
-        if before in _OUTPUT:
-            return argument
-        name, equals, value = argument.partition("=")
-        if equals and name in _OUTPUT:
-            return value
-    return None
-
-
-def _finish(command: Command, outcome: nvcc.Outcome) -> int:
-    """Say what there is to say, and write the report of a command that succeeded."""
+def finish(command: Command, outcome: nvcc.Outcome) -> int:
+    """Say what there is to say, and write the report of a command that compiled device code."""
     if outcome.printed:
         sys.stdout.write(outcome.printed)
         sys.stdout.flush()
@@ -349,31 +340,48 @@ def _finish(command: Command, outcome: nvcc.Outcome) -> int:
         from ccc.nvcc.explain import explain  # noqa: PLC0415 - rich takes long to load
 
         print(explain(outcome.report), end="", file=sys.stderr)
-    if command.report and not outcome.code:
-        write(_report_file(command.report), json.dumps(outcome.report, indent=2) + "\n")
+    if command.report and not outcome.code and _compiled(command):
+        write(
+            report_file(command.report, command.seen), json.dumps(outcome.report, indent=2) + "\n"
+        )
     return outcome.code
 
 
-def _report_file(name: str, own: str | None = None) -> str:
-    """The file for the report; in a folder (``name/``) that of this command, or a new one."""
-    if not name.endswith(os.sep) or not os.path.isdir(name):
+def _compiled(command: Command) -> bool:
+    return phases.compiles(command.seen) or bool(phases.ptx_inputs(command.seen))
+
+
+def check_report(name: str) -> None:
+    """Find out before the work whether a report could be written.
+
+    Raises:
+        CccError: it could not.
+    """
+    if name.endswith(os.sep):
+        try:
+            os.makedirs(name, exist_ok=True)
+        except OSError as error:
+            raise CccError(f"cannot make the folder: {error.strerror}", Span(name)) from error
+        name = os.path.join(name, "report.json")
+    check_writable(name)
+
+
+def report_file(name: str, seen: Sequence[str]) -> str:
+    """The file for the report; in a folder (``name/``) one that belongs to what is compiled.
+
+    It is called by the result, and where that is not named by the words of the command, so that
+    the next build writes it again.
+    """
+    if not name.endswith(os.sep):
         return name
-    if own is None:
-        handle, own = tempfile.mkstemp(prefix="report-", suffix=".json", dir=name)
-        os.close(handle)
-    return os.path.join(name, own)
+    result = phases.output(seen)
+    told = [os.getcwd(), *([result] if result else seen)]
+    digest = hashlib.sha256("\0".join(told).encode(errors="surrogateescape")).hexdigest()[:12]
+    stem = os.path.basename(result or "report")[:100]
+    return os.path.join(name, f"{stem}-{digest}.json")
 
 
 # Marked PTX.
-
-
-def _ptx_inputs(arguments: Sequence[str]) -> list[str]:
-    pairs = zip(["", *arguments], arguments, strict=False)
-    return [
-        word
-        for before, word in pairs
-        if word.endswith(".ptx") and before not in _OUTPUT and not word.startswith("-")
-    ]
 
 
 def _check_ptx_output(arguments: Sequence[str], sources: Sequence[str], output: str | None) -> None:
@@ -383,11 +391,11 @@ def _check_ptx_output(arguments: Sequence[str], sources: Sequence[str], output: 
         CccError: PTX would become PTX without a name or in a file that is read; or a program,
             which PTX alone is none of.
     """
-    last = _has({"ptx"}, arguments)
+    last = phases.has({"ptx"}, arguments)
     if last and len(sources) != 1:
         raise UsageError("PTX to PTX takes one file at a time")
     is_named = output is not None and not Path(output).is_dir()
-    if not is_named and (last or not _has(PHASES, arguments)):
+    if not is_named and (last or not phases.has(phases.PHASES, arguments)):
         where = f"{output} is a folder" if output else "the result has no name"
         raise UsageError(f"{where}; give -o NAME.ptx")
     if output is None:
@@ -400,9 +408,9 @@ def _check_ptx_output(arguments: Sequence[str], sources: Sequence[str], output: 
 
 def _ptx(command: Command, sources: Sequence[str]) -> int:
     """Transform PTX files, and let nvcc go on with them where a later phase is asked for."""
-    arguments = with_phase(command.arguments)
-    last = _has({"ptx"}, arguments)
-    output = _output(arguments)
+    arguments = phases.with_phase(command.arguments, command.seen)
+    last = phases.has({"ptx"}, arguments)
+    output = phases.output(arguments)
     _check_ptx_output(arguments, sources, output)
     passes = [DevicePass((name, "")) for name in sources]
     texts = [transform_file(done, command.options) for done in passes]
@@ -410,7 +418,7 @@ def _ptx(command: Command, sources: Sequence[str]) -> int:
     if failed or last:
         if output and not failed:
             write(output, texts[0])
-        return _finish(command, nvcc.merge(passes, int(failed)))
+        return finish(command, nvcc.merge(passes, int(failed)))
     with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
         places = {}
         for number, (name, text) in enumerate(zip(sources, texts, strict=True)):
@@ -419,4 +427,9 @@ def _ptx(command: Command, sources: Sequence[str]) -> int:
             put_text(place, text)
             places[name] = str(place)
         words = [places.get(word, word) for word in arguments]
-        return _finish(command, nvcc.run(words, command.options, passes=passes))
+        outcome = nvcc.run(words, command.options, passes=passes, capture=True)
+    said = outcome.stderr
+    for name, made in places.items():  # what is not marked is the user's own
+        said = said.replace(made, name)
+    sys.stderr.write(said)
+    return finish(command, outcome)

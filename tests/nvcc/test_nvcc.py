@@ -94,9 +94,19 @@ def test_wheels(fake: Path, tmp_path: Path) -> None:
 
 def test_what_was_asked_for_must_work(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_HOME", str(fake.parent))
-    for wrong in ("/no/such/nvcc", "/bin/true"):
+    told = f"#!/bin/sh\necho 'ccc: error: {toolchain.CCCC}' >&2\nexit 1\n"
+    cccc = executable(fake / "cccc", told)
+    fails = executable(fake / "fails", "#!/bin/sh\necho one >&2\necho 'no licence' >&2\nexit 3\n")
+    for wrong, why in {
+        "/no/such/nvcc": "there is no such file",
+        "no-such-nvcc": "there is no such file",
+        "/etc/passwd": "it is no program",
+        "/bin/true": "it does not answer as nvcc does",
+        str(fails): "no licence",
+        str(cccc): "it is cccc, which needs the real nvcc",
+    }.items():
         monkeypatch.setenv("CCC_NVCC", wrong)
-        with pytest.raises(CccError, match=f"{wrong} is no usable nvcc"):
+        with pytest.raises(CccError, match=f"{wrong} is no usable nvcc: {why}; point CCC_NVCC"):
             toolchain.find()
 
 
@@ -109,7 +119,7 @@ def test_the_hook(fake: Path) -> None:
     assert [path.name for path in home.parent.iterdir()] == [home.name]
     profile = (home / "bin" / "nvcc.profile").read_text()
     assert f"TOP              = {fake}/..\n" in profile
-    assert f"CICC_PATH = {home / 'shims'}\n" in profile
+    assert "CICC_PATH = $(CCC_SHIMS)\n" in profile
     assert f'"-L{fake.parent / "lib"}"' in profile  # the wheels have no lib64
     assert os.access(home / "shims" / "cicc", os.X_OK)
     (fake.parent / "lib64").mkdir()
