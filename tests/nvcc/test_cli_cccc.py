@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from nvcc_project import KERNEL, REFUSED, Project
+from nvcc_project import KERNEL, REFUSED, Project, cache, project
 
 from ccc import cli
 from ccc.errors import CccError
@@ -19,6 +19,8 @@ from ccc.nvcc import words
 from ccc.options import Options
 from ccc.toolkit import find as toolchain
 from ccc.version import VERSION
+
+__all__ = ["cache", "project"]
 
 # What can be told without nvcc.
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from nvcc_project import KERNEL, REFUSED, Project, cache, project
@@ -247,7 +248,7 @@ def test_results_behind_links_and_in_devices(project: Project) -> None:
 def test_odd_names(project: Project, name: bytes, locale: str) -> None:
     path = os.fsdecode(name)
     (project.folder / path).write_text(REFUSED.replace("{name}", "k"))
-    python = {"LC_ALL": locale, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    python: Any = {"LC_ALL": locale, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     said = project(path, ARCH, "-ptx", "-o", "x" * 250 + ".ptx", "--ccc-report=r.json", **python)
     assert f"{path}:7:9: warning: path left as it was: " in said
     (kernel,) = json.loads(project.read("r.json"))["kernels"]
