@@ -20,8 +20,8 @@ from ccc.errors import CccError, Span, choices, nearest
 from ccc.files import check_writable, put_text, write
 from ccc.nvcc import run as nvcc
 from ccc.nvcc import words as phases
-from ccc.nvcc.settings import SettingsError, gather, shell_settings
-from ccc.options import Options
+from ccc.nvcc.settings import SettingsError, gather, is_known, make_known, shell_settings
+from ccc.options import Options, Request
 from ccc.remark import notes
 from ccc.toolkit.find import CCCC, RESOLVING, find, identity
 from ccc.version import VERSION
@@ -91,12 +91,17 @@ def _shared_limit(command: Command, value: str) -> Command:
 
 
 def _strategy(command: Command, value: str) -> Command:
+    known = Request.read(value)
+    if known and is_known(str(known)):
+        return _set(strategy=str(known))(command, value)
     from ccc.passes.strategies.registry import read_request  # noqa: PLC0415 - seldom asked for
 
     try:
-        return _set(strategy=str(read_request(value)))(command, value)
+        request = str(read_request(value))
     except ValueError as error:
         raise UsageError(f"--ccc-strategy={value}: {error}") from None
+    make_known(request)
+    return _set(strategy=request)(command, value)
 
 
 def _decisions(command: Command, value: str) -> Command:

@@ -12,7 +12,9 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+from ccc import cache
 from ccc.errors import CccError
 from ccc.files import read_text
 from ccc.nvcc.words import RESPONSE
@@ -23,6 +25,7 @@ OURS = "--ccc-"
 FLAGS = "CCC_FLAGS"
 """An environment variable with options of ours that go behind those of the command."""
 PREPENDED, APPENDED = "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"
+_REGISTRY = Path(__file__).parents[1] / "passes" / "strategies" / "registry.py"
 _OURS_IN_TEXT = re.compile(rf"""(?<!\S){OURS}(?:"[^"]*"|'[^']*'|[^\s"'])*""")
 
 
@@ -137,3 +140,30 @@ def code_stamp() -> str:
 def _digest(file: str) -> str:
     """What a file holds, in short."""
     return hashlib.sha256(read_text(file).encode(errors="surrogateescape")).hexdigest()
+
+
+# Names of strategies that were found right: only loading all passes tells, which takes long.
+
+
+def is_known(request: str) -> bool:
+    """Whether a strategy of this name is known to be one."""
+    try:
+        return request in read_text(_known()).split("\n")
+    except OSError:
+        return False
+
+
+def make_known(request: str) -> None:
+    """Keep that there is a strategy of this name."""
+    try:
+        os.makedirs(os.path.dirname(_known()), exist_ok=True)
+        with open(_known(), "a", encoding="utf-8") as file:
+            file.write(f"{request}\n")
+    except OSError:
+        pass  # all passes are loaded again then
+
+
+def _known() -> str:
+    """The file of these names, which is another where their list may be."""
+    told = os.stat(_REGISTRY)
+    return os.path.join(cache.folder(), f"strategies-{VERSION}-{told.st_mtime_ns}-{told.st_size}")
