@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -119,9 +120,6 @@ def test_the_page_shows_the_projects() -> None:
     for system in SYSTEMS:
         for path in (HERE / system).iterdir():
             if path.is_file():
-                text = path.read_text(encoding="utf-8")
-                shown = "".join(
-                    f"    {line}" if line.strip() else line for line in text.splitlines(True)
-                )
+                shown = textwrap.indent(path.read_text(encoding="utf-8"), "    ")
                 assert shown in page, path
     assert (HERE / "roots.cu").read_text(encoding="utf-8") in page
