@@ -213,6 +213,10 @@ OPTIONS = {
         "print what results depend on, for tools that keep them",
         lambda c, _: replace(c, action="key"),
     ),
+    "--ccc-doctor": _Option(
+        "print what was found, what works, and what to install",
+        lambda c, _: replace(c, action="doctor"),
+    ),
     "--ccc-version": _Option("print the version", lambda c, _: replace(c, action="version")),
     "--ccc-help": _Option("print this", lambda c, _: replace(c, action="help")),
 }
@@ -232,8 +236,7 @@ def main(arguments: Sequence[str]) -> int:
         raise UsageError(error.message) from None
     command = replace(parse(told.arguments), seen=told.seen)
     if command.action:
-        print(_ACTIONS[command.action](command))
-        return 0
+        return _ACTIONS[command.action](command)
     _refuse_dryrun(command)
     if command.report:
         check_report(command.report)
@@ -283,15 +286,29 @@ def usage() -> str:
     return "\n".join([head, "", *rows, "", "cccc --help prints nvcc's own options."])
 
 
-def _key(command: Command) -> str:
-    """A text that differs where the same command may come to something else."""
-    return shell_settings(command.options) + "\n".join(identity(find()))
+def _print(text: str) -> int:
+    print(text)
+    return 0
 
 
-_ACTIONS: dict[str, Callable[[Command], str]] = {
-    "version": lambda _: f"ccc {VERSION}",
-    "help": lambda _: usage(),
+def _key(command: Command) -> int:
+    """Print a text that differs where the same command may come to something else."""
+    return _print(shell_settings(command.options) + "\n".join(identity(find())))
+
+
+def _doctor(_: Command) -> int:
+    from ccc.nvcc.doctor import report  # noqa: PLC0415 - seldom asked for
+
+    text, works = report()
+    print(text)
+    return 0 if works else 1
+
+
+_ACTIONS: dict[str, Callable[[Command], int]] = {
+    "version": lambda _: _print(f"ccc {VERSION}"),
+    "help": lambda _: _print(usage()),
     "key": _key,
+    "doctor": _doctor,
 }
 
 

@@ -16,7 +16,7 @@ INSTALL = 'pip install "cuda-toolkit[nvcc,cudart,cccl]==13.0.*"'
 HINT = "point CCC_NVCC at the nvcc of a toolkit"
 CCCC = "it is cccc, which needs the real nvcc"
 RESOLVING = "CCC_RESOLVING"  # set while a candidate is asked who it is: cccc itself is no answer
-_TELLING = {"NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "TMPDIR"}
+_TELLING = {"NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "TMPDIR"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,12 @@ def find(nvcc: str | None = None) -> Toolkit:
             toolkit = ask(candidate)
             if isinstance(toolkit, Toolkit):
                 return toolkit
-            refused.append(f"; {candidate} is none: {toolkit}")
+            refused.append(f"{candidate}: {toolkit}")
+    if refused:
+        raise CccError(f"no nvcc that was found can be used: {'; '.join(refused)}; {HINT}")
     raise CccError(
         "nvcc was not found: set CUDA_HOME to a CUDA toolkit, put its nvcc on the PATH, "
-        f"or install one with {INSTALL}{''.join(refused)}"
+        f"or install one with {INSTALL}"
     )
 
 
