@@ -103,9 +103,7 @@ def _host_compiler() -> Finding:
     name = os.environ.get("NVCC_CCBIN", "gcc")
     path = shutil.which(name)
     if path is None:
-        return Finding(
-            "C++ compiler", "", f"there is no {name}: apt install g++, or set NVCC_CCBIN"
-        )
+        return Finding("C++ compiler", "", f"no {name}: apt install g++, or set NVCC_CCBIN")
     return Finding("C++ compiler", f"{path}, {_line([path, '--version']) or 'no version'}")
 
 
@@ -115,9 +113,7 @@ def _cache() -> Finding:
         os.makedirs(folder, exist_ok=True)
         check_writable(os.path.join(folder, "doctor"))
     except (OSError, CccError):
-        return Finding(
-            "cache", folder, "it cannot be written: set CCC_CACHE_DIR to a folder that can"
-        )
+        return Finding("cache", folder, "it cannot be written: set CCC_CACHE_DIR to one that can")
     made = Path(folder, "toolchains")
     count = len(list(made.iterdir())) if made.is_dir() else 0
     return Finding("cache", f"{folder}, with linked folders of {count} toolkits")
@@ -148,9 +144,7 @@ def _compilation() -> Finding:
 
 def _gpu() -> Finding:
     said = _line(["nvidia-smi", "-L"])
-    return Finding(
-        "GPU", said or "none here: code is compiled, and the emulator runs it", needed=False
-    )
+    return Finding("GPU", said or "none: code is compiled, and the emulator runs it", needed=False)
 
 
 def _cupy() -> Finding:

@@ -25,9 +25,9 @@ def test_nothing_is_there(
     lines = capsys.readouterr().out.splitlines()
     told = {line.split("  ")[0]: line for line in lines}
     assert "pip install" in told["nvcc"]
-    assert told["C++ compiler"].endswith("there is no gcc: apt install g++, or set NVCC_CCBIN")
+    assert told["C++ compiler"].endswith("no gcc: apt install g++, or set NVCC_CCBIN")
     assert "set CCC_CACHE_DIR" in told["cache"]
-    assert told["GPU"].endswith("none here: code is compiled, and the emulator runs it")
+    assert told["GPU"].endswith("none: code is compiled, and the emulator runs it")
     assert lines[-1] == "cccc does not work: see what is missing above"
 
 
