@@ -149,7 +149,7 @@ def _gpu() -> Finding:
 
 def _cupy() -> Finding:
     there = importlib.util.find_spec("cupy") is not None
-    missing = 'ccc.RawKernel wants it: pip install "ccc-cuda[gpu]"'
+    missing = "ccc.RawKernel wants it: pip install cupy-cuda13x"
     return Finding("CuPy", "installed" if there else "", "" if there else missing, needed=False)
 
 
