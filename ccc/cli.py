@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 TOOLS = {
     "bench": "measure all samples as the paper does: tables and plots",
     "compare": "run a kernel as it was and transformed, and compare",
+    "explain": "show the source with what became of each annotation",
     "fuzz": "try random kernels with and without the transformation",
     "graph": "draw the def-use graph of an annotated path",
     "profile": "add up the profiles of several runs",
@@ -59,6 +60,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
 
     def work() -> int:
+        if given[:1] == ["explain"] and not {"-h", "--help"}.intersection(given):
+            from ccc.tools.explain import main as explain  # noqa: PLC0415 - one tool of many
+
+            return explain(given[1:])  # it takes all options of the compiler
         args = _parser(given).parse_args(given)
         return int(args.run(args))
 

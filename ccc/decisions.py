@@ -25,6 +25,7 @@ FORMAT = 1
 """Of the file."""
 
 _WANTED = "ccc tune writes one"
+_STRATEGY = re.compile(r'"strategy"\s*:')
 _UNNAMED_SPACE = re.compile(r"(\d+)(?=_GLOBAL__N_)")
 
 
@@ -103,8 +104,8 @@ class TunedPath:
         """What ``entry`` made; what is only for the reader may be missing."""
         names = AnnotationPlace.__dataclass_fields__
         place = checked(AnnotationPlace(**{name: entry[name] for name in names if name in entry}))
-        if Request.read(entry["strategy"]) is None:
-            raise ValueError(entry["strategy"])
+        if not isinstance(entry["strategy"], str):
+            raise TypeError(f"strategy is {entry['strategy']!r}")
         rest = {k: entry[k] for k in ("card", "date", "milliseconds", "ratio") if k in entry}
         return TunedPath(place, entry["strategy"], **rest)
 
@@ -190,20 +191,42 @@ def read_decisions(file: str | Path) -> TunedDecisions:
     """Read a file of decisions.
 
     Raises:
-        CccError: there is none of that name, or it is no such file.
+        CccError: there is none of that name, it is no such file, or there is no such strategy.
     """
     try:
-        content = json.loads(Path(file).read_text(encoding="utf-8"))
+        text = Path(file).read_text(encoding="utf-8")
+        content = json.loads(text)
         if content["format"] != FORMAT:
             raise CccError(
                 f"its format is {content['format']}, not {FORMAT}: another version of ccc wrote it",
                 Span(str(file)),
             )
-        return TunedDecisions([TunedPath.read(entry) for entry in content["decisions"]])
+        paths = [TunedPath.read(entry) for entry in content["decisions"]]
     except OSError as error:
         raise CccError(f"no decisions: {error.strerror}", Span(str(file))) from error
+    except json.JSONDecodeError as error:
+        at = Span(str(file), error.lineno, error.colno)
+        lines = error.doc.splitlines()
+        line = lines[error.lineno - 1] if error.lineno <= len(lines) else None
+        raise CccError(f"this is no JSON: {error.msg}; {_WANTED}", at, line) from error
     except (ValueError, KeyError, TypeError) as error:
         raise CccError(f"this is no file of decisions; {_WANTED}", Span(str(file))) from error
+    _check_strategies(paths, str(file), text)
+    return TunedDecisions(paths)
+
+
+def _check_strategies(paths: Sequence[TunedPath], file: str, text: str) -> None:
+    """Refuse names of strategies that there are not, at their line of the file."""
+    from ccc.passes.strategies.registry import read_request  # noqa: PLC0415 - it loads the passes
+
+    places = [found.start() for found in _STRATEGY.finditer(text)]
+    for path, place in zip(paths, places, strict=False):
+        try:
+            read_request(path.strategy)
+        except ValueError as error:
+            line = text.count("\n", 0, place) + 1
+            message = f"{path.place}: {path.strategy}: {error}"
+            raise CccError(message, Span(file, line)) from None
 
 
 def _name(kernel: str) -> str:

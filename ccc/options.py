@@ -19,6 +19,22 @@ KEEPING = ("tile",)
 paths that no other one can."""
 
 _REQUEST = re.compile(r"\s*(\w+)\s*(?:\(\s*(\d+)\s*\)|:(\d+))?\s*", re.ASCII)
+_BYTES = re.compile(r"(\d+) ?(?:(k)b?)?", re.ASCII | re.IGNORECASE)
+
+
+def read_bytes(text: str) -> int:
+    """Read a number of bytes, or of KB.
+
+    >>> read_bytes("65536"), read_bytes("64K"), read_bytes("64KB")
+    (65536, 65536, 65536)
+
+    Raises:
+        ValueError: it is none.
+    """
+    match = _BYTES.fullmatch(text)
+    if match is None:
+        raise ValueError("a number of bytes is wanted, or of KB, such as 64K")
+    return int(match[1]) * (1024 if match[2] else 1)
 
 
 @dataclass(frozen=True, slots=True)

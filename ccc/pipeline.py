@@ -66,6 +66,8 @@ class Record(ABC):
     def apply(self, strategy: str, details: Mapping[str, Any]) -> None:
         """Say that its code was transformed, and how."""
         told = {**details, **self.choice}
+        if strategy in told.get("considered", ()):
+            told["expected"] = told["considered"][strategy]
         self._settled = Remark.applied_to(self.marker, self.kernel, strategy, told)
 
     def describe(self, details: Mapping[str, Any]) -> None:
@@ -135,11 +137,11 @@ class Kernel:
     None if that is not known; ``dynamic_shared_bytes`` is the most that a launch asks for, None if
     that is not known. A block gets no more than ``shared_limit``, of which stacks may be in dynamic
     memory if ``takes_dynamic``; where that begins is a multiple of ``dynamic_alignment``. ``arch``
-    is what the code is for; ``registers`` how many a thread takes, where the assembler has told;
-    ``load`` gives another function of the file, None if the file lacks it. ``inlined`` are the
-    calls that a pass replaced by what they call; it leaves those on the lines of ``not_inlined``.
-    ``knowledge`` is what profiles say of the module's paths, and ``tuned`` what was measured to be
-    best for them.
+    is what the code is for; ``registers`` how many a thread takes, where the assembler has told,
+    and ``tried`` how many in the original and with what was chosen when that was tried; ``load``
+    gives another function of the file, None if the file lacks it. ``inlined`` are the calls that a
+    pass replaced by what they call; it leaves those on the lines of ``not_inlined``. ``knowledge``
+    is what profiles say of the module's paths, and ``tuned`` what was measured to be best for them.
     """
 
     function: Function
@@ -154,6 +156,7 @@ class Kernel:
     dynamic_alignment: int = ALIGNMENT
     arch: str = ""
     registers: int | None = None
+    tried: tuple[int, int] | None = None
     load: Callable[[str], Function | None] = lambda _name: None
     not_inlined: frozenset[int] = frozenset()
     knowledge: Knowledge | None = None
@@ -168,6 +171,8 @@ class Kernel:
     pass takes their markers away, so that they are not found again."""
     chosen: dict[tuple[int, str, str], str] = field(default_factory=dict)
     """The strategies that the policy chose where nothing was asked for, by the keys of paths."""
+    ranks: dict[tuple[int, str, str], int] = field(default_factory=dict)
+    """Which paths of a loop get stacks first, from 0 on, by the keys of paths."""
     declined: dict[Marker, str] = field(default_factory=dict)
     """Why the strategy that was asked for does not apply to a path, by its marker."""
     announced: set[Marker] = field(default_factory=set)

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ccc.demangle import demangle
 from ccc.errors import CccError, Span, render
 from ccc.ir.markers import DIRECTIVES, WHOLE_KERNEL, Marker
 from ccc.version import VERSION
 
 Report = dict[str, Any]
 """JSON, as docs/annotations.md describes it."""
+VANISHED = (
+    "no loop is left here",
+    "no annotated loop is left around it",
+    "no branch is left here",
+    "nothing leads to this branch",
+    "all lanes of a warp take the branch together",
+    "it is in a device function that was not inlined",
+)
+"""How the reasons begin for which one copy of an annotation is left, where others serve: the
+compiler took a turn out of a loop, made several loops of one, or inlined a function into a kernel
+that is not annotated."""
+OF_ALL = ("the code is compiled for the debugger",)
+"""Words of reasons that are told at the first annotation only, since they are of all."""
+_MOST_NAMED = 3
+_PLACE = re.compile(r"PTX line \d+: .*?;\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +128,11 @@ class Remark:
             **self.details,
         }
 
+    @property
+    def has_vanished(self) -> bool:
+        """Whether this copy is left since the compiler made something else of its code."""
+        return self.reason is not None and self.reason.startswith(VANISHED)
+
     @staticmethod
     def read(entry: Mapping[str, Any], kernel: str = "") -> Remark:
         """The remark that an entry of a report, perhaps of an earlier version, was made of."""
@@ -149,11 +171,57 @@ def read_report(report: Mapping[str, Any]) -> dict[str, list[Remark]]:
     return found
 
 
+def complaints(remarks: Mapping[str, Sequence[Remark]]) -> list[CccError]:
+    """What a user is to be warned of: each annotation once, with the kernels that it is in.
+
+    An annotation is applied if any copy of it in the kernel is; cases of a switch are no copies of
+    one another. One whose code vanished is silent where another copy did not, in whatever kernel.
+    """
+    every = [remark for mine in remarks.values() for remark in mine]
+    served = {(*_of(one), one.kernel) for one in every if one.applied and one.arm != "case"}
+    seen = {_of(one) for one in every if not one.has_vanished}
+    told = [
+        one
+        for one in every
+        if one.declined is not None
+        or not ((*_of(one), one.kernel) in served or (one.has_vanished and _of(one) in seen))
+    ]
+    return _by_kernel((one.kernel, one.complaint) for one in told)
+
+
 def notes(report: Report) -> list[str]:
     """A line for each annotation that was left because nothing would be gained."""
     remarks = (remark for mine in read_report(report).values() for remark in mine)
-    told = filter(None, (remark.note for remark in remarks))
+    told = _by_kernel((remark.kernel, remark.note) for remark in remarks)
     return list(dict.fromkeys(render("remark", one.message, one.span) for one in told))
+
+
+def _of(remark: Remark) -> tuple[Span, str]:
+    """What copies of one arm of an annotation have in common."""
+    return remark.position, remark.arm
+
+
+def _by_kernel(said: Iterable[tuple[str, CccError | None]]) -> list[CccError]:
+    """What was said of kernels, each thing once, with the names of these."""
+    kernels: dict[tuple[Span | None, str], dict[str, None]] = {}
+    whole: set[str] = set()
+    firsts: dict[tuple[Span | None, str], CccError] = {}
+    for kernel, one in said:
+        if one is not None and not any(words in one.message for words in whole):
+            whole.update(words for words in OF_ALL if words in one.message)
+            key = one.span, _PLACE.sub("", one.message)
+            firsts.setdefault(key, one)
+            kernels.setdefault(key, {})[demangle(kernel).removeprefix("{anonymous}::")] = None
+    return [
+        CccError(f"{one.message} [in {_listed(list(kernels[key]))}]", one.span)
+        for key, one in firsts.items()
+    ]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names in a row, the first few of many."""
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _place(marker: Marker, kernel: str) -> tuple[Span, str, str, str]:

@@ -27,8 +27,8 @@ def manual() -> str:
         ".SH OPTIONS",
     ]
     for name, option in OPTIONS.items():
-        value = rf"=\fI{_plain(option.placeholder)}\fR" if option.placeholder else ""
-        lines += [".TP", rf"\fB{_plain(name)}\fR{value}", _plain(option.help)]
+        value = rf"=\fI{_plain(option.value)}\fR" if option.value else ""
+        lines += [".TP", rf"\fB{_plain(name)}\fR{value}", _plain(option.text)]
     lines += [".PP", "All other options are nvcc's.", ".SH ENVIRONMENT"]
     for name, text in VARIABLES.items():
         lines += [".TP", rf"\fB{name}\fR", text]
@@ -80,7 +80,7 @@ def zsh() -> str:
     """Completion for zsh."""
     rows = []
     for name, option in OPTIONS.items():
-        told = option.help.replace("'", "'\\''").replace("[", r"\[").replace("]", r"\]")
+        told = option.text.replace("'", "'\\''").replace("[", r"\[").replace("]", r"\]")
         value = (
             f":{option.value if isinstance(option.value, str) else 'NAME'}:" if option.value else ""
         )
@@ -96,7 +96,7 @@ def fish() -> str:
     """Completion for fish."""
     rows = [f"# {MADE}"]
     for name, option in OPTIONS.items():
-        told = option.help.replace("'", r"\'")
+        told = option.text.replace("'", r"\'")
         takes = " -r" if option.value == "FILE" else " -x" if option.value else ""
         rows.append(f"complete -c cccc -l {name.lstrip('-')}{takes} -d '{told}'")
     return "\n".join([*rows, ""])

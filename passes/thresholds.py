@@ -64,29 +64,25 @@ original / ccc in a queue without it and with it, meetings of all lanes by a con
 but the first: samples/synthetic, 20 operations, 1, 8 and 32 lanes 0.95, 0.79, 0.48; 1.01, 0.84,
 0.50; 1.06, 0.92, 0.58; 256 operations 5.53, 2.43, 0.84; 5.85, 2.50, 0.85; 6.23, 2.64, 0.88.
 integral_equation 1.61, 1.75, 1.80. Longer paths were not measured."""
-PARTING = 4
-"""Issue slots of a branch at which lanes part and meet again. This and what follows was fitted to
-times of samples/synthetic with 20 and 256 operations, 1 and 32 lanes, on an H200 (2026-11-22):
-original / ccc 1.56, 0.63, 7.57, 0.89 in batches of 7, 1.06, 0.58, 6.23, 0.88 in a queue."""
-EXCHANGE = (10, 12)
-"""Issue slots of an exchange with tasks: for each iteration, and for each exchange."""
-EXCHANGE_WORD = 2
-"""Issue slots of each further word of a context, for each iteration. Not measured."""
-IDLE = (5, 8)
-"""The same without a task, counted in PTX, not measured."""
-FETCH = 15
-"""Issue slots that a task costs beside its path where all lanes fetch one."""
-TURNS_UNKNOWN = 8
-"""Turns that a loop in a path is taken to have. Not measured."""
+IDLE = (1, 10)
+"""Issue slots that a round of adaptive collection without a task takes more than the loop as it
+was: for each further iteration of a batch, and once. Counted in machine code of sm_90."""
 PLAIN_ITERATIONS = 128
 """Iterations of the loop as it was that a lane runs before its warp collects again. On an H200
-(2026-11-22), original / ccc with 64, 128 and 256: samples/synthetic with 20 operations, 0 lanes
-0.89, 0.92, 0.94, 32 lanes 0.93 each; 256 operations, no lane in the first half of the iterations,
-then 8, 2.30, 1.89, 2.02."""
-PLAIN_LENGTH = 640
-"""Instructions of all its copies in a row, at most. 256 operations, no lane: one 0.60, two 0.68."""
+(2026-11-22), original / ccc with 128, 256 and 512: samples/synthetic with 2^30 iterations, no lane,
+20 operations 1.04, 1.06, not measured, 64 operations 0.97, 0.98, not measured; 64 operations, 32
+lanes in the first half of 2^27 iterations, then 1: 1.42, 1.36, 0.97."""
+PLAIN_WITH_END = 2
+"""How many copies of it there are that end by a nearer bound. Two take no more instructions for an
+iteration than nvcc's loop, which keeps constants in registers that ptxas else fetches again: 256
+operations, no lane, one, two and four copies: 0.86, 0.93, 0.92; 20 operations, 1 lane, where the
+warp collects, 1.58, 1.53, 1.48."""
 PLAIN_IN_A_ROW = 4
-"""How many, at most. 20 operations, 32 lanes, one, four and eight copies: 0.84, 0.92, 0.94."""
+"""How many of any other loop, whose iterations are counted. 20 operations, no lane, one, two and
+four copies: 0.77, 0.89, 0.93."""
+PLAIN_LENGTH = 1280
+"""Instructions of all copies, at most. 256 operations (300 instructions), no lane, copies that are
+counted: one 0.67, two 0.81, four 0.86; with an end, one 0.86, two 0.93."""
 INSTRUCTIONS_A_WORD = 3
 """Most instructions that one word less on the stack is worth: a store, a load, and its address. Not
 measured."""
@@ -139,6 +135,11 @@ there might be to gain. A guess."""
 GAIN = 1.03
 """How many times as fast as the original a transformed loop has to be expected where its lanes are
 known. The model is some hundredths off at its best."""
+ADAPTIVE_GAIN = 1.1
+"""How many times as fast as the original a loop has to be expected with 8 lanes for warps to find
+out by themselves where nobody tells their lanes. On an H200 (2026-11-22), samples/synthetic, 8 and
+32 lanes: 8 operations 0.96, 0.94; 14 operations 1.08, 0.94; 20 operations 1.21, 0.97; 32 operations
+1.40, 0.95."""
 SEVERAL = 3
 """From so many branches in a loop on, more is to be gained by them than by one or two."""
 SEVERAL_GAIN = 1.25
@@ -146,10 +147,13 @@ SEVERAL_GAIN = 1.25
 arms of samples/fractal_flame in queues were expected to bring 1.16, and it was 0.74."""
 LOSS = 0.95
 """How slow it may become in the worst case where nothing is known of its lanes."""
-OCCUPANCY_EXPONENT = 1 / 3
-"""What a share of the warps costs: with so much of them, a kernel has this power of its speed. On
-an H200 (2026-11-20 to 22) samples with 75 %, 75 % and 62.5 % of their warps and 2.3, 1.05 and 1.16
-times less to issue were 2.13, 0.96 and 0.98 times as fast."""
+HALF_SPEED = 0.42
+"""The share of warps with which a kernel has half of the speed that any number of them would give
+it: with a share s it has s / (s + that). On an H200 (2026-11-20 to 22) samples with 75 %, 75 % and
+62.5 % of their warps and 2.3, 1.05 and 1.16 times less to issue were 2.13, 0.96 and 0.98 times as
+fast, for which that gives 2.09, 0.95 and 0.99. A kernel with 164 registers was 0.88 times as fast
+as the original in blocks of 256 threads, 12.5 % of the warps, and 1.32 in blocks of 128, 18.75 %:
+that is 0.67, and this gives 0.74."""
 BATCH_LOADS = 1
 """Loads of global memory in a path, at most, that is served in batches. On an H200 (2026-11-22),
 four loads and 20 operations, 8, 16 and 24 lanes: batches of seven 0.86, 0.74 and 0.55 times as fast

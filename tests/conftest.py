@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+from pathlib import Path
 
 import pytest
 
@@ -29,11 +30,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+SLOW = Path(__file__).with_name("slow.txt")
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of a file that names a parameter in ``TOGETHER`` run value by value of it.
+    """Tests that ``slow.txt`` names are slow.
+
+    Tests of a file that names a parameter in ``TOGETHER`` run value by value of it.
 
     So what they compute of one value need not be kept for long, nor be computed by two workers.
     """
+    slow = set(SLOW.read_text().splitlines())
+    for item in items:
+        if item.nodeid in slow:
+            item.add_marker("slow")
     places: dict[tuple[object, ...], int] = {}
     for place, item in enumerate(items):
         places.setdefault(_group(item), place)

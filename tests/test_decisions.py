@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -192,7 +193,7 @@ def test_the_file_is_sorted_and_read_again(file: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{", "no file of decisions"),
+        ('{"format": 1,\n"decisions" []}', r"decisions.json:2:13: error: this is no JSON.*\n"),
         ('{"format": 9, "decisions": []}', "its format is 9"),
         ('{"format": 1, "decisions": [{"strategy": "queue"}]}', "no file of decisions"),
         (None, "No such file"),
@@ -215,10 +216,25 @@ def test_an_entry_that_somebody_damaged_is_refused(file: Path, damage: tuple[str
         read_decisions(file)
 
 
-def test_unknown_strategies_are_refused(file: Path) -> None:
-    decide(file, (AnnotationPlace("k.cu", 3, 5, "k", "if", "then"), "quee"))
-    with pytest.raises(CccError, match='did you mean "queue"'):
-        driver.parse([f"--ccc-decisions={file}"])
+@pytest.mark.parametrize(
+    ("strategy", "said"),
+    [
+        ("quee", 'did you mean "queue"'),
+        ("tile", "tile takes a number"),
+        ("tile(700)", "tile takes a number"),
+        ("queue(2)", "queue takes no number"),
+    ],
+)
+def test_strategies_that_there_are_not_are_refused(file: Path, strategy: str, said: str) -> None:
+    first = AnnotationPlace("k.cu", 3, 5, "k", "if", "then")
+    decide(file, (first, "queue"), (replace(first, line=7), strategy))
+    for read in (
+        lambda: driver.parse([f"--ccc-decisions={file}"]),
+        lambda: transform(marked("context-collection/seldom"), decisions=str(file)),
+    ):
+        with pytest.raises(CccError, match=re.escape(said)) as told:
+            read()
+        assert str(told.value).startswith(f"{file}:3: error: k.cu:7: if then in k: {strategy}: ")
 
 
 def test_the_place_of_a_remark_reads_well() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from collecting import transform
 from folders import ERRORS, GOLDEN
-from goldens import Golden
+from goldens import Golden, lines_said
 
 from ccc import passes
 from ccc.analysis.dominators import is_reducible
@@ -64,8 +64,7 @@ def test_text(path: Path, bless: bool) -> None:
     if bless:
         golden.write(result)
         return
-    says = [line for text in result.diagnostics for line in text.splitlines()]
-    assert (result.ptx.rstrip("\n"), says) == (golden.after.rstrip("\n"), golden.says)
+    assert (result.ptx.rstrip("\n"), lines_said(result)) == (golden.after.rstrip("\n"), golden.says)
 
 
 def test_every_snippet_of_the_passes_is_in_a_small_golden(monkeypatch: pytest.MonkeyPatch) -> None:

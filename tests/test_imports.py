@@ -16,7 +16,7 @@ PACKAGE = ROOT / "ccc"
 # From the bottom up. A name stands for that module and for everything inside it. A module may
 # import its own package and anything in a row below its own, never a neighbour in the same row.
 ROWS: tuple[tuple[str, ...], ...] = (
-    ("ccc.errors", "ccc.version", "ccc.options", "ccc.cache"),
+    ("ccc.errors", "ccc.version", "ccc.options", "ccc.demangle", "ccc.cache"),
     ("ccc.ptx", "ccc.files"),
     ("ccc.ir", "ccc.grammars"),
     ("ccc.parse", "ccc.analysis", "ccc.profile", "ccc.toolkit", "ccc.remark"),
@@ -62,6 +62,7 @@ HELPERS = (
     "ccc.passes.context_collection.multi_path",
     "ccc.passes.choice.before",
     "ccc.passes.choice.choose",
+    "ccc.passes.choice.exchange",
     "ccc.passes.choice.work",
     "ccc.passes.policy",
     "ccc.passes.thresholds",
@@ -70,6 +71,7 @@ HELPERS = (
     "ccc.passes.context_collection.turns",
     "ccc.passes.context_collection.tail_pool",
     "ccc.passes.context_collection.weights",
+    "ccc.passes.context_collection.task_counts",
     "ccc.passes.strategies.registry",
     "ccc.passes.strategies.strategy",
     "ccc.passes.strategies.leave",

@@ -9,11 +9,12 @@ import pytest
 from folders import TESTS
 from goldens import Golden
 
+from ccc import demangle
 from ccc.analysis.paths import model
 from ccc.errors import Span
 from ccc.ir.markers import Marker
 from ccc.pipeline import PathRecord
-from ccc.remark import Remark, read_report, report
+from ccc.remark import Remark, complaints, read_report, report
 
 MARKER = Marker("then", 2, Span("k.cu", 7, 5))
 
@@ -59,3 +60,46 @@ def test_reports_of_earlier_versions_are_read() -> None:
     entry = {"file": "k.cu", "line": 7, "directive": "if", "applied": True, "discipline": "merge"}
     remark = Remark.read(entry)
     assert (remark.applied, remark.strategy, remark.position) == (True, "merge", Span("k.cu", 7))
+
+
+def missed(reason: str, kernel: str, line: int = 7) -> Remark:
+    return Remark.missed_at(Marker("then", 2, Span("k.cu", line, 5)), kernel, reason)
+
+
+def told(*remarks: Remark) -> list[str]:
+    by_kernel: dict[str, list[Remark]] = {}
+    for remark in remarks:
+        by_kernel.setdefault(remark.kernel, []).append(remark)
+    return [one.message for one in complaints(by_kernel)]
+
+
+def test_one_warning_names_all_kernels_by_the_names_that_users_give_them() -> None:
+    reason = "the path ends the thread (PTX line {}: exit;)"
+    names = ["_ZN4mesh4walkEPKfi", "_Z4walkIfEvPT_", "plain", "_Z4lastv"]
+    said = told(*(missed(reason.format(line), name) for line, name in enumerate(names)))
+    place = "the path ends the thread (PTX line 0: exit;)"
+    named = "mesh::walk, walk<float>, plain and 1 more"
+    assert said == [f"path left as it was: {place} [in {named}]"]
+
+
+def test_a_copy_that_vanished_is_silent_where_another_did_not() -> None:
+    applied = Remark.applied_to(MARKER, "a", "queue", {})
+    gone = "no annotated loop is left around it; does the loop run more than once?"
+    assert not told(applied, missed(gone, "a"), missed(gone, "of another kernel"))
+    assert not told(applied, missed("there is a barrier in the annotated loop", "a"))
+    assert len(told(applied, missed("there is a barrier in the annotated loop", "b"))) == 1
+    assert len(told(missed(gone, "a"), missed(gone, "b"))) == 1
+    assert len(told(applied, missed(gone, "a", line=9))) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("_ZN4mesh4walkEPKfi", "mesh::walk"), ("_Z4walkPKfi", "walk"), ("k", "k"), ("_Z", "_Z")],
+)
+def test_names_are_shown_without_a_library_for_it_too(
+    name: str, shown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert demangle.demangle(name) == shown
+    monkeypatch.setattr(demangle, "_function", lambda: None)
+    demangle.demangle.cache_clear()
+    assert demangle.demangle(name) == shown

@@ -67,7 +67,7 @@ def need_nvcc() -> None:
 
 STRATEGIES = {
     **dict.fromkeys(("bfs", "sssp", "quadrature_grid", "patterns/reread_bound"), AUTO),
-    **dict.fromkeys(("inverse_erf", "fractal_flame"), "meld"),
+    "inverse_erf": "meld",
     "patterns/random_walk": "flatten",
 }
 """What suits a sample best where that is not to collect: the choice, or what a profile leads to."""

@@ -22,6 +22,7 @@ from ccc.analysis.dominators import (
 )
 from ccc.analysis.liveness import Liveness
 from ccc.analysis.local_memory import LocalMemory
+from ccc.analysis.memory import VisibleMemory
 from ccc.analysis.spinning import Spin, find_spins
 from ccc.ir.nodes import Block, Function, Instruction
 from ccc.ir.operands import Immediate, Operand, Register
@@ -141,6 +142,11 @@ class Facts:
     def local(self) -> LocalMemory:
         """Who uses which bytes of local memory."""
         return LocalMemory(self)
+
+    @cached_property
+    def memory(self) -> VisibleMemory:
+        """What instructions may do to memory that other threads see, too."""
+        return VisibleMemory(self)
 
     @cached_property
     def spins(self) -> list[Spin]:

@@ -1,4 +1,5 @@
-"""Flags: accumulators that are 0 or 1, and that the loop sets by ``any |= x`` or ``any = true``.
+"""Flags: accumulators that are 0 or 1, and that the loop sets by ``any |= x`` or ``any = true``, or
+clears by ``all = all && x`` or ``all = false``.
 
 nvcc has a ``bool`` in a register of 16 bits, and makes of an update, for example,
 
@@ -8,7 +9,8 @@ nvcc has a ``bool`` in a register of 16 bits, and makes of an update, for exampl
     selp.u16 %rs1, 1, 0, %p1;
 
 That is a disjunction as long as ``any`` is 0 or 1. In the loop each of its values is made so; that
-the one from before the loop is as well has to be seen.
+the one from before the loop is as well has to be seen. A conjunction begins with all bits set, in a
+task; what is made of that is as good as 1 where the lowest bit is kept.
 """
 
 from __future__ import annotations
@@ -22,14 +24,16 @@ from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Immediate, Operand, Register
 
 _BOTH = (0, 1)
+_SETS = {"or": 1, "and": 0}
+"""What an operation sets a flag to."""
 _DEPTH = 4
 """Copies behind which the value before the loop is looked for."""
 
 
-def is_flag(
+def flag_operation(
     carried: Register, web: set[Register], mine: Collection[Instruction], loop: Loop, facts: Facts
-) -> bool:
-    """Whether a register is a flag.
+) -> str | None:
+    """By what a flag is updated, ``or`` or ``and``; None of a register that is no flag.
 
     Args:
         carried: the register that goes from iteration to iteration.
@@ -38,44 +42,48 @@ def is_flag(
         loop: the loop.
         facts: the function's analyses.
     """
-    if not all(_keeps_a_flag(instruction, web) for instruction in mine):
-        return False
+    operation = next((one for one in _SETS if all(_keeps_a_flag(i, web, one) for i in mine)), None)
     exact = _exact(web, mine)
     ends = {loop.header, *loop.blocks, *(target for _, target in loop.exits(facts.graph))}
     held = web & frozenset[Register]().union(*map(facts.liveness.live_in, ends))
-    return held <= exact and all(
+    is_flag = held <= exact and all(
         _is_zero_or_one(definition, facts, _DEPTH)
         for definition in facts.reaching.at_top(loop.header, carried)
         if definition.label not in loop.blocks
     )
+    return operation if is_flag else None
 
 
-def _keeps_a_flag(instruction: Instruction, web: set[Register]) -> bool:
+def _keeps_a_flag(instruction: Instruction, web: set[Register], operation: str) -> bool:
     """Whether it copies a flag, tests it, or sets it, whatever it was."""
     if instruction.guard is not None or not instruction.operands:
         return False
     name, sources = instruction.name, instruction.operands[1:]
     mine = [source in web for source in sources]
     if name == "mov":
-        return mine == [True] or _integer(sources[0]) == 1
+        return mine == [True] or _integer(sources[0]) == _SETS[operation]
     if name == "cvt":
         return mine == [True] and all(kind[0] in "usb" for kind in instruction.types)
-    if name == "or":
-        return sum(mine) == 1
+    if name == "and" and mine == [True, False]:
+        mask = _integer(sources[1])  # of a byte
+        if mask is not None:
+            return bool(mask & 1) and operation == "and"
+    if name == operation:
+        return sum(mine) == 1 and (operation == "or" or "pred" in instruction.types)
     if name == "setp":
         return mine == [True, False] and "ne" in instruction.modifiers and _integer(sources[1]) == 0
     if name == "selp":
-        return _chooses(sources, mine)
+        return _chooses(sources, mine, _SETS[operation])
     return False
 
 
-def _chooses(sources: tuple[Operand, ...], mine: list[bool]) -> bool:
-    """``p ? 1 : 0`` where ``p`` is the flag, ``c ? 1 : flag``, or ``c ? flag : 1``."""
+def _chooses(sources: tuple[Operand, ...], mine: list[bool], value: int) -> bool:
+    """``p ? 1 : 0`` where ``p`` is the flag, ``c ? value : flag``, or ``c ? flag : value``."""
     first, second = map(_integer, sources[:2])
     return (
         (mine == [False, False, True] and (first, second) == (1, 0))
-        or (mine == [False, True, False] and first == 1)
-        or (mine == [True, False, False] and second == 1)
+        or (mine == [False, True, False] and first == value)
+        or (mine == [True, False, False] and second == value)
     )
 
 

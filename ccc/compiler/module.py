@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from ccc.analysis.callees import SYSTEM_CALLS, Callees, callee
@@ -47,6 +47,7 @@ class ModuleContext:
         module: the PTX.
         options: what is asked for.
         registers: how many a thread of each kernel takes, by name, as far as that is known.
+        tried: the same of the original, and of what was chosen when that was tried.
         knowledge: what profiles say of the module's paths.
         tuned: what was measured to be best for them.
 
@@ -59,17 +60,20 @@ class ModuleContext:
         module: Module,
         options: Options,
         registers: Mapping[str, int],
+        tried: Mapping[str, tuple[int, int]],
         knowledge: Knowledge | None,
         tuned: MatchedDecisions | None,
+        promised: Collection[str] = (),
     ):
         self._names = Names(module.text)
         self._texts = {piece.name: piece for piece in module.functions}
         self._loaded: dict[str, Function | None] = {}
-        self._callees = Callees(self.load)
+        self._callees = Callees(self.load, promised)
         self._files = parse_files(module.text)
         self._options = options
         self._tuned = tuned
         self._registers = registers
+        self._tried = tried
         self._knowledge = knowledge
         self._launches = DEVICE_LAUNCH.search(module.text) is not None
         self._shared = {v.name: v for v in parse_variables(module) if v.space == "shared"}
@@ -104,6 +108,7 @@ class ModuleContext:
         kernel = Kernel(function, facts, self._options, arch=self._arch, load=self.load)
         kernel.tuned = self._tuned
         kernel.registers = self._registers.get(function.name)
+        kernel.tried = self._tried.get(function.name)
         kernel.not_inlined = not_inlined
         kernel.knowledge = self._knowledge
         self._find_shared(kernel)
@@ -146,7 +151,7 @@ class ModuleContext:
         for one in found:
             for instruction in one.instructions:
                 name = callee(instruction) if instruction.effects & Effect.CALL else None
-                if name is None or name in seen:
+                if name is None or name in seen or self._callees.is_promised(name):
                     continue
                 seen.add(name)
                 if called := self.load(name):

@@ -9,9 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ccc.analysis.paths.find import ARMS, INNER_LOOPS
+from ccc.compiler.advice import advised
 from ccc.compiler.module import ModuleContext
 from ccc.errors import CccError, render
-from ccc.ir.markers import WHOLE_KERNEL, parse_marker
+from ccc.ir.markers import PROMISE, WHOLE_KERNEL, parse_marker
 from ccc.ir.nodes import FunctionText, Module
 from ccc.ir.printer import print_function
 from ccc.ir.verify import verify
@@ -20,7 +21,7 @@ from ccc.parse import NotRepresentable, parse_module
 from ccc.passes import PIPELINE
 from ccc.passes.launch_shape import known_block_size
 from ccc.pipeline import Kernel, KernelRecord, Pass, PathRecord
-from ccc.remark import Remark, Report, report
+from ccc.remark import Remark, Report, complaints, report
 
 if TYPE_CHECKING:
     from ccc.decisions import MatchedDecisions
@@ -34,6 +35,7 @@ NOTHING_INSIDE = (
 )
 OF_ANOTHER_KIND = "it has nothing to do with a path of this kind"
 
+_PROMISED = re.compile(rf"^[^\n]*\w*{PROMISE}\w*\s*=\s*(?:generic\()?([\w$]+)\)?;\n", re.MULTILINE)
 _CALL = re.compile(r"\bcall(?:\.uni)?\s+(?:\([^()]*\)\s*,\s*)?([\w$]+)")
 
 
@@ -62,8 +64,7 @@ class Transformed:
     @property
     def complaints(self) -> list[CccError]:
         """What the user should know: each annotation that was left alone, and the warnings."""
-        said = (remark.complaint for mine in self.remarks.values() for remark in mine)
-        return [*filter(None, said), *self.warnings]
+        return [*complaints(self.remarks), *self.warnings]
 
     @property
     def diagnostics(self) -> list[str]:
@@ -78,6 +79,7 @@ def transform(
     *,
     filename: str = "<ptx>",
     registers: Mapping[str, int] | None = None,
+    tried: Mapping[str, tuple[int, int]] | None = None,
     places: Mapping[int, Place] | None = None,
     **asked: Any,
 ) -> Transformed:
@@ -90,6 +92,7 @@ def transform(
         options: what is asked for; the default ones if there are none.
         filename: what to call it in messages.
         registers: how many a thread of each kernel takes, by name, as far as that is known.
+        tried: the same of the original, and of what was chosen when that was tried.
         places: where the annotations of the source stand, by identifier, if it was read; else what
             the markers tell.
         asked: fields of :class:`ccc.Options` by name, which go before those of ``options``.
@@ -98,9 +101,8 @@ def transform(
         CccError: the file is not valid PTX, an option is, or (with ``strict``) a path is refused.
         TypeError: there is no option of that name.
     """
-    if isinstance(asked.get("use"), str):
-        asked["use"] = (asked["use"],)
-    options = replace(options or Options(), **asked)
+    options = _options(options, asked)
+    ptx, promised = _promises(ptx)
     if "// ccc." not in ptx:
         return Transformed(ptx)
     module = parse_module(ptx, filename)
@@ -108,24 +110,56 @@ def transform(
     knowledge, tuned = _knowledge(module, options, places), _tuned(module, options, places)
     hints = [hint for advice in (knowledge, tuned) if advice for hint in advice.warnings]
     result = Transformed(ptx, hints=hints)
-    context = ModuleContext(module, options, registers or {}, knowledge, tuned)
+    context = ModuleContext(
+        module, options, registers or {}, tried or {}, knowledge, tuned, promised
+    )
     idle = not options.transforms or context.is_debugged
     passes = () if idle else tuple(kind() for kind in PIPELINE)
     counting = _counting(module, context, options, places) if options.profile else None
     outcomes = _rewrite(passes, context, module, result)
     _drop_copies(outcomes)
+    _tell(outcomes, options, counting, result)
+    result.ptx = module.text
+    return result
+
+
+def _options(options: Options | None, asked: dict[str, Any]) -> Options:
+    """The options, with those that were given by name."""
+    if isinstance(asked.get("use"), str):
+        asked["use"] = (asked["use"],)
+    return replace(options or Options(), **asked)
+
+
+def _tell(
+    outcomes: Sequence[_Outcome], options: Options, counting: Counting | None, result: Transformed
+) -> None:
+    """Write down what became of all annotations, and have kernels count where that is asked for.
+
+    Raises:
+        CccError: with ``strict``, an annotation could not be followed.
+    """
     for outcome in outcomes:
+        kernel = outcome.kernel
         if counting:
-            counting.add(outcome.kernel.function, outcome.kernel.records)
-        function = outcome.kernel.function
-        result.remarks[function.name] = [one.remark for one in outcome.records]
-        result.blocks[function.name] = known_block_size(function, options.max_block)
+            counting.add(kernel.function, kernel.records)
+        name = kernel.function.name
+        result.remarks[name] = [advised(one, kernel.annotations) for one in outcome.records]
+        result.blocks[name] = known_block_size(kernel.function, options.max_block)
     if options.strict and result.complaints:
         raise result.complaints[0]
     if counting:
         result.warnings += counting.finish()
-    result.ptx = module.text
-    return result
+
+
+def _promises(ptx: str) -> tuple[str, frozenset[str]]:
+    """PTX without the variables that name the functions of which something is promised; these."""
+    promised: set[str] = set()
+
+    def take(found: re.Match[str]) -> str:
+        promised.add(found[1])
+        return ""
+
+    return _PROMISED.sub(take, ptx), frozenset(promised)
 
 
 def _rewrite(

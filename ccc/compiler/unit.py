@@ -12,11 +12,13 @@ import re
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from ccc.compiler import lines
+from ccc.compiler.blame import Blame
 from ccc.errors import CccError, Span, render
 from ccc.files import read_text
 from ccc.frontend import marking as source
@@ -101,6 +103,7 @@ def translate(
     *,
     output: str = "<ptx>",
     macros: Collection[str] | None = None,
+    keeps_lines: bool = True,
 ) -> str:
     """CUDA -> transformed PTX; what there is to say is added to ``done``.
 
@@ -113,6 +116,7 @@ def translate(
         done: takes the remarks and the diagnostics.
         output: what to call the PTX in messages.
         macros: those that text which is not preprocessed may use.
+        keeps_lines: whether the table of lines, where the compiler makes one, stays in the PTX.
 
     Raises:
         CccError: an annotation is wrong, or (with ``strict``) one could not be followed.
@@ -123,8 +127,14 @@ def translate(
     places: dict[int, Place] = {}
     mark = partial(source.mark, text, name, without=left, macros=macros)
 
+    @cache
+    def original() -> str:
+        ptx = compiler(source.strip(text), True)
+        return ptx if keeps_lines else lines.split(ptx)[0]
+
     def tried(marked: source.Marked, again: bool) -> _Tried:
         ptx, trial = compiler(marked.text, again), replace(done)
+        ptx, table = (ptx, lines.read(ptx)) if keeps_lines else lines.split(ptx)
         if not again and not options.off:
             warn([*marked.warnings, *_without_code(marked, ptx, name)], options, trial)
         asks = options.profile or options.use or options.decisions or options.alternatives
@@ -132,7 +142,8 @@ def translate(
             places.update(_places(marked.annotations))  # later some may be left out
         before = ptx
         if marked.annotations and not options.mark_only:
-            ptx = _transform(ptx, output, options, trial, places)
+            blame = Blame(table, marked, ptx)
+            ptx = _transform(ptx, output, options, trial, places, blame, original)
         return _Tried(marked, before, ptx, trial)
 
     def with_values(values: Collection[int], before: _Tried) -> _Tried:
@@ -177,8 +188,9 @@ class _Tried:
 
     @property
     def missed(self) -> int:
-        """How many copies of annotated code, such as the two arms of a branch, were left."""
-        return sum(not remark.applied for mine in self.done.remarks.values() for remark in mine)
+        """How many copies of annotated code, such as the two arms of a branch, cannot be served."""
+        every = [remark for mine in self.done.remarks.values() for remark in mine]
+        return sum(remark.reason is not None for remark in every)
 
     @property
     def carried(self) -> frozenset[int]:
@@ -287,22 +299,48 @@ def _transform(
     options: Options,
     done: DevicePass,
     places: Mapping[int, Place] = MappingProxyType({}),
+    blame: Blame | None = None,
+    original: Callable[[], str] | None = None,
 ) -> str:
-    """Transform, and add what was said to ``done``."""
+    """Transform, and add what was said to ``done``.
+
+    ``blame`` knows the source, and ``original`` makes the PTX that there is without markers.
+    """
     from ccc.compiler.transform import transform  # noqa: PLC0415 - a pass that fails earlier needs none of it
 
     told = replace(options, strict=False)  # all that was missed is to be seen, not the first alone
-    result = transform(ptx, told, filename=output, places=places)
+    transformed = partial(transform, ptx, told, filename=output, places=places)
+    result = transformed()
+    tried = _tried(ptx, result)
+    if tried:  # what was chosen is weighed again, with the registers that it takes
+        result = transformed(tried=tried)
     if _counts_blocks(result.remarks) and (found := _resources(result.ptx)):
         registers = {name: resources.registers for name, resources in found[0].items()}
-        result = transform(ptx, told, filename=output, registers=registers, places=places)
-    made = _measured(ptx, result, options) if options.measure else result.remarks
+        result = transformed(registers=registers, tried=tried)
+    if blame:
+        result.remarks = blame.tell(result.remarks)
+    made = result.remarks
+    if options.measure and any(one.applied for mine in made.values() for one in mine):
+        made = _measured(original() if original else ptx, result, options)
     done.remarks = _merged(done.remarks, made)
     warn(result.complaints, options, done)
     said = [render("warning", hint.message, hint.span) for hint in result.hints]
     done.hints = list(dict.fromkeys([*done.hints, *said]))
     done.printed = result.printed
     return result.ptx
+
+
+def _tried(before: str, result: Transformed) -> dict[str, tuple[int, int]]:
+    """How many registers a thread takes before and after, of the kernels in which something is
+    collected that nobody asked to have collected; nothing where ptxas alone cannot tell."""
+    chosen = [name for name, mine in result.remarks.items() if any(map(_is_chosen, mine))]
+    pair = _resources(before, result.ptx) if chosen else []
+    known = [name for name in chosen if pair and all(name in found for found in pair)]
+    return {name: (pair[0][name].registers, pair[1][name].registers) for name in known}
+
+
+def _is_chosen(remark: Remark) -> bool:
+    return remark.applied and remark.asked is None and "considered" in remark.details
 
 
 def _measured(before: str, result: Transformed, options: Options) -> Remarks:

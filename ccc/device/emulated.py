@@ -11,6 +11,7 @@ from typing import Any
 
 from ccc import emulator
 from ccc.emulator.translate.variables import SHARED_LIMIT
+from ccc.errors import CccError
 from ccc.ptx.dynamic_stack import added
 from ccc.toolkit.ptxas import Resources, resources
 
@@ -71,8 +72,18 @@ class EmulatedModule:
         return self.find_needs()
 
     def get_function(self, name: str) -> Callable[..., Any]:
-        """The kernel of that name; each launch returns its ``Counters``."""
-        return functools.partial(self.module.get_function(name), schedule=self.schedule)
+        """The kernel of that (mangled) name; each launch returns its ``Counters``.
+
+        Raises:
+            CccError: there is no such kernel.
+        """
+        kernel = self.module.get_function(name)
+        if kernel.name != name:  # figures and reports have the other name
+            raise CccError(
+                f'the kernel "{name}" is called {kernel.name} in the PTX: declare it '
+                'extern "C", or let sample.py use that name'
+            )
+        return functools.partial(kernel, schedule=self.schedule)
 
     def get_global(self, name: str) -> Any:
         """The bytes of a module variable."""
@@ -88,5 +99,5 @@ class EmulatedModule:
 
     def resident_blocks(self, name: str, *_: Any) -> int:
         """How many blocks of a kernel to launch."""
-        self.module.get_function(name)  # an unknown one is to be told here, too
+        self.get_function(name)  # an unknown one is to be told here, too
         return EMULATED_BLOCKS

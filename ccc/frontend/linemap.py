@@ -47,6 +47,11 @@ class LineMap:
         chunk = self.chunk(offset)
         return chunk.file, chunk.line + self.code.count(b"\n", chunk.start, offset)
 
+    @property
+    def user_files(self) -> frozenset[str]:
+        """The names of the user's own files."""
+        return frozenset(chunk.file for chunk in self.chunks if not chunk.system)
+
     def user_ranges(self, offsets: list[int]) -> list[tuple[int, int]]:
         """The byte ranges of the user's own files.
 

@@ -14,7 +14,7 @@ Works on preprocessed text, where macros are expanded, and on a plain source fil
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,9 +31,12 @@ from ccc.frontend.syntax import (
     home_of,
     loop_around,
     parse_cuda,
+    pointer_to,
+    restricted_parameters,
     statement_at,
 )
-from ccc.ir.markers import Marker
+from ccc.frontend.variables import Suspects
+from ccc.ir.markers import PROMISE, Marker
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
@@ -75,11 +78,17 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """Marked text, what was marked, and warnings (to be raised or rendered)."""
+    """Marked text, what was marked, and warnings (to be raised or rendered).
+
+    ``files`` are those of the user, as messages call them; ``suspects`` tells which variables a
+    reason may speak of, for :mod:`ccc.compiler.blame`.
+    """
 
     text: str
     annotations: list[Annotation] = field(default_factory=list)
     warnings: list[CccError] = field(default_factory=list)
+    files: frozenset[str] = frozenset()
+    suspects: Suspects | None = None
 
 
 class SourceError(CccError):
@@ -126,7 +135,9 @@ def mark(
     annotations, edits = marking.write(without)
     edits += marking.values(set(values).difference(without))
     marked = _apply(code, edits).decode(errors="surrogateescape")
-    return Marked(marked, annotations, marking.warnings)
+    lines = marking.lines
+    suspects = Suspects(marking.placement, lines, lambda p: marking.position(p.match)[0])
+    return Marked(marked, annotations, marking.warnings, lines.user_files, suspects)
 
 
 def strip(text: str) -> str:
@@ -176,7 +187,9 @@ class _Marking:
         if self.errors:  # a pragma that cannot be read would make others look misplaced
             return
         for placed in self.placement.placed:
-            if error := self.placement.misplaced(placed) or self.placement.hidden_end(placed):
+            place = self.placement
+            error = place.misplaced(placed) or place.hidden_end(placed)
+            if error := error or place.unknown_reduction(placed):
                 self.errors.append(self._complaint(placed.match, error))
             elif warning := self.placement.idle(placed):
                 self.warnings.append(self._complaint(placed.match, warning))
@@ -190,7 +203,15 @@ class _Marking:
                 annotation = self._annotation(placed)
                 annotations.append(annotation)
                 edits += self._marks(placed, annotation)
-        return annotations, edits
+        return annotations, [*edits, *(self._promises() if annotations else ())]
+
+    def _promises(self) -> Iterator[_Edit]:
+        """Variables that name, in PTX, the functions of which something is promised."""
+        for placed in self.placement.placed:
+            if placed.name == "callable":
+                text = pointer_to(placed.statement, f"{PROMISE}{placed.id}", self.blank)
+                end = placed.statement.end_byte
+                yield _Edit(end, end, text or b"")
 
     def values(self, loops: Collection[int]) -> list[_Edit]:
         """The edits that give a value to what iterations of these loops declare without one."""
@@ -236,7 +257,7 @@ class _Marking:
             loop for loop in self.placement.placed if loop.name == "for" and placed.inside(loop)
         ]
         inner = max(loops, key=lambda loop: loop.at).id if loops else None
-        span = self._position(placed.match)[0]
+        span = self.position(placed.match)[0]
         home = home_of(self.tree.root_node, placed.at, self.code)
         clauses = placed.pragma.clauses
         return Annotation(placed.id, placed.name, span, clauses, inner, home, self._head(placed))
@@ -258,10 +279,11 @@ class _Marking:
         statement = placed.statement
         if placed.name in _IN_LOOPS:
             inside = marker(_IN_LOOPS[placed.name]) + self._reduced(placed, annotation)
+            inside += self._apart(placed, annotation)
             edits = _wrap(statement, "body", inside) + self._before(placed, marker("loop"))
             return edits + (self._keep_outer(placed) if placed.begins_apart else [])
         if placed.name in ("recursion", "grid_stride"):
-            return _wrap(statement, "body", marker(placed.name))
+            return _wrap(statement, "body", marker(placed.name) + self._apart(placed, annotation))
         if placed.name == "switch":
             return _cases(statement, marker("case"))
         edits = _wrap(statement, "consequence", marker("then"))
@@ -276,11 +298,30 @@ class _Marking:
         """
         text = b""
         for operation, name in placed.pragma.reductions:
-            kind = floating_type(placed.statement, name.encode())
+            kind = floating_type(placed.statement, name.encode(), self.blank)
             if kind:
                 made = Marker("reduced", annotation.id, annotation.span, {"by": operation})
                 words = f'asm volatile("{made.text()} register=%0" :: "{kind}"({name}));'
                 text += words.encode(errors="surrogateescape")
+        return text
+
+    def _apart(self, placed: Placed, annotation: Annotation) -> bytes:
+        """Statements that say which pointers lead to memory of their own.
+
+        A kernel's parameters that are declared ``__restrict__`` are told by their numbers.
+        """
+        text = b""
+        for number, names in enumerate(placed.pragma.apart):
+            clauses = {"group": str(number)}
+            words = Marker("apart", annotation.id, annotation.span, clauses).text()
+            for name in names:
+                one = f'asm volatile("{words} register=%0" :: "l"({name}));'
+                text += one.encode(errors="surrogateescape")
+        restricted = restricted_parameters(placed.statement, self.blank)
+        if restricted and placed.name in ("for", "grid_stride"):
+            clauses = {"restrict": ",".join(map(str, restricted))}
+            made = Marker("apart", annotation.id, annotation.span, clauses).assembly()
+            text += made.encode(errors="surrogateescape")
         return text
 
     def _before(self, placed: Placed, marker: bytes) -> list[_Edit]:
@@ -314,7 +355,7 @@ class _Marking:
         own = any(_end(_SPACE, self.blank, m.end()) == at for m in self.unrolls)
         return [] if annotated or own else [_Edit(at, at, b'_Pragma("unroll 1") ')]
 
-    def _position(self, match: re.Match[bytes], before: str | None = None) -> tuple[Span, str]:
+    def position(self, match: re.Match[bytes], before: str | None = None) -> tuple[Span, str]:
         """Where a pragma stands, or its word after ``before``; and that line of the source."""
         file, line = self.lines.line(match.start(2))
         source = _original_line(file, line) if self.lines.preprocessed else None
@@ -326,7 +367,7 @@ class _Marking:
     def _complaint(
         self, match: re.Match[bytes], message: str, before: str | None = None
     ) -> CccError:
-        return CccError(message, *self._position(match, before))
+        return CccError(message, *self.position(match, before))
 
 
 def _wrap(statement: Node, name: str, marker: bytes) -> list[_Edit]:

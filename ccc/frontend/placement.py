@@ -13,13 +13,16 @@ from ccc.frontend.syntax import (
     bodies_of,
     body_of,
     closing_brace,
+    function_around,
     function_name,
     functions_in,
     head_end,
     identifiers_in,
     is_in_kernel,
     parts_of,
+    pointer_to,
 )
+from ccc.ir.markers import PROMISE
 
 if TYPE_CHECKING:
     from ccc.frontend.pragmas import DirectiveKind, Pragma
@@ -34,7 +37,12 @@ PATHS = {
     "for variable": ("body", LOOPS),
     "recursion": ("body", ("function_definition",)),
 }
-PLACES = {"for": ("body", LOOPS), "grid_stride": ("body", ("function_definition",)), **PATHS}
+PLACES = {
+    "for": ("body", LOOPS),
+    "grid_stride": ("body", ("function_definition",)),
+    "callable": ("type", ("declaration",)),
+    **PATHS,
+}
 
 
 @dataclass(slots=True)
@@ -130,7 +138,12 @@ class Placement:
                 '"ccc recursion" stands before a kernel; '
                 "put it on the line before a __device__ function that calls itself"
             )
-        if placed.repeats:
+        if name == "callable" and pointer_to(statement, PROMISE, self.blank) is None:
+            return (
+                '"ccc callable" stands before what is no declaration of one function; put it on '
+                "the line before that of a __device__ function, in no class and no template"
+            )
+        if placed.repeats or name == "callable":
             return None
         if constexpr := _NOT_AT_RUN_TIME.match(self.blank, statement.start_byte):
             word = constexpr[1].decode()
@@ -178,6 +191,12 @@ class Placement:
             "through them, or compile it with nvcc, which runs one"
         )
 
+    def around(self, placed: Placed) -> Node | None:
+        """The innermost annotated loop, or kernel, whose iterations hold a path."""
+        loops = [p for p in self.placed if p.statement.type in (*LOOPS, "function_definition")]
+        found = [loop for loop in loops if loop.id != placed.id and placed.inside(loop)]
+        return max(found, key=lambda loop: loop.at).statement if found else None
+
     def _in_loop(self, placed: Placed) -> bool:
         return any(placed.inside(loop) for loop in self.placed if loop.repeats)
 
@@ -200,13 +219,27 @@ class Placement:
             )
         return self._idle_reduction(placed)
 
+    def unknown_reduction(self, placed: Placed) -> str | None:
+        """What is wrong with a reduction of a variable that its function does not know."""
+        unused = self._unused_reduction(placed, function_around(placed.statement))
+        return unused and (
+            f'the reduction is of "{unused}", and there is no such variable here; '
+            "name one that the loop updates"
+        )
+
     def _idle_reduction(self, placed: Placed) -> str | None:
-        used = {self.code[n.start_byte : n.end_byte] for n in identifiers_in(placed.statement)}
+        unused = self._unused_reduction(placed, placed.statement)
+        return unused and f'the reduction has no effect on "{unused}", which is not in the loop'
+
+    def _unused_reduction(self, placed: Placed, where: Node | None) -> str | None:
+        """The first variable of a reduction whose name is not in some code, if any is."""
+        names = [name for _, name in placed.pragma.reductions]
+        if not names:
+            return None
+        used = {self.code[n.start_byte : n.end_byte] for n in identifiers_in(where or self.root)}
         if used & {macro.encode() for macro in self.macros or ()}:
             return None  # which may hold any name
-        names = [name for _, name in placed.pragma.reductions]
-        unused = next((name for name in names if name.encode() not in used), None)
-        return unused and f'the reduction has no effect on "{unused}", which is not in the loop'
+        return next((name for name in names if name.partition(".")[0].encode() not in used), None)
 
     def is_active(self, placed: Placed) -> bool:
         """Whether a pragma is marked: paths, kernels, and loops that hold paths.
@@ -215,6 +248,8 @@ class Placement:
         """
         if placed.name == "recursion":
             return self._calls_itself(placed)
+        if placed.name == "callable":
+            return False
         return placed.name != "for" or self._has_paths(placed)
 
     def _has_paths(self, placed: Placed) -> bool:

@@ -33,13 +33,14 @@ class DirectiveKind:
 
 _OF_PATHS = ("prob", "priority", "strategy")
 DIRECTIVES = {
-    "for": DirectiveKind("a for, while or do loop", ("reduction", "strategy")),
+    "for": DirectiveKind("a for, while or do loop", ("reduction", "noalias", "strategy")),
     "if": DirectiveKind("an if statement", _OF_PATHS),
     "for variable": DirectiveKind("an inner loop", ("reduction", *_OF_PATHS)),
     "while": DirectiveKind("a loop", _OF_PATHS),
     "switch": DirectiveKind("a switch statement", _OF_PATHS),
     "recursion": DirectiveKind("a __device__ function", _OF_PATHS),
-    "grid_stride": DirectiveKind("a kernel with its body", ("schedule",)),
+    "grid_stride": DirectiveKind("a kernel with its body", ("noalias", "schedule")),
+    "callable": DirectiveKind("the declaration of a __device__ function of another file"),
 }
 
 FOR_VARIANTS = ("for const", "for variable")
@@ -55,6 +56,12 @@ class Pragma:
 
     directive: str
     clauses: dict[str, str]
+
+    @property
+    def apart(self) -> list[list[str]]:
+        """The pointers of each clause that says that they lead to memory of their own."""
+        groups = self.clauses.get("noalias", "").split(";")
+        return [group.split(",") for group in groups if group]
 
     @property
     def reductions(self) -> list[tuple[str, str]]:
@@ -218,9 +225,35 @@ def _reduction(argument: _Argument) -> str:
         raise argument.error(f'unknown reduction "{sign}"; the operations are {known}')
     listed = _expression(f"f({names})", argument).args
     variables = listed.exprs if listed else []
-    if not variables or not all(isinstance(node, c_ast.ID) for node in variables):
+    reduced = [_variable(node) for node in variables]
+    if not reduced or None in reduced:
         raise argument.error("a reduction names variables: reduction(op: variable, ...)")
-    return f"{REDUCTIONS[sign]}:{','.join(node.name for node in variables)}"
+    return f"{REDUCTIONS[sign]}:{','.join(filter(None, reduced))}"
+
+
+def _noalias(argument: _Argument) -> str:
+    listed = _expression(f"f({argument.text or ''})", argument).args
+    pointers = listed.exprs if listed else []
+    if len(pointers) < 2 or not all(map(_is_member, pointers)):
+        raise argument.error("noalias names pointers: noalias(a, s.b, t->c)")
+    return ",".join(name.strip() for name in (argument.text or "").split(","))
+
+
+def _is_member(node: Any) -> bool:
+    """Whether it is a variable, or a member of one, or of what one points to."""
+    while isinstance(node, c_ast.StructRef):
+        node = node.name
+    return isinstance(node, c_ast.ID)
+
+
+def _variable(node: Any) -> str | None:
+    """A variable, or a member of one, as it is written; None of anything else."""
+    if isinstance(node, c_ast.ID):
+        return str(node.name)
+    is_member = isinstance(node, c_ast.StructRef) and node.type == "."
+    if is_member and isinstance(node.name, c_ast.ID):
+        return f"{node.name.name}.{node.field.name}"
+    return None
 
 
 def _schedule(argument: _Argument) -> str:
@@ -250,13 +283,14 @@ def _strategy(argument: _Argument) -> str:
         raise argument.error(f"no strategy ({(argument.text or '').strip()}): {error}") from None
 
 
-REPEATABLE = ("reduction",)
+REPEATABLE = ("reduction", "noalias")
 """Clauses that may be given several times; their values are joined by semicolons."""
 
 CLAUSES: dict[str, Callable[[_Argument], str]] = {
     "prob": _probability,
     "priority": _priority,
     "reduction": _reduction,
+    "noalias": _noalias,
     "schedule": _schedule,
     "strategy": _strategy,
 }

@@ -16,7 +16,7 @@ _WRAPPERS = (
     "labeled_statement", "attributed_statement", "template_declaration", "linkage_specification",
 )  # fmt: skip
 _STATEMENTS = (
-    *LOOPS, *_WRAPPERS, "if_statement", "switch_statement", "function_definition",
+    *LOOPS, *_WRAPPERS, "if_statement", "switch_statement", "function_definition", "declaration",
 )  # fmt: skip
 _FLOATING = {b"float": "f", b"double": "d"}
 _TOKEN = re.compile(
@@ -26,6 +26,11 @@ _TOKEN = re.compile(
 _DEVICE = re.compile(
     rb"\b__(?:device|global)__\b|__attribute__\s*\(\((?:device|global)\)\)|\bconst(?:expr|eval)\b"
 )
+_SPECIFIER = re.compile(
+    rb"__attribute__\s*\(\(.*?\)\)|\[\[.*?\]\]|\bextern\b(?:\s*\"C(?:\+\+)?\")?"
+    rb"|\b(?:__device__|__host__|__noinline__|__forceinline__|static|inline|constexpr)\b"
+)
+_PARAMETERS = ("parameter_declaration", "optional_parameter_declaration")
 _KERNEL = re.compile(rb"\b__global__\b|__attribute__\s*\(\(\s*global\s*\)\)")
 
 
@@ -75,8 +80,27 @@ def head_end(statement: Node, body: Node) -> int:
     return max(n.end_byte for n in heads if n.end_byte <= body.start_byte)
 
 
-def floating_type(statement: Node, name: bytes) -> str | None:
-    """What inline assembly calls the type of a variable, if that is ``float`` or ``double``."""
+def floating_type(statement: Node, name: bytes, code: bytes) -> str | None:
+    """What inline assembly calls the type of a variable, if that is ``float`` or ``double``.
+
+    Args:
+        statement: where it is used.
+        name: the variable, or a member of one: ``hit.distance``.
+        code: the text of all declarations, without comments.
+    """
+    variable, _, member = name.partition(b".")
+    kind = _type_of(statement, variable)
+    if kind is None or not member:
+        return _FLOATING.get(kind or b"")
+    plain = re.compile(rb"\bstruct\s+" + re.escape(kind.split()[-1]) + rb"\s*\{([^{}]*)\}")
+    declared = rb"(?:^|;)\s*(float|double)\s[^;()*&\[\]=]*\b" + re.escape(member) + rb"\b\s*[,;=]"
+    bodies = plain.findall(code)
+    found = re.search(declared, bodies[0]) if len(bodies) == 1 else None
+    return _FLOATING[found[1]] if found else None
+
+
+def _type_of(statement: Node, name: bytes) -> bytes | None:
+    """The type with which a plain variable is declared, as it is written."""
     place: Node | None = statement
     while place is not None and place.parent is not None:
         before = [node for node in place.parent.children if node.end_byte <= place.start_byte]
@@ -85,7 +109,7 @@ def floating_type(statement: Node, name: bytes) -> str | None:
             for declaration in (node, *(parameters.children if parameters else ())):
                 if name in _declared(declaration):
                     kind = declaration.child_by_field_name("type")
-                    return _FLOATING.get(kind.text or b"") if kind else None
+                    return (kind.text or None) if kind else None
         place = place.parent
     return None
 
@@ -144,6 +168,39 @@ def identifiers_in(node: Node) -> Iterator[Node]:
         yield from identifiers_in(child)
 
 
+def declarations(node: Node) -> Iterator[Node]:
+    """The names of the variables that are declared in a tree, where that is done."""
+    yield from (name for name, _ in _declarations(node))
+
+
+def declared_in(node: Node) -> Iterator[tuple[bytes, bool]]:
+    """The variables that are declared in a tree, and whether each is an array."""
+    yield from ((name.text or b"", is_array) for name, is_array in _declarations(node))
+
+
+def _declarations(node: Node) -> Iterator[tuple[Node, bool]]:
+    if node.type in ("declaration", "parameter_declaration", "for_range_loop"):
+        for one in node.children_by_field_name("declarator"):
+            inner, is_array = _innermost(one)
+            if inner is not None:
+                yield inner, is_array
+    for child in node.children:
+        yield from _declarations(child)
+
+
+def _innermost(declarator: Node) -> tuple[Node | None, bool]:
+    """The name in a declarator, and whether that declares an array."""
+    node: Node | None = declarator
+    is_array = False
+    while node is not None and node.type != "identifier":
+        is_array = is_array or node.type == "array_declarator"
+        named = node.child_by_field_name("declarator")
+        node = named or next((n for n in node.named_children if "declarator" in n.type), None)
+        if node is None and declarator.type == "reference_declarator":
+            node = next((n for n in declarator.named_children if n.type == "identifier"), None)
+    return node, is_array
+
+
 def functions_in(node: Node) -> Iterator[Node]:
     """The definitions of functions in a tree."""
     if node.type == "function_definition":
@@ -160,6 +217,38 @@ def function_name(function: Node) -> bytes:
     if node is not None and node.type == "qualified_identifier":
         node = node.child_by_field_name("name")
     return (node.text or b"") if node is not None else b""
+
+
+def pointer_to(declaration: Node, name: str, code: bytes) -> bytes | None:
+    """The declaration of a pointer of that name which leads to the function that is declared.
+
+    The type tells which of several functions of a name is meant. None of what declares no
+    function, several, or a template.
+    """
+    found = declaration.children_by_field_name("declarator")
+    node = found[0] if len(found) == 1 else None
+    while node is not None and node.type in ("pointer_declarator", "reference_declarator"):
+        node = node.named_children[-1]
+    wrapped = declaration.parent is not None and declaration.parent.type == "template_declaration"
+    own = node.child_by_field_name("declarator") if node else None
+    listed = node.child_by_field_name("parameters") if node else None
+    if node is None or node.type != "function_declarator" or wrapped:
+        return None
+    if own is None or listed is None or own.type != "identifier":
+        return None
+    before = _SPECIFIER.sub(b" ", code[declaration.start_byte : own.start_byte])
+    parameters = [one for one in listed.named_children if one.type != "comment"]
+    if any(one.type not in _PARAMETERS for one in parameters):
+        return None
+    listing = b", ".join(_without_default(one, code) for one in parameters)
+    words = (b"__attribute__((device))", before, b"(*%s)(%s)" % (name.encode(), listing), b"=")
+    return b" " + b" ".join(b" ".join((*words, own.text or b"")).split()) + b";"
+
+
+def _without_default(parameter: Node, code: bytes) -> bytes:
+    value = parameter.child_by_field_name("default_value")
+    end = value.start_byte if value else parameter.end_byte
+    return code[parameter.start_byte : end].rstrip(b" \t\n=")
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,13 +280,43 @@ def home_of(root: Node, at: int, code: bytes) -> Home | None:
     return None
 
 
-def is_in_kernel(statement: Node, code: bytes) -> bool:
-    """Whether a statement stands in a ``__global__`` function itself."""
+def function_around(statement: Node) -> Node | None:
+    """The function, or lambda, that a statement stands in."""
     node: Node | None = statement
     while node is not None and node.type not in ("function_definition", "lambda_expression"):
         node = node.parent
+    return node
+
+
+def is_in_kernel(statement: Node, code: bytes) -> bool:
+    """Whether a statement stands in a ``__global__`` function itself."""
+    return _kernel_around(statement, code) is not None
+
+
+def _kernel_around(statement: Node, code: bytes) -> Node | None:
+    node = function_around(statement)
     if node is None or node.type == "lambda_expression":
-        return False
+        return None
     body = node.child_by_field_name("body")
     end = body.start_byte if body else node.end_byte
-    return _KERNEL.search(code, node.start_byte, end) is not None
+    return node if _KERNEL.search(code, node.start_byte, end) else None
+
+
+def restricted_parameters(statement: Node, code: bytes) -> list[int]:
+    """The numbers of the kernel's parameters that are ``__restrict__`` pointers.
+
+    None in a device function: it is inlined, and what its parameters were is lost.
+    """
+    kernel = _kernel_around(statement, code)
+    declarator = kernel.child_by_field_name("declarator") if kernel else None
+    while declarator is not None and declarator.type != "function_declarator":
+        declarator = declarator.child_by_field_name("declarator")
+    listed = declarator.child_by_field_name("parameters") if declarator else None
+    parameters = (
+        [node for node in listed.named_children if node.type != "comment"] if listed else []
+    )
+    if any(node.type not in _PARAMETERS for node in parameters):
+        return []  # a pack, whose length is not known
+    plain = re.compile(rb"[^()\[\]&*]*\*\s*(?:const\s+)?__restrict(?:__)?\b\s*\w*\s*(?:=.*)?")
+    texts = [code[node.start_byte : node.end_byte] for node in parameters]
+    return [number for number, text in enumerate(texts) if plain.fullmatch(text)]

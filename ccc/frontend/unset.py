@@ -63,6 +63,14 @@ def values(node: Node, macros: Collection[str] | None) -> Iterator[tuple[int, by
         yield from values(child, inside)
 
 
+def names(node: Node) -> Iterator[bytes]:
+    """The plain variables that are declared in ``node`` without a value."""
+    if node.type == "declaration":
+        yield from _unset(node)
+    for child in node.children:
+        yield from names(child)
+
+
 def _is_constant(function: Node) -> bool:
     """Whether the compiler may have to evaluate it, and to understand all that it does."""
     body = function.child_by_field_name("body")

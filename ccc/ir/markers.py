@@ -16,16 +16,20 @@ from ccc.errors import Span
 MARKER_PREFIX = "// ccc."
 WHOLE_KERNEL = ("grid_stride",)
 KINDS = (
-    "loop", "for", "reduced", "while", "variable", "recursion", "then", "else", "case",
+    "loop", "for", "reduced", "apart", "while", "variable", "recursion", "then", "else", "case",
     *WHOLE_KERNEL,
 )  # fmt: skip
 """``loop`` stands before an annotated loop; ``for``, ``while`` and ``variable`` first in the body
 of one; ``recursion`` first in a function that calls itself; ``then`` and ``else`` in the arms of an
 annotated branch, ``case`` in those of a switch. ``reduced``, in the body of an annotated loop, says
-in which register a floating-point variable of a reduction is there. Those of ``WHOLE_KERNEL`` stand
+in which register a floating-point variable of a reduction is there; ``apart`` there, which pointers
+lead to memory of their own. Those of ``WHOLE_KERNEL`` stand
 anywhere in a kernel."""
 DIRECTIVES = {"then": "if", "else": "if", "case": "switch", "variable": "for variable"}
 """The directive that makes a marker, where it has another name."""
+
+PROMISE = "ccc_callable_"
+"""How variables are called whose values are the functions that were declared ``ccc callable``."""
 
 _MARKER = re.compile(r"//\s*ccc\.(\w+)\s+(\d+)\s+(\S+):(\d+):(\d+)((?:\s+\w+=\S+)*)\s*$")
 _ASSEMBLY = re.compile(

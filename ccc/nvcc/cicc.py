@@ -37,8 +37,10 @@ from ccc.remark import notes, report
 
 OPTIX = "OptiX IR is made of the code as it is: ccc sees only PTX, and annotations have no effect"
 
-
 _TEMPORARY = "tmpxft_"  # how names of nvcc's own begin, which the user has never seen
+
+_LINES = "-generate-line-info"
+"""The option for a table of lines in the PTX."""
 
 
 class ToolError(CompilerError):
@@ -133,7 +135,9 @@ def _compile(tool: str, arguments: Sequence[str], options: Options, done: Device
 
     is_kept = not Path(output).name.startswith(_TEMPORARY)
     shown = output if is_kept else f"<PTX of {name}>"
-    write(output, translate(text, name, cicc, options, done, output=shown))
+    keeps = any(option in arguments for option in (_LINES, "-g"))
+    made = translate(text, name, cicc, options, done, output=shown, keeps_lines=keeps)
+    write(output, made)
 
 
 def _watch_launches(stubs: str) -> None:
@@ -149,6 +153,8 @@ def _ptx(tool: str, arguments: Sequence[str], text: str, *, quiet: bool) -> str:
         output = Path(folder, "output.ptx")
         command = list(arguments)
         command[command.index("-o") + 1] = str(output)
+        if not {_LINES, "-g"}.intersection(command):
+            command.insert(command.index("-o"), _LINES)  # for what there is to say of the code
         _call(tool, command, text, quiet=quiet, meanwhile=_load_passes)
         return read_text(str(output))
 

@@ -6,22 +6,26 @@ name after ``-o`` chooses the phase where no option does, and that marked PTX is
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
+import re
+import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ccc.compiler.unit import DevicePass, transform_file
-from ccc.errors import CccError, Span, choices, nearest
+from ccc.errors import CccError, choices, nearest
 from ccc.files import check_writable, put_text, write
+from ccc.nvcc import reports
 from ccc.nvcc import run as nvcc
 from ccc.nvcc import words as phases
 from ccc.nvcc.settings import SettingsError, gather, is_known, make_known, shell_settings
-from ccc.options import Options, Request
+from ccc.options import Options, Request, read_bytes
+from ccc.ptx.occupancy import LIMITS, check_shared_limit
 from ccc.remark import notes
 from ccc.toolkit.find import CCCC, RESOLVING, find, identity
 from ccc.version import VERSION
@@ -50,16 +54,25 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class _Option:
-    """One of our options: ``value`` names its value, ``take`` adds it to a command."""
+    """One of our options: ``value`` names its value, ``take`` adds it to a command.
+
+    ``words`` are those that it takes; made when asked for, as that takes long.
+    """
 
     help: str
     take: Callable[[Command, str], Command]
-    value: str | Callable[[], str] | None = None
+    value: str | None = None
+    words: Callable[[], Sequence[str]] = tuple
 
     @property
     def placeholder(self) -> str | None:
-        """What stands for its value in the help; made when asked for, if that takes long."""
-        return self.value() if callable(self.value) else self.value
+        """What stands for its value where one is missing."""
+        return "|".join(self.words()) or self.value
+
+    @property
+    def text(self) -> str:
+        """What the help says."""
+        return f"{self.help}{', '.join(self.words())}"
 
 
 def _set(**changes: object) -> Callable[[Command, str], Command]:
@@ -75,19 +88,14 @@ def _max_block(command: Command, value: str) -> Command:
     return _set(max_block=int(value))(command, value)
 
 
-def _bytes(kind: str) -> Callable[[Command, str], Command]:
+def _bytes(name: str) -> Callable[[Command, str], Command]:
     def take(command: Command, value: str) -> Command:
-        if not (value.isascii() and value.isdigit()):
-            raise UsageError(f"--ccc-{kind}-shared={value}: a number of bytes is wanted")
-        return _set(**{f"{kind}_shared": int(value)})(command, value)
+        try:
+            return _set(**{name: read_bytes(value)})(command, value)
+        except ValueError as error:
+            raise UsageError(f"--ccc-{name.replace('_', '-')}={value}: {error}") from None
 
     return take
-
-
-def _shared_limit(command: Command, value: str) -> Command:
-    if not (value.isascii() and value.isdigit()):
-        raise UsageError(f"--ccc-shared-limit={value}: a number of bytes is wanted")
-    return _set(shared_limit=int(value))(command, value)
 
 
 def _strategy(command: Command, value: str) -> Command:
@@ -106,13 +114,8 @@ def _strategy(command: Command, value: str) -> Command:
 
 def _decisions(command: Command, value: str) -> Command:
     from ccc.decisions import read_decisions  # noqa: PLC0415 - seldom asked for
-    from ccc.passes.strategies.registry import read_request  # noqa: PLC0415 - seldom asked for
 
-    for path in read_decisions(value).paths:
-        try:
-            read_request(path.strategy)
-        except ValueError as error:
-            raise CccError(f"{path.place}: {path.strategy}: {error}", Span(value)) from None
+    read_decisions(value)  # an unreadable one is told of once, before nvcc is started
     return _set(decisions=os.path.abspath(value))(command, value)
 
 
@@ -149,7 +152,10 @@ def _print_after(command: Command, value: str) -> Command:
     return _set(print_after=names)(command, value)
 
 
+_TARGETS = ("-arch", "--gpu-architecture", "-code", "--gpu-code", "-gencode", "--generate-code")
 MOST_MULTIPROCESSORS = 4000
+_INDENT, _WIDTH = 28, 100
+"""Where the texts of the help begin, and where they end at the latest."""
 OPTIONS = {
     "--ccc-report": _Option(
         "write what was done and why, as JSON",
@@ -166,22 +172,26 @@ OPTIONS = {
     ),
     "--ccc-max-block": _Option("no block has more than N threads", _max_block, "N"),
     "--ccc-dynamic-shared": _Option(
-        "no launch asks for more than N bytes of dynamic shared memory", _bytes("dynamic"), "N"
+        "no launch asks for more than N bytes of dynamic shared memory (or 16K)",
+        _bytes("dynamic_shared"),
+        "N",
     ),
     "--ccc-callee-shared": _Option(
-        "functions of other files take at most N bytes of static shared memory",
-        _bytes("callee"),
+        "functions of other files take at most N bytes of static shared memory (or 16K)",
+        _bytes("callee_shared"),
         "N",
     ),
     "--ccc-shared-limit": _Option(
-        "a block may get N bytes of shared memory; launches add what that takes beyond 48 KB",
-        _shared_limit,
+        "a block may get N bytes of shared memory (or 99K); launches add what that takes beyond "
+        "48 KB",
+        _bytes("shared_limit"),
         "N",
     ),
     "--ccc-strategy": _Option(
-        "what is done where an annotation says nothing of that",
+        "what is done where an annotation says nothing of that: ",
         _strategy,
-        lambda: "|".join(_strategies()),
+        "NAME",
+        _strategies,
     ),
     "--ccc-decisions": _Option(
         "do what ccc tune found best, and wrote to this file", _decisions, "FILE"
@@ -239,7 +249,7 @@ def main(arguments: Sequence[str]) -> int:
         return _ACTIONS[command.action](command)
     _refuse_dryrun(command)
     if command.report:
-        check_report(command.report)
+        reports.check(command.report)
     sources = phases.ptx_inputs(command.arguments)
     if sources and not command.options.plain:
         return _ptx(command, sources)
@@ -272,18 +282,42 @@ def parse(arguments: Sequence[str]) -> Command:
         raise UsageError("--ccc-mark-only leaves the PTX as it is, --ccc-profile does not")
     if command.options.time and command.options.profile:
         raise UsageError("--ccc-profile makes kernels slower, whose time --ccc-time takes")
+    _check_shared_limit(command)
     if command.options.profile_transformed and not command.options.profile:
         raise UsageError("--ccc-profile-transformed says what is counted; give --ccc-profile=FILE")
     return command
 
 
+def _check_shared_limit(command: Command) -> None:
+    """Refuse more shared memory than any of the devices has that the command compiles for.
+
+    One that has less than others gets what it has.
+    """
+    wanted = command.options.shared_limit
+    if wanted is None:
+        return
+    told = [word for before, word in _pairs(command.arguments) if _names_target(before, word)]
+    named = {f"sm_{number}" for word in told for number in re.findall(r"_(\d+)", word)}
+    try:
+        check_shared_limit(wanted, named or (f"sm_{number}" for number in LIMITS))
+    except CccError as error:
+        raise UsageError(f"--ccc-shared-limit: {error.message}") from None
+
+
 def usage() -> str:
-    """The text of ``--ccc-help``, made from the table of options."""
-    names = [f"{name}={o.placeholder}" if o.value else name for name, o in OPTIONS.items()]
-    width = max(map(len, names))
-    rows = [f"  {n:{width}}  {o.help}" for n, o in zip(names, OPTIONS.values(), strict=True)]
+    """The text of ``--ccc-help``, made from the table of options, as wide as the terminal."""
+    columns = min(shutil.get_terminal_size().columns, _WIDTH)
+    wrap = textwrap.TextWrapper(columns, break_on_hyphens=False, subsequent_indent=" " * _INDENT)
+    lines = []
+    for name, option in OPTIONS.items():
+        head = f"  {name}={option.value}" if option.value else f"  {name}"
+        if len(head) + 2 > _INDENT:
+            lines.append(head)
+            head = ""
+        wrap.initial_indent = head.ljust(_INDENT)
+        lines += wrap.wrap(option.text)
     head = "usage: cccc [--ccc-OPTION ...] [any nvcc option ...] FILE ..."
-    return "\n".join([head, "", *rows, "", "cccc --help prints nvcc's own options."])
+    return "\n".join([head, "", *lines, "", "cccc --help prints nvcc's own options."])
 
 
 def _print(text: str) -> int:
@@ -338,6 +372,16 @@ def _refuse_dryrun(command: Command) -> None:
                 )
 
 
+def _pairs(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Each word of a command line, behind that before it."""
+    return zip(["", *words], words, strict=False)
+
+
+def _names_target(before: str, argument: str) -> bool:
+    """Whether an argument says what is compiled for."""
+    return before in _TARGETS or argument.startswith(tuple(f"{name}=" for name in _TARGETS))
+
+
 def _host_code(command: Command) -> list[str]:
     """Options that make host programs write their profile, or their times."""
     if command.options.profile is not None:
@@ -364,43 +408,13 @@ def finish(command: Command, outcome: nvcc.Outcome) -> int:
         print(explain(outcome.report), end="", file=sys.stderr)
     if command.report and not outcome.code and _compiled(command):
         write(
-            report_file(command.report, command.seen), json.dumps(outcome.report, indent=2) + "\n"
+            reports.place(command.report, command.seen), json.dumps(outcome.report, indent=2) + "\n"
         )
     return outcome.code
 
 
 def _compiled(command: Command) -> bool:
     return phases.compiles(command.seen) or bool(phases.ptx_inputs(command.seen))
-
-
-def check_report(name: str) -> None:
-    """Find out before the work whether a report could be written.
-
-    Raises:
-        CccError: it could not.
-    """
-    if name.endswith(os.sep):
-        try:
-            os.makedirs(name, exist_ok=True)
-        except OSError as error:
-            raise CccError(f"cannot make the folder: {error.strerror}", Span(name)) from error
-        name = os.path.join(name, "report.json")
-    check_writable(name)
-
-
-def report_file(name: str, seen: Sequence[str]) -> str:
-    """The file for the report; in a folder (``name/``) one that belongs to what is compiled.
-
-    It is called by the result, and where that is not named by the words of the command, so that
-    the next build writes it again.
-    """
-    if not name.endswith(os.sep):
-        return name
-    result = phases.output(seen)
-    told = [os.getcwd(), *([result] if result else seen)]
-    digest = hashlib.sha256("\0".join(told).encode(errors="surrogateescape")).hexdigest()[:12]
-    stem = os.path.basename(result or "report")[:100]
-    return os.path.join(name, f"{stem}-{digest}.json")
 
 
 # Marked PTX.

@@ -10,6 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from ccc.demangle import demangle
 from ccc.remark import Remark, Report, read_report
 
 _WIDTH = 100
@@ -22,7 +23,7 @@ def explain(report: Report) -> str:
     console = Console(width=_WIDTH, color_system=None, force_terminal=False)
     with console.capture() as capture:
         for name, remarks in read_report(report).items():
-            console.print(name, markup=False, highlight=False, soft_wrap=True)
+            console.print(demangle(name), markup=False, highlight=False, soft_wrap=True)
             console.print(_table(remarks))
     return capture.get()
 
@@ -30,7 +31,7 @@ def explain(report: Report) -> str:
 def _table(remarks: list[Remark]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in _COLUMNS:
-        table.add_column(name, overflow="fold")
+        table.add_column(name, overflow="fold", no_wrap=name not in ("path", "from"))
     for remark in remarks:
         table.add_row(*_row(remark))
     return table
@@ -45,17 +46,18 @@ def _row(remark: Remark) -> Iterator[str]:
     yield "?" if lanes is None else f"{lanes:.1f}"
     yield str(told.get("expected_from", ""))
     yield str(told.get("path_instructions", ""))
-    yield _considered(told)
+    yield considered(told)
     yield _chosen(remark)
 
 
-def _considered(told: Mapping[str, Any]) -> str:
+def considered(told: Mapping[str, Any]) -> str:
     """Each strategy with the ratio that is expected of it, from the worst case on if unknown."""
-    worst = told.get("at_worst", {})
-    return "\n".join(
-        f"{name} {worst[name]:.2f} to {ratio:.2f}" if name in worst else f"{name} {ratio:.2f}"
-        for name, ratio in told.get("considered", {}).items()
-    )
+    worst, too_large = told.get("at_worst", {}), told.get("does_not_fit", ())
+    rows = []
+    for name, ratio in told.get("considered", {}).items():
+        span = f"{worst[name]:.2f} to {ratio:.2f}" if name in worst else f"{ratio:.2f}"
+        rows.append(f"{name} {span}{', does not fit' if name in too_large else ''}")
+    return "\n".join(rows)
 
 
 def _chosen(remark: Remark) -> str:

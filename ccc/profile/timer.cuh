@@ -1,5 +1,5 @@
 // What cccc --ccc-time=FILE includes before each CUDA source: times kernels, and writes FILE when
-// the program ends.
+// the program ends, unless it fails.
 //
 // Each launch by <<<>>> is put between two events of its stream (ccc/nvcc/timed_launches.py writes
 // that into nvcc's side of the launch), so that the code of the kernel is as it is without. Events
@@ -160,8 +160,11 @@ inline void write() {
     if (fclose(file) != 0) perror("ccc: no times");
 }
 
-inline void at_exit() {
-    if (!state().written) write();
+/* Times of a program that went wrong would be taken for those of its work. */
+inline void at_exit(int status, void *) {
+    if (state().written) return;
+    if (status == 0) write();
+    else fprintf(stderr, "ccc: no times: the program ended with status %d\n", status);
 }
 
 /* Lives as long as a launch takes; begins when the launch has got its stream. */
@@ -198,7 +201,7 @@ struct Launch {
         Lock lock;
         if (!s.at_exit) {
             s.at_exit = true;
-            atexit(at_exit);
+            on_exit(at_exit, 0);
         }
         if (!pending || failed(cudaEventRecord(pending->end, stream))) return;
         pending->kernel = kernel;

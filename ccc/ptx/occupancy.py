@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ccc.errors import CccError
+from ccc.ptx.architecture import capability
 from ccc.ptx.types import WARP_SIZE
 
 KB = 1024
@@ -73,12 +74,30 @@ def limits(arch: str) -> Limits:
     Raises:
         CccError: the architecture is not one of ``LIMITS``.
     """
-    found = re.fullmatch(r"sm_(\d+)[af]?", arch)
-    number = int(found[1]) if found else 0
+    number = capability(arch)
     if number not in LIMITS:
         known = ", ".join(f"sm_{one}" for one in LIMITS)
         raise CccError(f'unknown architecture "{arch}"; known are {known}')
     return LIMITS[number]
+
+
+def check_shared_limit(wanted: int, archs: Iterable[str]) -> None:
+    """Refuse more shared memory for a block than it has on any of these architectures.
+
+    Args:
+        wanted: bytes.
+        archs: such as ``sm_90``; those that are not known may have any number.
+
+    Raises:
+        CccError: there is not that much.
+    """
+    known = [arch for arch in archs if capability(arch) in LIMITS]
+    if not known:
+        return
+    most = max(known, key=lambda arch: limits(arch).shared_kb_block)
+    kb = limits(most).shared_kb_block
+    if wanted > kb * KB:
+        raise CccError(f"{wanted} bytes: a block has {kb} KB ({kb * KB} bytes) on {most}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import contextlib
 import functools
 import json
 import statistics
+import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -25,9 +26,10 @@ from ccc.harness import provenance as record
 from ccc.harness.measure import Figures, Result, measure
 from ccc.harness.sample import Sample
 from ccc.nvcc import run as nvcc
-from ccc.options import AUTO
+from ccc.options import AUTO, read_bytes
 from ccc.parse import parse_function, parse_module
 from ccc.passes.launch_shape import known_block_size
+from ccc.ptx.occupancy import check_shared_limit
 from ccc.remark import Remark, read_report
 from ccc.toolkit import find as toolchain
 from ccc.tools import png
@@ -68,9 +70,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--shared-limit",
-        type=_positive,
+        type=_bytes,
         metavar="BYTES",
-        help="the most shared memory of a block (default: what the device has)",
+        help="the most shared memory of a block, such as 99K (default: what the device has)",
     )
     add(
         "--tolerance",
@@ -100,6 +102,13 @@ def _positive(text: str) -> int:
     return _number(text, 1)
 
 
+def _bytes(text: str) -> int:
+    try:
+        return read_bytes(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def _number(text: str, least: int) -> int:
     if not text.isdecimal() or int(text) < least:
         raise argparse.ArgumentTypeError(f'a number from {least} on is wanted, not "{text}"')
@@ -127,6 +136,8 @@ def run(args: argparse.Namespace) -> int:
     sample.check_choice(args.graph, args.inputs)
     device = choose_device(args.device, args.arch, args.schedule, ptxas)
     size = sample.sizes[device.kind] if args.size is None else args.size
+    if args.shared_limit is not None:
+        check_shared_limit(args.shared_limit, [args.arch or device.arch])
     with step("compiling"):
         compiled = nvcc.compile(
             sample.kernel,
@@ -135,10 +146,13 @@ def run(args: argparse.Namespace) -> int:
             dynamic_shared=0,
             strategy=args.strategy,
             use=tuple(args.use),
-            shared_limit=args.shared_limit or device.shared_limit,
+            shared_limit=device.shared_limit if args.shared_limit is None else args.shared_limit,
         )
         versions = {"original": compiled.original, "ccc": compiled.ptx}
         modules = {name: device.load(ptx) for name, ptx in versions.items()}
+    for line in compiled.diagnostics:
+        if line.startswith(tuple(f"{file}: " for file in args.use)):  # what is left alone has a row
+            print(line, file=sys.stderr)
     with step("making the inputs"):
         inputs = sample.inputs(size, args.seed, args.graph, args.inputs)
     repeat = args.repeat if device.kind == "gpu" else 1

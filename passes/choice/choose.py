@@ -13,23 +13,38 @@ from dataclasses import dataclass
 from typing import Any
 
 from ccc.analysis.facts import Facts
+from ccc.analysis.paths.last_test import find_last_test
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
+from ccc.options import COLLECT
 from ccc.passes.choice.cost_model import SHARED_OUT, LoopCost, PathCost
-from ccc.passes.choice.exchange import ARMS, TURNS
-from ccc.passes.choice.lanes import Lanes, lanes_of
+from ccc.passes.choice.exchange import ADAPTIVE, ARMS, TURNS
+from ccc.passes.choice.lanes import Lanes, expected_lanes
+from ccc.passes.policy import NO_ROOM, batches_pay
+from ccc.passes.strategies.engage import is_of_others
 from ccc.passes.strategies.registry import COLLECTING, FLATTENING, SHARING
-from ccc.passes.strategies.strategy import Collectable, Hints, LoopStrategy
-from ccc.passes.thresholds import BATCH_LOADS, GAIN, LOSS, SEVERAL, SEVERAL_GAIN
+from ccc.passes.strategies.strategy import Collectable, Hints, LoopStrategy, instruction_count
+from ccc.passes.thresholds import (
+    ADAPTIVE_GAIN,
+    BATCH_LOADS,
+    GAIN,
+    LOSS,
+    PLAIN_LENGTH,
+    PLAIN_WITH_END,
+    SEVERAL,
+    SEVERAL_GAIN,
+)
 from ccc.pipeline import Kernel
+from ccc.ptx.opcodes import LOADS
 
 LEAVE = "leave"
+QUEUE = "queue"
 MERGE = "merge"
 """What serves inner loops whose tasks come back."""
 
 
 @dataclass
 class Chosen:
-    """What is chosen for a path.
+    """What is chosen for a path, or was asked for.
 
     Args:
         cost: what is known of it.
@@ -38,30 +53,35 @@ class Chosen:
             it, the other paths being served as they are chosen to be; of a path that is left, how
             many times as fast as without it.
         at_worst: the same if all lanes agree, where nothing is known.
+        too_large: those of which the stacks do not fit into shared memory.
+        fewer_warps: those that take registers which others need, and what that means.
     """
 
     cost: PathCost
     strategy: str
     considered: dict[str, float]
     at_worst: dict[str, float]
+    too_large: list[str]
+    fewer_warps: dict[str, str]
 
     @property
-    def expected(self) -> float:
-        """How many times as fast as the original the loop is expected."""
-        return self.considered.get(self.strategy, 1.0)
+    def expected(self) -> float | None:
+        """How many times as fast as the original the loop is expected, as far as that is known."""
+        return self.considered.get(self.strategy, 1.0 if self.strategy == LEAVE else None)
 
     @property
     def details(self) -> dict[str, Any]:
         """What the report says."""
         lanes = self.cost.lanes
-        return {
-            "expected": round(self.expected, 3),
+        told = {
+            "expected": None if self.expected is None else round(self.expected, 3),
             "expected_lanes": round(lanes.together, 2) if lanes.is_known else None,
             "expected_from": lanes.source,
             "path_instructions": round(self.cost.own.instructions),
             "considered": {name: round(one, 3) for name, one in self.considered.items()},
             "at_worst": {name: round(one, 3) for name, one in self.at_worst.items()},
         }
+        return {**told, "does_not_fit": self.too_large} if self.too_large else told
 
     @property
     def reason(self) -> str:
@@ -70,17 +90,19 @@ class Chosen:
         length = f"{self.cost.own.instructions:.0f} instructions"
         if not self.considered:
             return f"{length}: no strategy that might gain applies"
-        best = max(self.considered, key=lambda name: self.considered[name])
+        able = [name for name in self.considered if name not in self.too_large]
+        best = max(able or self.considered, key=lambda name: self.considered[name])
         found, insist = self.considered[best], f"strategy({best}) insists"
         if lanes.is_known:
             count = f"some {lanes.together:.0f} lanes" if lanes.executions else "no lane takes it"
-            some = f"{count} ({lanes.source})"
-            return f"{length}, {some}: {found:.2f} expected; {insist}"
-        some = f"{self.at_worst[best]:.2f} to {found:.2f} expected"
-        return (
-            f"{length}, and nothing is known of its lanes: {some}; tell with prob(share) or a "
-            f"profile, or {insist}"
-        )
+            told = f"{length}, {count} ({lanes.source}): {found:.2f} expected"
+        else:
+            span = f"{self.at_worst[best]:.2f} to {found:.2f} expected"
+            told = f"{length}, and nothing is known of its lanes: {span}"
+            insist = f"tell with prob(share) or a profile, or {insist}"
+        if best in self.fewer_warps:
+            told = f"{told}, since {self.fewer_warps[best]}"
+        return f"{told}; {insist}" if able else f"{told}, but {NO_ROOM}"
 
 
 def choose(paths: Sequence[Collectable], kernel: Kernel) -> None:
@@ -88,39 +110,25 @@ def choose(paths: Sequence[Collectable], kernel: Kernel) -> None:
 
     Args:
         paths: those of a kernel that can be collected.
-        kernel: takes what was chosen.
+        kernel: takes what was chosen, and which paths get stacks first.
     """
     loops: dict[AnnotatedLoop, list[Collectable]] = {}
     for one in paths:
-        loops.setdefault(one.path.loop, []).append(one)
+        if one.record.is_open:
+            loops.setdefault(one.path.loop, []).append(one)
     for loop, mine in loops.items():
-        open_ones = [one for one in mine if one.record.is_open]
-        for one, chosen in zip(open_ones, _choose(loop, open_ones, kernel), strict=True):
-            if chosen is None:
-                continue  # the user has chosen
+        search = _Search.of(loop, [one.path for one in mine], kernel)
+        kernel.ranks |= {path.key: rank for rank, path in enumerate(search.order)}
+        served = search.best()
+        for one in mine:
+            chosen = search.chosen(one.path, served)
             one.record.choice = chosen.details
+            if search.is_asked(one.path):
+                continue
             if chosen.strategy == LEAVE:
                 one.record.leave_alone(chosen.reason)
             else:
                 kernel.chosen[one.path.key] = chosen.strategy
-
-
-def _choose(
-    loop: AnnotatedLoop, mine: Sequence[Collectable], kernel: Kernel
-) -> list[Chosen | None]:
-    """What is chosen for the paths of a loop; None where the user has."""
-    paths = [one.path for one in mine]
-    known = {path: lanes_of(path, kernel.known(path)) for path in paths}
-    arms = Counter(path.marker.identifier for path in paths)
-    worst = {path: known[path] or Lanes.worst(path, arms[path.marker.identifier]) for path in paths}
-    usual = {path: known[path] or Lanes.usual(path) for path in paths}
-    asked = {
-        path: str(request) for path in paths if (request := kernel.request_of(path)) is not None
-    }
-    costs = LoopCost(loop, paths, usual, kernel), LoopCost(loop, paths, worst, kernel)
-    search = _Search(*costs, asked, kernel.facts)
-    served = search.best()
-    return [None if path in asked else search.chosen(path, served) for path in paths]
 
 
 class _Search:
@@ -131,23 +139,49 @@ class _Search:
         worst: the same, with the worst case where nothing is known.
         asked: what the user has chosen.
         facts: the function's analyses.
+
+    Attributes:
+        order: the paths, those first that get stacks first.
     """
 
     def __init__(self, cost: LoopCost, worst: LoopCost, asked: Mapping[Path, str], facts: Facts):
         self.cost = cost
         self._worst = worst
+        self._requests = asked
         self._asked = {path: _counted(name, path) for path, name in asked.items()}
         self._facts = facts
-        self._free = [path for path in cost.paths if path not in asked]
-        self._order = sorted(self._free, key=self._rank)
+        self.order = sorted(cost.paths, key=self._rank)
+        self._free = [path for path in self.order if path not in asked]
+
+    @staticmethod
+    def of(loop: AnnotatedLoop, paths: Sequence[Path], kernel: Kernel) -> _Search:
+        """That of some paths of a loop."""
+        arms = Counter(path.marker.identifier for path in paths)
+
+        def worst(path: Path, around: Lanes) -> Lanes:
+            return Lanes.worst(path, around, max(1, arms[path.marker.identifier]))
+
+        asked = {
+            path: str(request) for path in paths if (request := kernel.request_of(path)) is not None
+        }
+        usual_lanes = expected_lanes(paths, kernel.known, Lanes.usual)
+        worst_lanes = expected_lanes(paths, kernel.known, worst)
+        # Registers are weighed with what is expected: the worst case tells what lanes may cost.
+        cost = LoopCost(loop, paths, usual_lanes, kernel)
+        worst_cost = LoopCost(loop, paths, worst_lanes, kernel, weighs_registers=False)
+        return _Search(cost, worst_cost, asked, kernel.facts)
 
     def _rank(self, path: Path) -> tuple[float, float]:
         """Those with the highest priority first, and of these the costliest."""
         return -(Hints.of(path.marker).priority or 0), -self.cost.paths[path].saving
 
+    def is_asked(self, path: Path) -> bool:
+        """Whether the user has chosen."""
+        return path in self._asked
+
     def best(self) -> dict[Path, str]:
         """The fastest of what was found for each strategy that may serve the branches."""
-        arms = [one.name for one in self._strategies()] or [LEAVE]
+        arms = [one.name for one in self._strategies(self._free)] or [LEAVE]
         found = (self._without_many(self._with(name)) for name in arms)
         return min(found, key=lambda served: self._slots(served, self.cost))
 
@@ -159,15 +193,34 @@ class _Search:
         return {path: name for path, name in served.items() if path.repeats}
 
     def chosen(self, path: Path, served: Mapping[Path, str]) -> Chosen:
-        """What is chosen for a path, and what else was considered."""
-        mine = served.get(path, LEAVE)
-        names = dict.fromkeys([*self._names(path), mine])
-        ways = {name: {**served, path: name} for name in names if name != LEAVE}
-        before = served if mine == LEAVE else {}  # what is left is told apart from the others
-        considered = {name: self._ratio(before, way, self.cost) for name, way in ways.items()}
-        at_worst = {name: self._ratio(before, way, self._worst) for name, way in ways.items()}
-        known = self.cost.paths[path].lanes.is_known
-        return Chosen(self.cost.paths[path], mine, considered, {} if known else at_worst)
+        """What is chosen for a path, or was asked for, and what else was considered.
+
+        What is left is told apart from the others; what was asked for is told together with the
+        other branches for which the same was.
+        """
+        request = self._requests.get(path)
+        mine = request or served.get(path, LEAVE)
+        beside = self._asked_with(path) if request else self._free
+        changed = [path] if path.repeats or not request else beside
+        state = {**self._asked, **served}
+        names = dict.fromkeys([*self._names(path, beside), *([] if request else [mine])])
+        ways = {one: {**state, **dict.fromkeys(changed, one)} for one in names if one != LEAVE}
+        before = state if mine == LEAVE else {}
+
+        def ratios(cost: LoopCost) -> dict[str, float]:
+            return {name: cost.slots(before) / cost.slots(way) for name, way in ways.items()}
+
+        at_worst = {} if self.cost.paths[path].lanes.is_known else ratios(self._worst)
+        too_large = [name for name, way in ways.items() if not self.cost.fits(way)]
+        told = {name: self.cost.fewer_warps(way) for name, way in ways.items()}
+        fewer = {name: text for name, text in told.items() if text is not None}
+        cost = self.cost.paths[path]
+        return Chosen(cost, mine, ratios(self.cost), at_worst, too_large, fewer)
+
+    def _asked_with(self, path: Path) -> list[Path]:
+        """The branches for which the same was asked."""
+        mine = self._requests[path]
+        return [one for one in self.order if not one.repeats and self._requests.get(one) == mine]
 
     def _slots(self, served: Mapping[Path, str], cost: LoopCost) -> float:
         return cost.slots({**self._asked, **served})
@@ -181,21 +234,24 @@ class _Search:
         changed = True
         while changed:
             changed = False
-            for path in self._order:
+            for path in self._free:
                 if path in served:
                     continue
-                for name in self._names(path) if path.repeats else [arms]:
+                for name in self._names(path, self._free) if path.repeats else [arms]:
                     if self._pays(path, {**served, path: name}, served):
                         served[path], changed = name, True
                         break
         return served
 
     def _pays(self, path: Path, after: Mapping[Path, str], before: Mapping[Path, str]) -> bool:
-        """Whether a path should be served, too; where nothing is known, only if that may not cost
-        much."""
+        """Whether a path should be served, too, and has room; where nothing is known, only if that
+        may not cost much."""
         if not path.repeats and not self._applies(after):
             return False
-        if self._ratio(before, after, self.cost) < GAIN:
+        if not self.cost.fits({**self._asked, **after}):
+            return False
+        least = ADAPTIVE_GAIN if after[path] in ADAPTIVE else GAIN
+        if self._ratio(before, after, self.cost) < least:
             return False
         if self.cost.paths[path].lanes.is_known:
             return True
@@ -205,33 +261,61 @@ class _Search:
     def _applies(self, served: Mapping[Path, str]) -> bool:
         """Whether the strategy of the branches can serve these."""
         arms = [path for path in served if not path.repeats]
-        strategy = next(one for one in self._strategies() if one.name == served[arms[0]])
+        strategy = next(one for one in COLLECTING if one.name == served[arms[0]])
         return strategy.applies(arms, self._facts) is None
 
-    def _names(self, path: Path) -> list[str]:
-        """What may serve one path, from what is preferred on."""
-        if not path.repeats:
-            return [one.name for one in self._strategies() if self._can(one, path)]
-        sharing = [one for one in SHARING if one.name in SHARED_OUT]
-        able = [one.name for one in sharing if one.applies([path], self._facts) is None]
-        return [*able, MERGE]
+    def _names(self, path: Path, beside: Sequence[Path]) -> list[str]:
+        """What may serve one path, from what is preferred on; a strategy for several with all
+        branches ``beside`` it."""
+        if path.repeats:
+            if any(
+                one.leads_to(path) and is_of_others(path, self._facts, True)
+                for one in self.cost.paths
+            ):
+                return [MERGE]
+            sharing = [one for one in SHARING if one.name in SHARED_OUT]
+            able = [one.name for one in sharing if one.applies([path], self._facts) is None]
+            return [*able, MERGE]
+        arms = [one for one in beside if not one.repeats]
+        return [
+            one.name
+            for one in self._strategies(beside)
+            if one.applies(arms if one.together else [path], self._facts) is None
+        ]
 
-    def _can(self, strategy: LoopStrategy, path: Path) -> bool:
-        """Whether it can serve a path, with all others if it is one for several."""
-        paths = [one for one in self._free if not one.repeats] if strategy.together else [path]
-        return strategy.applies(paths, self._facts) is None
-
-    def _strategies(self) -> list[LoopStrategy]:
-        """What may serve the branches; batches only with few loads in them."""
-        arms = [path for path in self._free if not path.repeats]
+    def _strategies(self, paths: Sequence[Path]) -> list[LoopStrategy]:
+        """What may serve the branches among some paths; batches only with few loads in them."""
+        arms = [path for path in paths if not path.repeats]
         few = all(_loads(path, self._facts) <= BATCH_LOADS for path in arms)
-        return [one for one in COLLECTING if one.name in ARMS and (one.iterations == 1 or few)]
+        batches = few and len(arms) == 1
+
+        def may(strategy: LoopStrategy) -> bool:
+            if strategy.iterations == 1:
+                return strategy.name in ARMS
+            if not batches or not batches_pay(strategy, arms, self._facts):
+                return False
+            return strategy.name in ARMS or self._may_weigh(strategy, arms[0])
+
+        return [one for one in COLLECTING if may(one)]
+
+    def _may_weigh(self, strategy: LoopStrategy, path: Path) -> bool:
+        """Whether a warp may find out by itself: where nothing is known of the lanes, and the loop
+        as it was costs no more beside the other one than by itself."""
+        loop = path.loop.loop
+        return (
+            strategy.name in ADAPTIVE
+            and not self.cost.paths[path].lanes.is_known
+            and find_last_test(loop, self._facts) is not None
+            and PLAIN_WITH_END * instruction_count(loop.blocks, self._facts) <= PLAIN_LENGTH
+        )
 
 
 def _counted(name: str, path: Path) -> str:
     """What a strategy that was asked for is counted as; those that are not modelled as left, and
     so is ``flatten``, which has declined when paths are collected."""
-    modelled = name in (TURNS if path.repeats else ARMS) and name not in FLATTENING
+    if name == COLLECT:
+        return MERGE if path.repeats else QUEUE
+    modelled = name in (TURNS if path.repeats else {**ARMS, **ADAPTIVE}) and name not in FLATTENING
     return name if modelled else LEAVE
 
 
@@ -243,4 +327,4 @@ def _promises(path: Path, name: str) -> bool:
 def _loads(path: Path, facts: Facts) -> int:
     """The loads of global memory in a path."""
     every: Iterable[Any] = instructions_of(path.blocks, facts)
-    return sum(one.name == "ld" and one.space in ("global", "generic") for one in every)
+    return sum(one.name in LOADS and one.space in ("global", "generic") for one in every)

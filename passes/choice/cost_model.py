@@ -11,21 +11,30 @@ share of warps that the multiprocessor has room for.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import AnnotatedLoop, Path
 from ccc.errors import CccError
-from ccc.passes.choice.exchange import ARMS, TURNS, WORD, exchange
+from ccc.passes.choice.exchange import (
+    ADAPTIVE,
+    ARMS,
+    SAMPLED,
+    TURNS,
+    WEIGHED,
+    WORD,
+    exchange,
+)
 from ccc.passes.choice.lanes import Lanes, most
-from ccc.passes.choice.work import Work, work_of_blocks
-from ccc.passes.launch_shape import known_block_size, shared_bytes
-from ccc.passes.policy import turns_in_a_row
+from ccc.passes.choice.work import Work, passage, work_of_blocks
+from ccc.passes.launch_shape import known_block_size, shared_bytes, shared_room
+from ccc.passes.policy import turns_of
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.registry import COLLECTING, SHARING
-from ccc.passes.strategies.strategy import WORD_BYTES, context_words
-from ccc.passes.thresholds import OCCUPANCY_EXPONENT
+from ccc.passes.strategies.strategy import context_words
+from ccc.passes.thresholds import HALF_SPEED
 from ccc.pipeline import Kernel
 from ccc.ptx.occupancy import occupancy
 from ccc.ptx.types import WARP_SIZE
@@ -62,12 +71,12 @@ class PathCost:
     def of(path: Path, lanes: Lanes, inner: Collection[Path], facts: Facts) -> PathCost:
         """That of a path that has others ``inner`` to it."""
         blocks = path.blocks.difference(*(one.blocks for one in inner))
-        own = work_of_blocks(blocks, facts, path.entry, path.entry if path.repeats else "")
-        turns = turns_in_a_row(round(own.instructions))
+        through = passage(blocks, facts, path.entry, path.entry if path.repeats else "")
+        own, turns = through.scaled_to(lanes.length), turns_of(path, facts)
         rest = Work()
         if path.continuation and path.join is not None:
             rest = work_of_blocks(path.rest, facts, path.join)
-        return PathCost(path, lanes, own.scaled_to(lanes.length), rest, context_words(path), turns)
+        return PathCost(path, lanes, own, rest, context_words(path), turns)
 
     @property
     def saving(self) -> float:
@@ -84,6 +93,8 @@ class LoopCost:
         paths: those of its paths that can be collected.
         lanes: what is expected of each.
         kernel: the kernel.
+        weighs_registers: whether it counts what they cost, as far as it is known how many there
+            will be.
     """
 
     def __init__(
@@ -92,8 +103,10 @@ class LoopCost:
         paths: Sequence[Path],
         lanes: Mapping[Path, Lanes],
         kernel: Kernel,
+        weighs_registers: bool = True,
     ):
         self._kernel = kernel
+        self._weighs_registers = weighs_registers
         facts = kernel.facts
         self._children = {path: [one for one in paths if one.parent is path] for path in paths}
         own = {path: self._alone(path, lanes) for path in paths}
@@ -101,6 +114,7 @@ class LoopCost:
             path: PathCost.of(path, own[path], self._children[path], facts) for path in paths
         }
         self._tops = [path for path in paths if path.parent not in self.paths]
+        self._stacks = functools.cache(functools.partial(_shared_bytes, facts))
         around = loop.loop.blocks.difference(*(path.blocks for path in self._tops))
         header = loop.loop.header
         self.around = work_of_blocks(around, facts, header, header)
@@ -143,14 +157,27 @@ class LoopCost:
             executions, work = self._turns(one, name, entered)
         else:
             executions = lanes.lanes / WARP_SIZE
-            task = one.own + one.rest + exchange(ARMS[name].task) + WORD * one.words
-            work = task * executions + exchange(ARMS[name].visit) * comes
-            if lanes.lanes == WARP_SIZE:  # no lane is left that runs the rest itself
-                work += one.rest * -1.0
+            work = self._arm(one, ADAPTIVE.get(name, name), comes)
+            if name in ADAPTIVE:
+                work = self._weighed(one.own * entered, work + exchange(WEIGHED) * comes)
         inside = served.get(one.path, LEAVE.name) != LEAVE.name or gathered
         for child in self._children[one.path]:
             work += self._path(self.paths[child], served, executions, inside)
         return work
+
+    def _arm(self, one: PathCost, name: str, comes: float) -> Work:
+        """What it takes to collect the tasks of a branch."""
+        task = one.own + one.rest + exchange(ARMS[name].task) + WORD * one.words
+        work = task * (one.lanes.lanes / WARP_SIZE) + exchange(ARMS[name].visit) * comes
+        # Where all take it, no lane is left that runs the rest itself.
+        return work + one.rest * -comes if one.lanes.take_all else work
+
+    def _weighed(self, plain: Work, collected: Work) -> Work:
+        """The lesser of both; where that is the plain loop, a round collects now and then."""
+        arch = self._kernel.arch
+        if collected.slots(arch) < plain.slots(arch):
+            return collected
+        return plain * (1 - SAMPLED) + collected * SAMPLED
 
     def _turns(self, one: PathCost, name: str, entered: float) -> tuple[float, Work]:
         """How many turns a warp does where lanes do them for one another, and what that takes."""
@@ -165,33 +192,58 @@ class LoopCost:
         turn = one.own + exchange(cost.turn + cost.meeting / one.turns)
         return executions, turn * executions + (exchange(cost.start) + WORD * one.words) * tasks
 
+    def share(self, served: Assignment) -> int:
+        """The bytes of a warp's stacks."""
+        by: dict[str, list[Path]] = {}
+        for path in self.paths:
+            by.setdefault(served.get(path, LEAVE.name), []).append(path)
+        return sum(self._stacks(name, tuple(paths)) for name, paths in by.items())
+
+    def fits(self, served: Assignment) -> bool:
+        """Whether a block has room for the stacks of all its warps."""
+        block = known_block_size(self._kernel.function, self._kernel.options.max_block)
+        return self.share(served) <= shared_room(self._kernel) // -(-block // WARP_SIZE)
+
     def _speed(self, served: Assignment) -> float:
-        """What is left of a kernel's speed by the warps that have room beside the stacks.
+        """What is left of a kernel's speed by the warps that have room beside the stacks, and with
+        the registers that it takes as far as these are known."""
+        before, after = self._occupancy({}), self._occupancy(served)
+        if not before or not after:
+            return 1.0
+        return after / (after + HALF_SPEED) * (before + HALF_SPEED) / before
 
-        What collecting takes of registers is not known before all is done, and not counted.
-        """
-        share = sum(
-            _entries(name) * self.paths[path].words * WORD_BYTES
-            for path, name in served.items()
-            if name != LEAVE.name
+    def fewer_warps(self, served: Assignment) -> str | None:
+        """What registers cost, in words; None where that is nothing, or not known."""
+        before, after = self._registers({}), self._registers(served)
+        warps = self._occupancy({}), self._occupancy(served)
+        if before == after or warps[0] <= warps[1]:
+            return None
+        return (
+            f"{after} registers leave room for {warps[1]:.0%} of the warps, and {before} for "
+            f"{warps[0]:.0%}"
         )
-        room = self._occupancy(share)
-        before = self._occupancy(0)
-        return (room / before) ** OCCUPANCY_EXPONENT if before and room else 1.0
 
-    def _occupancy(self, share: int) -> float:
-        """The share of warps that there are, if a warp takes so much more shared memory."""
+    def _registers(self, served: Assignment) -> int:
+        """Those of a thread; 0 where nobody has told."""
+        if self._kernel.tried is None or not self._weighs_registers:
+            return self._kernel.registers or 0
+        before, after = self._kernel.tried
+        return after if set(served.values()) - {LEAVE.name} else before
+
+    def _occupancy(self, served: Assignment) -> float:
+        """The share of warps that there are."""
         kernel = self._kernel
         block = known_block_size(kernel.function, kernel.options.max_block)
         is_said = kernel.options.max_block or {"maxntid", "reqntid"} & set(kernel.function.limits)
         block = block if is_said else _USUAL_BLOCK
-        shared = (shared_bytes(kernel) or 0) + share * -(-block // WARP_SIZE)
+        shared = (shared_bytes(kernel) or 0) + self.share(served) * -(-block // WARP_SIZE)
         try:
-            return occupancy(kernel.arch, kernel.registers or 0, shared, block).fraction
+            return occupancy(kernel.arch, self._registers(served), shared, block).fraction
         except CccError:
             return 0.0
 
 
-def _entries(name: str) -> int:
-    """The entries of a path's stack."""
-    return next(one.entries for one in (*COLLECTING, *SHARING) if one.name == name)
+def _shared_bytes(facts: Facts, name: str, paths: Sequence[Path]) -> int:
+    """The bytes of a warp's stacks for paths that one strategy serves."""
+    strategy = next(one for one in (LEAVE, *COLLECTING, *SHARING) if one.name == name)
+    return strategy.cost(paths, facts).shared_bytes * WARP_SIZE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ccc.analysis.paths.model import Path
@@ -15,15 +16,16 @@ UNKNOWN = "nothing is known"
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """Means over the *visits* of warps: the iterations of the annotated loop that a warp does.
+    """Means over the *visits* of warps: the iterations of a loop that a warp does.
 
     Args:
         source: who says so.
-        entered: the share of visits in which at least one lane takes the path.
+        entered: how often at least one lane takes the path, in a visit.
         lanes: that take it in a visit, those without any among them; of an inner loop, that begin
             it.
         turns: of a lane in an inner loop, once it has begun it; else 1.
         most_turns: of the lane with most of those that began it together.
+        came: the lanes that come by in a visit.
         length: warp instructions of one execution, as counted; None where nobody did.
         is_known: whether anybody has told.
     """
@@ -33,6 +35,7 @@ class Lanes:
     lanes: float
     turns: float = 1.0
     most_turns: float = 1.0
+    came: float = WARP_SIZE
     length: float | None = None
     is_known: bool = True
 
@@ -42,58 +45,126 @@ class Lanes:
         return self.entered * self.most_turns
 
     @property
+    def active(self) -> float:
+        """The lanes in all executions of a visit."""
+        return self.lanes * self.turns
+
+    @property
     def together(self) -> float:
         """The lanes that are active in an execution."""
-        return self.lanes * self.turns / self.executions if self.executions else WARP_SIZE
+        return self.active / self.executions if self.executions else WARP_SIZE
+
+    @property
+    def take_all(self) -> bool:
+        """Whether no lane that comes by passes the path by."""
+        return self.lanes >= self.came * (1 - 1e-9)
 
     @staticmethod
     def counted(known: Known) -> Lanes:
-        """What a profile tells."""
+        """What a profile tells; the visits are those of the innermost loop around the path."""
         return Lanes(
             known.source,
             known.entries / known.visits,
             known.entering_lanes / known.visits,
             known.lanes / known.entering_lanes if known.entering_lanes else 1.0,
             known.executions / known.entries if known.entries else 1.0,
+            known.visiting_lanes / known.visits,
             known.length or None,
         )
 
-    @staticmethod
-    def said(path: Path, prob: float) -> Lanes:
-        """What ``prob`` tells, of lanes that do not agree any more than by chance."""
-        entered = 1 - (1 - prob) ** WARP_SIZE
-        mine = Lanes(f"prob({prob:g})", entered, prob * WARP_SIZE)
-        if not path.repeats:
-            return mine
-        return replace(mine, turns=UNKNOWN_TURNS, most_turns=most(UNKNOWN_TURNS, mine.lanes))
+    def times(self, visits: float) -> Lanes:
+        """The same of visits each of which is so many of these."""
+        return replace(
+            self,
+            entered=self.entered * visits,
+            lanes=self.lanes * visits,
+            came=self.came * visits,
+        )
 
     @staticmethod
-    def worst(path: Path, arms: int) -> Lanes:
+    def said(path: Path, prob: float, around: Lanes) -> Lanes:
+        """What ``prob`` tells of those that come by, who do not agree any more than by chance."""
+        entered = 1 - (1 - prob) ** around.together
+        return _share(path, prob, entered, around, f"prob({prob:g})", by_chance=True)
+
+    @staticmethod
+    def worst(path: Path, around: Lanes, arms: int) -> Lanes:
         """The worst case for a transformation: all lanes take the path, and as many turns.
 
         Of several ``arms`` of one branch all lanes take the same, now one and now another.
         """
-        if path.repeats:
-            return Lanes(UNKNOWN, 1.0, WARP_SIZE, UNKNOWN_TURNS, UNKNOWN_TURNS, is_known=False)
-        return Lanes(UNKNOWN, 1 / arms, WARP_SIZE / arms, is_known=False)
+        share = 1.0 if path.repeats else 1 / arms
+        return _guess(_share(path, share, share, around, UNKNOWN, by_chance=False))
 
     @staticmethod
-    def usual(path: Path) -> Lanes:
+    def usual(path: Path, around: Lanes) -> Lanes:
         """A case in which there is something to gain: few lanes, or turns as chance has it."""
-        if path.repeats:
-            many = most(UNKNOWN_TURNS, WARP_SIZE)
-            return Lanes(UNKNOWN, 1.0, WARP_SIZE, UNKNOWN_TURNS, many, is_known=False)
-        return Lanes(UNKNOWN, 1.0, USUAL_LANES, is_known=False)
+        share = 1.0 if path.repeats else USUAL_LANES / WARP_SIZE
+        entered = min(1.0, share * around.together)
+        return _guess(_share(path, share, entered, around, UNKNOWN, by_chance=True))
 
 
-def lanes_of(path: Path, known: Known | None) -> Lanes | None:
-    """What is expected of a path, by what goes before the rest; None if nobody tells."""
-    if known is not None and known.visits:
-        return Lanes.counted(known)
+ALL = Lanes("", 1.0, WARP_SIZE)
+"""What comes by in an iteration of an annotated loop."""
+
+Guess = Callable[[Path, Lanes], Lanes]
+"""What is taken to be a path's, by what is around it."""
+
+
+def _share(
+    path: Path, share: float, entered: float, around: Lanes, source: str, by_chance: bool
+) -> Lanes:
+    """A share of the lanes around a path, in a share ``entered`` of the executions there."""
+    entered, lanes = entered * around.executions, share * around.active
+    mine = Lanes(source, entered, lanes, came=around.active)
+    if not path.repeats:
+        return mine
+    begun = lanes / entered if entered else 0.0
+    longest = most(UNKNOWN_TURNS, begun) if by_chance else UNKNOWN_TURNS
+    return replace(mine, turns=UNKNOWN_TURNS, most_turns=longest)
+
+
+def _guess(lanes: Lanes) -> Lanes:
+    return replace(lanes, is_known=False)
+
+
+def expected_lanes(
+    paths: Sequence[Path], known: Callable[[Path], Known | None], guess: Guess
+) -> dict[Path, Lanes]:
+    """What is expected of paths in an iteration of their annotated loop.
+
+    Args:
+        paths: the paths; of those around them nothing need be said.
+        known: what a profile tells of each.
+        guess: what is taken to be where nobody tells.
+    """
+    found: dict[Path, Lanes] = {}
+
+    def of(path: Path) -> Lanes:
+        if path not in found:
+            around = ALL if path.parent is None else of(path.parent)
+            told = known(path)
+            if told is not None and told.visits:
+                found[path] = Lanes.counted(told).times(visits(path.parent))
+            elif (prob := _prob(path)) is not None:
+                found[path] = Lanes.said(path, prob, around)
+            else:
+                found[path] = guess(path, around)
+        return found[path]
+
+    def visits(around: Path | None) -> float:
+        """The turns of the innermost loop around a path in an iteration of the annotated one."""
+        if around is None:
+            return 1.0
+        return of(around).executions if around.repeats else visits(around.parent)
+
+    return {path: of(path) for path in paths}
+
+
+def _prob(path: Path) -> float | None:
+    """The share of lanes that take a path, if the user says it."""
     prob = Hints.of(path.marker).prob
-    if prob is not None and path.marker.kind == "else":
-        prob = 1 - prob
-    return None if prob is None else Lanes.said(path, prob)
+    return 1 - prob if prob is not None and path.marker.kind == "else" else prob
 
 
 def most(mean: float, lanes: float) -> float:

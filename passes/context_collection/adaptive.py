@@ -5,36 +5,40 @@ members keep a score: what collection has cost more than the loop as it was woul
 slots. Where it reaches a limit, each lane runs so many of its iterations by a copy of the loop as
 it was; then all members meet again, and a few rounds tell whether that goes on.
 
-    COLLECT:  all members meet; some have a task: score += what that costs - what they would have
+    BACK:     score = not far from the limit   // the loop is entered here
+    AGAIN:    to LOOP with an iteration, to COLLECT without
+
+    COLLECT:  all members meet; nobody has a task? to CHECK
+              score += what their exchange costs - what they would have at once
               <as ever: push; a full warp of tasks? pop and run>
     RAN:      score += what such a run costs
               bra WEIGH;
     CHECK:    nobody has a task: has anybody an iteration? score += what that costs
     WEIGH:    score above the limit? to PLAIN
-    AGAIN:    to LOOP with an iteration, to COLLECT without
+              bra AGAIN;
 
-    PLAIN:    score = so many iterations       // without an iteration: to BACK
-    ORIGINAL: <the loop as it was, some iterations in a row; done? remember the exit, to BACK>
-              score -= 1; more? to ORIGINAL
-    BACK:     score = not far from the limit
-              bra AGAIN;                       // a first round without tasks would say nothing
+    PLAIN:    <so many iterations of the loop as it was; done? remember the exit>
+              bra BACK;                        // to AGAIN: without tasks a round would say nothing
 
-The score is the same in all members but in ``ORIGINAL``, where each counts its own iterations. It
-has a bound below, so that what was long ago does not count. Tasks that are saved stay where they
-are meanwhile.
+The score is the same in all members. It has a bound below, so that what was long ago does not
+count. Tasks that are saved stay where they are meanwhile. What PLAIN leads to is in
+:mod:`ccc.passes.context_collection.plain_loop`.
 """
 
 from __future__ import annotations
 
 from ccc.analysis.paths.model import AnnotatedLoop
-from ccc.ir.edit import Copy, Emitter, retarget
-from ccc.ir.nodes import Block
-from ccc.passes.context_collection.batches import Batches
+from ccc.ir.edit import Emitter
+from ccc.ir.nodes import Guard
+from ccc.ir.operands import Register
+from ccc.passes.context_collection.batches import OWN, Batches
 from ccc.passes.context_collection.layout import Layout
+from ccc.passes.context_collection.plain_loop import PlainLoop
 from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
+from ccc.passes.context_collection.task_counts import reduces
 from ccc.passes.context_collection.weights import Weights
 from ccc.pipeline import Kernel
-from ccc.snippet import Given, Snippet
+from ccc.snippet import Snippet
 
 SOME = Snippet(
     """
@@ -50,7 +54,7 @@ ANY = Snippet("""
     .reg .b32 %mask;
         vote.sync.any.pred %any, %pending, %mask;
 """)
-"""Of several iterations: whether some lanes have a task of the first one, which stands for all."""
+"""Of several iterations: whether some lanes have a task of the first one."""
 
 SOME_OF_A_BATCH = Snippet(
     """
@@ -62,7 +66,8 @@ SOME_OF_A_BATCH = Snippet(
     "SOME",
     "PLAIN",
 )
-"""The same of several iterations, where some lanes have a task of one of them at least."""
+"""The same of several iterations, where some lanes have a task of one of them at least, and the
+first one stands for all."""
 
 RAN = Snippet(
     """
@@ -99,29 +104,27 @@ DRAINING = Snippet(
 )
 """Nor has anybody an iteration: what is saved is run, and not weighed before."""
 
-PLAIN = Snippet(
-    """
-    .reg .pred %live;
-    .reg .b32 %score;
-    PLAIN:
-        mov.b32 %score, ITERATIONS;
-        @%live bra ORIGINAL;
-        bra BACK;
-""",
-    "ITERATIONS",
-)
-"""It has: those with an iteration run some by the loop as it was."""
-
-TICK = Snippet("""
-    .reg .pred %more;
-    .reg .b32 %score;
-    TICK:
-        sub.s32 %score, %score, 1;
-        setp.ne.s32 %more, %score, 0;
-        @%more bra ORIGINAL;
-        bra BACK;
+UNION = Snippet("""
+    .reg .pred %none;
+    .reg .b32 %tasks, %every, %mask;
+        redux.sync.or.b32 %every, %tasks, %mask;
+        setp.eq.b32 %none, %every, 0;
+        @%none bra CHECK;
 """)
-"""There, each lane counts for itself: some may leave the loop."""
+"""Where lanes can be asked for all their bits at once: the iterations that some lane has a task
+of."""
+
+EXACTLY = Snippet(
+    """
+    .reg .b32 %score, %every, %runs;
+        popc.b32 %runs, %every;
+        mad.lo.s32 %score, %runs, PLAIN, %score;
+        add.s32 %score, %score, EXCHANGE;
+""",
+    "PLAIN",
+    "EXCHANGE",
+)
+"""Then it is known how often the path would have been run at once."""
 
 
 class AdaptiveDispatch(SequentialDispatch):
@@ -134,44 +137,30 @@ class AdaptiveDispatch(SequentialDispatch):
         fresh = self.function.fresh_label
         self.weights = weights
         self.score = self.function.registers.fresh("b32", "score")
-        self.plain, self.tick, self.back = fresh("plain"), fresh("tick"), fresh("back")
+        self.plain, self.back = fresh("plain"), fresh("back")
         self.is_only = len(self.nodes) == 1
         self.weigh = fresh("weigh") if self.is_only else self.again
         self.begin = self.again if self.is_only else fresh("begin")
-        self.original = ""
-        self.kept: list[Block] = []
+        leaving = {target: self._leave(i, self.back) for i, target in enumerate(self.targets)}
+        self.plain_loop = PlainLoop(loop.loop, self.facts, leaving, self.back, weights)
 
-    def prepare(self, emit: Emitter) -> None:
-        """A few rounds tell."""
-        super().prepare(emit)
-        emit.emit("mov.b32", self.score, self.weights.again)
+    @property
+    def first_round(self) -> str:
+        """Where a stretch of the loop as it was leads back to. So those rounds that collect are a
+        loop of their own, and ptxas does not put the other one between them."""
+        return self.back
 
     def dispatch(self) -> None:
-        """Copy the loop as it was, while its blocks lead where they led."""
-        copies = self._copy_loop()
+        """Tasks also begin where the path was."""
         super().dispatch()
         for node in self.nodes:
-            heads = (labels[node.path.entry] for labels in copies)
+            heads = (labels[node.path.entry] for labels in self.plain_loop.labels)
             node.heads = (*(node.heads or (node.run,)), *heads)
-
-    def _copy_loop(self) -> list[dict[str, str]]:
-        """Some iterations in a row, each leads to the next one, or out of the loop."""
-        loop = self.loop.loop
-        leaving = {target: self._leave(i, self.back) for i, target in enumerate(self.targets)}
-        rows = range(self.weights.in_a_row)
-        copies = [self.fresh_labels(loop.blocks, "original") for _ in rows]
-        heads = [labels[loop.header] for labels in copies]
-        for labels, head, again in zip(copies, heads, [*heads[1:], self.tick], strict=True):
-            blocks = Copy({**leaving, **labels}).blocks(self.function, loop.blocks)
-            for block in blocks:
-                retarget(self.function, block, head, again)
-            self.kept += blocks
-        self.original = heads[0]
-        return copies
 
     def found_tasks(self, emit: Emitter, node: SequentialNode) -> None:
         """What their exchange costs, and what they would have cost at once."""
-        SOME.of(SOME=self.weights.paths[node.number].some).emit(emit, score=self.score)
+        mine = self.weights.paths[node.number]
+        SOME.of(SOME=mine.exchange - mine.plain).emit(emit, score=self.score)
 
     def ran(self, emit: Emitter, node: SequentialNode) -> None:
         """What a run costs."""
@@ -199,22 +188,15 @@ class AdaptiveDispatch(SequentialDispatch):
     def _emit_round(self) -> None:
         """Behind that: the loop as it was, and the ways to it and back."""
         super()._emit_round()
-        weights, score = self.weights, self.score
-        scope: dict[str, Given] = {"score": score, "ORIGINAL": self.original, "BACK": self.back}
-        rounds = weights.iterations // weights.in_a_row
-        plain = PLAIN.of(ITERATIONS=rounds)
-        plain.emit(self.here, scope, live=self.live, PLAIN=self.plain)
-        self.function.blocks += self.kept
-        TICK.emit(self.here, scope, TICK=self.tick)
+        emit = self.at(self.plain)
+        emit.emit("bra", self.back, guard=Guard(self.live, negated=True))
+        emit.start(self.function.fresh_label("stretch"))
+        self.plain_loop.emit(emit)
         emit = self.at(self.back)
-        self.come_back(emit)
-        emit.emit("bra", self.again)
-
-    def come_back(self, emit: Emitter) -> None:
-        """Nobody has a task, and all have the same score again."""
         emit.emit("mov.b32", self.score, self.weights.again)
         for node in self.nodes:
-            emit.emit("mov.pred", node.pending, 0)
+            self.forget(emit, node)
+        emit.emit("bra", self.again)
 
 
 class AdaptiveQueue(AdaptiveDispatch):
@@ -248,19 +230,26 @@ class AdaptiveBatches(AdaptiveDispatch, Batches):
         self, kernel: Kernel, loop: AnnotatedLoop, layout: Layout, weights: Weights, iterations: int
     ):
         super().__init__(kernel, loop, layout, weights, iterations)
+        self.reduces = reduces(kernel.arch)
         self.any = self.function.registers.fresh("pred", "any")
+        self.every = self.function.registers.fresh("b32", "every")
 
-    def counted(self, emit: Emitter, node: SequentialNode) -> None:
-        """Whether there were tasks in each iteration is not known, but of one of them."""
-        ANY.emit(emit, pending=node.pending, mask=self.mask, any=self.any)
+    def count(self, emit: Emitter) -> tuple[Register, Register]:
+        """Who has a task of which iteration is seen first, where members can see it at once."""
+        if self.reduces:
+            UNION.emit(emit, tasks=self.tasks, every=self.every, mask=self.mask, CHECK=self.check)
+            return self.exchange(emit)
+        first = OWN.of(BIT=1).emit(emit, tasks=self.tasks)["own"]
+        ANY.emit(emit, pending=first, mask=self.mask, any=self.any)
+        return super().count(emit)
 
     def found_tasks(self, emit: Emitter, node: SequentialNode) -> None:  # noqa: ARG002
-        """So it counts for all."""
+        """What their exchange costs, and what they would have cost in each iteration."""
         (only,) = self.weights.paths
-        some = SOME_OF_A_BATCH.of(SOME=only.some, PLAIN=only.none - only.some)
+        if self.reduces:
+            exactly = EXACTLY.of(PLAIN=-only.plain, EXCHANGE=only.exchange)
+            exactly.emit(emit, every=self.every, score=self.score)
+            return
+        at_once = only.plain * len(self.batch)
+        some = SOME_OF_A_BATCH.of(SOME=only.exchange - at_once, PLAIN=at_once)
         some.emit(emit, any=self.any, score=self.score)
-
-    def come_back(self, emit: Emitter) -> None:
-        """In no iteration of a batch."""
-        super().come_back(emit)
-        self._forget(emit)

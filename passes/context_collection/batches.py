@@ -7,11 +7,11 @@ iterations. All are pushed, and as long as there is a full warp of tasks, all la
 
     LOOP:     ...                                // block A
               @!%p bra JOIN;
-              <a snapshot, and the first flag>
+              <a snapshot, and the first bit>
     JOIN:     ...
               @%more bra LOOP_1;                 // else: leave, as ever
     LOOP_1:   ...
-              <another snapshot, and the second flag>
+              <another snapshot, and the second bit>
     ...
     COLLECT:  all members meet, and count their tasks
     POP:      a full warp of tasks? all pop and run
@@ -30,39 +30,36 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import AnnotatedLoop
 from ccc.ir.edit import Copy, Emitter, retarget
 from ccc.ir.nodes import Block, Guard, Instruction
-from ccc.ir.operands import Register
+from ccc.ir.operands import Immediate, Register
 from ccc.passes.context_collection.layout import Layout
 from ccc.passes.context_collection.sequential_dispatch import (
     SequentialDispatch,
     SequentialNode,
 )
+from ccc.passes.context_collection.task_counts import count_tasks
 from ccc.pipeline import Kernel
 from ccc.snippet import Snippet
 
-COUNT = Snippet("""
-    .reg .pred %pending;
-    .reg .b32 %number;
-        @%pending add.s32 %number, %number, 1;
-""")
-"""At the collection point, for each iteration of the batch: the tasks of a lane."""
-
-EXCHANGE = Snippet(
+NOTE = Snippet(
     """
-    .reg .pred %has;
-    .reg .b32 %number, %bit, %lanes, %mask, %below, %before, %count, %offset, %total;
-        and.b32 %bit, %number, BIT;
-        setp.ne.b32 %has, %bit, 0;
-        vote.sync.ballot.b32 %lanes, %has, %mask;
-        and.b32 %before, %lanes, %below;
-        popc.b32 %count, %before;
-        mad.lo.s32 %offset, %count, BYTES, %offset;   // four bytes for each task of lanes before
-        popc.b32 %count, %lanes;
-        mad.lo.s32 %total, %count, BYTES, %total;
+    .reg .b32 %tasks;
+        or.b32 %tasks, %tasks, BIT;
 """,
     "BIT",
-    "BYTES",
 )
-"""For each bit of that number: the lanes in whose number it is."""
+"""Beside a snapshot: the bit of the iteration. All bits are counted at once, and of predicates, of
+which a flag each would take one, a thread has seven."""
+
+OWN = Snippet(
+    """
+    .reg .pred %own;
+    .reg .b32 %tasks, %bit;
+        and.b32 %bit, %tasks, BIT;
+        setp.ne.b32 %own, %bit, 0;
+""",
+    "BIT",
+)
+"""For each iteration of the batch: has the lane a task of it?"""
 
 QUEUE_ALL = Snippet("""
     .reg .pred %few;
@@ -94,9 +91,9 @@ class Batches(SequentialDispatch):
         plan = self.only.plan
         self.more = self.function.fresh_label("more")
         held = [*plan.snapshot.values(), *plan.specials.values()]
+        self.tasks = fresh("b32", "tasks")
         self.others: list[dict[Register, Register]] = [
-            {self.only.pending: fresh("pred", "pending")}
-            | {register: fresh(register.type, "context") for register in held}
+            {register: fresh(register.type, "context") for register in held}
             for _ in range(iterations - 1)
         ]
 
@@ -105,14 +102,13 @@ class Batches(SequentialDispatch):
         """For each iteration, where the registers of the first one's task are."""
         return [{}, *self.others]
 
-    def prepare(self, emit: Emitter) -> None:
-        """No task in any iteration."""
-        super().prepare(emit)
-        self._forget(emit)
+    def note(self, emit: Emitter, node: SequentialNode) -> None:  # noqa: ARG002
+        """The bit of the first iteration."""
+        NOTE.of(BIT=1).emit(emit, tasks=self.tasks)
 
-    def _forget(self, emit: Emitter) -> None:
-        for other in self.others:
-            emit.emit("mov.pred", other[self.only.pending], 0)
+    def forget(self, emit: Emitter, node: SequentialNode) -> None:  # noqa: ARG002
+        """No task in any iteration."""
+        emit.emit("mov.b32", self.tasks, 0)
 
     def unroll(self) -> None:
         """Put copies of an iteration behind the loop's body, each leading to the next."""
@@ -124,9 +120,10 @@ class Batches(SequentialDispatch):
         elsewhere = {label: label for label in (self.meeting, *self.leaving)}
         new: list[Block] = []
         following = [*heads[1:], self.meeting]
-        for labels, other, again in zip(copies, self.others, following, strict=True):
+        for number, labels in enumerate(copies, 1):
+            other, again = self.others[number - 1], following[number - 1]
             copy = Copy({**elsewhere, **labels, self.meeting: again}, other)
-            new += copy.blocks(self.function, body)
+            new += self._noting(number, copy.blocks(self.function, body))
         for block in self.function.blocks:
             if block.label in body:
                 retarget(self.function, block, self.meeting, heads[0])
@@ -134,6 +131,14 @@ class Batches(SequentialDispatch):
         known = self.function.blocks
         behind = max(i for i, block in enumerate(known) if block.label in originals) + 1
         known[behind:behind] = new
+
+    def _noting(self, number: int, blocks: list[Block]) -> list[Block]:
+        """Copies that note tasks by the bit of their iteration."""
+        for block in blocks:
+            for one in block.instructions:
+                if self.tasks in one.defined():
+                    one.operands = (self.tasks, self.tasks, Immediate(str(1 << number)))
+        return blocks
 
     @property
     def is_last_apart(self) -> bool:
@@ -146,27 +151,33 @@ class Batches(SequentialDispatch):
 
     def _emit_collect(self, node: SequentialNode) -> None:
         emit, scope = self.at(node.collect), self._scope(node)
-        number, offset, total = (
-            emit.define("mov.b32", "b32", 0, name=name) for name in ("number", "offset", "total")
-        )
-        for other in self.batch:
-            COUNT.emit(emit, number=number, pending=other.get(node.pending, node.pending))
-        for bit in range(len(self.batch).bit_length()):
-            EXCHANGE.of(BIT=1 << bit, BYTES=4 << bit).emit(
-                emit, scope, number=number, offset=offset, total=total
-            )
-        self.counted(emit, node)
-        none = emit.define("setp.eq.b32", "pred", total, 0, name="none")
-        emit.emit("bra", self.check, guard=Guard(none))
+        offset, total = self.count(emit)
         self.found_tasks(emit, node)
         address = emit.define("add.s32", "b32", node.top, offset, name="address")
-        for other in self.batch:
-            self._push(emit, node, other, address)
-        emit.emit("mov.pred", node.pending, 0)
-        self._forget(emit)
+        for iteration, other in enumerate(self.batch):
+            own = OWN.of(BIT=1 << iteration).emit(emit, tasks=self.tasks)["own"]
+            self._push(emit, node, other, own, address)
+        self.forget(emit, node)
         QUEUE_ALL.emit(emit, scope, total=total)
         self._emit_pop(emit, scope)
         emit.emit("bra", node.run)
+
+    def count(self, emit: Emitter) -> tuple[Register, Register]:
+        """Emit an exchange, and go to ``check`` if nobody has a task."""
+        offset, total = self.exchange(emit)
+        none = emit.define("setp.eq.b32", "pred", total, 0, name="none")
+        emit.emit("bra", self.check, guard=Guard(none))
+        return offset, total
+
+    def exchange(self, emit: Emitter) -> tuple[Register, Register]:
+        """Emit what tells the bytes of the tasks of lanes before, and of those of all."""
+        number = emit.define("popc.b32", "b32", self.tasks, name="number")
+        offset, total = (emit.define("mov.b32", "b32", 0, name=n) for n in ("offset", "total"))
+        count_tasks(
+            emit, number, len(self.batch), self.kernel.arch, offset, total,
+            mask=self.mask, below=self.below,
+        )  # fmt: skip
+        return offset, total
 
     def emit_run(self, node: SequentialNode, run: str = "", onward: str = "") -> None:
         """The path, and behind it what leads to another full warp of tasks."""
@@ -175,9 +186,6 @@ class Batches(SequentialDispatch):
             emit = self.at(self.more)
             self.ran(emit, node)
             MORE.emit(emit, {**self._scope(node), "AFTER": self.over_to(node)})
-
-    def counted(self, emit: Emitter, node: SequentialNode) -> None:
-        """Emit what members tell one another beside how many tasks they have."""
 
     def ran(self, emit: Emitter, node: SequentialNode) -> None:
         """Emit what members do when a full warp of tasks was run."""
@@ -191,10 +199,11 @@ class Batches(SequentialDispatch):
         emit: Emitter,
         node: SequentialNode,
         other: Mapping[Register, Register],
+        own: Register,
         address: Register,
     ) -> None:
         """The task of one iteration, and on to where the next one goes."""
-        guard, known = Guard(other.get(node.pending, node.pending)), len(emit.block.statements)
+        guard, known = Guard(own), len(emit.block.statements)
         node.plan.stack.of(other).store(emit, address)
         for one in emit.block.statements[known:]:
             if isinstance(one, Instruction) and one.name == "st":

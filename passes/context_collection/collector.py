@@ -121,6 +121,8 @@ class Collector(TaskCode[N]):
             self.nodes.append(node)
             if parent is not None:
                 parent.children.append(node)
+        for node in self.nodes:
+            node.followers = [one for one in self.nodes if node.path.leads_to(one.path)]
 
     @abstractmethod
     def node(self, plan: Plan, number: int, parent: N | None, run: str) -> N:
@@ -178,6 +180,11 @@ class Collector(TaskCode[N]):
         return False
 
     @property
+    def first_round(self) -> str:
+        """Where the loop is entered."""
+        return self.again
+
+    @property
     def going(self) -> str:
         """Where members with an iteration begin it."""
         return self.again
@@ -217,7 +224,7 @@ class Collector(TaskCode[N]):
         # Whoever gets a task of another lane has met all members since then.
         for slots in self.slots:
             slots.clear(emit, self.base)
-        emit.emit("bra", self.again)
+        emit.emit("bra", self.first_round)
 
     def _find_base(self, emit: Emitter) -> None:
         FIND_BASE.emit(

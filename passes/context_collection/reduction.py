@@ -130,6 +130,24 @@ FINISH_ORDERED = Snippet(
 )  # fmt: skip
 """Where there was no update there is no change: the slot then holds the bits of a NaN."""
 
+FINISH_COMPARED = Snippet(
+    """
+    .reg .pred %better;
+    .reg .BITS %ordered, %sign, %mask, %bits;
+    .reg .TYPE %others, %sum;
+    .reg .b32 %slot;
+        ld.shared.BITS %ordered, [%slot];
+        shr.STORED %sign, %ordered, SIGN_BIT;
+        and.BITS %mask, %sign, HIGHEST;
+        xor.BITS %bits, %ordered, %mask;
+        mov.BITS %others, %bits;              // a NaN where there was no update
+        setp.BETTER.TYPE %better, %others, %sum;
+        @%better mov.TYPE %sum, %others;
+    """,
+    "TYPE", "BITS", "STORED", "SIGN_BIT", "HIGHEST", "BETTER",
+)  # fmt: skip
+"""The same where the loop compares: what is no number is neither taken nor replaced."""
+
 _NEUTRAL = {
     ("add", "f32"): "0f80000000",
     ("add", "f64"): "0d8000000000000000",
@@ -139,6 +157,13 @@ _NEUTRAL = {
     ("max", "f64"): "0d7FFFFFFFFFFFFFFF",
 }
 """Where it is not an integer. The minimum of a number and a NaN is the number (PTX ISA, min)."""
+_INFINITE = {
+    ("min", "f32"): "0f7F800000",
+    ("max", "f32"): "0fFF800000",
+    ("min", "f64"): "0d7FF0000000000000",
+    ("max", "f64"): "0dFFF0000000000000",
+}
+"""Where the loop compares: each number is less, or more, than this, or as good."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +190,8 @@ class Slots:
     def neutral(self) -> Immediate:
         """What a task begins with."""
         kind = self.accumulator.operation, self.accumulator.type
-        return Immediate(_NEUTRAL[kind] if kind in _NEUTRAL else str(self._neutral_integer()))
+        known = _INFINITE if self.accumulator.compares else _NEUTRAL
+        return Immediate(known[kind] if kind in known else str(self._neutral_integer()))
 
     def _neutral_integer(self) -> int:
         operation, bits = self.accumulator.operation, 8 * self.accumulator.bytes
@@ -203,7 +229,8 @@ class Slots:
 
     def finish(self, emit: Emitter, base: Register, target: Register) -> None:
         """Combine the lane's own slot with its register."""
-        text = self._text(FINISH, FINISH_NARROW, FINISH_ORDERED)
+        ordered = FINISH_COMPARED if self.accumulator.compares else FINISH_ORDERED
+        text = self._text(FINISH, FINISH_NARROW, ordered)
         text.emit(emit, slot=self._own_slot(emit, base), sum=target)
 
     def _text(self, plain: Snippet, narrow: Snippet, ordered: Snippet) -> Snippet:
@@ -213,6 +240,7 @@ class Slots:
             "TYPE": self.accumulator.type, "BITS": f"b{bits}", "STORED": self._stored_type,
             "OPERATION": self.accumulator.operation, "NEUTRAL": self._neutral_integer(),
             "SIGN_BIT": bits - 1, "HIGHEST": (1 << (bits - 1)) - 1,
+            "BETTER": "lt" if self.accumulator.operation == "min" else "gt",
         }  # fmt: skip
         return (ordered if self._in_order else narrow if self._is_narrow else plain).of(**words)
 

@@ -45,11 +45,11 @@ from ccc.analysis.paths.split_iteration import SplitIteration
 from ccc.ir.edit import Copy, Emitter, retarget, substitute
 from ccc.ir.nodes import Guard, Instruction, MarkerNote
 from ccc.ir.operands import Register
-from ccc.passes.context_collection.batches import EXCHANGE
 from ccc.passes.context_collection.collector import Collector
 from ccc.passes.context_collection.context_stack import Stack
 from ccc.passes.context_collection.layout import Layout, Plan
 from ccc.passes.context_collection.node import Node, move
+from ccc.passes.context_collection.task_counts import count_tasks
 from ccc.pipeline import Kernel
 from ccc.snippet import Snippet
 
@@ -172,10 +172,6 @@ class Tiles(Collector[TileNode]):
     def resume(self, node: TileNode) -> str:
         """After a task, another one."""
         return node.next
-
-    def note(self, emit: Emitter, node: TileNode) -> None:
-        """Tasks are noted with their number in the tile, see ``_give``."""
-        raise NotImplementedError
 
     def drain(self, emit: Emitter) -> Emitter:
         """Nothing is saved."""
@@ -318,10 +314,10 @@ class Tiles(Collector[TileNode]):
         """Add the tasks of a path to ``total``; returns where those of this lane are listed."""
         number = emit.define("popc.b32", "b32", node.tasks, name="number")
         offset = emit.define("mov.b32", "b32", total, name="offset")
-        for bit in range(len(self.names).bit_length()):
-            EXCHANGE.of(BIT=1 << bit, BYTES=WORD_BYTES << bit).emit(
-                emit, mask=self.mask, below=self.below, number=number, offset=offset, total=total
-            )
+        count_tasks(
+            emit, number, len(self.names), self.kernel.arch, offset, total,
+            mask=self.mask, below=self.below,
+        )  # fmt: skip
         return offset
 
     def _take(self, emit: Emitter, node: TileNode, begin: Register | int, end: Register) -> Emitter:

@@ -1,30 +1,29 @@
-"""What adaptive collection weighs, in issue slots (no pass; the numbers are the policy's).
+"""What adaptive collection weighs, in issue slots (no pass; the numbers are the cost model's).
 
-An exchange takes some slots for each iteration, and some once; as it was, the loop would have run
-the path in each iteration in which some lane takes it.
+An exchange takes so many for each iteration; as it was, the loop would have run the path in each
+iteration in which some lane takes it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
+from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.model import Path, instructions_of
-from ccc.passes.strategies.strategy import context_words
+from ccc.analysis.paths.last_test import find_last_test
+from ccc.analysis.paths.model import Path
+from ccc.passes.choice.exchange import ARMS, WORD, exchange
+from ccc.passes.choice.work import Work, work_of_blocks
+from ccc.passes.strategies.strategy import context_words, instruction_count
 from ccc.passes.thresholds import (
-    EXCHANGE,
-    EXCHANGE_WORD,
-    FETCH,
     IDLE,
-    PARTING,
     PLAIN_IN_A_ROW,
     PLAIN_ITERATIONS,
     PLAIN_LENGTH,
-    TURNS_UNKNOWN,
+    PLAIN_WITH_END,
 )
-from ccc.ptx.opcodes import Unit
+from ccc.pipeline import Kernel
 
 MOST_SLOTS = 1 << 16
 """Issue slots that a path is taken to have, at most, so that scores stay in 32 bits."""
@@ -32,18 +31,17 @@ MOST_SLOTS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class PathWeights:
-    """What ``adaptive`` adds to its score for a path: what collecting costs beyond the loop as it
-    was.
+    """What ``adaptive`` adds to its score for a path, or takes away.
 
     Args:
-        some: of an exchange with tasks, in each of whose iterations some lane has one.
-        none: the same where in most iterations nobody has one.
-        run: of a run of the path with all lanes.
+        exchange: for an exchange with tasks.
+        run: for a run of the path with all lanes.
+        plain: what the path takes where it is run at once, by however many lanes.
     """
 
-    some: int
-    none: int
+    exchange: int
     run: int
+    plain: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,7 @@ class Weights:
         paths: what it adds for each path.
         idle: what it adds where nobody has a task.
         limit: the score above which the loop runs as it was; the lowest one is as far below 0.
-        again: the score after that, and at first.
+        again: the score after that, and at first: a round without a task brings it above.
         iterations: how many of a lane's then run as they were.
         in_a_row: how many of them stand in a row.
     """
@@ -67,34 +65,37 @@ class Weights:
     in_a_row: int
 
 
-def weights(paths: Sequence[Path], facts: Facts, iterations: int) -> Weights:
+def weights(paths: Sequence[Path], kernel: Kernel, iterations: int) -> Weights:
     """What to go by for the paths of a loop of which so many iterations come to each exchange."""
-    lengths = [_length(path, facts) for path in paths]
-    each, once = EXCHANGE
-    costs = [iterations * (each + EXCHANGE_WORD * (context_words(p) - 1)) + once for p in paths]
-    limit = 2 * (max(lengths) + PARTING) + max(costs)
-    loop = paths[0].loop.loop.blocks
-    length = sum(i.unit != Unit.NOTHING for i in instructions_of(loop, facts))
-    in_a_row = max(n for n in (1, 2, PLAIN_IN_A_ROW) if n == 1 or n * length <= PLAIN_LENGTH)
+    own = tuple(_path_weights(path, kernel, iterations) for path in paths)
+    limit = 2 * max(one.plain for one in own) + max(one.exchange for one in own)
+    idle = IDLE[0] * (iterations - 1) + IDLE[1]
     return Weights(
-        paths=tuple(
-            PathWeights(cost - iterations * (length + PARTING), cost, length + FETCH)
-            for cost, length in zip(costs, lengths, strict=True)
-        ),
-        idle=IDLE[0] * (iterations - 1) + IDLE[1],
+        paths=own,
+        idle=idle,
         limit=limit,
-        again=limit - limit // 8,
+        again=limit - idle + 1,
         iterations=PLAIN_ITERATIONS,
-        in_a_row=in_a_row,
+        in_a_row=_in_a_row(paths[0].loop.loop, kernel.facts),
     )
 
 
-def _length(path: Path, facts: Facts) -> int:
-    """The issue slots of a path, its loops with as many turns as they are taken to have."""
-    inside = [loop.blocks for loop in facts.loops if loop.blocks <= path.region]
+def _path_weights(path: Path, kernel: Kernel, iterations: int) -> PathWeights:
+    facts, cost = kernel.facts, ARMS[f"batch{iterations}" if iterations > 1 else "queue"]
+    own = work_of_blocks(path.blocks, facts, path.entry)
+    rest = Work()
+    if path.continuation and path.join is not None:
+        rest = work_of_blocks(path.rest, facts, path.join)
+    run = own + rest + exchange(cost.task) + WORD * context_words(path)
 
-    def slots(label: str) -> int:
-        length = sum(i.unit != Unit.NOTHING for i in instructions_of([label], facts))
-        return length * prod(TURNS_UNKNOWN for blocks in inside if label in blocks)
+    def slots(work: Work) -> int:
+        return min(MOST_SLOTS, round(work.slots(kernel.arch)))
 
-    return min(MOST_SLOTS, sum(map(slots, path.region)))
+    return PathWeights(slots(exchange(cost.visit) * iterations), slots(run), slots(own))
+
+
+def _in_a_row(loop: Loop, facts: Facts) -> int:
+    """How many copies of a loop as it was pay."""
+    length = instruction_count(loop.blocks, facts)
+    most = PLAIN_WITH_END if find_last_test(loop, facts) else PLAIN_IN_A_ROW
+    return max(n for n in (1, 2, 4) if n == 1 or (n <= most and n * length <= PLAIN_LENGTH))

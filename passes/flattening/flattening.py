@@ -224,6 +224,8 @@ def _leave_others(kernel: Kernel, path: FoundPath, nest: Nest) -> None:
             left = _record(kernel, other, reason=IN_FLATTENED)
         else:
             left = _record(kernel, other, reason=HOLDS_FLATTENED)
+        if "strategy" not in other.marker.clauses and left.reason:
+            left.leave_alone(left.reason)  # nobody asked for it, and the loop is served
         kernel.settled.append(left)
     for label in concerned:
         _remove_markers(facts.blocks[label])

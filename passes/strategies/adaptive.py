@@ -14,47 +14,32 @@ from ccc.passes.context_collection.adaptive import AdaptiveBatches, AdaptiveQueu
 from ccc.passes.context_collection.layout import lay_out
 from ccc.passes.context_collection.weights import weights
 from ccc.passes.strategies.batch import BATCHES, Batch, why_no_copies
-from ccc.passes.strategies.strategy import Choice, Estimate, Rewritten
+from ccc.passes.strategies.strategy import Choice, Rewritten
 from ccc.pipeline import Kernel
 
 
 @dataclass(frozen=True, slots=True)
-class Adaptive:
-    """Serve the path of a loop after so many ``iterations``, as ``batch`` would, or not at all."""
+class Adaptive(Batch):
+    """Serve the path of a loop after so many ``iterations``, as ``batch`` would, or not at all.
 
-    iterations: int
-    together: bool = False
-    mixes: bool = False
-    returns: bool = False
+    A batch of a single iteration is a queue.
+    """
 
     @property
     def name(self) -> str:
         """With the number of iterations."""
         return f"adaptive({self.iterations})"
 
-    @property
-    def _batch(self) -> Batch:
-        return Batch(self.iterations)
-
-    @property
-    def entries(self) -> int:
-        """Those of a batch; one of a single iteration is a queue."""
-        return self._batch.entries
-
     def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:
         """The loop as it was is there as well, and must not mind."""
         if self.iterations > 1:
-            return self._batch.applies(paths, facts)
+            return Batch.applies(self, paths, facts)
         return why_no_copies(paths, facts)
-
-    def cost(self, paths: Sequence[Path], facts: Facts) -> Estimate:
-        """As of what collects."""
-        return self._batch.cost(paths, facts)
 
     def rewrite(self, kernel: Kernel, choice: Choice) -> Rewritten | None:
         """Rewrite the loop."""
         layout, loop = lay_out(kernel.function, choice), choice.decision.loop
-        scale = weights([plan.path for plan in layout.plans], kernel.facts, self.iterations)
+        scale = weights([plan.path for plan in layout.plans], kernel, self.iterations)
         collector = (
             AdaptiveQueue(kernel, loop, layout, scale)
             if self.iterations == 1

@@ -57,7 +57,7 @@ __device__ __forceinline__ Drawn draw(unsigned number, unsigned seed)
 
 __device__ __forceinline__ Point sinusoidal(Point p)
 {
-    return {__sinf(p.x), __sinf(p.y)};
+    return {sinf(p.x), sinf(p.y)};
 }
 
 __device__ __forceinline__ Point spherical(Point p, float squared)
@@ -67,7 +67,7 @@ __device__ __forceinline__ Point spherical(Point p, float squared)
 
 __device__ __forceinline__ Point swirl(Point p, float squared)
 {
-    const float sine = __sinf(squared), cosine = __cosf(squared);
+    const float sine = sinf(squared), cosine = cosf(squared);
     return {p.x * sine - p.y * cosine, p.x * cosine + p.y * sine};
 }
 
@@ -84,25 +84,26 @@ __device__ __forceinline__ Point polar(Point p, float radius)
 __device__ __forceinline__ Point handkerchief(Point p, float radius)
 {
     const float angle = atan2f(p.x, p.y);
-    return {radius * __sinf(angle + radius), radius * __cosf(angle - radius)};
+    return {radius * sinf(angle + radius), radius * cosf(angle - radius)};
 }
 
 __device__ __forceinline__ Point heart(Point p, float radius)
 {
     const float angle = atan2f(p.x, p.y) * radius;
-    return {radius * __sinf(angle), -radius * __cosf(angle)};
+    return {radius * sinf(angle), -radius * cosf(angle)};
 }
 
 __device__ __forceinline__ Point exponential(Point p)
 {
-    const float power = __expf(p.x - 1.0f);
-    return {power * __cosf(3.14159265f * p.y), power * __sinf(3.14159265f * p.y)};
+    const float power = expf(p.x - 1.0f);
+    return {power * cosf(3.14159265f * p.y), power * sinf(3.14159265f * p.y)};
 }
 
 __device__ __forceinline__ Point power(Point p, float radius)
 {
-    const float power = __powf(radius, p.x / radius);
-    return {power * p.y / radius, power * p.x / radius};
+    const float angle = atan2f(p.x, p.y), sine = sinf(angle);
+    const float power = powf(radius, sine);
+    return {power * cosf(angle), power * sine};
 }
 
 // One more at a point's place in the picture.

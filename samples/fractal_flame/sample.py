@@ -39,8 +39,8 @@ CELLS = 32
 """``check`` compares how many points fall into each of CELLS x CELLS parts of the picture."""
 
 TOLERANCE = 0.03
-"""Of the points, as many may fall elsewhere: NumPy's sines and powers are more precise than the
-GPU's fast ones, and ``CHECKED`` points stand for all of them where there are more."""
+"""Of the points, as many may fall elsewhere: ``CHECKED`` points stand for all of them where there
+are more, and NumPy's functions round differently."""
 
 Floats = NDArray[np.float32]
 

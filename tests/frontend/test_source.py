@@ -201,6 +201,75 @@ def test_several_reductions() -> None:
     assert marked.annotations[0].clauses == {"reduction": "add:a,b;min:c"}
 
 
+KERNEL = """\
+__global__ void k(PARAMETERS) {
+    #pragma ccc for noalias(a.x, b->y) noalias(c, d)
+    for (;;) {
+        #pragma ccc if
+        if (x) y();
+    }
+}
+"""
+
+
+def test_pointers_that_are_told_apart() -> None:
+    marked = mark(KERNEL.replace("PARAMETERS", "int n"), "k.cu").text
+    pointers = re.findall(r'ccc\.apart 1 \S+ group=(\d) register=%0" :: "l"\(([^()]*)\)', marked)
+    assert pointers == [("0", "a.x"), ("0", "b->y"), ("1", "c"), ("1", "d")]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "numbers"),
+    [
+        ("int *__restrict__ a, int *b, const float* __restrict c = 0", "0,2"),
+        ("int **__restrict__ a, int *const __restrict__ b", "1"),
+        ("int (*__restrict__ f)(int), S s", None),
+        ("int *a, int n", None),
+        ("int *__restrict__ a, T... rest", None),
+    ],
+)
+def test_restricted_parameters(parameters: str, numbers: str | None) -> None:
+    marked = mark(KERNEL.replace("PARAMETERS", parameters), "k.cu").text
+    found = re.search(r"ccc\.apart 1 \S+ restrict=(\S*?)\"", marked)
+    assert (found[1].replace("=2C", ",") if found else None) == numbers
+
+
+@pytest.mark.parametrize(
+    ("declaration", "pointer"),
+    [
+        ("extern __device__ float f(float x);", "float (*ccc_callable_1)(float x) = f;"),
+        (
+            'extern "C" __device__ const S *f(int a = g(1, 2), S s = S()) noexcept;',
+            "const S * (*ccc_callable_1)(int a, S s) = f;",
+        ),
+        ("static __device__ __noinline__ void f();", "void (*ccc_callable_1)() = f;"),
+    ],
+)
+def test_functions_of_other_files(declaration: str, pointer: str) -> None:
+    text = "#pragma ccc callable\n" + declaration
+    marked = mark(f"{text}\n{KERNEL}", "k.cu").text
+    assert f"{declaration} __attribute__((device)) {pointer}\n" in marked
+    assert "callable_" not in mark(f"{text}\n", "k.cu").text
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        "__device__ int f(int), g(int);",
+        "template <class T> __device__ T f(T);",
+        "struct S {\n    __device__ int f();\n};",
+        "__device__ int f;",
+        "__device__ int f(int x) { return x; }",
+        "template <class... T> struct S;\n__device__ void f(S<int> x...);",
+    ],
+)
+def test_what_is_no_function_of_another_file(declaration: str) -> None:
+    where = "    __device__" if declaration.startswith("struct") else declaration.splitlines()[-1]
+    text = declaration.replace(where, f"#pragma ccc callable\n{where}")
+    with pytest.raises(SourceError, match=r"no declaration of one function|but speaks of"):
+        mark(f"{text}\n{KERNEL}", "k.cu")
+
+
 def test_a_path_of_a_device_function_may_be_inlined_into_a_loop() -> None:
     function = "__device__ void f() {\n#pragma ccc if\nif (a) b();\n}\n"
     marked = mark(function + loop("f();"), "k.cu")

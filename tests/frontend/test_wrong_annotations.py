@@ -29,15 +29,17 @@ def test_what_looks_like_a_pragma_and_is_none() -> None:
 def test_a_reduction_of_what_is_not_there() -> None:
     body = "total += x[i];\n#pragma ccc if\nif (a) { b(); }"
     text = loop(body).replace("ccc for", "ccc for reduction(+: sum)")
-    (warning,) = mark(text, "k.cu").warnings
+    assert 'the reduction is of "sum", and there is no such variable here' in complaint(text)
+    known = text.replace("int n) {", "int n, int sum) {")
+    (warning,) = mark(known, "k.cu").warnings
     assert 'the reduction has no effect on "sum", which is not in the loop' in str(warning)
     assert mark(text.replace("sum", "total"), "k.cu").warnings == []
     assert mark(text, "k.cu", macros=["b"]).warnings == []
     inner = "#pragma ccc for variable reduction(+: nosuch)\nfor (int j = 0; j < i; ++j) total += j;"
-    (warning,) = mark(loop(inner), "k.cu").warnings
-    assert 'the reduction has no effect on "nosuch", which is not in the loop' in str(warning)
-    assert warning.span is not None
-    assert warning.span.line == loop(inner).splitlines().index(inner.splitlines()[0]) + 1
+    said = complaint(loop(inner))
+    assert 'the reduction is of "nosuch", and there is no such variable here' in said
+    line = loop(inner).splitlines().index(inner.splitlines()[0]) + 1
+    assert said.startswith(f"k.cu:{line}:1: error: ")
 
 
 @pytest.mark.parametrize(
@@ -68,6 +70,10 @@ def test_a_reduction_of_what_is_not_there() -> None:
         ("for reduction(%: a)", 'unknown reduction "%"'),
         ("for reduction(*: a)", 'unknown reduction "*"; the operations are + min max & | ^'),
         ("for reduction(+: a*2)", "a reduction names variables"),
+        ("for noalias(a)", "noalias names pointers"),
+        ("callable", "but speaks of the declaration of a __device__ function of another file"),
+        ("for noalias(a, b + 1)", "noalias names pointers"),
+        ("if noalias(a, b)", 'clause "noalias" does not belong to "ccc if"'),
         ("", "the directive is missing"),
         ("7", '"7" is not expected here'),
     ],

@@ -34,8 +34,8 @@ def test_our_options_are_taken_out() -> None:
             "-O3",
             "--ccc-max-block=256",
             "--ccc-dynamic-shared=100",
-            "--ccc-callee-shared=200",
-            "--ccc-shared-limit=232448",
+            "--ccc-callee-shared=2KB",
+            "--ccc-shared-limit=227k",
             "--ccc-strategy=merge",
             "--ccc-print-after=context-collection",
         ]
@@ -48,7 +48,7 @@ def test_our_options_are_taken_out() -> None:
         max_block=256,
         strategy="merge",
         dynamic_shared=100,
-        callee_shared=200,
+        callee_shared=2048,
         shared_limit=232448,
         print_after=("context-collection",),
     )
@@ -73,8 +73,9 @@ def test_profiles_are_counted_and_used(tmp_path: Path) -> None:
         ("--ccc-report", "--ccc-report needs a value: --ccc-report=FILE"),
         ("--ccc-off=1", "--ccc-off takes no value"),
         ("--ccc-max-block=2k", "a block holds 1 to 1024 threads"),
-        ("--ccc-callee-shared=2k", "--ccc-callee-shared=2k: a number of bytes is wanted"),
+        ("--ccc-callee-shared=2m", "--ccc-callee-shared=2m: a number of bytes is wanted, or of KB"),
         ("--ccc-shared-limit=a", "--ccc-shared-limit=a: a number of bytes is wanted"),
+        ("--ccc-shared-limit=228K", "233472 bytes: a block has 227 KB (232448 bytes) on sm_90"),
         ("--ccc-strategy=merg", 'did you mean "merge"?'),
         ("--ccc-print-after=foo", 'no pass is called "foo"; known are recursion, '),
         ("--ccc-print-after=collection", 'did you mean "context-collection"?'),
@@ -102,12 +103,16 @@ def test_the_phase_that_a_name_asks_for(arguments: list[str], phase: list[str]) 
     assert words.with_phase(arguments, arguments) == [*phase, *arguments]
 
 
-def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+def test_version_and_help(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     assert cli.cccc(["--ccc-version"]) == 0
     assert capsys.readouterr().out == f"ccc {VERSION}\n"
     assert cli.cccc(["--ccc-help"]) == 0
     said = capsys.readouterr().out
     assert all(name in said for name in driver.OPTIONS)
+    assert max(map(len, said.splitlines())) <= 80
     with pytest.raises(SystemExit, match="0"):
         cli.main(["--version"])
     assert capsys.readouterr().out == f"ccc {VERSION}\n"
@@ -117,6 +122,21 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert "`" not in said
     assert "cccc --ccc-help" in said
     assert all(name in said for name in cli.TOOLS)
+
+
+@pytest.mark.parametrize(
+    ("target", "most"),
+    [
+        (["-arch=sm_86"], 99),
+        (["-arch", "sm_75"], 64),
+        (["-gencode=arch=compute_75,code=sm_75", "-gencode=arch=compute_80,code=sm_80"], 163),
+        (["-arch=native"], 227),
+    ],
+)
+def test_a_block_gets_what_the_largest_of_the_devices_has(target: list[str], most: int) -> None:
+    assert driver.parse([*target, f"--ccc-shared-limit={most}K"]).options.shared_limit
+    with pytest.raises(driver.UsageError, match=f"a block has {most} KB"):
+        driver.parse([*target, f"--ccc-shared-limit={most * 1024 + 1}"])
 
 
 def test_cccc_in_place_of_nvcc(

@@ -46,9 +46,9 @@ def test_of_two_inner_loops_one_is_flattened() -> None:
     second = inner.replace("INNER", "SECOND").replace("while 1", "while 2")
     second = f"	and.b32 %r4, %r3, 15;\n{second}"
     first, other = remarks(marked[:start] + inner + second + marked[end:], "flatten")
-    assert {(first.strategy, first.reason), (other.strategy, other.reason)} == {
+    assert {(first.strategy, first.advice), (other.strategy, other.advice)} == {
         ("flatten", None),
-        (None, IN_FLATTENED),
+        ("leave", IN_FLATTENED),
     }
 
 
@@ -57,8 +57,13 @@ def test_paths_beside_a_flattened_loop_are_left() -> None:
     assert not any(one.strategy == "flatten" for one in found)  # it has no inner loop
     marked = before("context-collection/path_in_variable_loop")
     flattened = remarks(re.sub(r"(// ccc\.variable .*)", r"\1 strategy=flatten", marked))
-    assert {one.strategy for one in flattened} == {"flatten", None}
-    assert {one.reason for one in flattened} <= {None, IN_FLATTENED, HOLDS_FLATTENED}
+    assert {one.strategy for one in flattened} == {"flatten", "leave"}
+    assert not any(one.complaint for one in flattened)  # nothing was asked of them
+    assert {one.advice for one in flattened} == {None, IN_FLATTENED}
+    asked = re.sub(r"(// ccc\.(?:variable|then) .*)", r"\1 strategy=flatten", marked)
+    for one in remarks(asked):
+        assert one.reason in (None, IN_FLATTENED, HOLDS_FLATTENED)
+        assert bool(one.complaint) != one.applied
 
 
 BRANCH = """	and.b32 %r6, %r2, 3;

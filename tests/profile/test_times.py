@@ -27,9 +27,9 @@ int main(int count, char **) {
     second();
     plain<<<1, 1>>>((int *)nullptr);
 #ifdef CCC_TIME
-    if (count > 1) { ccc_time_write(); cudaDeviceReset(); }
+    if (count == 2) { ccc_time_write(); cudaDeviceReset(); }
 #endif
-    return 0;
+    return count == 3 ? 7 : 0;
 }
 """
 
@@ -58,17 +58,20 @@ def test_a_host_program(folder: Path, options: list[str]) -> None:
     ]
     assert cccc(folder, "timed.cu", "second.cu", *options, *strict, "-o", "timed") == ""
 
-    def program(*arguments: str, **more: str) -> None:
+    def program(*arguments: str, status: int = 0, said: str = "", **more: str) -> None:
         done = subprocess.run(
             ["./timed", *arguments],
             cwd=folder,
             env={**os.environ, "LD_LIBRARY_PATH": str(folder), **more},
             capture_output=True,
             text=True,
-            check=True,
+            check=False,
         )
-        assert done.stdout + done.stderr == ""
+        assert (done.returncode, done.stdout + done.stderr) == (status, said)
 
+    (folder / "t.json").unlink(missing_ok=True)
+    program("and", "fail", status=7, said="ccc: no times: the program ended with status 7\n")
+    assert not (folder / "t.json").exists()
     program()
     found = read_times([folder / "t.json"])
     assert found.card == "a card"

@@ -26,7 +26,7 @@ Record = dict[str, Any]
 
 _FENCE = re.compile(r"^```(\S*)\n(.*?)^```$", re.M | re.S)
 _OUTCOME = re.compile(r"// (?P<how>applied|left alone|error)(?:: (?P<text>.+)| \((?P<facts>.+)\))?")
-_IN_PTX = re.compile(r"\(PTX line \d+: .*?;\)")
+_IN_PTX = re.compile(r"PTX line \d+: .*?;\)")
 FILE = "kernel.cu"
 
 
@@ -100,7 +100,8 @@ def compile_together(examples: Sequence[Example], folder: Path) -> ccc.Compiled:
         paths = [path for kernel in compiled.report["kernels"] for path in kernel["paths"]]
         example.records = [path for path in paths if path["file"] == str(place)]
         mine = [line for line in compiled.diagnostics if line.startswith(str(place))]
-        example.diagnostics = [line.replace(str(place), FILE) for line in mine]
+        named = [line.replace(f"{example.namespace}::", "") for line in mine]
+        example.diagnostics = [line.replace(str(place), FILE) for line in named]
     return compiled
 
 
@@ -117,4 +118,4 @@ def facts(records: Sequence[Record]) -> set[str]:
 
 def plain(text: str) -> str:
     """What is said, without line breaks, and without the PTX, which each nvcc makes as it likes."""
-    return " ".join(_IN_PTX.sub("(PTX)", " ".join(text.split())).split())
+    return " ".join(_IN_PTX.sub("PTX)", " ".join(text.split())).split())

@@ -69,3 +69,29 @@ def test_what_doing_turns_for_one_another_takes(monkeypatch: pytest.MonkeyPatch)
 def test_the_emulator_has_no_time(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["bench", "--calibrate", "--device", "emulator"]) == 1
     assert "--calibrate takes a GPU" in capsys.readouterr().err
+
+
+def test_times_that_scatter_give_constants_that_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calibrate, "TASKS", 1 << 14)
+    random = np.random.default_rng(0)
+
+    class Scattered(MadeUpTurns):
+        def slots(self, module: Any, count: int, number: int) -> float:
+            return self.time(module, count, number) * float(random.uniform(0.98, 1.02))
+
+    card: Any = Scattered()
+    known = {"turn": 1.0, "meeting": 2.0, "start": 3.0}
+    turn, meeting, start = calibrate._turns(card, "merge", known)
+    assert turn.measured == pytest.approx(TURN, abs=4)
+    assert meeting.measured == pytest.approx(MEETING, abs=12)
+    assert start.measured == pytest.approx(START, abs=20)
+    assert turn.off is not None
+    assert turn.off < 0.03
+
+
+def test_nothing_takes_less_than_no_time() -> None:
+    rows = [[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]
+    assert calibrate.nonnegative(rows, [3.0, 5.0, 7.0])[0] == pytest.approx([3, 2])
+    fitted, off = calibrate.nonnegative(rows, [3.0, 2.0, 1.0])
+    assert fitted == pytest.approx([2, 0])
+    assert off == pytest.approx(2 / 3)

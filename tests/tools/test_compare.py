@@ -19,15 +19,14 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 from rich.console import Console
 
-from ccc import cli, emulator
+from ccc import emulator
 from ccc.device.emulated import EMULATED_BLOCKS, EmulatedModule
 from ccc.errors import CccError
 from ccc.harness import check as outputs
 from ccc.harness import measure
-from ccc.harness.sample import Sample
 from ccc.ptx.occupancy import Occupancy
 from ccc.toolkit.ptxas import Resources
-from ccc.tools import compare, png
+from ccc.tools import compare
 
 BFS = SAMPLES / "bfs"
 
@@ -58,6 +57,16 @@ def test_the_emulator_tells_unknown_kernels_when_asked_for_their_blocks() -> Non
     assert emulated.resident_blocks("k", 128) == EMULATED_BLOCKS
     with pytest.raises(CccError, match="there is no kernel z"):
         emulated.resident_blocks("z", 128)
+
+
+def test_a_kernel_goes_by_its_name_in_the_ptx() -> None:
+    head = ".version 8.0\n.target sm_80\n.address_size 64\n"
+    module = emulator.Module(f"{head}.entry _Z5rootsPi() {{ ret; }}\n")
+    emulated = EmulatedModule(module, dict, "lockstep")
+    assert emulated.resident_blocks("_Z5rootsPi", 128) == EMULATED_BLOCKS
+    for ask in (emulated.get_function, emulated.resident_blocks):
+        with pytest.raises(CccError, match='"roots" is called _Z5rootsPi in the PTX: declare it'):
+            ask("roots")
 
 
 def double(x: np.ndarray, _: np.int32) -> None:
@@ -99,6 +108,10 @@ REPORT = {
 }
 
 
+STALE = "p.json: warning: line 3 of kernel.cu, `ccc if`, is not in the source any more"
+DIAGNOSTICS = ["kernel.cu:9: warning: ccc if: left alone: it holds a barrier", STALE]
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "kernel.cu").write_text("// compiled by the fake\n")
@@ -118,7 +131,9 @@ def ccc_compare(monkeypatch: pytest.MonkeyPatch, asked: dict[str, object]) -> Ca
 
     def command(*arguments: object, kind: str = "emulator", **kernels: Any) -> int:
         device = FakeDevice(kind, {version: {"double": f} for version, f in kernels.items()})
-        compiled = types.SimpleNamespace(original="original", ptx="ccc", report=REPORT)
+        compiled = types.SimpleNamespace(
+            original="original", ptx="ccc", report=REPORT, diagnostics=DIAGNOSTICS
+        )
 
         def compile_(*_: object, **told: object) -> Any:
             asked.update(told)
@@ -260,6 +275,20 @@ def test_blocks_get_what_the_device_has_unless_told(
         assert asked == {"dynamic_shared": 0, "shared_limit": limit, "strategy": "auto", "use": ()}
 
 
+def test_more_than_the_device_has_is_refused(ccc_compare: Any, folder: Path) -> None:
+    with pytest.raises(CccError, match=r"a block has 227 KB \(232448 bytes\) on sm_90"):
+        ccc_compare(folder, "--shared-limit", "228K", original=double, ccc=double)
+    with pytest.raises(CccError, match="a block has 99 KB"):
+        ccc_compare(folder, "--shared-limit=100K", "--arch=sm_89", original=double, ccc=double)
+
+
+def test_a_stale_profile_is_told(
+    ccc_compare: Any, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ccc_compare(folder, "--use", "p.json", original=double, ccc=double) == 0
+    assert capsys.readouterr().err == f"{STALE}\n"
+
+
 def test_without_such_a_sum_outputs_are_equal_bit_for_bit(ccc_compare: Any, folder: Path) -> None:
     assert ccc_compare(folder, "--tolerance", "0.5", original=double, ccc=nearly) == 1
 
@@ -360,108 +389,6 @@ def test_a_race_that_shows_in_a_later_run(
 
     assert ccc_compare(folder, kind="gpu", original=double, ccc=racy) == 1
     assert "equal: no: y[0]: original" in capsys.readouterr().out
-
-
-BROKEN = [
-    ("", "it defines no function inputs"),
-    ("def inputs(:", "sample.py:1: error: "),
-    ("import there_is_no_such_module", "sample.py:1: error: loading it raised ModuleNotFound"),
-    (DOUBLE.replace("def check", "def chek"), "it defines no function check"),
-    (DOUBLE.replace('"y": y', '"y": z'), "sample.py:13: error: run raised NameError: name 'z'"),
-    (DOUBLE.replace("return {", "return [] and {"), "must return a dict, not list"),
-    (DOUBLE.replace("random(size)", "random(-size)"), "inputs raised ValueError"),
-    (DOUBLE.replace("np.int32(size)", "size"), "argument 1 of double is a plain int"),
-    (DOUBLE.replace("y.sum()", "[None]"), "outputs must be arrays of numbers"),
-]
-
-
-@pytest.mark.parametrize(("source", "message"), BROKEN)
-def test_broken_samples(ccc_compare: Any, folder: Path, source: str, message: str) -> None:
-    (folder / "sample.py").write_text(source)
-    with pytest.raises(CccError) as caught:
-        ccc_compare(folder, original=double, ccc=double)
-    assert message in str(caught.value)
-
-
-def test_what_is_no_sample(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    kernel = tmp_path / "kernel.cu"
-    kernel.write_text("")
-    for path, said in ((kernel, "this is a file"), (tmp_path, "no sample.py here")):
-        assert cli.main(["compare", str(path)]) == 1
-        error = capsys.readouterr().err
-        assert error.startswith(f"{path}: error: {said}; a sample is a folder with kernel.cu and ")
-        assert "inputs(size, seed), run(module, inputs) and check(inputs, outputs)" in error
-
-
-def test_missing_things(ccc_compare: Any, folder: Path) -> None:
-    run = {"original": double, "ccc": double}
-    with pytest.raises(CccError, match="takes no --graph"):
-        ccc_compare(folder, "--graph", "a.mtx", **run)
-    with pytest.raises(CccError, match="there is no such folder"):
-        ccc_compare(folder, "--json", folder / "none" / "out.json", **run)
-    with pytest.raises(CccError, match="it is a folder"):
-        ccc_compare(folder, "--json", folder, **run)
-    (folder / "kernel.cu").unlink()
-    with pytest.raises(CccError, match=r"no kernel\.cu here"):
-        ccc_compare(folder, **run)
-
-
-def test_inputs_that_a_sample_does_not_offer_are_told_before_the_work(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    def work(*_: Any, **__: Any) -> None:
-        raise AssertionError("there was work before the complaint")
-
-    monkeypatch.setattr(compare, "choose_device", work)
-    monkeypatch.setattr(compare.nvcc, "compile", work)
-    assert cli.main(["compare", str(BFS), "--inputs", "odd"]) == 1
-    assert "this sample has no inputs 'odd'; there are " in capsys.readouterr().err
-    missing = tmp_path / "g.mtx"
-    assert cli.main(["compare", str(BFS), "--graph", str(missing)]) == 1
-    assert capsys.readouterr().err == f"{missing}: error: there is no such file\n"
-
-
-PICTURE = """
-
-def picture(outputs):
-    return np.uint8(outputs["y"]).reshape(-1, 1, 1).repeat(3, 2)
-"""
-
-
-def test_a_picture_is_written(ccc_compare: Any, folder: Path) -> None:
-    (folder / "sample.py").write_text(DOUBLE + PICTURE)
-    path = folder / "out.png"
-    assert ccc_compare(folder, "--png", path, "--size", 5, original=double, ccc=double) == 0
-    drawn = 4 * np.random.default_rng(0).random(5)
-    assert path.read_bytes() == png.encode(np.uint8(drawn).reshape(5, 1, 1).repeat(3, 2))
-
-
-def test_no_picture(ccc_compare: Any, folder: Path) -> None:
-    arguments = (folder, "--png", folder / "out.png")
-    with pytest.raises(CccError, match="draws no picture"):
-        ccc_compare(*arguments, original=double, ccc=double)
-    (folder / "sample.py").write_text(DOUBLE + PICTURE.replace("uint8", "float32"))
-    with pytest.raises(CccError, match="a picture is uint8"):
-        ccc_compare(*arguments, original=double, ccc=double)
-    with pytest.raises(CccError, match="there is no such folder"):
-        ccc_compare(folder, "--png", folder / "none" / "out.png", original=double, ccc=double)
-
-
-@pytest.mark.parametrize("arguments", [["--repeat", "0"], ["--schedule", "x"]])
-def test_bad_arguments(
-    ccc_compare: Any, folder: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        ccc_compare(folder, *arguments, original=double, ccc=double)
-    assert "is wanted, not" in capsys.readouterr().err
-
-
-def test_a_sample_with_a_dataclass(folder: Path) -> None:
-    head = "from __future__ import annotations\nimport dataclasses\n"
-    (folder / "sample.py").write_text(
-        head + "@dataclasses.dataclass\nclass A:\n    x: int = 0\n" + DOUBLE
-    )
-    assert Sample(folder).inputs(3, 0)["n"] == 3
 
 
 @given(nps.arrays(np.float32, nps.array_shapes(max_side=4), elements=st.floats(width=32)))

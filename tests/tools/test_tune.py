@@ -44,7 +44,8 @@ for name, lines in setup["kernels"].items():
             "arm": "then", "applied": done != "leave", "reason": None, "strategy": done,
             "asked": wanted or setup.get("asked"),
             "declined": None if wanted in (None, done) else "it declines",
-            "alternatives": names})
+            "alternatives": names,
+            "path_instructions": setup["lengths"].get(str(number))})
     kernels.append({"name": name, "paths": paths})
     built[name] = chosen
 if any("broken" in chosen for chosen in built.values()):
@@ -80,8 +81,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
 
 
-def set_up(asked: str | None = None, **kernels: list[list[str]]) -> None:
-    setup = {"kernels": kernels, "times": TIMES, "asked": asked}
+def set_up(
+    asked: str | None = None, lengths: dict[int, int] | None = None, **kernels: list[list[str]]
+) -> None:
+    setup = {"kernels": kernels, "times": TIMES, "asked": asked, "lengths": lengths or {}}
     Path("setup.json").write_text(json.dumps(setup))
 
 
@@ -113,6 +116,12 @@ def test_a_program(capsys: pytest.CaptureFixture[str]) -> None:
     assert "4.00x" in shown.out
     assert "build with --ccc-decisions=ccc-decisions.json" in shown.out
     assert "build 2 of at most 8" in shown.err
+
+
+def test_the_longest_path_is_tried_first() -> None:
+    set_up(one=[["queue", "merge"], ["queue", "merge"]], lengths={1: 20, 2: 200})
+    assert tune("--builds", "3") == 0  # as it was, as is preferred, and one other version
+    assert decided() == {("one", 1): "queue", ("one", 2): "merge"}
 
 
 def test_versions_that_fail_are_dropped_and_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,14 +6,15 @@ the path makes, that rest is the task's *continuation*.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from ccc.analysis.callees import callee
 from ccc.analysis.facts import Facts
 from ccc.analysis.liveness import reads_and_writes
-from ccc.analysis.memory import conflict
+from ccc.analysis.memory import EVERY_SPACE
 from ccc.analysis.paths.fetches import find_fetches, has_side_effect
+from ccc.analysis.paths.followers import fetches_behind, holds_paths, loops_in_rest
 from ccc.analysis.paths.model import (
     CheckedPath,
     Path,
@@ -32,9 +33,12 @@ from ccc.ptx.types import LANE
 
 CHEAP_SLICE = 8
 """Most instructions of a path that its owner may run again for the sake of its next iteration."""
+REDUCTION_HINT = "if the loop only adds it up, say so on the loop: reduction(+: variable)"
 
 
-def choose_continuation(path: PlacedPath, inner: frozenset[str], facts: Facts) -> CheckedPath:
+def choose_continuation(
+    path: PlacedPath, inner: frozenset[str], facts: Facts, followers: tuple[Path, ...] = ()
+) -> CheckedPath:
     """Decide whether the rest of the iteration must run with the task.
 
     Args:
@@ -42,6 +46,7 @@ def choose_continuation(path: PlacedPath, inner: frozenset[str], facts: Facts) -
         inner: the blocks of paths that lie in others. The task keeps what they need, even where it
             has no effect, since their contexts are found without asking what has.
         facts: the function's analyses.
+        followers: the paths that hold the loops in the rest of the iteration.
 
     Raises:
         Refused: it must, and cannot.
@@ -51,12 +56,15 @@ def choose_continuation(path: PlacedPath, inner: frozenset[str], facts: Facts) -
     live = defined & facts.liveness.live_in(path.join) if path.join else defined
     fetches = find_fetches(path, facts, webs)
     rest = [i for i in instructions_of(path.rest, facts) if i not in fetches]
-    clash = conflict(instructions_of(path.blocks, facts), rest)
+    clash = facts.memory.conflict(instructions_of(path.blocks, facts), rest)
     passed_on = flows_out(path, facts) & facts.local.reads(path.rest)
     continuation = bool(live) or clash or path.join is None or bool(passed_on)
     region = path.blocks | path.rest if continuation else path.blocks
     accumulators = touched(path.loop.accumulators, region, facts)
-    checked = CheckedPath(**vars(path), continuation=continuation, accumulators=accumulators)
+    checked = CheckedPath(
+        **vars(path), continuation=continuation, accumulators=accumulators,
+        followers=followers if continuation else (),
+    )  # fmt: skip
     _check_places(checked, facts)
     return _continued(checked, inner, webs, fetches, facts) if continuation else checked
 
@@ -86,17 +94,19 @@ def _continued(
                 if has_side_effect(i) and i not in fetches
             ),
             *instructions_of(path.region & inner, facts),
+            *_makers_for_followers(path, facts),
         ],
         lambda sink: facts.liveness.live_in(sink) & mine, decide_sinks=_places_differ(path, facts),
     )  # fmt: skip
+    does_something = bool(path.accumulators) or any(map(has_side_effect, task.instructions))
     owner = None
     if path.gives_away:  # else the lane is through when it has given the task away
         owner = slice_region(
             region, facts.blocks, reaching, [],
             lambda sink: facts.liveness.live_in(sink) - webs, decide_sinks=True,
         )  # fmt: skip
-        _check_owner(path, owner, facts, fetches - task.instructions)
-    if not path.accumulators and not any(has_side_effect(i) for i in task.instructions):
+        _check_owner(path, owner, facts, fetches - task.instructions, may_load=does_something)
+    if not does_something:
         hint = f"; {_reduction_hint(path)}" if declared_operations(path.loop.marker) else ""
         raise Refused(
             f"its lane computes all of it for the next iteration, so that nothing is left{hint}"
@@ -104,12 +114,23 @@ def _continued(
     return replace(path, task=task, owner=owner)
 
 
+def _makers_for_followers(path: CheckedPath, facts: Facts) -> list[Instruction]:
+    """What makes in the task that which the contexts of other tasks are copied from."""
+    handed = {register for one in path.followers for register in one.context}
+    return [i for i in instructions_of(path.region, facts) if not handed.isdisjoint(i.defined())]
+
+
 def _check_rest(path: CheckedPath, facts: Facts) -> None:
     """The rest of the iteration must be able to run with the path."""
-    if path.repeats and any(loop.blocks <= path.rest for loop in facts.loops):
+    if path.repeats and not path.followers and loops_in_rest(path, facts):
+        why = "that is not collected"
+        if fetches_behind(path, facts):
+            why = "before the next iteration is fetched; fetch that at the top of the loop"
+        if holds_paths(path, facts):
+            why = "to which tasks cannot go on from one that holds annotations"
         raise Refused(
             "what follows the loop in the iteration would have to run with its tasks, a few lanes "
-            "at a time, and holds a loop itself"
+            f"at a time, and holds a loop itself, {why}"
         )
     knowing = (i for i in instructions_of(path.rest, facts) if facts.callees.knows_its_lane(i))
     if (call := next(knowing, None)) is not None:
@@ -125,7 +146,8 @@ def _check_places(path: CheckedPath, facts: Facts) -> None:
     for accumulator in path.accumulators:
         before = register_at(accumulator, path.entry, facts)
         behind = [register_at(accumulator, label, facts) for label in sorted(sinks)]
-        if before is None and any(behind):
+        is_plain = len(accumulator.registers) == 1  # a flag, which is set, and elsewhere as it was
+        if before is None and any(behind) and not is_plain:
             raise Refused(
                 "an accumulator of a reduction is set in the path whatever it was before; combine "
                 "it with what it was"
@@ -139,7 +161,12 @@ def _places_differ(path: CheckedPath, facts: Facts) -> bool:
 
 
 def _check_owner(
-    path: CheckedPath, owner: Slice, facts: Facts, fetches: Collection[Instruction]
+    path: CheckedPath,
+    owner: Slice,
+    facts: Facts,
+    fetches: Collection[Instruction],
+    *,
+    may_load: bool,
 ) -> None:
     """The lane that gives a task away must get its next iteration's values by itself, cheaply."""
     needed = owner.instructions
@@ -149,8 +176,11 @@ def _check_owner(
             "the next iteration, or the code after the loop, needs a clock or counter that is read "
             f"in the path or after it{at(culprit)}; read it before the path"
         )
+    writes = facts.memory.writers(instructions_of(path.region, facts))
+    known = {i for i in needed if may_load and _is_left_alone(i, writes, facts)}
+    more = {i for i in needed if i not in known and does_more(i, facts)}
     in_path = [i for i in instructions_of(path.blocks, facts) if i in needed]
-    culprit = next((i for i in in_path if does_more(i, facts) or i.is_terminator), None)
+    culprit = next((i for i in in_path if i in more or i.is_terminator), None)
     if culprit is None and len(in_path) > CHEAP_SLICE:
         culprit = in_path[0]
     if culprit is not None:
@@ -159,7 +189,7 @@ def _check_owner(
             f"{at(culprit)}; {_unset_hint(path, facts) or _reduction_hint(path)}"
         )
     in_rest = [i for i in instructions_of(path.rest, facts) if i in needed]
-    culprit = next((i for i in in_rest if i not in fetches and does_more(i, facts)), None)
+    culprit = next((i for i in in_rest if i not in fetches and i in more), None)
     if culprit is not None and culprit.name == "atom":
         raise Refused(
             "the next iteration needs what an atomic operation after the path gives, and the order "
@@ -169,14 +199,38 @@ def _check_owner(
     if culprit is not None:
         raise Refused(
             "the next iteration needs a value that is read after the path and may depend on what "
-            f"the path writes{at(culprit)}"
+            f"the path writes{at(culprit)}{_writer_hint(path, culprit, facts)}"
         )
+
+
+def _writer_hint(path: CheckedPath, read: Instruction, facts: Facts) -> str:
+    """What of the path may write what is read, and what to do about it."""
+    clash = facts.memory.find_conflict(instructions_of(path.blocks, facts), [read])
+    if clash is None:
+        return ""
+    if clash[0].effects & Effect.CALL:
+        name = callee(clash[0]) or "a function through a pointer"
+        return f"; the path calls {name}, which may write it: read it before the path"
+    return (
+        f"; the path writes{at(clash[0])}: read it before the path, or declare what is only read "
+        '"const __restrict__"'
+    )
+
+
+def _is_left_alone(load: Instruction, writes: Sequence[Instruction], facts: Facts) -> bool:
+    """Whether a load gives the same before a task and in it."""
+    return (
+        load.name == "ld"
+        and load.effects == Effect.READ
+        and load.space in EVERY_SPACE
+        and not facts.memory.conflict([load], writes)
+    )
 
 
 def _reduction_hint(path: CheckedPath) -> str:
     if declared_operations(path.loop.marker):
         return "the variable of a reduction may only be updated in the loop, by that operation"
-    return "if the loop only adds it up, say so on the loop: reduction(+: variable)"
+    return REDUCTION_HINT
 
 
 def _unset_hint(path: CheckedPath, facts: Facts) -> str | None:
@@ -191,8 +245,8 @@ def _unset_hint(path: CheckedPath, facts: Facts) -> str | None:
     for register in sorted(written & facts.liveness.live_in(loop.header), key=lambda r: r.name):
         if not any(facts.reaching.bottom_mask(label, register) for label in before):
             return (
-                f"it has none before the loop ({register.name}): declare its variable in the loop, "
-                "or give it a value there"
+                f"it may be uninitialised ({register.name}): declare the variable in the loop, or "
+                "give it a value there"
             )
     return None
 
@@ -263,6 +317,8 @@ def _exposed(
         for label in path.region
     }
     live = {label: reads for label, (reads, _) in effects.items()}
+    for follower in path.followers:  # whose contexts are copied where the task comes to them
+        live[follower.entry] |= set(follower.context)
     for label, (_, writes) in effects.items():
         if not path.region.issuperset(facts.graph.successors(label)):
             live[label] |= set(results) - writes

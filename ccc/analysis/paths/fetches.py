@@ -13,18 +13,14 @@ name, of a parameter or a variable, that nothing else in the iteration uses.
 
 from __future__ import annotations
 
-from ccc.analysis.defuse import trace
 from ccc.analysis.facts import Facts
-from ccc.analysis.memory import conflict
 from ccc.analysis.paths.model import PlacedPath, instructions_of
 from ccc.analysis.slicing import Region, slice_region
 from ccc.ir.nodes import Instruction
-from ccc.ir.operands import Address, Operand, Register, Symbol, Vector
+from ccc.ir.operands import Register
 from ccc.ptx.opcodes import Effect
 
-_ORDERS = Effect.FENCE | Effect.CALL | Effect.OPAQUE
-_COMPUTED = ("add", "sub", "mad", "mul", "shl", "cvt", "cvta", "mov", "selp", "min", "max", "and")
-"""What makes an address of others, or an index for one."""
+_ORDERS = Effect.FENCE | Effect.OPAQUE
 
 
 def find_fetches(
@@ -56,8 +52,7 @@ def find_fetches(
     if found & effects.instructions:
         return frozenset()
     others = [i for i in everything if i not in found]
-    names = _Names(facts)
-    if any(names.may_meet(fetch, other) for fetch in found for other in others):
+    if any(_may_meet(fetch, other, facts) for fetch in found for other in others):
         return frozenset()
     return found
 
@@ -71,47 +66,11 @@ def has_side_effect(instruction: Instruction) -> bool:
     return bool(instruction.effects & side) or of_a_call or instruction.reads_time
 
 
-class _Names:
-    """The names that addresses are made from: parameters with their offsets, and variables."""
-
-    def __init__(self, facts: Facts):
-        self.parameters = {parameter.name for parameter in facts.function.parameters}
-        self.makers = facts.makers
-
-    def may_meet(self, fetch: Instruction, other: Instruction) -> bool:
-        """Whether the order of the two may matter."""
-        if fetch.effects & _ORDERS or other.effects & _ORDERS:
-            return True
-        if not conflict([fetch], [other]):
-            return False
-        mine, others = self._of(fetch), self._of(other)
-        return mine is None or others is None or not mine.isdisjoint(others)
-
-    def _of(self, access: Instruction) -> frozenset[Symbol] | None:
-        """The names that the address of an access is made from; None if it is not known."""
-        addresses = [operand for operand, role in access.roles() if role == "addr"]
-        if len(addresses) != 1 or not isinstance(addresses[0], Address):
-            return None
-        base = addresses[0].base
-        start = Symbol(base.name) if isinstance(base, Symbol) else base
-        found = trace([start], self.makers, self._parts) or ()
-        return frozenset(one for one in found if isinstance(one, Symbol)) or None
-
-    def _parts(self, definition: Instruction, made: Register) -> list[Operand] | None:
-        """What a register that is as wide as an address was made from, but for narrower ones.
-
-        These hold indexes. None if it is not known, as of a pointer that was read from memory.
-        """
-        target, *sources = definition.operands
-        if definition.name == "ld" and definition.space == "param":
-            return self._parameter(sources[0], target, made)
-        if definition.name not in _COMPUTED or any(isinstance(s, Vector) for s in sources):
-            return None
-        return [s for s in sources if not isinstance(s, Register) or s.bits >= made.bits]
-
-    def _parameter(self, source: Operand, target: Operand, made: Register) -> list[Operand] | None:
-        match source:
-            case Address(Symbol(name, start), offset) if name in self.parameters:
-                element = target.elements.index(made) if isinstance(target, Vector) else 0
-                return [Symbol(name, start + offset + element * made.bits // 8)]
-        return None
+def _may_meet(fetch: Instruction, other: Instruction, facts: Facts) -> bool:
+    """Whether the order of the two may matter."""
+    if any(one.effects & _ORDERS and not one.effects & Effect.CALL for one in (fetch, other)):
+        return True
+    if not facts.memory.conflict([fetch], [other]):
+        return False
+    mine, others = (facts.memory.origins.of_access(one) for one in (fetch, other))
+    return mine is None or others is None or not mine.isdisjoint(others)

@@ -13,22 +13,28 @@ nor what all threads store to one place: which of them comes last is open in any
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 
-from ccc.analysis.callees import callee
 from ccc.analysis.defuse import trace
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
+from ccc.analysis.paths.callee_accesses import (
+    CalleeAccess,
+    Handover,
+    accesses_of,
+    calls,
+    differs,
+    is_access,
+    operand_of,
+)
 from ccc.ir.nodes import Instruction
-from ccc.ir.operands import Arguments, Operand, Register, Special, Symbol, Vector, registers
+from ccc.ir.operands import Operand, Register, Special, Symbol, Vector, registers
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import LANE, SPECIAL_REGISTERS
 
-_DIFFERS = Effect.READ | Effect.CALL | Effect.OPAQUE | Effect.COLLECTIVE
-"""What gives another result in every iteration, for all that is known."""
-
 Origin = frozenset[str]
 """The variables, parameters and special registers that an address is made from."""
+_MOST = 64
+"""Parameters of a function that cannot be looked into of which it is asked what they point to."""
 
 
 class InvariantStores:
@@ -37,30 +43,49 @@ class InvariantStores:
     def __init__(self, loop: Loop, facts: Facts):
         self.facts = facts
         self._parameters = {parameter.name for parameter in facts.function.parameters}
-        self._origins: dict[Register, Origin] = {}
+        self._origins: dict[Operand, Origin] = {}
         self._overwritten: set[Origin] = set()
+        self._functions: dict[str, set[CalleeAccess]] = {}
         stores = [i for i in self._accesses(loop.blocks) if i.name == "st"]
-        calls = [call for call in _calls(loop, facts) if facts.callees.load(call.name)]
-        if stores or calls:
+        called = list(calls(facts.blocks[label] for label in sorted(loop.blocks)))
+        if stores or called:
             self._inside = {i for label in loop.blocks for i in facts.blocks[label].instructions}
             self._differing = self._find_differing(loop)
             self._find_overwritten(stores)
-            self._overwritten.update(*map(self._overwritten_by, calls))
+            self._overwritten.update(*map(self._overwritten_by, called))
 
     def find(self, labels: Iterable[str]) -> Instruction | None:
         """An instruction in these blocks that uses memory which every iteration stores to."""
-        accesses = self._accesses(labels) if self._overwritten else ()
-        return next(filter(self._may_meet, accesses), None)
+        if not self._overwritten:
+            return None
+        found = next(filter(self._may_meet, self._accesses(labels)), None)
+        if found is not None:
+            return found
+        called = calls(self.facts.blocks[label] for label in sorted(labels))
+        return next((call.instruction for call in called if self._may_meet_in(call)), None)
 
     def _may_meet(self, instruction: Instruction) -> bool:
         """Whether it uses such a place, or reads one somewhere in the same shared variable."""
         origin = self._origin(instruction)
         if self._is_same(instruction):
             return origin in self._overwritten
-        named = frozenset[str]().union(*self._overwritten)
-        variables = named - self._parameters - SPECIAL_REGISTERS.keys()
         reads_shared = instruction.name == "ld" and instruction.space == "shared"
-        return reads_shared and not variables.isdisjoint(origin)
+        return reads_shared and not self._variables.isdisjoint(origin)
+
+    def _may_meet_in(self, call: Handover) -> bool:
+        """The same of the function that is called."""
+        return any(
+            origin in self._overwritten
+            if is_same
+            else access.space == "shared" and not self._variables.isdisjoint(origin)
+            for access, origin, is_same in self._places(call)
+        )
+
+    @property
+    def _variables(self) -> frozenset[str]:
+        """The variables that hold such a place."""
+        named = frozenset[str]().union(*self._overwritten)
+        return named - self._parameters - SPECIAL_REGISTERS.keys()
 
     def _accesses(self, labels: Iterable[str]) -> list[Instruction]:
         """The loads and stores, but for those of the thread's own memory."""
@@ -68,16 +93,14 @@ class InvariantStores:
             instruction
             for label in sorted(labels)
             for instruction in self.facts.blocks[label].instructions
-            if instruction.name in ("ld", "st")
-            and instruction.effects & (Effect.READ | Effect.WRITE)
-            and not self.facts.local.touches(instruction)
+            if is_access(instruction, self.facts)
         ]
 
     def _find_differing(self, loop: Loop) -> set[Register]:
         """The registers that may hold something else in another iteration, as far as data says."""
         written = {r for i in self._inside for r in i.defined()}
         differing = written & self.facts.liveness.live_in(loop.header)
-        differing.update(r for i in filter(_differs, self._inside) for r in i.defined())
+        differing.update(r for i in filter(differs, self._inside) for r in i.defined())
         grown = True
         while grown:
             found = {
@@ -93,43 +116,52 @@ class InvariantStores:
     def _find_overwritten(self, stores: Iterable[Instruction]) -> None:
         values: dict[Origin, set[object]] = {}
         for store in filter(self._is_same, stores):
-            values.setdefault(self._origin(store), set()).add(self._value(_operand(store, "use")))
+            values.setdefault(self._origin(store), set()).add(self._value(operand_of(store, "use")))
         self._overwritten = {
             origin for origin, stored in values.items() if None in stored or len(stored) > 1
         }
 
-    def _overwritten_by(self, call: _Call) -> set[Origin]:
-        """Memory that a function stores to in every iteration, of its own accord or as it is told.
+    def _overwritten_by(self, call: Handover) -> Iterator[Origin]:
+        """Memory of the thread that a function stores to in every iteration.
 
-        What it stores counts as different each time.
+        What it stores counts as different each time. Without the name of a variable or of a
+        parameter it may be anywhere.
         """
-        callees, found = self.facts.callees, set[Origin]()
-        for function in filter(None, callees.reachable(call.name)):
-            found |= _own_stores(Facts(function, callees))
-        called = callees.load(call.name)
-        written = _written_behind(Facts(called, callees)) if called else set()
-        for number, value in call.handed.items():
-            told = self._origin_of(value)
-            is_place = _is_of_a_thread(told) and not told <= SPECIAL_REGISTERS.keys()
-            if is_place and number in written and value not in self._differing:
-                found.add(told)
-        return found
+        for access, origin, is_same in self._places(call):
+            if access.stores and is_same and not origin <= SPECIAL_REGISTERS.keys():
+                yield origin
+
+    def _places(self, call: Handover) -> Iterator[tuple[CalleeAccess, Origin, bool]]:
+        """What a call uses; and whether that is the same in all iterations of a thread."""
+        for access in self._of_function(call.name):
+            told = call.told(access)
+            origin = access.names.union(*map(self._origin_of, told))
+            yield access, origin, self._differing.isdisjoint(told) and _is_of_a_thread(origin)
+
+    def _of_function(self, name: str) -> set[CalleeAccess]:
+        if self.facts.callees.is_promised(name):  # it may store wherever it is told to
+            return {
+                CalleeAccess(True, "generic", frozenset(), frozenset({n})) for n in range(_MOST)
+            }
+        if name not in self._functions:
+            self._functions[name] = accesses_of(name, self.facts.callees)
+        return self._functions[name]
 
     def _is_same(self, instruction: Instruction) -> bool:
         """Whether all iterations of a thread, but not all threads, use one address, or a few."""
-        is_same = self._differing.isdisjoint(registers(_operand(instruction, "addr")))
+        is_same = self._differing.isdisjoint(registers(operand_of(instruction, "addr")))
         return is_same and _is_of_a_thread(self._origin(instruction))
 
     def _origin(self, instruction: Instruction) -> Origin:
         named = frozenset(symbol.name for symbol in instruction.symbols())
-        return named.union(*map(self._origin_of, registers(_operand(instruction, "addr"))))
+        return named.union(*map(self._origin_of, registers(operand_of(instruction, "addr"))))
 
-    def _origin_of(self, register: Register) -> Origin:
-        if register not in self._origins:
-            found = trace([register], self.facts.makers, _computed_from) or ()
+    def _origin_of(self, value: Operand) -> Origin:
+        if value not in self._origins:
+            found = trace([value], self.facts.makers, _computed_from) or ()
             names = (one.name for one in found if isinstance(one, (Symbol, Special)))
-            self._origins[register] = frozenset(names)
-        return self._origins[register]
+            self._origins[value] = frozenset(names)
+        return self._origins[value]
 
     def _value(self, operand: Operand) -> object:
         """What is stored, if that is the same in all iterations; else None."""
@@ -149,77 +181,6 @@ def _computed_from(maker: Instruction, _: Register) -> list[Operand]:
     """What a value is made from; of what is read, an index or a pointer, nothing is known."""
     if maker.effects & Effect.READ:
         return []
-    return [*maker.used(), *maker.symbols(), *maker.specials()]
-
-
-def _operand(instruction: Instruction, wanted: str) -> Operand:
-    """Its first operand of a role: ``addr`` where it goes, ``use`` what a store writes there."""
-    return next(operand for operand, role in instruction.roles() if role == wanted)
-
-
-def _differs(instruction: Instruction) -> bool:
-    """Whether its result differs from one time to the next, though its operands do not."""
-    return instruction.reads_time or bool(instruction.effects & _DIFFERS)
-
-
-@dataclass(frozen=True)
-class _Call:
-    """A call: of what, and the registers that it hands over, by the number of the parameter."""
-
-    name: str
-    handed: dict[int, Register]
-
-
-def _calls(loop: Loop, facts: Facts) -> Iterator[_Call]:
-    """The calls in a loop."""
-    for label in sorted(loop.blocks):
-        stored: dict[str, Register] = {}  # to what is handed over next
-        for instruction in facts.blocks[label].instructions:
-            if instruction.name == "st" and instruction.space == "param":
-                value = _operand(instruction, "use")
-                if isinstance(value, Register):
-                    stored |= {symbol.name: value for symbol in instruction.symbols()}
-            elif instruction.effects & Effect.CALL:
-                given = [one for one in instruction.operands if isinstance(one, Arguments)]
-                names = enumerate(map(str, given[-1].elements if given else ()))
-                handed = {number: stored[name] for number, name in names if name in stored}
-                yield _Call(callee(instruction), handed)
-
-
-def _stores(facts: Facts) -> Iterator[Instruction]:
-    """The stores of a function to memory that is not the thread's alone."""
-    for store in facts.function.instructions:
-        if store.name == "st" and store.effects & Effect.WRITE and not facts.local.touches(store):
-            yield store
-
-
-def _own_stores(facts: Facts) -> set[Origin]:
-    """Where a function stores to memory of the thread that its caller does not choose."""
-    parameters = {parameter.name for parameter in facts.function.parameters}
-    found = set()
-    for store in _stores(facts):
-        address: list[Operand] = [*registers(_operand(store, "addr")), *store.symbols()]
-        made = trace(address, facts.makers, _made_from) or ()
-        origin = frozenset(one.name for one in made if isinstance(one, (Symbol, Special)))
-        if _is_of_a_thread(origin) and parameters.isdisjoint(origin):
-            found.add(origin)
-    return found
-
-
-def _written_behind(facts: Facts) -> set[int]:
-    """The parameters that a function stores behind, or may have others do so, by their numbers."""
-    calls = any(i.effects & Effect.CALL for i in facts.function.instructions)
-    addresses = [r for store in _stores(facts) for r in registers(_operand(store, "addr"))]
-    made = trace(addresses, facts.makers, _computed_from) or ()
-    named = {one.name for one in made if isinstance(one, Symbol)}
-    parameters = facts.function.parameters
-    return {n for n, parameter in enumerate(parameters) if calls or parameter.name in named}
-
-
-def _made_from(maker: Instruction, _: Register) -> list[Operand] | None:
-    """What a value is made from; None where it may differ from one time to the next."""
-    if _differs(maker):
-        return None
     return [*maker.used(), *maker.symbols(), *maker.specials()]
 
 

@@ -10,7 +10,6 @@ from ccc.analysis.convergence import find_reconvergence
 from ccc.analysis.divergence import meets_all_lanes
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.memory import conflict
 from ccc.analysis.paths.invariant_stores import InvariantStores
 from ccc.analysis.paths.model import (
     AnnotatedLoop,
@@ -85,9 +84,13 @@ def _check_collective(instruction: Instruction, annotated: FoundLoop, facts: Fac
             "loop together"
         )
     if facts.callees.waits(instruction):
+        name = callee(instruction)
+        elsewhere = bool(name) and facts.callees.load(name) is None
+        hint = "; if it is, say so before its declaration: #pragma ccc callable"
         raise Refused(
-            f"the annotated loop calls {callee(instruction)}, which is not known to be free of "
-            f"barriers and warp-collectives{at(instruction)}"
+            f"the annotated loop calls {name or 'a function through a pointer'}, which is not "
+            f"known to be free of barriers and warp-collectives{at(instruction)}"
+            + (hint if elsewhere else "")
         )
 
 
@@ -152,9 +155,13 @@ def check_order(path: PlacedPath, facts: Facts) -> None:
     if around.marker.kind != "variable":
         waits_not["the other turns of the loop around it"] = around.blocks
     for what, blocks in waits_not.items():
-        if conflict(instructions_of(path.region, facts), instructions_of(blocks, facts)):
+        clash = facts.memory.find_conflict(
+            instructions_of(path.region, facts), instructions_of(blocks, facts)
+        )
+        if clash is not None:
             raise Refused(
                 f"it may access the same memory as {what}, which would no longer wait for it"
+                f"{at(clash[0])}"
             )
 
 
@@ -212,5 +219,5 @@ def check_independence(path: CheckedPath, invariant_stores: InvariantStores, fac
         if shared is not None:
             raise Refused(
                 f"all {what} of the loop use the same memory, and are not independent{at(shared)}; "
-                "use a variable or an array declared in the loop"
+                "use an atomic, or a variable or an array declared in the loop"
             )

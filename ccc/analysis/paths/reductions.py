@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ccc.analysis.dominators import Loop
+from ccc.analysis.extremes import extreme_operation
 from ccc.analysis.facts import Facts
-from ccc.analysis.flags import is_flag
+from ccc.analysis.flags import flag_operation
 from ccc.analysis.paths.model import Accumulator, Refused, instructions_of
 from ccc.ir.markers import Marker
 from ccc.ir.nodes import Instruction
@@ -99,8 +100,11 @@ def _web(
     mine = dict.fromkeys(i for register in web for i in touching[register])
     kinds = {_update(instruction, web) for instruction in mine}
     if None in kinds:
-        flag = carried.bits in SIZES and is_flag(carried, web, mine, loop, facts)
-        return Accumulator("or", f"b{carried.bits}", frozenset(web)) if flag else None
+        by = flag_operation(carried, web, mine, loop, facts) if carried.bits in SIZES else None
+        if by is not None:
+            return Accumulator(by, f"b{carried.bits}", frozenset(web))
+        extreme = extreme_operation(web, mine, loop.blocks, facts)
+        return Accumulator(*extreme, frozenset(web), compares=True) if extreme else None
     updates = {kind for kind in kinds if kind is not None and kind[0] != "mov"}
     if len(updates) != 1:
         return None

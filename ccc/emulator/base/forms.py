@@ -32,6 +32,11 @@ DTYPES: dict[str, np.dtype[Any]] = {
 DTYPES["pred"] = np.dtype(bool)
 
 
+def spread(value: Any, n: int) -> Array:
+    """An operand as an array (n,): the array that it is, or one of a scalar for all lanes."""
+    return value if value.ndim else np.full(n, value)
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """What an instruction computes, apart from where its operands are.

@@ -112,7 +112,8 @@ class Group:
     def by_warp(self, values: Any, nobody: Any) -> Array:
         """Values, (n,) or a scalar, as a matrix (warps, 32); ``nobody`` where no lane is."""
         if self.n == 32 * self.warp_count:
-            return np.array(np.broadcast_to(values, self.n)).reshape(-1, 32)
+            rows = values.copy() if values.ndim else np.full(self.n, values)
+            return rows.reshape(-1, 32)
         dtype = values.dtype
         table = np.full(32 * self.warp_count, nobody, dtype)
         table[self.places] = values

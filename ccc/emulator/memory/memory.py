@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ccc.emulator.base.errors import EmulatorError
-from ccc.emulator.base.forms import DTYPES, Array, Form
+from ccc.emulator.base.forms import DTYPES, Array, Form, spread
 from ccc.emulator.lanes.groups import Group
 from ccc.emulator.memory import atomics, traffic
 from ccc.emulator.memory.spaces import (
@@ -169,12 +169,12 @@ class Memory:
 
     def atomic(self, access: Access, group: Group, address: Array, *values: Array) -> Array:
         """Apply an atomic operation lane after lane; returns what each lane found."""
-        values = tuple(np.broadcast_to(value, group.n) for value in values)
+        values = tuple(spread(value, group.n) for value in values)
         return self._over(self._atomic, access, group, address, *values)[0]
 
     def reduce(self, access: Access, group: Group, address: Array, *values: Array) -> None:
         """An atomic operation without a result."""
-        values = tuple(np.broadcast_to(value, group.n) for value in values)
+        values = tuple(spread(value, group.n) for value in values)
         self._over(self._atomic, access, group, address, *values)
 
     def parameter(self, dtype: np.dtype[Any], offset: int) -> Any:
@@ -234,7 +234,7 @@ class Memory:
             here = tags == tag
             part = group.only(here)
             assert part is not None
-            mine = tuple(np.broadcast_to(value, group.n)[here] for value in values)
+            mine = tuple(spread(value, group.n)[here] for value in values)
             pieces = act(self._generic(tag, access, part, address[here]), mine)
             for whole, piece in zip(result, pieces, strict=False):
                 whole[here] = piece

@@ -55,6 +55,8 @@ class LoadedModule:
         self.file = file
         self.module = parse_module(ptx, file)
         self.step_limit = step_limit
+        self.steps = 0
+        """How many the last launch took."""
         self.lines = ptx.splitlines()
         self.files = parse_files(ptx)
         self.pieces = {piece.name: piece for piece in self.module.functions}
@@ -175,6 +177,7 @@ class LoadedKernel:
                     scheduler.run(wave, self.module.step_limit)
         finally:
             launch.finish()
+            self.module.steps = launch.tally.steps
         return counters_of(program, compiled, launch.tally, self.module.files)
 
     def _code(self, cut_after_waits: bool) -> tuple[Program, VariableLocations, CompiledProgram]:

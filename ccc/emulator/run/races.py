@@ -26,6 +26,7 @@ memory in common. Of the reads of a byte those of one warp are remembered: the l
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -33,7 +34,7 @@ from typing import Any
 import numpy as np
 
 from ccc.emulator.base.errors import EmulatorError, Index3
-from ccc.emulator.base.forms import Array
+from ccc.emulator.base.forms import Array, spread
 from ccc.emulator.lanes.barriers import Barriers
 from ccc.emulator.lanes.groups import Group
 from ccc.emulator.memory.memory import Access, Memory, Touch
@@ -164,6 +165,11 @@ class RaceDetector:
         self.shadows: dict[str, _Shadow] = {}
         self.left: dict[tuple[str, int, int], Array] = {}
 
+    @functools.cached_property
+    def strong(self) -> Array:
+        """Which of the instructions are strong accesses: bool, by slot."""
+        return np.array([_is_strong(instruction) for instruction in self.names.slots], bool)
+
     # Order ---------------------------------------------------------------------------------------
 
     def _advance(self, lanes: Array) -> None:
@@ -263,15 +269,16 @@ class RaceDetector:
         writer = shadow.writer[new.byte]
         ahead = shadow.written[new.byte] > self.clock[new.lane, writer & 31]
         bad = ahead & (writer >> 5 == new.lane >> 5) & (writer != new.lane)
+        if new.is_strong and bad.any():
+            bad &= ~self.strong[shadow.write_slot[new.byte]]
         if not bad.any():
             return
         data = new.touch.space.data
         for row in np.flatnonzero(bad):
             earlier = self.names.slots[slot := int(shadow.write_slot[new.byte[row]])]
-            both_strong = new.is_strong and _is_strong(earlier)
             both_store = new.value is not None and earlier.name == "st"
             same = both_store and new.value is not None and new.value[row] == data[new.byte[row]]
-            if not both_strong and not same:
+            if not same:
                 self._report(new, int(row), int(writer[row]), slot)
                 return
 
@@ -283,13 +290,13 @@ class RaceDetector:
         byte, lane = new.byte[rows], new.lane[rows]
         ahead = shadow.read[byte] > self.clock[lane]
         ahead[np.arange(len(rows)), lane & 31] = False
+        if new.is_strong and ahead.any():
+            ahead &= ~self.strong[shadow.read_slot[byte]]
         if not ahead.any():
             return
-        for row, reader in zip(*ahead.nonzero(), strict=True):
-            slot = int(shadow.read_slot[byte[row], reader])
-            if not (new.is_strong and _is_strong(self.names.slots[slot])):
-                self._report(new, int(rows[row]), int(lane[row]) & ~31 | int(reader), slot)
-                return
+        row, reader = (int(places[0]) for places in ahead.nonzero())
+        slot = int(shadow.read_slot[byte[row], reader])
+        self._report(new, int(rows[row]), int(lane[row]) & ~31 | reader, slot)
 
     def _read(self, shadow: _Shadow, new: _ByteAccesses) -> None:
         warp = new.lane >> 5
@@ -330,7 +337,7 @@ def _is_strong(instruction: Instruction) -> bool:
 
 def _bytes_of(access: Access, lanes: int, values: tuple[Array, ...]) -> Array:
     """What lanes store, byte by byte."""
-    columns = [np.broadcast_to(value, lanes).astype(access.dtype) for value in values]
+    columns = [spread(value, lanes).astype(access.dtype) for value in values]
     return np.stack(columns, axis=1).view(np.uint8).ravel()
 
 
@@ -413,5 +420,5 @@ class WatchedWave(Wave):
             waits = self.compiled.waits[segment.number]
             masks: Any = waits(group, self, self.frame(group.depth))
             if not isinstance(masks, tuple):  # else they have only arrived
-                self.detector.meet(group.lanes, np.broadcast_to(masks, group.n))
+                self.detector.meet(group.lanes, spread(masks, group.n))
         return super().execute(code, group)

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ccc.emulator.base.errors import EmulatorError
-from ccc.emulator.base.forms import Array
+from ccc.emulator.base.forms import Array, spread
 from ccc.emulator.lanes.barriers import Barriers
 from ccc.emulator.lanes.geometry import Geometry
 from ccc.emulator.lanes.groups import Group
@@ -203,7 +203,7 @@ class Wave:
     def _table(
         self, number: int, group: Group, index: Any, base: int, targets: list[Segment]
     ) -> int | None:
-        index = np.broadcast_to(index, group.n)
+        index = spread(index, group.n)
         if int(index.max()) >= len(targets):
             branch = self.program.segments[number].instructions[-1]
             self.fault("brx.idx beyond its table", branch, group, index >= len(targets))
@@ -260,7 +260,7 @@ class Wave:
         if masks.ndim == 0:  # all look out for the same lanes: warp by warp
             here, alive = group.active, self.alive.take(group.warps)
             if np.count_nonzero(here & ~masks):
-                self._check_members(code, group, np.broadcast_to(masks, group.n))
+                self._check_members(code, group, spread(masks, group.n))
             missing = masks & alive & ~here
             if not np.count_nonzero(missing):
                 return group

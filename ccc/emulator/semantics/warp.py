@@ -11,7 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from ccc.emulator.base.forms import DTYPES, Array, Compute, Form, Operation, emulates
+from ccc.emulator.base.forms import (
+    DTYPES,
+    Array,
+    Compute,
+    Form,
+    Operation,
+    emulates,
+    spread,
+)
 from ccc.emulator.lanes.groups import Group
 from ccc.emulator.semantics.bits import popcount
 
@@ -21,7 +29,7 @@ _NOBODY_HOME = 0xA5A5A5A5
 
 def _mask(group: Group, mask: Any) -> Array:
     """The member mask of each lane."""
-    return np.broadcast_to(mask, group.n)
+    return spread(mask, group.n)
 
 
 def _lane(group: Group) -> Array:
@@ -51,7 +59,7 @@ def vote(form: Form) -> Operation:
         members = group.active[group.rank]
         if not alone:
             members = members & _mask(group, mask)
-        yes = group.bits(np.broadcast_to(p, group.n))[group.rank] & members
+        yes = group.bits(spread(p, group.n))[group.rank] & members
         match mode:
             case "ballot":
                 return yes
@@ -74,7 +82,7 @@ def shfl(form: Form) -> Operation:
 
     def compute(group: Group, a: Any, b: Any, c: Any, mask: Any = None) -> Any:
         lane = _lane(group)
-        b, c = b & np.uint32(31), np.broadcast_to(c, group.n)
+        b, c = b & np.uint32(31), spread(c, group.n)
         segment, clamp = (c >> np.uint32(8)) & np.uint32(31), c & np.uint32(31)
         highest = (lane & segment) | (clamp & ~segment)
         lowest = lane & segment
@@ -93,7 +101,7 @@ def shfl(form: Form) -> Operation:
                 source = (lowest | (b & ~segment)).astype(np.int64)
                 inside = source <= highest
         source = np.where(inside, source, wide)
-        values = group.by_warp(np.broadcast_to(a, group.n), _NOBODY_HOME)
+        values = group.by_warp(spread(a, group.n), _NOBODY_HOME)
         found = values[group.rank, source]
         members = group.active[group.rank] if alone else _mask(group, mask)
         present = members & group.active[group.rank]
@@ -111,7 +119,7 @@ def match_(form: Form) -> Operation:
     for_all = form.has("all")
 
     def compute(group: Group, a: Any, mask: Any) -> Any:
-        a = np.broadcast_to(a, group.n)
+        a = spread(a, group.n)
         rows = group.by_warp(a, 0)
         equal = rows[group.rank] == a[:, None]
         same: Any = np.packbits(equal, axis=1, bitorder="little").view(np.uint32).ravel()
@@ -146,7 +154,7 @@ def redux(form: Form) -> Operation:
     combine = _REDUCTIONS[name]
 
     def compute(group: Group, a: Any, mask: Any) -> Any:
-        rows = group.by_warp(np.broadcast_to(a, group.n), 0)[group.rank]
+        rows = group.by_warp(spread(a, group.n), 0)[group.rank]
         members = _mask(group, mask) & group.active[group.rank]
         bits = (members[:, None] >> np.arange(32, dtype=np.uint32)) & np.uint32(1) == 1
         neutral = _neutral(name, dtype)
@@ -194,7 +202,7 @@ def bar_red(form: Form) -> Operation:
     has_count = len(form.instruction.operands) == 4
 
     def compute(group: Group, _: Any, *rest: Any) -> Any:
-        p = np.broadcast_to(rest[-1], group.n)
+        p = spread(rest[-1], group.n)
         yes = np.bincount(group.blocks[p], minlength=int(group.blocks[-1]) + 1)[group.blocks]
         if mode == "popc":
             return yes.astype(np.uint32)

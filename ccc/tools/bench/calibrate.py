@@ -1,11 +1,14 @@
 """``ccc bench --calibrate``: the constants of the cost model, measured on the card that is there.
 
 Everything is in issue slots of a warp; a multiply-addition takes one. What a strategy adds to a
-kernel is fitted by least squares to its times, less what the same work takes in the original.
+kernel is fitted to its times, less what the same work takes in the original. Nothing takes less
+than no time, and long kernels should not outweigh short ones: so it is the least squares of what
+the model is off in relation to each time, among constants that are not negative.
 """
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,10 +27,12 @@ from ccc.passes.policy import turns_apart, turns_in_a_row
 BLOCK = 256
 REPEAT = 5
 TASKS = 1 << 22
-LENGTHS = (20, 256)
-LANES = (0, 1, 8, 16, 31)
-TURN_LENGTHS = (4, 64)
-MEANS = (16, 64)
+LENGTHS = (20, 64, 256)
+LANES = (1, 4, 8, 16, 24, 31)
+TURN_LENGTHS = (4, 16, 40, 64, 160)
+"""Of which a task does 8, 8, 4, 2 and 1 in a row, about: that tells turns from meetings."""
+MEANS = (4, 16, 64)
+"""Of the turns; that tells both from what it takes to begin."""
 STEPS = 4096
 
 ARMS_SOURCE = """\\
@@ -90,11 +95,16 @@ STEP = {
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """One of them, as it stands in the file and as it was measured; None: it is not in there."""
+    """One of them, as it stands in the file and as it was measured.
+
+    ``known`` is None of what is not in there, ``off`` how far the model is off with what was
+    measured, in the mean, as a share of the times; None of what was timed by itself.
+    """
 
     name: str
     known: float | None
     measured: float
+    off: float | None = None
 
 
 class Card:
@@ -162,7 +172,7 @@ def constants(device: Device) -> Iterator[Constant]:
 
 def _arms(card: Card, name: str, known: Mapping[str, float]) -> Iterator[Constant]:
     """What collecting a branch takes: for each visit of a warp, and for each warp of tasks."""
-    rows, found = [], []
+    fit = _Fit()
     for length in LENGTHS:
         modules = [card.compile(ARMS_SOURCE, one, f"-DLENGTH={length}") for one in ("", name)]
         visits = TASKS / 32
@@ -170,19 +180,16 @@ def _arms(card: Card, name: str, known: Mapping[str, float]) -> Iterator[Constan
         for lanes in LANES:
             before, after = (card.slots(module, TASKS, lanes) / visits for module in modules)
             full = lanes / 32
-            rows.append([1.0, full])
-            found.append(after - around - full * (before - around))
-    visit, task = _fit(rows, found)
-    yield Constant(f"{name}, visit", known["visit"], visit)
-    yield Constant(f"{name}, task", known["task"], task - WORD.instructions * card.words)
+            copied = WORD.instructions * card.words * full
+            fit.add([1.0, full], after - around - full * (before - around) - copied, after)
+    yield from fit.constants(name, known)
 
 
 def _turns(card: Card, name: str, known: Mapping[str, float]) -> Iterator[Constant]:
     """What doing turns of an inner loop for one another takes."""
     numbers = np.arange(TASKS, dtype=np.uint32) * np.uint32(2654435769) >> np.uint32(16)
     in_a_row = turns_apart if name == "flatten" else turns_in_a_row
-    rows, found = [], []
-    tasks = TASKS / 32
+    fit, tasks = _Fit(), TASKS / 32
     for length in TURN_LENGTHS:
         modules = [card.compile(TURNS_SOURCE, one, f"-DLENGTH={length}") for one in ("", name)]
         turns = {mean: (numbers % np.uint32(2 * mean)).reshape(-1, 32) for mean in MEANS}
@@ -190,29 +197,62 @@ def _turns(card: Card, name: str, known: Mapping[str, float]) -> Iterator[Consta
         before, after = (
             [card.slots(module, TASKS, 2 * mean) for mean in MEANS] for module in modules
         )
-        around, own = _fit([[tasks, one] for one in most], before)
+        scaled = [[tasks / spent, one / spent] for one, spent in zip(most, before, strict=True)]
+        around, own = _fit(scaled, [1.0] * len(scaled))
         row = 1 if name == "engage" else in_a_row(round(own))
         for mean, spent in zip(MEANS, after, strict=True):
-            full = float(turns[mean].sum(dtype=np.int64)) / 32 + (row - 1) / 2 * tasks
-            rows.append([full / tasks, 0.0 if name == "engage" else full / row / tasks, 1.0])
-            found.append((spent - around * tasks - own * full) / tasks)
-    turn, meeting, start = _fit(rows, found)
-    if name != "engage":  # which copies no context
-        start -= WORD.instructions * card.words
-    for part, measured in (("turn", turn), ("meeting", meeting), ("start", start)):
-        yield Constant(f"{name}, {part}", known[part], measured)
+            full = float(turns[mean].sum(dtype=np.int64)) / 32 / tasks + (row - 1) / 2
+            meetings, words = (0.0, 0) if name == "engage" else (full / row, card.words)
+            added = spent / tasks - around - own * full - WORD.instructions * words
+            fit.add([full, meetings, 1.0], added, spent / tasks)
+    yield from fit.constants(name, known)
+
+
+class _Fit:
+    """What was measured of a strategy, and the constants that explain it."""
+
+    def __init__(self) -> None:
+        self._rows: list[list[float]] = []
+        self._found: list[float] = []
+
+    def add(self, row: Sequence[float], found: float, whole: float) -> None:
+        """How often each constant counts in a time, what they take together, and the whole."""
+        self._rows.append([one / whole for one in row])
+        self._found.append(found / whole)
+
+    def constants(self, name: str, known: Mapping[str, float]) -> Iterator[Constant]:
+        """Them, by the names of those that are ``known``."""
+        fitted, off = nonnegative(self._rows, self._found)
+        for (part, before), measured in zip(known.items(), fitted, strict=True):
+            yield Constant(f"{name}, {part}", before, measured, off)
+
+
+def nonnegative(
+    rows: Sequence[Sequence[float]], found: Sequence[float]
+) -> tuple[list[float], float]:
+    """The numbers, none below 0, that explain best what was found, and how far they are off in the
+    mean. There are few: so each choice of those that are 0 is tried."""
+    every, wanted = np.array(rows), np.array(found)
+    best, error = np.zeros(every.shape[1]), wanted
+    for kept in itertools.product((False, True), repeat=every.shape[1]):
+        fitted = np.zeros(every.shape[1])
+        fitted[list(kept)] = np.linalg.lstsq(every[:, kept], wanted, rcond=None)[0]
+        left = wanted - every @ fitted
+        if (fitted >= 0).all() and left @ left < error @ error:
+            best, error = fitted, left
+    return [float(one) for one in best], float(np.abs(error).mean())
 
 
 def _fit(rows: Sequence[Sequence[float]], found: Sequence[float]) -> list[float]:
-    """The numbers that explain what was found, by least squares."""
-    fitted = np.linalg.lstsq(np.array(rows), np.array(found), rcond=None)[0]
-    return [float(one) for one in fitted]
+    """The numbers that explain what was found."""
+    return nonnegative(rows, found)[0]
 
 
 def show(device: Device) -> None:
     """Print the table, a line as soon as it is there."""
     print(f"issue slots: those in the compiler are of {CARD}, these of {device.describe()}")
-    print(f"{'constant':<24}{'in exchange.py':>16}{'measured':>12}")
+    print(f"{'constant':<24}{'in exchange.py':>16}{'measured':>12}{'off':>8}")
     for one in constants(device):
         known = "-" if one.known is None else f"{one.known:g}"
-        print(f"{one.name:<24}{known:>16}{one.measured:>12.1f}", flush=True)
+        off = "-" if one.off is None else f"{one.off:.0%}"
+        print(f"{one.name:<24}{known:>16}{one.measured:>12.1f}{off:>8}", flush=True)

@@ -30,7 +30,7 @@ NOTHING = "-"
 CHOICES = ("ccc, nothing known", "with a profile", "tuned")
 """How the tables call what ``ccc`` makes."""
 
-PLACE = r" \(PTX line \d+: [^;]*;\)"
+PLACE = r" \((?:[^()]*, )?PTX line \d+: [^;]*;\)"
 """In the reason why a path was left alone."""
 
 

@@ -7,7 +7,7 @@ what the policy chooses, and what it chooses with a profile.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ccc.device.choose import Device
@@ -56,10 +56,12 @@ def run(
         device: a GPU.
         inputs: on the device.
         configurations: in which the forms of the subject are fastest: each version is tried in
-            all of them.
+            all of them, and on a resident grid: where a thread has one task, as suits many an
+            original, there is nothing to collect.
     """
     found = Trials()
-    launches = list(dict.fromkeys(configurations[label] for label in subject.own))
+    fastest = [configurations[label] for label in subject.own]
+    launches = list(dict.fromkeys([*fastest, *(replace(one, whole=False) for one in fastest)]))
     expected: dict[LaunchConfig, Arrays] = {}
     tried: set[str] = set()
     for name, build in _candidates(subject):

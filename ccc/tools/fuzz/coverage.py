@@ -194,5 +194,5 @@ def _without_place(reason: str | None) -> str | None:
     """A reason without what differs from kernel to kernel."""
     if reason is None:
         return None
-    said = re.sub(r" \(PTX line .*$|; .*$|: .*$|^\S+: ", "", reason)
+    said = re.sub(r" \((?:[^()]*, )?PTX line .*$|; .*$|: .*$|^\S+: ", "", reason)
     return re.sub(r"_Z\w+", "NAME", re.sub(r"\b\d+\b", "N", said))

@@ -229,6 +229,7 @@ def _tuned_kernel(name: str, remarks: Sequence[Remark]) -> TunedKernel | None:
     """What there is to choose from for one kernel; None if that is nothing."""
     alternatives: dict[AnnotationPlace, list[str]] = {}
     first: dict[AnnotationPlace, str] = {}
+    lengths: dict[AnnotationPlace, int] = {}
     for remark in remarks:
         place = AnnotationPlace.of_remark(remark)
         if remark.asked is not None:
@@ -237,10 +238,13 @@ def _tuned_kernel(name: str, remarks: Sequence[Remark]) -> TunedKernel | None:
         names = [AUTO] if whole else remark.details.get("alternatives", [])
         mine = alternatives.setdefault(place, [])
         mine += [one for one in names if one not in mine]
+        length = remark.details.get("path_instructions") or 0
+        lengths[place] = max(length, lengths.get(place, 0))
         chosen = AUTO if whole else remark.strategy or LEAVE
         if remark.applied or place not in first:
             first[place] = chosen if remark.applied else LEAVE
-    places = sorted(place for place, names in alternatives.items() if names)
+    several = (place for place, names in alternatives.items() if names)
+    places = sorted(several, key=lambda place: (-lengths[place], place))  # the longest path first
     if not any(place.arm not in WHOLE_KERNEL or first[place] != LEAVE for place in places):
         return None
     kept = [alternatives[place] for place in places]

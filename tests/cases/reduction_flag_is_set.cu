@@ -1,5 +1,5 @@
 // run: grid=1 block=64 args=u32[64]=0 u32[300]~0:100 s32:300
-// A flag that the path sets at once: nothing of what it was is left to add to.
+// A flag that the path sets at once, whatever it was.
 extern "C" __global__ void k(unsigned *o, const unsigned *x, int n) {
     bool any = false;
 #pragma ccc for reduction(| : any)

@@ -1,0 +1,102 @@
+"""Accesses that never meet, since the source says that their pointers lead to different memory.
+
+A ``__restrict__`` parameter of a kernel leads to memory that nothing else leads to, as far as any
+of it is written. A clause ``noalias(a, s.b)`` says so of its pointers, two and two, in its loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ccc.analysis.cfg import EXIT
+from ccc.analysis.origins import Origins, Pointer
+from ccc.ir.nodes import Instruction
+from ccc.ptx.opcodes import Effect
+
+if TYPE_CHECKING:
+    from ccc.analysis.facts import Facts
+
+_PLAIN = ("ld", "st", "atom", "red")
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """Pointers that lead to memory of their own in some blocks; ``group`` tells the clause."""
+
+    group: tuple[int, str]
+    pointer: Pointer
+    labels: Collection[str]
+
+
+class Apart:
+    """Which accesses of a function are told apart by a promise."""
+
+    def __init__(self, facts: Facts):
+        self.facts = facts
+        self.origins = Origins(facts, through_memory=True)
+
+    @property
+    def promised(self) -> bool:
+        """Whether anything is promised."""
+        return bool(self._restricted or self._promises)
+
+    def are(self, first: Instruction, second: Instruction) -> bool:
+        """Whether two accesses surely go to different memory."""
+        if not (_is_plain(first) and _is_plain(second)):
+            return False
+        mine, others = self.origins.of_access(first), self.origins.of_access(second)
+        if mine is None or others is None:
+            return False
+        homes = {self._homes.get(first), self._homes.get(second)}
+        known = [one for one in self._promises if homes.issubset(one.labels)]
+        return all(self._differ(one, other, known) for one in mine for other in others)
+
+    def _differ(self, one: Pointer, other: Pointer, known: list[Promise]) -> bool:
+        if one == other:
+            return False
+        direct = not (one.is_loaded or other.is_loaded)  # else it may be a copy of the other one
+        if direct and (one in self._restricted or other in self._restricted):
+            return True
+        groups = [{p.group for p in known if p.pointer == pointer} for pointer in (one, other)]
+        return not groups[0].isdisjoint(groups[1])
+
+    @cached_property
+    def _restricted(self) -> frozenset[Pointer]:
+        """The parameters of a kernel that are ``__restrict__``."""
+        function = self.facts.function
+        clauses = (m.clauses.get("restrict") for b in function.blocks for m in b.markers)
+        numbers = {int(number) for clause in clauses if clause for number in clause.split(",")}
+        parameters = function.parameters if function.kind == "entry" else []
+        return frozenset(
+            Pointer(parameter.name, 0)
+            for number, parameter in enumerate(parameters)
+            if number in numbers
+        )
+
+    @cached_property
+    def _promises(self) -> list[Promise]:
+        """What the clauses of annotated loops say."""
+        facts, found = self.facts, []
+        for label in facts.graph:
+            for marker in facts.blocks[label].markers if label != EXIT else ():
+                name = marker.clauses.get("register") if marker.kind == "apart" else None
+                register = facts.function.registers.find(name) if name else None
+                loop = next((one for one in facts.loops if label in one.blocks), None)
+                pointers = self.origins.of(register) if register and loop else None
+                if loop is not None and pointers is not None and len(pointers) == 1:
+                    group = marker.identifier, marker.clauses["group"]
+                    found.append(Promise(group, next(iter(pointers)), loop.blocks))
+        return found
+
+    @cached_property
+    def _homes(self) -> dict[Instruction, str]:
+        return {i: block.label for block in self.facts.function.blocks for i in block.instructions}
+
+
+def _is_plain(instruction: Instruction) -> bool:
+    """Whether it is an access that orders no others."""
+    ordered = Effect.FENCE | Effect.OPAQUE | Effect.CALL
+    return instruction.name in _PLAIN and not instruction.effects & ordered

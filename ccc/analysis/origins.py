@@ -1,0 +1,156 @@
+"""What addresses are made from: variables, and pointers that were handed to the function.
+
+An address leads into the object whose address it was made from, as C++ has it. What is narrower
+than an address is an index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Address, Immediate, Operand, Register, Special, Symbol, Vector
+
+if TYPE_CHECKING:
+    from ccc.analysis.facts import Facts
+
+_COMPUTED = (
+    "add", "sub", "mad", "mul", "shl", "cvt", "cvta", "mov", "selp", "min", "max", "and", "or",
+)  # fmt: skip
+"""What makes an address of others, or an index for one."""
+
+_SCALED = ("mul", "mad", "shl")
+"""What is multiplied is an index, however wide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """The address of a variable, or with an ``offset`` what lies there in a parameter.
+
+    One that ``is_loaded`` lay in memory, at the place that ``name`` and ``offset`` tell.
+    """
+
+    name: str
+    offset: int | None = None
+    is_loaded: bool = False
+
+
+Pointers: TypeAlias = frozenset[Pointer] | None
+"""All that an address may be made from; None if that is not known."""
+
+
+class Origins:
+    """What the addresses of a function are made from.
+
+    With ``through_memory``, a pointer that was loaded is known by the place that it was loaded
+    from, which may hold others at other times.
+    """
+
+    def __init__(self, facts: Facts, *, through_memory: bool = False):
+        self.facts = facts
+        self.through_memory = through_memory
+        self._parameters = [parameter.name for parameter in facts.function.parameters]
+        self._own = {v.name for v in facts.function.variables if v.space == "local"}
+        self._known: dict[tuple[Operand, ...], Pointers] = {}
+
+    def of_access(self, access: Instruction) -> Pointers:
+        """What the only address of a load, a store or an atomic operation is made from."""
+        addresses = [operand for operand, role in access.roles() if role == "addr"]
+        if len(addresses) != 1 or not isinstance(addresses[0], Address):
+            return None
+        return self.of(addresses[0].base)
+
+    def of(self, *values: Operand) -> Pointers:
+        """What some values are made from, if they are addresses."""
+        if values not in self._known:
+            self._known[values] = self._find(values)
+        return self._known[values]
+
+    def is_own(self, pointer: Pointer) -> bool:
+        """Whether it is the address of a variable in the thread's own memory."""
+        return pointer.offset is None and pointer.name in self._own
+
+    def number(self, pointer: Pointer) -> int | None:
+        """The number of the parameter in which it was handed to a function that is called."""
+        if self.facts.function.kind == "entry" or pointer.name not in self._parameters:
+            return None
+        return self._parameters.index(pointer.name)
+
+    def _find(self, values: Iterable[Operand]) -> Pointers:
+        found: set[Pointer] = set()
+        seen: set[Operand] = set()
+        worklist = list(values)
+        while worklist:
+            value = worklist.pop()
+            if value in seen:
+                continue
+            seen.add(value)
+            if isinstance(value, Symbol) and value.name not in self._parameters:
+                found.add(Pointer(value.name))
+            elif isinstance(value, Register) and (made := self.facts.makers.get(value)):
+                for maker in made:
+                    pointer = self._parameter(maker, value) or self._loaded(maker, value)
+                    if pointer is not None:
+                        found.add(pointer)
+                    elif (parts := _parts(maker, value)) is not None:
+                        worklist += parts
+                    else:
+                        return None
+            elif not isinstance(value, (Immediate, Special)):
+                return None
+        return frozenset(found) or None
+
+    def _parameter(self, load: Instruction, made: Register) -> Pointer | None:
+        """What lies in a parameter, if that is what is loaded."""
+        if load.name != "ld" or load.space != "param":
+            return None
+        target, source = load.operands[:2]
+        match source:
+            case Address(Symbol(name, start), offset) if name in self._parameters:
+                element = target.elements.index(made) if isinstance(target, Vector) else 0
+                return Pointer(name, start + offset + element * made.bits // 8)
+        return None
+
+    def _loaded(self, load: Instruction, made: Register) -> Pointer | None:
+        """What lies at a known distance behind another pointer, if that is what is loaded."""
+        if not self.through_memory or load.name != "ld" or load.guard is not None:
+            return None
+        target, address = load.operands[:2]
+        if target != made or not isinstance(address, Address):
+            return None
+        found = self._at_distance(address.base, address.offset)
+        return Pointer(*found, is_loaded=True) if found else None
+
+    def _at_distance(self, base: Operand, distance: int) -> tuple[str, int] | None:
+        """The pointer from which a base was made by constant steps, and how far."""
+        while isinstance(base, Register):
+            makers = self.facts.makers.get(base, ())
+            maker = makers[0] if len(makers) == 1 else None
+            if maker is None or maker.guard is not None:
+                return None
+            pointer = self._parameter(maker, base) or self._loaded(maker, base)
+            if pointer is not None:
+                return f"[{pointer.name}+{pointer.offset}]", distance
+            step = maker.operands[2] if maker.name == "add" else Immediate("0")
+            if maker.name not in ("mov", "cvta", "add") or not isinstance(step, Immediate):
+                return None
+            distance += step.integer or 0
+            base = maker.operands[1]
+        if isinstance(base, Symbol) and base.name not in self._parameters:
+            return base.name, base.offset + distance
+        return None
+
+
+def _parts(maker: Instruction, made: Register) -> list[Operand] | None:
+    """What a register that is as wide as an address was made from, but for narrower ones.
+
+    None if it is not known, as of a pointer that was read from memory.
+    """
+    sources = maker.operands[1:]
+    if maker.name not in _COMPUTED or any(isinstance(one, Vector) for one in maker.operands):
+        return None
+    if maker.name in _SCALED:
+        sources = sources[2:]
+    return [s for s in sources if not isinstance(s, Register) or s.bits >= made.bits]

@@ -1,0 +1,134 @@
+"""Where functions that are called load and store, as far as that is the same in each call.
+
+    __device__ void put(int at, float v) { column[at] = v; }      // st.shared.f32 [%r9], %f1;
+    for (...) { put(threadIdx.x, x[i]); ... }
+
+An address is made from names: variables, special registers, and parameters, of which the caller
+knows more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from ccc.analysis.callees import Callees, callee
+from ccc.analysis.defuse import trace
+from ccc.analysis.facts import Facts
+from ccc.ir.nodes import Block, Instruction
+from ccc.ir.operands import Arguments, Operand, Register, Special, Symbol, registers
+from ccc.ptx.opcodes import Effect
+
+_DIFFERS = Effect.READ | Effect.CALL | Effect.OPAQUE | Effect.COLLECTIVE
+"""What gives another result in every iteration, for all that is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class CalleeAccess:
+    """An access of a function: ``names`` that its address is made from, and ``parameters``."""
+
+    stores: bool
+    space: str
+    names: frozenset[str]
+    parameters: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """A call: of what, and the values that it hands over, by the number of the parameter."""
+
+    instruction: Instruction
+    handed: Mapping[int, Collection[Operand]]
+
+    @property
+    def name(self) -> str:
+        """The function that is called; empty if a register names it."""
+        return callee(self.instruction)
+
+    def told(self, access: CalleeAccess) -> list[Operand]:
+        """The values that it hands over from which the address of an access is made."""
+        return [value for number in access.parameters for value in self.handed.get(number, ())]
+
+
+def calls(blocks: Iterable[Block]) -> Iterator[Handover]:
+    """The calls in some blocks, with what is handed over right before each."""
+    for block in blocks:
+        stored: dict[str, list[Operand]] = {}
+        for instruction in block.instructions:
+            if instruction.name == "st" and instruction.space == "param":
+                for symbol in instruction.symbols():
+                    stored.setdefault(symbol.name, []).append(operand_of(instruction, "use"))
+            elif instruction.effects & Effect.CALL:
+                given = [one for one in instruction.operands if isinstance(one, Arguments)]
+                names = enumerate(map(str, given[-1].elements if given else ()))
+                handed = {number: stored[name] for number, name in names if name in stored}
+                yield Handover(instruction, handed)
+                stored = {}
+
+
+def accesses_of(
+    name: str, callees: Callees, around: frozenset[str] = frozenset()
+) -> set[CalleeAccess]:
+    """The accesses of a function, and of those that it calls; not of the ones ``around``."""
+    function = callees.load(name)
+    if function is None or name in around:
+        return set()
+    facts = Facts(function, callees)
+    parameters = [parameter.name for parameter in function.parameters]
+    found: set[CalleeAccess] = set()
+    for instruction in function.instructions:
+        if is_access(instruction, facts):
+            address: list[Operand] = [
+                *registers(operand_of(instruction, "addr")),
+                *instruction.symbols(),
+            ]
+            names = _made_of(address, facts)
+            if names is not None:
+                kind = (instruction.name == "st", instruction.space)
+                found.add(_access(*kind, names, parameters))
+    for call in calls(function.blocks):
+        for access in accesses_of(call.name, callees, around | {name}):
+            handed = _made_of(call.told(access), facts)
+            if handed is not None:
+                kind = (access.stores, access.space)
+                found.add(_access(*kind, handed | access.names, parameters))
+    return found
+
+
+def is_access(instruction: Instruction, facts: Facts) -> bool:
+    """Whether it is a load or store, but for those of the thread's own memory."""
+    return (
+        instruction.name in ("ld", "st")
+        and bool(instruction.effects & (Effect.READ | Effect.WRITE))
+        and not facts.local.touches(instruction)
+    )
+
+
+def operand_of(instruction: Instruction, wanted: str) -> Operand:
+    """Its first operand of a role: ``addr`` where it goes, ``use`` what a store writes there."""
+    return next(operand for operand, role in instruction.roles() if role == wanted)
+
+
+def differs(instruction: Instruction) -> bool:
+    """Whether its result differs from one time to the next, though its operands do not."""
+    return instruction.reads_time or bool(instruction.effects & _DIFFERS)
+
+
+def _access(stores: bool, space: str, names: frozenset[str], parameters: list[str]) -> CalleeAccess:
+    numbers = (number for number, name in enumerate(parameters) if name in names)
+    return CalleeAccess(stores, space, names.difference(parameters), frozenset(numbers))
+
+
+def _made_of(values: Iterable[Operand], facts: Facts) -> frozenset[str] | None:
+    """The names that values are made from; None where they may differ from one time to the next."""
+    made = trace(values, facts.makers, _parts)
+    if made is None:
+        return None
+    return frozenset(one.name for one in made if isinstance(one, (Symbol, Special)))
+
+
+def _parts(maker: Instruction, _: Register) -> list[Operand] | None:
+    """What a value is made from; None where it may differ from one time to the next."""
+    if differs(maker):
+        return None
+    return [*maker.used(), *maker.symbols(), *maker.specials()]

@@ -1,0 +1,127 @@
+"""Loops that end by comparing a counter with a bound, at the end of an iteration.
+
+Such a loop stops early where another bound stands in the place of its own. As long as that lies on
+the near side of the own one, an iteration that follows by the nearer bound would follow by the own
+one as well: so nothing need be known of how the counter steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ccc.analysis.dominators import Loop
+from ccc.analysis.facts import Facts
+from ccc.ir.nodes import Block, Instruction
+from ccc.ir.operands import Immediate, Operand, Register
+
+_INVERSE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
+_SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
+_TYPES = ("s32", "u32", "s64", "u64")
+_STEPS = {"add": (0, 1), "sub": (0,), "mad": (2,)}
+"""What steps a counter, and where that may stand among what is added up."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastTest:
+    """The loop goes on as long as ``counter`` has the ``relation`` to ``bound``.
+
+    Args:
+        latch: the block that ends with it.
+        test: the comparison.
+        place: of the bound among its operands.
+        bound: does not change in the loop.
+        relation: of PTX's ``setp``: ``lt`` or ``le`` of a counter that goes up, else the others.
+        counter: the register.
+        step: the one instruction that changes it, by what does not change in the loop.
+    """
+
+    latch: str
+    test: Instruction
+    place: int
+    bound: Register | Immediate
+    relation: str
+    counter: Register
+    step: Instruction
+
+    @property
+    def type(self) -> str:
+        """As what they are compared."""
+        return self.test.modifiers[-1]
+
+    @property
+    def goes_up(self) -> bool:
+        """Whether the bound lies above."""
+        return self.relation in ("lt", "le")
+
+
+def find_last_test(loop: Loop, facts: Facts) -> LastTest | None:
+    """The comparison that ends a loop; None where it does not end like that."""
+    latch, *others = (facts.blocks[label] for label in sorted(loop.latches))
+    test = _test(latch)
+    if others or test is None:
+        return None
+    body = [i for label in loop.blocks for i in facts.blocks[label].instructions]
+    written = {register for instruction in body for register in instruction.defined()}
+    place = 1 if test.operands[2] in written else 2
+    counter, bound = test.operands[3 - place], test.operands[place]
+    if not isinstance(counter, Register) or not _stays(bound, written):
+        return None
+    steps = [i for i in body if counter in i.defined()]
+    if len(steps) != 1 or not _is_step(steps[0], counter, written):
+        return None
+    if not _decides_only(test, counter, latch):
+        return None
+    relation = test.modifiers[0] if place == 2 else _SWAPPED[test.modifiers[0]]
+    relation = _INVERSE[relation] if _leaves_if_true(latch, loop) else relation
+    assert isinstance(bound, Register | Immediate)
+    return LastTest(latch.label, test, place, bound, relation, counter, steps[0])
+
+
+def _test(latch: Block) -> Instruction | None:
+    """What decides at the end of a block whether it goes back to the header."""
+    branches = [i for i in latch.instructions if i.is_terminator]
+    guard = branches[0].guard if branches else None
+    if guard is None or any(one.name != "bra" for one in branches):
+        return None
+    tests = [i for i in latch.instructions if guard.register in i.defined()]
+    if len(tests) != 1 or tests[0].name != "setp" or tests[0].guard is not None:
+        return None
+    (test,) = tests
+    plain = len(test.operands) == 3 and len(test.modifiers) == 2
+    known = test.modifiers[0] in _SWAPPED and test.modifiers[-1] in _TYPES
+    return test if plain and known else None
+
+
+def _decides_only(test: Instruction, counter: Register, latch: Block) -> bool:
+    """Whether nothing but the branch looks at what came out, of the counter as it is there."""
+    own = list(latch.instructions)
+    behind = (i for i in own[own.index(test) + 1 :] if not i.is_terminator)
+    (decision,) = test.defined()
+    return not any(decision in i.used() or counter in i.defined() for i in behind)
+
+
+def _leaves_if_true(latch: Block, loop: Loop) -> bool:
+    branch = next(i for i in latch.instructions if i.is_terminator)
+    assert branch.guard is not None
+    return (branch.target == loop.header) == branch.guard.negated
+
+
+def _stays(operand: Operand, written: set[Register]) -> bool:
+    """Whether it is a number that does not change in the loop."""
+    if isinstance(operand, Immediate):
+        return operand.integer is not None
+    return isinstance(operand, Register) and operand not in written
+
+
+def _is_step(instruction: Instruction, counter: Register, written: set[Register]) -> bool:
+    """Whether it adds to the counter, or takes away, what stays the same in the loop."""
+    sources = instruction.operands[1:]
+    places = [place for place, operand in enumerate(sources) if operand == counter]
+    others = [operand for operand in sources if operand != counter]
+    return (
+        len(places) == 1
+        and places[0] in _STEPS.get(instruction.name, ())
+        and instruction.guard is None
+        and "wide" not in instruction.modifiers
+        and all(_stays(operand, written) for operand in others)
+    )

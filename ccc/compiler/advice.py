@@ -1,0 +1,128 @@
+"""What a user can do about a reason, where the reason does not say so itself.
+
+In a kernel marked ``ccc grid_stride`` the annotated loop is none that the user wrote: nobody can
+split it, or declare a variable in it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from ccc.analysis.paths.continuation import REDUCTION_HINT
+from ccc.demangle import demangle
+from ccc.ir.markers import WHOLE_KERNEL
+from ccc.pipeline import KernelRecord, PathRecord, Record
+from ccc.remark import Remark
+
+_PLACE = re.compile(r"\((?:[^()]*, )?PTX line \d+: .*?;\)")
+_CALLED = re.compile(r"(?<=\bcalls )_Z\w+")
+_OTHERWISE = "or ask for strategy"
+UNIFORM = "all lanes of a warp"
+"""How reasons begin for which nothing serves."""
+
+ADVICE = {
+    "its lane computes all of it": (
+        f"{REDUCTION_HINT}; else it is too short to gain anything: remove the annotation"
+    ),
+    "no branch is left here": "there is nothing to fill: remove the annotation",
+    "what follows the loop in the iteration": "split the annotated loop in two",
+    "the annotated loop calls": "declare it __forceinline__, and call it directly",
+    "it lies in a loop that was flattened": (
+        "split the loop around in two, or annotate one inner loop of it"
+    ),
+    "it may access the same memory as the other turns": (
+        'if the turns are independent, mark the loop around it "ccc for variable"; '
+        "else remove this annotation"
+    ),
+    "it may access the same memory as what follows": (
+        "move what follows that loop into an annotated loop of its own"
+    ),
+    "the path shares local memory": "declare the array in the path",
+    "its turns pass local memory": (
+        "write the array in each turn before it is read, or put a branch marked "
+        '"ccc if" around the whole loop'
+    ),
+    "the rest of the iteration would have to run with the path, but uses local memory": (
+        "let what follows the path not depend on it"
+    ),
+    "an accumulator of a reduction is used both": "use the variable after the loop only",
+    "some lanes may pass by the annotated loop": (
+        "let every thread come to the loop; one without work runs it no times"
+    ),
+    "some threads may return": "instead of returning, guard what follows",
+    "the kernel calls a function through a pointer": "call it directly",
+    "the kernel calls": "declare it __forceinline__, in the same file",
+    "the annotated loop never ends": "let a condition end it",
+    "the path never comes back": "let the branch end",
+    "the path allocates": "use an array of a fixed size",
+    "the code is compiled for the debugger": "compile without -G; -lineinfo is fine",
+}
+"""By how a reason begins; the first that fits counts."""
+
+BLOCKS = {
+    "it lies in a loop that was flattened": "annotate one inner loop of the kernel",
+    "what follows the loop in the iteration": "let another kernel do what follows",
+    "it lies in the rest of an iteration": (
+        "let another kernel do it, or remove the annotations of the other paths"
+    ),
+    "it may access the same memory as what follows": "let another kernel do what follows",
+    "there is a warp-collective in the annotated loop": (
+        "let all threads come to it, none of which has returned, or end the kernel before it"
+    ),
+    "all iterations of the loop use the same memory": (
+        "use an atomic, or a variable or an array declared in the kernel"
+    ),
+}
+"""The same where the annotated loop is that over blocks; it goes before what a reason says."""
+
+
+def advised(record: Record, kernels: list[KernelRecord]) -> Remark:
+    """What is to be said of a record, with a way out that there is in its kernel.
+
+    Args:
+        record: of an annotation.
+        kernels: the annotations of the whole kernel.
+    """
+    remark = record.remark
+    if remark.reason is None:
+        return remark
+    head, separator, tail = parts_of(_CALLED.sub(lambda m: demangle(m[0]), remark.reason))
+    if isinstance(record, PathRecord) and _is_in_blocks(record, kernels):
+        other = _find(BLOCKS, remark.reason)
+        tail = tail if other is None else _with_rest(other, tail)
+    if remark.reason.startswith(UNIFORM):
+        tail = "remove the annotation"
+    elif not tail or tail.startswith(_OTHERWISE):
+        tail = _with_rest(_find(ADVICE, remark.reason) or "", tail)
+    return replace(remark, reason=f"{head}; {tail}" if tail else f"{head}{separator}")
+
+
+def _is_in_blocks(record: PathRecord, kernels: list[KernelRecord]) -> bool:
+    """Whether the annotated loop around a path is that over blocks."""
+    loop = record.path.loop
+    return loop is not None and any(
+        one.marker.kind in WHOLE_KERNEL and one.marker.span == loop.marker.span for one in kernels
+    )
+
+
+def parts_of(reason: str) -> tuple[str, str, str]:
+    """A reason without advice, and the advice; instructions in it end with a semicolon, too."""
+    places = _PLACE.findall(reason)
+    head, separator, tail = _PLACE.sub("\0", reason).partition("; ")
+    for place in places:
+        if "\0" in head:
+            head = head.replace("\0", place, 1)
+        else:
+            tail = tail.replace("\0", place, 1)
+    return head, separator, tail
+
+
+def _with_rest(advice: str, said: str) -> str:
+    """Other advice, with what was said besides of a strategy that serves."""
+    _, alternative, strategy = said.partition(_OTHERWISE)
+    return "; ".join(filter(None, [advice, alternative + strategy]))
+
+
+def _find(table: dict[str, str], reason: str) -> str | None:
+    return next((text for words, text in table.items() if reason.startswith(words)), None)

@@ -1,0 +1,141 @@
+"""What a reason says of PTX, said of the source: the line at fault, and the variable."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ccc.analysis.paths.continuation import REDUCTION_HINT
+from ccc.compiler.lines import LineTable
+from ccc.errors import Span
+from ccc.frontend.marking import Marked
+from ccc.remark import Remark
+
+UNINITIALISED = "may be uninitialised"
+_IN_PTX = re.compile(r"\(PTX line (\d+): ")
+_SHARED = re.compile(r"PTX line \d+: [^\s;]*\.shared\b")
+_PLACE = re.compile(r"\((?=[^()]*PTX line)")
+_ABOUT = {
+    UNINITIALISED: "uninitialised",
+    "needs a value that the path computes": "carried",
+    "its turns hand on a value": "handed",
+    "its lane computes all of it": "carried",
+    "needs a value that is read after the path": "accessed",
+    "use the same memory": "accessed",
+    "may access the same memory": "accessed",
+    "local memory (an array of the thread's own)": "arrays",
+}
+"""What a reason is about, by words of it; the first counts."""
+VARIABLE = "reduction(+: variable)"
+OWN = "declare it in the loop"
+_TEXTS = ("reason", "declined")
+_MOST_NAMED = 3
+"""Of more variables, each is as likely to be none that is meant."""
+
+
+class Blame:
+    """Tells users of their own code.
+
+    Args:
+        table: the places that PTX was made of.
+        marked: the source.
+        ptx: the PTX, before any pass.
+    """
+
+    def __init__(self, table: LineTable, marked: Marked, ptx: str):
+        self._marked = marked
+        self._ptx = ptx
+        names = {os.path.abspath(name): name for name in marked.files}
+        places = {
+            line: tuple(
+                replace(span, file=names[os.path.abspath(span.file)])
+                for span in chain
+                if os.path.abspath(span.file) in names
+            )
+            for line, chain in table.places.items()
+        }
+        self._table = LineTable(places)
+
+    def tell(self, remarks: Mapping[str, Sequence[Remark]]) -> dict[str, list[Remark]]:
+        """The remarks, with what is known of the source in what they say."""
+        return {kernel: [self._told(remark) for remark in mine] for kernel, mine in remarks.items()}
+
+    def _told(self, remark: Remark) -> Remark:
+        texts = {key: text for key in _TEXTS if (text := getattr(remark, key))}
+        details = dict(remark.details)
+        if unshared := details.get("shared_out_reason"):
+            details["shared_out_reason"] = self._text(remark, unshared)
+        places = [match for text in texts.values() for match in _IN_PTX.finditer(text)]
+        if spans := list(filter(None, map(self._span, places))):
+            details["culprits"] = [
+                {"file": span.file, "line": span.line, "column": span.column} for span in spans
+            ]
+        if context := details.get("context"):
+            details["context"] = [self._saved(remark, dict(entry)) for entry in context]
+        new: dict[str, Any] = {key: self._text(remark, text) for key, text in texts.items()}
+        if remark.advice and remark.annotation == "for variable":
+            new["advice"] = remark.advice + self._sums_hint(remark)
+        return replace(remark, details=details, **new)
+
+    def _text(self, remark: Remark, text: str) -> str:
+        """A reason with the names of variables, and the place before each instruction."""
+        first = _IN_PTX.search(text)
+        names = self._names(remark, text, self._span(first) if first else None)
+        if len(names) == 1:
+            text = self._with_operation(remark, text, names[0])
+        quoted = " or ".join(f'"{name}"' for name in names)
+        if quoted and first is None:
+            head, separator, tail = text.partition(";")
+            return f"{head} ({quoted}){separator}{tail}"
+        told = _IN_PTX.sub(self._place, text)
+        return _PLACE.sub(f"({quoted}, ", told, count=1) if quoted else told
+
+    def _with_operation(self, remark: Remark, text: str, name: str) -> str:
+        """A hint at a reduction says which, or something else where it cannot be one."""
+        suspects = self._marked.suspects
+        operation = suspects.operation(remark.position, name) if suspects else None
+        if operation is None:
+            return text.replace(REDUCTION_HINT, f'if no iteration needs "{name}" of another, {OWN}')
+        return text.replace(VARIABLE, f"reduction({operation}: {name})")
+
+    def _sums_hint(self, remark: Remark) -> str:
+        suspects = self._marked.suspects
+        sums = suspects.sums(remark.position) if suspects else []
+        named = ", ".join(sums)
+        return f"; reduction(+: {named}) would let lanes share its turns" if sums else ""
+
+    def _saved(self, remark: Remark, entry: dict[str, Any]) -> dict[str, Any]:
+        """An entry of the context, with its variable if the lines that set the register tell."""
+        begin = max(self._ptx.find(f"{kind} {remark.kernel}(") for kind in (".entry", ".func"))
+        if begin < 0 or self._marked.suspects is None:
+            return entry
+        text = self._ptx[begin : self._ptx.find("\n}\n", begin)]
+        first = self._ptx.count("\n", 0, begin) + 1
+        sets = re.compile(rf"^\t(?:@!?%p\d+ )?[\w.]+[ \t]+{re.escape(entry['register'])},", re.M)
+        numbers = [first + text.count("\n", 0, match.start()) for match in sets.finditer(text)]
+        lines = [span for span in map(self._table.place, numbers) if span]
+        name = self._marked.suspects.defined(remark.position, lines)
+        return {**entry, "variable": name} if name else entry
+
+    def _place(self, match: re.Match[str]) -> str:
+        span = self._span(match)
+        return f"({span.file}:{span.line}, PTX line {match[1]}: " if span else match[0]
+
+    def _span(self, match: re.Match[str]) -> Span | None:
+        return self._table.place(int(match[1]))
+
+    def _names(self, remark: Remark, text: str, line: Span | None) -> list[str]:
+        """The variables that are meant; none where too many could be."""
+        about = next((about for words, about in _ABOUT.items() if words in text), None)
+        suspects = self._marked.suspects
+        if about is None or suspects is None:
+            return []
+        if about == "accessed" and _SHARED.search(text):
+            about = "shared"
+        names = suspects.names(remark.position, about, line)
+        if not names and about == "uninitialised":
+            names = suspects.names(remark.position, "carried", line)
+        return names if len(names) <= _MOST_NAMED else []

@@ -1,0 +1,76 @@
+"""The names of kernels as users write them."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from functools import lru_cache
+from typing import Any
+
+_LIBRARIES = (None, "libstdc++.so.6", "libc++abi.so.1", "libc++.1.dylib")
+"""Where C++'s own function for this may be; first, in the running program itself."""
+
+
+@lru_cache(maxsize=1024)
+def demangle(name: str) -> str:
+    """A function's name with its scopes and template arguments, without parameters.
+
+    Where no C++ library is at hand, template arguments are missing.
+
+    >>> demangle("_ZN4mesh4walkEPKfi"), demangle("main")
+    ('mesh::walk', 'main')
+    """
+    if not name.startswith("_Z"):
+        return name
+    whole = _by_library(name)
+    return _without_parameters(whole) if whole else _by_lengths(name)
+
+
+def _by_library(name: str) -> str | None:
+    function = _function()
+    if function is None:
+        return None
+    status = ctypes.c_int()
+    text = function(name.encode(errors="replace"), None, None, ctypes.byref(status))
+    return None if status.value or not text else bytes(text).decode(errors="replace")
+
+
+@lru_cache(maxsize=1)
+def _function() -> Any:
+    """``__cxa_demangle``; what it returns stays in memory, which is little."""
+    for library in _LIBRARIES:
+        try:
+            function = ctypes.CDLL(library).__cxa_demangle
+        except (OSError, AttributeError):
+            continue
+        function.restype = ctypes.c_char_p
+        return function
+    return None
+
+
+def _without_parameters(text: str) -> str:
+    """What stands before the parameters, without the type of what a template returns."""
+    depth, begin = 0, 0
+    text = text.replace("(anonymous namespace)", "{anonymous}")
+    for at, letter in enumerate(text):
+        if letter in "<{":
+            depth += 1
+        elif letter in ">}":
+            depth -= 1
+        elif depth == 0 and letter == " ":
+            begin = at + 1
+        elif depth == 0 and letter == "(":
+            return text[begin:at]
+    return text[begin:]
+
+
+def _by_lengths(name: str) -> str:
+    """The words of a mangled name, each of which stands behind its length."""
+    words, at = [], len("_ZN") if name.startswith("_ZN") else len("_Z")
+    while found := re.match(r"\d+", name[at:]):
+        end = at + found.end() + int(found[0])
+        words.append(name[at + found.end() : end])
+        at = end
+        if not name.startswith("_ZN"):
+            break
+    return "::".join(words) or name

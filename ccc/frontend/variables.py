@@ -1,0 +1,215 @@
+"""Which variables of the source a reason may speak of: PTX has registers only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from ccc.errors import Span
+from ccc.frontend import unset
+from ccc.frontend.syntax import (
+    declarations,
+    declared_in,
+    floating_type,
+    function_around,
+    identifiers_in,
+)
+
+if TYPE_CHECKING:
+    from ccc.frontend.linemap import LineMap
+    from ccc.frontend.placement import Placed, Placement
+    from ccc.frontend.syntax import Node
+
+_CHANGES = {"assignment_expression": "left", "update_expression": "argument"}
+_PARTS = {"field_expression": "argument", "parenthesized_expression": ""}
+_ACCESSES = {"subscript_expression": "argument", "pointer_expression": "argument"}
+_SHARED = re.compile(rb"__shared__|__attribute__\s*\(\(\s*shared\s*\)\)")
+_OPERATIONS = {
+    "+=": "+", "-=": "+", "++": "+", "--": "+", "&=": "&", "|=": "|", "^=": "^",
+}  # fmt: skip
+
+
+class Suspects:
+    """The variables of annotated statements that reasons may speak of.
+
+    Args:
+        placement: the annotations.
+        lines: where the text came from.
+        position: where an annotation stands.
+    """
+
+    def __init__(self, placement: Placement, lines: LineMap, position: Callable[[Placed], Span]):
+        self._placement = placement
+        self._lines = lines
+        self._position = position
+
+    def names(self, at: Span, about: str, line: Span | None) -> list[str]:
+        """The variables that a reason may speak of; those on the line at fault, if any are there.
+
+        Args:
+            at: where the annotation stands.
+            about: ``carried`` out of an iteration, ``handed`` from turn to turn of a loop,
+                ``uninitialised``, ``arrays``, ``accessed`` or, in shared memory, ``shared``.
+            line: the line at fault, if that is known.
+        """
+        placed = self._at(at)
+        if placed is None:
+            return []
+        path, around = placed.statement, self._placement.around(placed)
+        function = function_around(path) or path
+        found = {
+            "carried": lambda: carried(path, around),
+            "handed": lambda: self._sums(placed) or carried(path, path),
+            "uninitialised": lambda: uninitialised(path, around),
+            "arrays": lambda: arrays(path, function),
+            "accessed": lambda: accessed(function),
+            "shared": lambda: _in_shared(accessed(function), self._placement.root),
+        }[about]()
+        here = [node for node in found if line and self._is_on(node, line)]
+        return _texts(here if here or about in ("accessed", "shared") else found)
+
+    def defined(self, at: Span, lines: Collection[Span]) -> str | None:
+        """The variable that is given its value on some lines and used in an annotated statement,
+        if it is one only."""
+        placed = self._at(at)
+        if placed is None or not lines:
+            return None
+        function = function_around(placed.statement) or self._placement.root
+        used = {node.text for node in identifiers_in(placed.statement)}
+        numbers = {(line.file, line.line) for line in lines}
+        found = [
+            node
+            for node in (*declarations(function), *(base for _, base in _changes(function)))
+            if node.text in used and self._lines.line(node.start_byte) in numbers
+        ]
+        names = _texts(found)
+        return names[0] if len(names) == 1 else None
+
+    def operation(self, at: Span, name: str) -> str | None:
+        """The operation of a reduction by which the statement changes a variable, if it is one."""
+        placed = self._at(at)
+        changes = _changes(placed.statement) if placed else ()
+        made = {_operation(change) for change, base in changes if base.text == name.encode()}
+        return made.pop() if len(made) == 1 else None
+
+    def sums(self, at: Span) -> list[str]:
+        """The floating-point variables that a loop adds up, and does not say so."""
+        placed = self._at(at)
+        return _texts(self._sums(placed)) if placed else []
+
+    def _sums(self, placed: Placed) -> list[Node]:
+        statement = placed.statement
+        own = {name for name, _ in declared_in(statement)}
+        own |= {name.encode() for _, name in placed.pragma.reductions}
+        return [
+            base
+            for change, base in _changes(statement)
+            if base.text not in own
+            and _operation(change) == "+"
+            and floating_type(statement, base.text or b"", self._placement.blank)
+        ]
+
+    def _at(self, at: Span) -> Placed | None:
+        return next((p for p in self._placement.placed if self._position(p) == at), None)
+
+    def _is_on(self, node: Node, line: Span) -> bool:
+        return self._lines.line(node.start_byte) == (line.file, line.line)
+
+
+def carried(path: Node, turn: Node | None) -> list[Node]:
+    """Where a path changes variables that outlive an iteration.
+
+    Args:
+        path: the annotated statement.
+        turn: the loop whose iterations are meant, or the kernel; None if no file tells.
+    """
+    own = {name for name, _ in declared_in(path if turn is None else _body(turn))}
+    return [base for _, base in _changes(path) if base.text not in own]
+
+
+def uninitialised(path: Node, turn: Node | None) -> list[Node]:
+    """Where a path uses variables that are declared without a value."""
+    whole = path if turn is None else turn
+    names = {name for name in unset.names(whole) if not _is_set_behind(whole, name)}
+    return [node for node in identifiers_in(path) if node.text in names]
+
+
+def arrays(path: Node, function: Node) -> list[Node]:
+    """Where a path uses arrays that its function declares."""
+    own = {name for name, is_array in declared_in(function) if is_array}
+    return [node for node in identifiers_in(path) if node.text in own]
+
+
+def accessed(whole: Node) -> list[Node]:
+    """The pointers and arrays through which code reads or writes."""
+    return [
+        base
+        for node in _every(whole, lambda node: node.type in _ACCESSES)
+        if (base := _base(node.child_by_field_name(_ACCESSES[node.type]))) is not None
+    ]
+
+
+def _in_shared(nodes: Iterable[Node], root: Node) -> list[Node]:
+    """Those that are declared to be in shared memory."""
+    names = {
+        name.text
+        for one in _every(root, lambda node: node.type == "declaration")
+        if _SHARED.search(one.text or b"")
+        for name in declarations(one)
+    }
+    return [node for node in nodes if node.text in names]
+
+
+def _changes(path: Node) -> Iterator[tuple[Node, Node]]:
+    """The assignments of a statement to plain variables, or to members of such, and these."""
+    for node in _every(path, lambda node: node.type in _CHANGES):
+        base = _base(node.child_by_field_name(_CHANGES[node.type]))
+        if base is not None:
+            yield node, base
+
+
+def _operation(change: Node) -> str | None:
+    """The operation of a reduction that an assignment is, if any, of a whole variable."""
+    changed = change.child_by_field_name(_CHANGES[change.type])
+    if changed is None or changed.type != "identifier":
+        return None
+    signs = (child.type for child in change.children if child.type in _OPERATIONS)
+    return _OPERATIONS.get(next(signs, ""))
+
+
+def _base(node: Node | None) -> Node | None:
+    """The variable that ``s``, ``s.x`` or ``(s)`` speak of."""
+    while node is not None and node.type in _PARTS:
+        is_arrow = any(child.type == "->" for child in node.children)
+        inner = node.child_by_field_name("argument") if _PARTS[node.type] else node.named_child(0)
+        node = None if is_arrow else inner
+    return node if node is not None and node.type == "identifier" else None
+
+
+def _is_set_behind(whole: Node, name: bytes) -> bool:
+    """Whether the statement right behind a declaration sets its variable."""
+    for node in _every(whole, lambda node: node.type == "declaration"):
+        following = node.next_named_sibling
+        if name in set(unset.names(node)) and following is not None:
+            first = next(_every(following, lambda one: one.type == "assignment_expression"), None)
+            left = first.child_by_field_name("left") if first else None
+            plain = following.type == "expression_statement" and left is not None
+            return plain and left is not None and left.text == name
+    return False
+
+
+def _body(turn: Node) -> Node:
+    return turn.child_by_field_name("body") or turn
+
+
+def _every(node: Node, fits: Callable[[Node], bool]) -> Iterator[Node]:
+    if fits(node):
+        yield node
+    for child in node.children:
+        yield from _every(child, fits)
+
+
+def _texts(nodes: Iterable[Node]) -> list[str]:
+    """Their texts, each once."""
+    return list(dict.fromkeys((node.text or b"").decode(errors="replace") for node in nodes))

@@ -1,0 +1,111 @@
+"""``ccc explain``: the source, with what became of each annotation beside it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ccc.errors import CccError
+from ccc.files import check_writable, write
+from ccc.nvcc import command as nvcc
+from ccc.nvcc.run import run as run_nvcc
+from ccc.tools.explain.notes import Note, notes_of
+from ccc.tools.explain.sarif import log
+from ccc.tools.explain.show import page, show
+
+_OWN = {"--kernel": "kernel", "--sarif": "sarif", "-o": "output", "--output-file": "output"}
+_PHASES = ("-c", "-dc", "-dw", "-ptx", "-cubin", "-fatbin", "-dlink", "-link", "-lib", "-run")
+_LONG_PHASES = ("--compile", "--device-c", "--device-w", "--ptx", "--cubin", "--fatbin")
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a command asks for: options for the compiler, and what to write."""
+
+    arguments: tuple[str, ...] = ()
+    kernel: str | None = None
+    output: str | None = None
+    sarif: str | None = None
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``ccc explain``, for its help."""
+    parser.add_argument("--kernel", metavar="K", help="of one kernel, or those that contain K")
+    parser.add_argument("-o", dest="output", metavar="FILE.html", help="write a page instead")
+    parser.add_argument("--sarif", metavar="FILE", help="write a log for editors and code hosts")
+    parser.add_argument(
+        "arguments",
+        nargs=argparse.REMAINDER,
+        metavar="FILE.cu [options of nvcc and cccc ...]",
+        help="what is compiled, as cccc takes it; a phase, and what -o names beside pages, is not",
+    )
+
+
+def main(given: Sequence[str]) -> int:
+    """Run ``ccc explain``, whose options may stand among those of the compiler.
+
+    Raises:
+        CccError: a wrong option, or no compiler.
+        OSError: a file cannot be written.
+    """
+    asked = _asked(given)
+    for name in filter(None, (asked.output, asked.sarif)):
+        check_writable(name)
+    command = nvcc.parse(asked.arguments)
+    with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
+        arguments = ["-fatbin", *command.arguments, "-o", str(Path(folder, "made.fatbin"))]
+        options = replace(command.options, measure=True, strict=False)
+        outcome = run_nvcc(arguments, options, capture=True)
+    notes = notes_of(outcome, asked.kernel)
+    if outcome.code and not outcome.errors:
+        raise CccError(f"nvcc failed:\n{outcome.stderr.strip()}")
+    if asked.kernel and not notes:
+        raise CccError(f'no annotation is in a kernel that is called "{asked.kernel}"')
+    _write(notes, asked)
+    return outcome.code
+
+
+def _write(notes: Sequence[Note], asked: _Asked) -> None:
+    if asked.sarif:
+        write(asked.sarif, log(notes, Path.cwd()))
+    if asked.output:
+        write(asked.output, page(notes))
+    if not (asked.sarif or asked.output):
+        show(notes, sys.stdout)
+
+
+def _asked(given: Sequence[str]) -> _Asked:
+    """Take a command apart.
+
+    Raises:
+        CccError: there is no file, or a value is missing.
+    """
+    found: dict[str, str] = {}
+    others: list[str] = []
+    words = iter(given)
+    for word in words:
+        name, equals, value = word.partition("=")
+        if word == "--":
+            others += words
+        elif name in _OWN:
+            value = value if equals else next(words, "")
+            if not value:
+                raise CccError(f"{name} needs a value")
+            found[_OWN[name]] = value
+        elif word not in (*_PHASES, *_LONG_PHASES):
+            others.append(word)
+    output = found.get("output", "")
+    if output and not output.endswith((".html", ".htm")):
+        del found["output"]  # of a compilation that is pasted here
+    if not any(word.endswith((".cu", ".cuh", ".cpp", ".cc")) for word in others):
+        raise CccError("no file is given; ccc explain FILE.cu [options of nvcc and cccc ...]")
+    return _Asked(tuple(others), **found)
+
+
+def run(_args: argparse.Namespace) -> int:
+    """Run ``ccc explain``; whoever asks for no help goes to :func:`main` at once."""
+    return main(sys.argv[2:])

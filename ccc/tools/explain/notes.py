@@ -1,0 +1,157 @@
+"""What there is to say of each annotation, in a form that all outputs share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from ccc.compiler.advice import parts_of
+from ccc.demangle import demangle
+from ccc.errors import Span
+from ccc.nvcc.explain import considered
+from ccc.nvcc.run import Outcome
+from ccc.ptx.types import TYPES
+from ccc.remark import Remark, read_report
+
+Kind = Literal["applied", "left", "refused", "warning", "error"]
+_SAID = re.compile(r"^(.+?):(\d+)(?::(\d+))?: (warning|error): (.*)")
+_OF_REMARKS = (" left as it was: ", ") does not apply: ")
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What is said of an annotation, or of an arm of it.
+
+    Attributes:
+        span: where it stands.
+        kind: ``left`` is what was not worth it, or not asked for; ``refused``, what cannot be done.
+        directive: what is annotated.
+        title: one line: the strategy, or the reason.
+        lines: what else there is to know.
+        way_out: what a user can do.
+        kernels: the kernels that this is true of.
+        culprits: the places at fault.
+    """
+
+    span: Span
+    kind: Kind
+    directive: str
+    title: str
+    lines: tuple[str, ...] = ()
+    way_out: str = ""
+    kernels: tuple[str, ...] = ()
+    culprits: tuple[Span, ...] = field(default=())
+
+
+def notes_of(outcome: Outcome, kernel: str | None = None) -> list[Note]:
+    """The notes of a compilation, by file and line; alike ones of several kernels are one.
+
+    Args:
+        outcome: what was compiled.
+        kernel: the name of one, or a part of it.
+    """
+    remarks = [one for mine in read_report(outcome.report).values() for one in mine]
+    seen = {(one.position, one.arm) for one in remarks if not one.has_vanished}
+    told = [one for one in remarks if not (one.has_vanished and (one.position, one.arm) in seen)]
+    notes = [_of_remark(one) for one in told if not kernel or kernel in demangle(one.kernel)]
+    if not kernel:
+        said = [*outcome.diagnostics, *outcome.errors]
+        notes += filter(None, (_of_line(line) for text in said for line in text.splitlines()))
+    return sorted(_merged(notes), key=lambda note: (note.span.file, note.span.line))
+
+
+def _merged(notes: Sequence[Note]) -> Iterator[Note]:
+    """Notes that say the same of several kernels, as one."""
+    found: dict[Note, list[str]] = {}
+    for note in notes:
+        bare = replace(note, kernels=(), culprits=())
+        same = next((one for one in found if replace(one, kernels=(), culprits=()) == bare), note)
+        found.setdefault(same, []).extend(note.kernels)
+    for note, kernels in found.items():
+        yield replace(note, kernels=tuple(dict.fromkeys(kernels)))
+
+
+def _of_line(line: str) -> Note | None:
+    """What the command says that is in no report."""
+    match = _SAID.match(line)
+    if match is None or any(words in line for words in _OF_REMARKS):
+        return None
+    file, number, column, severity, text = match.groups()
+    title, _, way_out = text.partition("; ")
+    kind: Kind = "error" if severity == "error" else "warning"
+    span = Span(file, int(number), int(column or 0))
+    return Note(span, kind, "", title, way_out=way_out)
+
+
+def _of_remark(remark: Remark) -> Note:
+    told = remark.details
+    culprits = tuple(Span(**place) for place in told.get("culprits", ()))
+    arm = "" if remark.arm in remark.annotation else f" ({remark.arm})"
+    note = Note(
+        remark.position,
+        "applied",
+        remark.annotation + arm,
+        "",
+        kernels=(demangle(remark.kernel),),
+        culprits=culprits,
+    )
+    if remark.applied:
+        lines = tuple(_lines(remark))
+        return replace(note, title=f"applied: {remark.strategy}", lines=lines)
+    if remark.reason:
+        head, _, way_out = parts_of(remark.reason)
+        return replace(note, kind="refused", title=f"left as it was: {head}", way_out=way_out)
+    head, _, way_out = (remark.advice or "nothing was asked for").rpartition("; ")
+    lanes = tuple(_expected(told))
+    title = f"left as it was: {head or way_out}"
+    return replace(note, kind="left", title=title, way_out=way_out if head else "", lines=lanes)
+
+
+def _lines(remark: Remark) -> Iterator[str]:
+    """What there is to know of code that was transformed."""
+    told = remark.details
+    if remark.declined:
+        yield f"strategy({remark.asked}) does not apply: {remark.declined}"
+    yield from _expected(told)
+    if "context" in told:
+        yield _saved(told["context"])
+    if told.get("continuation"):
+        yield "the rest of the iteration runs with the task"
+    if told.get("reductions"):
+        yield f"adds up {', '.join(told['reductions'])}"
+    if told.get("shared_out_reason"):
+        yield f"turns are not shared out: {told['shared_out_reason']}"
+    if "schedule" in told:
+        yield f"schedule {told['schedule']}, barrier: {told.get('barrier') or 'none'}"
+    if told.get("stack_bytes"):
+        place = f"bytes of {told['placement']} shared memory"
+        yield f"all tasks take {told['stack_bytes']} {place} a block"
+    for key, what in (("registers", "registers"), ("occupancy", "occupancy")):
+        before, after = told.get(f"{key}_before"), told.get(f"{key}_after")
+        if before is not None and after is not None:
+            yield f"{what}: {before} before, {after} after"
+
+
+def _expected(told: Mapping[str, Any]) -> Iterator[str]:
+    """The lanes that are expected, and what of each strategy."""
+    lanes = told.get("expected_lanes")
+    if lanes is not None:
+        length = (
+            f", {told['path_instructions']} instructions" if "path_instructions" in told else ""
+        )
+        yield f"{lanes:.1f} of 32 lanes expected ({told.get('expected_from') or 'a guess'}){length}"
+    if told.get("considered"):
+        yield f"expected speed: {considered(told).replace(chr(10), ', ')}"
+
+
+def _saved(context: Sequence[Mapping[str, str]]) -> str:
+    """What a task saves: variables where they are known, and the bytes."""
+    size = sum(TYPES[one["type"]].bits // 8 for one in context if one["type"] in TYPES)
+    names = list(dict.fromkeys(one["variable"] for one in context if "variable" in one))
+    more = sum("variable" not in one for one in context)
+    parts = names + ([f"{more} value{'s' * (more != 1)} more"] if more and names else [])
+    parts = parts or [f"{more} value{'s' * (more != 1)}"]
+    return f"saves {', '.join(parts)} for each task ({size} bytes)" if context else "saves nothing"

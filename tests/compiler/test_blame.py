@@ -1,0 +1,208 @@
+"""What users are told: the line at fault, the variable, and a way out that there is."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ccc.compiler import lines
+from ccc.compiler.unit import DevicePass, translate
+from ccc.errors import CccError, Span
+from ccc.options import COLLECT, Options
+from ccc.toolkit import find as toolchain
+
+PTX = """.version 9.0
+.entry k()
+{
+	.loc	1 4 5
+	add.s32 	%r1, %r2, %r3;
+$L__BB0_1:
+	sub.s32 	%r1, %r2, %r3;
+	.loc	2 9 3, function_name $L__info_string0, inlined_at 1 6 2
+	mul.lo.s32 	%r1, %r2, %r3;
+	.loc	1 0 3
+	ret;
+$L__func_end0:
+
+}
+	.file	1 "k.cu"
+	.file	2 "odd \\"name\\".cuh"
+	.section	.debug_str
+	{
+$L__info_string0:
+.b8 95
+	}
+"""
+PLAIN = """.version 9.0
+.entry k()
+{
+	add.s32 	%r1, %r2, %r3;
+$L__BB0_1:
+	sub.s32 	%r1, %r2, %r3;
+	mul.lo.s32 	%r1, %r2, %r3;
+	ret;
+
+}
+"""
+
+
+def test_what_the_compiler_adds_of_lines_is_taken_out_again() -> None:
+    text, table = lines.split(PTX)
+    assert text == PLAIN
+    inlined = (Span('odd "name".cuh', 9, 3), Span("k.cu", 6, 2))
+    here = (Span("k.cu", 4, 5),)
+    assert dict(table.places) == {4: here, 5: here, 6: here, 7: inlined}
+    assert table.place(7) == inlined[0]
+    assert table.place(8) is None
+    assert lines.split(PLAIN)[0] == PLAIN
+
+
+def test_lines_that_stay_are_counted() -> None:
+    numbers = {n: line for n, line in enumerate(PTX.splitlines(), 1) if re.search("add|mul", line)}
+    assert numbers.keys() <= lines.read(PTX).places.keys()
+
+
+HEAD = """__global__ void k(const int *count, float *x, float *y, int n) {
+    float sum = 0, last = 1, window[8];
+    struct { float a, b; } pair = {};
+    for (int t = 0; t < 8; ++t) window[t] = x[n + t];
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float v = x[i];
+"""
+TAIL = """
+    }
+    y[threadIdx.x] = sum + last + pair.a + window[n & 7];
+}
+"""
+IF = "#pragma ccc if\n"
+CASES = [
+    (IF + "if (v > 3) sum += sqrtf(v) + x[i + 3];", '("sum", k.cu:9, PTX', "(+: sum)"),
+    (IF + "if (v > 3) last = x[i + n];", '("last", k.cu:9, PTX', 'needs "last" of another'),
+    (IF + "if (v > 3) pair.a += x[i + n];", '("pair", k.cu:9, PTX', 'needs "pair" of another'),
+    (IF + "if (v > 3) x[i] = 4;", '("count", k.cu:6, PTX', "the path writes (k.cu:9, PTX"),
+    (IF + "if (v > 3) window[i & 7] = v;", '("window"', "declare the array in the path"),
+    (IF + "if (v > 3) y[i] = v;\n__syncthreads();", "(k.cu:10, PTX", "between two barriers"),
+]
+
+
+def said(source: str, folder: Path, options: Options) -> list[str]:
+    """What is said of a source, as the shim does it."""
+    try:
+        nvcc = toolchain.find().nvcc
+    except CccError as error:
+        pytest.skip(error.message)
+
+    def compile_(marked: str, _: bool) -> str:
+        file, output = folder / "k.cu", folder / "k.ptx"
+        file.write_text(marked)
+        command = [str(nvcc), "-ptx", "-arch=sm_90", "-lineinfo", str(file), "-o", str(output)]
+        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+        return output.read_text()
+
+    done = DevicePass()
+    ptx = translate(source, str(folder / "k.cu"), compile_, options, done, keeps_lines=False)
+    assert "\t.loc\t" not in ptx
+    return [line.replace(f"{folder}/", "") for line in done.diagnostics]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("body", "place", "advice"), CASES)
+def test_a_reason_names_kernel_line_variable_and_a_way_out(
+    body: str, place: str, advice: str, tmp_path: Path
+) -> None:
+    head = HEAD.replace("i < n", "i < count[n]") if "count" in place else HEAD
+    (line,) = said(head + body + TAIL, tmp_path, Options(strategy=COLLECT))
+    assert line.startswith("k.cu:8:1: warning: path left as it was: ")
+    assert place in line
+    assert advice in line
+    assert line.endswith(" [in k]")
+
+
+BLOCKS = """#pragma ccc grid_stride
+__global__ void k(const int *__restrict__ x, float *y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float a = x[i], sum = 0;
+#pragma ccc while
+    while (a > 2) a = a * 0.5f + x[(int)a];
+#pragma unroll 1
+    for (int t = 0; t < x[i]; ++t) sum += y[i + t] * a;
+    y[i] = sum;
+}
+"""
+
+
+@pytest.mark.slow
+def test_nobody_is_told_to_split_a_loop_over_blocks(tmp_path: Path) -> None:
+    told = said(BLOCKS, tmp_path, Options(strategy=COLLECT))
+    assert any("holds a loop itself; let another kernel do what follows" in line for line in told)
+    assert not any("split" in line for line in told)
+
+
+UNSET = (HEAD + IF + "if (v > 3) last = x[i + n];\ny[i] = last;" + TAIL).replace("last = 1", "last")
+
+
+@pytest.mark.slow
+def test_variables_without_a_value_are_called_that(tmp_path: Path) -> None:
+    (line,) = said(UNSET, tmp_path, Options(strategy=COLLECT))
+    assert "it may be uninitialised (%f" in line
+    assert '"last"' in line
+
+
+SUMS = """__global__ void k(const int *__restrict__ row, const float *__restrict__ x, float *y,
+                  int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float sum = 0;
+#pragma ccc for variable strategy(engage)
+        for (int t = 0; t < row[i]; ++t) sum += x[i * t];
+        y[i] = sum;
+    }
+}
+"""
+
+
+@pytest.mark.slow
+def test_a_sum_of_turns_is_hinted_at(tmp_path: Path) -> None:
+    (line,) = said(SUMS, tmp_path, Options())
+    assert '("sum", k.cu:7, PTX line' in line
+    assert "say so: reduction(+: sum)" in line
+
+
+PEELED = """struct Cell { unsigned key, value; };
+#pragma ccc grid_stride
+__global__ void __launch_bounds__(256)
+k(Cell *__restrict__ cells, const Cell *__restrict__ wanted, unsigned n, unsigned mask) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    unsigned key = wanted[i].key, value = wanted[i].value, at = key & mask;
+#pragma ccc while
+    for (;; at = (at + 1) & mask) {
+        unsigned found = atomicCAS(&cells[at].key, ~0u, key);
+        if (found == ~0u || found == key) { atomicExch(&cells[at].value, value); return; }
+    }
+}
+"""
+CALLED = """__device__ __forceinline__ void once(float v, float *y) {
+#pragma ccc if
+    if (v > 3) *y = v * v + sqrtf(v);
+}
+__global__ void k(const float *x, float *y, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) once(x[i], y + i);
+}
+__global__ void unmarked(const float *x, float *y, int n) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x) once(x[i], y + i);
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", [PEELED, CALLED])
+def test_copies_that_vanished_are_silent(source: str, tmp_path: Path) -> None:
+    assert not said(source, tmp_path, Options(strategy=COLLECT))
+    assert not said(source, tmp_path, Options(strategy=COLLECT, strict=True))

@@ -1,0 +1,225 @@
+"""What the choice takes, and leaves, of branches whose lanes and lengths are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from emulating import needs_nvcc
+from folders import SAMPLES
+
+from ccc.compiler import unit
+from ccc.compiler.transform import Transformed, transform
+from ccc.nvcc import run as nvcc
+from ccc.options import COLLECT, Options
+from ccc.remark import Remark
+from ccc.toolkit.ptxas import Resources
+
+HEAD = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x, .param .u32 n)
+.maxntid 256, 1, 1
+{
+	.reg .pred %p<9>;
+	.reg .b32 %r<9>;
+	.reg .f32 %f<99>;
+	.reg .b64 %rd<9>;
+	ld.param.u64 %rd1, [x];
+	ld.param.u32 %r2, [n];
+	mov.u32 %r1, %tid.x;
+	// ccc.loop 1 k.cu:1:1
+EACH:
+	// ccc.for 1 k.cu:1:1
+	mul.wide.u32 %rd2, %r1, 4;
+	add.s64 %rd3, %rd1, %rd2;
+	ld.global.u32 %r3, [%rd3];
+"""
+TAIL = """JOIN:
+	add.s32 %r1, %r1, 256;
+	setp.lt.u32 %p2, %r1, %r2;
+	@%p2 bra EACH;
+	ret;
+}
+"""
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One of several arms of which a lane takes at most one.
+
+    Args:
+        length: instructions.
+        prob: the share of lanes.
+        words: that it needs of what was loaded.
+        clauses: further ones, as a marker has them.
+    """
+
+    length: int
+    prob: float
+    words: int = 1
+    clauses: str = ""
+
+    def lines(self, number: int) -> list[str]:
+        """Its code, behind the question whether a lane takes it; its marker names line 10 on."""
+        steps = [
+            f"fma.rn.f32 %f90, %f90, %f90, %f{step % self.words};" for step in range(self.length)
+        ]
+        place = f"{10 + number} k.cu:{10 + number}:1"
+        return [
+            f"setp.ne.u32 %p1, %r3, {number};",
+            f"@%p1 bra NEXT{number};",
+            f"// ccc.then {place} prob={self.prob} {self.clauses}",
+            "mov.f32 %f90, 0f3F800000;",
+            *steps,
+            "st.global.f32 [%rd3], %f90;",
+            "bra JOIN;",
+            f"NEXT{number}:",
+        ]
+
+
+def kernel(*arms: Arm) -> str:
+    words = max(arm.words for arm in arms)
+    loads = [f"ld.global.f32 %f{word}, [%rd3+{4096 * (word + 1)}];" for word in range(words)]
+    lines = [line for number, arm in enumerate(arms) for line in arm.lines(number)]
+    return HEAD + "".join(f"\t{line}\n" for line in [*loads, *lines]) + TAIL
+
+
+def remarks(ptx: str, **asked: Any) -> list[Remark]:
+    """What became of the arms, in the order of the source."""
+    done: Transformed = transform(ptx, **asked)
+    return sorted(done.remarks["k"], key=lambda one: one.position.line)
+
+
+def served(found: Sequence[Remark]) -> list[int]:
+    """The numbers of the arms that were collected."""
+    return [one.position.line - 10 for one in found if one.applied]
+
+
+FOUR = (Arm(30, 0.05), Arm(300, 0.05), Arm(60, 0.05), Arm(120, 0.05))
+COSTLIEST_FIRST = [1, 3, 2, 0]
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [(1024, []), (2048, [1]), (4096, [1, 3]), (6144, [1, 2, 3]), (8192, [0, 1, 2, 3])],
+)
+def test_the_costliest_get_stacks_first(limit: int, expected: list[int]) -> None:
+    """A context of two words takes 2 KB of a block of eight warps, where lanes keep their tasks."""
+    assert served(remarks(kernel(*FOUR), strategy="merge", shared_limit=limit)) == expected
+    chosen = served(remarks(kernel(*FOUR), shared_limit=limit))
+    assert chosen == sorted(COSTLIEST_FIRST[: len(chosen)])
+    assert set(chosen) == set(expected) - {0}  # which is too short to gain
+
+
+def test_a_priority_goes_before_the_cost() -> None:
+    first = Arm(30, 0.05, clauses="priority=1")
+    assert served(remarks(kernel(first, *FOUR[1:]), strategy="merge", shared_limit=2048)) == [0]
+
+
+def test_what_has_no_room_says_so() -> None:
+    found = remarks(kernel(*FOUR), strategy="merge", shared_limit=2048)
+    assert all("does not fit into shared memory" in str(found[arm].reason) for arm in (0, 2, 3))
+    chosen = remarks(kernel(*FOUR), shared_limit=1024)
+    assert all(str(one.advice).endswith("do not fit into shared memory") for one in chosen)
+    assert all(set(one.details["does_not_fit"]) == {"queue", "merge", "cases"} for one in chosen)
+
+
+def test_the_others_get_none_where_fewer_warps_would_have_room() -> None:
+    many = [Arm(arm.length, arm.prob, words=10) for arm in FOUR]
+    assert served(remarks(kernel(*FOUR), shared_limit=232448)) == [1, 2, 3]
+    left = remarks(kernel(*many), shared_limit=232448)
+    assert served(left) == [1, 3]
+    assert not any(one.details.get("does_not_fit") for one in left)
+
+
+@pytest.mark.parametrize(
+    ("ways", "expected"),
+    [
+        ((Arm(24, 0.995), Arm(400, 0.005)), [1]),
+        ((Arm(400, 0.005), Arm(24, 0.995)), [0]),
+        ((Arm(400, 0.5), Arm(400, 0.5)), [0, 1]),
+    ],
+)
+def test_of_two_arms_only_the_rare_one_unless_both_pay(
+    ways: tuple[Arm, Arm], expected: list[int]
+) -> None:
+    assert served(remarks(kernel(*ways))) == expected
+
+
+@pytest.mark.parametrize(
+    ("length", "expected"),
+    [(5, "leave"), (60, "adaptive(3)"), (300, "adaptive(3)"), (900, "batch3")],
+)
+def test_where_nobody_tells_the_lanes_warps_find_out(length: int, expected: str) -> None:
+    """Unless the path is so short that little is gained, or so long that little is lost."""
+    unknown = kernel(Arm(length, 0.5)).replace("prob=0.5", "")
+    (found,) = remarks(unknown)
+    assert (found.strategy if found.applied else "leave") == expected
+
+
+def test_where_somebody_tells_them_warps_do_not_ask() -> None:
+    (found,) = remarks(kernel(Arm(60, 0.1)))
+    assert found.strategy == "batch3"
+    assert not any(name.startswith("adaptive") for name in found.details["considered"])
+
+
+FLAME = {
+    6 * 1024: ("merge", [51, 50]),
+    24 * 1024: ("merge", [51, 50, 47, 36, 26, 21, 9, 9]),
+    48 * 1024: ("cases", [51, 50, 47, 36, 26, 21, 9, 9, 3, 1]),
+    227 * 1024: ("cases", [51, 50, 47, 36, 26, 21, 9, 9, 3, 1]),
+}
+"""What serves which arms, by their instructions, for the shared memory that a block may have."""
+
+
+@needs_nvcc
+@pytest.mark.parametrize("limit", FLAME)
+def test_what_gets_stacks_in_a_fractal_flame(limit: int) -> None:
+    strategy, lengths = FLAME[limit]
+    options = Options(strategy=COLLECT, shared_limit=limit)
+    source = SAMPLES / "fractal_flame" / "kernel.cu"
+    _, report = nvcc.build(source, "sm_90", ("-fmad=false",), options)
+    ((paths),) = (one["paths"] for one in report["kernels"])
+    applied = [path for path in paths if path["applied"]]
+    assert {path["strategy"] for path in applied} == {strategy}
+    found = sorted((path["path_instructions"] for path in applied), reverse=True)
+    assert found == lengths
+
+
+@pytest.mark.parametrize(("block", "expected"), [(256, []), (128, [0])])
+def test_registers_are_weighed_against_what_is_gained(block: int, expected: list[int]) -> None:
+    """With 164 registers a multiprocessor holds 8 warps in blocks of 256, 12 in those of 128."""
+    ptx = kernel(Arm(100, 0.25)).replace(".maxntid 256", f".maxntid {block}")
+    assert served(remarks(ptx)) == [0]
+    found = remarks(ptx, tried={"k": (80, 164)})
+    assert served(found) == expected
+    advice = str(found[0].advice)
+    told = "since 164 registers leave room for 12% of the warps, and 80 for 38%; strategy("
+    assert (told in advice) == (not expected), advice
+
+
+def test_the_assembler_is_asked_what_was_chosen_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    ptx, asked = kernel(Arm(100, 0.25)), []
+
+    def resources(*texts: str) -> list[dict[str, Resources]]:
+        asked.append(texts)
+        return [{"k": Resources(80 if text == ptx else 164, 0, 0)} for text in texts]
+
+    def applied(options: Options) -> bool:
+        asked.clear()
+        done = unit.DevicePass()
+        text = unit._transform(ptx, "k.ptx", options, done)
+        (remark,) = done.remarks["k"]
+        assert remark.applied == ("ccc_" in text or text != ptx)
+        return remark.applied
+
+    monkeypatch.setattr(unit, "_resources", resources)
+    assert not applied(Options())
+    assert [len(texts) for texts in asked] == [2]
+    assert applied(Options(strategy="queue"))  # who insists is not asked about registers
+    assert not asked
+    monkeypatch.setattr(unit, "_resources", lambda *_: [])  # as with separate compilation
+    assert applied(Options())

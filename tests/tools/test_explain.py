@@ -1,0 +1,179 @@
+"""``ccc explain``: notes in the source, in all forms."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ccc.cli import main
+from ccc.errors import CccError, Span
+from ccc.toolkit import find as toolchain
+from ccc.tools.explain.notes import Note
+from ccc.tools.explain.sarif import log
+from ccc.tools.explain.show import page
+
+SOURCE = """template <typename T> __device__ T far(T v) { return v * v + 3; }
+__global__ void __launch_bounds__(128) shade(const float *x, float *y, int n) {
+    #pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        #pragma ccc if prob(0.05)
+        if (x[i] > 3) {
+            float v = x[i];
+            for (int t = 0; t < 20; ++t) v = __sinf(v) + far(v);
+            y[i] = v;
+        }
+    }
+}
+__global__ void meet(const float *x, float *y, int n) {
+    #pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        #pragma ccc if
+        if (x[i] > 3) y[i] = x[i];
+        __syncthreads();
+    }
+}
+__global__ void pass_by(const float *x, float *y, int n) {
+    #pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i];
+}
+"""
+NOTES = [
+    Note(Span("k.cu", 5, 9), "applied", "if (then)", "applied: queue", ("saves i",), "", ("f",)),
+    Note(Span("k.cu", 7, 1), "left", "while", "left as it was: 12 instructions"),
+    Note(
+        Span("k.cu", 16, 9), "refused", "if", "left as it was: there is a barrier [here]", (),
+        "mark a loop between two barriers", ("meet",), (Span("k.cu", 18, 9), Span("a b.cuh", 2)),
+    ),
+    Note(Span("/else/where.cuh", 3), "warning", "", "no annotated path stands inside this loop"),
+    Note(Span("k.cu", 9, 2), "error", "", "unknown directive"),
+]  # fmt: skip
+
+
+@pytest.fixture
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    try:
+        toolchain.find()
+    except CccError as error:
+        pytest.skip(error.message)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "k.cu").write_text(SOURCE)
+    return tmp_path
+
+
+def check(sarif: dict[str, Any]) -> list[dict[str, Any]]:
+    """The results of a log that has all properties that SARIF 2.1.0 demands."""
+    assert sarif["version"] == "2.1.0"
+    assert re.fullmatch(r"https://\S+sarif\S*2\.1\.0\S*", sarif["$schema"])
+    (run,) = sarif["runs"]
+    driver = run["tool"]["driver"]
+    assert driver["name"]
+    assert run["columnKind"] in ("utf16CodeUnits", "unicodeCodePoints")
+    rules = [rule["id"] for rule in driver["rules"]]
+    assert len(set(rules)) == len(rules)
+    for base in run["originalUriBaseIds"].values():
+        assert base["uri"].startswith("file:///")
+        assert base["uri"].endswith("/")
+    for result in run["results"]:
+        assert result["message"]["text"]
+        assert rules[result["ruleIndex"]] == result["ruleId"]
+        assert result["kind"] in ("pass", "informational", "fail")
+        levels = ("warning", "error", "note") if result["kind"] == "fail" else ("none",)
+        assert result["level"] in levels
+        assert len(result["locations"]) == 1
+        related = result.get("relatedLocations", [])
+        assert len({one["id"] for one in related}) == len(related)
+        for place in (*result["locations"], *related):
+            check_place(place["physicalLocation"], run)
+    return list(run["results"])
+
+
+def check_place(place: dict[str, Any], run: dict[str, Any]) -> None:
+    artifact, region = place["artifactLocation"], place["region"]
+    assert " " not in artifact["uri"]
+    if "uriBaseId" in artifact:
+        assert artifact["uriBaseId"] in run["originalUriBaseIds"]
+        assert not artifact["uri"].startswith(("/", "file:"))
+    else:
+        assert artifact["uri"].startswith("file:///")
+    assert region["startLine"] >= 1
+    assert region.get("startColumn", 1) >= 1
+
+
+def test_a_log_has_what_the_standard_demands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    applied, left, refused, warning, error = check(json.loads(log(NOTES, tmp_path)))
+    assert [one["kind"] for one in (applied, left)] == ["pass", "informational"]
+    assert [one["level"] for one in (refused, warning, error)] == ["warning", "warning", "error"]
+    assert applied["message"]["text"] == "if (then): applied: queue (in f)\nsaves i"
+    assert r"a barrier \[here\]" in refused["message"]["text"]
+    assert refused["message"]["text"].endswith("What to do: mark a loop between two barriers")
+    uris = [p["physicalLocation"]["artifactLocation"]["uri"] for p in refused["relatedLocations"]]
+    assert uris == ["k.cu", "a%20b.cuh"]
+    place = warning["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert place == {"uri": "file:///else/where.cuh"}
+
+
+def test_a_page_shows_every_line_and_every_note(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "k.cu").write_text(SOURCE)
+    text = re.sub(r"<[^>]*>", "", page(NOTES)).replace("&lt;", "<").replace("&gt;", ">")
+    for line in SOURCE.splitlines():
+        assert line.strip() in text
+    for note in NOTES:
+        assert note.title in text
+    assert "1 applied, 1 not worth it, 1 refused, 2 warnings or errors" in text
+
+
+@pytest.mark.slow
+def test_notes_stand_at_their_lines(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "-arch=sm_90", "k.cu", "-c", "-o", "k.o"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert [path.name for path in source.iterdir()] == ["k.cu"]
+    at = shown.index("    5         #pragma ccc if prob(0.05)")
+    assert re.fullmatch(r" +\+ if \(then\): applied: \w+ \[in shade\]", shown[at + 1])
+    more = " ".join(shown[at + 2 : at + 9])
+    assert "of 32 lanes expected (prob(0.05))" in more
+    assert "saves i for each task (4 bytes)" in more
+    assert "registers: " in more
+    at = shown.index("   16         #pragma ccc if")
+    assert "left as it was: there is a barrier in the annotated loop (k.cu:18, " in shown[at + 1]
+    assert shown[at + 1].endswith("[in meet]")
+    assert shown[at + 2].strip() == "What to do: mark a loop between two barriers"
+    at = shown.index("   22     #pragma ccc for")
+    assert "no annotated path stands inside this loop" in shown[at + 1]
+    assert shown[-1] == "1 applied, 1 refused, 1 warning or errors"
+
+
+@pytest.mark.slow
+def test_one_kernel_in_all_forms(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["explain", "--kernel=meet", "k.cu", "--sarif", "k.sarif", "-o", "k.html", "--", "-O2"]
+    assert main(given) == 0
+    assert capsys.readouterr().out == ""
+    (result,) = check(json.loads((source / "k.sarif").read_text()))
+    (place,) = result["relatedLocations"]
+    assert place["physicalLocation"]["region"]["startLine"] == 18
+    assert "there is a barrier" in (source / "k.html").read_text()
+    assert main(["explain", "--kernel", "nowhere", "k.cu"]) == 1
+    assert 'in a kernel that is called "nowhere"' in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_what_is_wrong_is_shown_as_well(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (source / "k.cu").write_text(SOURCE.replace("ccc if prob", "ccc fi prob"))
+    assert main(["explain", "k.cu"]) == 1
+    assert 'x unknown directive "fi"' in capsys.readouterr().out
+    (source / "k.cu").write_text("this is no CUDA")
+    assert main(["explain", "k.cu"]) == 1
+    assert "nvcc failed:" in capsys.readouterr().err
+    assert main(["explain", "-O3"]) == 1
+    assert "no file is given" in capsys.readouterr().err
+    assert main(["explain", "k.cu", "--kernel"]) == 1
+    assert "--kernel needs a value" in capsys.readouterr().err
