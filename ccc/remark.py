@@ -25,6 +25,8 @@ VANISHED = (
 """How the reasons begin for which one copy of an annotation is left, where others serve: the
 compiler took a turn out of a loop, made several loops of one, or inlined a function into a kernel
 that is not annotated."""
+OF_ALL = ("the code is compiled for the debugger",)
+"""Words of reasons that are told at the first annotation only, since they are of all."""
 _MOST_NAMED = 3
 _PLACE = re.compile(r"PTX line \d+: .*?;\)")
 
@@ -202,9 +204,11 @@ def _of(remark: Remark) -> tuple[Span, str]:
 def _by_kernel(said: Iterable[tuple[str, CccError | None]]) -> list[CccError]:
     """What was said of kernels, each thing once, with the names of these."""
     kernels: dict[tuple[Span | None, str], dict[str, None]] = {}
+    whole: set[str] = set()
     firsts: dict[tuple[Span | None, str], CccError] = {}
     for kernel, one in said:
-        if one is not None:
+        if one is not None and not any(words in one.message for words in whole):
+            whole.update(words for words in OF_ALL if words in one.message)
             key = one.span, _PLACE.sub("", one.message)
             firsts.setdefault(key, one)
             kernels.setdefault(key, {})[demangle(kernel).removeprefix("{anonymous}::")] = None

@@ -11,11 +11,11 @@ fits there is taken then, before the loop's registers are given out (:func:`sett
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.induction import find_counter
-from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
+from ccc.analysis.paths.model import AnnotatedLoop, Path
 from ccc.analysis.paths.split_iteration import ReturningPath, returning
 from ccc.errors import CccError
 from ccc.ir.markers import Marker
@@ -35,6 +35,7 @@ from ccc.passes.strategies.strategy import (
     Serving,
     Strategy,
     context_words,
+    instruction_count,
     run_slots,
 )
 from ccc.passes.thresholds import (
@@ -51,7 +52,6 @@ from ccc.passes.thresholds import (
 from ccc.pipeline import Kernel, PathRecord
 from ccc.ptx.dynamic_stack import added
 from ccc.ptx.occupancy import occupancy
-from ccc.ptx.opcodes import Unit
 from ccc.ptx.types import DEFAULT_SHARED_BYTES, WARP_SIZE
 
 REPEATING = "merge"
@@ -96,29 +96,24 @@ def decide(
     Returns:
         A decision for each loop.
     """
-    named = {strategy.name: strategy for strategy in strategies}
+    deciding = _Deciding(kernel, strategies, sharing, shared)
+    return tuple(deciding.of_loop(loop, mine) for loop, mine in loops)
 
-    def of_path(one: Collectable, mine: Sequence[Collectable], differ: bool) -> PathDecision:
-        path, request = one.path, kernel.wanted(one.path)
-        inside = [other.path for other in mine if other.path.parent is path]
-        asked = named.get(str(request)) if differ else None
-        own: Serving | None = asked if asked and asked.mixes else None
-        by = sharing
-        if path.repeats:
-            whole = _shared_by([path, *inside], request, shared, kernel)
-            own, by = whole or named[REPEATING], whole or sharing
-        engage = by.of(path, kernel.facts)
-        turns = 1 if engage and engage.shares_all else _turns(path, kernel.facts)
-        why_not = None if engage else by.applies([path, *inside], kernel.facts) or KEPT
-        hints, last_apart = Hints.of(path.marker), _is_short(path, kernel.facts)
-        counter = find_counter(path, kernel.facts) if turns > 1 and path.repeats else None
-        return PathDecision(
-            one.record, path, hints, own, engage, turns, request, why_not, last_apart, counter
-        )
 
-    def of_loop(loop: AnnotatedLoop, mine: Sequence[Collectable]) -> Decision:
+@dataclass(frozen=True, slots=True)
+class _Deciding:
+    """What can be done, for ``decide``, which says what these are."""
+
+    kernel: Kernel
+    strategies: Sequence[LoopStrategy]
+    sharing: PathStrategy
+    shared: Sequence[PathStrategy]
+
+    def of_loop(self, loop: AnnotatedLoop, mine: Sequence[Collectable]) -> Decision:
+        """What is done with a loop and its paths."""
+        kernel, strategies = self.kernel, self.strategies
         wishes = {str(kernel.wanted(one.path)) for one in mine if not one.path.repeats}
-        found = tuple(of_path(one, mine, len(wishes) > 1) for one in mine)
+        found = tuple(self._of_path(one, mine, len(wishes) > 1) for one in mine)
         paths = _without_branches_of_turns(found)
         every = [one.path for one in paths]
         asked = _asked(paths, strategies, kernel)
@@ -134,7 +129,25 @@ def decide(
             asked = []
         return Decision(loop, paths, tuple(dict.fromkeys((*asked, *preferred))))
 
-    return tuple(of_loop(loop, mine) for loop, mine in loops)
+    def _of_path(self, one: Collectable, mine: Sequence[Collectable], differ: bool) -> PathDecision:
+        """What is done with one path; ``differ``: the wishes for the branches of the loop do."""
+        kernel, path, request = self.kernel, one.path, self.kernel.wanted(one.path)
+        inside = [other.path for other in mine if other.path.parent is path]
+        named = {strategy.name: strategy for strategy in self.strategies}
+        asked = named.get(str(request)) if differ else None
+        own: Serving | None = asked if asked and asked.mixes else None
+        by = self.sharing
+        if path.repeats:
+            whole = _shared_by([path, *inside], request, self.shared, kernel)
+            own, by = whole or named[REPEATING], whole or self.sharing
+        engage = by.of(path, kernel.facts)
+        turns = 1 if engage and engage.shares_all else turns_of(path, kernel.facts)
+        why_not = None if engage else by.applies([path, *inside], kernel.facts) or KEPT
+        hints, last_apart = Hints.of(path.marker), _is_short(path, kernel.facts)
+        counter = find_counter(path, kernel.facts) if turns > 1 and path.repeats else None
+        return PathDecision(
+            one.record, path, hints, own, engage, turns, request, why_not, last_apart, counter
+        )
 
 
 def _returning(path: Path, kernel: Kernel) -> ReturningPath:
@@ -188,7 +201,7 @@ def _asked(
         if wanted and not able and reason is not None:
             kernel.decline(one.path.marker, reason)
         some = len(wanted) > 1
-        found += [s for s in able if not some or _batches_pay(s, every, kernel.facts)]
+        found += [s for s in able if not some or batches_pay(s, every, kernel.facts)]
     return found
 
 
@@ -203,7 +216,7 @@ def _is_short(path: Path, facts: Facts) -> bool:
     return run_slots([path], facts, as_tasks=True) <= LAST_LENGTH
 
 
-def _turns(path: Path, facts: Facts) -> int:
+def turns_of(path: Path, facts: Facts) -> int:
     """How many turns a task does before members meet."""
     return turns_in_a_row(run_slots([path], facts, as_tasks=False))
 
@@ -241,7 +254,7 @@ def _preferred(
     possible = [one for one in wanted if one.applies(paths, facts) is None]
     if len(paths) < MANY:
         possible = [one for one in possible if not one.together]
-    return tuple(one for one in possible if _batches_pay(one, paths, facts))
+    return tuple(one for one in possible if batches_pay(one, paths, facts))
 
 
 def early_loads_wanted(marker: Marker) -> bool:
@@ -273,14 +286,14 @@ def early_loads_pay(
     return first.iterations > 1
 
 
-def _batches_pay(strategy: LoopStrategy, paths: Sequence[Path], facts: Facts) -> bool:
+def batches_pay(strategy: LoopStrategy, paths: Sequence[Path], facts: Facts) -> bool:
     """Whether as many iterations as the strategy runs in a row are few enough for that."""
     copies = strategy.iterations - 1
     if copies == 0:
         return True
     (path,) = paths
     around = path.loop.loop.blocks - path.blocks
-    length = sum(i.unit != Unit.NOTHING for i in instructions_of(around, facts))
+    length = instruction_count(around, facts)
     words = context_words(path)
     return copies * words <= BATCH_REGISTERS and strategy.iterations * length <= BATCH_LENGTH
 

@@ -80,9 +80,9 @@ warp collects, 1.58, 1.53, 1.48."""
 PLAIN_IN_A_ROW = 4
 """How many of any other loop, whose iterations are counted. 20 operations, no lane, one, two and
 four copies: 0.77, 0.89, 0.93."""
-PLAIN_LENGTH = 640
-"""Instructions of all copies, at most. 256 operations, no lane, copies that are counted: one 0.67,
-two 0.81, four (1,200 instructions) 0.86."""
+PLAIN_LENGTH = 1280
+"""Instructions of all copies, at most. 256 operations (300 instructions), no lane, copies that are
+counted: one 0.67, two 0.81, four 0.86; with an end, one 0.86, two 0.93."""
 INSTRUCTIONS_A_WORD = 3
 """Most instructions that one word less on the stack is worth: a store, a load, and its address. Not
 measured."""
@@ -135,6 +135,11 @@ there might be to gain. A guess."""
 GAIN = 1.03
 """How many times as fast as the original a transformed loop has to be expected where its lanes are
 known. The model is some hundredths off at its best."""
+ADAPTIVE_GAIN = 1.1
+"""How many times as fast as the original a loop has to be expected with 8 lanes for warps to find
+out by themselves where nobody tells their lanes. On an H200 (2026-11-22), samples/synthetic, 8 and
+32 lanes: 8 operations 0.96, 0.94; 14 operations 1.08, 0.94; 20 operations 1.21, 0.97; 32 operations
+1.40, 0.95."""
 SEVERAL = 3
 """From so many branches in a loop on, more is to be gained by them than by one or two."""
 SEVERAL_GAIN = 1.25

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -49,13 +49,19 @@ class Handed:
 class Callees:
     """Looks into called functions; ``load`` gives the IR of one, None if the file lacks it.
 
+    Those of other files that are ``promised`` wait for nobody, do not ask which thread calls, and
+    use no memory but their own stack, and what they are given pointers to.
+
     ``manners`` remembers what :mod:`ccc.analysis.points_to` found out about their parameters,
     ``spinning`` what :mod:`ccc.analysis.spinning` did about their loops, ``touches`` what
     :mod:`ccc.analysis.memory` did about the memory that they use.
     """
 
-    def __init__(self, load: Callable[[str], Function | None]):
+    def __init__(
+        self, load: Callable[[str], Function | None], promised: Collection[str] = frozenset()
+    ):
         self.load = load
+        self.promised = frozenset(promised)
         self.manners: dict[tuple[str, int], Handed] = {}
         self.spinning: dict[str, bool] = {}
         self.touches: dict[str, MemoryUse] = {}
@@ -63,6 +69,10 @@ class Callees:
         self._waits_elsewhere: dict[str, bool] = {}
         self._fences: dict[str, bool] = {}
         self._knows_lane: dict[str, bool] = {}
+
+    def is_promised(self, name: str) -> bool:
+        """Whether a function cannot be looked into, and something is promised of it."""
+        return name in self.promised and self.load(name) is None
 
     def waits(self, instruction: Instruction) -> bool:
         """Whether it is a call that may come to a barrier or a warp-collective, or end the thread.
@@ -123,7 +133,7 @@ class Callees:
         while worklist:
             name = worklist.pop()
             function = self.load(name)
-            if function is None and name in SYSTEM_CALLS:
+            if function is None and (name in SYSTEM_CALLS or name in self.promised):
                 continue
             yield function
             for instruction in function.instructions if function else ():

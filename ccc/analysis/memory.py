@@ -16,7 +16,7 @@ from ccc.analysis.apart import Apart
 from ccc.analysis.callees import SYSTEM_CALLS, callee
 from ccc.analysis.origins import Origins, Pointers
 from ccc.ir.nodes import Instruction
-from ccc.ir.operands import Arguments, Symbol
+from ccc.ir.operands import Arguments, Operand, Register, Symbol
 from ccc.ir.parameters import DoesNotFit, Part, accesses
 from ccc.ptx.opcodes import Effect
 
@@ -35,6 +35,9 @@ class Behind:
 Place: TypeAlias = str | Behind
 """A state space, or what the caller knows."""
 Places: TypeAlias = frozenset[Place]
+
+POINTER = 8
+"""The bytes of an address."""
 
 EVERY_SPACE: Places = frozenset({"global", "shared"})
 """The spaces that other threads see, too."""
@@ -149,6 +152,9 @@ class VisibleMemory:
         name = callee(call)
         if name in SYSTEM_CALLS:
             return MemoryUse.of(EVERY_SPACE, SYSTEM_CALLS[name])
+        if self.facts.callees.is_promised(name):
+            places = self._given(call)
+            return MemoryUse(places, places)
         inside = touch_of_function(name, self.facts)
         return MemoryUse(self._as_told(inside.reads, call), self._as_told(inside.writes, call))
 
@@ -158,22 +164,51 @@ class VisibleMemory:
             found |= self._handed(place, call) if isinstance(place, Behind) else {place}
         return frozenset(found)
 
+    def _given(self, call: Instruction) -> Places:
+        """Where all the pointers lead that a call hands over."""
+        sizes = {variable.name: variable.bytes for variable in self.facts.function.variables}
+        found: set[Place] = set()
+        for name in _arguments(call):
+            written = self._written(name)
+            if written is None:
+                return EVERY_SPACE
+            values = [part for part in written if part.type[0] != "f"]
+            is_wide = sizes.get(str(name), POINTER) not in range(POINTER)
+            if is_wide and any(part.bits < 8 * POINTER for part in values):
+                return EVERY_SPACE  # a pointer may be handed over in pieces
+            for part in values if is_wide else ():
+                if isinstance(part.operand, Register):
+                    found |= self._behind(self.origins.of(part.operand))
+        return frozenset(found)
+
     def _handed(self, place: Behind, call: Instruction) -> Places:
         """Where a pointer leads that a call hands over."""
-        lists = [operand for operand in call.operands if isinstance(operand, Arguments)]
-        handed = lists[-1].elements if lists else ()
-        name = handed[place.parameter] if place.parameter < len(handed) else None
-        if not isinstance(name, Symbol):
+        handed = _arguments(call)
+        within = place.parameter < len(handed)
+        written = self._written(handed[place.parameter]) if within else None
+        if written is None:
             return EVERY_SPACE
-        try:
-            written = accesses(self.facts.function.instructions, name.name, "st")
-        except DoesNotFit:
-            return EVERY_SPACE
-        pointer = Part(place.offset, "b64", name)
+        pointer = Part(place.offset, "b64", call.operands[0])
         parts = [part for part in written if part.overlaps(pointer)]
         if any((part.offset, part.bits) != (pointer.offset, pointer.bits) for part in parts):
             return EVERY_SPACE
         return self._behind(self.origins.of(*(part.operand for part in parts)))
+
+    def _written(self, name: Operand) -> list[Part] | None:
+        """What is written to a variable that is handed over; None if it is not known."""
+        if not isinstance(name, Symbol):
+            return None
+        try:
+            return accesses(self.facts.function.instructions, name.name, "st")
+        except DoesNotFit:
+            return None
+
+
+def _arguments(call: Instruction) -> tuple[Operand, ...]:
+    """What a call hands over."""
+    lists = [operand for operand in call.operands if isinstance(operand, Arguments)]
+    mine = lists[isinstance(call.operands[0], Arguments) :]
+    return mine[0].elements if mine else ()
 
 
 def touch_of_function(name: str, facts: Facts) -> MemoryUse:

@@ -219,6 +219,8 @@ class PointsTo:
         if name in SYSTEM_CALLS:
             effect = SYSTEM_CALLS[name]
             return Handed(bool(effect & Effect.READ), bool(effect & Effect.WRITE), False, False)
+        if self.callees.is_promised(name):
+            return Handed(reads=True, writes=True, keeps=False, returns=True)
         known = self.callees.manners
         if (name, number) not in known:
             known[name, number] = WORST  # for a function that calls itself

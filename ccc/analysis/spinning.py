@@ -370,6 +370,8 @@ def _callee_reads(call: Instruction, facts: Facts) -> bool:
     """Whether the result of a call may depend on memory that changes."""
     if callee(call) in SYSTEM_CALLS or not callee(call):
         return False
+    if facts.callees.is_promised(callee(call)):
+        return True
     return any(
         function is None or any(map(_reads_what_may_change, function.instructions))
         for function in facts.callees.reachable(callee(call))

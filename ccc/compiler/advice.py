@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from ccc.analysis.paths.continuation import REDUCTION_HINT
 from ccc.demangle import demangle
 from ccc.ir.markers import WHOLE_KERNEL
 from ccc.pipeline import KernelRecord, PathRecord, Record
@@ -16,14 +17,20 @@ from ccc.remark import Remark
 
 _PLACE = re.compile(r"\((?:[^()]*, )?PTX line \d+: .*?;\)")
 _CALLED = re.compile(r"(?<=\bcalls )_Z\w+")
+_OTHERWISE = "or ask for strategy"
 UNIFORM = "all lanes of a warp"
 """How reasons begin for which nothing serves."""
 
 ADVICE = {
-    "its lane computes all of it": "the path is too short to gain anything: remove the annotation",
+    "its lane computes all of it": (
+        f"{REDUCTION_HINT}; else it is too short to gain anything: remove the annotation"
+    ),
     "no branch is left here": "there is nothing to fill: remove the annotation",
     "what follows the loop in the iteration": "split the annotated loop in two",
     "the annotated loop calls": "declare it __forceinline__, and call it directly",
+    "it lies in a loop that was flattened": (
+        "split the loop around in two, or annotate one inner loop of it"
+    ),
     "it may access the same memory as the other turns": (
         'if the turns are independent, mark the loop around it "ccc for variable"; '
         "else remove this annotation"
@@ -54,6 +61,7 @@ ADVICE = {
 """By how a reason begins; the first that fits counts."""
 
 BLOCKS = {
+    "it lies in a loop that was flattened": "annotate one inner loop of the kernel",
     "what follows the loop in the iteration": "let another kernel do what follows",
     "it lies in the rest of an iteration": (
         "let another kernel do it, or remove the annotations of the other paths"
@@ -63,7 +71,7 @@ BLOCKS = {
         "let all threads come to it, none of which has returned, or end the kernel before it"
     ),
     "all iterations of the loop use the same memory": (
-        "use a variable or an array declared in the kernel"
+        "use an atomic, or a variable or an array declared in the kernel"
     ),
 }
 """The same where the annotated loop is that over blocks; it goes before what a reason says."""
@@ -85,8 +93,8 @@ def advised(record: Record, kernels: list[KernelRecord]) -> Remark:
         tail = tail if other is None else _with_rest(other, tail)
     if remark.reason.startswith(UNIFORM):
         tail = "remove the annotation"
-    elif not tail:
-        tail = _find(ADVICE, remark.reason) or ""
+    elif not tail or tail.startswith(_OTHERWISE):
+        tail = _with_rest(_find(ADVICE, remark.reason) or "", tail)
     return replace(remark, reason=f"{head}; {tail}" if tail else f"{head}{separator}")
 
 
@@ -112,8 +120,8 @@ def parts_of(reason: str) -> tuple[str, str, str]:
 
 def _with_rest(advice: str, said: str) -> str:
     """Other advice, with what was said besides of a strategy that serves."""
-    _, alternative, strategy = said.partition("or ask for strategy")
-    return f"{advice}; {alternative}{strategy}" if alternative else advice
+    _, alternative, strategy = said.partition(_OTHERWISE)
+    return "; ".join(filter(None, [advice, alternative + strategy]))
 
 
 def _find(table: dict[str, str], reason: str) -> str | None:

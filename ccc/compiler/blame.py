@@ -16,6 +16,7 @@ from ccc.remark import Remark
 
 UNINITIALISED = "may be uninitialised"
 _IN_PTX = re.compile(r"\(PTX line (\d+): ")
+_SHARED = re.compile(r"PTX line \d+: [^\s;]*\.shared\b")
 _PLACE = re.compile(r"\((?=[^()]*PTX line)")
 _ABOUT = {
     UNINITIALISED: "uninitialised",
@@ -132,6 +133,8 @@ class Blame:
         suspects = self._marked.suspects
         if about is None or suspects is None:
             return []
+        if about == "accessed" and _SHARED.search(text):
+            about = "shared"
         names = suspects.names(remark.position, about, line)
         if not names and about == "uninitialised":
             names = suspects.names(remark.position, "carried", line)

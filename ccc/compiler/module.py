@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from ccc.analysis.callees import SYSTEM_CALLS, Callees, callee
@@ -63,11 +63,12 @@ class ModuleContext:
         tried: Mapping[str, tuple[int, int]],
         knowledge: Knowledge | None,
         tuned: MatchedDecisions | None,
+        promised: Collection[str] = (),
     ):
         self._names = Names(module.text)
         self._texts = {piece.name: piece for piece in module.functions}
         self._loaded: dict[str, Function | None] = {}
-        self._callees = Callees(self.load)
+        self._callees = Callees(self.load, promised)
         self._files = parse_files(module.text)
         self._options = options
         self._tuned = tuned
@@ -150,7 +151,7 @@ class ModuleContext:
         for one in found:
             for instruction in one.instructions:
                 name = callee(instruction) if instruction.effects & Effect.CALL else None
-                if name is None or name in seen:
+                if name is None or name in seen or self._callees.is_promised(name):
                     continue
                 seen.add(name)
                 if called := self.load(name):

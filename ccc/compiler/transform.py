@@ -12,7 +12,7 @@ from ccc.analysis.paths.find import ARMS, INNER_LOOPS
 from ccc.compiler.advice import advised
 from ccc.compiler.module import ModuleContext
 from ccc.errors import CccError, render
-from ccc.ir.markers import WHOLE_KERNEL, parse_marker
+from ccc.ir.markers import PROMISE, WHOLE_KERNEL, parse_marker
 from ccc.ir.nodes import FunctionText, Module
 from ccc.ir.printer import print_function
 from ccc.ir.verify import verify
@@ -35,6 +35,7 @@ NOTHING_INSIDE = (
 )
 OF_ANOTHER_KIND = "it has nothing to do with a path of this kind"
 
+_PROMISED = re.compile(rf"^[^\n]*\w*{PROMISE}\w*\s*=\s*(?:generic\()?([\w$]+)\)?;\n", re.MULTILINE)
 _CALL = re.compile(r"\bcall(?:\.uni)?\s+(?:\([^()]*\)\s*,\s*)?([\w$]+)")
 
 
@@ -101,6 +102,7 @@ def transform(
         TypeError: there is no option of that name.
     """
     options = _options(options, asked)
+    ptx, promised = _promises(ptx)
     if "// ccc." not in ptx:
         return Transformed(ptx)
     module = parse_module(ptx, filename)
@@ -108,7 +110,9 @@ def transform(
     knowledge, tuned = _knowledge(module, options, places), _tuned(module, options, places)
     hints = [hint for advice in (knowledge, tuned) if advice for hint in advice.warnings]
     result = Transformed(ptx, hints=hints)
-    context = ModuleContext(module, options, registers or {}, tried or {}, knowledge, tuned)
+    context = ModuleContext(
+        module, options, registers or {}, tried or {}, knowledge, tuned, promised
+    )
     idle = not options.transforms or context.is_debugged
     passes = () if idle else tuple(kind() for kind in PIPELINE)
     counting = _counting(module, context, options, places) if options.profile else None
@@ -145,6 +149,17 @@ def _tell(
         raise result.complaints[0]
     if counting:
         result.warnings += counting.finish()
+
+
+def _promises(ptx: str) -> tuple[str, frozenset[str]]:
+    """PTX without the variables that name the functions of which something is promised; these."""
+    promised: set[str] = set()
+
+    def take(found: re.Match[str]) -> str:
+        promised.add(found[1])
+        return ""
+
+    return _PROMISED.sub(take, ptx), frozenset(promised)
 
 
 def _rewrite(

@@ -14,7 +14,7 @@ Works on preprocessed text, where macros are expanded, and on a plain source fil
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,11 +31,12 @@ from ccc.frontend.syntax import (
     home_of,
     loop_around,
     parse_cuda,
+    pointer_to,
     restricted_parameters,
     statement_at,
 )
 from ccc.frontend.variables import Suspects
-from ccc.ir.markers import Marker
+from ccc.ir.markers import PROMISE, Marker
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
@@ -194,7 +195,15 @@ class _Marking:
                 annotation = self._annotation(placed)
                 annotations.append(annotation)
                 edits += self._marks(placed, annotation)
-        return annotations, edits
+        return annotations, [*edits, *(self._promises() if annotations else ())]
+
+    def _promises(self) -> Iterator[_Edit]:
+        """Variables that name, in PTX, the functions of which something is promised."""
+        for placed in self.placement.placed:
+            if placed.name == "callable":
+                text = pointer_to(placed.statement, f"{PROMISE}{placed.id}", self.blank)
+                end = placed.statement.end_byte
+                yield _Edit(end, end, text or b"")
 
     def values(self, loops: Collection[int]) -> list[_Edit]:
         """The edits that give a value to what iterations of these loops declare without one."""

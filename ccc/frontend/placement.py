@@ -20,7 +20,9 @@ from ccc.frontend.syntax import (
     identifiers_in,
     is_in_kernel,
     parts_of,
+    pointer_to,
 )
+from ccc.ir.markers import PROMISE
 
 if TYPE_CHECKING:
     from ccc.frontend.pragmas import DirectiveKind, Pragma
@@ -35,7 +37,12 @@ PATHS = {
     "for variable": ("body", LOOPS),
     "recursion": ("body", ("function_definition",)),
 }
-PLACES = {"for": ("body", LOOPS), "grid_stride": ("body", ("function_definition",)), **PATHS}
+PLACES = {
+    "for": ("body", LOOPS),
+    "grid_stride": ("body", ("function_definition",)),
+    "callable": ("type", ("declaration",)),
+    **PATHS,
+}
 
 
 @dataclass(slots=True)
@@ -131,7 +138,12 @@ class Placement:
                 '"ccc recursion" stands before a kernel; '
                 "put it on the line before a __device__ function that calls itself"
             )
-        if placed.repeats:
+        if name == "callable" and pointer_to(statement, PROMISE, self.blank) is None:
+            return (
+                '"ccc callable" stands before what is no declaration of one function; put it on '
+                "the line before that of a __device__ function, in no class and no template"
+            )
+        if placed.repeats or name == "callable":
             return None
         if constexpr := _NOT_AT_RUN_TIME.match(self.blank, statement.start_byte):
             word = constexpr[1].decode()
@@ -236,6 +248,8 @@ class Placement:
         """
         if placed.name == "recursion":
             return self._calls_itself(placed)
+        if placed.name == "callable":
+            return False
         return placed.name != "for" or self._has_paths(placed)
 
     def _has_paths(self, placed: Placed) -> bool:

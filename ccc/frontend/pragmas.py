@@ -40,6 +40,7 @@ DIRECTIVES = {
     "switch": DirectiveKind("a switch statement", _OF_PATHS),
     "recursion": DirectiveKind("a __device__ function", _OF_PATHS),
     "grid_stride": DirectiveKind("a kernel with its body", ("noalias", "schedule")),
+    "callable": DirectiveKind("the declaration of a __device__ function of another file"),
 }
 
 FOR_VARIANTS = ("for const", "for variable")

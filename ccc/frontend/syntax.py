@@ -16,7 +16,7 @@ _WRAPPERS = (
     "labeled_statement", "attributed_statement", "template_declaration", "linkage_specification",
 )  # fmt: skip
 _STATEMENTS = (
-    *LOOPS, *_WRAPPERS, "if_statement", "switch_statement", "function_definition",
+    *LOOPS, *_WRAPPERS, "if_statement", "switch_statement", "function_definition", "declaration",
 )  # fmt: skip
 _FLOATING = {b"float": "f", b"double": "d"}
 _TOKEN = re.compile(
@@ -25,6 +25,10 @@ _TOKEN = re.compile(
 )
 _DEVICE = re.compile(
     rb"\b__(?:device|global)__\b|__attribute__\s*\(\((?:device|global)\)\)|\bconst(?:expr|eval)\b"
+)
+_SPECIFIER = re.compile(
+    rb"__attribute__\s*\(\(.*?\)\)|\[\[.*?\]\]|\bextern\b(?:\s*\"C(?:\+\+)?\")?"
+    rb"|\b(?:__device__|__host__|__noinline__|__forceinline__|static|inline|constexpr)\b"
 )
 _PARAMETERS = ("parameter_declaration", "optional_parameter_declaration")
 _KERNEL = re.compile(rb"\b__global__\b|__attribute__\s*\(\(\s*global\s*\)\)")
@@ -213,6 +217,38 @@ def function_name(function: Node) -> bytes:
     if node is not None and node.type == "qualified_identifier":
         node = node.child_by_field_name("name")
     return (node.text or b"") if node is not None else b""
+
+
+def pointer_to(declaration: Node, name: str, code: bytes) -> bytes | None:
+    """The declaration of a pointer of that name which leads to the function that is declared.
+
+    The type tells which of several functions of a name is meant. None of what declares no
+    function, several, or a template.
+    """
+    found = declaration.children_by_field_name("declarator")
+    node = found[0] if len(found) == 1 else None
+    while node is not None and node.type in ("pointer_declarator", "reference_declarator"):
+        node = node.named_children[-1]
+    wrapped = declaration.parent is not None and declaration.parent.type == "template_declaration"
+    own = node.child_by_field_name("declarator") if node else None
+    listed = node.child_by_field_name("parameters") if node else None
+    if node is None or node.type != "function_declarator" or wrapped:
+        return None
+    if own is None or listed is None or own.type != "identifier":
+        return None
+    before = _SPECIFIER.sub(b" ", code[declaration.start_byte : own.start_byte])
+    parameters = [one for one in listed.named_children if one.type != "comment"]
+    if any(one.type not in _PARAMETERS for one in parameters):
+        return None
+    listing = b", ".join(_without_default(one, code) for one in parameters)
+    words = (b"__attribute__((device))", before, b"(*%s)(%s)" % (name.encode(), listing), b"=")
+    return b" " + b" ".join(b" ".join((*words, own.text or b"")).split()) + b";"
+
+
+def _without_default(parameter: Node, code: bytes) -> bytes:
+    value = parameter.child_by_field_name("default_value")
+    end = value.start_byte if value else parameter.end_byte
+    return code[parameter.start_byte : end].rstrip(b" \t\n=")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _CHANGES = {"assignment_expression": "left", "update_expression": "argument"}
 _PARTS = {"field_expression": "argument", "parenthesized_expression": ""}
 _ACCESSES = {"subscript_expression": "argument", "pointer_expression": "argument"}
+_SHARED = re.compile(rb"__shared__|__attribute__\s*\(\(\s*shared\s*\)\)")
 _OPERATIONS = {
     "+=": "+", "-=": "+", "++": "+", "--": "+", "&=": "&", "|=": "|", "^=": "^",
 }  # fmt: skip
@@ -48,7 +50,7 @@ class Suspects:
         Args:
             at: where the annotation stands.
             about: ``carried`` out of an iteration, ``handed`` from turn to turn of a loop,
-                ``uninitialised``, ``arrays`` or ``accessed``.
+                ``uninitialised``, ``arrays``, ``accessed`` or, in shared memory, ``shared``.
             line: the line at fault, if that is known.
         """
         placed = self._at(at)
@@ -61,10 +63,11 @@ class Suspects:
             "handed": lambda: self._sums(placed) or carried(path, path),
             "uninitialised": lambda: uninitialised(path, around),
             "arrays": lambda: arrays(path, function),
-            "accessed": lambda: accessed(function) if line else [],
+            "accessed": lambda: accessed(function),
+            "shared": lambda: _in_shared(accessed(function), self._placement.root),
         }[about]()
         here = [node for node in found if line and self._is_on(node, line)]
-        return _texts(here if here or about == "accessed" else found)
+        return _texts(here if here or about in ("accessed", "shared") else found)
 
     def defined(self, at: Span, lines: Collection[Span]) -> str | None:
         """The variable that is given its value on some lines and used in an annotated statement,
@@ -145,6 +148,17 @@ def accessed(whole: Node) -> list[Node]:
         for node in _every(whole, lambda node: node.type in _ACCESSES)
         if (base := _base(node.child_by_field_name(_ACCESSES[node.type]))) is not None
     ]
+
+
+def _in_shared(nodes: Iterable[Node], root: Node) -> list[Node]:
+    """Those that are declared to be in shared memory."""
+    names = {
+        name.text
+        for one in _every(root, lambda node: node.type == "declaration")
+        if _SHARED.search(one.text or b"")
+        for name in declarations(one)
+    }
+    return [node for node in nodes if node.text in names]
 
 
 def _changes(path: Node) -> Iterator[tuple[Node, Node]]:

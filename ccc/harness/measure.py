@@ -165,20 +165,34 @@ def measure(
     checker = OutputChecker(sample, next(iter(modules)), own, rivals or {}, tolerance)
     checker.models = models or {}
     runs: dict[str, list[list[MeasuredLaunch]]] = {version: [] for version in modules}
+
+    def run(version: str, module: Any) -> None:
+        recorder = Recorder(module, (configurations or {}).get(version, OWN))
+        try:
+            with step(f"running {version}"):
+                outputs = device.get(sample.run(recorder, device.put(stored[id(own[version])])))
+        except CccError as error:
+            if version not in checker.rivals:
+                raise
+            checker.complain(version, [str(error)])
+            return
+        runs[version].append(recorder.launches)
+        with step(f"checking {version}"):
+            checker.check(version, outputs)
+
     for _ in range(device.warmups + repeat):
         for version, module in modules.items():
-            recorder = Recorder(module, (configurations or {}).get(version, OWN))
-            try:
-                with step(f"running {version}"):
-                    outputs = device.get(sample.run(recorder, device.put(stored[id(own[version])])))
-            except CccError as error:
-                if version not in checker.rivals:
-                    raise
-                checker.complain(version, [str(error)])
-                continue
-            runs[version].append(recorder.launches)
-            with step(f"checking {version}"):
-                checker.check(version, outputs)
+            run(version, module)
+    return _result(modules, device, runs, checker)
+
+
+def _result(
+    modules: Mapping[str, Any],
+    device: Device,
+    runs: Mapping[str, list[list[MeasuredLaunch]]],
+    checker: OutputChecker,
+) -> Result:
+    """The figures of all runs behind the warm-ups, and what was wrong with them."""
     figures = [
         one
         for version, told in runs.items()

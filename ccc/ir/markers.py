@@ -28,6 +28,9 @@ anywhere in a kernel."""
 DIRECTIVES = {"then": "if", "else": "if", "case": "switch", "variable": "for variable"}
 """The directive that makes a marker, where it has another name."""
 
+PROMISE = "ccc_callable_"
+"""How variables are called whose values are the functions that were declared ``ccc callable``."""
+
 _MARKER = re.compile(r"//\s*ccc\.(\w+)\s+(\d+)\s+(\S+):(\d+):(\d+)((?:\s+\w+=\S+)*)\s*$")
 _ASSEMBLY = re.compile(
     r' asm volatile\("// ccc\.[^"]*"(?: :: "\w"\([^()]*\))?\);(?: _Pragma\("[^"]*"\))*'

@@ -22,6 +22,7 @@ from ccc.jit.job import UNNAMED, BuildError, CompileJob
 from ccc.nvcc import run as nvcc
 
 _SILENCE = ("-w", "--disable-warnings")
+_LINES = {"-lineinfo", "--generate-line-info", "-G", "--device-debug"}
 _FOR_PTXAS = re.compile(r"--?(maxrregcount|ptxas-options|Xptxas)\b")
 _UNKNOWN_PRAGMA = re.compile(r"^(.+)\((\d+)\): warning #161-D:[^\n]*\n([^\n]*)", re.MULTILINE)
 _PRAGMA = re.compile(r"#\s*pragma\b")
@@ -74,6 +75,7 @@ def translate(job: CompileJob) -> tuple[str, dict[str, str], nvcc.Outcome]:
                 job.ours,
                 done,
                 macros={name for name, _ in macros},
+                keeps_lines=not _LINES.isdisjoint(job.options),
             )
     except CccError as error:
         if not done.diagnostics:
@@ -89,6 +91,8 @@ def _told(job: CompileJob) -> Iterator[str]:
     yield f"-arch=compute_{job.arch}"
     yield from (option for option in job.options if option not in _SILENCE)
     yield "--diag-warn=161"
+    if not job.ours.plain and _LINES.isdisjoint(job.options):
+        yield "--generate-line-info"  # for what there is to say of the code
 
 
 def _refuse_halves(macros: Iterable[tuple[str, str]], shown: str) -> None:

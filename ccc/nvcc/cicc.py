@@ -112,7 +112,7 @@ def _ptx(tool: str, arguments: Sequence[str], text: str, *, quiet: bool) -> str:
         command = list(arguments)
         command[command.index("-o") + 1] = str(output)
         if not {_LINES, "-g"}.intersection(command):
-            command.insert(0, _LINES)  # for what there is to say of the code
+            command.insert(command.index("-o"), _LINES)  # for what there is to say of the code
         _call(tool, command, text, quiet=quiet, meanwhile=_load_passes)
         return read_text(str(output))
 

@@ -10,6 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from ccc.demangle import demangle
 from ccc.remark import Remark, Report, read_report
 
 _WIDTH = 100
@@ -22,7 +23,7 @@ def explain(report: Report) -> str:
     console = Console(width=_WIDTH, color_system=None, force_terminal=False)
     with console.capture() as capture:
         for name, remarks in read_report(report).items():
-            console.print(name, markup=False, highlight=False, soft_wrap=True)
+            console.print(demangle(name), markup=False, highlight=False, soft_wrap=True)
             console.print(_table(remarks))
     return capture.get()
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ccc.errors import CccError, Span
@@ -80,7 +80,7 @@ class Knowledge:
             mine = _read(file)
             now = match((path.place for function in mine for path in function.paths), there)
             self._places |= now
-            self.warnings += _stale(file, mine, here, now)
+            self.warnings += _stale(file, mine, here, there, now)
             for function in mine:
                 self._functions.setdefault(function.name, []).append(function)
 
@@ -156,13 +156,23 @@ def _date(file: str) -> str:
 
 
 def _stale(
-    file: str, functions: Iterable[KernelProfile], here: set[str], now: Mapping[Place, Place]
+    file: str,
+    functions: Iterable[KernelProfile],
+    here: set[str],
+    there: Collection[Place],
+    now: Mapping[Place, Place],
 ) -> list[CccError]:
-    """A warning for each annotation of functions that are still there, if it is not.
+    """A warning for each annotation of functions that are still there, if it is not; one for all of
+    them where the source has another name.
 
     A profile also speaks of other sources of its program, of which nothing can be said.
     """
     places = {path.place for one in functions if one.name in here for path in one.paths}
+    before, after = ({place.file for place in some} for some in (places, there))
+    if before and after and before.isdisjoint(after):
+        names = " and ".join(sorted(before))
+        message = f"the profile is of {names}, and says nothing of {' and '.join(sorted(after))}"
+        return [CccError(f"{message}: profile again, or compile it by that name", Span(file))]
     return [
         CccError(f"{place}, is not in the source any more: profile again", Span(file))
         for place in sorted(places - now.keys())

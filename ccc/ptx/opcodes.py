@@ -271,6 +271,15 @@ op("trap brkpt", "", "", PINNED, Unit.BRANCH, _MISC)
 op("pmevent", "a", "use", Effect.OPAQUE, doc=_MISC)
 op("setmaxnreg", "n", "use", Effect.COLLECTIVE | Effect.OPAQUE, doc=_MISC)
 
+LOADS = frozenset({"ld", "ldu"})
+LONG = frozenset({"div", "rem", "sqrt", "rcp", "rsqrt"})
+"""Those that are many instructions on a GPU, unless they are approximate."""
+RENAMES = frozenset({"mov", "cvta"})
+"""Those that mostly are no instruction on a GPU, where addresses of all spaces are alike."""
+OPERAND_SPACES = frozenset({"param", "const"})
+"""What is loaded from there is an operand of the instruction that needs it."""
+ADDS_WITH_CARRY = frozenset({"addc", "subc"})
+
 ALL_LANES_MASKS = (ALL_LANES, 0xFFFFFFFF)
 EXCHANGES = ("vote", "redux", "shfl", "match")
 """The collectives that exchange values and do nothing else; their last operand is the mask."""

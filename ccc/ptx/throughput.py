@@ -7,9 +7,12 @@ more slots.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import Enum
 
 from ccc.ptx.architecture import capability
+from ccc.ptx.opcodes import ADDS_WITH_CARRY, LONG, OPERAND_SPACES, RENAMES, Unit
+from ccc.ptx.types import TYPES
 
 LANES_ISSUED = 128
 """Lanes for which instructions are issued in a cycle."""
@@ -60,3 +63,45 @@ def slots_of(pipe: Pipe, arch: str) -> float:
     rates = _RATES.get(capability(arch), _RATES[_DEFAULT])
     every = (LANES_ISSUED, *rates)
     return LANES_ISSUED / every[list(Pipe).index(pipe)]
+
+
+FLOAT_INSTRUCTIONS = 10
+"""Those of a long operation, about, for each 32 bits of floating-point numbers."""
+INTEGER_INSTRUCTIONS = 20
+"""And of integers; with twice the bits four times as many."""
+
+
+def machine_code(
+    name: str, unit: Unit, modifiers: Collection[str], types: Collection[str], space: str
+) -> tuple[Pipe, int]:
+    """What an instruction of PTX becomes, about: so many machine instructions of one pipe.
+
+    Args:
+        name: the opcode's first word.
+        unit: of its row in the table.
+        modifiers: its other words.
+        types: those of them that are types.
+        space: of what it accesses.
+    """
+    kinds = [TYPES[one] for one in types]
+    words = max([1, *(kind.bits // 32 for kind in kinds)])
+    floats = [kind for kind in kinds if kind.kind == "f"]
+    is_double = any(kind.bits == 64 for kind in floats)
+    if name in RENAMES or unit == Unit.NOTHING:
+        return Pipe.ISSUE, 0
+    if unit in (Unit.LSU, Unit.TEX):
+        return Pipe.MEMORY, 0 if space in OPERAND_SPACES else words
+    if name in LONG and "approx" not in modifiers:
+        if not floats:
+            return Pipe.ISSUE, INTEGER_INSTRUCTIONS * words**2
+        return Pipe.DOUBLE if is_double else Pipe.FLOAT, FLOAT_INSTRUCTIONS * words
+    if unit == Unit.SFU or (name == "cvt" and floats and words > 1):
+        return Pipe.SPECIAL, words
+    if unit == Unit.BRANCH:
+        return Pipe.LOGIC, 1
+    if is_double:
+        return Pipe.DOUBLE, 1
+    if unit == Unit.FMA and floats:
+        return Pipe.FLOAT, 1
+    plain = unit == Unit.FMA or name in ADDS_WITH_CARRY
+    return Pipe.ISSUE if plain else Pipe.LOGIC, words

@@ -13,16 +13,27 @@ from dataclasses import dataclass
 from typing import Any
 
 from ccc.analysis.facts import Facts
+from ccc.analysis.paths.last_test import find_last_test
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
 from ccc.options import COLLECT
 from ccc.passes.choice.cost_model import SHARED_OUT, LoopCost, PathCost
-from ccc.passes.choice.exchange import ARMS, TURNS
+from ccc.passes.choice.exchange import ADAPTIVE, ARMS, TURNS
 from ccc.passes.choice.lanes import Lanes, expected_lanes
-from ccc.passes.policy import NO_ROOM
+from ccc.passes.policy import NO_ROOM, batches_pay
 from ccc.passes.strategies.registry import COLLECTING, FLATTENING, SHARING
-from ccc.passes.strategies.strategy import Collectable, Hints, LoopStrategy
-from ccc.passes.thresholds import BATCH_LOADS, GAIN, LOSS, SEVERAL, SEVERAL_GAIN
+from ccc.passes.strategies.strategy import Collectable, Hints, LoopStrategy, instruction_count
+from ccc.passes.thresholds import (
+    ADAPTIVE_GAIN,
+    BATCH_LOADS,
+    GAIN,
+    LOSS,
+    PLAIN_LENGTH,
+    PLAIN_WITH_END,
+    SEVERAL,
+    SEVERAL_GAIN,
+)
 from ccc.pipeline import Kernel
+from ccc.ptx.opcodes import LOADS
 
 LEAVE = "leave"
 QUEUE = "queue"
@@ -238,7 +249,8 @@ class _Search:
             return False
         if not self.cost.fits({**self._asked, **after}):
             return False
-        if self._ratio(before, after, self.cost) < GAIN:
+        least = ADAPTIVE_GAIN if after[path] in ADAPTIVE else GAIN
+        if self._ratio(before, after, self.cost) < least:
             return False
         if self.cost.paths[path].lanes.is_known:
             return True
@@ -269,7 +281,27 @@ class _Search:
         """What may serve the branches among some paths; batches only with few loads in them."""
         arms = [path for path in paths if not path.repeats]
         few = all(_loads(path, self._facts) <= BATCH_LOADS for path in arms)
-        return [one for one in COLLECTING if one.name in ARMS and (one.iterations == 1 or few)]
+        batches = few and len(arms) == 1
+
+        def may(strategy: LoopStrategy) -> bool:
+            if strategy.iterations == 1:
+                return strategy.name in ARMS
+            if not batches or not batches_pay(strategy, arms, self._facts):
+                return False
+            return strategy.name in ARMS or self._may_weigh(strategy, arms[0])
+
+        return [one for one in COLLECTING if may(one)]
+
+    def _may_weigh(self, strategy: LoopStrategy, path: Path) -> bool:
+        """Whether a warp may find out by itself: where nothing is known of the lanes, and the loop
+        as it was costs no more beside the other one than by itself."""
+        loop = path.loop.loop
+        return (
+            strategy.name in ADAPTIVE
+            and not self.cost.paths[path].lanes.is_known
+            and find_last_test(loop, self._facts) is not None
+            and PLAIN_WITH_END * instruction_count(loop.blocks, self._facts) <= PLAIN_LENGTH
+        )
 
 
 def _counted(name: str, path: Path) -> str:
@@ -277,7 +309,7 @@ def _counted(name: str, path: Path) -> str:
     so is ``flatten``, which has declined when paths are collected."""
     if name == COLLECT:
         return MERGE if path.repeats else QUEUE
-    modelled = name in (TURNS if path.repeats else ARMS) and name not in FLATTENING
+    modelled = name in (TURNS if path.repeats else {**ARMS, **ADAPTIVE}) and name not in FLATTENING
     return name if modelled else LEAVE
 
 
@@ -289,4 +321,4 @@ def _promises(path: Path, name: str) -> bool:
 def _loads(path: Path, facts: Facts) -> int:
     """The loads of global memory in a path."""
     every: Iterable[Any] = instructions_of(path.blocks, facts)
-    return sum(one.name == "ld" and one.space in ("global", "generic") for one in every)
+    return sum(one.name in LOADS and one.space in ("global", "generic") for one in every)

@@ -18,11 +18,19 @@ from dataclasses import dataclass, replace
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import AnnotatedLoop, Path
 from ccc.errors import CccError
-from ccc.passes.choice.exchange import ARMS, TURNS, WORD, exchange
+from ccc.passes.choice.exchange import (
+    ADAPTIVE,
+    ARMS,
+    SAMPLED,
+    TURNS,
+    WEIGHED,
+    WORD,
+    exchange,
+)
 from ccc.passes.choice.lanes import Lanes, most
-from ccc.passes.choice.work import Work, work_of_blocks
+from ccc.passes.choice.work import Work, passage, work_of_blocks
 from ccc.passes.launch_shape import known_block_size, shared_bytes, shared_room
-from ccc.passes.policy import turns_in_a_row
+from ccc.passes.policy import turns_of
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.registry import COLLECTING, SHARING
 from ccc.passes.strategies.strategy import context_words
@@ -63,12 +71,12 @@ class PathCost:
     def of(path: Path, lanes: Lanes, inner: Collection[Path], facts: Facts) -> PathCost:
         """That of a path that has others ``inner`` to it."""
         blocks = path.blocks.difference(*(one.blocks for one in inner))
-        own = work_of_blocks(blocks, facts, path.entry, path.entry if path.repeats else "")
-        turns = turns_in_a_row(round(own.instructions))
+        through = passage(blocks, facts, path.entry, path.entry if path.repeats else "")
+        own, turns = through.scaled_to(lanes.length), turns_of(path, facts)
         rest = Work()
         if path.continuation and path.join is not None:
             rest = work_of_blocks(path.rest, facts, path.join)
-        return PathCost(path, lanes, own.scaled_to(lanes.length), rest, context_words(path), turns)
+        return PathCost(path, lanes, own, rest, context_words(path), turns)
 
     @property
     def saving(self) -> float:
@@ -149,14 +157,27 @@ class LoopCost:
             executions, work = self._turns(one, name, entered)
         else:
             executions = lanes.lanes / WARP_SIZE
-            task = one.own + one.rest + exchange(ARMS[name].task) + WORD * one.words
-            work = task * executions + exchange(ARMS[name].visit) * comes
-            if lanes.take_all:  # no lane is left that runs the rest itself
-                work += one.rest * -comes
+            work = self._arm(one, ADAPTIVE.get(name, name), comes)
+            if name in ADAPTIVE:
+                work = self._weighed(one.own * entered, work + exchange(WEIGHED) * comes)
         inside = served.get(one.path, LEAVE.name) != LEAVE.name or gathered
         for child in self._children[one.path]:
             work += self._path(self.paths[child], served, executions, inside)
         return work
+
+    def _arm(self, one: PathCost, name: str, comes: float) -> Work:
+        """What it takes to collect the tasks of a branch."""
+        task = one.own + one.rest + exchange(ARMS[name].task) + WORD * one.words
+        work = task * (one.lanes.lanes / WARP_SIZE) + exchange(ARMS[name].visit) * comes
+        # Where all take it, no lane is left that runs the rest itself.
+        return work + one.rest * -comes if one.lanes.take_all else work
+
+    def _weighed(self, plain: Work, collected: Work) -> Work:
+        """The lesser of both; where that is the plain loop, a round collects now and then."""
+        arch = self._kernel.arch
+        if collected.slots(arch) < plain.slots(arch):
+            return collected
+        return plain * (1 - SAMPLED) + collected * SAMPLED
 
     def _turns(self, one: PathCost, name: str, entered: float) -> tuple[float, Work]:
         """How many turns a warp does where lanes do them for one another, and what that takes."""

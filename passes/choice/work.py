@@ -12,19 +12,8 @@ from dataclasses import dataclass
 from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Instruction
 from ccc.passes.thresholds import UNKNOWN_SHARE, UNKNOWN_TURNS
-from ccc.ptx.opcodes import Effect, Unit
-from ccc.ptx.throughput import Pipe, slots_of
-from ccc.ptx.types import TYPES
+from ccc.ptx.throughput import Pipe, machine_code, slots_of
 
-_LONG = frozenset({"div", "rem", "sqrt", "rcp", "rsqrt"})
-"""Those that are many instructions on a GPU, unless they are approximate."""
-_FLOAT_INSTRUCTIONS = 10
-"""So many, about, for each 32 bits of floating-point numbers."""
-_INTEGER_INSTRUCTIONS = 20
-"""And of integers; with twice the bits four times as many."""
-_ADDS = frozenset({"addc", "subc"})
-_FREE_SPACES = frozenset({"param", "const"})
-"""What is loaded from there is an operand of the instruction that needs it."""
 _PIPES = tuple(Pipe)
 
 
@@ -50,11 +39,6 @@ class Work:
         """All of them."""
         return self.amounts[_PIPES.index(Pipe.ISSUE)]
 
-    def scaled_to(self, instructions: float | None) -> Work:
-        """The same mixture, of so many instructions; as it is where that is not known."""
-        mine = self.instructions
-        return self if instructions is None or not mine else self * (instructions / mine)
-
     def slots(self, arch: str) -> float:
         """The issue slots in which it is done, where other warps hide its latencies."""
         return max(n * slots_of(p, arch) for p, n in zip(_PIPES, self.amounts, strict=True))
@@ -70,33 +54,29 @@ def total(works: Iterable[Work]) -> Work:
 
 def work_of(instruction: Instruction) -> Work:
     """What one instruction of PTX takes, about."""
-    name, unit = instruction.name, instruction.unit
-    kinds = [TYPES[one] for one in instruction.types]
-    widest = max([1, *(kind.bits // 32 for kind in kinds)])
-    floats = [kind for kind in kinds if kind.kind == "f"]
-    if name in ("mov", "cvta") or unit == Unit.NOTHING:
-        return Work()
-    if unit in (Unit.LSU, Unit.TEX):
-        is_free = instruction.space in _FREE_SPACES and not instruction.effects & Effect.WRITE
-        return Work() if is_free else Work.of(Pipe.MEMORY, widest)
-    if name in _LONG and "approx" not in instruction.modifiers:
-        if not floats:
-            return Work.of(Pipe.ISSUE, _INTEGER_INSTRUCTIONS * widest**2)
-        pipe = Pipe.DOUBLE if widest > 1 else Pipe.FLOAT
-        return Work.of(pipe, _FLOAT_INSTRUCTIONS * widest)
-    if unit == Unit.SFU or (name == "cvt" and floats and widest > 1):
-        return Work.of(Pipe.SPECIAL, widest)
-    if unit == Unit.BRANCH:
-        return Work.of(Pipe.LOGIC, 1)
-    if any(kind.bits == 64 for kind in floats):
-        return Work.of(Pipe.DOUBLE, 1)
-    if unit == Unit.FMA and floats:
-        return Work.of(Pipe.FLOAT, 1)
-    return Work.of(Pipe.ISSUE if unit == Unit.FMA or name in _ADDS else Pipe.LOGIC, widest)
+    i = instruction
+    return Work.of(*machine_code(i.name, i.unit, i.modifiers, i.types, i.space))
 
 
-def work_of_blocks(labels: Collection[str], facts: Facts, entry: str, once: str = "") -> Work:
-    """What a warp takes that goes through some blocks.
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """What a warp does that goes through some blocks.
+
+    Args:
+        work: what it takes.
+        length: in instructions of PTX, which profiles count.
+    """
+
+    work: Work
+    length: float
+
+    def scaled_to(self, length: float | None) -> Work:
+        """The work of the same mixture of so many instructions; as it is where none are known."""
+        return self.work * (length / self.length) if length and self.length else self.work
+
+
+def passage(labels: Collection[str], facts: Facts, entry: str, once: str = "") -> Passage:
+    """What a warp does that goes through some blocks.
 
     Of two ways it takes each one time in two; a loop is gone round ``UNKNOWN_TURNS`` times.
 
@@ -118,8 +98,11 @@ def work_of_blocks(labels: Collection[str], facts: Facts, entry: str, once: str 
         )
         return turns if is_certain else UNKNOWN_SHARE * turns
 
-    return total(
-        work_of(instruction) * times(label)
-        for label in sorted(within)
-        for instruction in facts.blocks[label].instructions
-    )
+    blocks = [(list(facts.blocks[label].instructions), times(label)) for label in sorted(within)]
+    work = total(work_of(instruction) * often for mine, often in blocks for instruction in mine)
+    return Passage(work, sum(often * len(mine) for mine, often in blocks))
+
+
+def work_of_blocks(labels: Collection[str], facts: Facts, entry: str, once: str = "") -> Work:
+    """What it takes; the arguments are those of ``passage``."""
+    return passage(labels, facts, entry, once).work

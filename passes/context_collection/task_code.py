@@ -44,7 +44,6 @@ class TaskCode(ABC, Generic[N]):
     def resume(self, node: N) -> str:
         """Where a lane goes when its task is done, or it had none."""
 
-    @abstractmethod
     def note(self, emit: Emitter, node: N) -> None:
         """Note that the lane has a task of a path, in its snapshot registers."""
 

@@ -173,10 +173,6 @@ class Tiles(Collector[TileNode]):
         """After a task, another one."""
         return node.next
 
-    def note(self, emit: Emitter, node: TileNode) -> None:
-        """Tasks are noted with their number in the tile, see ``_give``."""
-        raise NotImplementedError
-
     def drain(self, emit: Emitter) -> Emitter:
         """Nothing is saved."""
         return emit

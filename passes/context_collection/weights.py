@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.last_test import find_last_test
-from ccc.analysis.paths.model import Path, instructions_of
+from ccc.analysis.paths.model import Path
 from ccc.passes.choice.exchange import ARMS, WORD, exchange
 from ccc.passes.choice.work import Work, work_of_blocks
-from ccc.passes.strategies.strategy import context_words
+from ccc.passes.strategies.strategy import context_words, instruction_count
 from ccc.passes.thresholds import (
     IDLE,
     PLAIN_IN_A_ROW,
@@ -24,7 +24,6 @@ from ccc.passes.thresholds import (
     PLAIN_WITH_END,
 )
 from ccc.pipeline import Kernel
-from ccc.ptx.opcodes import Unit
 
 MOST_SLOTS = 1 << 16
 """Issue slots that a path is taken to have, at most, so that scores stay in 32 bits."""
@@ -97,6 +96,6 @@ def _path_weights(path: Path, kernel: Kernel, iterations: int) -> PathWeights:
 
 def _in_a_row(loop: Loop, facts: Facts) -> int:
     """How many copies of a loop as it was pay."""
-    length = sum(i.unit != Unit.NOTHING for i in instructions_of(loop.blocks, facts))
+    length = instruction_count(loop.blocks, facts)
     most = PLAIN_WITH_END if find_last_test(loop, facts) else PLAIN_IN_A_ROW
     return max(n for n in (1, 2, 4) if n == 1 or (n <= most and n * length <= PLAIN_LENGTH))

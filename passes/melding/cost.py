@@ -7,10 +7,14 @@ from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Immediate, Operand
 from ccc.passes.melding.arms import Branch
 from ccc.ptx.opcodes import Unit
+from ccc.ptx.throughput import Pipe, machine_code
 from ccc.ptx.types import TYPES
 
-_LONG = frozenset({"div", "rem", "sqrt", "rcp", "rsqrt"})
-"""Those that are many instructions on a GPU, unless they are approximate."""
+_LITERALS = 5 / 2
+"""Issue slots of a selection between two literals, for each word."""
+_WAITING = {Pipe.MEMORY: 4, Pipe.SPECIAL: 2}
+"""Issue slots of an instruction of pipes that serve few lanes in a cycle."""
+_BRANCH = 2
 
 
 def slots(instruction: Instruction) -> int:
@@ -35,21 +39,12 @@ def around(branch: Branch, facts: Facts) -> int:
 
 
 def _bare(instruction: Instruction) -> int:
-    name, unit = instruction.name, instruction.unit
-    kinds = [TYPES[one] for one in instruction.types]
-    words = max([1, *(kind.bits // 32 for kind in kinds if kind.kind != "f" or name in _LONG)])
-    if name == "mov" or unit == Unit.NOTHING:
-        return 0
-    if unit == Unit.BRANCH:
-        return 2
-    if unit in (Unit.LSU, Unit.TEX):
-        return 4
-    if name in _LONG and "approx" not in instruction.modifiers:
-        return 10 * words
-    if unit == Unit.SFU:
-        return 2 * words
-    if name == "selp":
-        words = max(1, kinds[-1].bits // 32)
-        literals = all(isinstance(one, Immediate) for one in instruction.operands[1:3])
-        return 5 * words // 2 if literals else words
-    return words
+    i = instruction
+    pipe, count = machine_code(i.name, i.unit, i.modifiers, i.types, i.space)
+    if i.unit == Unit.BRANCH:
+        return _BRANCH
+    if i.name == "selp":
+        words = max(1, TYPES[i.types[-1]].bits // 32)
+        literals = all(isinstance(one, Immediate) for one in i.operands[1:3])
+        return int(_LITERALS * words) if literals else words
+    return count * _WAITING.get(pipe, 1)

@@ -7,7 +7,7 @@ kernel at once, and hands each strategy its part as a :class:`Choice`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -262,6 +262,11 @@ def context_words(path: Path) -> int:
     return sum(max(1, TYPES[name].bits // 32) for name in types)
 
 
+def instruction_count(labels: Iterable[str], facts: Facts) -> int:
+    """The instructions in some blocks."""
+    return sum(i.unit != Unit.NOTHING for i in instructions_of(labels, facts))
+
+
 def run_slots(paths: Sequence[Path], facts: Facts, as_tasks: bool) -> int:
     """The issue slots in which each of the paths runs once.
 
@@ -274,7 +279,7 @@ def run_slots(paths: Sequence[Path], facts: Facts, as_tasks: bool) -> int:
     for path in paths:
         inner = (other.blocks for other in paths if other.parent is path)
         own = (path.region if as_tasks else path.blocks).difference(*inner)
-        found += sum(i.unit != Unit.NOTHING for i in instructions_of(own, facts))
+        found += instruction_count(own, facts)
     return found
 
 

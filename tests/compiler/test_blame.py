@@ -171,3 +171,38 @@ def test_a_sum_of_turns_is_hinted_at(tmp_path: Path) -> None:
     (line,) = said(SUMS, tmp_path, Options())
     assert '("sum", k.cu:7, PTX line' in line
     assert "say so: reduction(+: sum)" in line
+
+
+PEELED = """struct Cell { unsigned key, value; };
+#pragma ccc grid_stride
+__global__ void __launch_bounds__(256)
+k(Cell *__restrict__ cells, const Cell *__restrict__ wanted, unsigned n, unsigned mask) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    unsigned key = wanted[i].key, value = wanted[i].value, at = key & mask;
+#pragma ccc while
+    for (;; at = (at + 1) & mask) {
+        unsigned found = atomicCAS(&cells[at].key, ~0u, key);
+        if (found == ~0u || found == key) { atomicExch(&cells[at].value, value); return; }
+    }
+}
+"""
+CALLED = """__device__ __forceinline__ void once(float v, float *y) {
+#pragma ccc if
+    if (v > 3) *y = v * v + sqrtf(v);
+}
+__global__ void k(const float *x, float *y, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) once(x[i], y + i);
+}
+__global__ void unmarked(const float *x, float *y, int n) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x) once(x[i], y + i);
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", [PEELED, CALLED])
+def test_copies_that_vanished_are_silent(source: str, tmp_path: Path) -> None:
+    assert not said(source, tmp_path, Options(strategy=COLLECT))
+    assert not said(source, tmp_path, Options(strategy=COLLECT, strict=True))

@@ -234,6 +234,42 @@ def test_restricted_parameters(parameters: str, numbers: str | None) -> None:
     assert (found[1].replace("=2C", ",") if found else None) == numbers
 
 
+@pytest.mark.parametrize(
+    ("declaration", "pointer"),
+    [
+        ("extern __device__ float f(float x);", "float (*ccc_callable_1)(float x) = f;"),
+        (
+            'extern "C" __device__ const S *f(int a = g(1, 2), S s = S()) noexcept;',
+            "const S * (*ccc_callable_1)(int a, S s) = f;",
+        ),
+        ("static __device__ __noinline__ void f();", "void (*ccc_callable_1)() = f;"),
+    ],
+)
+def test_functions_of_other_files(declaration: str, pointer: str) -> None:
+    text = "#pragma ccc callable\n" + declaration
+    marked = mark(f"{text}\n{KERNEL}", "k.cu").text
+    assert f"{declaration} __attribute__((device)) {pointer}\n" in marked
+    assert "callable_" not in mark(f"{text}\n", "k.cu").text
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        "__device__ int f(int), g(int);",
+        "template <class T> __device__ T f(T);",
+        "struct S {\n    __device__ int f();\n};",
+        "__device__ int f;",
+        "__device__ int f(int x) { return x; }",
+        "template <class... T> struct S;\n__device__ void f(S<int> x...);",
+    ],
+)
+def test_what_is_no_function_of_another_file(declaration: str) -> None:
+    where = "    __device__" if declaration.startswith("struct") else declaration.splitlines()[-1]
+    text = declaration.replace(where, f"#pragma ccc callable\n{where}")
+    with pytest.raises(SourceError, match=r"no declaration of one function|but speaks of"):
+        mark(f"{text}\n{KERNEL}", "k.cu")
+
+
 def test_a_path_of_a_device_function_may_be_inlined_into_a_loop() -> None:
     function = "__device__ void f() {\n#pragma ccc if\nif (a) b();\n}\n"
     marked = mark(function + loop("f();"), "k.cu")

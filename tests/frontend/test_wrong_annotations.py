@@ -71,6 +71,7 @@ def test_a_reduction_of_what_is_not_there() -> None:
         ("for reduction(*: a)", 'unknown reduction "*"; the operations are + min max & | ^'),
         ("for reduction(+: a*2)", "a reduction names variables"),
         ("for noalias(a)", "noalias names pointers"),
+        ("callable", "but speaks of the declaration of a __device__ function of another file"),
         ("for noalias(a, b + 1)", "noalias names pointers"),
         ("if noalias(a, b)", 'clause "noalias" does not belong to "ccc if"'),
         ("", "the directive is missing"),

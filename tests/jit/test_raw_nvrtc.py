@@ -17,7 +17,7 @@ from ccc.frontend.marking import SourceError, mark
 from ccc.jit import nvrtc
 from ccc.jit.build import build
 from ccc.jit.job import CompileJob
-from ccc.options import Options
+from ccc.options import COLLECT, Options
 
 
 def kernel(body: str, before: str = "") -> str:
@@ -34,6 +34,7 @@ template <class T> __global__ void k(T *x, int n) {{
 """
 
 
+COLLECTING = Options(strategy=COLLECT)
 PLAIN = "#pragma ccc if prob(1.0/8)\nif (x[i] > 2)\n    x[i] = work(x[i]);"
 
 
@@ -73,7 +74,7 @@ def run(ptx: str) -> list[int]:
 
 
 def test_an_annotated_kernel(cache: Path) -> None:
-    made = build(request(kernel(PLAIN)))
+    made = build(request(kernel(PLAIN), ours=COLLECTING))
     off = build(request(kernel(PLAIN), ours=Options(off=True)))
     assert made.names == off.names == {"k<int>": "_Z1kIiEvPT_i"}
     (path,) = made.report["kernels"][0]["paths"]
@@ -190,12 +191,24 @@ def test_an_annotation_in_a_macro_of_an_option() -> None:
 
 
 @pytest.mark.usefixtures("cache")
+def test_a_reason_names_the_line_and_the_variable() -> None:
+    body = "#pragma ccc if\nif (x[i] > 2)\n    idle += x[i + n] * work(x[i]);"
+    made = build(request(kernel(f"{body}\nx[i] = idle;"), ours=COLLECTING))
+    (line,) = made.diagnostics
+    assert '("idle", source.cu:9, PTX line' in line
+    assert line.endswith(" [in k<int>]")
+    assert "\t.loc\t" not in made.ptx.read_text()
+    kept = build(request(kernel(f"{body}\nx[i] = idle;"), "-lineinfo", ours=COLLECTING))
+    assert "\t.loc\t" in kept.ptx.read_text()
+
+
+@pytest.mark.usefixtures("cache")
 def test_pragmas_of_others_and_what_is_switched_off() -> None:
     before = (
         '#define SAY _Pragma("omp simd")\n#if 0\n#pragma ccc for\nfor (;;) {}\n#endif\n'
         "#pragma omp parallel"
     )
-    made = build(request(kernel(f"SAY\n{PLAIN}", before)))
+    made = build(request(kernel(f"SAY\n{PLAIN}", before), ours=COLLECTING))
     assert made.report["kernels"][0]["paths"][0]["applied"]
 
 

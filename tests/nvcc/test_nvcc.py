@@ -204,7 +204,7 @@ def test_a_refused_path_is_compiled_without_its_marker(cicc: Shim) -> None:
     assert "ccc.then 2" not in text
     applied = {remark.position.line: remark.applied for remark in cicc.said.remarks["k"]}
     assert applied == {3: False, 5: True}
-    assert cicc.said.diagnostics == ["k.cu:3:1: warning: path left as it was: no"]
+    assert cicc.said.diagnostics == ["k.cu:3:1: warning: path left as it was: no [in k]"]
     assert cicc.runs == 2
 
 
@@ -220,7 +220,7 @@ def test_a_refused_path_fails_under_strict(cicc: Shim) -> None:
     assert cicc(TWO_PATHS, strict=True) == 1
     assert not cicc.output.exists()
     assert [text.split(": ", 1)[1] for text in cicc.said.diagnostics] == [
-        "error: path left as it was: no"
+        "error: path left as it was: no [in k]"
     ] * 2
     assert "--ccc-strict" in (cicc.said.error or "")
 

@@ -149,6 +149,23 @@ def test_of_two_arms_only_the_rare_one_unless_both_pay(
     assert served(remarks(kernel(*ways))) == expected
 
 
+@pytest.mark.parametrize(
+    ("length", "expected"),
+    [(5, "leave"), (60, "adaptive(3)"), (300, "adaptive(3)"), (900, "batch3")],
+)
+def test_where_nobody_tells_the_lanes_warps_find_out(length: int, expected: str) -> None:
+    """Unless the path is so short that little is gained, or so long that little is lost."""
+    unknown = kernel(Arm(length, 0.5)).replace("prob=0.5", "")
+    (found,) = remarks(unknown)
+    assert (found.strategy if found.applied else "leave") == expected
+
+
+def test_where_somebody_tells_them_warps_do_not_ask() -> None:
+    (found,) = remarks(kernel(Arm(60, 0.1)))
+    assert found.strategy == "batch3"
+    assert not any(name.startswith("adaptive") for name in found.details["considered"])
+
+
 FLAME = {
     6 * 1024: ("merge", [51, 50]),
     24 * 1024: ("merge", [51, 50, 47, 36, 26, 21, 9, 9]),

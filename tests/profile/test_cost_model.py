@@ -17,6 +17,7 @@ from ccc.ir.markers import parse_marker
 from ccc.parse import parse_function, parse_module
 from ccc.passes.choice.cost_model import LoopCost
 from ccc.passes.choice.lanes import Guess, Lanes, expected_lanes
+from ccc.passes.choice.work import passage
 from ccc.pipeline import Kernel
 from ccc.profile.known import Knowledge
 
@@ -53,7 +54,8 @@ def test_a_path_is_charged_for_as_often_as_it_was_counted(name: str, tmp_path: F
     run(module, golden, "lockstep")
     counted = profile.of(module)
     counted.write(tmp_path / "p.json")
-    cost = cost_of(kernel_of(golden.before, tmp_path / "p.json"))
+    kernel = kernel_of(golden.before, tmp_path / "p.json")
+    cost = cost_of(kernel)
     (told,) = counted.kernels
     by_line = {path.line: path for path in told.paths}
     iterations = next(by_line[line(path)].visits for path in cost.paths if path.parent is None)
@@ -61,8 +63,13 @@ def test_a_path_is_charged_for_as_often_as_it_was_counted(name: str, tmp_path: F
         one = by_line[line(path)]
         assert mine.lanes.executions == pytest.approx(one.executions / iterations)
         assert mine.lanes.active == pytest.approx(one.lanes / iterations)
-        issued = mine.lanes.executions * mine.own.instructions
-        assert issued == pytest.approx(one.instructions / iterations)
+        blocks = path.blocks.difference(
+            *(inner.blocks for inner in cost.paths if inner.parent is path)
+        )
+        through = passage(blocks, kernel.facts, path.entry, path.entry)
+        issued = mine.lanes.executions * through.length
+        scale = mine.own.instructions / through.work.instructions
+        assert scale * issued == pytest.approx(one.instructions / iterations)
 
 
 def line(path: Path) -> int:

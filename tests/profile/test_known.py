@@ -256,6 +256,18 @@ def test_an_entry_that_matches_nothing_is_told_once(tmp_path: Path) -> None:
     assert not [line for line in other.diagnostics if "p.json" in line]  # of another source
 
 
+def test_a_profile_of_a_source_with_another_name_says_so_once(tmp_path: Path) -> None:
+    ptx = MARKED.format(body=RARE)
+    file = counted(ptx, tmp_path / "p.json")
+    (said,) = transform(
+        ptx.replace(" k.cu:", " app.cu:"), use=(str(file),), strict=True
+    ).diagnostics
+    assert said == (
+        f"{file}: warning: the profile is of k.cu, and says nothing of app.cu: profile again, or "
+        "compile it by that name"
+    )
+
+
 def test_a_profile_that_does_not_fit_is_no_error_with_strict(tmp_path: Path) -> None:
     ptx = MARKED.format(body=RARE)
     file = counted(ptx.replace("ccc.then", "ccc.while"), tmp_path / "p.json")

@@ -87,7 +87,7 @@ def main(given: Sequence[str]) -> None:
         for source in map(Path, given) if given else sources():
             try:
                 plain, marked = shapes(source, Path(folder))
-            except (CccError, subprocess.CalledProcessError) as error:
+            except (CccError, OSError, subprocess.CalledProcessError) as error:
                 print(f"{source}: {str(error).splitlines()[0]}")
                 continue
             if plain == marked:

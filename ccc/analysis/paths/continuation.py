@@ -90,14 +90,15 @@ def _continued(
         ],
         lambda sink: facts.liveness.live_in(sink) & mine, decide_sinks=_places_differ(path, facts),
     )  # fmt: skip
+    does_something = bool(path.accumulators) or any(map(has_side_effect, task.instructions))
     owner = None
     if path.gives_away:  # else the lane is through when it has given the task away
         owner = slice_region(
             region, facts.blocks, reaching, [],
             lambda sink: facts.liveness.live_in(sink) - webs, decide_sinks=True,
         )  # fmt: skip
-        _check_owner(path, owner, facts, fetches - task.instructions)
-    if not path.accumulators and not any(has_side_effect(i) for i in task.instructions):
+        _check_owner(path, owner, facts, fetches - task.instructions, may_load=does_something)
+    if not does_something:
         hint = f"; {_reduction_hint(path)}" if declared_operations(path.loop.marker) else ""
         raise Refused(
             f"its lane computes all of it for the next iteration, so that nothing is left{hint}"
@@ -141,7 +142,12 @@ def _places_differ(path: CheckedPath, facts: Facts) -> bool:
 
 
 def _check_owner(
-    path: CheckedPath, owner: Slice, facts: Facts, fetches: Collection[Instruction]
+    path: CheckedPath,
+    owner: Slice,
+    facts: Facts,
+    fetches: Collection[Instruction],
+    *,
+    may_load: bool,
 ) -> None:
     """The lane that gives a task away must get its next iteration's values by itself, cheaply."""
     needed = owner.instructions
@@ -152,7 +158,8 @@ def _check_owner(
             f"in the path or after it{at(culprit)}; read it before the path"
         )
     writes = facts.memory.writers(instructions_of(path.region, facts))
-    more = [i for i in needed if does_more(i, facts) and not _is_left_alone(i, writes, facts)]
+    known = {i for i in needed if may_load and _is_left_alone(i, writes, facts)}
+    more = {i for i in needed if i not in known and does_more(i, facts)}
     in_path = [i for i in instructions_of(path.blocks, facts) if i in needed]
     culprit = next((i for i in in_path if i in more or i.is_terminator), None)
     if culprit is None and len(in_path) > CHEAP_SLICE:
@@ -194,9 +201,10 @@ def _writer_hint(path: CheckedPath, read: Instruction, facts: Facts) -> str:
 def _is_left_alone(load: Instruction, writes: Sequence[Instruction], facts: Facts) -> bool:
     """Whether a load gives the same before a task and in it."""
     return (
-        load.effects == Effect.READ
+        load.name == "ld"
+        and load.effects == Effect.READ
         and load.space in EVERY_SPACE
-        and (not facts.memory.conflict([load], writes))
+        and not facts.memory.conflict([load], writes)
     )
 
 

@@ -33,6 +33,8 @@ from ccc.ptx.types import LANE, SPECIAL_REGISTERS
 
 Origin = frozenset[str]
 """The variables, parameters and special registers that an address is made from."""
+_MOST = 64
+"""Parameters of a function that cannot be looked into of which it is asked what they point to."""
 
 
 class InvariantStores:
@@ -137,6 +139,10 @@ class InvariantStores:
             yield access, origin, self._differing.isdisjoint(told) and _is_of_a_thread(origin)
 
     def _of_function(self, name: str) -> set[CalleeAccess]:
+        if self.facts.callees.is_promised(name):  # it may store wherever it is told to
+            return {
+                CalleeAccess(True, "generic", frozenset(), frozenset({n})) for n in range(_MOST)
+            }
         if name not in self._functions:
             self._functions[name] = accesses_of(name, self.facts.callees)
         return self._functions[name]

@@ -84,9 +84,13 @@ def _check_collective(instruction: Instruction, annotated: FoundLoop, facts: Fac
             "loop together"
         )
     if facts.callees.waits(instruction):
+        name = callee(instruction)
+        elsewhere = bool(name) and facts.callees.load(name) is None
+        hint = "; if it is, say so before its declaration: #pragma ccc callable"
         raise Refused(
-            f"the annotated loop calls {callee(instruction)}, which is not known to be free of "
-            f"barriers and warp-collectives{at(instruction)}"
+            f"the annotated loop calls {name or 'a function through a pointer'}, which is not "
+            f"known to be free of barriers and warp-collectives{at(instruction)}"
+            + (hint if elsewhere else "")
         )
 
 
@@ -215,5 +219,5 @@ def check_independence(path: CheckedPath, invariant_stores: InvariantStores, fac
         if shared is not None:
             raise Refused(
                 f"all {what} of the loop use the same memory, and are not independent{at(shared)}; "
-                "use a variable or an array declared in the loop"
+                "use an atomic, or a variable or an array declared in the loop"
             )

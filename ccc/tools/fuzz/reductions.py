@@ -13,7 +13,7 @@ from ccc.tools.fuzz.atomics import atomic
 from ccc.tools.fuzz.expressions import Scope, expression
 from ccc.tools.fuzz.tree import TYPES, Expr, Stmt
 
-_KINDS = {"+": "uilqfdh", "min": "uilqfd", "max": "uilqfd", "&": "uil", "|": "ulbch", "^": "ullh"}
+_KINDS = {"+": "uilqfdh", "min": "uilqfd", "max": "uilqfd", "&": "uilb", "|": "ulbch", "^": "ullh"}
 _STARTS = {"+": ("0", "3"), "min": ("7", "-1"), "max": ("0", "5"), "&": ("-1",), "|": ("0",)}
 _EXACT = {
     "f": "((float)(int)(fminf(fmaxf($0, -8.0f), 8.0f) * 16.0f) * 0.0625f)",
@@ -68,6 +68,14 @@ class Reduction:
 
     def _text(self, random: Random) -> str:
         name = self.name
+        if self.kind == "b" and random.random() < 0.6:
+            set_to = {"|": "true", "&": "false"}[self.sign]
+            return (f"if ($0) {name} = {set_to};", f"{name} = {name} {2 * self.sign} $0;")[
+                random.random() < 0.5
+            ]
+        if self.sign in ("min", "max") and random.random() < 0.5:
+            kind, than = TYPES[self.kind], {"min": "<", "max": ">"}[self.sign]
+            return f"{{ const {kind} one = $0; if (one {than} {name}) {name} = one; }}"
         if self.sign in ("min", "max"):
             words = _LESS if self.sign == "min" else _MORE
             return f"{name} = {words.get(self.kind, self.sign)}({name}, $0);"

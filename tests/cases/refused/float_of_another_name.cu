@@ -1,4 +1,4 @@
-// run: grid=2 block=64 args=s32:500 f32[500]~0:100 f32[128]=0 f32[128]=0
+// run: grid=2 block=64 args=s32:500 f32[500]~0:100 f32[128]=0 f32[500]=0
 // Only the floating-point variables that are named may be added up in another order.
 extern "C" __global__ void k(int n, const float *x, float *sum, float *other) {
     int thread = threadIdx.x + blockIdx.x * blockDim.x;
@@ -10,8 +10,9 @@ extern "C" __global__ void k(int n, const float *x, float *sum, float *other) {
         if (a < 40) {
             s += x[(i * 7) % n];
             t += x[(i * 3) % n];
+            other[i] = a;
         }
     }
     sum[thread] = s;
-    other[thread] = t;
+    other[thread] += t;
 }

@@ -1,0 +1,75 @@
+"""The comparison that ends a loop, and what speaks against another bound in it."""
+
+from __future__ import annotations
+
+import pytest
+
+from ccc.analysis.facts import Facts
+from ccc.analysis.paths.last_test import LastTest, find_last_test
+from ccc.parse import parse_function, parse_module
+
+FUNCTION = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u32 n)
+{{
+	.reg .pred %p<4>;
+	.reg .b32 %r<9>;
+	ld.param.u32 %r2, [n];
+	mov.u32 %r1, %tid.x;
+	mov.u32 %r3, %ntid.x;
+LOOP:
+{body}
+	bra OUT;
+OUT:
+	ret;
+}}
+"""
+STEP = "add.s32 %r1, %r1, %r3;"
+UP = "setp.lt.u32 %p1, %r1, %r2;"
+AGAIN = "@%p1 bra LOOP;"
+
+
+def found(*body: str) -> LastTest | None:
+    text = FUNCTION.format(body="".join(f"\t{line}\n" for line in body))
+    (piece,) = parse_module(text).functions
+    facts = Facts(parse_function(piece))
+    (loop,) = facts.loops
+    return find_last_test(loop, facts)
+
+
+@pytest.mark.parametrize(
+    ("body", "relation", "place"),
+    [
+        ((STEP, UP, AGAIN), "lt", 2),
+        ((STEP, "setp.gt.u32 %p1, %r2, %r1;", AGAIN), "lt", 1),
+        ((STEP, "setp.ge.u32 %p1, %r1, 5;", "@!%p1 bra LOOP;"), "lt", 2),
+        (("mad.lo.s32 %r1, %r3, %r2, %r1;", UP, AGAIN), "lt", 2),
+        (("sub.s32 %r1, %r1, 3;", "setp.ge.s32 %p1, %r1, 0;", AGAIN), "ge", 2),
+    ],
+)
+def test_loops_that_end_by_a_counter(body: tuple[str, ...], relation: str, place: int) -> None:
+    test = found(*body)
+    assert test is not None
+    assert (test.relation, test.place, str(test.counter)) == (relation, place, "%r1")
+    assert test.goes_up == (relation in ("lt", "le"))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        (STEP, "setp.ne.s32 %p1, %r1, %r2;", AGAIN),  # may be stepped over
+        (STEP, "sub.s32 %r2, %r2, 1;", UP, AGAIN),  # its bound changes
+        (STEP, "add.s32 %r3, %r3, 1;", UP, AGAIN),  # and its step
+        (STEP, "add.s32 %r1, %r1, 1;", UP, AGAIN),  # it is stepped twice
+        ("sub.s32 %r1, %r3, %r1;", UP, AGAIN),  # it changes sides
+        (UP, STEP, AGAIN),  # it is compared before it is stepped
+        (STEP, UP, "selp.b32 %r4, 1, 2, %p1;", AGAIN),  # who else looks at what came out
+        (STEP, UP, "and.pred %p2, %p1, %p1;", "@%p2 bra LOOP;"),  # what else decides
+        (STEP, UP, "setp.eq.or.u32 %p2, %r1, 7, %p1;", "@%p2 bra LOOP;"),
+        (STEP, "@%p2 bra LOOP;", UP, AGAIN),  # two ways back
+        (STEP, "setp.ge.u32 %p1, %r1, %r2;", "@%p1 bra OUT;", "bra LOOP;"),  # it has ended before
+    ],
+)
+def test_loops_that_do_not(body: tuple[str, ...]) -> None:
+    assert found(*body) is None
