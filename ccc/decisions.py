@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -144,6 +144,7 @@ class MatchedDecisions:
         places: of the annotations of the source, by identifier, if it was read.
         markers: those that the module has.
         functions: those that the module has, by their (mangled) names.
+        read: reads the name of a strategy; it raises ``ValueError`` for what is none.
 
     Attributes:
         warnings: of annotations that the file speaks of and the source lacks.
@@ -158,9 +159,10 @@ class MatchedDecisions:
         places: Mapping[int, Place],
         markers: Iterable[Marker],
         functions: Iterable[str],
+        read: Callable[[str], object] = str,
     ):
         self._source = places
-        paths = read_decisions(file).paths
+        paths = read_decisions(file, read).paths
         self._functions = {_name(function) for function in functions}
         there = {*places.values(), *(Place.of(marker, places) for marker in markers)}
         now = match((path.place.place for path in paths), there)
@@ -187,8 +189,12 @@ class MatchedDecisions:
         return None if found is None else Request.read(found.strategy, insists=True)
 
 
-def read_decisions(file: str | Path) -> TunedDecisions:
+def read_decisions(file: str | Path, read: Callable[[str], object] = str) -> TunedDecisions:
     """Read a file of decisions.
+
+    Args:
+        file: the file.
+        read: reads the name of a strategy; it raises ``ValueError`` for what is none.
 
     Raises:
         CccError: there is none of that name, it is no such file, or there is no such strategy.
@@ -211,18 +217,18 @@ def read_decisions(file: str | Path) -> TunedDecisions:
         raise CccError(f"this is no JSON: {error.msg}; {_WANTED}", at, line) from error
     except (ValueError, KeyError, TypeError) as error:
         raise CccError(f"this is no file of decisions; {_WANTED}", Span(str(file))) from error
-    _check_strategies(paths, str(file), text)
+    _check_strategies(paths, str(file), text, read)
     return TunedDecisions(paths)
 
 
-def _check_strategies(paths: Sequence[TunedPath], file: str, text: str) -> None:
+def _check_strategies(
+    paths: Sequence[TunedPath], file: str, text: str, read: Callable[[str], object]
+) -> None:
     """Refuse names of strategies that there are not, at their line of the file."""
-    from ccc.passes.strategies.registry import read_request  # noqa: PLC0415 - it loads the passes
-
     places = [found.start() for found in _STRATEGY.finditer(text)]
     for path, place in zip(paths, places, strict=False):
         try:
-            read_request(path.strategy)
+            read(path.strategy)
         except ValueError as error:
             line = text.count("\n", 0, place) + 1
             message = f"{path.place}: {path.strategy}: {error}"

@@ -22,6 +22,7 @@ from ccc.ir.markers import Marker
 from ccc.options import Request
 from ccc.passes.context_collection.layout import Plan, on_paper
 from ccc.passes.launch_shape import known_block_size, shared_bytes, shared_room, static_room
+from ccc.passes.strategies.engage import is_of_others
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.strategy import (
     WORD_BYTES,
@@ -139,6 +140,7 @@ class _Deciding:
         by = self.sharing
         if path.repeats:
             whole = _shared_by([path, *inside], request, self.shared, kernel)
+            whole = None if _takes_tasks(path, mine, kernel) else whole
             own, by = whole or named[REPEATING], whole or self.sharing
         engage = by.of(path, kernel.facts)
         turns = 1 if engage and engage.shares_all else turns_of(path, kernel.facts)
@@ -167,6 +169,15 @@ def _shared_by(
     if reason is not None:
         kernel.decline(paths[0].marker, reason)
     return None if reason is not None else wanted
+
+
+def _takes_tasks(path: Path, beside: Sequence[Collectable], kernel: Kernel) -> bool:
+    """Whether a loop cannot be shared out since tasks of another loop come to it; says why."""
+    comes = any(one.path.leads_to(path) for one in beside)
+    reason = is_of_others(path, kernel.facts, in_tasks=True) if comes else None
+    if reason is not None:
+        kernel.decline(path.marker, reason)
+    return reason is not None
 
 
 def _without_branches_of_turns(paths: tuple[PathDecision, ...]) -> tuple[PathDecision, ...]:

@@ -203,10 +203,11 @@ def _tuned(
     if not options.decisions or not options.transforms:
         return None
     from ccc.decisions import MatchedDecisions  # noqa: PLC0415 - seldom asked for
+    from ccc.passes.strategies.registry import read_request  # noqa: PLC0415 - seldom asked for
 
     markers = filter(None, map(parse_marker, module.text.splitlines()))
     functions = [piece.name for piece in module.functions]
-    return MatchedDecisions(options.decisions, places, list(markers), functions)
+    return MatchedDecisions(options.decisions, places, list(markers), functions, read_request)
 
 
 def _knowledge(module: Module, options: Options, places: Mapping[int, Place]) -> Knowledge | None:

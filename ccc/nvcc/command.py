@@ -109,8 +109,9 @@ def _strategy(command: Command, value: str) -> Command:
 
 def _decisions(command: Command, value: str) -> Command:
     from ccc.decisions import read_decisions  # noqa: PLC0415 - seldom asked for
+    from ccc.passes.strategies.registry import read_request  # noqa: PLC0415 - seldom asked for
 
-    read_decisions(value)  # an unreadable one is told of once, before nvcc is started
+    read_decisions(value, read_request)  # an unreadable one is told of once, before nvcc is started
     return _set(decisions=os.path.abspath(value))(command, value)
 
 

@@ -20,6 +20,7 @@ from ccc.passes.choice.cost_model import SHARED_OUT, LoopCost, PathCost
 from ccc.passes.choice.exchange import ADAPTIVE, ARMS, TURNS
 from ccc.passes.choice.lanes import Lanes, expected_lanes
 from ccc.passes.policy import NO_ROOM, batches_pay
+from ccc.passes.strategies.engage import is_of_others
 from ccc.passes.strategies.registry import COLLECTING, FLATTENING, SHARING
 from ccc.passes.strategies.strategy import Collectable, Hints, LoopStrategy, instruction_count
 from ccc.passes.thresholds import (
@@ -267,6 +268,11 @@ class _Search:
         """What may serve one path, from what is preferred on; a strategy for several with all
         branches ``beside`` it."""
         if path.repeats:
+            if any(
+                one.leads_to(path) and is_of_others(path, self._facts, True)
+                for one in self.cost.paths
+            ):
+                return [MERGE]
             sharing = [one for one in SHARING if one.name in SHARED_OUT]
             able = [one.name for one in sharing if one.applies([path], self._facts) is None]
             return [*able, MERGE]

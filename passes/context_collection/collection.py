@@ -46,6 +46,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from ccc.analysis.facts import Facts
+from ccc.analysis.paths.followers import chains
 from ccc.analysis.paths.model import (
     AnnotatedLoop,
     FoundLoop,
@@ -272,13 +273,17 @@ def _collectable(kernel: Kernel, known: Sequence[Collectable]) -> list[Collectab
 def _outside_refused(found: Iterable[Collectable]) -> list[Collectable]:
     """The paths of the loops that look the same without the paths that were refused.
 
-    A path inside a refused one has another parent now, or none.
+    A path inside a refused one has another parent now, or none, and one whose tasks would come to
+    a refused one has a loop in the rest of its iteration that is not collected.
     """
     chosen = list(found)
     refused = [one.path for one in chosen if not one.record.is_open]
     left = [one for one in chosen if one.record.is_open]
     others = {
-        one.path.loop for one in left if any(one.path.entry in path.blocks for path in refused)
+        one.path.loop
+        for one in left
+        for path in refused
+        if one.path.entry in path.blocks or one.path.leads_to(path)
     }
     return [one for one in left if one.path.loop not in others]
 
@@ -300,9 +305,11 @@ def _apart_from(
 
 
 def _in_turn(chosen: Sequence[Collectable], parent: Path | None) -> list[Collectable]:
-    """The order in which paths are served: each is followed by those inside it."""
-    mine = [one for one in chosen if one.path.parent is parent]
-    return [inner for one in mine for inner in (one, *_in_turn(chosen, one.path))]
+    """The order in which paths are served: each is followed by those inside it, and comes after
+    those to which its tasks come."""
+    mine = {one.path: one for one in chosen if one.path.parent is parent}
+    in_turn = (mine[path] for chain in chains(mine) for path in chain)
+    return [inner for one in in_turn for inner in (one, *_in_turn(chosen, one.path))]
 
 
 def _promise_block_size(function: Function, block: int, promised: int | None) -> None:

@@ -121,6 +121,8 @@ class Collector(TaskCode[N]):
             self.nodes.append(node)
             if parent is not None:
                 parent.children.append(node)
+        for node in self.nodes:
+            node.followers = [one for one in self.nodes if node.path.leads_to(one.path)]
 
     @abstractmethod
     def node(self, plan: Plan, number: int, parent: N | None, run: str) -> N:

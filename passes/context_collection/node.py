@@ -26,7 +26,8 @@ class Node:
     ``number`` counts them in the order in which they are served, each before those inside it. A
     task that was fetched begins at the label ``run``; from ``to_end`` on it runs to its end.
     ``heads`` are the labels at which what the path does begins, once or again. ``copy`` says how
-    its blocks were copied, behind the ``prelude``.
+    its blocks were copied, behind the ``prelude``. To its ``followers``
+    tasks come in the rest of their iteration.
     """
 
     plan: Plan
@@ -35,6 +36,7 @@ class Node:
     run: str
     to_end: str = field(init=False)
     children: list[Node] = field(default_factory=list, init=False)
+    followers: list[Node] = field(default_factory=list, init=False)
     heads: tuple[str, ...] = field(default=(), init=False)
     copy: Copy | None = field(default=None, init=False)
     prelude: tuple[Instruction, ...] = field(default=(), init=False)
@@ -54,6 +56,12 @@ class Node:
         for child in self.children:
             yield child
             yield from child.inside
+
+    @property
+    def handed_on(self) -> frozenset[str]:
+        """The blocks of other paths that are no part of its tasks, though these come to them."""
+        others = (*self.children, *self.followers)
+        return frozenset[str]().union(*(other.path.blocks for other in others))
 
     @property
     def around(self) -> list[Node]:

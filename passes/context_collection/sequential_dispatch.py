@@ -19,6 +19,7 @@ from ccc.ir.operands import Register
 from ccc.passes.context_collection.collector import Collector
 from ccc.passes.context_collection.engagement import Engagement
 from ccc.passes.context_collection.layout import Layout, Plan
+from ccc.passes.context_collection.loop_chain import LoopChain, draining_of, enough_of, link_chains
 from ccc.passes.context_collection.node import Node
 from ccc.passes.context_collection.shared_tasks import SharedTasks
 from ccc.pipeline import Kernel
@@ -231,10 +232,13 @@ class SequentialNode(Node):
     collect: str
     pop: str
     engagement: Engagement | SharedTasks | None = None
+    chain: LoopChain | None = None
 
     @property
     def entrance(self) -> str:
         """Where to go for the saved tasks, without fresh ones."""
+        if self.chain:
+            return self.chain.entrance
         return self.engagement.entrance if self.engagement else self.collect
 
     @property
@@ -249,8 +253,10 @@ class SequentialNode(Node):
 
     @property
     def outermost_loop(self) -> SequentialNode | None:
-        """The outermost path that repeats among those that it lies in, and itself."""
-        return next((node for node in self.around if node.path.repeats), None)  # type: ignore[return-value]
+        """The outermost path that repeats, or is in a chain with such, among those that it lies in,
+        and itself."""
+        around = cast("list[SequentialNode]", self.around)
+        return next((node for node in around if node.path.repeats or node.chain), None)
 
 
 class SequentialDispatch(Collector[SequentialNode]):
@@ -264,6 +270,7 @@ class SequentialDispatch(Collector[SequentialNode]):
         self.limit = fresh("b32", "limit")  # of a stack, in bytes: a full warp's tasks
         repeats = any(node.path.repeats and not node.plan.saves_nothing for node in self.nodes)
         self.enough = fresh("b32", "enough") if repeats else self.warp_bytes
+        self.chains = link_chains(self)
         for node in self.nodes:
             if node.plan.engage is not None:
                 node.engagement = node.plan.engage.rewrite(self, node)
@@ -293,6 +300,8 @@ class SequentialDispatch(Collector[SequentialNode]):
             self.forget(emit, node)
             if not node.plan.saves_nothing:
                 emit.emit("mov.b32", node.top, self.base)
+        for chain in self.chains:
+            chain.prepare(emit)
         for node in self.nodes:
             if node.sharing:
                 emit.emit("mov.pred", node.sharing, 0)
@@ -329,7 +338,7 @@ class SequentialDispatch(Collector[SequentialNode]):
             emit.emit("mov.b32", self.enough, 4)
         for node in self.nodes:
             loop = node.outermost_loop
-            self._if_saved(emit, node, node.pop if loop is None else loop.entrance)
+            self.if_saved(emit, node, node.pop if loop is None else loop.entrance)
         return emit
 
     @property
@@ -356,7 +365,7 @@ class SequentialDispatch(Collector[SequentialNode]):
         self.function.blocks += self.last
         return self.at(self.over)
 
-    def _if_saved(self, emit: Emitter, node: SequentialNode, target: str) -> None:
+    def if_saved(self, emit: Emitter, node: SequentialNode, target: str) -> None:
         """Go to ``target`` if tasks of a path are saved."""
         if node.plan.saves_nothing:
             return
@@ -368,7 +377,8 @@ class SequentialDispatch(Collector[SequentialNode]):
         return {
             "members": self.members, "mask": self.mask, "below": self.below, "base": self.base,
             "rank_bytes": self.rank_bytes, "warp_bytes": self.warp_bytes,
-            "limit": self.limit, "enough": self.enough,
+            "limit": self.limit, "enough": enough_of(self, node),
+            "draining": draining_of(self, node),
             "pending": node.pending, "top": node.top,
             "push": node.plan.stack.store, "pop": partial(self._fetch, node),
             "COLLECT": node.collect, "POP": node.pop, "RUN": node.run,
@@ -404,7 +414,7 @@ class SequentialDispatch(Collector[SequentialNode]):
             fetch = self.function.fresh_label("some")
             emit.start(fetch)
         if node.is_leaf_loop:
-            TO_END.emit(emit, scope, draining=self.draining, TO_END=node.to_end)
+            TO_END.emit(emit, scope, TO_END=node.to_end)
         elif node.path.repeats:
             STAY.emit(emit, scope, tasks=tasks)
         if self.is_queued(node):
@@ -434,7 +444,8 @@ class SequentialDispatch(Collector[SequentialNode]):
         self, emit: Emitter, node: SequentialNode, scope: dict[str, Given], tasks: Register
     ) -> None:
         if node.path.repeats:
-            limit = emit.define("add.s32", "b32", self.base, self.enough, name="limit")
+            enough = enough_of(self, node)
+            limit = emit.define("add.s32", "b32", self.base, enough, name="limit")
             scope = {**scope, "limit": limit}
         fill = self.function.fresh_label("fill")
         total = MERGE.emit(emit, scope, tasks=tasks, FILL=fill)["total"]
@@ -445,11 +456,13 @@ class SequentialDispatch(Collector[SequentialNode]):
     def _emit_idle(self, emit: Emitter, node: SequentialNode, fetch: str, onward: str) -> None:
         """At the end, what is saved of a path in an inner loop must not be run from outside it:
         that loop would have two entries. So all come by, and look."""
-        emit.emit("bra", onward, guard=Guard(self.draining, negated=True))
-        self._if_saved(emit, node, fetch)
+        emit.emit("bra", onward, guard=Guard(draining_of(self, node), negated=True))
+        self.if_saved(emit, node, fetch)
         for inner in node.inside:
             assert isinstance(inner, SequentialNode)
-            self._if_saved(emit, inner, self._first_inside(node).entrance)
+            self.if_saved(emit, inner, self._first_inside(node).entrance)
+        if node.chain:
+            node.chain.emit_end(emit, node)
         emit.emit("bra", onward)
 
     def _first_inside(self, node: SequentialNode) -> SequentialNode:
@@ -474,6 +487,8 @@ class SequentialDispatch(Collector[SequentialNode]):
         """Where a lane goes when its task is done, or it had none."""
         if isinstance(node.engagement, SharedTasks):
             return node.engagement.join
+        if node.chain and node.followers:
+            return node.chain.next_of(node)
         if node.children:
             return self._first_inside(node).fresh
         return node.collect if node.path.repeats else self.after(node)

@@ -166,7 +166,7 @@ class TaskCode(ABC, Generic[N]):
                 registers[register] = emit.function.registers.fresh(register.type)
                 emit.emit(move(register), registers[register], slots.neutral)
         self.name_definitions(emit, path, registers)
-        within = frozenset().union(*(child.path.blocks for child in node.children))
+        within = node.handed_on
         labels = self.fresh_labels(path.region - within, "task")
         sinks = {
             target: self.deliver(node, target, registers, onward or self.resume(node))
@@ -174,7 +174,8 @@ class TaskCode(ABC, Generic[N]):
             if target not in path.region
         }
         copy = Copy({**sinks, **labels}, registers, plan.task_specials)
-        for child in node.children:
+        inside = cast("list[N]", [*node.children, *node.followers])
+        for child in inside:
             inner = self.function.fresh_label("inner")
             copy.labels = {**copy.labels, child.path.entry: inner}
         if path.task is not None:
@@ -185,13 +186,13 @@ class TaskCode(ABC, Generic[N]):
 
         if node.is_leaf_loop:
             emit_turns(self, node, emit.block, copy, skipped)
-            return
-        copy.skips = skipped(copy.labels)
-        emit.emit("bra", labels[path.entry])
-        self.function.blocks += copy.blocks(self.function, path.region - within)
-        for child in node.children:
-            self.enter_inner(cast("N", child), node, copy)
-        if path.repeats:
+        else:
+            copy.skips = skipped(copy.labels)
+            emit.emit("bra", labels[path.entry])
+            self.function.blocks += copy.blocks(self.function, path.region - within)
+        for child in inside:
+            self.enter_inner(child, node, copy)
+        if path.repeats and not node.is_leaf_loop:
             self._repeat(node, labels[path.entry])
 
     def recompute(self, emit: Emitter, node: N, registers: dict[Register, Register]) -> None:
@@ -203,9 +204,11 @@ class TaskCode(ABC, Generic[N]):
             emit.block.statements.append(substitute(instruction, registers, {}))
 
     def enter_inner(self, node: N, outer: N, copy: Copy) -> None:
-        """In the task of an outer path: lanes that come to an inner one take a snapshot."""
+        """In the task of another path: lanes that come to one inside, or to a follower, take a
+        snapshot. Who comes to a follower has no turn to think of, whatever its owner has."""
         path = node.path
-        if path.owner is not None or not path.continuation:
+        is_owner = path.owner is not None and node not in outer.followers
+        if is_owner or not path.continuation:
             onward = self._owner(node, copy)
         else:
             onward = self.deliver(outer, path.entry, copy.registers, self.resume(outer))

@@ -66,7 +66,7 @@ def emit_turns(collector: TaskCode[N], node: N, start: Block, copy: Copy, skippe
         to_end.block.statements += [*prelude, jump(first)]
     node.heads = tuple(heads)
     rest = replace(copy, skips=skipped(copy.labels))
-    function.blocks += rest.blocks(function, path.region - path.blocks)
+    function.blocks += rest.blocks(function, path.region - path.blocks - node.handed_on)
 
 
 def _steps(turns: int, counter: Induction) -> int:

@@ -28,6 +28,7 @@ OF_OTHERS = (
     "its turns add up what the rest of the iteration needs, and it lies in a path whose tasks run "
     "on other lanes than their own, which its context names"
 )
+BEFORE_A_LOOP = "what follows it in the iteration holds a loop that is collected, too"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,9 @@ class Engage:
     def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:
         """The turns of the path must be independent, and countable before the first of them."""
         path = paths[0]
-        return why_not(path, facts) or _is_of_others(path, facts)
+        if path.followers:
+            return BEFORE_A_LOOP
+        return why_not(path, facts) or is_of_others(path, facts, path.parent is not None)
 
     def of(self, path: Path, facts: Facts) -> SharedOut | None:
         """How it is done with one path; None if it cannot be done."""
@@ -98,12 +101,15 @@ def why_not(path: Path, facts: Facts) -> str | None:
     return induction if isinstance(induction, str) else None
 
 
-def _is_of_others(path: Path, facts: Facts) -> str | None:
+def is_of_others(path: Path, facts: Facts, in_tasks: bool) -> str | None:
     """Sums for the rest of the iteration belong to the lane that runs the task. But the context
-    names the lane whose iteration it was, where that is needed for other sums, or as a number."""
+    names the lane whose iteration it was, where that is needed for other sums, or as a number.
+
+    Those are not the same where tasks of other paths come to it (``in_tasks``).
+    """
     induction = find_induction(path, facts)
     hands_back = isinstance(induction, Induction) and bool(induction.sums)
-    names_another = path.parent is not None and OWNER in path.specials
+    names_another = in_tasks and OWNER in path.specials
     return OF_OTHERS if hands_back and names_another else None
 
 

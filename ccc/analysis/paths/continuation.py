@@ -14,6 +14,7 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.liveness import reads_and_writes
 from ccc.analysis.memory import EVERY_SPACE
 from ccc.analysis.paths.fetches import find_fetches, has_side_effect
+from ccc.analysis.paths.followers import fetches_behind, holds_paths, loops_in_rest
 from ccc.analysis.paths.model import (
     CheckedPath,
     Path,
@@ -35,7 +36,9 @@ CHEAP_SLICE = 8
 REDUCTION_HINT = "if the loop only adds it up, say so on the loop: reduction(+: variable)"
 
 
-def choose_continuation(path: PlacedPath, inner: frozenset[str], facts: Facts) -> CheckedPath:
+def choose_continuation(
+    path: PlacedPath, inner: frozenset[str], facts: Facts, followers: tuple[Path, ...] = ()
+) -> CheckedPath:
     """Decide whether the rest of the iteration must run with the task.
 
     Args:
@@ -43,6 +46,7 @@ def choose_continuation(path: PlacedPath, inner: frozenset[str], facts: Facts) -
         inner: the blocks of paths that lie in others. The task keeps what they need, even where it
             has no effect, since their contexts are found without asking what has.
         facts: the function's analyses.
+        followers: the paths that hold the loops in the rest of the iteration.
 
     Raises:
         Refused: it must, and cannot.
@@ -57,7 +61,10 @@ def choose_continuation(path: PlacedPath, inner: frozenset[str], facts: Facts) -
     continuation = bool(live) or clash or path.join is None or bool(passed_on)
     region = path.blocks | path.rest if continuation else path.blocks
     accumulators = touched(path.loop.accumulators, region, facts)
-    checked = CheckedPath(**vars(path), continuation=continuation, accumulators=accumulators)
+    checked = CheckedPath(
+        **vars(path), continuation=continuation, accumulators=accumulators,
+        followers=followers if continuation else (),
+    )  # fmt: skip
     _check_places(checked, facts)
     return _continued(checked, inner, webs, fetches, facts) if continuation else checked
 
@@ -87,6 +94,7 @@ def _continued(
                 if has_side_effect(i) and i not in fetches
             ),
             *instructions_of(path.region & inner, facts),
+            *_makers_for_followers(path, facts),
         ],
         lambda sink: facts.liveness.live_in(sink) & mine, decide_sinks=_places_differ(path, facts),
     )  # fmt: skip
@@ -106,12 +114,23 @@ def _continued(
     return replace(path, task=task, owner=owner)
 
 
+def _makers_for_followers(path: CheckedPath, facts: Facts) -> list[Instruction]:
+    """What makes in the task that which the contexts of other tasks are copied from."""
+    handed = {register for one in path.followers for register in one.context}
+    return [i for i in instructions_of(path.region, facts) if not handed.isdisjoint(i.defined())]
+
+
 def _check_rest(path: CheckedPath, facts: Facts) -> None:
     """The rest of the iteration must be able to run with the path."""
-    if path.repeats and any(loop.blocks <= path.rest for loop in facts.loops):
+    if path.repeats and not path.followers and loops_in_rest(path, facts):
+        why = "that is not collected"
+        if fetches_behind(path, facts):
+            why = "before the next iteration is fetched; fetch that at the top of the loop"
+        if holds_paths(path, facts):
+            why = "to which tasks cannot go on from one that holds annotations"
         raise Refused(
             "what follows the loop in the iteration would have to run with its tasks, a few lanes "
-            "at a time, and holds a loop itself"
+            f"at a time, and holds a loop itself, {why}"
         )
     knowing = (i for i in instructions_of(path.rest, facts) if facts.callees.knows_its_lane(i))
     if (call := next(knowing, None)) is not None:
@@ -298,6 +317,8 @@ def _exposed(
         for label in path.region
     }
     live = {label: reads for label, (reads, _) in effects.items()}
+    for follower in path.followers:  # whose contexts are copied where the task comes to them
+        live[follower.entry] |= set(follower.context)
     for label, (_, writes) in effects.items():
         if not path.region.issuperset(facts.graph.successors(label)):
             live[label] |= set(results) - writes

@@ -7,7 +7,7 @@ Passes never look at markers themselves: what they may want to know of a path is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -15,6 +15,7 @@ from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.continuation import choose_continuation, find_context
+from ccc.analysis.paths.followers import find_followers, loops_in_rest
 from ccc.analysis.paths.invariant_stores import InvariantStores
 from ccc.analysis.paths.legality import (
     check_independence,
@@ -68,17 +69,9 @@ def find_paths(
         keeps_rest: of which paths the rest of the iteration need not be able to run with the tasks.
     """
     found = located(facts)
-    examination = _Examination(facts, found, refinements, keeps_rest)
-    # Outer paths first, since what an inner one has to do depends on whether they are collected.
-    outcomes: dict[FoundPath, Path | LeftPath] = {}
-    for path in sorted(found, key=lambda path: -len(extent(path, facts))):
-        if isinstance(path, LeftPath):
-            outcomes[path] = path
-        elif path.key in excluded:
-            outcomes[path] = examination.leave(path, excluded[path.key])
-        else:
-            outcomes[path] = examination.examine(path)
-    return _without_first_turns([outcomes[path] for path in found])
+    examination = _Examination(facts, found, excluded, refinements, keeps_rest)
+    examination.examine_all(found)
+    return _without_first_turns([examination.outcomes[path] for path in found])
 
 
 def _without_first_turns(paths: list[Path | LeftPath]) -> list[Path | LeftPath]:
@@ -165,11 +158,14 @@ class _Examination:
         self,
         facts: Facts,
         found: Sequence[FoundPath],
+        excluded: Mapping[tuple[int, str, str], str],
         refinements: Sequence[Refinement],
         keeps_rest: Asked,
     ):
         self.facts = facts
         self.found = found
+        self.excluded = excluded
+        self.outcomes: dict[FoundPath, Path | LeftPath] = {}
         self.refinements = refinements
         self.keeps_rest = keeps_rest
         self.loops = {one.loop.header: one for one in annotated_loops(facts)}
@@ -177,6 +173,19 @@ class _Examination:
         self._checked: dict[FoundLoop, AnnotatedLoop | Refused] = {}
         self._invariant_stores: dict[AnnotatedLoop, InvariantStores] = {}
         self._left_loops: dict[str, str] = {}
+
+    def examine_all(self, paths: Iterable[FoundPath]) -> None:
+        """Outer paths first, since what an inner one has to do depends on whether they are
+        collected."""
+        for path in sorted(paths, key=lambda path: -len(extent(path, self.facts))):
+            if path in self.outcomes:
+                continue
+            if isinstance(path, LeftPath):
+                self.outcomes[path] = path
+            elif path.key in self.excluded:
+                self.outcomes[path] = self.leave(path, self.excluded[path.key])
+            else:
+                self.outcomes[path] = self.examine(path)
 
     def examine(self, path: FoundPath) -> Path | LeftPath:
         """The path with all that is to be known of it, or the reason why it is left."""
@@ -322,11 +331,20 @@ class _Examination:
         within = path.blocks | path.rest
         others = (extent(other, facts) for other in self.found if other.entry in within)
         inner = (blocks for blocks in others if path.entry not in blocks)
-        checked = choose_continuation(path, frozenset().union(*inner), facts)
+        followers = self._followers(path)
+        checked = choose_continuation(path, frozenset().union(*inner), facts, followers)
         check_meetings(checked, facts)
         if checked.continuation:
             check_order(checked, facts)  # of what goes with the task, too
         return self._check_tasks(checked)
+
+    def _followers(self, path: PlacedPath) -> tuple[Path, ...]:
+        """The paths to which tasks of an inner loop may come in the rest of their iteration."""
+        if not path.repeats or not loops_in_rest(path, self.facts):
+            return ()
+        # Whether these can be collected is asked first. Each has less of the iteration behind it.
+        self.examine_all(other for other in self.found if other.entry in path.rest)
+        return find_followers(path, self.collected, self.facts)
 
     def _check_tasks(self, checked: CheckedPath) -> CheckedPath:
         """What must hold for what the tasks of a path run.

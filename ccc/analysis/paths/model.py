@@ -125,6 +125,9 @@ class CheckedPath(PlacedPath):
 
     Where the rest of the iteration could not run with the task, ``stays`` says why: then it must
     stay with its lane, and whatever serves the path brings back to it what the task has made.
+
+    Where loops lie in what goes with the task, ``followers`` are the paths that hold them: a task
+    that comes to one of these ends there, as a task of that.
     """
 
     continuation: bool
@@ -132,11 +135,16 @@ class CheckedPath(PlacedPath):
     task: Slice | None = None
     owner: Slice | None = None
     stays: str | None = None
+    followers: tuple[Path, ...] = ()
 
     @property
     def region(self) -> frozenset[str]:
         """The blocks that the task runs."""
         return self.blocks | self.rest if self.continuation else self.blocks
+
+    def leads_to(self, other: PlacedPath) -> bool:
+        """Whether tasks of this path go on as tasks of the other one."""
+        return any(one.key == other.key for one in self.followers)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -1,0 +1,89 @@
+"""Loops in a row: what follows an inner loop in the iteration holds a loop itself.
+
+    LOOP:     ...
+    FIRST:    <turn of a loop>
+              @%more bra FIRST;
+              ...                               // goes with the tasks of the first loop,
+    SECOND:   <turn of another>                 // up to here
+              @%again bra SECOND;
+              ...                               // goes with those of the second one
+
+The lanes whose tasks of the first loop are over come to the second one a few at a time. So that is
+no part of their tasks: where they come to it, they have a task of the second loop, like a lane that
+passed the first one by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ccc.analysis.facts import Facts
+from ccc.analysis.paths.fetches import find_fetches
+from ccc.analysis.paths.model import Path, PlacedPath
+
+PATHS = ("then", "else", "case", "while", "variable", "recursion")
+"""The markers of paths."""
+
+
+def loops_in_rest(path: PlacedPath, facts: Facts) -> list[frozenset[str]]:
+    """The blocks of the loops in the rest of a path's iteration."""
+    return [loop.blocks for loop in facts.loops if loop.blocks <= path.rest]
+
+
+def fetches_behind(path: PlacedPath, facts: Facts) -> bool:
+    """Whether the next iteration is fetched from a counter in the rest of this one."""
+    return bool(find_fetches(path, facts, frozenset()))
+
+
+def holds_paths(path: PlacedPath, facts: Facts) -> bool:
+    """Whether other annotations lie in a path."""
+    markers = (marker for label in path.blocks for marker in facts.blocks[label].markers)
+    others = (one for one in markers if one.identifier != path.marker.identifier)
+    return any(one.kind in PATHS for one in others)
+
+
+def find_followers(path: PlacedPath, collected: Iterable[Path], facts: Facts) -> tuple[Path, ...]:
+    """The paths that hold the loops which follow an inner loop; none if one of them is in none.
+
+    Paths in the inner loop have their tasks served after each of its turns, before the loop's own
+    meet again; what follows it would have to be served before that, too. That is not done.
+
+    Args:
+        path: the inner loop.
+        collected: those that can be collected, with all in the rest of its iteration.
+        facts: the function's analyses.
+    """
+    loops = loops_in_rest(path, facts)
+    # An iteration that is fetched behind the loops would be fetched with their tasks.
+    if not path.repeats or holds_paths(path, facts) or fetches_behind(path, facts):
+        return ()
+    beside = [
+        other
+        for other in collected
+        if other.turn is path.turn
+        and other.parent is path.parent
+        and other.blocks <= path.rest
+        and other.stays is None
+        and any(loop <= other.blocks for loop in loops)
+    ]
+    covered = all(any(loop <= other.blocks for other in beside) for loop in loops)
+    return tuple(beside) if covered else ()
+
+
+def chains(paths: Iterable[Path]) -> list[Sequence[Path]]:
+    """Paths that lie beside one another, those together that tasks come to from one another.
+
+    Of these, each stands behind those that its tasks come to, which have less of the iteration
+    behind them.
+    """
+    found: list[list[Path]] = []
+    for path in paths:
+        related = [
+            chain
+            for chain in found
+            if any(one.leads_to(path) or path.leads_to(one) for one in chain)
+        ]
+        together = [*(one for chain in related for one in chain), path]
+        others = [chain for chain in found if chain not in related]
+        found = [*others, sorted(together, key=lambda one: len(one.rest))]
+    return list(found)
