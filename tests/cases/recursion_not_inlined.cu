@@ -1,4 +1,4 @@
-// run: grid=2 block=64 args=s32:140 u32[200]~0:200 u32[200]=0
+// run: grid=2 block=64 args=s32:200 u32[200]~0:200 u32[200]=0
 // nvcc made the loop, but in a function of its own.
 #pragma ccc recursion
 __device__ __noinline__ unsigned collatz(unsigned a, unsigned steps) {
