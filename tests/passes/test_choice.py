@@ -167,10 +167,10 @@ def test_where_somebody_tells_them_warps_do_not_ask() -> None:
 
 
 FLAME = {
-    6 * 1024: ("merge", [51, 50]),
-    24 * 1024: ("merge", [51, 50, 47, 36, 26, 21, 9, 9]),
-    48 * 1024: ("cases", [51, 50, 47, 36, 26, 21, 9, 9, 3, 1]),
-    227 * 1024: ("cases", [51, 50, 47, 36, 26, 21, 9, 9, 3, 1]),
+    6 * 1024: ("merge", [1392, 1314]),
+    24 * 1024: ("merge", [1392, 1314, 1306, 1264, 1264, 1080, 47, 26, 1]),
+    48 * 1024: ("cases", [1392, 1314, 1306, 1264, 1264, 1080, 47, 26, 21, 1]),
+    227 * 1024: ("cases", [1392, 1314, 1306, 1264, 1264, 1080, 47, 26, 21, 1]),
 }
 """What serves which arms, by their instructions, for the shared memory that a block may have."""
 
