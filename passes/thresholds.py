@@ -66,12 +66,13 @@ but the first: samples/synthetic, 20 operations, 1, 8 and 32 lanes 0.95, 0.79, 0
 integral_equation 1.61, 1.75, 1.80. Longer paths were not measured."""
 IDLE = (1, 10)
 """Issue slots that a round of adaptive collection without a task takes more than the loop as it
-was: for each further iteration of a batch, and once. Counted in machine code of sm_90."""
+was: for each further iteration of a batch, and once. Counted in machine code of sm_90, not
+measured."""
 PLAIN_ITERATIONS = 128
 """Iterations of the loop as it was that a lane runs before its warp collects again. On an H200
-(2026-11-22), original / ccc with 128, 256 and 512: samples/synthetic with 2^30 iterations, no lane,
-20 operations 1.04, 1.06, not measured, 64 operations 0.97, 0.98, not measured; 64 operations, 32
-lanes in the first half of 2^27 iterations, then 1: 1.42, 1.36, 0.97."""
+(2026-11-22), original / ccc with 128 and 256: samples/synthetic with 2^30 iterations, no lane, 20
+operations 1.04, 1.06, 64 operations 0.97, 0.98, 256 operations 1.00, 1.02; 2^27 iterations, 64
+operations, 32 lanes in the first half, then 1, 1.42, 1.39."""
 PLAIN_WITH_END = 2
 """How many copies of it there are that end by a nearer bound. Two take no more instructions for an
 iteration than nvcc's loop, which keeps constants in registers that ptxas else fetches again: 256
@@ -137,9 +138,10 @@ GAIN = 1.03
 known. The model is some hundredths off at its best."""
 ADAPTIVE_GAIN = 1.1
 """How many times as fast as the original a loop has to be expected with 8 lanes for warps to find
-out by themselves where nobody tells their lanes. On an H200 (2026-11-22), samples/synthetic, 8 and
-32 lanes: 8 operations 0.96, 0.94; 14 operations 1.08, 0.94; 20 operations 1.21, 0.97; 32 operations
-1.40, 0.95."""
+out by themselves where nobody tells their lanes. On an H200 (2026-11-22), samples/synthetic with
+2^27 iterations, 0, 8 and 32 lanes: 8 operations 1.03, 0.96, 0.94; 14 operations 1.00, 1.08, 0.94;
+20 operations 1.02, 1.19, 0.95; 32 operations 0.96, 1.37, 0.97; 64 operations 0.96, 1.93, 0.96; 256
+operations 0.95, 3.01, 1.01."""
 SEVERAL = 3
 """From so many branches in a loop on, more is to be gained by them than by one or two."""
 SEVERAL_GAIN = 1.25

@@ -1,12 +1,12 @@
 """What strategies add to a kernel, in issue slots of a warp: the constants of the cost model.
 
-Those of branches were fitted to times of samples/synthetic with 20 and 256 operations, 1 to 32
-lanes, those of ``flatten`` to times of loops of 4 to 44 instructions a turn (``MOST_TURNS_APART``
-in ``thresholds.py``), on the card named below. So were those of ``merge`` (``TURNS_LENGTH``), but
-for what a turn takes: with that, samples/patterns/collatz, escape_time and lookup are expected to
-be 1.13, 2.60 and 0.54 times as fast, and were 1.33, 2.69 and 0.57. Not measured: ``cases``,
-``engage``, and what a word of a context takes. ``ccc bench --calibrate`` fits them to other
-kernels.
+Those of branches were fitted to times of samples/synthetic with 20 and 256 operations, of batches
+with 64 too, 1 to 32 lanes, those of ``flatten`` to times of loops of 4 to 44 instructions a turn
+(``MOST_TURNS_APART`` in ``thresholds.py``), on the card named below. So were those of ``merge``
+(``TURNS_LENGTH``), but for what a turn takes: with that, samples/patterns/collatz, escape_time and
+lookup are expected to be 1.13, 2.60 and 0.54 times as fast, and were 1.33, 2.69 and 0.57. Not
+measured: ``cases``, ``engage``, and what a word of a context takes. ``ccc bench --calibrate`` fits
+them to other kernels.
 """
 
 from __future__ import annotations
@@ -51,19 +51,19 @@ class OfTurns:
 ARMS: dict[str, OfArms] = {
     "queue": OfArms(27, 5),
     "merge": OfArms(31, 0),
-    "batch7": OfArms(17, 5),
-    "batch3": OfArms(20, 5),
+    "batch7": OfArms(12, 6),
+    "batch3": OfArms(16, 6),
     "cases": OfArms(35, 10),
 }
 ADAPTIVE = {"adaptive(7)": "batch7", "adaptive(3)": "batch3"}
 """What a warp does as the latter, or leaves as it was, whichever costs less for its lanes."""
 SAMPLED = 0.05
 """The share of iterations in which it collects where that costs more: 7 of 135."""
-WEIGHED = 1.0
+WEIGHED = 1.5
 """Issue slots for each iteration in which it collects, to know that it should. On an H200
-(2026-11-22), original / ccc as it collects and without weighing, 1 and 8 lanes: 20 operations 1.53,
-1.62 and 1.21, 1.28; 64 operations 2.86, 2.97 and 1.93, 1.96; 256 operations 8.25, 8.43 and 3.03,
-3.05."""
+(2026-11-22), original / ccc as it collects and without weighing, 1 and 8 lanes: 20 operations 1.54,
+1.70 and 1.19, 1.27; 64 operations 2.80, 2.94 and 1.93, 1.96; 256 operations 8.10, 8.22 and 3.01,
+3.02."""
 TURNS: dict[str, OfTurns] = {
     "merge": OfTurns(6, 35, 40),
     "engage": OfTurns(20, 0, 90),
@@ -71,6 +71,12 @@ TURNS: dict[str, OfTurns] = {
 }
 WORD = Work.of(Pipe.MEMORY, 2) + Work.of(Pipe.LOGIC, 1)
 """A word of a context, of a full warp of tasks: a copy, a store and a load."""
+BEGIN = 20.0
+"""Each time that a warp enters the loop, and leaves it. By this and what is left on the stacks
+then, the figures of ``ON_REQUEST`` in ``thresholds.py`` for 8 lanes and a queue are expected to be
+0.63, 1.14, 1.32 for 0.70, 1.21, 1.23, and 0.84, 1.85, 2.28 for 0.86, 1.99, 2.40."""
+LEFT = 0.5
+"""Full warps of tasks that are left then, in the mean, and take a round of their own."""
 LOGIC_SHARE = 0.5
 """How much of an exchange the pipe of logic does."""
 

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from emulating import ptx, run
 from folders import GOLDEN
-from meetings import GOLDENS, needed, places, try_all
+from meetings import GOLDENS, needed, places, places_in, try_all
 
 from ccc.emulator import EmulatorError, Race
+from ccc.passes.context_collection.adaptive import ANY
 
 SHARED = ".shared .align 4 .b8 s[256];"
 HERE_AND_NEXT = """
@@ -197,6 +198,7 @@ SHOW_THEM = (
     "grid-stride/grid_stride_activemask",
     "grid-stride/grid_stride_shared_neighbour",
     "grid-stride/grid_stride_dynamic_inner_loop",
+    "small/adaptive",
     "small/batch",
     "small/dynamic",
     "small/flatten",
@@ -218,4 +220,4 @@ def test_every_place_that_emits_a_meeting_is_needed_somewhere() -> None:
 def advice() -> set[str]:
     """The places of votes that advise only: lanes that are told something else by them would choose
     another way to do the same."""
-    return {place for place in places() if place.startswith("adaptive.py:")}
+    return set(places_in(ANY.source))
