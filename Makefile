@@ -29,7 +29,7 @@ lint: $(VENV)/dev.stamp ## Check style, format and types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/mypy --cache-dir .mypy_cache/tests --implicit-reexport --allow-any-generics --no-warn-unused-ignores tests docs/pages.py
+	$(BIN)/mypy --cache-dir .mypy_cache/tests --implicit-reexport --allow-any-generics --no-warn-unused-ignores tests docs/pages.py docs/shell_pages.py
 
 bless: $(VENV)/dev.stamp toolkit ## Rewrite the expected halves of the golden tests
 	$(BIN)/python -m pytest -n 2 -q --bless

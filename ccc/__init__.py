@@ -11,21 +11,22 @@ What a user imports is loaded when it is first asked for, so that the tools star
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
-from ccc.errors import CccError
 from ccc.version import VERSION as __version__
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from ccc import emulator, profile
     from ccc.compiler.transform import Transformed, transform
+    from ccc.errors import CccError
     from ccc.jit.raw import CccWarning, RawKernel, RawModule
     from ccc.nvcc.run import Compiled, compile  # noqa: A004 - the design's name
     from ccc.options import Options
     from ccc.profile import instrument as counting
 
 _HOMES = {
+    "CccError": "ccc.errors",
     "compile": "ccc.nvcc.run",
     "Compiled": "ccc.nvcc.run",
     "Options": "ccc.options",
@@ -43,6 +44,8 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
+    import importlib  # noqa: PLC0415 - cccc, which imports this, does without it
+
     if name in _MODULES:
         return importlib.import_module(_MODULES[name])
     if name not in _HOMES:

@@ -1,15 +1,20 @@
-"""The two commands: ``cccc``, the compiler, and ``ccc``, the toolbox."""
+"""The two commands: ``cccc``, the compiler, and ``ccc``, the toolbox.
+
+A build starts ``cccc`` for each file, so what takes time is loaded where it is needed.
+"""
 
 from __future__ import annotations
 
-import argparse
-import importlib
+import io
 import os
 import sys
-from collections.abc import Callable, Sequence
 
-from ccc.errors import CccError, render
 from ccc.version import VERSION
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
 
 TOOLS = {
     "bench": "measure all samples as the paper does: tables and plots",
@@ -26,10 +31,28 @@ COMPILER = "The compiler is cccc: nvcc with one more pass (cccc --ccc-help)."
 
 def cccc(arguments: Sequence[str] | None = None) -> int:
     """Entry point of ``cccc``: nvcc with one more pass; see ``cccc --ccc-help``."""
-    from ccc.nvcc import command as driver  # noqa: PLC0415 - the toolbox does without it
+    from ccc.nvcc import front  # noqa: PLC0415 - the toolbox does without it
 
+    if arguments is None and sys.getfilesystemencoding() != "utf-8":
+        _start_again()
     given = sys.argv[1:] if arguments is None else arguments
-    return _guarded(lambda: driver.main(given), {driver.UsageError: 2})
+
+    def work() -> int:
+        code = front.run(given)
+        return _long_way(given) if code is None else code
+
+    return _guarded(work)
+
+
+def _long_way(given: Sequence[str]) -> int:
+    from ccc.nvcc import command  # noqa: PLC0415 - most commands do without it
+
+    return command.main(given)
+
+
+def _start_again() -> None:
+    """Be started in UTF-8 mode, where the locale says that names and texts are ASCII."""
+    os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -48,6 +71,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
+    import argparse  # noqa: PLC0415 - cccc does without it
+    import importlib  # noqa: PLC0415 - cccc does without it
+
     parser = argparse.ArgumentParser(prog="ccc", description="The tools of ccc.", epilog=COMPILER)
     parser.add_argument("--version", action="version", version=f"ccc {VERSION}")
     tools = parser.add_subparsers(title="tools", metavar="TOOL", required=True)
@@ -60,28 +86,39 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     return parser
 
 
-def _guarded(work: Callable[[], int], codes: dict[type[CccError], int] | None = None) -> int:
+def _guarded(work: Callable[[], int]) -> int:
     """Run a command; what a user can cause ends in one message and an exit status."""
     _open_standard_files()
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr.reconfigure(errors="surrogateescape")  # names are shown as they are
     try:
         code = work()
         if sys.stdout is not None:
             sys.stdout.flush()
         return code
-    except CccError as error:
+    except Exception as error:
+        return _told(error)
+    except KeyboardInterrupt:
+        return 130
+
+
+def _told(error: Exception) -> int:
+    """Say what is wrong if the user can cause it; the exit status."""
+    from ccc.errors import CccError, render  # noqa: PLC0415 - most commands do without it
+
+    if isinstance(error, CccError):
         print(error, file=sys.stderr)
-        return (codes or {}).get(type(error), 1)
-    except BrokenPipeError:
+        return error.status
+    if isinstance(error, BrokenPipeError):
         _drop_output()  # nobody reads any more
         return 128 + 13
-    except OSError as error:
+    if isinstance(error, OSError):
         if not error.filename:  # files have names: this is what the command prints
             _drop_output()
         name = error.filename or "standard output"
         print(render("error", f"{name}: {error.strerror}"), file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        return 130
+    raise error
 
 
 def _drop_output() -> None:

@@ -33,6 +33,9 @@ class CccError(Exception):
         source_line: the text of the line at ``span``, shown with a caret.
     """
 
+    status = 1
+    """That of a command which ends with it."""
+
     def __init__(self, message: str, span: Span | None = None, source_line: str | None = None):
         super().__init__(message)
         self.message = message

@@ -9,15 +9,13 @@ import sys
 import threading
 from pathlib import Path
 
+from ccc import cache
 from ccc.errors import CccError, Span
 
 
 def folder() -> Path:
     """``CCC_CACHE_DIR``, or the user's cache folder; it need not exist yet."""
-    import platformdirs  # noqa: PLC0415 - most commands keep nothing
-
-    named = os.environ.get("CCC_CACHE_DIR") or platformdirs.user_cache_dir("ccc", False)
-    return Path(named).absolute()
+    return Path(cache.folder())
 
 
 def refused(error: OSError) -> CccError:
@@ -28,7 +26,7 @@ def refused(error: OSError) -> CccError:
     )
 
 
-def keep(path: Path, data: bytes) -> None:
+def keep(path: Path, data: bytes, *, mode: int | None = None) -> None:
     """Write a file of the cache: whoever reads it finds all of it, or none.
 
     Raises:
@@ -36,7 +34,7 @@ def keep(path: Path, data: bytes) -> None:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _replace(path, data)
+        _replace(path, data, mode)
     except OSError as error:
         raise refused(error) from error
 
@@ -121,11 +119,13 @@ def _is_file(path: str | Path) -> bool:
         return True
 
 
-def _replace(path: Path, data: bytes) -> None:
+def _replace(path: Path, data: bytes, mode: int | None = None) -> None:
     """Write beside, then rename: whoever reads finds the old file or the whole new one."""
     beside = path.with_name(f".ccc-{os.getpid()}-{threading.get_ident()}")
     try:
         beside.write_bytes(data)
+        if mode is not None:
+            beside.chmod(mode)
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import shell_pages
+
 import ccc.passes
 from ccc.passes import PIPELINE
 from ccc.ptx.opcodes import OPCODES, Effect, Opcode
@@ -103,7 +105,14 @@ def _row(row: Opcode) -> str:
     return f"| [`{row.name}`]({row.doc}) | {form} | {effects} | {row.unit.value} |\n"
 
 
-PAGES: dict[str, Callable[[], str]] = {"passes.md": passes, "opcodes.md": opcodes}
+PAGES: dict[str, Callable[[], str]] = {
+    "passes.md": passes,
+    "opcodes.md": opcodes,
+    "shell/cccc.1": shell_pages.manual,
+    "shell/cccc": shell_pages.bash,
+    "shell/_cccc": shell_pages.zsh,
+    "shell/cccc.fish": shell_pages.fish,
+}
 
 
 def write(name: str) -> None:

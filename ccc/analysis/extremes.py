@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
+from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Block, Instruction
 from ccc.ir.operands import Operand, Register
@@ -40,18 +41,21 @@ class _Comparison:
 
 
 def extreme_operation(
-    web: set[Register], mine: Collection[Instruction], labels: Collection[str], facts: Facts
+    web: set[Register], mine: Collection[Instruction], loop: Loop, facts: Facts
 ) -> tuple[str, str] | None:
     """By what a register is updated, and its type; None of what is no extreme.
 
     Args:
         web: all registers that the loop makes of it.
         mine: the instructions of the loop that read or write them.
-        labels: the blocks of the loop.
+        loop: the loop.
         facts: the function's analyses.
     """
     values = {register for register in web if register.bits > 1}
-    blocks = [facts.blocks[label] for label in labels]
+    ends = {*loop.blocks, *(target for _, target in loop.exits(facts.graph))}
+    if not web & frozenset[Register]().union(*map(facts.liveness.live_in, ends)) <= values:
+        return None
+    blocks = [facts.blocks[label] for label in sorted(loop.blocks)]
     update = _Updates(values, mine, facts)
     for block in blocks:
         update.look_at(block)

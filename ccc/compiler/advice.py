@@ -26,7 +26,9 @@ ADVICE = {
         f"{REDUCTION_HINT}; else it is too short to gain anything: remove the annotation"
     ),
     "no branch is left here": "there is nothing to fill: remove the annotation",
-    "what follows the loop in the iteration": "split the annotated loop in two",
+    "what follows the loop in the iteration": (
+        "annotate that loop, too, or split the annotated loop in two"
+    ),
     "the annotated loop calls": "declare it __forceinline__, and call it directly",
     "it lies in a loop that was flattened": (
         "split the loop around in two, or annotate one inner loop of it"

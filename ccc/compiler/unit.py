@@ -12,7 +12,7 @@ import re
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache, partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -122,53 +122,81 @@ def translate(
         CccError: an annotation is wrong, or (with ``strict``) one could not be followed.
         CompilerError: raised by ``compiler``, unless an earlier result can be kept.
     """
-    left: set[int] = set()
+    unit = _Unit(text, name, compiler, options, done, output, macros, keeps_lines)
     values: frozenset[int] = frozenset()
-    places: dict[int, Place] = {}
-    mark = partial(source.mark, text, name, without=left, macros=macros)
-
-    @cache
-    def original() -> str:
-        ptx = compiler(source.strip(text), True)
-        return ptx if keeps_lines else lines.split(ptx)[0]
-
-    def tried(marked: source.Marked, again: bool) -> _Tried:
-        ptx, trial = compiler(marked.text, again), replace(done)
-        ptx, table = (ptx, lines.read(ptx)) if keeps_lines else lines.split(ptx)
-        if not again and not options.off:
-            _warn([*marked.warnings, *_without_code(marked, ptx, name)], options, trial)
-        asks = options.profile or options.use or options.decisions or options.alternatives
-        if not places and asks:
-            places.update(_places(marked.annotations))  # later some may be left out
-        before = ptx
-        if marked.annotations and not options.mark_only:
-            blame = Blame(table, marked, ptx)
-            ptx = _transform(ptx, output, options, trial, places, blame, original)
-        return _Tried(marked, before, ptx, trial)
-
-    def with_values(values: Collection[int], before: _Tried) -> _Tried:
-        """The same with values for more variables; what was tried before, if that is nothing new or
-        cannot be compiled."""
-        try:
-            marked = mark(values=values)
-            return tried(marked, again=True) if marked.text != before.marked.text else before
-        except (CccError, CompilerError):
-            return before
-
     all_marked: str | None = None
     while True:
-        now = tried(mark(values=values), bool(left))
+        now = unit.tried(unit.mark(values), again=bool(unit.left))
         all_marked = all_marked or now.before
         if more := now.carried - values:
-            other = with_values(values | more, now)
+            other = unit.with_values(values | more, now)
             if other.refused <= now.refused and other.missed < now.missed:
                 now, values = other, values | more
         done.take(now.done)
-        _check_strict(options, done)
+        check_strict(options, done)
         if options.mark_only or not now.refused or options.profile:
-            _add_alternatives(all_marked, output, options, places, done)
+            _add_alternatives(all_marked, output, options, unit.places, done)
             return now.ptx  # what is left alone is counted all the same
-        left |= now.refused
+        unit.left |= now.refused
+
+
+@dataclass
+class _Unit:
+    """A source that is compiled, perhaps several times: fields as the arguments of ``translate``.
+
+    ``left`` are the annotations that are marked no more; ``places`` is where all of them stand.
+    """
+
+    text: str
+    name: str
+    compiler: Callable[[str, bool], str]
+    options: Options
+    done: DevicePass
+    output: str
+    macros: Collection[str] | None
+    keeps_lines: bool
+    left: set[int] = field(default_factory=set)
+    places: dict[int, Place] = field(default_factory=dict)
+
+    def mark(self, values: Collection[int]) -> source.Marked:
+        """The source with markers, and values for the variables of some loops."""
+        return source.mark(
+            self.text, self.name, without=self.left, macros=self.macros, values=values
+        )
+
+    @cached_property
+    def original(self) -> str:
+        """What the compiler makes of the source without annotations."""
+        ptx = self.compiler(source.strip(self.text), True)
+        return ptx if self.keeps_lines else lines.split(ptx)[0]
+
+    def tried(self, marked: source.Marked, again: bool) -> _Tried:
+        """Compile and transform it as it is marked."""
+        options = self.options
+        ptx, trial = self.compiler(marked.text, again), replace(self.done)
+        ptx, table = (ptx, lines.read(ptx)) if self.keeps_lines else lines.split(ptx)
+        if not again and not options.off:
+            warn([*marked.warnings, *_without_code(marked, ptx, self.name)], options, trial)
+        asks = options.profile or options.use or options.decisions or options.alternatives
+        if not self.places and asks:
+            self.places.update(_places(marked.annotations))  # later some may be left out
+        before = ptx
+        if marked.annotations and not options.mark_only:
+            blame = Blame(table, marked, ptx)
+            ptx = _transform(
+                ptx, self.output, options, trial, self.places, blame, lambda: self.original
+            )
+        return _Tried(marked, before, ptx, trial)
+
+    def with_values(self, values: Collection[int], before: _Tried) -> _Tried:
+        """The same with values for more variables; what was tried before, if that is nothing new or
+        cannot be compiled."""
+        try:
+            marked = self.mark(values)
+            same = marked.text == before.marked.text
+            return before if same else self.tried(marked, again=True)
+        except (CccError, CompilerError):
+            return before
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,9 +245,9 @@ def transform_file(done: DevicePass, options: Options) -> str:
         if not _VERSION_LINE.search(text):
             raise CccError("this is no PTX: there is no .version directive", Span(name))
         if MARKER_PREFIX not in text:
-            _warn([CccError(UNMARKED, Span(name))], options, done)
+            warn([CccError(UNMARKED, Span(name))], options, done)
         ptx = _transform(text, name, options, done)
-        _check_strict(options, done)
+        check_strict(options, done)
         _add_alternatives(text, name, options, {}, done)
     except CccError as error:
         done.error = str(error)
@@ -227,7 +255,12 @@ def transform_file(done: DevicePass, options: Options) -> str:
     return ptx
 
 
-def _check_strict(options: Options, done: DevicePass) -> None:
+def check_strict(options: Options, done: DevicePass) -> None:
+    """With ``strict``, what was said so far is an error.
+
+    Raises:
+        CccError: it is.
+    """
     if options.strict and done.diagnostics:
         raise CccError("not every annotation could be followed, which --ccc-strict demands")
 
@@ -271,7 +304,8 @@ def _unused(home: Home) -> str:
     return "no code is left of this: no kernel of the file calls this function, or it has no effect"
 
 
-def _warn(warnings: Sequence[CccError], options: Options, done: DevicePass) -> None:
+def warn(warnings: Sequence[CccError], options: Options, done: DevicePass) -> None:
+    """Add warnings to what there is to say."""
     severity = "error" if options.strict else "warning"
     said = [render(severity, w.message, w.span, w.source_line) for w in warnings]
     done.diagnostics = list(dict.fromkeys([*done.diagnostics, *said]))
@@ -317,7 +351,7 @@ def _transform(
     if options.measure and any(one.applied for mine in made.values() for one in mine):
         made = _measured(original() if original else ptx, result, options)
     done.remarks = _merged(done.remarks, made)
-    _warn(result.complaints, options, done)
+    warn(result.complaints, options, done)
     said = [render("warning", hint.message, hint.span) for hint in result.hints]
     done.hints = list(dict.fromkeys([*done.hints, *said]))
     done.printed = result.printed

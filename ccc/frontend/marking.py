@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 _REST = rb"(?:\\\r?\n|[^\n])*"
 _PRAGMA = re.compile(rb"^([ \t]*)(#[ \t]*pragma[ \t]+ccc(?!\w))(" + _REST + rb")$", re.MULTILINE)
 _UNROLL = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+unroll\b" + _REST + rb"$", re.MULTILINE)
+_TABLE = re.compile(rb"\{[\s{},.+\dxXa-fA-FuUlL-]{500,}\}")  # numbers that nobody need understand
 _ANY_PRAGMA = re.compile(rb"^[ \t]*#[ \t]*pragma\b" + _REST + rb"$", re.MULTILINE)
 _SPACE = re.compile(rb"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _STATEMENT_WORD = re.compile(rb"(?:\w+\s*:\s*|\[\[[^\]]*\]\]\s*)*(?:for|while|do|if|switch)\b")
@@ -147,6 +148,13 @@ def strip(text: str) -> str:
     """
     code = text.encode(errors="surrogateescape")
     return _PRAGMA.sub(lambda m: _newlines(m[0]), code).decode(errors="surrogateescape")
+
+
+def first(text: str, filename: str) -> Span | None:
+    """Where the first annotation of a text stands; ``filename`` where no line marker tells."""
+    code = text.encode(errors="surrogateescape")
+    found = _PRAGMA.search(code)
+    return Span(*LineMap(code, filename).line(found.start(2))) if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,11 +403,12 @@ def _apply(code: bytes, edits: list[_Edit]) -> bytes:
 
 
 def _blanked(code: bytes, ranges: list[tuple[int, int]]) -> bytes:
-    """The code with spaces, as many, for whatever is not the user's and for pragmas."""
+    """The code with spaces, as many, for whatever is not the user's, for pragmas and for tables."""
     parts, at = [], 0
     for start, end in ranges:
         own = _ANY_PRAGMA.sub(lambda m: re.sub(rb"[^\r\n]", b" ", m[0]), code[start:end])
         own = _OF_LAMBDA.sub(lambda m: b" " * len(m[0]), own)
+        own = _TABLE.sub(lambda m: b"{" + re.sub(rb"[^\r\n]", b" ", m[0][1:-1]) + b"}", own)
         parts += [b" " * (start - at), own]
         at = end
     return b"".join([*parts, b" " * (len(code) - at)])

@@ -97,8 +97,10 @@ def hide_markers(said: str) -> str:
 
 def _quote(text: str) -> str:
     """Replace every byte that an asm string, or this syntax, could mistake by ``=XX``."""
-    return _UNSAFE.sub(lambda m: b"=%02X" % m[0][0], text.encode()).decode()
+    data = text.encode(errors="surrogateescape")
+    return _UNSAFE.sub(lambda m: b"=%02X" % m[0][0], data).decode()
 
 
 def _unquote(text: str) -> str:
-    return re.sub(rb"=([0-9A-F]{2})", lambda m: bytes([int(m[1], 16)]), text.encode()).decode()
+    data = re.sub(rb"=([0-9A-F]{2})", lambda m: bytes([int(m[1], 16)]), text.encode())
+    return data.decode(errors="surrogateescape")

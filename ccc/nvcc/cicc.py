@@ -9,20 +9,35 @@ from __future__ import annotations
 
 import gc
 import importlib
+import io
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from ccc.compiler.unit import LTO_REFUSED, CompilerError, DevicePass, translate
-from ccc.errors import CccError, render
+from ccc.compiler.unit import (
+    LTO_REFUSED,
+    CompilerError,
+    DevicePass,
+    check_strict,
+    translate,
+    warn,
+)
+from ccc.errors import CccError, Span, render
 from ccc.files import put_text, read_text, write
 from ccc.frontend import marking as source
 from ccc.ir.markers import hide_markers
 from ccc.nvcc.timed_launches import time_launches
 from ccc.options import Options
+from ccc.remark import notes, report
+
+OPTIX = "OptiX IR is made of the code as it is: ccc sees only PTX, and annotations have no effect"
+
+_TEMPORARY = "tmpxft_"  # how names of nvcc's own begin, which the user has never seen
 
 _LINES = "-generate-line-info"
 """The option for a table of lines in the PTX."""
@@ -41,8 +56,13 @@ def main() -> int:
     """Run as NAME TOOL ARGUMENTS...: ``name`` is what nvcc asked for, ``tool`` the real one."""
     name, tool, *arguments = sys.argv[1:]
     options = Options.received()
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr.reconfigure(errors="surrogateescape")  # names are shown as they are
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, _stop)
     try:
-        if name == "cicc" and not options.plain and "--emit-optix-ir" not in arguments:
+        if name == "cicc" and not options.plain:
             return _device(tool, arguments, options)
         return _plain(tool, arguments)
     except ToolError as error:
@@ -50,6 +70,11 @@ def main() -> int:
         return error.code
     except KeyboardInterrupt:
         return 130
+
+
+def _stop(number: int, _: object) -> None:
+    """End so that nothing of ours stays behind."""
+    raise SystemExit(128 + number)
 
 
 def _plain(tool: str, arguments: Sequence[str]) -> int:
@@ -62,7 +87,11 @@ def _device(tool: str, arguments: Sequence[str], options: Options) -> int:
     done = DevicePass((_value(arguments, "--orig_src_path_name"), _value(arguments, "-arch")))
     try:
         if "-olto" in arguments or "-lto" in arguments:
-            raise CccError(LTO_REFUSED)
+            raise CccError(LTO_REFUSED, _annotated(arguments))
+        if "--emit-optix-ir" in arguments:
+            warn([CccError(OPTIX, _annotated(arguments))], options, done)
+            check_strict(options, done)
+            options = replace(options, off=True, profile=None, time=None)
         _compile(tool, arguments, options, done)
         stubs = _value(arguments, "--stub_file_name")
         if options.profile:
@@ -76,10 +105,21 @@ def _device(tool: str, arguments: Sequence[str], options: Options) -> int:
     if options.folder:
         done.save(options.folder)
     else:
-        said = [*done.diagnostics, *done.hints, *filter(None, [done.error])]
-        print(*said, sep="\n", file=sys.stderr)
-        print(done.printed, end="")
+        _speak(done)
     return 1 if done.error else 0
+
+
+def _speak(done: DevicePass) -> None:
+    """Say what there is to say, where no command of ours waits for it."""
+    remarked = notes(report(done.remarks))
+    for line in [*done.diagnostics, *done.hints, *remarked, *filter(None, [done.error])]:
+        print(line, file=sys.stderr)
+    print(done.printed, end="")
+
+
+def _annotated(arguments: Sequence[str]) -> Span | None:
+    """Where the first annotation of the source stands."""
+    return source.first(read_text(_input(arguments)), _value(arguments, "--orig_src_file_name"))
 
 
 def _compile(tool: str, arguments: Sequence[str], options: Options, done: DevicePass) -> None:
@@ -93,8 +133,10 @@ def _compile(tool: str, arguments: Sequence[str], options: Options, done: Device
     def cicc(marked: str, again: bool) -> str:
         return _ptx(tool, arguments, marked, quiet=again)
 
+    is_kept = not Path(output).name.startswith(_TEMPORARY)
+    shown = output if is_kept else f"<PTX of {name}>"
     keeps = any(option in arguments for option in (_LINES, "-g"))
-    made = translate(text, name, cicc, options, done, output=output, keeps_lines=keeps)
+    made = translate(text, name, cicc, options, done, output=shown, keeps_lines=keeps)
     write(output, made)
 
 
@@ -148,8 +190,12 @@ def _call(
         put_text(changed, text)
         command = [tool, *(str(changed) if word == given else word for word in arguments)]
         with subprocess.Popen(command, stderr=subprocess.PIPE) as running:
-            meanwhile()
-            said = running.communicate()[1]
+            try:
+                meanwhile()
+                said = running.communicate()[1]
+            except BaseException:
+                running.kill()
+                raise
     text = hide_markers(said.decode(errors="replace"))
     if running.returncode:
         code = running.returncode if running.returncode > 0 else 128 - running.returncode

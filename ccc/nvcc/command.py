@@ -9,43 +9,43 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import shutil
 import sys
 import tempfile
 import textwrap
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ccc.compiler.unit import LTO_REFUSED, DevicePass, transform_file
+from ccc.compiler.unit import DevicePass, transform_file
 from ccc.errors import CccError, choices, nearest
 from ccc.files import check_writable, put_text, write
+from ccc.nvcc import reports
 from ccc.nvcc import run as nvcc
-from ccc.options import Options, read_bytes
+from ccc.nvcc import words as phases
+from ccc.nvcc.settings import SettingsError, gather, is_known, make_known, shell_settings
+from ccc.options import Options, Request, read_bytes
 from ccc.ptx.occupancy import LIMITS, check_shared_limit
 from ccc.remark import notes
-from ccc.toolkit.find import RESOLVING
+from ccc.toolkit.find import CCCC, RESOLVING, find, identity
 from ccc.version import VERSION
-
-PHASES = frozenset(
-    {"ptx", "cubin", "c", "compile", "dc", "device-c", "dw", "device-w", "link", "dlink", "lib"}
-    | {"device-link", "run", "cuda", "fatbin", "E", "preprocess", "M", "MM", "optix-ir"}
-)
-_LTO = frozenset({"dlto", "dlink-time-opt", "lto", "ltoir", "gen-opt-lto"})
-_TARGETS = ("-arch", "--gpu-architecture", "-code", "--gpu-code", "-gencode", "--generate-code")
-_OUTPUT = ("-o", "--output-file")
 
 
 class UsageError(CccError):
     """The command line itself is wrong."""
 
+    status = 2
+
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command line, taken apart: what is ours, and what nvcc gets."""
+    """A command line, taken apart: what is ours, and what nvcc gets.
+
+    ``seen`` is all that nvcc sees, also what it reads elsewhere.
+    """
 
     arguments: list[str]
+    seen: Sequence[str] = ()
     options: Options = field(default_factory=Options)
     report: str | None = None
     explain: bool = False
@@ -99,12 +99,17 @@ def _bytes(name: str) -> Callable[[Command, str], Command]:
 
 
 def _strategy(command: Command, value: str) -> Command:
+    known = Request.read(value)
+    if known and is_known(str(known)):
+        return _set(strategy=str(known))(command, value)
     from ccc.passes.strategies.registry import read_request  # noqa: PLC0415 - seldom asked for
 
     try:
-        return _set(strategy=str(read_request(value)))(command, value)
+        request = str(read_request(value))
     except ValueError as error:
         raise UsageError(f"--ccc-strategy={value}: {error}") from None
+    make_known(request)
+    return _set(strategy=request)(command, value)
 
 
 def _decisions(command: Command, value: str) -> Command:
@@ -148,8 +153,7 @@ def _print_after(command: Command, value: str) -> Command:
     return _set(print_after=names)(command, value)
 
 
-FLAGS = "CCC_FLAGS"
-"""An environment variable with options of ours that go behind those of the command."""
+_TARGETS = ("-arch", "--gpu-architecture", "-code", "--gpu-code", "-gencode", "--generate-code")
 MOST_MULTIPROCESSORS = 4000
 _INDENT, _WIDTH = 28, 100
 """Where the texts of the help begin, and where they end at the latest."""
@@ -216,6 +220,14 @@ OPTIONS = {
         "FILE",
     ),
     "--ccc-print-after": _Option("print the PTX after a pass", _print_after, "PASS"),
+    "--ccc-key": _Option(
+        "print what results depend on, for tools that keep them",
+        lambda c, _: replace(c, action="key"),
+    ),
+    "--ccc-doctor": _Option(
+        "print what was found, what works, and what to install",
+        lambda c, _: replace(c, action="doctor"),
+    ),
     "--ccc-version": _Option("print the version", lambda c, _: replace(c, action="version")),
     "--ccc-help": _Option("print this", lambda c, _: replace(c, action="help")),
 }
@@ -228,23 +240,31 @@ def main(arguments: Sequence[str]) -> int:
         CccError: a wrong option, no nvcc, or PTX that cannot be read.
     """
     if RESOLVING in os.environ:
-        raise CccError("cccc stands where nvcc is looked for; set CCC_NVCC to the real nvcc")
-    command = parse([*arguments, *_flags()])
+        raise CccError(f"{CCCC}; set CCC_NVCC to that")
+    try:
+        told = gather(arguments, os.environ)
+    except SettingsError as error:
+        raise UsageError(error.message) from None
+    command = replace(parse(told.arguments), seen=told.seen)
     if command.action:
-        print(f"ccc {VERSION}" if command.action == "version" else usage())
-        return 0
-    if not command.options.plain:
-        _refuse_lto(command.arguments)
+        return _ACTIONS[command.action](command)
+    _refuse_dryrun(command)
     if command.report:
-        check_writable(_report_file(command.report, "report.json"))
-    sources = _ptx_inputs(command.arguments)
+        reports.check(command.report)
+    sources = phases.ptx_inputs(command.arguments)
     if sources and not command.options.plain:
         return _ptx(command, sources)
-    arguments = [*_host_code(command), *with_phase(command.arguments)]
-    code = _finish(command, nvcc.run(arguments, command.options))
-    if _has({"help", "h"}, arguments):
+    arguments = [*_host_code(command), *phases.with_phase(command.arguments, command.seen)]
+    dryrun = phases.has(phases.DRYRUN, command.seen)
+    code = finish(command, nvcc.run(arguments, command.options, dryrun=dryrun))
+    if phases.has(phases.HELP, arguments):
         print("cccc is nvcc with options of its own; cccc --ccc-help prints these.")
     return code
+
+
+def tell(folder: str, code: int) -> int:
+    """Say what passes have left in ``folder``, for a command in which nothing was asked of us."""
+    return finish(Command([]), nvcc.merge(DevicePass.load(folder), code))
 
 
 def parse(arguments: Sequence[str]) -> Command:
@@ -285,19 +305,6 @@ def _check_shared_limit(command: Command) -> None:
         raise UsageError(f"--ccc-shared-limit: {error.message}") from None
 
 
-def _flags() -> list[str]:
-    """Options of ours that a build does not pass on, as it is with those of ``NVCC_APPEND_FLAGS``.
-
-    Raises:
-        UsageError: there are others among them.
-    """
-    told = shlex.split(os.environ.get(FLAGS, ""))
-    for option in told:
-        if not option.startswith("--ccc-"):
-            raise UsageError(f'"{option}" in {FLAGS}: options of nvcc go into NVCC_APPEND_FLAGS')
-    return told
-
-
 def usage() -> str:
     """The text of ``--ccc-help``, made from the table of options, as wide as the terminal."""
     columns = min(shutil.get_terminal_size().columns, _WIDTH)
@@ -314,12 +321,30 @@ def usage() -> str:
     return "\n".join([head, "", *lines, "", "cccc --help prints nvcc's own options."])
 
 
-def with_phase(arguments: Sequence[str]) -> list[str]:
-    """Add the phase that the name after ``-o`` asks for, unless an option chooses one."""
-    suffix = Path(_output(arguments) or "").suffix
-    if suffix in (".ptx", ".cubin") and not _has(PHASES, arguments):
-        return [f"-{suffix[1:]}", *arguments]
-    return list(arguments)
+def _print(text: str) -> int:
+    print(text)
+    return 0
+
+
+def _key(command: Command) -> int:
+    """Print a text that differs where the same command may come to something else."""
+    return _print(shell_settings(command.options) + "\n".join(identity(find())))
+
+
+def _doctor(_: Command) -> int:
+    from ccc.nvcc.doctor import report  # noqa: PLC0415 - seldom asked for
+
+    text, works = report()
+    print(text)
+    return 0 if works else 1
+
+
+_ACTIONS: dict[str, Callable[[Command], int]] = {
+    "version": lambda _: _print(f"ccc {VERSION}"),
+    "help": lambda _: _print(usage()),
+    "key": _key,
+    "doctor": _doctor,
+}
 
 
 def _take(command: Command, argument: str) -> Command:
@@ -334,13 +359,18 @@ def _take(command: Command, argument: str) -> Command:
     return option.take(command, value)
 
 
-def _refuse_lto(arguments: Sequence[str]) -> None:
-    told = [*arguments]
-    for name in ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"):
-        told += shlex.split(os.environ.get(name, ""))
-    for before, argument in _pairs(told):
-        if _has(_LTO, [argument]) or (_names_target(before, argument) and "lto_" in argument):
-            raise UsageError(LTO_REFUSED)
+def _refuse_dryrun(command: Command) -> None:
+    """Refuse what is done when nvcc is over, where it is only asked what it would run.
+
+    Tools that keep results, such as sccache, ask that and run it themselves.
+    """
+    if phases.has(phases.DRYRUN, command.seen):
+        for asked, option in ((command.report, "--ccc-report"), (command.explain, "--ccc-explain")):
+            if asked:
+                raise UsageError(
+                    f"{option} tells of a compilation that cccc runs; --dryrun, as sccache gives "
+                    "it, runs none"
+                )
 
 
 def _pairs(words: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -366,23 +396,8 @@ def _host_code(command: Command) -> list[str]:
     return []
 
 
-def _has(names: Collection[str], arguments: Sequence[str]) -> bool:
-    """Whether one of the options is given, with one dash or two."""
-    return any(word.startswith("-") and word.lstrip("-") in names for word in arguments)
-
-
-def _output(arguments: Sequence[str]) -> str | None:
-    for before, argument in _pairs(arguments):
-        if before in _OUTPUT:
-            return argument
-        name, equals, value = argument.partition("=")
-        if equals and name in _OUTPUT:
-            return value
-    return None
-
-
-def _finish(command: Command, outcome: nvcc.Outcome) -> int:
-    """Say what there is to say, and write the report of a command that succeeded."""
+def finish(command: Command, outcome: nvcc.Outcome) -> int:
+    """Say what there is to say, and write the report of a command that compiled device code."""
     if outcome.printed:
         sys.stdout.write(outcome.printed)
         sys.stdout.flush()
@@ -392,30 +407,18 @@ def _finish(command: Command, outcome: nvcc.Outcome) -> int:
         from ccc.nvcc.explain import explain  # noqa: PLC0415 - rich takes long to load
 
         print(explain(outcome.report), end="", file=sys.stderr)
-    if command.report and not outcome.code:
-        write(_report_file(command.report), json.dumps(outcome.report, indent=2) + "\n")
+    if command.report and not outcome.code and _compiled(command):
+        write(
+            reports.place(command.report, command.seen), json.dumps(outcome.report, indent=2) + "\n"
+        )
     return outcome.code
 
 
-def _report_file(name: str, own: str | None = None) -> str:
-    """The file for the report; in a folder (``name/``) that of this command, or a new one."""
-    if not name.endswith(os.sep) or not os.path.isdir(name):
-        return name
-    if own is None:
-        handle, own = tempfile.mkstemp(prefix="report-", suffix=".json", dir=name)
-        os.close(handle)
-    return os.path.join(name, own)
+def _compiled(command: Command) -> bool:
+    return phases.compiles(command.seen) or bool(phases.ptx_inputs(command.seen))
 
 
 # Marked PTX.
-
-
-def _ptx_inputs(arguments: Sequence[str]) -> list[str]:
-    return [
-        word
-        for before, word in _pairs(arguments)
-        if word.endswith(".ptx") and before not in _OUTPUT and not word.startswith("-")
-    ]
 
 
 def _check_ptx_output(arguments: Sequence[str], sources: Sequence[str], output: str | None) -> None:
@@ -425,11 +428,11 @@ def _check_ptx_output(arguments: Sequence[str], sources: Sequence[str], output: 
         CccError: PTX would become PTX without a name or in a file that is read; or a program,
             which PTX alone is none of.
     """
-    last = _has({"ptx"}, arguments)
+    last = phases.has({"ptx"}, arguments)
     if last and len(sources) != 1:
         raise UsageError("PTX to PTX takes one file at a time")
     is_named = output is not None and not Path(output).is_dir()
-    if not is_named and (last or not _has(PHASES, arguments)):
+    if not is_named and (last or not phases.has(phases.PHASES, arguments)):
         where = f"{output} is a folder" if output else "the result has no name"
         raise UsageError(f"{where}; give -o NAME.ptx")
     if output is None:
@@ -442,9 +445,9 @@ def _check_ptx_output(arguments: Sequence[str], sources: Sequence[str], output: 
 
 def _ptx(command: Command, sources: Sequence[str]) -> int:
     """Transform PTX files, and let nvcc go on with them where a later phase is asked for."""
-    arguments = with_phase(command.arguments)
-    last = _has({"ptx"}, arguments)
-    output = _output(arguments)
+    arguments = phases.with_phase(command.arguments, command.seen)
+    last = phases.has({"ptx"}, arguments)
+    output = phases.output(arguments)
     _check_ptx_output(arguments, sources, output)
     passes = [DevicePass((name, "")) for name in sources]
     texts = [transform_file(done, command.options) for done in passes]
@@ -452,7 +455,7 @@ def _ptx(command: Command, sources: Sequence[str]) -> int:
     if failed or last:
         if output and not failed:
             write(output, texts[0])
-        return _finish(command, nvcc.merge(passes, int(failed)))
+        return finish(command, nvcc.merge(passes, int(failed)))
     with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
         places = {}
         for number, (name, text) in enumerate(zip(sources, texts, strict=True)):
@@ -461,4 +464,9 @@ def _ptx(command: Command, sources: Sequence[str]) -> int:
             put_text(place, text)
             places[name] = str(place)
         words = [places.get(word, word) for word in arguments]
-        return _finish(command, nvcc.run(words, command.options, passes=passes))
+        outcome = nvcc.run(words, command.options, passes=passes, capture=True)
+    said = outcome.stderr
+    for name, made in places.items():  # what is not marked is the user's own
+        said = said.replace(made, name)
+    sys.stderr.write(said)
+    return finish(command, outcome)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,10 +13,13 @@ from typing import Any
 from ccc.compiler.unit import DevicePass
 from ccc.errors import CccError, Span
 from ccc.files import put_text
+from ccc.nvcc import process
+from ccc.nvcc.settings import shell_settings, without_ours
 from ccc.options import Options
 from ccc.remark import Report, report
+from ccc.toolkit import places
 from ccc.toolkit.find import find
-from ccc.toolkit.hook import hook
+from ccc.toolkit.hook import SHIMS, hook, told
 from ccc.version import VERSION
 
 
@@ -55,25 +57,34 @@ def run(
     *,
     passes: Sequence[DevicePass] = (),
     capture: bool = False,
+    dryrun: bool = False,
 ) -> Outcome:
     """Run one nvcc command with our shims inside; ``passes`` went before it.
+
+    With ``dryrun`` nvcc only shows what it would run, and somebody else may run it: so what is
+    asked for goes into what is shown.
 
     Raises:
         CccError: no usable nvcc was found.
     """
     nvcc = hook(find())
+    places.remember(str(nvcc.parent.parent))
     with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
-        told = replace(options, folder=folder)
-        done = subprocess.run(
-            [str(nvcc), *arguments],
-            env={**os.environ, **told.environment()},
-            stderr=subprocess.PIPE if capture else None,
-            check=False,
-        )
+        asked = options if dryrun else replace(options, folder=folder)
+        shims = told(nvcc, shell_settings(options)) if dryrun else nvcc.parent.parent / "shims"
+        environment = {**without_ours(os.environ), **asked.environment(), SHIMS: str(shims)}
+        code, stderr = _start([str(nvcc), *arguments], environment, capture)
         passes = [*passes, *DevicePass.load(folder)]
-    code = done.returncode if done.returncode >= 0 else 128 - done.returncode
-    stderr = (done.stderr or b"").decode(errors="replace")
     return merge(passes, code, stderr)
+
+
+def _start(command: list[str], environment: dict[str, str], capture: bool) -> tuple[int, str]:
+    if not capture:
+        return process.run(command, environment), ""
+    with tempfile.TemporaryFile() as said:
+        code = process.run(command, environment, said.fileno())
+        said.seek(0)
+        return code, said.read().decode(errors="replace")
 
 
 def compile(  # noqa: A001 - the name that users see, as ccc.compile

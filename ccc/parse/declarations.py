@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,10 @@ from ccc.parse.shapes import index, read
 from ccc.parse.source import Source
 from ccc.ptx.types import STATE_SPACES, TYPES, parse_integer
 
+_LONG = 1000
+_NUMBERS = re.compile(r"\s*\{[\s{},\w.-]*\}\s*")
+_WORD = re.compile(r"(?<![\w.])[A-Za-z_]")
+_NUMBER = re.compile(r"[^\s{},]+")
 _HANDLES = ("texref", "surfref", "samplerref")
 
 
@@ -23,11 +28,24 @@ def declaration(source: Source, begin: int, end: int) -> Variable:
         CccError: it is no declaration.
     """
     text = source.code[begin:end]
+    head, values = _without_table(text)
     try:
-        tree, leaves = read("variable", text)
+        tree, leaves = read("variable", head)
     except UnexpectedInput as error:
         raise source.fail("this declaration is not understood", begin) from error
-    return replace(variable(tree, leaves), text=" ".join(text.split()))
+    found = variable(tree, leaves)
+    return replace(found, text=" ".join(text.split()), initializer=values or found.initializer)
+
+
+def _without_table(text: str) -> tuple[str, str | None]:
+    """A declaration without its initializer, and that, if it is a long list of numbers.
+
+    There may be a hundred thousand of them, in which nothing need be understood.
+    """
+    head, _, table = text.partition("=")
+    if len(table) < _LONG or not _NUMBERS.fullmatch(table) or _WORD.search(table):
+        return text, None
+    return head, ", ".join(_NUMBER.findall(table))
 
 
 def variable(tree: Tree[Any], leaves: list[str], default_space: str = "global") -> Variable:

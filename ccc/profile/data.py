@@ -47,7 +47,11 @@ HOST_CODE = File(__file__).with_name("host.cuh")
 
 FUNCTION_COUNTERS = ("instructions", "thread_instructions")
 PATH_COUNTERS = ("executions", "lanes", *FUNCTION_COUNTERS)
-SHARED_COUNTERS = {"visits": "visiting_lanes", "entries": "entering_lanes"}
+SHARED_COUNTERS = {
+    "visits": "visiting_lanes",
+    "entries": "entering_lanes",
+    "starts": "starting_lanes",
+}
 """Pairs that belong to a path, and perhaps to others, too."""
 FORMAT = 3
 """Of the file."""
@@ -80,6 +84,9 @@ class PathProfile:
         visiting_lanes: how many took part in all of these.
         entries: how often lanes began it together, if it is an inner loop; else its executions.
         entering_lanes: how many took part in all of these.
+        starts: how often lanes entered the annotated loop around it together; 0 where that was not
+            counted.
+        starting_lanes: how many took part in all of these.
         all_instructions: warp instructions of all executions, those in paths inside it among them,
             and those of what they call.
         counted: whether it is still a place of its own; a path that was left alone is not once a
@@ -102,6 +109,8 @@ class PathProfile:
     visiting_lanes: int = 0
     entries: int = 0
     entering_lanes: int = 0
+    starts: int = 0
+    starting_lanes: int = 0
     all_instructions: float = 0
     counted: bool = True
 
@@ -324,7 +333,7 @@ def _path(entry: dict[str, Any], counters: list[int]) -> PathProfile:
         return path
     values = _issued(entry, _values(entry, PATH_COUNTERS, counters), counters)
     for name, lanes in SHARED_COUNTERS.items():
-        if (first := entry[name]) is not None:
+        if (first := entry.get(name)) is not None:
             values |= {name: counters[first], lanes: counters[first + 1]}
     return replace(path, **values)
 

@@ -32,6 +32,7 @@ class Known:
         entering_lanes: the lanes in these, summed.
         executions: of an inner loop the turns that warps did; of others the same as ``entries``.
         lanes: the lanes in these, summed.
+        starts: how often warps entered the annotated loop around it; 0 where nobody counted.
         length: warp instructions that an execution takes, in the mean; with those of paths inside
             it, and of what it calls.
     """
@@ -43,6 +44,7 @@ class Known:
     entering_lanes: float
     executions: float
     lanes: float
+    starts: float
     length: float
 
 
@@ -129,6 +131,7 @@ def _known(path: PathProfile, source: str) -> Known:
         path.entering_lanes,
         path.executions,
         path.lanes,
+        path.starts,
         path.length,
     )
 

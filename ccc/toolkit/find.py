@@ -6,15 +6,17 @@ import os
 import re
 import shutil
 import subprocess
-import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from ccc.errors import CccError
+from ccc.toolkit import places
 
 INSTALL = 'pip install "cuda-toolkit[nvcc,cudart,cccl]==13.0.*"'
+HINT = "point CCC_NVCC at the nvcc of a toolkit"
+CCCC = "it is cccc, which needs the real nvcc"
 RESOLVING = "CCC_RESOLVING"  # set while a candidate is asked who it is: cccc itself is no answer
+_TELLING = {"NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "TMPDIR"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,54 +39,63 @@ def find(nvcc: str | None = None) -> Toolkit:
     of the running Python.
 
     Raises:
-        CccError: there is none, or the one that was asked for cannot be used.
+        CccError: there is none, or none that can be used.
     """
     wanted = nvcc or os.environ.get("CCC_NVCC")
     if wanted:
-        toolkit = _resolve(wanted)
-        if toolkit is None:
-            raise CccError(f"{wanted} is no usable nvcc; point CCC_NVCC at the nvcc of a toolkit")
-        return toolkit
-    for candidate in _candidates():
-        toolkit = _resolve(candidate)
-        if toolkit:
-            return toolkit
+        return _wanted(wanted)
+    refused = []
+    for candidate in places.candidates():
+        if os.access(candidate, os.X_OK):
+            toolkit = ask(candidate)
+            if isinstance(toolkit, Toolkit):
+                return toolkit
+            refused.append(f"{candidate}: {toolkit}")
+    if refused:
+        raise CccError(f"no nvcc that was found can be used: {'; '.join(refused)}; {HINT}")
     raise CccError(
         "nvcc was not found: set CUDA_HOME to a CUDA toolkit, put its nvcc on the PATH, "
         f"or install one with {INSTALL}"
     )
 
 
-def _candidates() -> Iterator[str]:
-    for name in ("CUDA_HOME", "CUDA_PATH"):
-        if os.environ.get(name):
-            yield os.path.join(os.environ[name], "bin", "nvcc")
-    on_path = shutil.which("nvcc")
-    if on_path:
-        yield on_path
-    for folder in sys.path:
-        wheels = sorted(Path(folder, "nvidia").glob("cu[0-9]*/bin/nvcc"), reverse=True)
-        yield from map(str, wheels)
+def _wanted(nvcc: str) -> Toolkit:
+    """The toolkit of one that is named, which is to be a path or stand on the ``PATH``."""
+    if shutil.which(nvcc) is None:
+        exists = os.path.exists(nvcc)
+        why = "it is no program" if exists else "there is no such file"
+        raise CccError(f"{nvcc} is no usable nvcc: {why}; {HINT}")
+    toolkit = ask(nvcc)
+    if isinstance(toolkit, str):
+        raise CccError(f"{nvcc} is no usable nvcc: {toolkit}; {HINT}")
+    return toolkit
 
 
-def _resolve(nvcc: str) -> Toolkit | None:
-    """Ask an nvcc, which may be a wrapper script or a link, where it lives."""
-    command = [nvcc, "--dryrun", "-E", "-x", "cu", os.devnull]
+def ask(nvcc: str) -> Toolkit | str:
+    """Ask an nvcc, which may be a wrapper script or a link, where it lives; or why it cannot tell.
+
+    It is asked without what the environment would have it do besides: it tells the user of that
+    itself.
+    """
+    environment = {k: v for k, v in os.environ.items() if k not in _TELLING}
     try:
         answer = subprocess.run(
-            command,
+            [nvcc, "--dryrun", "-E", "-x", "cu", os.devnull],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             errors="surrogateescape",
-            env={**os.environ, RESOLVING: "1"},
+            env={**environment, RESOLVING: "1"},
             check=False,
         )
-    except OSError:
-        return None
+    except OSError as error:
+        return error.strerror or str(error)
+    if CCCC in answer.stderr:
+        return CCCC
     said = dict(re.findall(r"^#\$ (\w+)=(.*)$", answer.stderr, re.MULTILINE))
     if answer.returncode or "_HERE_" not in said or "CICC_PATH" not in said:
-        return None
+        lines = (answer.stderr + answer.stdout).strip().splitlines()
+        return lines[-1] if lines and answer.returncode else "it does not answer as nvcc does"
     return Toolkit(Path(said["_HERE_"]), Path(said["CICC_PATH"]))
 
 

@@ -2,7 +2,9 @@
 
 nvcc reads ``nvcc.profile`` in the folder of the name it was started by. :func:`hook` makes a
 folder that looks like the toolkit's ``bin``, with one profile changed so that ``cicc`` (CUDA to
-PTX) and ``cudafe++`` (CUDA to host C++) are first looked for in ours.
+PTX) and ``cudafe++`` (CUDA to host C++) are first looked for in a folder of ours, which the
+variable ``CCC_SHIMS`` names: a tool that is told by nvcc what to run, and runs that itself, finds
+there all that was asked for.
 """
 
 from __future__ import annotations
@@ -25,10 +27,11 @@ _SHIM = """\
 for argument; do case $argument in *.ii) input=$argument ;; esac; done
 if LC_ALL=C grep -q '^[[:space:]]*#[[:space:]]*pragma[[:space:]][[:space:]]*ccc' \\
     -- "${{input-/dev/null}}"; then
-    exec {python} {launcher} {name} {tool} "$@"
+    exec {python} -X utf8 {launcher} {name} {tool} "$@"
 fi
 exec {tool} "$@"
 """
+SHIMS = "CCC_SHIMS"
 _LAUNCHER = "from ccc.nvcc.cicc import main\n\nraise SystemExit(main())\n"
 
 
@@ -47,6 +50,26 @@ def hook(toolkit: Toolkit) -> Path:
     return home / "bin" / "nvcc"
 
 
+def told(nvcc: Path, settings: str) -> Path:
+    """A folder of shims for the hooked ``nvcc`` that do what the variables in ``settings`` say.
+
+    ``settings`` are lines of a shell. So the file itself differs where something else is asked for,
+    by which a tool that keeps results tells compilers apart.
+
+    Raises:
+        CccError: the cache folder cannot be written.
+    """
+    home = nvcc.parent.parent
+    digest = hashlib.sha256(settings.encode(errors="surrogateescape")).hexdigest()[:16]
+    folder = home / "told" / digest
+    for shim in sorted((home / "shims").iterdir()):
+        text = cache.read_text(str(shim)).replace("\n", f"\n{settings}", 1)
+        place = folder / shim.name
+        if not place.exists():
+            cache.keep(place, text.encode(errors="surrogateescape"), mode=0o755)
+    return folder
+
+
 def _shims(toolkit: Toolkit, home: Path) -> dict[str, str]:
     tools = {"cicc": toolkit.cicc / "cicc", "cudafe++": toolkit.bin / "cudafe++"}
     return {
@@ -60,13 +83,14 @@ def _shims(toolkit: Toolkit, home: Path) -> dict[str, str]:
     }
 
 
-def _profile(toolkit: Toolkit, home: Path) -> str:
-    """The toolkit's profile, its paths fixed to the toolkit, and ``CICC_PATH`` to ours."""
+def _profile(toolkit: Toolkit) -> str:
+    """The toolkit's profile, its paths fixed to the toolkit, and ``CICC_PATH`` to ours.
+
+    nvcc puts the variable's value there, also where it only shows what it would run.
+    """
     text = (toolkit.bin / "nvcc.profile").read_text()
     text = text.replace("$(_HERE_)", str(toolkit.bin))
-    text, count = re.subn(
-        r"^CICC_PATH\b.*$", lambda _: f"CICC_PATH = {home / 'shims'}", text, flags=re.MULTILINE
-    )
+    text, count = re.subn(r"^CICC_PATH\b.*$", f"CICC_PATH = $({SHIMS})", text, flags=re.MULTILINE)
     if not count:
         raise CccError(f"{toolkit.bin / 'nvcc.profile'} does not set CICC_PATH: unknown toolkit")
     libraries = toolkit.bin.parent / "lib"
@@ -79,7 +103,7 @@ def _key(toolkit: Toolkit) -> str:
     """A name for the hooked folder: whatever it is made of changes it."""
     here = Path("HOME")
     parts = [*identity(toolkit), _LAUNCHER]
-    parts += [_profile(toolkit, here), *_shims(toolkit, here).values()]
+    parts += [_profile(toolkit), *_shims(toolkit, here).values()]
     return hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()[:16]
 
 
@@ -108,7 +132,7 @@ def _fill(toolkit: Toolkit, made: Path, home: Path) -> None:
     for entry in toolkit.bin.parent.iterdir():
         if entry.name != "bin":
             (made / entry.name).symlink_to(entry)
-    (made / "bin" / "nvcc.profile").write_text(_profile(toolkit, home))
+    (made / "bin" / "nvcc.profile").write_text(_profile(toolkit))
     (made / "launch.py").write_text(_LAUNCHER)
     for name, text in _shims(toolkit, home).items():
         path = made / "shims" / name

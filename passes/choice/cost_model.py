@@ -21,6 +21,8 @@ from ccc.errors import CccError
 from ccc.passes.choice.exchange import (
     ADAPTIVE,
     ARMS,
+    BEGIN,
+    LEFT,
     SAMPLED,
     TURNS,
     WEIGHED,
@@ -116,6 +118,8 @@ class LoopCost:
         self._tops = [path for path in paths if path.parent not in self.paths]
         self._stacks = functools.cache(functools.partial(_shared_bytes, facts))
         around = loop.loop.blocks.difference(*(path.blocks for path in self._tops))
+        counted = (self.paths[path].lanes.iterations for path in self._tops)
+        self._iterations = next(filter(None, counted), None)
         header = loop.loop.header
         self.around = work_of_blocks(around, facts, header, header)
 
@@ -133,6 +137,8 @@ class LoopCost:
         work = self.around
         for path in self._tops:
             work += self._path(self.paths[path], served, comes=1.0, gathered=False)
+        if self._iterations and set(served.values()) - {LEAVE.name}:
+            work += exchange(BEGIN / self._iterations)
         return work.slots(self._kernel.arch) / self._speed(served)
 
     def _path(self, one: PathCost, served: Assignment, comes: float, gathered: bool) -> Work:
@@ -156,8 +162,8 @@ class LoopCost:
         elif one.path.repeats:
             executions, work = self._turns(one, name, entered)
         else:
-            executions = lanes.lanes / WARP_SIZE
-            work = self._arm(one, ADAPTIVE.get(name, name), comes)
+            executions = self._rounds(lanes.lanes / WARP_SIZE, entered)
+            work = self._arm(one, ADAPTIVE.get(name, name), executions, comes)
             if name in ADAPTIVE:
                 work = self._weighed(one.own * entered, work + exchange(WEIGHED) * comes)
         inside = served.get(one.path, LEAVE.name) != LEAVE.name or gathered
@@ -165,10 +171,10 @@ class LoopCost:
             work += self._path(self.paths[child], served, executions, inside)
         return work
 
-    def _arm(self, one: PathCost, name: str, comes: float) -> Work:
-        """What it takes to collect the tasks of a branch."""
+    def _arm(self, one: PathCost, name: str, executions: float, comes: float) -> Work:
+        """What it takes to collect the tasks of a branch, and to run them in so many executions."""
         task = one.own + one.rest + exchange(ARMS[name].task) + WORD * one.words
-        work = task * (one.lanes.lanes / WARP_SIZE) + exchange(ARMS[name].visit) * comes
+        work = task * executions + exchange(ARMS[name].visit) * comes
         # Where all take it, no lane is left that runs the rest itself.
         return work + one.rest * -comes if one.lanes.take_all else work
 
@@ -189,6 +195,8 @@ class LoopCost:
                 exchange(cost.start) * entered
             )
         executions = tasks * (lanes.turns + (one.turns - 1) / 2)
+        if self._iterations:  # the last tasks are over one after the other
+            executions += (lanes.most_turns - lanes.turns) / self._iterations
         turn = one.own + exchange(cost.turn + cost.meeting / one.turns)
         return executions, turn * executions + (exchange(cost.start) + WORD * one.words) * tasks
 
@@ -203,6 +211,14 @@ class LoopCost:
         """Whether a block has room for the stacks of all its warps."""
         block = known_block_size(self._kernel.function, self._kernel.options.max_block)
         return self.share(served) <= shared_room(self._kernel) // -(-block // WARP_SIZE)
+
+    def _rounds(self, full: float, entered: float) -> float:
+        """How often a warp runs tasks in an iteration that fill ``full`` warps, and of which it ran
+        some ``entered`` times before: what is left when the loop ends takes a round, too."""
+        if self._iterations is None:
+            return full
+        most = entered * self._iterations
+        return min(most, max(min(1.0, most), full * self._iterations + LEFT)) / self._iterations
 
     def _speed(self, served: Assignment) -> float:
         """What is left of a kernel's speed by the warps that have room beside the stacks, and with

@@ -71,6 +71,12 @@ TURNS: dict[str, OfTurns] = {
 }
 WORD = Work.of(Pipe.MEMORY, 2) + Work.of(Pipe.LOGIC, 1)
 """A word of a context, of a full warp of tasks: a copy, a store and a load."""
+BEGIN = 20.0
+"""Each time that a warp enters the loop, and leaves it. By this and what is left on the stacks
+then, the figures of ``ON_REQUEST`` in ``thresholds.py`` for 8 lanes and a queue are expected to be
+0.63, 1.14, 1.32 for 0.70, 1.21, 1.23, and 0.84, 1.85, 2.28 for 0.86, 1.99, 2.40."""
+LEFT = 0.5
+"""Full warps of tasks that are left then, in the mean, and take a round of their own."""
 LOGIC_SHARE = 0.5
 """How much of an exchange the pipe of logic does."""
 

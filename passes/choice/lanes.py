@@ -27,6 +27,7 @@ class Lanes:
         most_turns: of the lane with most of those that began it together.
         came: the lanes that come by in a visit.
         length: warp instructions of one execution, as counted; None where nobody did.
+        iterations: of the annotated loop that a warp does once it has entered it; likewise.
         is_known: whether anybody has told.
     """
 
@@ -37,6 +38,7 @@ class Lanes:
     most_turns: float = 1.0
     came: float = WARP_SIZE
     length: float | None = None
+    iterations: float | None = None
     is_known: bool = True
 
     @property
@@ -70,6 +72,7 @@ class Lanes:
             known.executions / known.entries if known.entries else 1.0,
             known.visiting_lanes / known.visits,
             known.length or None,
+            known.visits / known.starts if known.starts else None,
         )
 
     def times(self, visits: float) -> Lanes:

@@ -1,4 +1,4 @@
-// run: grid=1 block=100 args=u32[300]=0 s32:36 s32:7 u32:77
+// run: grid=1 block=100 args=u32[300]=0 s32:30 s32:7 u32:38
 // Random walks, one after the other: where one ends, the next one begins in the same state.
 extern "C" __global__ void k(unsigned *out, int n, int walks, unsigned seed) {
     int i = threadIdx.x + blockIdx.x * blockDim.x;

@@ -1,4 +1,4 @@
-// run: grid=1 block=64 args=s32[128]=0 s32[128]~0:9 s32:25
+// run: grid=1 block=64 args=s32[128]=0 s32[128]~0:9 s32:12
 // Lanes part before two such loops; a third one is met between barriers, again and again.
 extern "C" __global__ void k(int *out, const int *count, int n) {
     __shared__ int shared[64];

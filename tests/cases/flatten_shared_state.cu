@@ -1,4 +1,4 @@
-// run: grid=1 block=70 args=s64[70]=0 s32[70]~0:9 s32:70 f64[70]~0:1
+// run: grid=1 block=70 args=s64[70]=0 s32[70]~0:9 s32:59 f64[70]~0:1
 // Predicates, wide registers, an array of the thread's own and volatile reads live across.
 extern "C" __global__ void k(long long *out, const volatile int *count, int n, double *d) {
     int own = threadIdx.x, window[5];

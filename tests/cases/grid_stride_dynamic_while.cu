@@ -1,4 +1,4 @@
-// run: grid=(13,2) block=128 args=s32:340 u32[850]~1:100 u32[850]=0 u32[26]=0
+// run: grid=(13,2) block=128 args=s32:118 u32[850]~1:100 u32[850]=0 u32[26]=0
 // options: registers=255
 // The same with blocks from a counter: a warp takes its next one by itself.
 #pragma ccc grid_stride schedule(dynamic)

@@ -1,4 +1,4 @@
-// run: grid=2 block=100 args=s32:60 u32[61]~0:260 u32[15660]=0 u32[16]=0 u64[200]=0
+// run: grid=2 block=100 args=s32:51 u32[61]~0:260 u32[15660]=0 u32[16]=0 u64[200]=0
 // Most lists are short, some are long: those are shared out among all lanes.
 extern "C" __global__ void __launch_bounds__(128)
 k(int n, const unsigned *__restrict__ x, unsigned *__restrict__ y, unsigned *__restrict__ z,

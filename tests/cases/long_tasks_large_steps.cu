@@ -1,4 +1,4 @@
-// run: grid=1 block=32 args=s32:64 u64[8]=0 s32[65]~0:60
+// run: grid=1 block=32 args=s32:54 u64[8]=0 s32[65]~0:60
 // What a turn adds to the state does not fit into 32 bits.
 extern "C" __global__ void __launch_bounds__(32) k(int n, unsigned long long *sum,
                                                    const int *__restrict__ x) {

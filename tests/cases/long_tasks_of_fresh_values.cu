@@ -1,4 +1,4 @@
-// run: grid=1 block=64 args=s32:100 u32[101]~0:64 u32[64]=0 u32[100]=0
+// run: grid=1 block=64 args=s32:100 u32[101]~0:18 u32[64]=0 u32[100]=0
 // All lanes read what the owner of a long task has written right before it.
 extern "C" __global__ void __launch_bounds__(64)
 k(int n, const unsigned *__restrict__ x, unsigned *out, unsigned *mid) {

@@ -1,4 +1,4 @@
-// run: grid=2 block=64 args=s32:300 u32[300]~0:100 u32[900]=0
+// run: grid=2 block=64 args=s32:300 u32[300]~0:35 u32[900]=0
 // Whichever arm a lane takes, the rest of its iteration goes with the task, and the loop in it.
 extern "C" __global__ void __launch_bounds__(64) k(int n, const unsigned *__restrict__ x, unsigned *__restrict__ y) {
 #pragma ccc for

@@ -1,4 +1,4 @@
-// run: grid=1 block=64 args=u32[512]=0 u32[8192]=0 u32[512]~0:1000000 s32:512
+// run: grid=1 block=64 args=u32[512]=0 u32[8192]=0 u32[512]~0:1000000 s32:435
 // An annotated loop in another one, whose tasks wait while it runs.
 extern "C" __global__ void __launch_bounds__(64) k(unsigned *out, unsigned *each, const unsigned *__restrict__ x, int n) {
 #pragma ccc for

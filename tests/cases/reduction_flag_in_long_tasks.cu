@@ -1,4 +1,4 @@
-// run: grid=1 block=100 args=s32:900 u32[900]~0:4294967296 u32[128]=0 u32[900]=0
+// run: grid=1 block=100 args=s32:450 u32[900]~0:4294967296 u32[128]=0 u32[900]=0
 // A flag that turns set whatever it was, those of long tasks on other lanes.
 extern "C" __global__ void k(int n, const unsigned *x, unsigned *flags, unsigned *y) {
     bool any = false;

@@ -1,4 +1,4 @@
-// run: grid=1 block=100 args=s32:900 u32[900]~0:4294967296 u32[128]=0 u32[901]=0
+// run: grid=1 block=100 args=s32:450 u32[900]~0:4294967296 u32[128]=0 u32[901]=0
 // Flags that a task sets whatever they were, one in its turns and one behind them.
 extern "C" __global__ void k(int n, const unsigned *x, unsigned *flags, unsigned *y) {
     bool any = false, last = false;

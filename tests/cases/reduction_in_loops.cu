@@ -1,4 +1,4 @@
-// run: grid=2 block=64 args=s32:150 u32[1200]~0:12 u32[128]=0 u32[128]=0 u32[300]=0
+// run: grid=2 block=64 args=s32:150 u32[1200]~0:6 u32[128]=0 u32[128]=0 u32[300]=0
 // Accumulators in a path that is a loop, in a path inside it, and in a continuation.
 extern "C" __global__ void __launch_bounds__(64) k(
     int n, const unsigned *__restrict__ x, unsigned *__restrict__ sum,

@@ -1,4 +1,4 @@
-// run: grid=1 block=50 args=u32[1501]=0 s32[1500]~-3:9 s32:300
+// run: grid=1 block=50 args=u32[1501]=0 s32[1500]~-3:9 s32:105
 // Lanes take iterations of others, which differ in more than where they begin.
 extern "C" __global__ void k(unsigned *out, const int *count, int n) {
     __shared__ unsigned own[128];

@@ -1,4 +1,4 @@
-// run: grid=1 block=64 args=u32[300]=0 s32:100
+// run: grid=1 block=64 args=u32[300]=0 s32:70
 // A loop fills an array in each turn before the turn reads it.
 extern "C" __global__ void k(unsigned *out, int n) {
 #pragma ccc for

@@ -1,4 +1,4 @@
-// run: grid=1 block=64 args=s32:64 u32[64]~0:40 u32[64]=0
+// run: grid=1 block=64 args=s32:64 u32[64]~0:14 u32[64]=0
 // As seldom.cu with two paths, whose last tasks are run in the loop itself.
 extern "C" __global__ void __launch_bounds__(64)
 k(int n, const unsigned *__restrict__ x, unsigned *__restrict__ y) {

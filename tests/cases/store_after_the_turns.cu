@@ -1,4 +1,4 @@
-// run: grid=2 block=64 args=s32:300 u32[301]~0:12 u32[3600]=0
+// run: grid=2 block=64 args=s32:150 u32[301]~0:10 u32[3600]=0
 // A task of the branch takes the rest of its turn along, which must not come after what follows the
 // loop: so the branch is left alone, and the loop around it is not.
 extern "C" __global__ void __launch_bounds__(64) k(int n, const unsigned *__restrict__ x, unsigned *__restrict__ y) {

@@ -1,4 +1,4 @@
-// run: grid=1 block=96 args=s32:800 u32[800]~0:5000 u32[800]=0 u32[8]=0
+// run: grid=1 block=96 args=s32:560 u32[800]~0:5000 u32[800]=0 u32[8]=0
 // Cases that make one value or two, or nothing; one has a loop, one an atomic.
 extern "C" __global__ void k(int n, const unsigned *x, unsigned *y, unsigned *counts) {
 #pragma ccc for

@@ -1,4 +1,4 @@
-// run: grid=2 block=48 args=s32:120 u32[1001]~0:6 u32[8000]=0
+// run: grid=2 block=48 args=s32:120 u32[1001]~0:5 u32[8000]=0
 // Three levels: a loop in a loop, each with its own stack, and a branch in the inner one.
 extern "C" __global__ void __launch_bounds__(64) k(
     int n, const unsigned *__restrict__ x, unsigned *__restrict__ y) {

@@ -1,4 +1,4 @@
-// run: grid=2 block=100 args=s32:500 s32[501]~0:9 u32[500]~0:99 u32[4500]~0:99 u32[4500]=0 u32[16]=0
+// run: grid=2 block=100 args=s32:500 s32[501]~0:5 u32[500]~0:99 u32[4500]~0:99 u32[4500]=0 u32[16]=0
 // Lists of nearly equal length: all lanes go round together, and the long branch of one turn in four
 // is collected over all turns. Some lists are empty, some end early, and lanes have different
 // numbers of iterations.

@@ -489,3 +489,23 @@ def test_marking_adds_only_markers_and_braces(body: str) -> None:
     assert {m.span.line for m in markers(marked) if m.kind == "then"} == pragmas
     plain = re.sub(r'asm volatile\("[^"]*"\);|_Pragma\("unroll 1"\)|[{}\s]', "", marked.text)
     assert plain == re.sub(r"[{}\s]", "", strip(text))
+
+
+def test_tables_are_not_parsed() -> None:
+    """Whatever stands in one, what comes behind it is marked, and the text stays."""
+    table = (
+        "static __device__ int t[2][400] = {{" + "},\n{".join(["1, 0x2fU, " * 300] * 2) + "}};\n"
+    )
+    text = table + LOOP_TEXT
+    marked = mark(text, "k.cu")
+    assert marked.text.startswith(table)
+    assert [a.span.line for a in marked.annotations] == [3, 5]
+    assert marked.text.count("asm volatile") == 3
+
+
+LOOP_TEXT = """\
+#pragma ccc for
+for (int i = 0; i < n; i++)
+#pragma ccc if
+if (a[i]) b(i);
+"""

@@ -9,33 +9,18 @@ import sys
 from pathlib import Path
 
 import pytest
+from nvcc_project import KERNEL, REFUSED, Project, cache, project
 
 from ccc import cli
 from ccc.errors import CccError
 from ccc.nvcc import command as driver
 from ccc.nvcc import run as nvcc
+from ccc.nvcc import words
 from ccc.options import Options
 from ccc.toolkit import find as toolchain
 from ccc.version import VERSION
 
-KERNEL = """\
-#include <cstdio>
-#define HALVE(v) _Pragma("ccc if") if (v & 1) v /= 2;
-__global__ void {name}(float *x, int n) {
-    #pragma ccc for
-    for (int i = threadIdx.x; i < n; i += blockDim.x) {
-        float v = x[i];
-        #pragma ccc if
-        if (v > 0.f) {
-            for (int j = 0; j < 100; j++) v = v * v + 3.f;
-            x[i] = v;
-        }
-    }
-}
-"""
-MAIN = "int main() { k<<<1, 32>>>(nullptr, 0); return 0; }\n"
-REFUSED = KERNEL.replace("x[i] = v;", "x[i] = v; __syncthreads();")
-
+__all__ = ["cache", "project"]
 
 # What can be told without nvcc.
 
@@ -94,8 +79,6 @@ def test_profiles_are_counted_and_used(tmp_path: Path) -> None:
         ("--ccc-strategy=merg", 'did you mean "merge"?'),
         ("--ccc-print-after=foo", 'no pass is called "foo"; known are recursion, '),
         ("--ccc-print-after=collection", 'did you mean "context-collection"?'),
-        ("-dlto", "leave out -dlto"),
-        ("-gencode=arch=compute_90,code=lto_90", "link-time"),
     ],
 )
 def test_wrong_options(option: str, expected: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,11 +86,6 @@ def test_wrong_options(option: str, expected: str, capsys: pytest.CaptureFixture
     said = capsys.readouterr().err
     assert said.startswith("ccc: error: ")
     assert expected in said
-
-
-def test_link_time_optimisation_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NVCC_APPEND_FLAGS", "-O2 -arch lto_90")
-    assert cli.cccc(["k.cu"]) == 2
 
 
 @pytest.mark.parametrize(
@@ -122,7 +100,7 @@ def test_link_time_optimisation_in_the_environment(monkeypatch: pytest.MonkeyPat
     ],
 )
 def test_the_phase_that_a_name_asks_for(arguments: list[str], phase: list[str]) -> None:
-    assert driver.with_phase(arguments) == [*phase, *arguments]
+    assert words.with_phase(arguments, arguments) == [*phase, *arguments]
 
 
 def test_version_and_help(
@@ -188,7 +166,7 @@ def test_failures_end_in_one_message(
         raise error
 
     monkeypatch.setattr(nvcc, "run", run)
-    assert cli.cccc(["k.cu"]) == code
+    assert cli.cccc(["k.cu", "--ccc-max-block=32"]) == code
     assert capsys.readouterr().err == said
 
 
@@ -206,53 +184,6 @@ def test_a_reader_that_goes_away() -> None:
 
 
 # With nvcc.
-
-
-class Project:
-    """A folder with ``k.cu``, and cccc to run in it."""
-
-    def __init__(self, folder: Path):
-        self.folder = folder
-        self.write("k.cu", KERNEL.replace("{name}", "k") + MAIN)
-
-    def write(self, name: str, text: str) -> None:
-        path = self.folder / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
-
-    def __call__(self, *arguments: str, code: int = 0) -> str:
-        """Run cccc in a process of its own; returns what it said."""
-        command = [sys.executable, "-c", "import sys; from ccc.cli import cccc; sys.exit(cccc())"]
-        done = subprocess.run(
-            [*command, *arguments],
-            cwd=self.folder,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        said = done.stdout + done.stderr
-        assert done.returncode == code, said
-        return said
-
-    def read(self, name: str) -> str:
-        return (self.folder / name).read_text()
-
-
-@pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
-
-
-@pytest.fixture
-def project(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    try:
-        toolchain.find()
-    except CccError as error:
-        pytest.skip(error.message)
-    monkeypatch.setenv("CCC_CACHE_DIR", str(cache))
-    monkeypatch.setenv("CCC_FLAGS", "--ccc-strategy=collect")
-    return Project(tmp_path)
 
 
 @pytest.mark.slow

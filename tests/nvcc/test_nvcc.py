@@ -86,6 +86,16 @@ def test_a_wrapper_on_the_path(fake: Path, tmp_path: Path) -> None:
     assert toolchain.find().bin == fake
 
 
+def test_what_is_found_but_cannot_be_used_is_named(fake: Path, tmp_path: Path) -> None:
+    broken = executable(tmp_path / "path" / "nvcc", "#!/bin/sh\necho 'no gcc' >&2\nexit 1\n")
+    with pytest.raises(
+        CccError, match=f"no nvcc that was found can be used: {broken}: no gcc; point CCC_NVCC"
+    ):
+        toolchain.find()
+    executable(broken, f"#!/bin/sh\nexec '{fake}/nvcc' \"$@\"\n")
+    assert toolchain.find().bin == fake
+
+
 def test_wheels(fake: Path, tmp_path: Path) -> None:
     wheel = tmp_path / "site" / "nvidia" / "cu13" / "bin"
     executable(wheel / "nvcc", (fake / "nvcc").read_text())
@@ -94,9 +104,19 @@ def test_wheels(fake: Path, tmp_path: Path) -> None:
 
 def test_what_was_asked_for_must_work(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_HOME", str(fake.parent))
-    for wrong in ("/no/such/nvcc", "/bin/true"):
+    told = f"#!/bin/sh\necho 'ccc: error: {toolchain.CCCC}' >&2\nexit 1\n"
+    cccc = executable(fake / "cccc", told)
+    fails = executable(fake / "fails", "#!/bin/sh\necho one >&2\necho 'no licence' >&2\nexit 3\n")
+    for wrong, why in {
+        "/no/such/nvcc": "there is no such file",
+        "no-such-nvcc": "there is no such file",
+        "/etc/passwd": "it is no program",
+        "/bin/true": "it does not answer as nvcc does",
+        str(fails): "no licence",
+        str(cccc): "it is cccc, which needs the real nvcc",
+    }.items():
         monkeypatch.setenv("CCC_NVCC", wrong)
-        with pytest.raises(CccError, match=f"{wrong} is no usable nvcc"):
+        with pytest.raises(CccError, match=f"{wrong} is no usable nvcc: {why}; point CCC_NVCC"):
             toolchain.find()
 
 
@@ -109,7 +129,7 @@ def test_the_hook(fake: Path) -> None:
     assert [path.name for path in home.parent.iterdir()] == [home.name]
     profile = (home / "bin" / "nvcc.profile").read_text()
     assert f"TOP              = {fake}/..\n" in profile
-    assert f"CICC_PATH = {home / 'shims'}\n" in profile
+    assert "CICC_PATH = $(CCC_SHIMS)\n" in profile
     assert f'"-L{fake.parent / "lib"}"' in profile  # the wheels have no lib64
     assert os.access(home / "shims" / "cicc", os.X_OK)
     (fake.parent / "lib64").mkdir()

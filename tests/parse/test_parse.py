@@ -133,6 +133,27 @@ def test_variables() -> None:
     assert sizes == {"s": ("shared", None, 16), "c": ("const", 48, 16), "d": ("shared", 48, 8)}
 
 
+def test_long_tables_are_read_as_short_ones_are() -> None:
+    rows = "{1, -2, 0x1F, 0f3F800000}"
+    texts = {}
+    for count in (2, 100):
+        table = ", ".join([rows] * count)
+        text = f".version 8.0\n.global .align 4 .b32 t[{count}][4] = {{{table}}};"
+        (one,) = parse_variables(parse_module(text))
+        assert one.bytes == 16 * count
+        texts[count] = one.initializer
+    assert texts[100] == ", ".join([texts[2] or ""] * 50)
+
+
+def test_names_in_long_tables_are_understood() -> None:
+    table = ", ".join(["generic(g)", *["0"] * 1000])
+    (g, t) = parse_variables(
+        parse_module(f".version 8.0\n.global .u64 g;\n.global .u64 t[1001] = {{{table}}};")
+    )
+    assert g.initializer is None
+    assert (t.initializer or "").startswith("generic g, 0, 0")
+
+
 # ---- statements --------------------------------------------------------------------------------
 
 

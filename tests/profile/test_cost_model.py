@@ -116,3 +116,22 @@ def test_what_is_guessed_of_a_path_inside_is_no_more_than_what_is_around_it(gues
         assert found[path].came == found[path.parent].active
         assert found[path].lanes <= found[path].came
         assert found[path].entered <= found[path.parent].executions
+
+
+def test_few_iterations_of_a_warp_leave_little_to_collect() -> None:
+    """Of eight lanes that take a path once nothing is saved; of four times eight, most is."""
+    kernel = kernel_of(before("atomics").before)
+    (path,) = (record.path for record in kernel.records if isinstance(record.path, Path))
+
+    def ratio(iterations: float) -> float:
+        lanes = Lanes("", 1.0, 8, length=250, iterations=iterations)
+        cost = LoopCost(path.loop, [path], {path: lanes}, kernel)
+        return cost.slots({}) / cost.slots({path: "queue"})
+
+    found = [ratio(iterations) for iterations in (1, 4, 16, 1e9)]
+    assert found == sorted(found)
+    assert found[0] < 1 < found[1]
+    lanes = Lanes("", 1.0, 8, length=250)
+    endless = LoopCost(path.loop, [path], {path: lanes}, kernel)
+    assert found[3] == pytest.approx(endless.slots({}) / endless.slots({path: "queue"}))
+    assert ratio(4) < 0.9 * found[3]

@@ -100,6 +100,7 @@ def test_a_branch_that_warps_pass_by(tmp_path: Path) -> None:
     assert (known.entries, known.entering_lanes) == (visits * 3 / 4, 8 * visits * 3 / 4)
     assert (known.executions, known.lanes) == (known.entries, known.entering_lanes)
     assert known.length == 3
+    assert known.starts == 4 * 2
 
 
 def test_a_loop_that_not_all_lanes_begin(tmp_path: Path) -> None:

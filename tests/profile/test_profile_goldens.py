@@ -72,7 +72,7 @@ def test_counts_are_those_of_the_emulator(name: str, off: bool) -> None:
     expected, memory = run(emulator.Module(plain), golden, "lockstep")
     cost, written = run(module, golden, "lockstep")
     assert written == memory
-    assert cost.instructions < 4.5 * expected.instructions  # these kernels are short
+    assert cost.instructions < 4.75 * expected.instructions  # these kernels are short
     found = profile.of(module)
     assert found.file == "p.json"
     total = sum(kernel.instructions for kernel in found.kernels)

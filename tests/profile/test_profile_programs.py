@@ -101,7 +101,7 @@ def test_a_host_program(folder: Path, options: list[str]) -> None:
     table = bytes_of_table((folder / "main.ptx").read_text())
 
     def program(*arguments: str, **more: str) -> str:
-        environment = {"FAKE_TABLE": table, "FAKE_COUNTS": "16", "LD_LIBRARY_PATH": str(folder)}
+        environment = {"FAKE_TABLE": table, "FAKE_COUNTS": "24", "LD_LIBRARY_PATH": str(folder)}
         done = subprocess.run(
             ["./program", *arguments],
             cwd=folder,
@@ -143,7 +143,7 @@ def test_a_host_program(folder: Path, options: list[str]) -> None:
     assert (folder / "link").is_symlink()
     assert profile.read(folder / "q.json").kernels == found.kernels
     reading = "mkfifo pipe.$$ && (cat pipe.$$ > piped & CCC_PROFILE=pipe.$$ ./program; wait)"
-    environment = {"FAKE_TABLE": table, "FAKE_COUNTS": "16", "LD_LIBRARY_PATH": str(folder)}
+    environment = {"FAKE_TABLE": table, "FAKE_COUNTS": "24", "LD_LIBRARY_PATH": str(folder)}
     subprocess.run(["sh", "-c", reading], cwd=folder, env={**os.environ, **environment}, check=True)
     assert profile.read(folder / "piped").kernels == found.kernels
 
@@ -201,7 +201,7 @@ def test_three_commands(folder: Path) -> None:
     cccc(folder, "three.cu", *options, "--ccc-profile=three.json", "-o", "three.ptx")
     environment = {
         "FAKE_TABLE": bytes_of_table((folder / "three.ptx").read_text()),
-        "FAKE_COUNTS": "16",
+        "FAKE_COUNTS": "24",
         "LD_LIBRARY_PATH": str(folder),
     }
     subprocess.run(["./three"], cwd=folder, env={**os.environ, **environment}, check=True)

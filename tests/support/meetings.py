@@ -36,6 +36,8 @@ GOLDENS = sorted(GOLDEN.glob("*/*.ptx"))
 LIST = TESTS / "meetings.txt"
 PASSES = ROOT / "passes"
 MEETING = re.compile(r"(bar|barrier|vote|shfl|redux)\.(warp\.)?sync\b")
+PATIENCE = 8
+"""How many times as many steps a kernel may take without one of its meetings."""
 _TOLD = re.compile(r" // at (\S+)$")
 
 
@@ -129,7 +131,8 @@ class Trial:
     """A golden file whose meetings can be taken out.
 
     Whether a meeting is missed hangs on how long the lanes of a warp are busy, and who has a task
-    when. So the golden's own launch is followed by others, as far as the kernel is right with them.
+    when. So there are other launches than the golden's own, as far as the kernel is right with
+    them: small ones go first, and then the one that told of the meeting before.
     """
 
     def __init__(self, golden: Golden):
@@ -138,13 +141,13 @@ class Trial:
             self.lines = golden.transform().ptx.splitlines()
         self.original, self.after = Module(golden.before), Module(golden.after)
         own = golden.launch
-        uneven = ((launch, 0, "lockstep") for launch in _unevenly(own))
+        few, uneven = ([(launch, 0, "lockstep") for launch in some] for some in _unevenly(own))
         more = ((own, seed, "lockstep") for seed in (1, 2))
         random = ((own, 0, order) for order in (1, 2))
         self.launches: list[tuple[Launch, int, str | int]] = [
-            (own, 0, "lockstep"), *uneven, *more, *random
+            *few, (own, 0, "lockstep"), *uneven, *more, *random
         ]  # fmt: skip
-        self._tried: dict[tuple[Launch, int], tuple[list[Any], int] | None] = {}
+        self._tried: dict[tuple[Launch, int, str | int], tuple[list[Any], int] | None] = {}
 
     @property
     def meetings(self) -> list[Meeting]:
@@ -157,10 +160,15 @@ class Trial:
         lines = list(self.lines)
         lines[meeting.line] = _alone(lines[meeting.line])
         module = Module("\n".join(lines))
-        return next(filter(None, (self._fault(module, *one) for one in self.launches)), "missed")
+        for one in self.launches:
+            if how := self._fault(module, *one):
+                self.launches.remove(one)
+                self.launches.insert(0, one)
+                return how
+        return "missed"
 
     def _fault(self, module: Module, launch: Launch, seed: int, schedule: str | int) -> str | None:
-        right = self._right(launch, seed)
+        right = self._right(launch, seed, schedule)
         if right is None:
             return None
         expected, module.step_limit = right
@@ -172,34 +180,45 @@ class Trial:
             return "deadlock" if "deadlock" in error.message else "error"
         return "memory" if difference(expected, found) else None
 
-    def _right(self, launch: Launch, seed: int) -> tuple[list[Any], int] | None:
+    def _right(
+        self, launch: Launch, seed: int, schedule: str | int
+    ) -> tuple[list[Any], int] | None:
         """What a launch leaves, and a limit for its steps; None where it is no launch to try."""
-        if (launch, seed) not in self._tried:
+        key = launch, seed, schedule
+        if key not in self._tried:
             races: list[Race] = []
             try:
                 expected, _ = run(self.original, "k", launch, seed, races=races)
-                found, cost = run(self.after, "k", launch, seed, races=races)
+                found, _ = run(self.after, "k", launch, seed, schedule=schedule, races=races)
             except EmulatorError:
-                self._tried[launch, seed] = None
+                self._tried[key] = None
             else:
                 fits = not races and not difference(expected, found)
-                self._tried[launch, seed] = (expected, 10 * cost.instructions) if fits else None
-        return self._tried[launch, seed]
+                self._tried[key] = (expected, PATIENCE * self.after.steps) if fits else None
+        return self._tried[key]
 
 
-def _unevenly(launch: Launch) -> Iterator[Launch]:
-    """Launches like one on an array of n elements, in which lanes are done at different times."""
+def _unevenly(launch: Launch) -> tuple[list[Launch], list[Launch]]:
+    """Launches like one on an array of n elements, in which lanes are done at different times:
+    of one warp with two or three elements a lane, and of all."""
     count = re.search(r"[su]32:(\d+)", launch.argument_text)
     if count is None:
-        return
+        return [], []
+    one_warp = replace(launch, grid=(1, 1, 1), block=(32, 1, 1))
+
+    def on(like: Launch, elements: int) -> Launch:
+        text = launch.argument_text.replace(count[0], f"{count[0][:4]}{elements}", 1)
+        return replace(like, argument_text=text)
+
+    most = int(count[1])
+    few = [on(one_warp, elements) for elements in (3 * 32 + 20, 2 * 32 + 1) if elements <= most]
     total = prod(launch.grid) * prod(launch.block)
-    fewer = replace(launch, grid=(1, 1, 1), block=(32, 1, 1))
-    for like, threads in ((launch, total), (fewer, 32)):
+    all_ = []
+    for like, threads in ((launch, total), (one_warp, 32)):
         for left_over in (1, 20):
-            elements = (int(count[1]) - left_over) // threads * threads + left_over
-            if elements > 0:
-                text = launch.argument_text.replace(count[0], f"{count[0][:4]}{elements}", 1)
-                yield replace(like, argument_text=text)
+            elements = (most - left_over) // threads * threads + left_over
+            all_ += [on(like, elements)] if elements > 0 else []
+    return few, all_
 
 
 def _alone(line: str) -> str:

@@ -20,6 +20,7 @@ from ccc.cli import main
 from ccc.decisions import read_decisions
 from ccc.errors import CccError
 from ccc.nvcc import command as driver
+from ccc.nvcc import settings
 
 CCCC = """
 import json, os, shlex, sys, tempfile
@@ -247,7 +248,7 @@ def test_what_cccc_does_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     reports.mkdir()
     ptx = Golden.read(TESTS / "golden" / "context-collection" / "seldom.ptx").before
     (tmp_path / "k.ptx").write_text(ptx)
-    monkeypatch.setenv(driver.FLAGS, f"--ccc-report={reports}/ --ccc-alternatives")
+    monkeypatch.setenv(settings.FLAGS, f"--ccc-report={reports}/ --ccc-alternatives")
     for output in ("one.ptx", "two.ptx"):
         assert driver.main([str(tmp_path / "k.ptx"), "-ptx", "-o", str(tmp_path / output)]) == 0
     texts = {file.read_text() for file in reports.iterdir()}
@@ -260,8 +261,9 @@ def test_what_cccc_does_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_flags_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(driver.FLAGS, shlex.join(["--ccc-report=a b.json", "--ccc-off"]))
-    assert driver._flags() == ["--ccc-report=a b.json", "--ccc-off"]
-    monkeypatch.setenv(driver.FLAGS, "-O3")
+    monkeypatch.setenv(settings.FLAGS, shlex.join(["--ccc-report=a b.json", "--ccc-off"]))
+    told = settings.gather(["k.cu"], os.environ)
+    assert told.arguments == ["k.cu", "--ccc-report=a b.json", "--ccc-off"]
+    monkeypatch.setenv(settings.FLAGS, "-O3")
     with pytest.raises(CccError, match="NVCC_APPEND_FLAGS"):
-        driver._flags()
+        settings.gather([], os.environ)

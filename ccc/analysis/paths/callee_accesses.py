@@ -22,6 +22,9 @@ from ccc.ptx.opcodes import Effect
 _DIFFERS = Effect.READ | Effect.CALL | Effect.OPAQUE | Effect.COLLECTIVE
 """What gives another result in every iteration, for all that is known."""
 
+_MOST = 64
+"""Parameters of a function that cannot be looked into of which it is asked what they point to."""
+
 
 @dataclass(frozen=True, slots=True)
 class CalleeAccess:
@@ -66,33 +69,40 @@ def calls(blocks: Iterable[Block]) -> Iterator[Handover]:
                 stored = {}
 
 
-def accesses_of(
-    name: str, callees: Callees, around: frozenset[str] = frozenset()
-) -> set[CalleeAccess]:
-    """The accesses of a function, and of those that it calls; not of the ones ``around``."""
-    function = callees.load(name)
-    if function is None or name in around:
-        return set()
-    facts = Facts(function, callees)
-    parameters = [parameter.name for parameter in function.parameters]
-    found: set[CalleeAccess] = set()
-    for instruction in function.instructions:
-        if is_access(instruction, facts):
-            address: list[Operand] = [
-                *registers(operand_of(instruction, "addr")),
-                *instruction.symbols(),
-            ]
-            names = _made_of(address, facts)
-            if names is not None:
+class Accesses:
+    """The accesses of functions, and of those that they call, found once."""
+
+    def __init__(self, callees: Callees):
+        self._callees = callees
+        self._known: dict[str, set[CalleeAccess]] = {}
+
+    def of(self, name: str, around: frozenset[str] = frozenset()) -> set[CalleeAccess]:
+        """Those of a function; not of the ones ``around``, which have come to it."""
+        if name in self._known:
+            return self._known[name]
+        if self._callees.is_promised(name):  # it may store wherever it is told to
+            told = (frozenset({number}) for number in range(_MOST))
+            return {CalleeAccess(True, "generic", frozenset(), number) for number in told}
+        function = self._callees.load(name)
+        if function is None or name in around:
+            return set()
+        facts = Facts(function, self._callees)
+        parameters = [parameter.name for parameter in function.parameters]
+        found: set[CalleeAccess] = set()
+        for instruction in function.instructions:
+            if is_access(instruction, facts):
                 kind = (instruction.name == "st", instruction.space)
-                found.add(_access(*kind, names, parameters))
-    for call in calls(function.blocks):
-        for access in accesses_of(call.name, callees, around | {name}):
-            handed = _made_of(call.told(access), facts)
-            if handed is not None:
+                address: list[Operand] = [*registers(operand_of(instruction, "addr"))]
+                made = _made_of([*address, *instruction.symbols()], facts)
+                found |= _access(*kind, made, parameters)
+        for call in calls(function.blocks):
+            for access in self.of(call.name, around | {name}):
                 kind = (access.stores, access.space)
-                found.add(_access(*kind, handed | access.names, parameters))
-    return found
+                made = _made_of(call.told(access), facts)
+                found |= _access(*kind, None if made is None else made | access.names, parameters)
+        if not self._callees.reaches(name, name):
+            self._known[name] = found
+        return found
 
 
 def is_access(instruction: Instruction, facts: Facts) -> bool:
@@ -114,9 +124,14 @@ def differs(instruction: Instruction) -> bool:
     return instruction.reads_time or bool(instruction.effects & _DIFFERS)
 
 
-def _access(stores: bool, space: str, names: frozenset[str], parameters: list[str]) -> CalleeAccess:
-    numbers = (number for number, name in enumerate(parameters) if name in names)
-    return CalleeAccess(stores, space, names.difference(parameters), frozenset(numbers))
+def _access(
+    stores: bool, space: str, names: frozenset[str] | None, parameters: list[str]
+) -> set[CalleeAccess]:
+    """An access, if it is known what its address is made from."""
+    if names is None:
+        return set()
+    numbers = frozenset(number for number, name in enumerate(parameters) if name in names)
+    return {CalleeAccess(stores, space, names.difference(parameters), numbers)}
 
 
 def _made_of(values: Iterable[Operand], facts: Facts) -> frozenset[str] | None:

@@ -127,7 +127,7 @@ def _check_rest(path: CheckedPath, facts: Facts) -> None:
         if fetches_behind(path, facts):
             why = "before the next iteration is fetched; fetch that at the top of the loop"
         if holds_paths(path, facts):
-            why = "to which tasks cannot go on from one that holds annotations"
+            why = "to which tasks cannot go on from one that holds annotations; remove those inside"
         raise Refused(
             "what follows the loop in the iteration would have to run with its tasks, a few lanes "
             f"at a time, and holds a loop itself, {why}"

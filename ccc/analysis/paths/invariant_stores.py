@@ -18,9 +18,9 @@ from ccc.analysis.defuse import trace
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.callee_accesses import (
+    Accesses,
     CalleeAccess,
     Handover,
-    accesses_of,
     calls,
     differs,
     is_access,
@@ -33,8 +33,6 @@ from ccc.ptx.types import LANE, SPECIAL_REGISTERS
 
 Origin = frozenset[str]
 """The variables, parameters and special registers that an address is made from."""
-_MOST = 64
-"""Parameters of a function that cannot be looked into of which it is asked what they point to."""
 
 
 class InvariantStores:
@@ -45,7 +43,7 @@ class InvariantStores:
         self._parameters = {parameter.name for parameter in facts.function.parameters}
         self._origins: dict[Operand, Origin] = {}
         self._overwritten: set[Origin] = set()
-        self._functions: dict[str, set[CalleeAccess]] = {}
+        self._functions = Accesses(facts.callees)
         stores = [i for i in self._accesses(loop.blocks) if i.name == "st"]
         called = list(calls(facts.blocks[label] for label in sorted(loop.blocks)))
         if stores or called:
@@ -133,19 +131,10 @@ class InvariantStores:
 
     def _places(self, call: Handover) -> Iterator[tuple[CalleeAccess, Origin, bool]]:
         """What a call uses; and whether that is the same in all iterations of a thread."""
-        for access in self._of_function(call.name):
+        for access in self._functions.of(call.name):
             told = call.told(access)
             origin = access.names.union(*map(self._origin_of, told))
             yield access, origin, self._differing.isdisjoint(told) and _is_of_a_thread(origin)
-
-    def _of_function(self, name: str) -> set[CalleeAccess]:
-        if self.facts.callees.is_promised(name):  # it may store wherever it is told to
-            return {
-                CalleeAccess(True, "generic", frozenset(), frozenset({n})) for n in range(_MOST)
-            }
-        if name not in self._functions:
-            self._functions[name] = accesses_of(name, self.facts.callees)
-        return self._functions[name]
 
     def _is_same(self, instruction: Instruction) -> bool:
         """Whether all iterations of a thread, but not all threads, use one address, or a few."""

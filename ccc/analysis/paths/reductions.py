@@ -103,7 +103,7 @@ def _web(
         by = flag_operation(carried, web, mine, loop, facts) if carried.bits in SIZES else None
         if by is not None:
             return Accumulator(by, f"b{carried.bits}", frozenset(web))
-        extreme = extreme_operation(web, mine, loop.blocks, facts)
+        extreme = extreme_operation(web, mine, loop, facts)
         return Accumulator(*extreme, frozenset(web), compares=True) if extreme else None
     updates = {kind for kind in kinds if kind is not None and kind[0] != "mov"}
     if len(updates) != 1:

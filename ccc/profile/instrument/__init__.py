@@ -208,7 +208,14 @@ def _said(record: PathRecord) -> dict[str, Any]:
 def _counted(region: CountedRegion | None, numbers: Mapping[CountedRegion, int]) -> dict[str, Any]:
     """Where the counters of a path are, and the number of the path around it."""
     if region is None:
-        return {"counter": None, "each": [], "visits": None, "entries": None, "inside": None}
+        return {
+            "counter": None,
+            "each": [],
+            "visits": None,
+            "entries": None,
+            "starts": None,
+            "inside": None,
+        }
     larger = [o for o in numbers if region.blocks < o.blocks]
     inside = min(larger, key=lambda other: len(other.blocks), default=None)
     return {
@@ -216,6 +223,7 @@ def _counted(region: CountedRegion | None, numbers: Mapping[CountedRegion, int])
         "each": region.each,
         "visits": region.visits,
         "entries": region.begun,
+        "starts": region.starts,
         "inside": inside and numbers[inside],
     }
 

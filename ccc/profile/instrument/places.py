@@ -29,6 +29,7 @@ class CountedRegion:
             instructions are issued whenever that counts, and how many each of its lanes runs.
         visits: the counter of the iterations around the path; None where that is not counted.
         begun: the counter of how often the path was entered, its turns not counted; likewise.
+        starts: the counter of how often the annotated loop around it was entered; likewise.
     """
 
     counter: int
@@ -39,6 +40,7 @@ class CountedRegion:
     each: list[tuple[int, int, int]] = field(default_factory=list)
     visits: int | None = None
     begun: int | None = None
+    starts: int | None = None
 
     @property
     def issued(self) -> int:

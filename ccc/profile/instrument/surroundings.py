@@ -55,6 +55,7 @@ class Surroundings:
         self.entered: int | None = None
         self.marked = self._marked()
         self.iterations: dict[Loop, int] = {}
+        self.starts: dict[Loop, int] = {}
         if facts.function.kind != "entry":
             self._of_function()
 
@@ -72,10 +73,12 @@ class Surroundings:
             if marker.kind == "recursion" and not region.is_loop:
                 continue  # the calls of other functions tell
             region.visits = self._around(region.entries[0], region)
+            region.starts = self._starts(region.entries[0])
             region.begun = region.counter
             if region.is_loop:
                 region.begun = self.take(_PAIR)
-                before = self._before(region)
+                (entry,) = region.entries
+                before = self._before(entry, region.blocks)
                 if before is None:
                     apart.append(region)
                 else:
@@ -143,10 +146,21 @@ class Surroundings:
             self._pass(self.facts.entry, self.entered)
         return self.entered
 
-    def _before(self, loop: CountedRegion) -> str | None:
+    def _starts(self, label: str) -> int | None:
+        """The counter of how often the innermost annotated loop around a block is entered; None
+        where there is none, or no place to count that."""
+        around = (loop for loop in self.facts.loops if label in loop.blocks)
+        loop = next((one for one in around if one in self.marked), None)
+        if loop is None or (before := self._before(loop.header, loop.blocks)) is None:
+            return None
+        if loop not in self.starts:
+            self.starts[loop] = self.take(_PAIR)
+            self._pass(before, self.starts[loop])
+        return self.starts[loop]
+
+    def _before(self, entry: str, blocks: Collection[str]) -> str | None:
         """The block from which a loop is entered, if that leads nowhere else."""
-        (entry,) = loop.entries
-        sources = set(self.facts.graph.predecessors(entry)) - loop.blocks
+        sources = set(self.facts.graph.predecessors(entry)).difference(blocks)
         if len(sources) != 1 or entry == self.facts.entry:
             return None
         (source,) = sources

@@ -128,6 +128,24 @@ class PathWriter(TurnWriter):
         bodies = ((*before, path, *after),)
         return Stmt(text, parts, bodies, names=self.slot_names, binds=(turn, state))
 
+    def in_a_row(self, scope: Scope) -> Stmt:
+        """Loops one after the other, each of which begins with what the one before has made."""
+        state = self.fresh("s")
+        inner = scope.declare(state, "u")
+        body: list[Stmt] = []
+        for _ in range(2 + self.below(2)):
+            if self.chance(0.4):
+                body += self.block(inner, 1, 0)
+            kind = "while" if self.chance(0.8) else "for variable"
+            one = self._loop_path(inner, kind, self.clauses(), state)
+            again = Stmt(f"{state} = {state} * 1664525u + 12345u;", names=(state,))
+            if self.chance(0.25):
+                one = Stmt("if ($0) @0", (self.condition(inner),), ((one,),))
+            body += [one, again]
+        text = f"{{\nunsigned {state} = $0;\n@0\ny[{self.slot} * 3 + 2] += {state};\n}}"
+        parts, bodies = (self.value(scope, "u"),), (tuple(body),)
+        return Stmt(text, parts, bodies, names=self.slot_names, binds=(state,))
+
     def _arm(self, scope: Scope, depth: int, jumps: str, size: int = 3) -> Block:
         out: list[Stmt] = []
         inner = self.some(out, scope, size, depth, jumps)
@@ -258,6 +276,9 @@ class PathWriter(TurnWriter):
             scope = scope.extend(*time(start))
         for _ in range((1, 1, 1, 2, 2, 3)[self.below(6)] if self.arms > 0 else 1):
             scope = self._between(out, scope)
+            if self.likes("in a row", 0.06):
+                out.append(self.in_a_row(scope))
+                continue
             out += self._held(scope) if self.spins and self.chance(0.3) else [self.path(scope)]
         if self.chance(0.6):
             out += self.block(scope, 2, 1)

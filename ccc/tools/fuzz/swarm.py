@@ -20,7 +20,7 @@ SWARM_FEATURES = (
     "table", "alloca", "nodes", "handed", "fields", "out parameters", "addresses", "callee",
     "outside", "traversal", "steps", "time", "fetching", "exits", "symbols", "mutated", "waiting",
     "locks", "arms", "guards", "returning", "outer row", "system calls",
-    "strategies", "lean", "sequel", "alike", "lists", "unmarked",
+    "strategies", "lean", "sequel", "alike", "lists", "unmarked", "in a row",
 )  # fmt: skip
 """All that a kernel may be fond of."""
 

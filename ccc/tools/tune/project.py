@@ -17,7 +17,7 @@ from typing import IO
 
 from ccc.decisions import AnnotationPlace
 from ccc.errors import CccError
-from ccc.nvcc.command import FLAGS
+from ccc.nvcc.settings import FLAGS
 from ccc.profile.times import KernelTime, RunTimes, read_times
 from ccc.remark import Remark, read_report
 from ccc.tools.tune.search import LEAVE, VersionFailed

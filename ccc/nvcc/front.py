@@ -1,0 +1,71 @@
+"""The short way of a command that asks nothing of us: nvcc, with our shims inside.
+
+Most files of a build hold no annotation. For them nothing is loaded that takes time; where a shim
+has something to tell, the long way tells it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ccc.nvcc import process, words
+from ccc.toolkit import places
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_OURS = ("CCC_FLAGS", "CCC_RESOLVING")
+_FLAGS = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
+
+
+def run(arguments: Sequence[str]) -> int | None:
+    """Run a command in which nothing is asked of us; None: it takes the long way."""
+    if _is_ours(arguments):
+        return None
+    home = places.recall()
+    folder = _make_folder() if home else None
+    if home is None or folder is None:
+        return None
+    try:
+        environment = {
+            **os.environ,
+            "CCC_OPTIONS": f'{{"folder": "{folder}"}}',
+            "CCC_SHIMS": os.path.join(home, "shims"),
+        }
+        nvcc = os.path.join(home, "bin", "nvcc")
+        code = process.run([nvcc, *words.with_phase(arguments, arguments)], environment)
+        if os.listdir(folder):
+            from ccc.nvcc import command  # noqa: PLC0415 - only where there is something to tell
+
+            return command.tell(folder, code)
+        return code
+    finally:
+        for name in os.listdir(folder):
+            os.unlink(os.path.join(folder, name))
+        os.rmdir(folder)
+
+
+def _is_ours(arguments: Sequence[str]) -> bool:
+    return (
+        any(name in os.environ for name in _OURS)
+        or any("--ccc-" in os.environ.get(name, "") for name in _FLAGS)
+        or any(word.startswith("--ccc-") for word in arguments)
+        or any(word.partition("=")[0] in words.RESPONSE for word in arguments)
+        or words.has(words.HELP | words.DRYRUN, arguments)
+        or any("dryrun" in os.environ.get(name, "") for name in _FLAGS)
+        or bool(words.ptx_inputs(arguments))
+    )
+
+
+def _make_folder() -> str | None:
+    """A folder of our own for what shims have to tell; None where its name needs quoting."""
+    base = os.environ.get("TMPDIR") or "/tmp"
+    folder = os.path.join(os.path.abspath(base), f"ccc-{os.getpid()}-{os.urandom(6).hex()}")
+    if not (folder.isascii() and folder.isprintable()) or '"' in folder or "\\" in folder:
+        return None
+    try:
+        os.mkdir(folder, 0o700)
+    except OSError:
+        return None
+    return folder

@@ -1,0 +1,85 @@
+"""Running a program for which we stand: its status is ours, and it gets the signals that we get."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import FrameType
+    from typing import Any
+
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def run(command: list[str], environment: Mapping[str, str], errors: int | None = None) -> int:
+    """Run a program to its end; returns the status that a shell would give.
+
+    A signal that is to stop us goes to all that was started, and we end when that has ended.
+
+    Args:
+        command: its words; the first is a path.
+        environment: its variables.
+        errors: the descriptor that takes what it says of errors, if not ours.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    stopped: list[int] = []
+
+    def pass_on(number: int, _: FrameType | None) -> None:
+        stopped.append(number)
+        for process in _descendants(os.getpid()):
+            _kill(process, number)
+
+    before = _heed(pass_on)
+    try:
+        actions = [] if errors is None else [(os.POSIX_SPAWN_DUP2, errors, 2)]
+        process = os.posix_spawn(command[0], command, environment, file_actions=actions)
+        for number in stopped:
+            _kill(process, number)  # it came before there was anybody to be told
+        code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if stopped:
+        return 128 + stopped[0]
+    return code if code >= 0 else 128 - code
+
+
+def _heed(handler: Callable[[int, FrameType | None], None]) -> dict[int, Any]:
+    """Handle the signals that are to stop us, unless they are ignored; the former handlers."""
+    before: dict[int, Any] = {}
+    for number in STOPPING:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            try:
+                before[number] = signal.signal(number, handler)
+            except ValueError:
+                return {}  # only the main thread gets signals
+    return before
+
+
+def _kill(process: int, number: int) -> None:
+    try:
+        os.kill(process, number)
+    except ProcessLookupError:
+        return  # it has ended meanwhile
+
+
+def _descendants(process: int) -> list[int]:
+    """All processes that this one started, and those started, which are alive."""
+    children: dict[int, list[int]] = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat", "rb") as file:
+                    parent = int(file.read().rpartition(b")")[2].split()[1])
+            except OSError:
+                continue  # it has ended meanwhile
+            children.setdefault(parent, []).append(int(name))
+    found = [process]
+    for one in found:
+        found += children.get(one, [])
+    return found[1:]

@@ -1,0 +1,2 @@
+#pragma once
+void find_roots(float *x, int n);
