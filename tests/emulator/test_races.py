@@ -198,7 +198,7 @@ SHOW_THEM = (
     "grid-stride/grid_stride_activemask",
     "grid-stride/grid_stride_shared_neighbour",
     "grid-stride/grid_stride_dynamic_inner_loop",
-    "small/adaptive",
+    "context-collection/adaptive",
     "small/batch",
     "small/dynamic",
     "small/flatten",
