@@ -16,7 +16,7 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.last_test import find_last_test
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
 from ccc.options import COLLECT
-from ccc.passes.choice.cost_model import SHARED_OUT, LoopCost, PathCost
+from ccc.passes.choice.cost_model import SHARED_OUT, TOGETHER, LoopCost, PathCost
 from ccc.passes.choice.exchange import ADAPTIVE, ARMS, TURNS
 from ccc.passes.choice.lanes import Lanes, expected_lanes
 from ccc.passes.policy import NO_ROOM, batches_pay
@@ -229,8 +229,13 @@ class _Search:
         return self._slots(before, by) / self._slots(after, by)
 
     def _with(self, arms: str) -> dict[Path, str]:
-        """What to do if branches are served by one strategy: add paths as long as that pays."""
-        served: dict[Path, str] = {}
+        """What to do if branches are served by one strategy: add paths as long as that pays.
+
+        One that serves them together begins with all of them.
+        """
+        branches = {path: arms for path in self._free if not path.repeats}
+        whole = arms in TOGETHER and all(self._pays(path, branches, {}) for path in branches)
+        served: dict[Path, str] = branches if whole else {}
         changed = True
         while changed:
             changed = False

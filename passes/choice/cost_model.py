@@ -45,6 +45,8 @@ Assignment = Mapping[Path, str]
 """The strategy of each path, by name."""
 
 SHARED_OUT = ("engage",)
+TOGETHER = tuple(one.name for one in COLLECTING if one.together)
+"""What serves several branches with one exchange."""
 _USUAL_BLOCK = 256
 """The threads of a block, where nobody says how many."""
 
@@ -163,7 +165,12 @@ class LoopCost:
             executions, work = self._turns(one, name, entered)
         else:
             executions = self._rounds(lanes.lanes / WARP_SIZE, entered)
-            work = self._arm(one, ADAPTIVE.get(name, name), executions, comes)
+            share = (
+                comes / sum(other == name for other in served.values())
+                if name in TOGETHER
+                else comes
+            )
+            work = self._arm(one, ADAPTIVE.get(name, name), executions, comes, share)
             if name in ADAPTIVE:
                 work = self._weighed(one.own * entered, work + exchange(WEIGHED) * comes)
         inside = served.get(one.path, LEAVE.name) != LEAVE.name or gathered
@@ -171,10 +178,15 @@ class LoopCost:
             work += self._path(self.paths[child], served, executions, inside)
         return work
 
-    def _arm(self, one: PathCost, name: str, executions: float, comes: float) -> Work:
-        """What it takes to collect the tasks of a branch, and to run them in so many executions."""
+    def _arm(
+        self, one: PathCost, name: str, executions: float, comes: float, visits: float
+    ) -> Work:
+        """What it takes to collect the tasks of a branch, and to run them in so many executions.
+
+        ``visits`` are less than a warp ``comes`` where several branches share an exchange.
+        """
         task = one.own + one.rest + exchange(ARMS[name].task) + WORD * one.words
-        work = task * executions + exchange(ARMS[name].visit) * comes
+        work = task * executions + exchange(ARMS[name].visit) * visits
         # Where all take it, no lane is left that runs the rest itself.
         return work + one.rest * -comes if one.lanes.take_all else work
 
