@@ -18,7 +18,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ccc.compiler import lines
-from ccc.compiler.blame import Blame
 from ccc.errors import CccError, Span, render
 from ccc.files import read_text
 from ccc.frontend import marking as source
@@ -29,6 +28,7 @@ from ccc.ptx.dynamic_stack import added, shares
 from ccc.remark import Remark, read_report, report
 
 if TYPE_CHECKING:
+    from ccc.compiler.blame import Blame
     from ccc.compiler.transform import Transformed
     from ccc.profile.match import Place
     from ccc.toolkit.ptxas import Resources
@@ -182,6 +182,8 @@ class _Unit:
             self.places.update(_places(marked.annotations))  # later some may be left out
         before = ptx
         if marked.annotations and not options.mark_only:
+            from ccc.compiler.blame import Blame  # noqa: PLC0415 - as transform below
+
             blame = Blame(table, marked, ptx)
             ptx = _transform(
                 ptx, self.output, options, trial, self.places, blame, lambda: self.original

@@ -39,7 +39,7 @@ _WIDTH = 14
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Checkup:
     """One thing that was looked for: what was found, or else what to do about it."""
 
     name: str
@@ -52,9 +52,9 @@ class Finding:
         return f"{self.name:{_WIDTH}}{told}"
 
 
-def examine() -> Iterator[Finding]:
+def examine() -> Iterator[Checkup]:
     """Look for all that is needed, and try it."""
-    yield Finding("ccc", f"{VERSION}, Python {platform.python_version()}, {sys.executable}")
+    yield Checkup("ccc", f"{VERSION}, Python {platform.python_version()}, {sys.executable}")
     toolkit, told = _toolkit()
     yield told
     yield from _others(toolkit)
@@ -77,55 +77,55 @@ def report() -> tuple[str, bool]:
     return "\n".join([*map(str, findings), "", said]), works
 
 
-def _toolkit() -> tuple[Toolkit | None, Finding]:
+def _toolkit() -> tuple[Toolkit | None, Checkup]:
     try:
         toolkit = find()
     except CccError as error:
-        return None, Finding("nvcc", "", error.message)
-    return toolkit, Finding("nvcc", _describe(toolkit))
+        return None, Checkup("nvcc", "", error.message)
+    return toolkit, Checkup("nvcc", _describe(toolkit))
 
 
 def _describe(toolkit: Toolkit) -> str:
     return f"{toolkit.nvcc}, {_line([str(toolkit.nvcc), '--version'], 'release') or 'no version'}"
 
 
-def _others(chosen: Toolkit | None) -> Iterator[Finding]:
+def _others(chosen: Toolkit | None) -> Iterator[Checkup]:
     """Toolkits that are there too, which ``CCC_NVCC`` chooses."""
     seen = {chosen}
     for candidate in places.candidates():
         toolkit = ask(candidate) if os.access(candidate, os.X_OK) else ""
         if isinstance(toolkit, Toolkit) and toolkit not in seen:
             seen.add(toolkit)
-            yield Finding("also", f"{_describe(toolkit)} (CCC_NVCC={candidate} takes it)")
+            yield Checkup("also", f"{_describe(toolkit)} (CCC_NVCC={candidate} takes it)")
 
 
-def _host_compiler() -> Finding:
+def _host_compiler() -> Checkup:
     name = os.environ.get("NVCC_CCBIN", "gcc")
     path = shutil.which(name)
     if path is None:
-        return Finding("C++ compiler", "", f"no {name}: apt install g++, or set NVCC_CCBIN")
-    return Finding("C++ compiler", f"{path}, {_line([path, '--version']) or 'no version'}")
+        return Checkup("C++ compiler", "", f"no {name}: apt install g++, or set NVCC_CCBIN")
+    return Checkup("C++ compiler", f"{path}, {_line([path, '--version']) or 'no version'}")
 
 
-def _cache() -> Finding:
+def _cache() -> Checkup:
     folder = cache.folder()
     try:
         os.makedirs(folder, exist_ok=True)
         check_writable(os.path.join(folder, "doctor"))
     except (OSError, CccError):
-        return Finding("cache", folder, "it cannot be written: set CCC_CACHE_DIR to one that can")
+        return Checkup("cache", folder, "it cannot be written: set CCC_CACHE_DIR to one that can")
     made = Path(folder, "toolchains")
     count = len(list(made.iterdir())) if made.is_dir() else 0
-    return Finding("cache", f"{folder}, with linked folders of {count} toolkits")
+    return Checkup("cache", f"{folder}, with linked folders of {count} toolkits")
 
 
-def _tool(toolkit: Toolkit, name: str, path: Path) -> Finding:
+def _tool(toolkit: Toolkit, name: str, path: Path) -> Checkup:
     if os.access(path, os.X_OK):
-        return Finding(name, str(path))
-    return Finding(name, "", f"{toolkit.bin.parent} is not whole: {INSTALL}")
+        return Checkup(name, str(path))
+    return Checkup(name, "", f"{toolkit.bin.parent} is not whole: {INSTALL}")
 
 
-def _compilation() -> Finding:
+def _compilation() -> Checkup:
     """Compile an annotated kernel to machine code."""
     name = "compilation"
     with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
@@ -135,22 +135,22 @@ def _compilation() -> Finding:
         try:
             outcome = nvcc.run(words, Options(strict=True), capture=True)
         except CccError as error:
-            return Finding(name, "", error.message)
+            return Checkup(name, "", error.message)
         if outcome.code:
             said = [*outcome.errors, *outcome.diagnostics, outcome.stderr.strip()]
-            return Finding(name, "", f"an annotated kernel fails: {' '.join(filter(None, said))}")
-    return Finding(name, "an annotated kernel was collected, and assembled")
+            return Checkup(name, "", f"an annotated kernel fails: {' '.join(filter(None, said))}")
+    return Checkup(name, "an annotated kernel was collected, and assembled")
 
 
-def _gpu() -> Finding:
+def _gpu() -> Checkup:
     said = _line(["nvidia-smi", "-L"])
-    return Finding("GPU", said or "none: code is compiled, and the emulator runs it", needed=False)
+    return Checkup("GPU", said or "none: code is compiled, and the emulator runs it", needed=False)
 
 
-def _cupy() -> Finding:
+def _cupy() -> Checkup:
     there = importlib.util.find_spec("cupy") is not None
     missing = "ccc.RawKernel wants it: pip install cupy-cuda13x"
-    return Finding("CuPy", "installed" if there else "", "" if there else missing, needed=False)
+    return Checkup("CuPy", "installed" if there else "", "" if there else missing, needed=False)
 
 
 def _line(command: list[str], holding: str = "") -> str:

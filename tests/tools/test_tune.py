@@ -230,7 +230,10 @@ def test_the_user_may_stop_it() -> None:
     command = [sys.executable, "-c", "import sys; from ccc.cli import main; sys.exit(main())"]
     command += ["tune", "--build", build, "--", sys.executable, "program.py"]
     process = subprocess.Popen(
-        command, env={**os.environ, "PYTHONPATH": str(ROOT)}, stderr=subprocess.DEVNULL
+        command,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # whoever starts the tests
     )
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
