@@ -21,8 +21,12 @@ _COMPUTED = (
 )  # fmt: skip
 """What makes an address of others, or an index for one."""
 
+ADDRESS = 64
+"""The bits of a generic address."""
+
 _SCALED = ("mul", "mad", "shl")
-"""What is multiplied is an index, however wide."""
+"""What is multiplied is an index, unless it is as wide as an address: then it may choose one, as
+in ``z + c * (x - z)``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,22 @@ class Origins:
         if self.facts.function.kind == "entry" or pointer.name not in self._parameters:
             return None
         return self._parameters.index(pointer.name)
+
+    def exactly(self, value: Operand) -> Pointer | None:
+        """The pointer of which a value is a copy, not stepped and not chosen; None of others."""
+        while isinstance(value, Register):
+            makers = self.facts.makers.get(value, ())
+            maker = makers[0] if len(makers) == 1 else None
+            if maker is None or maker.guard is not None:
+                return None
+            pointer = self._parameter(maker, value) or self._loaded(maker, value)
+            if pointer is not None:
+                return pointer
+            if maker.name not in ("mov", "cvta") or len(maker.operands) != 2:
+                return None
+            value = maker.operands[1]
+        is_variable = isinstance(value, Symbol) and value.name not in self._parameters
+        return Pointer(value.name) if is_variable and not value.offset else None
 
     def _find(self, values: Iterable[Operand]) -> Pointers:
         found: set[Pointer] = set()
@@ -151,6 +171,8 @@ def _parts(maker: Instruction, made: Register) -> list[Operand] | None:
     sources = maker.operands[1:]
     if maker.name not in _COMPUTED or any(isinstance(one, Vector) for one in maker.operands):
         return None
-    if maker.name in _SCALED:
+    if maker.name in _SCALED and made.bits < ADDRESS:
         sources = sources[2:]
+    if maker.name == "or" and made.bits >= ADDRESS and all(isinstance(s, Register) for s in sources):
+        return None  # it may be put together from halves
     return [s for s in sources if not isinstance(s, Register) or s.bits >= made.bits]
