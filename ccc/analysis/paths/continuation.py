@@ -24,7 +24,14 @@ from ccc.analysis.paths.model import (
     instructions_of,
 )
 from ccc.analysis.paths.own_memory import flows_out
-from ccc.analysis.paths.reductions import declared_operations, register_at, touched
+from ccc.analysis.paths.reductions import (
+    EXTREMES,
+    declared_operations,
+    declared_variables,
+    flushes,
+    register_at,
+    touched,
+)
 from ccc.analysis.slicing import Region, Slice, slice_region
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import CARRY, Register, Special
@@ -107,7 +114,7 @@ def _continued(
         )  # fmt: skip
         _check_owner(path, owner, facts, fetches - task.instructions, may_load=does_something)
     if not does_something:
-        hint = f"; {_reduction_hint(path)}" if declared_operations(path.loop.marker) else ""
+        hint = f"; {_reduction_hint(path, facts)}" if declared_operations(path.loop.marker) else ""
         raise Refused(
             f"its lane computes all of it for the next iteration, so that nothing is left{hint}"
         )
@@ -186,7 +193,7 @@ def _check_owner(
     if culprit is not None:
         raise Refused(
             "the next iteration, or the code after the loop, needs a value that the path computes"
-            f"{at(culprit)}; {_unset_hint(path, facts) or _reduction_hint(path)}"
+            f"{at(culprit)}; {_unset_hint(path, facts) or _reduction_hint(path, facts)}"
         )
     in_rest = [i for i in instructions_of(path.rest, facts) if i in needed]
     culprit = next((i for i in in_rest if i not in fetches and i in more), None)
@@ -227,10 +234,17 @@ def _is_left_alone(load: Instruction, writes: Sequence[Instruction], facts: Fact
     )
 
 
-def _reduction_hint(path: CheckedPath) -> str:
-    if declared_operations(path.loop.marker):
-        return "the variable of a reduction may only be updated in the loop, by that operation"
-    return REDUCTION_HINT
+def _reduction_hint(path: CheckedPath, facts: Facts) -> str:
+    declared = declared_operations(path.loop.marker)
+    if not declared:
+        return REDUCTION_HINT
+    names = " or ".join(declared_variables(path.loop.marker))
+    hint = f"the variable of a reduction ({names}) may only be updated in the loop, by that operation"
+    if declared.intersection(EXTREMES) and any(
+        map(flushes, instructions_of(path.loop.loop.blocks, facts))
+    ):
+        hint += "; minima and maxima of floats are none under -ftz=true and -use_fast_math"
+    return hint
 
 
 def _unset_hint(path: CheckedPath, facts: Facts) -> str | None:
