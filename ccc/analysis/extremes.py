@@ -6,8 +6,8 @@ nvcc makes of that, for floating-point numbers,
     selp.f32 %f1, %f2, %f1, %p1;
 
 or a branch round a copy. It is a minimum, but for what is no number: that is neither taken nor
-replaced. Of two zeros, either may be the least. With ``.ftz`` it is none: which of many tiny numbers
-is kept, or whether it becomes a zero, depends on the order.
+replaced. Of two zeros, either may be the least. With ``.ftz`` it is none: which of many tiny
+numbers is kept, or whether it becomes a zero, depends on the order.
 """
 
 from __future__ import annotations

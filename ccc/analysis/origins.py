@@ -6,7 +6,7 @@ than an address is an index.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -23,6 +23,9 @@ _COMPUTED = (
 
 ADDRESS = 64
 """The bits of a generic address."""
+
+_ALIGNED = 1 << 16
+"""Addresses are rounded down to multiples of less."""
 
 _SCALED = ("mul", "mad", "shl")
 """What is multiplied is an index, unless it is as wide as an address: then it may choose one, as
@@ -95,8 +98,9 @@ class Origins:
             if maker.name not in ("mov", "cvta") or len(maker.operands) != 2:
                 return None
             value = maker.operands[1]
-        is_variable = isinstance(value, Symbol) and value.name not in self._parameters
-        return Pointer(value.name) if is_variable and not value.offset else None
+        if isinstance(value, Symbol) and value.name not in self._parameters and not value.offset:
+            return Pointer(value.name)
+        return None
 
     def _find(self, values: Iterable[Operand]) -> Pointers:
         found: set[Pointer] = set()
@@ -171,8 +175,16 @@ def _parts(maker: Instruction, made: Register) -> list[Operand] | None:
     sources = maker.operands[1:]
     if maker.name not in _COMPUTED or any(isinstance(one, Vector) for one in maker.operands):
         return None
+    if made.bits >= ADDRESS and _joins_halves(maker.name, sources):
+        return None
     if maker.name in _SCALED and made.bits < ADDRESS:
         sources = sources[2:]
-    if maker.name == "or" and made.bits >= ADDRESS and all(isinstance(s, Register) for s in sources):
-        return None  # it may be put together from halves
     return [s for s in sources if not isinstance(s, Register) or s.bits >= made.bits]
+
+
+def _joins_halves(name: str, sources: Sequence[Operand]) -> bool:
+    """Whether an address may be put together there from parts of several."""
+    if name == "or":
+        return all(isinstance(source, Register) for source in sources)
+    masks = [source.integer for source in sources if isinstance(source, Immediate)]
+    return name == "and" and any(not (mask or 0) % _ALIGNED for mask in masks)

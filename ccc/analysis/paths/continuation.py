@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from ccc.analysis.callees import callee
+from ccc.analysis.callees import called
 from ccc.analysis.facts import Facts
 from ccc.analysis.liveness import reads_and_writes
 from ccc.analysis.memory import EVERY_SPACE
@@ -143,7 +143,7 @@ def _check_rest(path: CheckedPath, facts: Facts) -> None:
     if (call := next(knowing, None)) is not None:
         raise Refused(
             "the rest of the iteration would have to run with the path, but calls "
-            f"{callee(call)}, which reads a register such as %tid.x; declare it __forceinline__"
+            f"{called(call)}, which reads a register such as %tid.x; declare it __forceinline__"
         )
 
 
@@ -216,8 +216,7 @@ def _writer_hint(path: CheckedPath, read: Instruction, facts: Facts) -> str:
     if clash is None:
         return ""
     if clash[0].effects & Effect.CALL:
-        name = callee(clash[0]) or "a function through a pointer"
-        return f"; the path calls {name}, which may write it: read it before the path"
+        return f"; the path calls {called(clash[0])}, which may write it: read it before the path"
     return (
         f"; the path writes{at(clash[0])}: read it before the path, or declare what is only read "
         '"const __restrict__"'
@@ -239,7 +238,9 @@ def _reduction_hint(path: CheckedPath, facts: Facts) -> str:
     if not declared:
         return REDUCTION_HINT
     names = " or ".join(declared_variables(path.loop.marker))
-    hint = f"the variable of a reduction ({names}) may only be updated in the loop, by that operation"
+    hint = (
+        f"the variable of a reduction ({names}) may only be updated in the loop, by that operation"
+    )
     if declared.intersection(EXTREMES) and any(
         map(flushes, instructions_of(path.loop.loop.blocks, facts))
     ):
