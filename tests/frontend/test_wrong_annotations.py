@@ -130,7 +130,7 @@ def test_all_errors_are_told_at_once() -> None:
 )
 def test_noalias_speaks_of_what_is_declared_before_the_loop(head: str, is_wrong: bool) -> None:
     body = "{ int *c; if (a[0]) { int *a = b; } \n#pragma ccc if\nif (x) y();\n }"
-    text = f"__global__ void k(int *a, int *b) {{\n  #pragma ccc for noalias(a->x, b)\n{head} {body}}}\n"
+    text = f"void k(int *a, int *b) {{\n  #pragma ccc for noalias(a->x, b)\n{head} {body}}}\n"
     if is_wrong:
         said = complaint(text)
         assert said.startswith('k.cu:2:3: error: noalias speaks of "a->x", and the loop itself')
