@@ -78,17 +78,21 @@ class Apart:
 
     @cached_property
     def _promises(self) -> list[Promise]:
-        """What the clauses of annotated loops say."""
+        """What the clauses of annotated loops say.
+
+        Addresses tell what they were made from, and not by which of several steps. So a promise for
+        what was stepped, ``a = x + 100``, is none: it does not hold for all that ``x`` leads to.
+        """
         facts, found = self.facts, []
         for label in facts.graph:
             for marker in facts.blocks[label].markers if label != EXIT else ():
                 name = marker.clauses.get("register") if marker.kind == "apart" else None
                 register = facts.function.registers.find(name) if name else None
                 loop = next((one for one in facts.loops if label in one.blocks), None)
-                pointers = self.origins.of(register) if register and loop else None
-                if loop is not None and pointers is not None and len(pointers) == 1:
+                pointer = self.origins.exactly(register) if register else None
+                if loop is not None and pointer is not None:
                     group = marker.identifier, marker.clauses["group"]
-                    found.append(Promise(group, next(iter(pointers)), loop.blocks))
+                    found.append(Promise(group, pointer, loop.blocks))
         return found
 
     @cached_property

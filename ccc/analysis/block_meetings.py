@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from ccc.analysis.callees import callee
+from ccc.analysis.callees import called
 from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.convergence import find_reconvergence
 from ccc.analysis.divergence import Divergence, is_broadcast
@@ -98,7 +98,7 @@ def _check_barriers(instruction: Instruction, label: str, facts: BlockFacts) -> 
     """That all threads of the block come to a barrier, if it is one, or comes to one."""
     if facts.callees.waits(instruction):
         raise Refused(
-            f"the kernel calls {callee(instruction) or 'a function through a pointer'}, which may "
+            f"the kernel calls {called(instruction)}, which may "
             f"wait for other threads, or end its own{at(instruction)}"
         )
     if instruction.effects & Effect.BARRIER and not _is_of_all(instruction, label, facts):

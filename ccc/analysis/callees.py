@@ -31,6 +31,16 @@ def callee(call: Instruction) -> str:
     return operands[0].name if operands and isinstance(operands[0], Symbol) else ""
 
 
+def called(call: Instruction) -> str:
+    """What a ``call`` enters, for a message."""
+    return callee(call) or "a function through a pointer"
+
+
+def allocates(instruction: Instruction) -> bool:
+    """Whether it changes what the stack holds, or where that ends."""
+    return instruction.name in ("alloca", "stacksave", "stackrestore")
+
+
 def waits_elsewhere(instruction: Instruction) -> bool:
     """Whether a lane may wait in it for others that are not there, and do not come there."""
     return counts_threads(instruction.name, instruction.modifiers)
@@ -69,6 +79,7 @@ class Callees:
         self._waits_elsewhere: dict[str, bool] = {}
         self._fences: dict[str, bool] = {}
         self._knows_lane: dict[str, bool] = {}
+        self._allocates: dict[str, bool] = {}
 
     def is_promised(self, name: str) -> bool:
         """Whether a function cannot be looked into, and something is promised of it."""
@@ -100,6 +111,13 @@ class Callees:
             lambda i: any(special.register.varies == LANE for special in i.specials()),
             self._knows_lane,
         )
+
+    def allocates(self, instruction: Instruction) -> bool:
+        """Whether it is a call that may come to where a function allocates on the stack.
+
+        ptxas 13.0 was seen to save the stack pointer of such a function after it had lowered it.
+        """
+        return self._any(instruction, allocates, self._allocates)
 
     def reaches(self, first: str, last: str) -> bool:
         """Whether a call of the first function may come to a call of the last one."""

@@ -6,7 +6,8 @@ nvcc makes of that, for floating-point numbers,
     selp.f32 %f1, %f2, %f1, %p1;
 
 or a branch round a copy. It is a minimum, but for what is no number: that is neither taken nor
-replaced. Of two zeros, either may be the least.
+replaced. Of two zeros, either may be the least. With ``.ftz`` it is none: which of many tiny
+numbers is kept, or whether it becomes a zero, depends on the order.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ class _Updates:
         is_plain = isinstance(predicate, Register) and setp.guard is None and len(compared) == 2
         if not is_plain or len(olds) != 1 or setp.types[0] not in _TYPES:
             return None
-        if set(setp.modifiers[1:]) - {"ftz", *setp.types} or len(self._makers(predicate)) != 1:
+        if set(setp.modifiers[1:]) - set(setp.types) or len(self._makers(predicate)) != 1:
             return None
         how = setp.modifiers[0]
         plain, unordered = how.removesuffix("u"), how.endswith("u")

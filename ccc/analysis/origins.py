@@ -6,7 +6,7 @@ than an address is an index.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -21,8 +21,15 @@ _COMPUTED = (
 )  # fmt: skip
 """What makes an address of others, or an index for one."""
 
+ADDRESS = 64
+"""The bits of a generic address."""
+
+_ALIGNED = 1 << 16
+"""Addresses are rounded down to multiples of less."""
+
 _SCALED = ("mul", "mad", "shl")
-"""What is multiplied is an index, however wide."""
+"""What is multiplied is an index, unless it is as wide as an address: then it may choose one, as
+in ``z + c * (x - z)``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +84,23 @@ class Origins:
         if self.facts.function.kind == "entry" or pointer.name not in self._parameters:
             return None
         return self._parameters.index(pointer.name)
+
+    def exactly(self, value: Operand) -> Pointer | None:
+        """The pointer of which a value is a copy, not stepped and not chosen; None of others."""
+        while isinstance(value, Register):
+            makers = self.facts.makers.get(value, ())
+            maker = makers[0] if len(makers) == 1 else None
+            if maker is None or maker.guard is not None:
+                return None
+            pointer = self._parameter(maker, value) or self._loaded(maker, value)
+            if pointer is not None:
+                return pointer
+            if maker.name not in ("mov", "cvta") or len(maker.operands) != 2:
+                return None
+            value = maker.operands[1]
+        if isinstance(value, Symbol) and value.name not in self._parameters and not value.offset:
+            return Pointer(value.name)
+        return None
 
     def _find(self, values: Iterable[Operand]) -> Pointers:
         found: set[Pointer] = set()
@@ -151,6 +175,16 @@ def _parts(maker: Instruction, made: Register) -> list[Operand] | None:
     sources = maker.operands[1:]
     if maker.name not in _COMPUTED or any(isinstance(one, Vector) for one in maker.operands):
         return None
-    if maker.name in _SCALED:
+    if made.bits >= ADDRESS and _joins_halves(maker.name, sources):
+        return None
+    if maker.name in _SCALED and made.bits < ADDRESS:
         sources = sources[2:]
     return [s for s in sources if not isinstance(s, Register) or s.bits >= made.bits]
+
+
+def _joins_halves(name: str, sources: Sequence[Operand]) -> bool:
+    """Whether an address may be put together there from parts of several."""
+    if name == "or":
+        return all(isinstance(source, Register) for source in sources)
+    masks = [source.integer for source in sources if isinstance(source, Immediate)]
+    return name == "and" and any(not (mask or 0) % _ALIGNED for mask in masks)

@@ -189,7 +189,7 @@ class _Marking:
         for placed in self.placement.placed:
             place = self.placement
             error = place.misplaced(placed) or place.hidden_end(placed)
-            if error := error or place.unknown_reduction(placed):
+            if error := error or place.unknown_reduction(placed) or place.shadowed(placed):
                 self.errors.append(self._complaint(placed.match, error))
             elif warning := self.placement.idle(placed):
                 self.warnings.append(self._complaint(placed.match, warning))

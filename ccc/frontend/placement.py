@@ -13,6 +13,7 @@ from ccc.frontend.syntax import (
     bodies_of,
     body_of,
     closing_brace,
+    declarations,
     function_around,
     function_name,
     functions_in,
@@ -225,6 +226,19 @@ class Placement:
         return unused and (
             f'the reduction is of "{unused}", and there is no such variable here; '
             "name one that the loop updates"
+        )
+
+    def shadowed(self, placed: Placed) -> str | None:
+        """What is wrong with a ``noalias`` of a pointer whose name the loop gives to another."""
+        body = placed.statement.child_by_field_name("body")
+        if body is None or not placed.repeats:
+            return None
+        own = {n.text for n in declarations(placed.statement) if n.end_byte <= body.start_byte}
+        names = [name for group in placed.pragma.apart for name in group]
+        found = next((n for n in names if re.split(r"\.|->", n)[0].strip().encode() in own), None)
+        return found and (
+            f'noalias speaks of "{found}", and the loop itself declares what is called so; '
+            "name pointers that are declared before it"
         )
 
     def _idle_reduction(self, placed: Placed) -> str | None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ccc.analysis.callees import callee
+from ccc.analysis.callees import called
 from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import ARMS, extent
@@ -164,7 +164,7 @@ def _check(path: FoundPath, blocks: frozenset[str], facts: Facts) -> None:
                 "move it out of the branch"
             )
         if effects & Effect.CALL:
-            raise Refused(f"one of its arms calls {callee(instruction)}{at(instruction)}")
+            raise Refused(f"one of its arms calls {called(instruction)}{at(instruction)}")
         if effects & (Effect.SETS_CARRY | Effect.READS_CARRY):
             raise Refused(f"one of its arms adds with carry{at(instruction)}")
     for spin in facts.spins:

@@ -119,6 +119,26 @@ def test_all_errors_are_told_at_once() -> None:
 
 
 @pytest.mark.parametrize(
+    ("head", "is_wrong"),
+    [
+        ("for (int *a = x, *e = y; a < e; a++)", True),
+        ("for (auto a : x)", True),
+        ("while (int *a = next())", True),
+        ("for (int i = 0; i < a[0]; i++)", False),
+        ("while (a[0])", False),
+    ],
+)
+def test_noalias_speaks_of_what_is_declared_before_the_loop(head: str, is_wrong: bool) -> None:
+    body = "{ int *c; if (a[0]) { int *a = b; } \n#pragma ccc if\nif (x) y();\n }"
+    text = f"void k(int *a, int *b) {{\n  #pragma ccc for noalias(a->x, b)\n{head} {body}}}\n"
+    if is_wrong:
+        said = complaint(text)
+        assert said.startswith('k.cu:2:3: error: noalias speaks of "a->x", and the loop itself')
+    else:
+        assert mark(text, "k.cu").annotations[0].directive == "for"
+
+
+@pytest.mark.parametrize(
     ("clause", "complaint"),
     [
         ("strategy(merg)", "no strategy (merg): it is auto or leave or"),

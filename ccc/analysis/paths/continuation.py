@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from ccc.analysis.callees import callee
+from ccc.analysis.callees import called
 from ccc.analysis.facts import Facts
 from ccc.analysis.liveness import reads_and_writes
 from ccc.analysis.memory import EVERY_SPACE
@@ -24,7 +24,14 @@ from ccc.analysis.paths.model import (
     instructions_of,
 )
 from ccc.analysis.paths.own_memory import flows_out
-from ccc.analysis.paths.reductions import declared_operations, register_at, touched
+from ccc.analysis.paths.reductions import (
+    EXTREMES,
+    declared_operations,
+    declared_variables,
+    flushes,
+    register_at,
+    touched,
+)
 from ccc.analysis.slicing import Region, Slice, slice_region
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import CARRY, Register, Special
@@ -107,7 +114,7 @@ def _continued(
         )  # fmt: skip
         _check_owner(path, owner, facts, fetches - task.instructions, may_load=does_something)
     if not does_something:
-        hint = f"; {_reduction_hint(path)}" if declared_operations(path.loop.marker) else ""
+        hint = f"; {_reduction_hint(path, facts)}" if declared_operations(path.loop.marker) else ""
         raise Refused(
             f"its lane computes all of it for the next iteration, so that nothing is left{hint}"
         )
@@ -136,7 +143,7 @@ def _check_rest(path: CheckedPath, facts: Facts) -> None:
     if (call := next(knowing, None)) is not None:
         raise Refused(
             "the rest of the iteration would have to run with the path, but calls "
-            f"{callee(call)}, which reads a register such as %tid.x; declare it __forceinline__"
+            f"{called(call)}, which reads a register such as %tid.x; declare it __forceinline__"
         )
 
 
@@ -186,7 +193,7 @@ def _check_owner(
     if culprit is not None:
         raise Refused(
             "the next iteration, or the code after the loop, needs a value that the path computes"
-            f"{at(culprit)}; {_unset_hint(path, facts) or _reduction_hint(path)}"
+            f"{at(culprit)}; {_unset_hint(path, facts) or _reduction_hint(path, facts)}"
         )
     in_rest = [i for i in instructions_of(path.rest, facts) if i in needed]
     culprit = next((i for i in in_rest if i not in fetches and i in more), None)
@@ -209,8 +216,7 @@ def _writer_hint(path: CheckedPath, read: Instruction, facts: Facts) -> str:
     if clash is None:
         return ""
     if clash[0].effects & Effect.CALL:
-        name = callee(clash[0]) or "a function through a pointer"
-        return f"; the path calls {name}, which may write it: read it before the path"
+        return f"; the path calls {called(clash[0])}, which may write it: read it before the path"
     return (
         f"; the path writes{at(clash[0])}: read it before the path, or declare what is only read "
         '"const __restrict__"'
@@ -227,10 +233,19 @@ def _is_left_alone(load: Instruction, writes: Sequence[Instruction], facts: Fact
     )
 
 
-def _reduction_hint(path: CheckedPath) -> str:
-    if declared_operations(path.loop.marker):
-        return "the variable of a reduction may only be updated in the loop, by that operation"
-    return REDUCTION_HINT
+def _reduction_hint(path: CheckedPath, facts: Facts) -> str:
+    declared = declared_operations(path.loop.marker)
+    if not declared:
+        return REDUCTION_HINT
+    names = " or ".join(declared_variables(path.loop.marker))
+    hint = (
+        f"the variable of a reduction ({names}) may only be updated in the loop, by that operation"
+    )
+    if declared.intersection(EXTREMES) and any(
+        map(flushes, instructions_of(path.loop.loop.blocks, facts))
+    ):
+        hint += "; minima and maxima of floats are none under -ftz=true and -use_fast_math"
+    return hint
 
 
 def _unset_hint(path: CheckedPath, facts: Facts) -> str | None:

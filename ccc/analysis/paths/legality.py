@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ccc.analysis.callees import callee
+from ccc.analysis.callees import allocates, called, callee
 from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.convergence import find_reconvergence
 from ccc.analysis.divergence import meets_all_lanes
@@ -88,9 +88,14 @@ def _check_collective(instruction: Instruction, annotated: FoundLoop, facts: Fac
         elsewhere = bool(name) and facts.callees.load(name) is None
         hint = "; if it is, say so before its declaration: #pragma ccc callable"
         raise Refused(
-            f"the annotated loop calls {name or 'a function through a pointer'}, which is not "
-            f"known to be free of barriers and warp-collectives{at(instruction)}"
+            f"the annotated loop calls {called(instruction)}, which is not known "
+            f"to be free of barriers and warp-collectives{at(instruction)}"
             + (hint if elsewhere else "")
+        )
+    if facts.callees.allocates(instruction):
+        raise Refused(
+            f"the annotated loop calls {called(instruction)}, which allocates on the thread's stack"
+            f"{at(instruction)}; declare an array there, or let the caller hand one over"
         )
 
 
@@ -116,11 +121,11 @@ def check_instructions(path: PlacedPath, facts: Facts) -> None:
                 f"the path ends the thread{at(instruction)}; "
                 "decide before the branch whether to go on"
             )
-        if instruction.name in ("alloca", "stacksave", "stackrestore"):
+        if allocates(instruction):
             raise Refused(f"the path allocates on the thread's stack{at(instruction)}")
         if facts.callees.knows_its_lane(instruction):
             raise Refused(
-                f"the path calls {callee(instruction)}, which reads a register such as %tid.x; "
+                f"the path calls {called(instruction)}, which reads a register such as %tid.x; "
                 "declare it __forceinline__"
             )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ccc.analysis.callees import callee
+from ccc.analysis.callees import called
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.convergence import ReconvergencePoint, find_reconvergence
 from ccc.analysis.dominators import Loop
@@ -77,8 +77,13 @@ def _check_outer(outer: Loop, facts: Facts) -> None:
             )
         if facts.callees.waits(instruction):
             raise Refused(
-                f"the loop around it calls {callee(instruction)}, which is not known to be free of "
+                f"the loop around it calls {called(instruction)}, which is not known to be free of "
                 f"barriers and warp-collectives{at(instruction)}"
+            )
+        if facts.callees.allocates(instruction):
+            raise Refused(
+                f"the loop around it calls {called(instruction)}, which allocates on the thread's "
+                f"stack{at(instruction)}; declare an array there, or let the caller hand one over"
             )
     exits = outer.exits(facts.graph)
     if not exits:

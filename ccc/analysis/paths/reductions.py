@@ -26,6 +26,7 @@ NARROW = 16
 """Of so many bits nvcc computes the minimum in wider registers."""
 OPERATIONS = ("add", "min", "max", "and", "or", "xor")
 """Those of reductions."""
+EXTREMES = ("min", "max")
 _PLACES = {"add": (1, 2), "sub": (1,), "fma": (3,), "mad": (3,)}
 """Where an update of a sum may read the sum; other operations read it on either side."""
 
@@ -34,6 +35,12 @@ def declared_operations(marker: Marker) -> frozenset[str]:
     """The operations that the ``reduction`` clauses of an annotated loop name, as PTX opcodes."""
     clauses = marker.clauses.get("reduction", "")
     return frozenset(part.partition(":")[0] for part in clauses.split(";") if part)
+
+
+def declared_variables(marker: Marker) -> list[str]:
+    """The variables that the ``reduction`` clauses of an annotated loop name."""
+    clauses = marker.clauses.get("reduction", "")
+    return [name for part in clauses.split(";") for name in part.partition(":")[2].split(",")]
 
 
 def find_accumulators(
@@ -123,11 +130,19 @@ def _update(instruction: Instruction, web: set[Register]) -> tuple[str, str] | N
         return "mov", ""
     operation = "add" if instruction.name in ("sub", "fma", "mad") else instruction.name
     plain = {"rn", "ftz", "lo", "wide", *instruction.types}
-    if len(reads) != 1 or not plain.issuperset(instruction.modifiers):
+    if len(reads) != 1 or not plain.issuperset(instruction.modifiers) or flushes(instruction):
         return None
     if reads[0] not in _PLACES.get(instruction.name, (1, 2)):
         return None
     return _kind(operation, instruction.types[0], instruction.operands[0])
+
+
+def flushes(instruction: Instruction) -> bool:
+    """Whether it compares, and takes tiny (subnormal) numbers for zeros.
+
+    Then it is no minimum: which of these numbers is kept, and as what, depends on the order.
+    """
+    return instruction.name in (*EXTREMES, "setp") and "ftz" in instruction.modifiers
 
 
 def _kind(operation: str, type_name: str, target: Operand) -> tuple[str, str] | None:
@@ -139,7 +154,7 @@ def _kind(operation: str, type_name: str, target: Operand) -> tuple[str, str] | 
         return None
     if operation == "add":
         return operation, type_name if type_name[0] == "f" else f"u{target.bits}"
-    is_extreme = operation in ("min", "max") and target.bits > NARROW
+    is_extreme = operation in EXTREMES and target.bits > NARROW
     return (operation, type_name) if is_extreme else None
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ccc.analysis.callees import SYSTEM_CALLS, callee
+from ccc.analysis.callees import SYSTEM_CALLS, allocates, callee
 from ccc.analysis.cfg import reachable
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Refused, at
@@ -21,7 +21,6 @@ from ccc.ptx.opcodes import Effect
 Load = Callable[[str], Function | None]
 
 _BEYOND_THE_BLOCK = ("mapa", "getctarank", "clusterlaunchcontrol")
-_ON_THE_STACK = ("alloca", "stacksave", "stackrestore")
 
 
 def check_repetition(facts: Facts, load: Load) -> None:
@@ -66,7 +65,7 @@ def _check_instruction(instruction: Instruction) -> None:
     name, modifiers = instruction.name, instruction.modifiers
     if instruction.row is None:
         raise Refused(f"the opcode {instruction.opcode} is not known to ccc{at(instruction)}")
-    if name in _ON_THE_STACK:
+    if allocates(instruction):
         raise Refused(f"the kernel allocates on the thread's stack{at(instruction)}")
     if _is_barrier(instruction) and {"cluster", "arrive"} & set(modifiers):
         raise Refused(
@@ -119,6 +118,11 @@ def _check_callee(name: str, function: Function | None) -> None:
     if function is None:
         raise Refused(f"the kernel calls {name}, which is not in this file and may do anything")
     for instruction in function.instructions:
+        if allocates(instruction):
+            raise Refused(
+                f"the kernel calls {name}, which allocates on the thread's stack{at(instruction)}; "
+                "declare an array there, or let the caller hand one over"
+            )
         special = next(_block_numbers(instruction), _hardware_special(instruction))
         waits_or_ends = Effect.BARRIER | Effect.COLLECTIVE | Effect.EXIT
         if instruction.row is None or special or instruction.effects & waits_or_ends:
