@@ -109,5 +109,11 @@ def test_the_examples_of_the_pages(
 def test_the_page_names_all_options() -> None:
     page = (DOCS / "cupy.md").read_text()
     table = set(re.findall(r"`(--ccc-[a-z-]+)", page.partition("| option | for |")[2]))
-    alone = {"--ccc-version", "--ccc-help", "--ccc-time", "--ccc-doctor", "--ccc-key"}  # for the command line
+    alone = {
+        "--ccc-version",
+        "--ccc-help",
+        "--ccc-time",
+        "--ccc-doctor",
+        "--ccc-key",
+    }  # for the command line
     assert table == set(driver.OPTIONS) - alone

@@ -287,17 +287,18 @@ def is_over(process: str) -> bool:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_ends_all_that_was_started(project: Project, number: int, tmp_path: Path) -> None:
     """A C++ compiler that waits stands for whatever runs longer."""
+    # What runs the tests may ignore it, and so would its children.
+    heeded = f"import signal; signal.signal({number}, signal.SIG_DFL); "
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     waiting = project.folder / "gcc"
     waiting.write_text("#!/bin/sh\necho $$ >waiting\nexec sleep 100\n")
     waiting.chmod(0o755)
     running = subprocess.Popen(
-        [sys.executable, "-c", "import sys; from ccc.cli import cccc; sys.exit(cccc())",
+        [sys.executable, "-c", heeded + "import sys; from ccc.cli import cccc; sys.exit(cccc())",
          "k.cu", ARCH, "-ptx", "-ccbin", str(waiting), "-o", "k.ptx"],
         cwd=project.folder, env={**os.environ, "TMPDIR": str(temporary)},
         stderr=subprocess.DEVNULL,
-        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # what starts the tests may ignore it
     )  # fmt: skip
     file = project.folder / "waiting"
     while not (file.exists() and file.read_text().endswith("\n")):
