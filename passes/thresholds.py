@@ -20,6 +20,10 @@ MANY = 4
 sequential ones. It rests on two kernels only (H200, 2026-11-20): two arms were 1.6 times as fast as
 the original in sequence, 1.4 times together; the ten cases of samples/fractal_flame (its size for a
 GPU, ``ccc compare``) 0.8 and 1.1 times."""
+SHARE_EXCHANGE = 8
+"""From so many branches on that are served together, each is taken to cost only its share of an
+exchange. On an H200 (2026-11-22) the ten arms of samples/fractal_flame were 1.59 times as fast with
+``cases``; two arms that most and few lanes take 0.6 to 0.84, as if each had paid for its own."""
 LONG = 16
 """Turns from which on a task is shared out. On an H200, breadth-first search of an R-MAT graph of
 2^20 vertices was 6.7, 6.3, 6.0 and 5.3 times as fast with 16, 32, 64 and 128 (2026-11-20)."""

@@ -231,11 +231,17 @@ class _Search:
     def _with(self, arms: str) -> dict[Path, str]:
         """What to do if branches are served by one strategy: add paths as long as that pays.
 
-        One that serves them together begins with all of them.
+        One that serves them together may also begin with all of them.
         """
+        starts: list[dict[Path, str]] = [{}]
         branches = {path: arms for path in self._free if not path.repeats}
-        whole = arms in TOGETHER and all(self._pays(path, branches, {}) for path in branches)
-        served: dict[Path, str] = branches if whole else {}
+        if arms in TOGETHER and all(self._pays(path, branches, {}) for path in branches):
+            starts.append(branches)
+        found = [self._grown(start, arms) for start in starts]
+        return min(found, key=lambda served: self._slots(served, self.cost))
+
+    def _grown(self, served: dict[Path, str], arms: str) -> dict[Path, str]:
+        """With all further paths that pay."""
         changed = True
         while changed:
             changed = False

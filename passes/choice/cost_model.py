@@ -36,7 +36,7 @@ from ccc.passes.policy import turns_of
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.registry import COLLECTING, SHARING
 from ccc.passes.strategies.strategy import context_words
-from ccc.passes.thresholds import HALF_SPEED
+from ccc.passes.thresholds import HALF_SPEED, SHARE_EXCHANGE
 from ccc.pipeline import Kernel
 from ccc.ptx.occupancy import occupancy
 from ccc.ptx.types import WARP_SIZE
@@ -165,11 +165,7 @@ class LoopCost:
             executions, work = self._turns(one, name, entered)
         else:
             executions = self._rounds(lanes.lanes / WARP_SIZE, entered)
-            share = (
-                comes / sum(other == name for other in served.values())
-                if name in TOGETHER
-                else comes
-            )
+            share = comes / _sharing(name, served)
             work = self._arm(one, ADAPTIVE.get(name, name), executions, comes, share)
             if name in ADAPTIVE:
                 work = self._weighed(one.own * entered, work + exchange(WEIGHED) * comes)
@@ -269,6 +265,12 @@ class LoopCost:
             return occupancy(kernel.arch, self._registers(served), shared, block).fraction
         except CccError:
             return 0.0
+
+
+def _sharing(name: str, served: Assignment) -> int:
+    """How many branches share an exchange, where they are served together, and are many."""
+    count = sum(other == name for other in served.values())
+    return count if name in TOGETHER and count >= SHARE_EXCHANGE else 1
 
 
 def _shared_bytes(facts: Facts, name: str, paths: Sequence[Path]) -> int:
