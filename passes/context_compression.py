@@ -30,7 +30,7 @@ from ccc.ir.operands import Register
 from ccc.passes.context_collection.context_stack import words
 from ccc.passes.thresholds import INSTRUCTIONS_A_WORD
 from ccc.pipeline import Kernel, Pass
-from ccc.ptx.opcodes import Effect, Unit
+from ccc.ptx.opcodes import LOADS, Effect, Unit
 from ccc.ptx.types import BLOCK, GRID
 
 CHEAP = (Unit.ALU, Unit.FMA)
@@ -195,6 +195,6 @@ def _is_cheap(instruction: Instruction) -> bool:
         and instruction.guard is None
         and instruction.effects == Effect.NONE
         and instruction.unit in CHEAP
-        and instruction.name not in ("ld", "ldu")
+        and instruction.name not in LOADS
         and all(special.register.varies in (BLOCK, GRID) for special in instruction.specials())
     )

@@ -46,7 +46,7 @@ from ccc.passes.context_collection.node import move
 from ccc.passes.policy import early_loads_pay, early_loads_wanted
 from ccc.passes.strategies.registry import COLLECTING
 from ccc.pipeline import Kernel, Pass
-from ccc.ptx.opcodes import Effect
+from ccc.ptx.opcodes import LOADS, Effect
 from ccc.ptx.types import STRONG
 
 
@@ -131,7 +131,7 @@ def _slice(load: Instruction, block: Block, facts: Facts) -> list[Instruction] |
 def _can_stand_first(instruction: Instruction, live: frozenset[Register], facts: Facts) -> bool:
     alone = all(facts.makers[r] == [instruction] and r not in live for r in instruction.defined())
     pure = instruction.effects == Effect.NONE and not instruction.reads_time
-    return alone and pure and instruction.guard is None and instruction.name not in ("ld", "ldu")
+    return alone and pure and instruction.guard is None and instruction.name not in LOADS
 
 
 def _made_in(earlier: Sequence[Instruction], registers: Iterable[Register]) -> list[Instruction]:

@@ -26,7 +26,7 @@ from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Function, Instruction
 from ccc.ir.operands import Address, Register, Symbol
 from ccc.pipeline import Kernel, Pass
-from ccc.ptx.opcodes import Effect
+from ccc.ptx.opcodes import LOADS, Effect
 from ccc.ptx.types import GRID
 
 
@@ -78,7 +78,7 @@ def _can_be_moved(instruction: Instruction, function: Function) -> bool:
     """Whether it makes one value for the whole launch of operands that are such, wherever it is."""
     if instruction.guard is not None or instruction.effects != Effect.NONE:
         return False
-    if instruction.name in ("ld", "ldu") and not _is_parameter(instruction, function):
+    if instruction.name in LOADS and not _is_parameter(instruction, function):
         return False
     return all(special.register.varies == GRID for special in instruction.specials())
 

@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.origins import Origins, Pointer
 from ccc.ir.nodes import Instruction
-from ccc.ptx.opcodes import Effect
+from ccc.ptx.opcodes import PLAIN_ACCESSES, Effect
 
 if TYPE_CHECKING:
     from ccc.analysis.facts import Facts
-
-_PLAIN = ("ld", "st", "atom", "red")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,4 +101,4 @@ class Apart:
 def _is_plain(instruction: Instruction) -> bool:
     """Whether it is an access that orders no others."""
     ordered = Effect.FENCE | Effect.OPAQUE | Effect.CALL
-    return instruction.name in _PLAIN and not instruction.effects & ordered
+    return instruction.name in PLAIN_ACCESSES and not instruction.effects & ordered

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ccc.ir.nodes import Function, Instruction
 from ccc.ir.operands import Arguments, Symbol
-from ccc.ptx.opcodes import Effect, counts_threads
+from ccc.ptx.opcodes import STACK_OPERATIONS, Effect, counts_threads
 from ccc.ptx.types import LANE
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def called(call: Instruction) -> str:
 
 def allocates(instruction: Instruction) -> bool:
     """Whether it changes what the stack holds, or where that ends."""
-    return instruction.name in ("alloca", "stacksave", "stackrestore")
+    return instruction.name in STACK_OPERATIONS
 
 
 def waits_elsewhere(instruction: Instruction) -> bool:

@@ -272,6 +272,10 @@ op("pmevent", "a", "use", Effect.OPAQUE, doc=_MISC)
 op("setmaxnreg", "n", "use", Effect.COLLECTIVE | Effect.OPAQUE, doc=_MISC)
 
 LOADS = frozenset({"ld", "ldu"})
+PLAIN_ACCESSES = frozenset({"ld", "st", "atom", "red"})
+"""Those that access what one address leads to, and nothing else."""
+STACK_OPERATIONS = frozenset({"alloca", "stacksave", "stackrestore"})
+"""Those by which a function's stack grows while it runs."""
 LONG = frozenset({"div", "rem", "sqrt", "rcp", "rsqrt"})
 """Those that are many instructions on a GPU, unless they are approximate."""
 RENAMES = frozenset({"mov", "cvta"})
