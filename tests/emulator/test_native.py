@@ -6,16 +6,21 @@ import ctypes
 import itertools
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from folders import GOLDEN
+from goldens import Golden
 
+from ccc.emulator import Module
 from ccc.emulator.base.forms import DTYPES, Form
 from ccc.emulator.native import library
 from ccc.emulator.native.forms import native_form
 from ccc.emulator.native.operations import INTEGERS, OPERATIONS, TO_WHOLE
 from ccc.emulator.semantics.table import operation_of
+from ccc.harness.equivalence import Launch, difference, run
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Immediate, Register
 
@@ -181,3 +186,33 @@ BY_PARTS = {"pack.u32", "pack.u64", "upper.u32", "upper.u64", "mov.u8", "selp.u8
 def test_every_operation_is_tried() -> None:
     forms = [native_form(Form(instruction(opcode))) for opcode in opcodes()]
     assert {form.name for form in forms if form} | BY_PARTS == set(OPERATIONS)
+
+
+# Whole launches -----------------------------------------------------------------------------------
+
+SMALL = sorted((GOLDEN / "small").glob("*.ptx"))
+OTHERS = sorted((GOLDEN / "context-collection").glob("*.ptx"))[::12]
+
+
+def launched(text: str, launch: Launch, schedule: str | int) -> tuple[list[Any], Any, int]:
+    """What a launch leaves in memory, what it counts, and the number of its steps."""
+    module = Module(text)
+    found, counters = run(module, "k", launch, schedule=schedule)
+    return found, counters, module.steps
+
+
+@needs_compiler
+@pytest.mark.parametrize("path", [*SMALL, *OTHERS], ids=lambda path: path.stem)
+def test_a_launch_leaves_the_same_memory_and_counts(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    golden = Golden.read(path)
+    for text, schedule in itertools.product((golden.before, golden.after), ("lockstep", 3)):
+        results = []
+        for mode in ("numpy", "native"):
+            monkeypatch.setenv("CCC_EMULATOR", mode)
+            results.append(launched(text, golden.launch, schedule))
+        (memory, counters, steps), (other_memory, other_counters, other_steps) = results
+        assert difference(memory, other_memory) is None
+        assert counters == other_counters
+        assert steps == other_steps
