@@ -2,7 +2,7 @@
 
 enum { CONSTANT, STATE, SCRATCH, SPECIAL };            /* where an operand is */
 enum { INPUT = 1, OUTPUT = 2 };                        /* what becomes of it in a run */
-enum { RUN, ACCESS, PYTHON, VOTE, SHUFFLE, ACTIVE };   /* items */
+enum { RUN, ACCESS, PYTHON, VOTE, SHUFFLE, MATCH, REDUCE, ELECT, ACTIVE };             /* items */
 enum { JUMP, FORK, LEAVE, RETURN, TABLE_JUMP, OTHER }; /* ends of segments */
 enum { LOAD, STORE, ATOMIC };
 enum { IN_GLOBAL, IN_SHARED, IN_LOCAL, IN_CONST, GENERIC };

@@ -199,6 +199,12 @@ FUNCTION int items_from(context *c, s64 first) {
             case ACCESS:
                 if (!touch(c, GET(access_form, accesses) + it->first)) return PART;
                 break;
+            case VOTE: vote(c, it); break;
+            case SHUFFLE: shuffle(c, it); break;
+            case MATCH: match(c, it); break;
+            case REDUCE: reduce(c, it); break;
+            case ELECT: elect(c, it); break;
+            case ACTIVE: active_mask(c, it); break;
             default: return PART;
         }
     }
