@@ -85,7 +85,8 @@ class _Maker:
         except (OSError, AttributeError) as error:
             _tell(f"not loaded: {error}")
             return False
-        found.lockstep.argtypes = found.resume.argtypes = (ctypes.POINTER(Context),)
+        for name in ("lockstep", "shuffled", "resume"):
+            getattr(found, name).argtypes = (ctypes.POINTER(Context),)
         found.begin.argtypes = (
             ctypes.POINTER(Context), ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64,
         )  # fmt: skip

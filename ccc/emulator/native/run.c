@@ -57,18 +57,18 @@ FUNCTION void group_of_warps(context *c) {
     c->n = n;
 }
 
-FUNCTION void group_of_lanes(context *c, const s64 *given, s64 n) {
+/* The warps of the first ``n`` lanes that are in ``lanes``, ascending. */
+FUNCTION void group_of_lanes(context *c, s64 n) {
     s32 *lanes = GET(s32, lanes), *warps = GET(s32, warps);
     u32 *active = GET(u32, active);
     s64 count = 0;
     for (s64 k = 0; k < n; k++) {
-        s32 lane = (s32)given[k], warp = lane / WARP;
+        s32 warp = lanes[k] / WARP;
         if (!count || warps[count - 1] != warp) {
             warps[count] = warp;
             active[count++] = 0;
         }
-        active[count - 1] |= 1u << lane % WARP;
-        lanes[k] = lane;
+        active[count - 1] |= 1u << lanes[k] % WARP;
     }
     c->n = n;
     c->warp_count = count;
@@ -288,13 +288,102 @@ FUNCTION void settle(context *c) {
     c->pending = 0;
 }
 
+/* Random order: schedule.py ---------------------------------------------------------------------- */
+
+INLINE f64 draw_one(const context *c) {
+    typedef f64 next_double(void *);
+    return ((next_double *)(intptr_t)c->next_double)((void *)(intptr_t)c->random_state);
+}
+
+INLINE s64 only_first(context *c) {
+    GET(s32, chosen)[0] = (s32)c->first;
+    return 1;
+}
+
+/* Those of the lanes that can run of which one is run next, into ``chosen``: their number, or -1
+   where Python must draw something. */
+FUNCTION s64 among(context *c) {
+    const s32 *pc = GET(s32, pc);
+    s32 *chosen = GET(s32, chosen);
+    s64 n = 0, starving = 0;
+    if (c->favour == AHEAD && c->first >= 0 && c->first < c->lanes_in_all
+        && c->favour_steps < AHEAD_FOR && pc[c->first] < WAITING) {
+        c->favour_steps++;
+        return only_first(c);
+    }
+    for (s64 lane = 0; lane < c->lanes_in_all; lane++) {
+        chosen[n] = (s32)lane;
+        n += pc[lane] < WAITING;
+    }
+    if (!n || c->favour == FAVOURED_NOBODY) return n;
+    if (c->favour == AHEAD) {
+        c->favour_steps++;
+        if (c->favour_steps > 2 * AHEAD_FOR) c->first = -1, c->favour_steps = 0;
+        if (c->favour_steps > AHEAD_FOR) return n;
+        return c->first >= 0 && pc[c->first] < WAITING ? only_first(c) : -1;
+    }
+    const u8 *last = GET(u8, starving);
+    if (!last) return -1;
+    for (s64 k = 0; k < n; k++) starving += last[chosen[k]];
+    c->favour_steps++;
+    int is_their_turn = starving && c->favour_steps % STARVED_FOR == 0;
+    if (!is_their_turn && starving == n) return n;
+    s64 kept = 0;
+    for (s64 k = 0; k < n; k++) {
+        chosen[kept] = chosen[k];
+        kept += last[chosen[k]] == is_their_turn;
+    }
+    return kept;
+}
+
+/* The next code, that of ``n`` lanes that can run, and a group of those that are there. */
+FUNCTION void draw(context *c, s64 n) {
+    const s32 *pc = GET(s32, pc), *running = GET(s32, chosen);
+    s32 *lanes = GET(s32, lanes), code = pc[running[0]];
+    f64 kind = draw_one(c);
+    if (n > 1 && kind >= 0.5)
+        code = pc[running[(s64)(kind * 2 * (f64)n) - n]];
+    else if (n > 1)
+        for (s64 k = 1; k < n; k++) {
+            s32 other = pc[running[k]];
+            if (kind < 0.25 ? other < code : other > code) code = other;
+        }
+    s64 there = 0, some = 0;
+    for (s64 k = 0; k < n; k++) {
+        lanes[there] = running[k];
+        there += pc[running[k]] == code;
+    }
+    f64 how = draw_one(c), splits, *drawn = GET(f64, places);
+    memcpy(&splits, &c->splits, 8);
+    if (there > 1 && how <= splits) {
+        for (s64 k = 0; k < there; k++) drawn[k] = draw_one(c);
+        int by_warp = how < splits / 3;
+        s32 first = lanes[0];
+        for (s64 k = 0, leader = 0; k < there; k++) {
+            if (by_warp && lanes[k] / WARP != lanes[leader] / WARP) leader = k;
+            if (!by_warp) leader = k;
+            GET(s32, gathered)[k] = drawn[leader] < 0.5;
+        }
+        for (s64 k = 0; k < there; k++) {
+            s32 taken = GET(s32, gathered)[k];
+            lanes[some] = lanes[k];
+            some += taken;
+        }
+        if (!some) lanes[some++] = first;
+        there = some;
+    }
+    c->code = code;
+    group_of_lanes(c, there);
+}
+
 /* What Python calls ----------------------------------------------------------------------------- */
 
 int begin(context *c, s64 code, const s64 *lanes, s64 n) {
     c->code = code;
     int ready = is_ready(c);
     if (ready != MOVED) return ready;
-    group_of_lanes(c, lanes, n);
+    for (s64 k = 0; k < n; k++) GET(s32, lanes)[k] = (s32)lanes[k];
+    group_of_lanes(c, n);
     return step(c);
 }
 
@@ -316,6 +405,30 @@ int lockstep(context *c) {
         c->pending = 1;
         if (status < MOVED) return status;
         settle(c);
+    }
+    return PAUSE;
+}
+
+/* Any code next, and any of the lanes there, as the generator draws them. */
+int shuffled(context *c) {
+    for (s64 work = 0; work < c->budget; work += c->n + 1000) {
+        if (c->drawn == 2) draw(c, only_first(c));
+        if (!c->drawn) {
+            s64 n = among(c);
+            if (n < 0) return DRAW; /* and then run who has been drawn */
+            if (!n) return FINISHED;
+            draw(c, n);
+        }
+        c->drawn = 1;
+        if (c->steps >= c->limit) return LIMIT;
+        int status = is_ready(c);
+        if (status == FRAME) return FRAME;
+        c->drawn = 0;
+        const segment *s = GET(segment, segments) + c->number;
+        if (status == STEP || (s->meets && (c->parked || s->meets > 1 || !all_met(c, s))))
+            return STEP;
+        status = step(c);
+        if (status < MOVED) return status;
     }
     return PAUSE;
 }
