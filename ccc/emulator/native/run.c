@@ -240,20 +240,61 @@ INLINE int step(context *c) {
     return items_from(c, 0);
 }
 
-/* Whether all lanes that the lanes of the group wait for are there. */
-FUNCTION int all_met(context *c, const segment *s) {
-    s64 stride = 0;
-    u32 all = ~0u;
-    const char *masks = s->mask < 0 ? (const char *)&all : whole(c, s->mask, &stride);
+/* Put lanes beside those of the group that wait at its code already. */
+FUNCTION void add_waiting(context *c) {
+    const s32 *pc = GET(s32, pc), *waits_at = GET(s32, waits_at), *warps = GET(s32, warps);
+    u32 *active = GET(u32, active);
+    s64 n = 0;
+    for (s64 k = 0; k < c->warp_count; k++) {
+        const s32 *row = pc + (s64)warps[k] * WARP, *at = waits_at + (s64)warps[k] * WARP;
+        active[k] |= equal_mask(row, WAITING) & equal_mask(at, (s32)c->code);
+        n = append(GET(s32, lanes), n, warps[k], active[k]);
+    }
+    c->n = n;
+}
+
+/* Whether each warp's lanes name the same members, and themselves among them. */
+FUNCTION int agree(const context *c, const char *masks, s64 stride) {
     const s32 *lanes = GET(s32, lanes);
     for (s64 k = 0, n = 0; k < c->warp_count; k++) {
-        u32 active = GET(u32, active)[k], alive = GET(u32, alive)[GET(s32, warps)[k]];
-        u32 mask = *(const u32 *)(masks + stride * lanes[n]);
-        s64 end = n + __builtin_popcount(active);
-        for (; n < end; n++)
+        u32 active = GET(u32, active)[k], mask = *(const u32 *)(masks + stride * lanes[n]);
+        if (active & ~mask) return 0;
+        for (s64 end = n + __builtin_popcount(active); n < end; n++)
             if (*(const u32 *)(masks + stride * lanes[n]) != mask) return 0;
-        if (active & ~mask || mask & alive & ~active) return 0;
     }
+    return 1;
+}
+
+/* Let the lanes wait whose members are not all there; the group has the others. 0 where Python
+   must look, and nothing has happened but that lanes which wait are in the group. */
+FUNCTION int meet(context *c, const segment *s) {
+    s64 stride = 0, n = 0, count = 0;
+    u32 all = ~0u, *active = GET(u32, active);
+    s32 *pc = GET(s32, pc), *lanes = GET(s32, lanes), *warps = GET(s32, warps);
+    if (c->parked) add_waiting(c);
+    const char *masks = s->mask < 0 ? (const char *)&all : whole(c, s->mask, &stride);
+    if (!agree(c, masks, stride)) return 0;
+    if (c->parked)
+        for (s64 k = 0; k < c->n; k++) c->parked -= pc[lanes[k]] == WAITING;
+    for (s64 k = 0; k < c->warp_count; k++) {
+        s32 warp = warps[k];
+        u32 here = active[k], first = (u32)warp * WARP + (u32)__builtin_ctz(here);
+        u32 missing = *(const u32 *)(masks + stride * first) & GET(u32, alive)[warp] & ~here;
+        if (!missing) {
+            warps[count] = warp;
+            active[count++] = here;
+            n = append(lanes, n, warp, here);
+            continue;
+        }
+        c->parked += __builtin_popcount(here);
+        for (; here; here &= here - 1) {
+            s64 lane = (s64)warp * WARP + __builtin_ctz(here);
+            pc[lane] = WAITING;
+            GET(s32, waits_at)[lane] = (s32)c->code;
+        }
+    }
+    c->n = n;
+    c->warp_count = count;
     return 1;
 }
 
@@ -276,16 +317,23 @@ FUNCTION int next_code(context *c) {
     return 1;
 }
 
-/* Put the warps of a step into the buckets of their lowest codes. */
+/* Put a warp into the bucket of its lowest code. */
+INLINE void settle_one(context *c, s64 warp) {
+    const s32 *row = GET(s32, pc) + warp * WARP;
+    s32 lowest = ENDED;
+    for (s32 i = 0; i < WARP; i++) lowest = row[i] < lowest ? row[i] : lowest;
+    GET(s32, home)[warp] = lowest;
+}
+
 FUNCTION void settle(context *c) {
-    s32 *home = GET(s32, home);
-    for (s64 k = 0; k < c->warp_count; k++) {
-        s32 warp = GET(s32, warps)[k], lowest = ENDED;
-        const s32 *row = GET(s32, pc) + (s64)warp * WARP;
-        for (s32 i = 0; i < WARP; i++) lowest = row[i] < lowest ? row[i] : lowest;
-        home[warp] = lowest;
-    }
+    for (s64 k = 0; k < c->warp_count; k++) settle_one(c, GET(s32, warps)[k]);
     c->pending = 0;
+}
+
+/* The same for all that were at a code, where some of them have begun to wait. */
+FUNCTION void settle_all(context *c) {
+    for (s64 warp = 0; warp < c->warps_in_all; warp++)
+        if (GET(s32, home)[warp] == (s32)c->last) settle_one(c, warp);
 }
 
 /* Random order: schedule.py ---------------------------------------------------------------------- */
@@ -398,9 +446,12 @@ int lockstep(context *c) {
         if (status == FRAME) return FRAME;
         const segment *s = GET(segment, segments) + c->number;
         c->last = c->code;
-        if (status == STEP || (s->meets && (c->parked || s->meets > 1))) return STEP;
+        if (status == STEP || s->meets > 1) return STEP;
         group_of_warps(c);
-        if (s->meets && !all_met(c, s)) return STEP;
+        s64 count = c->warp_count;
+        if (s->meets && !meet(c, s)) return STEP;
+        if (c->warp_count < count) settle_all(c);
+        if (!c->n) continue;
         status = step(c);
         c->pending = 1;
         if (status < MOVED) return status;
@@ -425,8 +476,8 @@ int shuffled(context *c) {
         if (status == FRAME) return FRAME;
         c->drawn = 0;
         const segment *s = GET(segment, segments) + c->number;
-        if (status == STEP || (s->meets && (c->parked || s->meets > 1 || !all_met(c, s))))
-            return STEP;
+        if (status == STEP || s->meets > 1 || (s->meets && !meet(c, s))) return STEP;
+        if (!c->n) continue;
         status = step(c);
         if (status < MOVED) return status;
     }

@@ -31,7 +31,7 @@ def _native(wave: NativeWave, run: Callable[[Any], int], others: Callable[[int],
     while True:
         context.steps, context.parked = wave.tally.steps, wave.parked
         status = run(wave.pointer)
-        wave.tally.steps = context.steps
+        wave.tally.steps, wave.parked = context.steps, context.parked
         if status == FINISHED:
             break
         if status == FRAME:
