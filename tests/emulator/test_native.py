@@ -73,10 +73,14 @@ def floats() -> Iterator[str]:
         yield from (f"{name}.rn.{end}" for name in ("add", "sub", "mul", "fma", "div"))
         yield from (f"{name}.rn.{end}" for name in ("sqrt", "rcp"))
         yield from (f"{name}.{end}" for name in ("min", "max", "min.NaN", "max.NaN", "abs", "neg"))
+        yield from (f"rsqrt.approx.{end}", f"copysign.{end.split('.')[-1]}")
         yield from (f"setp.{order}.{end}" for order in FLOAT_ORDERS)
     for ftz in ("", ".ftz"):
         yield from (f"{name}.rn{ftz}.sat.f32" for name in ("add", "sub", "mul", "fma"))
-        yield from (f"rsqrt.approx{ftz}.f32", f"div.approx{ftz}.f32", f"div.full{ftz}.f32")
+        yield from (f"div.approx{ftz}.f32", f"div.full{ftz}.f32")
+        for name, mode in itertools.product(("add", "sub", "mul", "fma"), ("rz", "rm", "rp")):
+            yield from (f"{name}.{mode}{ftz}.f32", f"{name}.{mode}{ftz}.sat.f32")
+    yield "rcp.approx.ftz.f64"
 
 
 def conversions() -> Iterator[str]:
@@ -91,6 +95,9 @@ def conversions() -> Iterator[str]:
     for ftz in ("", ".ftz"):
         yield from (f"cvt{ftz}.f64.f32", f"cvt.rn{ftz}.f32.f64", f"cvt{ftz}.f32.f32")
         yield f"cvt{ftz}.sat.f32.f32"
+        yield from (f"cvt.{mode}{ftz}.f32.f64" for mode in ("rz", "rm", "rp"))
+    for mode, kind in itertools.product(("rz", "rm", "rp"), INTEGERS[:6]):
+        yield f"cvt.{mode}.f32.{kind}"
 
 
 def instruction(opcode: str) -> Instruction:

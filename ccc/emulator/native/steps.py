@@ -280,9 +280,8 @@ class StepWriter:
             sources.append(None)
         mode = modes.index(words[0]) if modes else 0
         parts = (first.first, first.second) if isinstance(first, Pair) else (first, None)
-        results = [self._result(part, 1 if k else 32) for k, part in enumerate(parts)]
-        if name == "vote" and words[0] != "ballot":
-            results[0] = self._result(parts[0], 1)
+        widths = (1 if name == "vote" and words[0] != "ballot" else 32, 1)
+        results = [self._result(part, bits) for part, bits in zip(parts, widths, strict=True)]
         step = WarpStep(name, mode, tuple(results if pair else results[:1]), tuple(sources))
         if name == "match":
             step.variant = int(form.bits == 64)
