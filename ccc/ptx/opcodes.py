@@ -4,10 +4,10 @@ One row an instruction, under the sections of the PTX ISA manual. ``form`` is wr
 writes it, with optional operands in braces; ``roles`` says for each operand whether it is defined
 (``def``), read (``use``), both (``both``), an address that is read through or written through
 (``addr``), a branch target (``label``) or a part of a call (``call``: results, callee and
-arguments); ``?`` marks an operand that may be missing. The parser checks operand counts against it; def-use and liveness read
-the roles, divergence and the passes the effects, the cost model the unit, and the emulator has one
-function a row. An opcode that is not here is never guessed at: the function that holds it is left
-alone.
+arguments); ``?`` marks an operand that may be missing. The parser checks operand counts against
+it; def-use and liveness read the roles, divergence and the passes the effects, the cost model the
+unit, and the emulator has one function a row. An opcode that is not here is never guessed at: the
+function that holds it is left alone.
 """
 
 from __future__ import annotations

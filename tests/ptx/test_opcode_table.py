@@ -78,9 +78,7 @@ def test_the_row_with_most_words_in_common(opcode: str, name: str) -> None:
     assert row.name == name
 
 
-@pytest.mark.parametrize(
-    "opcode", ["wgmma.mma.sync", "tcgen05.load", "fabricated", "cp", "wmma"]
-)
+@pytest.mark.parametrize("opcode", ["wgmma.mma.sync", "tcgen05.load", "fabricated", "cp", "wmma"])
 def test_unknown_opcodes_are_opaque(opcode: str) -> None:
     instruction = Instruction(opcode, (A, B))
     assert instruction.row is None

@@ -188,6 +188,20 @@ class Memory:
         self.local.grow(base + max(source, target) + size)
         self.local.copy(group.lanes, base + source, base + target, size)
 
+    def put_local(self, group: Group, place: int, values: Any) -> None:
+        """Write values, (n,) or a scalar, to a place in the frame of each lane."""
+        base = group.depth * self.frame_bytes
+        self.local.grow(base + place + values.itemsize)
+        if values.dtype == bool:
+            values = values.view(np.uint8)
+        self.local.put(group.lanes, base + place, spread(values, group.n))
+
+    def take_local(self, group: Group, place: int, dtype: np.dtype[Any]) -> Array:
+        """The value at a place in the frame of each lane: (n,), of that dtype."""
+        base = group.depth * self.frame_bytes
+        self.local.grow(base + place + dtype.itemsize)
+        return self.local.take(group.lanes, base + place, dtype)
+
     def allocate(self, group: Group, source: int, target: int) -> None:
         """``malloc`` for each lane; its argument and its result have places in the frame."""
         base = group.depth * self.frame_bytes

@@ -16,8 +16,8 @@ from ccc.emulator.base.forms import Array
 from ccc.emulator.lanes.groups import Group
 
 WINDOW_BITS = 40
-PARAM, SHARED, LOCAL, GLOBAL = (tag << WINDOW_BITS for tag in (0x7C, 0x7D, 0x7E, 0x7F))
-"""Where the generic addresses of each space begin."""
+CODE, PARAM, SHARED, LOCAL, GLOBAL = (tag << WINDOW_BITS for tag in (0x7B, 0x7C, 0x7D, 0x7E, 0x7F))
+"""Where the generic addresses of each space begin; and those of functions, which nobody reads."""
 
 _GRAIN = 256  # allocations are aligned to it, and at least so far apart
 
@@ -66,6 +66,13 @@ class Arena(_Bytes):
             at = (-(-(at + size) // _GRAIN) + 1) * _GRAIN
         super().__init__(at)
 
+    def copy(self) -> Arena:
+        """The same allocations again, with the same bytes."""
+        other = Arena([])
+        other.starts, other.ends = self.starts.copy(), self.ends.copy()
+        other.data = self.data.copy()
+        return other
+
     def allocate(self, size: int) -> int:
         """Make another allocation; returns its device address."""
         at = (-(-self.ends[-1] // _GRAIN) + 1) * _GRAIN if self.ends else _GRAIN
@@ -77,6 +84,21 @@ class Arena(_Bytes):
             self.data = np.concatenate([self.data, more])
             self._views.clear()
         return GLOBAL + at
+
+    def take_back(self, other: Arena, passed: int) -> None:
+        """Copy what a copy of this has become, without the first ``passed`` of its new allocations.
+
+        What comes after those stays, at its addresses; views of the older bytes are valid still.
+        """
+        fixed = self.ends[-1] if self.ends else 0
+        self.data[:fixed] = other.data[:fixed]
+        first = len(self.starts) + passed
+        if first < len(other.starts):
+            more = other.data[self.data.size :]
+            self.data = np.concatenate([self.data, more])
+            self._views.clear()
+            self.starts += other.starts[first:]
+            self.ends += other.ends[first:]
 
     def address(self, index: int) -> int:
         """The device address of an allocation."""

@@ -115,6 +115,20 @@ def cvta(form: Form) -> Operation:
     return same(lambda a: a + base, kind, 1)
 
 
+@emulates("mapa")
+def mapa(form: Form) -> Operation:
+    """The address of a variable in the shared memory of a block of the cluster: of this one."""
+    kind = f"u{form.bits}"
+    return Operation(lambda a, _: a, (kind, "u32"), (kind,), may_alias=True)
+
+
+@emulates("getctarank")
+def getctarank(form: Form) -> Operation:
+    """The place in the cluster of the block whose shared memory an address is of."""
+    kind = f"u{form.bits}"
+    return Operation(lambda a: np.zeros_like(a, np.uint32), (kind,), ("u32",))
+
+
 @emulates("isspacep")
 def isspacep(form: Form) -> Operation:
     """Whether a generic address lies in a space's window."""

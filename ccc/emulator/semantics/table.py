@@ -29,6 +29,9 @@ NOTHING: dict[str, str] = {
     "prefetch": "there is no cache",
     "prefetchu": "there is no cache",
     "applypriority": "there is no cache",
+    "griddepcontrol": "one grid runs at a time",
+    "setmaxnreg": "registers are not counted",
+    "barrier.cluster": "a cluster is one block, whose threads have waited already",
 }
 
 _ASYNCHRONOUS = (
@@ -41,13 +44,11 @@ _ASYNCHRONOUS = (
     "tensormap.replace tensormap.cp_fenceproxy"
 )
 _CLUSTER = (
-    "mapa getctarank barrier.cluster clusterlaunchcontrol.try_cancel "
-    "clusterlaunchcontrol.query_cancel multimem.ld_reduce multimem.st multimem.red"
+    "clusterlaunchcontrol.try_cancel clusterlaunchcontrol.query_cancel "
+    "multimem.ld_reduce multimem.st multimem.red"
 )
 _MATRIX = "wmma.load wmma.store wmma.mma mma mma.sp ldmatrix stmatrix movmatrix"
-_WARPGROUP = (
-    "wgmma.mma_async wgmma.mma_async.sp wgmma.fence wgmma.commit_group wgmma.wait_group"
-)
+_WARPGROUP = "wgmma.mma_async wgmma.mma_async.sp wgmma.fence wgmma.commit_group wgmma.wait_group"
 _TENSOR = (
     "tcgen05.alloc tcgen05.dealloc tcgen05.relinquish_alloc_permit tcgen05.ld tcgen05.ld.red "
     "tcgen05.st tcgen05.wait tcgen05.cp tcgen05.shift tcgen05.mma tcgen05.mma.sp tcgen05.mma.ws "
@@ -72,8 +73,6 @@ NOT_EMULATED: dict[str, str] = {
         "suq suld sust sured": "there are no surfaces",
         "createpolicy": "there is no cache, so it has no policies",
         "discard": "it leaves memory undefined",
-        "griddepcontrol": "one grid runs at a time",
-        "setmaxnreg": "registers are not counted",
     }.items()
     for row in rows.split()
 }
