@@ -80,10 +80,11 @@ class LoadedModule:
 
     def _address_of(self, name: str, function: str = "") -> int:
         """The address of a variable or of a function, as one function sees the name."""
-        for addresses, key in ((self.statics, (function, name)), (self.addresses, name),
-                               (self.pointers.addresses, name)):  # fmt: skip
-            if key in addresses:
-                return addresses[key]
+        if (function, name) in self.statics:
+            return self.statics[function, name]
+        for addresses in (self.addresses, self.pointers.addresses):
+            if name in addresses:
+                return addresses[name]
         raise EmulatorError(f"an initialiser names {name}, which has no address here")
 
     def place_statics(self, function: Function) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ccc.emulator.memory.memory import Access
 from ccc.emulator.translate.operands import CodeWriter
 from ccc.emulator.translate.pointers import argument_lists, called
 from ccc.emulator.translate.program import BUILT_IN, Call, Through, passed_in_registers
@@ -17,7 +18,7 @@ class CallWriter(CodeWriter):
         is_last = instruction is self.segment.instructions[-1]
         return is_last and isinstance(self.segment.end, Through)
 
-    def call(self, instruction: Instruction) -> None:
+    def call(self, instruction: Instruction, slot: int) -> None:
         """Hand the arguments over; ``simt`` enters the callee.
 
         Raises:
@@ -31,7 +32,7 @@ class CallWriter(CodeWriter):
             for formal, actual in zip(formals, end.arguments, strict=True):
                 self.hand_over(end, formal, actual)
         elif isinstance(callee := called(instruction), Symbol) and callee.name in BUILT_IN:
-            self.built_in(instruction, callee.name)
+            self.built_in(instruction, slot, callee.name)
         else:
             raise self.refuse(f"{callee} has no body here, and is not emulated")
 
@@ -86,8 +87,9 @@ class CallWriter(CodeWriter):
         else:
             self.write(target, f"b{8 * size}", name, False, "")
 
-    def built_in(self, call: Instruction, name: str) -> None:
+    def built_in(self, call: Instruction, slot: int, name: str) -> None:
         """What the driver provides."""
+        access = self.names.of(Access(call, slot, "load", "generic", "b8", 1, 0), "a")
         frame = self.segment.code.frame
         results, arguments = argument_lists(call)
         places = [frame[str(variable)] for variable in arguments]
@@ -95,6 +97,8 @@ class CallWriter(CodeWriter):
             case "__assertfail":
                 self.emit(f"m.fail_assertion(g, {places})")
             case "vprintf":
-                self.emit(f"m.memory.print(g, {frame[str(results[0])]})")
+                self.emit(f"m.memory.print({access}, g, {places}, {frame[str(results[0])]})")
             case "malloc":
                 self.emit(f"m.memory.allocate(g, {places[0]}, {frame[str(results[0])]})")
+            case "free":
+                self.emit(f"m.memory.release({access}, g, {places[0]})")

@@ -199,7 +199,7 @@ class _SegmentWriter(CallWriter):
             EmulatorError: it is not emulated.
         """
         if instruction.effects & Effect.CALL:
-            self.call(instruction)
+            self.call(instruction, slot)
         elif instruction.name in ("trap", "brkpt"):
             self.fail(f"{instruction.name} was reached", instruction, guard)
         elif instruction.name in ("alloca", "stacksave", "stackrestore"):
