@@ -89,12 +89,15 @@ def test_calls_through_tables_and_registers(schedule: str | int) -> None:
 
 
 def test_a_pointer_to_nothing_is_a_fault() -> None:
-    text = FUNCTIONS + """
+    text = (
+        FUNCTIONS
+        + """
 .visible .entry k(.param .u64 p)
 { .reg .u64 f; .param .b32 in; .param .b32 out; ld.param.u64 f, [p];
 shape: .callprototype (.param .b32 _) _ (.param .b32 _);
   st.param.b32 [in], 1; call (out), f, (in), shape; ret; }
 """
+    )
     with pytest.raises(EmulatorError, match=r"address of no function .* thread \(0, 0, 0\)"):
         run(Module(HEADER + text), np.zeros(1, np.uint32))
 

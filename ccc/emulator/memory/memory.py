@@ -250,7 +250,8 @@ class Memory:
             assert alone is not None
             start = int(packed[lane])
             take = functools.partial(self._bits, access, alone, start)
-            shown, counts[lane] = printed(self.arena.text(int(formats[lane])), take, self.arena.text)
+            template = self.arena.text(int(formats[lane]))
+            shown, counts[lane] = printed(template, take, self.arena.text)
             sys.stdout.write(shown)
         self.put_local(group, target, counts)
 

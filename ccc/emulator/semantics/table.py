@@ -7,9 +7,9 @@ A row is in ``SEMANTICS``, in ``ELSEWHERE`` (named with the file that runs it), 
 from __future__ import annotations
 
 from ccc.emulator.base.forms import SEMANTICS, Form, Operation
-from ccc.emulator.semantics import arithmetic, convert, floating, integer, logic, warp
+from ccc.emulator.semantics import arithmetic, convert, floating, integer, logic, narrow, warp
 
-SECTIONS = (arithmetic, convert, floating, integer, logic, warp)
+SECTIONS = (arithmetic, convert, floating, integer, logic, narrow, warp)
 """The files that fill SEMANTICS when they are imported."""
 
 ACCESSES = frozenset({"ld", "ldu", "st", "atom", "red"})
@@ -67,7 +67,6 @@ NOT_EMULATED: dict[str, str] = {
         _MATRIX: "matrix units are not modelled",
         _WARPGROUP: "the matrix unit of a warpgroup is not modelled",
         _TENSOR: "tensor memory is not modelled",
-        "cvt.pack": "packed integers are not modelled",
         _VIDEO: "video instructions are not modelled",
         "tex tld4 txq istypep": "there are no textures",
         "suq suld sust sured": "there are no surfaces",
