@@ -13,14 +13,16 @@ from ccc.emulator.semantics import (
     floating,
     integer,
     logic,
+    matrix,
     narrow,
     video,
     warp,
+    wmma,
 )
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Minus, Selected
 
-SECTIONS = (arithmetic, convert, floating, integer, logic, narrow, video, warp)
+SECTIONS = (arithmetic, convert, floating, integer, logic, matrix, narrow, video, warp, wmma)
 """The files that fill SEMANTICS when they are imported."""
 
 ACCESSES = frozenset({"ld", "ldu", "st", "atom", "red"})
@@ -58,7 +60,6 @@ _CLUSTER = (
     "clusterlaunchcontrol.try_cancel clusterlaunchcontrol.query_cancel "
     "multimem.ld_reduce multimem.st multimem.red"
 )
-_MATRIX = "wmma.load wmma.store wmma.mma mma mma.sp ldmatrix stmatrix movmatrix"
 _WARPGROUP = "wgmma.mma_async wgmma.mma_async.sp wgmma.fence wgmma.commit_group wgmma.wait_group"
 _TENSOR = (
     "tcgen05.alloc tcgen05.dealloc tcgen05.relinquish_alloc_permit tcgen05.ld tcgen05.ld.red "
@@ -71,7 +72,7 @@ NOT_EMULATED: dict[str, str] = {
     for rows, reason in {
         _ASYNCHRONOUS: "asynchronous copies and their barriers are not modelled",
         _CLUSTER: "a cluster is one block of one device",
-        _MATRIX: "matrix units are not modelled",
+        "mma.sp": "sparse matrices are not modelled",
         _WARPGROUP: "the matrix unit of a warpgroup is not modelled",
         _TENSOR: "tensor memory is not modelled",
         "tex tld4 txq istypep": "there are no textures",
