@@ -9,6 +9,7 @@ from __future__ import annotations
 from ccc.emulator.base.forms import SEMANTICS, Form, Operation
 from ccc.emulator.semantics import (
     arithmetic,
+    asynchronous,
     convert,
     floating,
     integer,
@@ -22,7 +23,19 @@ from ccc.emulator.semantics import (
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Minus, Selected
 
-SECTIONS = (arithmetic, convert, floating, integer, logic, matrix, narrow, video, warp, wmma)
+SECTIONS = (
+    arithmetic,
+    asynchronous,
+    convert,
+    floating,
+    integer,
+    logic,
+    matrix,
+    narrow,
+    video,
+    warp,
+    wmma,
+)
 """The files that fill SEMANTICS when they are imported."""
 
 ACCESSES = frozenset({"ld", "ldu", "st", "atom", "red"})
@@ -47,13 +60,8 @@ NOTHING: dict[str, str] = {
     "barrier.cluster": "a cluster is one block, whose threads have waited already",
 }
 
-_ASYNCHRONOUS = (
-    "cp.async cp.async.commit_group cp.async.wait_all cp.async.wait_group cp.async.bulk "
-    "cp.reduce.async.bulk cp.async.bulk.prefetch cp.async.bulk.tensor cp.reduce.async.bulk.tensor "
-    "cp.async.bulk.prefetch.tensor cp.async.bulk.commit_group cp.async.bulk.wait_group st.async "
-    "st.bulk red.async cp.async.mbarrier.arrive mbarrier.init mbarrier.inval mbarrier.expect_tx "
-    "mbarrier.complete_tx mbarrier.arrive mbarrier.arrive_drop mbarrier.arrive.expect_tx "
-    "mbarrier.arrive_drop.expect_tx mbarrier.test_wait mbarrier.try_wait mbarrier.pending_count "
+_TENSOR_COPIES = (
+    "cp.async.bulk.tensor cp.reduce.async.bulk.tensor cp.async.bulk.prefetch.tensor "
     "tensormap.replace tensormap.cp_fenceproxy"
 )
 _CLUSTER = (
@@ -70,7 +78,7 @@ _TENSOR = (
 NOT_EMULATED: dict[str, str] = {
     row: reason
     for rows, reason in {
-        _ASYNCHRONOUS: "asynchronous copies and their barriers are not modelled",
+        _TENSOR_COPIES: "descriptors of tensors are not modelled",
         _CLUSTER: "a cluster is one block of one device",
         "mma.sp": "sparse matrices are not modelled",
         _WARPGROUP: "the matrix unit of a warpgroup is not modelled",
