@@ -14,8 +14,9 @@ from ccc.emulator.base.errors import EmulatorError, Index3
 from ccc.emulator.base.forms import Array
 from ccc.emulator.lanes.geometry import Geometry
 from ccc.emulator.lanes.special import special_registers
+from ccc.emulator.memory.images import Images, Surface
 from ccc.emulator.memory.memory import Memory
-from ccc.emulator.memory.spaces import Arena, Local, Shared, Uniform
+from ccc.emulator.memory.spaces import IMAGES, Arena, Local, Shared, Uniform
 from ccc.emulator.run.arguments import Buffers, pack_parameters
 from ccc.emulator.run.counters import Counters
 from ccc.emulator.run.races import Legend, Race, RaceDetector, WatchedMemory, WatchedWave
@@ -74,6 +75,7 @@ class LoadedModule:
         self.addresses = {v.name: self.arena.address(k) for k, v in enumerate(stored)}
         self.pointers = FunctionPointers(self.module, self.function_ir)
         self.statics: dict[tuple[str, str], int] = {}
+        self.images = Images(IMAGES)
         for index, variable in enumerate(stored):
             content = initial_bytes(variable, self._address_of)
             self.arena.bytes_of(index)[:] = np.frombuffer(content, np.uint8)
@@ -112,6 +114,16 @@ class LoadedModule:
         if name not in self.addresses:
             raise EmulatorError(f"there is no variable {name}{nearest(name, self.addresses)}")
         return self.arena.bytes_of(list(self.addresses).index(name))
+
+    def bind(self, name: str, image: Surface) -> None:
+        """Make an image what a ``.texref`` or ``.surfref`` variable stands for.
+
+        Raises:
+            EmulatorError: there is no such variable.
+        """
+        if name not in self.addresses:
+            raise EmulatorError(f"there is no variable {name}{nearest(name, self.addresses)}")
+        self.images.by_handle[self.addresses[name]] = image
 
     @contextmanager
     def showing_lines(self) -> Iterator[None]:
@@ -172,7 +184,8 @@ class LoadedKernel:
             grid: blocks in x, y and z; missing ones are 1.
             block: threads in x, y and z.
             args: NumPy arrays are device pointers and are changed in place, also when the launch
-                fails; NumPy and Python scalars, ``bytes`` and ``np.void`` are passed by value.
+                fails; NumPy and Python scalars, ``bytes`` and ``np.void`` are passed by value,
+                textures and surfaces as handles.
             shared_mem: bytes of dynamic shared memory, besides those of stacks that ``ccc`` put
                 there.
             schedule: ``"lockstep"``, or the seed of a random order.
@@ -269,6 +282,8 @@ class _Launch:
         self.tally = Tally.of(compiled)
 
     def _address(self, array: Any) -> int:
+        if isinstance(array, Surface):
+            return self.module.images.handle(array)
         return self.buffers.address(self.arena, self.first, array)
 
     def finish(self) -> None:
@@ -305,7 +320,7 @@ class _Launch:
     def _memory(self, kind: type[M], geometry: Geometry, shared_bytes: int, shuffle: Any) -> M:
         frame = self.program.frame_bytes
         limit = frame * (self.program.max_depth + 1)
-        return kind(
+        memory = kind(
             self.arena,
             Shared(geometry.count, shared_bytes),
             Local(geometry.lanes, frame, limit),
@@ -315,3 +330,5 @@ class _Launch:
             geometry.name,
             shuffle,
         )
+        memory.images = self.module.images
+        return memory
