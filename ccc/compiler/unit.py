@@ -160,9 +160,11 @@ class _Unit:
 
     def mark(self, values: Collection[int]) -> source.Marked:
         """The source with markers, and values for the variables of some loops."""
-        return source.mark(
-            self.text, self.name, without=self.left, macros=self.macros, values=values
-        )
+        return self._annotated.mark(without=self.left, values=values)
+
+    @cached_property
+    def _annotated(self) -> source.Annotated:
+        return source.Annotated(self.text, self.name, self.macros)
 
     @cached_property
     def original(self) -> str:
