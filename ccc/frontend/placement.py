@@ -288,11 +288,11 @@ class Placement:
     def _with_paths(self) -> set[int | None]:
         """The loops that hold paths; None where a path stands in no loop."""
         paths = [path for path in self.placed if path.name in PATHS]
-        return {
-            loop.id if loop else None
-            for path in paths
-            for loop in self.loops_around(path) or [None]
-        }
+        found: set[int | None] = set()
+        for path in paths:
+            found.update(loop.id for loop in self.loops_around(path))
+            found |= set() if self._in_loop(path) else {None}
+        return found
 
     def _calls_itself(self, placed: Placed) -> bool:
         """Whether a function names itself, perhaps in functions that it names; macros may."""

@@ -1,7 +1,7 @@
 """Files of many annotated kernels: those of tests/cases side by side, or one template's instances.
 
-    python tests/support/many_kernels.py 150 > many.cu
-    python tests/support/many_kernels.py 150 instances > many.cu
+python tests/support/many_kernels.py 150 > many.cu
+python tests/support/many_kernels.py 150 instances > many.cu
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ def _renamed(text: str, number: int) -> str:
 
 def instances(count: int) -> str:
     """A template and ``count`` instances of it."""
-    named = [f"template __global__ void k<{n}>(int, const unsigned *, unsigned *);" for n in range(count)]
+    named = [
+        f"template __global__ void k<{n}>(int, const unsigned *, unsigned *);" for n in range(count)
+    ]
     return INSTANCES + "\n".join(named) + "\n"
 
 
