@@ -66,6 +66,16 @@ def render(
     return "\n".join(lines)
 
 
+def short(text: str, length: int = 40) -> str:
+    """A text for a message, in one line: of a long one its beginning.
+
+    >>> short("a  b"), short("x" * 50, 5)
+    ('a b', 'xxxxx...')
+    """
+    words = " ".join(text[: 2 * length].split())
+    return words if len(text) <= 2 * length and len(words) <= length else f"{words[:length]}..."
+
+
 def choices(word: str, known: Iterable[str]) -> str:
     """A hint that names the known word most like ``word``, or else all of them.
 

@@ -11,7 +11,9 @@ def print_function(function: Function) -> str:
     Labels that no branch names and that did not stand in the source are left out.
     """
     lines = [function.header.rstrip(), "{"]
-    lines += [f"\t.reg .{r.type} \t{r.name};" for r in function.registers.singles.values()]
+    passed = {v.name for v in (*function.parameters, *function.results) if v.space == "reg"}
+    singles = (r for r in function.registers.singles.values() if r.name not in passed)
+    lines += [f"\t.reg .{r.type} \t{r.name};" for r in singles]
     lines += [
         f"\t.reg .{type_name} \t{prefix}<{count}>;"
         for prefix, (type_name, count) in function.registers.ranges.items()
