@@ -327,7 +327,8 @@ class Function:
 
     ``header`` is its text up to the opening brace. ``limits`` holds the performance directives,
     such as ``{"maxntid": (256, 1, 1)}``. ``targets`` are the ``.branchtargets`` tables. ``names``
-    are those that may be put into it.
+    are those that may be put into it. ``implied_return`` is the ``ret`` at its end where the source
+    has none.
     """
 
     name: str
@@ -342,6 +343,7 @@ class Function:
     targets: dict[str, tuple[str, ...]] = field(default_factory=dict)
     span: Span = field(default_factory=Span)
     names: Names = field(default_factory=Names)
+    implied_return: Instruction | None = None
     _labels: set[str] = field(default_factory=set, init=False, repr=False)
     _fresh: dict[str, int] = field(default_factory=dict, init=False, repr=False)
 

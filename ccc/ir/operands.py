@@ -86,6 +86,9 @@ class Address:
         return f"[{self.base}{self.written or _plus(self.offset)}]"
 
 
+_AXES = "xyzw"
+
+
 def _plus(offset: int) -> str:
     return f"+{offset}" if offset else ""
 
@@ -102,11 +105,19 @@ class TupleAddress:
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """``{a, b}``: several scalars as one operand."""
+    """``{a, b}``: several scalars as one operand.
+
+    All parts of a special register, such as ``%tid``, are printed by its name.
+    """
 
     elements: tuple[Operand, ...]
 
     def __str__(self) -> str:
+        first = self.elements[0] if self.elements else None
+        if isinstance(first, Special) and len(self.elements) == len(_AXES):
+            whole = first.name.partition(".")[0]
+            if self.elements == tuple(Special(f"{whole}.{axis}") for axis in _AXES):
+                return whole
         return "{" + ", ".join(map(str, self.elements)) + "}"
 
 

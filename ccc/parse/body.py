@@ -305,6 +305,8 @@ class _BodyParser:
         base, dot, selector = text.partition(".")
         if dot and (part := self.part(self.scopes.find(base), selector)):
             return part
+        if dot:
+            raise BadOperand(f"{short(text)} is not declared")
         if text.startswith("%") and not self.outside.knows(text):
             raise BadOperand(f"register {short(text)} is not declared; add a .reg for it")
         if not self.opcode.startswith(("bra", "brx")):
@@ -394,4 +396,5 @@ class _BodyParser:
             instruction.target = name
         if falls_off_the_end(self.function):
             closing = self.source.span(self.source.code.rindex("}"))
-            self.function.blocks[-1].statements.append(Instruction("ret", span=closing))
+            self.function.implied_return = Instruction("ret", span=closing)
+            self.function.blocks[-1].statements.append(self.function.implied_return)

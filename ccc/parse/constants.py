@@ -14,8 +14,9 @@ from typing import Any
 
 from lark import Token, Tree
 
+from ccc.errors import short
 from ccc.parse.shapes import index
-from ccc.ptx.types import WARP_SIZE, parse_integer
+from ccc.ptx.types import WARP_SIZE, parse_decimal, parse_integer
 
 _BITS = 64
 _AS_BITS = ("0f", "0F", "0d", "0D")
@@ -99,11 +100,10 @@ def _literal(words: list[str], _: list[_Value]) -> _Value:
     number = parse_integer(text)
     if number is not None:
         return _Integer(number, text.endswith("U") or number >> (_BITS - 1) > 0)
-    try:
-        value = float(text)
-    except ValueError:
-        raise NoConstant(f"{text[:40]} is no number of 64 bits") from None
-    return _finite(value)
+    value = parse_decimal(text)
+    if value is None:
+        raise NoConstant(f"{short(text)} is no number of 64 bits")
+    return value
 
 
 def _finite(value: float) -> float:
@@ -139,7 +139,7 @@ def _unary(words: list[str], inner: list[_Value]) -> _Value:
 def _cast(words: list[str], inner: list[_Value]) -> _Value:
     (value,) = _whole(inner)
     if words[0] not in (".s64", ".u64"):
-        raise NoConstant(f"there is no cast to {words[0][:40]} here")
+        raise NoConstant(f"there is no cast to {short(words[0])} here")
     return _Integer(value.number, words[0] == ".u64")
 
 
@@ -179,7 +179,7 @@ def _of_integers(sign: str, left: _Integer, right: _Integer) -> _Integer:
         quotient = abs(a) // abs(b)
         return _Integer(quotient if (a < 0) == (b < 0) else -quotient, unsigned)
     if sign == "%":
-        return _Integer(a % (1 << _BITS) % (b % (1 << _BITS)), unsigned)
+        return _Integer(left.value % (1 << _BITS) % (b % (1 << _BITS)), unsigned=True)
     return _Integer(_INTEGER[sign](a, b), unsigned)
 
 

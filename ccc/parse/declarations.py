@@ -189,14 +189,14 @@ _MOST_VALUES = 1 << 20
 
 def _value(tree: Tree[Any], leaves: list[str]) -> str:
     """One initial value, such as ``generic name + 8``; constants are worked out."""
-    words, sign = [], 1
+    words: list[str] = []
     for child in tree.children:
         if isinstance(child, Token):
-            word = leaves[index(child)]
-            sign = -1 if word == "-" else 1
-            words.append("+" if word == "-" else word)
+            words.append(leaves[index(child)])
         elif words:
-            words.append(str(sign * fold_integer(child, leaves)))
+            number = fold_integer(child, leaves)
+            sign = words.pop()
+            words += ["+" if (number >= 0) == (sign == "+") else "-", str(abs(number))]
         else:
             words.append(fold_literal(child, leaves))
     return " ".join(words)

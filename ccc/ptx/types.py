@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -114,6 +115,19 @@ def parse_integer(text: str) -> int | None:
     is_octal = len(digits) > 1 and digits[0] == "0" and digits.isdigit()
     number = int(digits, 8 if is_octal else 0)
     return sign * number if number >> 64 == 0 else None
+
+
+_DECIMAL = re.compile(r"-?(?=[^.eE]*[.eE])(?=\.?\d)\d*\.?\d*([eE][+-]?\d+)?")
+
+
+def parse_decimal(text: str) -> float | None:
+    """The value of a decimal floating-point literal, a double; None for anything else.
+
+    >>> [parse_decimal(t) for t in ("1.5", "-.5", "5.", "1e3", "1e400", "15")]
+    [1.5, -0.5, 5.0, 1000.0, None, None]
+    """
+    value = float(text) if _DECIMAL.fullmatch(text) else math.inf
+    return value if math.isfinite(value) else None
 
 
 WARP_SIZE = 32
