@@ -24,6 +24,7 @@ _NUMBER = re.compile(r"[^\s{},]+")
 _HANDLES = ("texref", "surfref", "samplerref")
 _PREFIX = re.compile(r"\s*(?:\.\w+(?:::\w+)*\s*(?:\d\w*\s*|\((?:[^()]|\([^()]*\))*\)\s*)?)*")
 _IN_LIST = re.compile(r'[()\[\]{},]|"[^"]*"')
+VECTOR_PARAMETER = "a parameter in a register that is a vector is not supported"
 _MOST_IN_RANGE = 1 << 16
 """More variables are not declared at once, such as ``x<100>``."""
 
@@ -231,6 +232,5 @@ def read_header(function: Function, source: Source) -> None:
     for parameter in (*function.parameters, *function.results):
         if parameter.space == "reg":
             if not VECTORS.keys().isdisjoint(parameter.qualifiers):
-                message = "a parameter in a register that is a vector is not supported"
-                raise source.fail(message, 0, NotRepresentable)
+                raise source.fail(VECTOR_PARAMETER, 0, NotRepresentable)
             function.registers.declare(parameter.name, parameter.type)
