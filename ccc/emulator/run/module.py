@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -17,6 +18,8 @@ from ccc.emulator.lanes.special import special_registers
 from ccc.emulator.memory.images import Images, Surface
 from ccc.emulator.memory.memory import Memory
 from ccc.emulator.memory.spaces import IMAGES, Arena, Local, Shared, Uniform
+from ccc.emulator.native.library import native_library, note_seconds
+from ccc.emulator.native.wave import NativeLockstep, NativeProgram, NativeWave, compile_native
 from ccc.emulator.run.arguments import Buffers, pack_parameters
 from ccc.emulator.run.counters import Counters
 from ccc.emulator.run.races import Legend, Race, RaceDetector, WatchedMemory, WatchedWave
@@ -166,7 +169,7 @@ class LoadedKernel:
     def __init__(self, module: LoadedModule, name: str):
         self.module = module
         self.name = name
-        self._compiled: dict[bool, tuple[Program, VariableLocations, CompiledProgram]] = {}
+        self._compiled: dict[object, tuple[Program, VariableLocations, CompiledProgram]] = {}
 
     def __call__(
         self,
@@ -196,12 +199,14 @@ class LoadedKernel:
             EmulatorError: the kernel is at fault, or needs what is not emulated.
         """
         with self.module.showing_lines():
-            program, names, compiled = self._code(schedule != "lockstep")
+            library = native_library() if races is None else None
+            program, names, compiled = self._code(schedule != "lockstep", library)
         grid3, block3 = _three(grid), _three(block)
         shared_mem += added(self.module.shares.get(self.name, 0), math.prod(block3))
         shared_bytes = self._check_sizes(grid3, block3, names, shared_mem)
         launch = _Launch(self.module, program, compiled, tuple(args), names, races)
-        scheduler: Scheduler = Lockstep()
+        started = time.process_time()
+        scheduler: Scheduler = NativeLockstep() if library else Lockstep()
         shuffle = None
         if not isinstance(schedule, str):
             random = np.random.default_rng(schedule)
@@ -211,14 +216,24 @@ class LoadedKernel:
         try:
             with np.errstate(all="ignore"), self.module.showing_lines():
                 for wave in launch.waves(grid3, block3, shared_bytes, shared_mem, shuffle):
-                    scheduler.run(wave, self.module.step_limit)
+                    limit = self.module.step_limit
+                    if isinstance(wave, NativeWave):
+                        wave.start(limit)
+                    scheduler.run(wave, limit)
+                    if isinstance(wave, NativeWave):
+                        wave.close()
         finally:
             launch.finish()
+            if library is None:
+                note_seconds(time.process_time() - started)
             self.module.steps = launch.tally.steps
         return counters_of(program, compiled, launch.tally, self.module.files)
 
-    def _code(self, cut_after_waits: bool) -> tuple[Program, VariableLocations, CompiledProgram]:
-        if cut_after_waits not in self._compiled:
+    def _code(
+        self, cut_after_waits: bool, library: Any
+    ) -> tuple[Program, VariableLocations, CompiledProgram]:
+        key = cut_after_waits, library is not None
+        if key not in self._compiled:
             module = self.module
             kernel = module.function_ir(self.name)
             assert kernel is not None
@@ -227,8 +242,13 @@ class LoadedKernel:
                 module.place_statics(code.function)
             addresses = module.pointers.addresses | module.addresses
             names = VariableLocations(program, module.variables, addresses, module.statics)
-            self._compiled[cut_after_waits] = program, names, compile_program(program, names.find)
-        return self._compiled[cut_after_waits]
+            compiled = (
+                compile_native(program, names.find, library)
+                if library
+                else compile_program(program, names.find)
+            )
+            self._compiled[key] = program, names, compiled
+        return self._compiled[key]
 
     def _limits(self) -> dict[str, tuple[int, ...]]:
         kernel = self.module.function_ir(self.name)
@@ -307,7 +327,9 @@ class _Launch:
             parts = self.program, self.compiled, geometry
             if self.races is None:
                 memory = self._memory(Memory, geometry, shared_bytes, shuffle)
-                yield Wave(*parts, memory, specials, self.tally)
+                is_native = isinstance(self.compiled, NativeProgram)
+                kind = NativeWave if is_native else Wave
+                yield kind(*parts, memory, specials, self.tally)
                 continue
             names = Legend(self.compiled.slots, geometry.name, self.names.shared)
             detector = RaceDetector(geometry.lanes, names, self.races)
