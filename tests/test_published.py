@@ -76,7 +76,7 @@ def _find_by_cmake(home: Path, include: str, project: Path) -> None:
         'message(STATUS "folder ${found}.")\n'
     )
     path = f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    command = ["env", f"PATH={path}", "cmake", "-S", project, "-B", project / "build"]
+    command = map(str, ["env", f"PATH={path}", "cmake", "-S", project, "-B", project / "build"])
     assert f"folder {include}." in _run(*command, folder=project)
 
 
