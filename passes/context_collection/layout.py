@@ -17,7 +17,8 @@ from ccc.analysis.paths.model import Path
 from ccc.ir.nodes import Function, RegisterFile
 from ccc.ir.operands import Register, Special
 from ccc.passes.context_collection.context_stack import Stack
-from ccc.passes.context_collection.reduction import Slots, place_slots
+from ccc.passes.context_collection.group_slots import place_slots
+from ccc.passes.context_collection.reduction import Slots
 from ccc.passes.strategies.strategy import (
     Choice,
     PathDecision,

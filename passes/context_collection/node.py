@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ccc.analysis.paths.model import Path
+from ccc.analysis.paths.reductions import WITH
 from ccc.ir.edit import Copy
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Register
@@ -83,7 +84,11 @@ class Node:
             + [{"register": s.name, "type": s.register.type} for s in path.specials],
             "compressed": [{"register": r.name, "type": r.type} for r in path.compressed],
             "continuation": path.continuation,
-            "reductions": [f"{a.operation}.{a.type}" for a in (*path.accumulators, *shared)],
+            "reductions": [
+                f"{a.operation}.{a.type}"
+                for a in (*path.accumulators, *shared)
+                if a.operation != WITH
+            ],
             "placement": "static",
             "shared_bytes_per_thread": plan.stack.bytes // WARP_SIZE,
         }

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from ccc.analysis.companions import Companions
 from ccc.analysis.convergence import ReconvergencePoint
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
@@ -32,12 +33,17 @@ class Accumulator:
     ``operation`` and ``type`` are PTX's (``add``, ``f32``); ``registers`` hold it at one place or
     another of the loop. One that ``compares`` is an extreme that is taken where it is less, or
     more, than what there is, and so never if one of them is no number.
+
+    One with a ``group`` is taken together with others: the ``number`` of its class there, of which
+    0 is what is compared. Those that only go with it have the operation ``with``.
     """
 
     operation: str
     type: str
     registers: frozenset[Register]
     compares: bool = False
+    group: Companions | None = None
+    number: int = 0
 
     @property
     def bytes(self) -> int:
