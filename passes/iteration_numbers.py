@@ -37,7 +37,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import ClassVar
 
-from ccc.analysis.companions import Companions, Update
+from ccc.analysis.companions import Companions, Replacement
 from ccc.analysis.paths.find import groups_of_loops
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Block, Function, Instruction
@@ -142,7 +142,7 @@ def _number(function: Function, group: Companions) -> tuple[Register, ...]:
     return tuple(registers)
 
 
-def _take(new: _Inserted, update: Update, place: Register, taken_at: Register) -> None:
+def _take(new: _Inserted, update: Replacement, place: Register, taken_at: Register) -> None:
     """What takes the number together with the value."""
     if update.arm is not None:
         REACHED.emit(new.emit, place=place, taken_at=taken_at)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ccc.analysis.cfg import EXIT
-from ccc.analysis.companions import ORDER, Companions, Comparison, Update
+from ccc.analysis.companions import ORDER, Companions, ComparedValue, Replacement
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Block, Instruction
@@ -36,12 +36,12 @@ def find_companions(carried: Register, loop: Loop, facts: Facts) -> Companions |
         facts: the function's analyses.
     """
     try:
-        return _Search(carried, loop, facts).run()
+        return _FollowedValue(carried, loop, facts).run()
     except _Unfit:
         return None
 
 
-class _Search:
+class _FollowedValue:
     """``classes`` are the registers of the value, and of each companion."""
 
     def __init__(self, carried: Register, loop: Loop, facts: Facts):
@@ -51,8 +51,8 @@ class _Search:
         self.body = [i for block in self.blocks for i in block.instructions]
         values, self.predicates = self._value_and_predicates(carried)
         self.classes = [values]
-        self.compared: dict[Instruction, Comparison] = {}
-        self.updates: dict[tuple[str, Register], Update] = {}
+        self.compared: dict[Instruction, ComparedValue] = {}
+        self.updates: dict[tuple[str, Register], Replacement] = {}
         self.ends: dict[str, list[set[Register]]] = {}
 
     def run(self) -> Companions:
@@ -107,7 +107,7 @@ class _Search:
     # -- where the value is taken ---------------------------------------------------------------
 
     def _find_updates(self, block: Block) -> None:
-        known: dict[Register, Comparison] = {}
+        known: dict[Register, ComparedValue] = {}
         for instruction in block.instructions:
             comparison = self._comparison(instruction, known)
             if comparison is None:
@@ -119,8 +119,8 @@ class _Search:
                 known[predicate] = self.compared[instruction] = comparison
 
     def _comparison(
-        self, instruction: Instruction, known: Mapping[Register, Comparison]
-    ) -> Comparison | None:
+        self, instruction: Instruction, known: Mapping[Register, ComparedValue]
+    ) -> ComparedValue | None:
         """What an instruction makes a predicate of, if that is a comparison of the value."""
         made = instruction.defined()
         if len(made) != 1 or made[0] not in self.predicates:
@@ -135,9 +135,9 @@ class _Search:
             raise _Unfit
         # "and" with another condition is a better value still, "or" none where neither is.
         way = instruction.name == "and"
-        return Comparison(mine[0].setp, mine[0].new, mine[0].old, {way: mine[0].ways.get(way)})
+        return ComparedValue(mine[0].setp, mine[0].new, mine[0].old, {way: mine[0].ways.get(way)})
 
-    def _setp(self, setp: Instruction) -> Comparison:
+    def _setp(self, setp: Instruction) -> ComparedValue:
         compared = setp.operands[1:]
         olds = [one for one in compared if isinstance(one, Register) and one in self.classes[0]]
         plain = set(setp.modifiers[1:]) <= {"ftz", *setp.types}
@@ -149,10 +149,10 @@ class _Search:
             how = SWAPPED.get(how.removesuffix("u"), "") + "u" * how.endswith("u")
         passed = PASSED.get(how) if setp.types[0][0] == "f" else INVERSE.get(how)
         ways = {True: how if how in SOUGHT else None, False: passed if passed in SOUGHT else None}
-        return Comparison(setp, new, olds[0], ways)
+        return ComparedValue(setp, new, olds[0], ways)
 
     def _find_update(
-        self, instruction: Instruction, block: Block, known: Mapping[Register, Comparison]
+        self, instruction: Instruction, block: Block, known: Mapping[Register, ComparedValue]
     ) -> None:
         name, guard, operands = instruction.name, instruction.guard, instruction.operands
         if guard is not None and guard.register in known and name == "bra":
@@ -171,7 +171,7 @@ class _Search:
                     self._add(block.label, instruction, comparison, predicate, way)
                     return
 
-    def _way_of_extreme(self, extreme: Instruction, comparison: Comparison) -> bool | None:
+    def _way_of_extreme(self, extreme: Instruction, comparison: ComparedValue) -> bool | None:
         """Where ``min`` or ``max`` of integers takes what is new: of equals, either is the same."""
         (kind,) = comparison.kind[-1:]
         if extreme.modifiers != (kind,) or kind[0] == "f":
@@ -183,17 +183,17 @@ class _Search:
         self,
         label: str,
         instruction: Instruction,
-        comparison: Comparison,
+        comparison: ComparedValue,
         predicate: Register,
         way: bool | None,
         arm: str | None = None,
     ) -> None:
         if way is None or comparison.ways.get(way) is None or (label, predicate) in self.updates:
             raise _Unfit
-        update = Update(label, instruction, comparison, predicate, way, arm)
+        update = Replacement(label, instruction, comparison, predicate, way, arm)
         self.updates[label, predicate] = update
 
-    def _find_arm(self, branch: Instruction, block: Block, comparison: Comparison) -> None:
+    def _find_arm(self, branch: Instruction, block: Block, comparison: ComparedValue) -> None:
         """A branch round copies."""
         graph, guard, target = self.facts.graph, branch.guard, str(branch.target)
         ways = set(graph.successors(block.label))
@@ -267,7 +267,7 @@ class _Search:
     def _follow(self, block: Block) -> None:
         """Which registers hold the value, and each companion, after each instruction."""
         current = self._at(block.label)
-        sequences: list[list[Update]] = [[] for _ in self.classes]
+        sequences: list[list[Replacement]] = [[] for _ in self.classes]
         own = {u.instruction: u for u in self.updates.values() if u.label == block.label}
         for instruction in block.instructions:
             registers = {*instruction.used(), *instruction.defined()}
@@ -290,9 +290,9 @@ class _Search:
         self,
         instruction: Instruction,
         block: Block,
-        update: Update | None,
+        update: Replacement | None,
         current: list[set[Register]],
-        sequences: list[list[Update]],
+        sequences: list[list[Replacement]],
     ) -> None:
         """An instruction that reads or writes one of the registers."""
         target = instruction.operands[0]
@@ -319,7 +319,7 @@ class _Search:
         current[number] = {target}
         sequences[number].append(update)
 
-    def _follow_arm(self, update: Update) -> None:
+    def _follow_arm(self, update: Replacement) -> None:
         """A block that is come to where the value is taken, and does nothing else."""
         assert update.arm is not None
         (skip,) = self.facts.graph.successors(update.arm)
@@ -359,7 +359,7 @@ class _Search:
         own = number is not None and number > 0 and sources[:1] == [target]
         return own and instruction.opcode == f"max.{ORDER}" and instruction.guard is None
 
-    def _check_pure(self, instruction: Instruction, update: Update) -> None:
+    def _check_pure(self, instruction: Instruction, update: Replacement) -> None:
         """It only computes, and nothing from the value and its companions as they were."""
         loads = instruction.name in LOADS and instruction.space != "param"
         if instruction.effects != Effect.NONE or loads or instruction.guard is not None:

@@ -33,7 +33,7 @@ ORDER = "u64"
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class ComparedValue:
     """What holds of a new value and the old one where a predicate does, and where it does not;
     None: nothing that matters."""
 
@@ -49,17 +49,17 @@ class Comparison:
 
 
 @dataclass(frozen=True, eq=False)
-class Update:
+class Replacement:
     """One place where a value may be taken, and its companions with it.
 
     By ``instruction`` in the block ``label`` it is taken if ``predicate`` is ``way``; or that is a
     branch, which leads to the block ``arm`` then. ``taken`` is what goes to each companion, to those
-    that are ``grown`` only if it is more than what they were.
+    that are ``grown`` only if it is more than before.
     """
 
     label: str
     instruction: Instruction
-    comparison: Comparison
+    comparison: ComparedValue
     predicate: Register
     way: bool
     arm: str | None = None
@@ -84,7 +84,7 @@ class Companions:
     relation: str
     kind: tuple[str, ...]
     classes: tuple[frozenset[Register], ...]
-    updates: tuple[Update, ...]
+    updates: tuple[Replacement, ...]
     places: Mapping[str, tuple[Register, ...]]
     loop: Loop
     facts: Facts
@@ -100,14 +100,14 @@ class Companions:
         return self.kind[-1]
 
     @cached_property
-    def ranks(self) -> dict[Update, int]:
+    def ranks(self) -> dict[Replacement, int]:
         """Which updates of one iteration come before others, from 0 on; those that one inner loop
         comes to again and again have the same rank."""
         inner = [one for one in self.facts.loops if one.blocks < self.loop.blocks]
         outermost = [one for one in inner if not any(one.blocks < other.blocks for other in inner)]
         home = {label: one.header for one in outermost for label in one.blocks}
         sequence = self._sequence(home)
-        found: dict[Update, tuple[int, int]] = {}
+        found: dict[Replacement, tuple[int, int]] = {}
         for update in self.updates:
             own = list(self.facts.blocks[update.label].instructions)
             within = 0 if update.label in home else own.index(update.instruction)
@@ -165,7 +165,7 @@ class Companions:
             and self._sum(counter, steps)[1] == self.steps
         )
 
-    def _live_in(self, update: Update) -> frozenset[Register]:
+    def _live_in(self, update: Replacement) -> frozenset[Register]:
         return self.facts.liveness.live_in(update.arm or update.label)
 
     def _sum(

@@ -18,7 +18,7 @@ from ccc.ir.operands import Address, Immediate, Register
 from ccc.passes.context_collection.reduction import OWN_SLOT, SLOT, Slots
 from ccc.ptx.operations import SOUGHT
 from ccc.ptx.types import WARP_SIZE
-from ccc.snippet import Snippet
+from ccc.snippet import Given, Snippet
 
 LOCK_BYTES = 4
 
@@ -201,7 +201,7 @@ class GroupSlots:
         text: Snippet,
         companion: Snippet,
         places: Mapping[MemberSlots, Address],
-        **more: Address,
+        **more: Given,
     ) -> None:
         others = [one for one in self.registers if one not in (self._value, self._order)]
 

@@ -249,6 +249,8 @@ def _reduction_hint(path: CheckedPath, facts: Facts) -> str:
     hint = (
         f"the variable of a reduction ({names}) may only be updated in the loop, by that operation"
     )
+    if declared.intersection(EXTREMES):
+        hint += "; what goes with it may only be set where it is, and not be read"
     if declared.intersection(EXTREMES) and any(
         map(flushes, instructions_of(path.loop.loop.blocks, facts))
     ):
