@@ -53,8 +53,8 @@ class Replacement:
     """One place where a value may be taken, and its companions with it.
 
     By ``instruction`` in the block ``label`` it is taken if ``predicate`` is ``way``; or that is a
-    branch, which leads to the block ``arm`` then. ``taken`` is what goes to each companion, to those
-    that are ``grown`` only if it is more than before.
+    branch, which leads to the block ``arm`` then. ``taken`` is what goes to each companion; to
+    those that are ``grown``, only if it is more than before.
     """
 
     label: str

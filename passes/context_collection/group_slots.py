@@ -212,9 +212,9 @@ class GroupSlots:
 
         words = {word: how for word, how in self._words().items() if word in text.words}
         text.of(**words).emit(
-            emit, slot=places[self._value], value=self.registers[self._value],
+            emit, more, slot=places[self._value], value=self.registers[self._value],
             number_slot=places[self._order], number=self.registers[self._order],
-            companions=companions, **more,
+            companions=companions,
         )  # fmt: skip
 
     def _words(self) -> dict[str, str]:
