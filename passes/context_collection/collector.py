@@ -222,6 +222,8 @@ class Collector(TaskCode[N]):
         if not self.is_last_apart:
             emit.emit("mov.pred", self.draining, 0)
         self.prepare(emit)
+        for plan in self.layout.plans:
+            plan.stack.clear_frame(emit)
         # Whoever gets a task of another lane has met all members since then.
         for slots in self.slots:
             slots.clear(emit, self.base)

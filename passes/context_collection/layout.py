@@ -193,7 +193,7 @@ def _plan(
         offset += sum(slots.bytes for slots in sums)
         sent = (registers.fresh(_plain(value), "sent") for value in engage.sent)
         pool = (registers.fresh("b32", "turns"), *sent)
-    stack = Stack(pool, own.entries, offset)
+    stack = Stack(pool, own.entries, offset, one.path.frame)
     return Plan(
         one.record, one.path, own.name, stack, {}, {},
         engage, one.turns, one.last_apart, {}, sums, one.unshared, one.counter,

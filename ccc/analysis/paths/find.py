@@ -361,10 +361,10 @@ class _Examination:
             Refused: with the reason.
         """
         facts = self.facts
-        check_own_memory(checked, self.found, facts)
+        frame = check_own_memory(checked, self.found, facts)
         check_waiting(checked, facts)
         self._check_independence(checked)
-        return checked
+        return replace(checked, frame=frame)
 
     def _check_independence(self, checked: CheckedPath) -> None:
         if checked.loop not in self._invariant_stores:

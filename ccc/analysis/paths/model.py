@@ -16,6 +16,7 @@ from ccc.analysis.companions import Companions
 from ccc.analysis.convergence import ReconvergencePoint
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
+from ccc.analysis.local_memory import Word
 from ccc.analysis.slicing import Slice
 from ccc.ir.markers import Marker
 from ccc.ir.nodes import Instruction
@@ -134,6 +135,8 @@ class CheckedPath(PlacedPath):
 
     Where loops lie in what goes with the task, ``followers`` are the paths that hold them: a task
     that comes to one of these ends there, as a task of that.
+
+    ``frame`` are the words of the thread's own memory that a task takes along.
     """
 
     continuation: bool
@@ -142,6 +145,7 @@ class CheckedPath(PlacedPath):
     owner: Slice | None = None
     stays: str | None = None
     followers: tuple[Path, ...] = ()
+    frame: tuple[Word, ...] = ()
 
     @property
     def region(self) -> frozenset[str]:
