@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from ccc.analysis.local_memory import WORD
 from ccc.analysis.paths.model import Path
 from ccc.analysis.paths.reductions import WITH
 from ccc.ir.edit import Copy
@@ -92,6 +93,8 @@ class Node:
             "placement": "static",
             "shared_bytes_per_thread": plan.stack.bytes // WARP_SIZE,
         }
+        if path.frame:
+            details["local_bytes"] = WORD * len(path.frame)
         if plan.results is not None:
             results = plan.results.context
             details["returned"] = [{"register": r.name, "type": r.type} for r in results]
