@@ -1,0 +1,73 @@
+"""Sparse matrices in compressed sparse rows, from irregular to regular; their values are small.
+
+All numbers are integers that a float holds, and so are the sums of their products, whatever the
+order they are added in.
+"""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccc.errors import CccError
+from ccc.harness.inputs.graphs import Graph, banded, read_graph, rmat, uniform
+
+KINDS = ("rmat", "uniform", "banded")
+"""Power-law rows; rows about equally long with entries anywhere; and all alike round a diagonal."""
+
+A_ROW = 16
+"""Entries on the average, or about so many."""
+
+LARGEST_VALUE = 8
+"""So the products of two values of 100,000 entries add up to less than 2^24."""
+
+
+@functools.lru_cache(maxsize=len(KINDS))
+def pattern(kind: str, size: int, seed: int) -> Graph:
+    """Where a matrix of 2^size rows has its entries; nobody may change the arrays.
+
+    Args:
+        kind: one of ``KINDS``. ``rmat`` has the probabilities of Graph500.
+        size: log2 of the number of rows.
+        seed: what is random is drawn from it.
+    """
+    if kind == "rmat":
+        return rmat(size, A_ROW, a=0.57, b=0.19, c=0.19, seed=seed)
+    if kind == "uniform":
+        return uniform(1 << size, A_ROW << size, seed)
+    return banded(1 << size, A_ROW // 2)
+
+
+def read_or_draw(graph: str | Path | None, kind: str, size: int, seed: int) -> Graph:
+    """The pattern of a file where there is one; else as ``pattern`` draws it.
+
+    Raises:
+        CccError: the file cannot be read, or has more entries than 32 bits count.
+    """
+    found = pattern(kind, size, seed) if graph is None else read_graph(graph)
+    if found.edges > np.iinfo(np.int32).max:
+        raise CccError(f"the kernel counts entries in 32 bits, and there are {found.edges}")
+    return found
+
+
+def small_values(count: int, seed: int) -> NDArray[np.float32]:
+    """Random integers from ``-LARGEST_VALUE`` to ``LARGEST_VALUE`` without 0, as floats."""
+    draw = np.random.default_rng(seed).integers(1, LARGEST_VALUE + 1, count, np.int8)
+    signs = np.random.default_rng(~seed & 0xFFFFFFFF).integers(0, 2, count, np.int8)
+    return (draw * (2 * signs - 1)).astype(np.float32)
+
+
+def by_length(graph: Graph) -> tuple[Graph, NDArray[np.int64], NDArray[np.int64]]:
+    """The same rows, the shortest first, so that neighbours are about equally long.
+
+    Returns:
+        The matrix; which row each one was; which entry each one was.
+    """
+    rows = np.argsort(np.diff(graph.indptr), kind="stable")
+    entries = graph.edges_of(rows).astype(np.int64)
+    indptr = np.zeros(graph.vertices + 1, np.int64)
+    np.cumsum(np.diff(graph.indptr)[rows], out=indptr[1:])
+    return Graph(indptr, graph.indices[entries]), rows, entries
