@@ -17,19 +17,13 @@ def by_hand(source: str = "rivals/sub_warp.cu") -> Rivals:
     return {f"sub-warp {width}": (source, (f"-DWIDTH={width}",)) for width in WIDTHS}
 
 
-ENGAGED = "cte"
-AUTOMATIC = "cte::automatic"
-THREAD = "cte::thread"
+LIBRARY = tuple(
+    f"cte::{name}"
+    for name in ("warp", "automatic", "thread", *(f"sub_warp<{width}>" for width in WIDTHS))
+)
+"""What its calls can be asked for: the warp together first, which is the paper's."""
 
 
-def by_library(source: str = "rivals/engaged.cu", block: int = 256) -> Rivals:
-    """The same call of the library, with each of its decompositions.
-
-    Args:
-        source: calls it with ``BY`` as first argument.
-        block: threads of a block.
-    """
-    sub_warps = {f"cte::sub_warp<{width}>": f"cte::sub_warp<{width}>" for width in WIDTHS}
-    names = {ENGAGED: str(block), AUTOMATIC: AUTOMATIC, THREAD: THREAD, **sub_warps}
-    names["cte::warp"] = "cte::warp"
-    return {label: (source, (f"-DBY={name}",)) for label, name in names.items()}
+def by_library(source: str = "rivals/library.cu") -> Rivals:
+    """The same call of the library, with each of its decompositions for ``BY``."""
+    return {name: (source, (f"-DBY={name}",)) for name in LIBRARY}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ccc.errors import CccError
+from ccc.harness.decompositions import by_hand, by_library
 from ccc.harness.inputs.graphs import Graph, read_graph, rmat
 from ccc.harness.inputs.uniform_graph import make_uniform
 
@@ -15,11 +16,8 @@ SIZES = {"gpu": 20, "paper": 22, "emulator": 16}
 BLOCK = 256
 BLOCKS = (64, 128, 256)
 RIVALS = {
-    "sub-warp 2": ("rivals/sub_warp.cu", ("-DWIDTH=2",)),
-    "sub-warp 4": ("rivals/sub_warp.cu", ("-DWIDTH=4",)),
-    "sub-warp 8": ("rivals/sub_warp.cu", ("-DWIDTH=8",)),
-    "sub-warp 16": ("rivals/sub_warp.cu", ("-DWIDTH=16",)),
-    "sub-warp 32": ("rivals/sub_warp.cu", ("-DWIDTH=32",)),
+    **by_hand(),
+    **by_library(),
     "engaging the warp": ("rivals/engagement.cu", ()),
     "collection and engagement": ("rivals/engagement.cu", ("-DCOLLECT",)),
     "loop merging": ("rivals/loop_merging.cu", ()),

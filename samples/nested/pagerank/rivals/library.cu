@@ -10,11 +10,10 @@ gather(int vertices, const int* __restrict__ indptr, const int* __restrict__ ind
 {
     const int stride = gridDim.x * blockDim.x;
     const auto map = [=](int e) { return shares[indices[e]]; };
-    const auto reduce = [](double left, double right) { return left + right; };
 
     for (int v = blockIdx.x * blockDim.x + threadIdx.x; v < vertices; v += stride) {
         const double sum =
-            cte::for_each_index<BY, cte::scanned>(indptr[v], indptr[v + 1], map, reduce, 0.0);
+            cte::for_each_index<BY, 256, cte::scanned>(indptr[v], indptr[v + 1], map, cte::plus(), 0.0);
         ranks[v] = fma(damping, sum, 1 - damping);
     }
 }

@@ -8,9 +8,8 @@ diagonal(int rows, const int* __restrict__ indptr, const int* __restrict__ indic
 {
     const int stride = gridDim.x * blockDim.x;
     const auto map = [=](int k, int row) { return indices[k] == row ? values[k] : 0.0f; };
-    const auto reduce = [](float left, float right) { return left + right; };
 
     for (int row = blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += stride)
-        found[row] = cte::for_each_index<BY, cte::scanned>(
-            indptr[row], indptr[row + 1], map, reduce, 0.0f, row);
+        found[row] = cte::for_each_index<BY, 256, cte::scanned>(
+            indptr[row], indptr[row + 1], map, cte::plus(), 0.0f, row);
 }

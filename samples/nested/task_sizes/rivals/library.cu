@@ -10,9 +10,10 @@ walk(int tasks, int quadratic, float factor, float step, float nothing, float* _
     const int stride = gridDim.x * blockDim.x;
     const Steps steps = {factor, step, nothing};
     const auto map = [=](int k) { return made(k, steps); };
-    const auto reduce = [=](float left, float right) { return added(left, right, steps); };
+    const auto reduce = cte::commutative(
+        [=](float left, float right) { return added(left, right, steps); });
 
     for (int task = blockIdx.x * blockDim.x + threadIdx.x; task < tasks; task += stride)
-        sums[task] = cte::for_each_index<BY, cte::disjoint>(
+        sums[task] = cte::for_each_index<BY, 256, cte::disjoint>(
             0, size_of(task, quadratic), map, reduce, 0.0f);
 }

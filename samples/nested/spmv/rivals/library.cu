@@ -8,9 +8,8 @@ spmv(int rows, const int* __restrict__ indptr, const int* __restrict__ indices,
 {
     const int stride = gridDim.x * blockDim.x;
     const auto map = [=](int k) { return values[k] * x[indices[k]]; };
-    const auto reduce = [](float left, float right) { return left + right; };
 
     for (int row = blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += stride)
-        y[row] = cte::for_each_index<BY, cte::scanned>(
-            indptr[row], indptr[row + 1], map, reduce, 0.0f);
+        y[row] = cte::for_each_index<BY, 256, cte::scanned>(
+            indptr[row], indptr[row + 1], map, cte::plus(), 0.0f);
 }
