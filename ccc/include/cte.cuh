@@ -1,0 +1,824 @@
+// Collaborative Task Engagement (Khorasani, 2016, section 4.2): a nested pattern is written as if
+// each thread had a task of its own, and the warp walks the joined list of all their parts.
+//
+//     sum = cte::for_each_index<256, cte::scanned>(rows[row], rows[row + 1], map, cte::plus(), 0.f);
+//
+// C++17, sm_70 or later, nvcc or NVRTC, no other header, no shared memory. docs/cte.md has it all.
+
+#pragma once
+
+namespace cte {
+
+// What may be asked for ----------------------------------------------------------------------------
+
+/// Each thread goes through its own task: what a plain loop does.
+struct thread {};
+
+/// Groups of so many lanes go through the tasks of their lanes, one after the other.
+template <int LANES>
+struct sub_warp {
+    static_assert(LANES == 2 || LANES == 4 || LANES == 8 || LANES == 16 || LANES == 32,
+                  "a sub-warp has 2, 4, 8, 16 or 32 lanes");
+};
+
+/// All lanes walk the joined list of their tasks: Collaborative Task Engagement.
+struct warp {};
+
+/// The first or the last of them, by the sizes that the warp holds.
+struct automatic {};
+
+/// The list of each lane begins where that of the lane before it ends, as of rows of a CSR matrix.
+struct scanned {};
+
+/// The lists of the lanes may lie anywhere.
+struct disjoint {};
+
+/// For blocks whose size is not known when compiling.
+constexpr int unknown = 0;
+
+/// How many bytes of shared memory a call takes, whatever it is asked for.
+constexpr int shared_bytes = 0;
+
+/// How many bytes the value, and all of the state, may have.
+constexpr int most_bytes = 64;
+
+/// A reduction whose operands may change places, too: long lists need fewer steps then.
+template <class Reduce>
+struct commutative {
+    Reduce reduce;
+    __device__ constexpr explicit commutative(Reduce reduce) : reduce(reduce) {}
+    template <class T>
+    __device__ constexpr T operator()(const T& a, const T& b) const
+    {
+        return reduce(a, b);
+    }
+};
+
+struct plus {
+    template <class T>
+    __device__ constexpr T operator()(const T& a, const T& b) const
+    {
+        return a + b;
+    }
+};
+
+struct minimum {
+    template <class T>
+    __device__ constexpr T operator()(const T& a, const T& b) const
+    {
+        return b < a ? b : a;
+    }
+};
+
+struct maximum {
+    template <class T>
+    __device__ constexpr T operator()(const T& a, const T& b) const
+    {
+        return a < b ? b : a;
+    }
+};
+
+namespace detail {
+
+// The few traits that are needed; NVRTC has no headers of the host --------------------------------
+
+template <bool, class T = void>
+struct enable {};
+template <class T>
+struct enable<true, T> {
+    using type = T;
+};
+template <class A, class B>
+constexpr bool same = false;
+template <class A>
+constexpr bool same<A, A> = true;
+template <class T>
+struct plain_of {
+    using type = T;
+};
+template <class T>
+struct plain_of<T&> : plain_of<T> {};
+template <class T>
+struct plain_of<T&&> : plain_of<T> {};
+template <class T>
+struct plain_of<const T> : plain_of<T> {};
+template <class T>
+using plain = typename plain_of<T>::type;
+template <class... T>
+struct made_void {
+    using type = void;
+};
+template <class T>
+T&& a();
+
+template <class T>
+constexpr bool integral = same<T, int> || same<T, unsigned> || same<T, long> ||
+                          same<T, unsigned long> || same<T, long long> ||
+                          same<T, unsigned long long>;
+template <bool LONG>
+struct size_of_index {
+    using type = unsigned;
+};
+template <>
+struct size_of_index<true> {
+    using type = unsigned long long;
+};
+template <class Index>
+using size_for = typename size_of_index<(sizeof(Index) > 4)>::type;
+
+template <class F, class Arguments, class = void>
+constexpr bool callable = false;
+template <class F, class... A>
+constexpr bool callable<
+    F, void(A...), typename made_void<decltype(a<F&>()(a<const A&>()...))>::type> = true;
+
+template <class T, class = void>
+constexpr bool meets = false;
+template <class T>
+constexpr bool meets<T, typename made_void<decltype(a<T&>().sync())>::type> = true;
+
+template <class Reduce>
+constexpr bool is_commutative = same<Reduce, plus> || same<Reduce, minimum> || same<Reduce, maximum>;
+template <class Reduce>
+constexpr bool is_commutative<commutative<Reduce>> = true;
+
+/// In place of a value and of a reduction where there are none.
+struct none {};
+
+// Lanes --------------------------------------------------------------------------------------------
+
+constexpr unsigned ALL = 0xffffffff;
+
+/// Lists of so many items are walked piece by piece: 32 of them have fewer items than 2^32 - 32.
+constexpr unsigned LONG = 1u << 26;
+
+__device__ __forceinline__ unsigned lane_number()
+{
+    unsigned lane;  // not of threadIdx, for blocks of any shape
+    asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+    return lane;
+}
+
+/// The place of the bit before which `n` bits are set; there are more than `n`.
+__device__ __forceinline__ unsigned nth_bit(unsigned bits, unsigned n)
+{
+    unsigned place = 0;
+    #pragma unroll
+    for (unsigned width = 16; width; width /= 2) {
+        const unsigned low = __popc(bits & ((1u << width) - 1));
+        if (n >= low) {
+            n -= low;
+            bits >>= width;
+            place += width;
+        }
+    }
+    return place;
+}
+
+/// A value of another lane, word by word: `shuffle` fetches one of them.
+template <class T, class Shuffle>
+__device__ __forceinline__ T shuffled(const T& value, Shuffle shuffle)
+{
+    constexpr unsigned WORDS = (sizeof(T) + 3) / 4;
+    unsigned words[WORDS] = {};
+    T result = value;
+    __builtin_memcpy(words, &value, sizeof(T));
+    #pragma unroll
+    for (unsigned i = 0; i < WORDS; ++i) words[i] = shuffle(words[i]);
+    __builtin_memcpy(&result, words, sizeof(T));
+    return result;
+}
+
+/// Assign what may have no assignment, as closures have none.
+template <class T>
+__device__ __forceinline__ void assign(T& to, const T& from)
+{
+    __builtin_memcpy(&to, &from, sizeof(T));
+}
+
+template <class T>
+__device__ __forceinline__ T from_lane(unsigned mask, const T& value, unsigned lane)
+{
+    return shuffled(value, [=](unsigned word) { return __shfl_sync(mask, word, lane); });
+}
+
+/// The lanes that work together. Each has a place among them, in the order of their numbers.
+///
+/// Everything is done by exactly those, whichever they are: lanes of one warp that come at
+/// different times are several teams, which know nothing of one another.
+template <bool WHOLE>
+struct team {
+    unsigned mask, place, count;
+
+    __device__ explicit team(unsigned members)
+        : mask(members), place(__popc(members & ((1u << lane_number()) - 1))),
+          count(__popc(members))
+    {
+    }
+    __device__ unsigned lane_at(unsigned other) const { return nth_bit(mask, other); }
+    __device__ unsigned up_to_mine() const { return (2u << place) - 1; }
+    __device__ unsigned previous() const { return lane_at((place + count - 1) % count); }
+    __device__ unsigned next() const { return lane_at((place + 1) % count); }
+
+    /// The value so many places before (or behind, if negative); of nobody if there is none there.
+    template <class T>
+    __device__ T before(const T& value, unsigned, unsigned& lane) const
+    {
+        const T result = from_lane(mask, value, lane);
+        lane = __shfl_sync(mask, lane, lane);  // twice as far
+        return result;
+    }
+    template <class T>
+    __device__ T behind(const T& value, unsigned distance, unsigned& lane) const
+    {
+        return before(value, distance, lane);
+    }
+};
+
+/// A warp of which no lane is missing.
+template <>
+struct team<true> {
+    static constexpr unsigned mask = ALL, count = 32;
+    unsigned place;
+
+    __device__ explicit team(unsigned) : place(lane_number()) {}
+    __device__ unsigned lane_at(unsigned other) const { return other; }
+    __device__ unsigned up_to_mine() const { return (2u << place) - 1; }
+    __device__ unsigned previous() const { return 0; }
+    __device__ unsigned next() const { return 0; }
+    template <class T>
+    __device__ T before(const T& value, unsigned distance, unsigned&) const
+    {
+        return shuffled(value, [=](unsigned w) { return __shfl_up_sync(ALL, w, distance); });
+    }
+    template <class T>
+    __device__ T behind(const T& value, unsigned distance, unsigned&) const
+    {
+        return shuffled(value, [=](unsigned w) { return __shfl_down_sync(ALL, w, distance); });
+    }
+};
+
+/// All the bits that lanes of the team give.
+template <bool WHOLE>
+__device__ __forceinline__ unsigned all_bits(const team<WHOLE>& lanes, unsigned bits)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_or_sync(lanes.mask, bits);
+#else
+    unsigned lane = lanes.next();
+    if constexpr (WHOLE) {
+        #pragma unroll
+        for (unsigned step = 1; step < 32; step *= 2) bits |= __shfl_xor_sync(ALL, bits, step);
+    } else {
+        for (unsigned step = 1; step < lanes.count; step *= 2)  // round the ring of them
+            bits |= lanes.before(bits, step, lane);
+    }
+    return bits;
+#endif
+}
+
+/// The reduction, in their order, of what the first `count` of the team hold, on the first of them.
+///
+/// Whose `place` it is counts, so that groups of LIMIT lanes can do so side by side.
+template <unsigned LIMIT, bool WHOLE, class T, class Reduce>
+__device__ __forceinline__ T
+over_all(const team<WHOLE>& lanes, T value, unsigned place, unsigned count, Reduce& reduce)
+{
+    unsigned lane = lanes.next();
+    #pragma unroll
+    for (unsigned step = 1; step < LIMIT; step *= 2) {
+        const T next = lanes.behind(value, step, lane);
+        if (place + step < count) value = reduce(value, next);
+    }
+    return value;
+}
+
+// What a lane is called with -----------------------------------------------------------------------
+
+/// The state of a task: what map gets besides an index.
+template <class... State>
+struct pack {
+    template <class F, class... A>
+    __device__ __forceinline__ decltype(auto) call(F& f, const A&... a) const
+    {
+        return f(a...);
+    }
+    __device__ __forceinline__ pack of(unsigned, unsigned) const { return {}; }
+};
+
+template <class First, class... Rest>
+struct pack<First, Rest...> {
+    First first;
+    pack<Rest...> rest;
+
+    template <class F, class... A>
+    __device__ __forceinline__ decltype(auto) call(F& f, const A&... a) const
+    {
+        return rest.call(f, a..., first);
+    }
+    __device__ __forceinline__ pack of(unsigned mask, unsigned lane) const
+    {
+        return {from_lane(mask, first, lane), rest.of(mask, lane)};
+    }
+};
+
+__device__ __forceinline__ pack<> packed() { return {}; }
+template <class First, class... Rest>
+__device__ __forceinline__ pack<First, Rest...> packed(First first, Rest... rest)
+{
+    return {first, packed(rest...)};
+}
+
+/// Consecutive indices.
+template <class Index>
+struct consecutive {
+    using size = size_for<Index>;
+    Index first;
+    __device__ Index at(size k) const { return Index(size(first) + k); }
+    __device__ consecutive moved(size by) const { return {at(-by)}; }
+};
+
+/// Indices with a stride between them.
+template <class Index>
+struct striding {
+    using size = size_for<Index>;
+    Index first, stride;
+    __device__ Index at(size k) const { return Index(size(first) + k * size(stride)); }
+    __device__ striding moved(size by) const { return {at(-by), stride}; }
+};
+
+/// Indices that a function knows.
+template <class Count, class Kth>
+struct looked_up {
+    using size = size_for<Count>;
+    Kth kth;
+    size skipped;
+    __device__ auto at(size k) const { return kth(Count(k - skipped)); }
+    __device__ looked_up moved(size by) const { return {kth, skipped + by}; }
+};
+
+/// What is to be done, and what has come out of it: `value`.
+template <class Source, class Map, class Reduce, class Value, class State>
+struct job {
+    using size = typename Source::size;
+    static constexpr bool reduces = !same<Reduce, none>;
+    static constexpr bool commutes = is_commutative<Reduce>;
+    Source source;
+    size count;
+    Map& map;
+    Reduce& reduce;
+    Value value;
+    State state;
+
+    /// Run map for the k-th index of somebody's task.
+    __device__ __forceinline__ Value mapped(const Source& of, size k, const State& with) const
+    {
+        if constexpr (reduces) {
+            return with.call(map, of.at(k));
+        } else {
+            with.call(map, of.at(k));
+            return {};
+        }
+    }
+    __device__ __forceinline__ void add(const Value& more) { value = reduce(value, more); }
+};
+
+// One thread a task --------------------------------------------------------------------------------
+
+template <class Job>
+__device__ __forceinline__ void alone(Job& job)
+{
+    for (typename Job::size k = 0; k < job.count; ++k) {
+        [[maybe_unused]] const auto value = job.mapped(job.source, k, job.state);
+        if constexpr (Job::reduces) job.add(value);
+    }
+}
+
+// The joined list ----------------------------------------------------------------------------------
+
+/// One walk of a team through its joined list, which has fewer than 2^32 - 32 items.
+///
+/// A window of as many items as the team has lanes moves over it. Lists that begin inside of it
+/// set a bit, which say whose item each lane has, and between whose values the reduction stops.
+template <bool WHOLE, bool SCANNED, class Job>
+struct joined_walk {
+    using Source = decltype(Job::source);
+    using State = decltype(Job::state);
+    using Value = decltype(Job::value);
+    using size = typename Job::size;
+    static constexpr bool looks = Job::reduces || !SCANNED || !same<State, pack<>>;
+
+    team<WHOLE> lanes;
+    Job& job;
+    unsigned start, end, total;  // of the own list in the joined one, and how long that is
+    unsigned tasks, where;       // who has a list at all, and who is the place-th of these
+    unsigned begun = 0;          // how many lists have begun so far
+    unsigned heads = 0;          // where in the window lists begin
+    unsigned owner = 0;          // whose item this lane has
+    unsigned until;              // up to here the window is inside of one list
+    Source source;               // of the owner
+    State state;                 // of the owner
+
+    __device__ __forceinline__ joined_walk(const team<WHOLE>& lanes, Job& job, unsigned length)
+        : lanes(lanes), job(job), until(looks ? 0 : ALL), source(job.source), state(job.state)
+    {
+        place_lists(length);
+        assign(source, job.source.moved(start));  // item k of the joined list is item k of this
+        tasks = __ballot_sync(lanes.mask, length != 0);
+        where = WHOLE && tasks != ALL ? nth_bit(tasks, lanes.place) : 0;
+    }
+
+    __device__ __forceinline__ void place_lists(unsigned length)
+    {
+        if constexpr (SCANNED) {
+            start = unsigned(job.source.first - __shfl_sync(ALL, job.source.first, 0));
+            end = start + length;
+        } else {
+            end = length;
+            unsigned lane = lanes.previous();
+            #pragma unroll
+            for (unsigned step = 1; step < 32; step *= 2) {
+                const unsigned before = lanes.before(end, step, lane);
+                if (lanes.place >= step) end += before;
+            }
+            start = end - length;
+        }
+        total = __shfl_sync(lanes.mask, end, lanes.lane_at(lanes.count - 1));
+    }
+
+    __device__ __forceinline__ void run()
+    {
+        const Source own = source;
+        Value partial = job.value;  // what all lanes have of one list that is open
+        bool open = false;
+        for (unsigned first = 0; first < total; first += lanes.count) {
+            if (first + lanes.count > until) {
+                if constexpr (Job::commutes) if (open) close(partial);
+                open = false;
+                look(first, own);
+            }
+            const unsigned item = first + lanes.place;
+            Value value = job.value;
+            if (item < total) value = job.mapped(source, item, state);
+            if constexpr (Job::reduces) {
+                if (!Job::commutes || first + lanes.count > until) {
+                    fold(first, value);
+                    continue;
+                }
+                partial = open ? Value(job.reduce(partial, value)) : value;
+                open = true;
+            }
+        }
+        if constexpr (Job::commutes) if (open) close(partial);
+    }
+
+    /// Find out whose items the window holds, and fetch what they need to know.
+    __device__ __forceinline__ void look(unsigned first, const Source& own)
+    {
+        const unsigned place = start - first;
+        heads = all_bits(lanes, start < end && place < lanes.count ? 1u << place : 0);
+        const unsigned list = begun + __popc(heads & lanes.up_to_mine()) - 1;
+        begun += __popc(heads);
+        if constexpr (!WHOLE) owner = nth_bit(tasks, list);
+        else owner = tasks == ALL ? list : __shfl_sync(ALL, where, list);
+        if constexpr (!SCANNED) assign(source, from_lane(lanes.mask, own, owner));
+        assign(state, job.state.of(lanes.mask, owner));
+        until = 0;
+        if (!(heads & ~1u) && first + lanes.count <= total)
+            until = __shfl_sync(lanes.mask, end, owner);
+    }
+
+    /// Reduce the values of the window, list by list, and give them to the owners.
+    __device__ __forceinline__ void fold(unsigned first, Value value)
+    {
+        unsigned far = ~(heads | 1);  // whose list begins at least so many places before them
+        unsigned lane = lanes.previous();
+        #pragma unroll
+        for (unsigned step = 1; step < 32; step *= 2) {
+            if (!far) break;
+            const Value before = lanes.before(value, step, lane);
+            if (far >> lanes.place & 1) value = job.reduce(before, value);
+            far &= far << step;
+        }
+        const unsigned behind = first + lanes.count;
+        const bool mine = start < end && start < behind && end > first;
+        const unsigned last = (end < behind ? end : behind) - 1 - first;
+        value = from_lane(lanes.mask, value, lanes.lane_at(mine ? last : lanes.place));
+        if (mine) job.add(value);
+    }
+
+    /// Give the owner of the open list what all lanes have of it.
+    __device__ __forceinline__ void close(const Value& partial)
+    {
+        const Value value = over_all<32>(lanes, partial, lanes.place, lanes.count, job.reduce);
+        const Value all = from_lane(lanes.mask, value, lanes.lane_at(0));
+        if (lane_number() == owner) job.add(all);
+    }
+};
+
+/// The joined list of those who are here, however long it is.
+template <class Job>
+__device__ __forceinline__ void together_some(unsigned members, Job& job)
+{
+    using size = typename Job::size;
+    const team<false> lanes(members);
+    size left = job.count;
+    do {
+        const unsigned part = left < LONG ? left : LONG;
+        joined_walk<false, false, Job>(lanes, job, part).run();
+        assign(job.source, job.source.moved(size(0) - part));
+        left -= part;
+    } while (__any_sync(members, left != 0));
+}
+
+template <int BLOCK, bool SCANNED, class Job>
+__device__ __forceinline__ void together(unsigned members, Job& job)
+{
+    if constexpr (BLOCK == unknown || BLOCK >= 32) {
+        if (members == ALL && !__any_sync(ALL, job.count >= LONG)) {
+            joined_walk<true, SCANNED, Job>(team<true>(ALL), job, unsigned(job.count)).run();
+            return;
+        }
+    }
+    together_some(members, job);
+}
+
+// Groups of lanes ----------------------------------------------------------------------------------
+
+/// Add what the lanes of a group have of the `count` next items of the owner's task.
+template <unsigned LANES, class Job, class Value, class size>
+__device__ __forceinline__ void
+hand_over(Job& job, const Value& value, unsigned place, unsigned owner, size count)
+{
+    const unsigned here = count < LANES ? unsigned(count) : LANES;
+    const Value sum = over_all<LANES>(team<true>(ALL), value, place, here, job.reduce);
+    const Value all = from_lane(ALL, sum, lane_number() - place);
+    if (here && lane_number() == owner) job.add(all);
+}
+
+/// Groups of LANES lanes take the tasks of their lanes in turn; all lanes of the warp are here.
+template <unsigned LANES, class Job>
+__device__ __forceinline__ void in_groups(Job& job)
+{
+    using size = typename Job::size;
+    const unsigned place = lane_number() % LANES, leader = lane_number() - place;
+    for (unsigned turn = 0; turn < LANES; ++turn) {
+        const unsigned owner = leader + turn;
+        const size count = from_lane(ALL, job.count, owner);
+        if (!__any_sync(ALL, count != 0)) continue;
+        const auto source = from_lane(ALL, job.source, owner);
+        const auto state = job.state.of(ALL, owner);
+        if constexpr (!Job::reduces) {
+            for (size k = place; k < count; k += LANES) job.mapped(source, k, state);
+        } else if constexpr (Job::commutes) {
+            auto value = job.value;
+            if (place < count) value = job.mapped(source, place, state);
+            for (size k = size(place) + LANES; k < count; k += LANES)
+                value = job.reduce(value, job.mapped(source, k, state));
+            hand_over<LANES>(job, value, place, owner, count);
+        } else {
+            for (size k = 0; __any_sync(ALL, k < count); k += LANES) {
+                auto value = job.value;
+                if (k + place < count) value = job.mapped(source, k + place, state);
+                hand_over<LANES>(job, value, place, owner, k < count ? count - k : 0);
+            }
+        }
+    }
+}
+
+// Which of them --------------------------------------------------------------------------------------
+
+/// Whether one thread a task is as good, by the longest list and by the sum of all.
+__device__ __forceinline__ bool is_even(unsigned most, unsigned long long sum)
+{
+    return most <= 2 || most * 24ull <= sum;  // Not measured.
+}
+
+__device__ __forceinline__ bool is_even_here(unsigned count)
+{
+    unsigned most = count, sum = count;
+    #pragma unroll
+    for (unsigned step = 1; step < 32; step *= 2) {
+        const unsigned other = __shfl_xor_sync(ALL, most, step);
+        most = other > most ? other : most;
+        sum += __shfl_xor_sync(ALL, sum, step);
+    }
+    return is_even(most, sum);
+}
+
+template <class Decomposition>
+struct by;
+
+template <>
+struct by<thread> {
+    template <int BLOCK, bool SCANNED, class Job>
+    __device__ __forceinline__ static void run(Job& job)
+    {
+        alone(job);
+    }
+};
+
+template <>
+struct by<warp> {
+    template <int BLOCK, bool SCANNED, class Job>
+    __device__ __forceinline__ static void run(Job& job)
+    {
+        const unsigned members = __activemask();
+        __syncwarp(members);  // what lanes wrote before is seen by whoever runs their items
+        together<BLOCK, SCANNED>(members, job);
+        __syncwarp(members);  // and what those wrote, by them
+    }
+};
+
+template <int LANES>
+struct by<sub_warp<LANES>> {
+    template <int BLOCK, bool SCANNED, class Job>
+    __device__ __forceinline__ static void run(Job& job)
+    {
+        const unsigned members = __activemask();
+        if (members != ALL || __any_sync(ALL, job.count + LANES < job.count)) return alone(job);
+        __syncwarp();
+        in_groups<LANES>(job);
+        __syncwarp();
+    }
+};
+
+template <>
+struct by<automatic> {
+    template <int BLOCK, bool SCANNED, class Job>
+    __device__ __forceinline__ static void run(Job& job)
+    {
+        const unsigned members = __activemask();
+        if (members == ALL && !__any_sync(ALL, job.count >= LONG) && is_even_here(job.count))
+            return alone(job);
+        __syncwarp(members);
+        together<BLOCK, SCANNED>(members, job);
+        __syncwarp(members);
+    }
+};
+
+// What a user hands over ---------------------------------------------------------------------------
+
+/// A source of indices and how many it has.
+template <class Source>
+struct tasks {
+    using source_type = Source;
+    Source source;
+    typename Source::size count;
+};
+
+template <class T>
+constexpr bool is_tasks = false;
+template <class Source>
+constexpr bool is_tasks<tasks<Source>> = true;
+
+template <class Source>
+constexpr bool is_consecutive = false;
+template <class Index>
+constexpr bool is_consecutive<consecutive<Index>> = true;
+
+template <class... T>
+constexpr unsigned bytes_of = (0u + ... + sizeof(T));
+
+template <class D, int BLOCK, class Layout, class Source, class Map, class Reduce, class Value,
+          class... State>
+__device__ __forceinline__ Value
+engage(const tasks<Source>& given, Map& map, Reduce& reduce, const Value& initial, State... state)
+{
+    using Index = decltype(given.source.at(0));
+    static_assert(0 <= BLOCK && BLOCK <= 1024, "a block has 1 to 1024 threads, or cte::unknown");
+    static_assert(same<Layout, scanned> || same<Layout, disjoint>,
+                  "lists are cte::scanned or cte::disjoint");
+    static_assert(same<Layout, disjoint> || is_consecutive<Source>,
+                  "cte::scanned is for a begin and an end; other lists are cte::disjoint");
+    static_assert(callable<Map, void(Index, State...)>,
+                  "map is called with an index and with the state, by value");
+    static_assert((true && ... && __is_trivially_copyable(State)) &&
+                      __is_trivially_copyable(Value) && __is_trivially_copyable(Source),
+                  "values, state and what lists the indices go from lane to lane as plain bytes");
+    static_assert(sizeof(Value) <= most_bytes && bytes_of<Source> <= most_bytes + 8 &&
+                      bytes_of<State...> <= most_bytes,
+                  "a value, the state, and what lists the indices have 64 bytes at most");
+    static_assert(!meets<Map> && !(false || ... || meets<State>),
+                  "map must not meet other threads: lanes run it at different times");
+    using Work = job<Source, Map, Reduce, Value, pack<State...>>;
+    Work work{given.source, given.count, map, reduce, initial, packed(state...)};
+    by<D>::template run<BLOCK, same<Layout, scanned>>(work);
+    return work.value;
+}
+
+template <class Reduce, class Map, class Value, class Index, class... State>
+__device__ constexpr void check_reduction()
+{
+    if constexpr (callable<Map, void(Index, State...)>) {
+        static_assert(same<plain<decltype(a<Map&>()(a<const Index&>(), a<const State&>()...))>, Value>,
+                      "map returns what the initial value is: convert one of them");
+    }
+    static_assert(callable<Reduce, void(Value, Value)>, "reduce is called with two values");
+}
+
+}  // namespace detail
+
+// The lists of indices -----------------------------------------------------------------------------
+
+/// The indices from `begin` to before `end`.
+template <class Begin, class End>
+__device__ __forceinline__ auto range(Begin begin, End end)
+{
+    using Index = detail::plain<decltype(true ? begin : end)>;
+    static_assert(detail::integral<Index>, "indices have 32 or 64 bits");
+    using Source = detail::consecutive<Index>;
+    using size = typename Source::size;
+    const Index first = begin, last = end;
+    return detail::tasks<Source>{{first}, first < last ? size(last) - size(first) : 0};
+}
+
+/// Every `stride`-th index from `begin` to before `end`; downwards if the stride is negative.
+template <class Begin, class End, class Stride>
+__device__ __forceinline__ auto strided(Begin begin, End end, Stride stride)
+{
+    using Index = detail::plain<decltype(true ? begin : end)>;
+    static_assert(detail::integral<Index> && detail::integral<Stride>,
+                  "indices and strides have 32 or 64 bits");
+    using Source = detail::striding<Index>;
+    using size = typename Source::size;
+    const Index first = begin, last = end, by = Index(stride);
+    const bool up = stride > 0;
+    const size step = up ? size(by) : size(0) - size(by);
+    const size way = up ? size(last) - size(first) : size(first) - size(last);
+    const bool some = up ? first < last : stride < 0 && last < first;
+    return detail::tasks<Source>{{first, by}, some ? (way - 1) / step + 1 : 0};
+}
+
+/// `count` indices of which `kth(k)` is the k-th.
+///
+/// What `kth` has captured is of its own lane; capture by value.
+template <class Count, class Kth>
+__device__ __forceinline__ auto listed(Count count, Kth kth)
+{
+    static_assert(detail::integral<Count>, "counts have 32 or 64 bits");
+    using Source = detail::looked_up<Count, Kth>;
+    using size = typename Source::size;
+    return detail::tasks<Source>{{kth, 0}, count > 0 ? size(count) : 0};
+}
+
+// The calls ----------------------------------------------------------------------------------------
+
+/// Reduce what `map(index, state...)` returns for all indices of this thread, and `initial`.
+///
+/// All threads that are here do so together. Which of them runs map for an index is not said, so
+/// whatever differs among them is handed over as state. `reduce` is associative; it gets values in
+/// the order of their indices.
+template <class Decomposition = warp, int BLOCK = unknown, class Layout = disjoint, class Source,
+          class Map, class Reduce, class Value, class... State>
+__device__ __forceinline__ Value for_each_index(const detail::tasks<Source>& tasks, Map&& map,
+                                                Reduce&& reduce, Value initial, State... state)
+{
+    using Index = detail::plain<decltype(tasks.source.at(0))>;
+    detail::check_reduction<Reduce, Map, Value, Index, State...>();
+    detail::plain<Reduce> reducing = reduce;
+    return detail::engage<Decomposition, BLOCK, Layout>(tasks, map, reducing, initial, state...);
+}
+
+template <class Decomposition = warp, int BLOCK = unknown, class Layout = disjoint, class Begin,
+          class End, class Map, class Reduce, class Value, class... State>
+__device__ __forceinline__ auto for_each_index(Begin begin, End end, Map&& map, Reduce&& reduce,
+                                               Value initial, State... state)
+    -> typename detail::enable<detail::integral<Begin> && detail::integral<End>, Value>::type
+{
+    return for_each_index<Decomposition, BLOCK, Layout>(range(begin, end), map, reduce, initial,
+                                                        state...);
+}
+
+/// Run `body(index, state...)` for all indices of this thread, without a result.
+template <class Decomposition = warp, int BLOCK = unknown, class Layout = disjoint, class Source,
+          class Body, class... State>
+__device__ __forceinline__ void for_each(const detail::tasks<Source>& tasks, Body&& body,
+                                         State... state)
+{
+    detail::none nothing;
+    detail::engage<Decomposition, BLOCK, Layout>(tasks, body, nothing, nothing, state...);
+}
+
+template <class Decomposition = warp, int BLOCK = unknown, class Layout = disjoint, class Begin,
+          class End, class Body, class... State>
+__device__ __forceinline__ auto for_each(Begin begin, End end, Body&& body, State... state) ->
+    typename detail::enable<detail::integral<Begin> && detail::integral<End>>::type
+{
+    for_each<Decomposition, BLOCK, Layout>(range(begin, end), body, state...);
+}
+
+/// As above, by the warp.
+template <int BLOCK, class Layout = disjoint, class... Arguments>
+__device__ __forceinline__ auto for_each_index(Arguments&&... arguments)
+{
+    return for_each_index<warp, BLOCK, Layout>(static_cast<Arguments&&>(arguments)...);
+}
+
+template <int BLOCK, class Layout = disjoint, class... Arguments>
+__device__ __forceinline__ void for_each(Arguments&&... arguments)
+{
+    for_each<warp, BLOCK, Layout>(static_cast<Arguments&&>(arguments)...);
+}
+
+}  // namespace cte
