@@ -22,7 +22,6 @@ from ccc.toolkit.find import find
 from ccc.toolkit.hook import SHIMS, hook, told
 from ccc.version import VERSION
 
-
 HEADERS = Path(__file__).parent.parent / "include"
 """What a source may include besides the toolkit's."""
 

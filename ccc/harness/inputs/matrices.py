@@ -57,7 +57,8 @@ def small_values(count: int, seed: int) -> NDArray[np.float32]:
     """Random integers from ``-LARGEST_VALUE`` to ``LARGEST_VALUE`` without 0, as floats."""
     draw = np.random.default_rng(seed).integers(1, LARGEST_VALUE + 1, count, np.int8)
     signs = np.random.default_rng(~seed & 0xFFFFFFFF).integers(0, 2, count, np.int8)
-    return (draw * (2 * signs - 1)).astype(np.float32)
+    values: NDArray[np.float32] = (draw * (2 * signs - 1)).astype(np.float32)
+    return values
 
 
 def by_length(graph: Graph) -> tuple[Graph, NDArray[np.int64], NDArray[np.int64]]:

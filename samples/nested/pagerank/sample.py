@@ -6,6 +6,7 @@ links give nothing away.
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from ccc.errors import CccError
 from ccc.harness.decompositions import by_hand, by_library
 from ccc.harness.inputs import matrices
+from ccc.harness.inputs.graphs import Graph
 
 SIZES = {"gpu": 20, "paper": 22, "emulator": 11, "quick": 9}
 INPUTS = matrices.KINDS
@@ -28,6 +30,32 @@ ITERATIONS = 3
 RESOLUTION = 2.0**32
 TOLERANCE = 1e-6
 """Absolute, of ranks whose mean is 1; a quotient in the middle may be rounded either way."""
+
+
+@functools.lru_cache(maxsize=1)
+def _ones(count: int) -> Any:
+    """The entries of the matrix, which a library wants to have."""
+    import cupy  # noqa: PLC0415 - on a GPU only
+
+    return cupy.ones(count)
+
+
+def by_cusparse(
+    vertices: Any, indptr: Any, indices: Any, shares: Any, damping: Any, ranks: Any
+) -> None:
+    """What ``csr @ x`` of CuPy does, with the scaling and the sum inside."""
+    import cupyx.cusparse  # noqa: PLC0415 - on a GPU only
+    import cupyx.scipy.sparse  # noqa: PLC0415
+
+    shape = (int(vertices), int(vertices))
+    parts = (_ones(indices.size), indices, indptr)
+    matrix = cupyx.scipy.sparse.csr_matrix(parts, shape=shape)
+    matrix.has_canonical_format = True  # that nothing is sorted first
+    ranks.fill(1 - float(damping))
+    cupyx.cusparse.spmv(matrix, shares, y=ranks, alpha=float(damping), beta=1.0)
+
+
+LIBRARIES = {"cuSPARSE": ("gather", by_cusparse)}
 
 
 def inputs(
@@ -58,7 +86,7 @@ def inputs(
 
 def bound_inputs(inputs: dict[str, Any]) -> dict[str, Any]:
     """The same rows of links, the shortest first: another graph, of the same degrees."""
-    graph = matrices.Graph(inputs["indptr"], inputs["indices"])
+    graph = Graph(inputs["indptr"], inputs["indices"])
     ordered, _, _ = matrices.by_length(graph)
     return {**inputs, "indptr": ordered.indptr.astype(np.int32), "indices": ordered.indices}
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ccc.errors import CccError
 from ccc.harness.decompositions import by_hand, by_library
 from ccc.harness.inputs import matrices
+from ccc.harness.inputs.graphs import Graph
 
 SIZES = {"gpu": 20, "paper": 22, "emulator": 12, "quick": 10}
 INPUTS = matrices.KINDS
@@ -19,6 +20,19 @@ BLOCK = 256
 BLOCKS = (64, 128, 256)
 RIVALS = by_hand() | by_library()
 BOUND = ("kernel.cu", ())
+
+
+def by_cusparse(rows: Any, indptr: Any, indices: Any, values: Any, x: Any, y: Any) -> None:
+    """What ``csr @ x`` of CuPy does."""
+    import cupyx.cusparse  # noqa: PLC0415 - on a GPU only
+    import cupyx.scipy.sparse  # noqa: PLC0415
+
+    matrix = cupyx.scipy.sparse.csr_matrix((values, indices, indptr), shape=(int(rows), int(rows)))
+    matrix.has_canonical_format = True  # that nothing is sorted first
+    cupyx.cusparse.spmv(matrix, x, y=y, alpha=1.0, beta=0.0)
+
+
+LIBRARIES = {"cuSPARSE": ("spmv", by_cusparse)}
 
 
 def inputs(
@@ -49,7 +63,7 @@ def inputs(
 
 def bound_inputs(inputs: dict[str, Any]) -> dict[str, Any]:
     """The same rows, the shortest first."""
-    graph = matrices.Graph(inputs["indptr"], inputs["indices"])
+    graph = Graph(inputs["indptr"], inputs["indices"])
     ordered, _, entries = matrices.by_length(graph)
     return {
         **inputs,
