@@ -17,11 +17,13 @@ def by_hand(source: str = "rivals/sub_warp.cu") -> Rivals:
     return {f"sub-warp {width}": (source, (f"-DWIDTH={width}",)) for width in WIDTHS}
 
 
-LIBRARY = tuple(
-    f"cte::{name}"
-    for name in ("warp", "automatic", "thread", *(f"sub_warp<{width}>" for width in WIDTHS))
-)
-"""What its calls can be asked for: the warp together first, which is the paper's."""
+ENGAGED = "cte::warp"
+"""The warp together, which is the paper's."""
+
+AUTOMATIC = "cte::automatic"
+THREAD = "cte::thread"
+LIBRARY = (ENGAGED, AUTOMATIC, THREAD, *(f"cte::sub_warp<{width}>" for width in WIDTHS))
+"""What the library's calls can be asked for."""
 
 
 def by_library(source: str = "rivals/library.cu") -> Rivals:
