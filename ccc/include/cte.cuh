@@ -36,8 +36,8 @@ struct disjoint {};
 /// For blocks whose size is not known when compiling.
 constexpr int unknown = 0;
 
-/// How many bytes of shared memory a call takes, whatever it is asked for.
-constexpr int shared_bytes = 0;
+/// How many bytes of shared memory a call takes for each warp, if it reduces and the block is known.
+constexpr int staged_bytes = 1024;
 
 /// How many bytes the value, and all of the state, may have.
 constexpr int most_bytes = 64;
@@ -396,36 +396,78 @@ __device__ __forceinline__ void alone(Job& job)
 
 // The joined list ----------------------------------------------------------------------------------
 
-/// One walk of a team through its joined list, which has fewer than 2^32 - 32 items.
+/// What is left unmade until something is assigned to it, as closures cannot be made of nothing.
+template <class T>
+union unmade {
+    T made;
+    char nothing;
+    __device__ unmade() : nothing() {}
+};
+
+/// How many values each lane of a warp holds at a time, and whether they meet in shared memory.
+template <class Value, bool REDUCES, int BLOCK>
+struct shape {
+    static constexpr unsigned room = staged_bytes / 32 / sizeof(Value);
+    static constexpr unsigned windows = !REDUCES || room > 4 ? 4 : room ? room : 1;
+    static constexpr bool staged = REDUCES && room && BLOCK >= 32;
+    static constexpr unsigned warps = BLOCK / 32;
+};
+
+/// The values of a warp, of those of the block; for all calls with as many bytes the same.
+template <unsigned WARPS, unsigned BYTES>
+__device__ __forceinline__ char* stage(unsigned warp)
+{
+    __shared__ alignas(16) char bytes[WARPS * BYTES];
+    return bytes + warp * BYTES;
+}
+
+__device__ __forceinline__ unsigned warp_number()
+{
+    return ((threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x) / 32;
+}
+
+/// One walk of a team through its joined list, which has fewer than 2^32 - 128 items.
 ///
-/// A window of as many items as the team has lanes moves over it. Lists that begin inside of it
-/// set a bit, which say whose item each lane has, and between whose values the reduction stops.
-template <bool WHOLE, bool SCANNED, class Job>
+/// A window of as many items as the team has lanes, or WINDOWS of them at a time, move over it.
+/// Lists that begin inside of one set a bit, which say whose item each lane has. A warp that is
+/// whole puts the values of its windows into `stage`, where each lane reduces those of its list;
+/// otherwise they are reduced by shuffles, whose steps stop where lists begin.
+template <bool WHOLE, bool SCANNED, unsigned WINDOWS, bool STAGED, class Job>
 struct joined_walk {
     using Source = decltype(Job::source);
     using State = decltype(Job::state);
     using Value = decltype(Job::value);
     using size = typename Job::size;
-    static constexpr bool looks = Job::reduces || !SCANNED || !same<State, pack<>>;
+    static constexpr bool looks = !SCANNED || !same<State, pack<>>;  // for what an item needs
+    static constexpr unsigned SHORT = 32;  // longer ones are reduced by all lanes. Not measured.
 
     team<WHOLE> lanes;
     Job& job;
     unsigned start, end, total;  // of the own list in the joined one, and how long that is
     unsigned tasks, where;       // who has a list at all, and who is the place-th of these
     unsigned begun = 0;          // how many lists have begun so far
-    unsigned heads = 0;          // where in the window lists begin
-    unsigned owner = 0;          // whose item this lane has
-    unsigned until;              // up to here the window is inside of one list
-    Source source;               // of the owner
-    State state;                 // of the owner
+    unsigned owner = 0;          // of the list that all windows are in
+    unsigned until = 0;          // up to here they are
+    Source own;                  // item k of the joined list is item k of this
+    Value* values;               // in shared memory
+    unmade<Source> source[WINDOWS];
+    unmade<State> state[WINDOWS];
+    unsigned heads[WINDOWS];     // where in a window lists begin
 
-    __device__ __forceinline__ joined_walk(const team<WHOLE>& lanes, Job& job, unsigned length)
-        : lanes(lanes), job(job), until(looks ? 0 : ALL), source(job.source), state(job.state)
+    __device__ __forceinline__
+    joined_walk(const team<WHOLE>& lanes, Job& job, unsigned length, char* stage)
+        : lanes(lanes), job(job), own(job.source), values(reinterpret_cast<Value*>(stage))
     {
         place_lists(length);
-        assign(source, job.source.moved(start));  // item k of the joined list is item k of this
+        assign(own, job.source.moved(start));
         tasks = __ballot_sync(lanes.mask, length != 0);
-        where = WHOLE && tasks != ALL ? nth_bit(tasks, lanes.place) : 0;
+        where = WHOLE && tasks != ALL ? nth_bit(tasks, lanes.place) : lanes.place;
+        #pragma unroll
+        for (unsigned w = 0; w < WINDOWS; ++w) {
+            heads[w] = 0;
+            assign(source[w].made, own);
+            assign(state[w].made, job.state);
+        }
     }
 
     __device__ __forceinline__ void place_lists(unsigned length)
@@ -448,48 +490,112 @@ struct joined_walk {
 
     __device__ __forceinline__ void run()
     {
-        const Source own = source;
+        const unsigned span = WINDOWS * lanes.count;
         Value partial = job.value;  // what all lanes have of one list that is open
         bool open = false;
-        for (unsigned first = 0; first < total; first += lanes.count) {
-            if (first + lanes.count > until) {
+        for (unsigned first = 0; first < total; first += span) {
+            if (first + span > until) {
                 if constexpr (Job::commutes) if (open) close(partial);
                 open = false;
-                look(first, own);
+                look(first, span);
             }
-            const unsigned item = first + lanes.place;
-            Value value = job.value;
-            if (item < total) value = job.mapped(source, item, state);
-            if constexpr (Job::reduces) {
-                if (!Job::commutes || first + lanes.count > until) {
-                    fold(first, value);
+            unmade<Value> value[WINDOWS];
+            #pragma unroll
+            for (unsigned w = 0; w < WINDOWS; ++w) {
+                const unsigned item = first + w * lanes.count + lanes.place;
+                assign(value[w].made, job.value);
+                if (item < total)
+                    assign(value[w].made, job.mapped(source[w].made, item, state[w].made));
+            }
+            if constexpr (Job::commutes) {
+                if (first + span <= until) {
+                    partial = open ? Value(job.reduce(partial, value[0].made)) : value[0].made;
+                    #pragma unroll
+                    for (unsigned w = 1; w < WINDOWS; ++w)
+                        partial = job.reduce(partial, value[w].made);
+                    open = true;
                     continue;
                 }
-                partial = open ? Value(job.reduce(partial, value)) : value;
-                open = true;
+            }
+            if constexpr (STAGED) {
+                reduce_staged(first, value);
+            } else if constexpr (Job::reduces) {
+                #pragma unroll
+                for (unsigned w = 0; w < WINDOWS; ++w)
+                    if (first + w * lanes.count < total)
+                        reduce_window(first + w * lanes.count, heads[w], value[w].made);
             }
         }
         if constexpr (Job::commutes) if (open) close(partial);
     }
 
-    /// Find out whose items the window holds, and fetch what they need to know.
-    __device__ __forceinline__ void look(unsigned first, const Source& own)
+    /// Find out whose items the windows hold, and fetch what these need to know.
+    __device__ __forceinline__ void look(unsigned first, unsigned span)
     {
-        const unsigned place = start - first;
-        heads = all_bits(lanes, start < end && place < lanes.count ? 1u << place : 0);
-        const unsigned list = begun + __popc(heads & lanes.up_to_mine()) - 1;
-        begun += __popc(heads);
-        if constexpr (!WHOLE) owner = nth_bit(tasks, list);
-        else owner = tasks == ALL ? list : __shfl_sync(ALL, where, list);
-        if constexpr (!SCANNED) assign(source, from_lane(lanes.mask, own, owner));
-        assign(state, job.state.of(lanes.mask, owner));
+        const unsigned all = __ballot_sync(lanes.mask, start <= first && first + span <= end);
         until = 0;
-        if (!(heads & ~1u) && first + lanes.count <= total)
+        if (all) {
+            owner = __ffs(all) - 1;
             until = __shfl_sync(lanes.mask, end, owner);
+        }
+        if constexpr (looks || (Job::reduces && !STAGED)) {
+            #pragma unroll
+            for (unsigned w = 0; w < WINDOWS; ++w) {
+                if (first + w * lanes.count >= total) break;
+                look_at(first + w * lanes.count, w);
+            }
+        }
     }
 
-    /// Reduce the values of the window, list by list, and give them to the owners.
-    __device__ __forceinline__ void fold(unsigned first, Value value)
+    __device__ __forceinline__ void look_at(unsigned first, unsigned w)
+    {
+        const unsigned place = start - first;
+        heads[w] = all_bits(lanes, start < end && place < lanes.count ? 1u << place : 0);
+        if constexpr (looks) {
+            const unsigned list = begun + __popc(heads[w] & lanes.up_to_mine()) - 1;
+            begun += __popc(heads[w]);
+            const unsigned from = WHOLE ? __shfl_sync(ALL, where, list) : nth_bit(tasks, list);
+            if constexpr (!SCANNED) assign(source[w].made, from_lane(lanes.mask, own, from));
+            assign(state[w].made, job.state.of(lanes.mask, from));
+        }
+    }
+
+    /// Put the values of all windows into shared memory, and reduce them there, list by list.
+    __device__ __forceinline__ void reduce_staged(unsigned first, const unmade<Value>* value)
+    {
+        #pragma unroll
+        for (unsigned w = 0; w < WINDOWS; ++w) assign(values[32 * w + lanes.place], value[w].made);
+        __syncwarp();
+        const unsigned behind = first + 32 * WINDOWS;
+        const unsigned from = start > first ? start : first, to = end < behind ? end : behind;
+        const unsigned count = from < to ? to - from : 0;
+        const Value* mine = values + (from - first);
+        if (count <= SHORT)
+            for (unsigned k = 0; k < count; ++k) job.add(mine[k]);
+        for (unsigned rest = __ballot_sync(ALL, count > SHORT); rest; rest &= rest - 1) {
+            const unsigned of = __ffs(rest) - 1;
+            reduce_long(__shfl_sync(ALL, from - first, of), __shfl_sync(ALL, count, of), of);
+        }
+        __syncwarp();
+    }
+
+    /// Reduce a list of which many values are there: each lane those that are next to one another.
+    __device__ __forceinline__ void reduce_long(unsigned from, unsigned count, unsigned of)
+    {
+        const Value* part = values + from;
+        const unsigned first = lanes.place * WINDOWS;
+        Value value = part[first < count ? first : 0];
+        #pragma unroll
+        for (unsigned k = 1; k < WINDOWS; ++k)
+            if (first + k < count) value = job.reduce(value, part[first + k]);
+        const unsigned parts = (count + WINDOWS - 1) / WINDOWS;
+        value = over_all<32>(lanes, value, lanes.place, parts, job.reduce);
+        const Value all = from_lane(ALL, value, 0);
+        if (lanes.place == of) job.add(all);
+    }
+
+    /// Reduce the values of a window, list by list, and give them to the owners.
+    __device__ __forceinline__ void reduce_window(unsigned first, unsigned heads, Value value)
     {
         unsigned far = ~(heads | 1);  // whose list begins at least so many places before them
         unsigned lane = lanes.previous();
@@ -525,7 +631,7 @@ __device__ __forceinline__ void together_some(unsigned members, Job& job)
     size left = job.count;
     do {
         const unsigned part = left < LONG ? left : LONG;
-        joined_walk<false, false, Job>(lanes, job, part).run();
+        joined_walk<false, false, 1, false, Job>(lanes, job, part, nullptr).run();
         assign(job.source, job.source.moved(size(0) - part));
         left -= part;
     } while (__any_sync(members, left != 0));
@@ -534,9 +640,20 @@ __device__ __forceinline__ void together_some(unsigned members, Job& job)
 template <int BLOCK, bool SCANNED, class Job>
 __device__ __forceinline__ void together(unsigned members, Job& job)
 {
+    using Shape = shape<decltype(Job::value), Job::reduces, BLOCK>;
+    constexpr unsigned WINDOWS = Shape::windows;
     if constexpr (BLOCK == unknown || BLOCK >= 32) {
-        if (members == ALL && !__any_sync(ALL, job.count >= LONG)) {
-            joined_walk<true, SCANNED, Job>(team<true>(ALL), job, unsigned(job.count)).run();
+        bool fits = members == ALL;
+        char* staged = nullptr;
+        if constexpr (Shape::staged) {
+            constexpr unsigned bytes = 32 * WINDOWS * sizeof(Job::value);
+            const unsigned warp = warp_number();
+            staged = stage<Shape::warps, bytes>(warp);
+            fits = fits && warp < Shape::warps;  // else the block is larger than was said
+        }
+        if (fits && !__any_sync(ALL, job.count >= LONG)) {
+            joined_walk<true, SCANNED, WINDOWS, Shape::staged, Job>(
+                team<true>(ALL), job, unsigned(job.count), staged).run();
             return;
         }
     }
