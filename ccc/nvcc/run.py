@@ -22,10 +22,6 @@ from ccc.toolkit.find import find
 from ccc.toolkit.hook import SHIMS, hook, told
 from ccc.version import VERSION
 
-HEADERS = Path(__file__).parent.parent / "include"
-"""What a source may include besides the toolkit's."""
-
-
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What one nvcc command came to; ``stderr`` is nvcc's own, where it was captured.
@@ -183,8 +179,7 @@ def _ptx(
     path: str, shown: str, arch: str, options: Sequence[str], output: Path, ours: Options
 ) -> tuple[str, Outcome]:
     """Compile to PTX in the file ``output``; messages name the source as ``shown``."""
-    headers = ["-I", str(HEADERS)]
-    command = ["-ptx", f"-arch={arch}", *headers, *options, path, "-o", str(output)]
+    command = ["-ptx", f"-arch={arch}", *options, path, "-o", str(output)]
     outcome = run(command, ours, capture=True)
     if outcome.code:
         raise CccError(_failure(outcome).replace(path, shown))

@@ -3,8 +3,8 @@
 
 #include "points.cuh"
 
-// Target i lies in leaf leaves[i]. Leaf b has the points from begins[b] to begins[b + 1], and touches the leaves in `near` from
-// first[b] to first[b + 1].
+// Target i lies in leaf leaves[i]. Leaf b has the points from begins[b] to begins[b + 1], and touches
+// the leaves in `near` from first[b] to first[b + 1].
 extern "C" __global__ void __launch_bounds__(128)
 u_list(int count, const float4* __restrict__ targets, const int* __restrict__ leaves,
        const float4* __restrict__ points, const int* __restrict__ begins,

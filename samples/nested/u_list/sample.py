@@ -40,7 +40,7 @@ TOLERANCE = 1e-5
 
 
 def inputs(size: int, seed: int, kind: str = INPUTS[0]) -> dict[str, Any]:
-    """Points in the leaves of an octree, along a Morton curve.
+    """Points in the leaves of an octree, along a Morton curve; targets are the same in any order.
 
     Args:
         size: how many points.
@@ -48,10 +48,10 @@ def inputs(size: int, seed: int, kind: str = INPUTS[0]) -> dict[str, Any]:
         kind: one of ``INPUTS``: how they are distributed, and how many a leaf has at most.
 
     Returns:
-        ``points`` (size, 4), float32: places and charges; ``leaves`` (size,), int32: the leaf of
-        each; ``begins`` (leaves + 1,), int32: the points of each leaf; ``first`` (leaves + 1,) and
-        ``near``, int32: the leaves that touch each one, itself among them; ``potentials`` (size,),
-        int64, all 0.
+        ``targets`` (size, 4), float32: places and charges, as they were drawn; ``leaves`` (size,),
+        int32: the leaf of each; ``points`` (size, 4): the same, leaf by leaf; ``begins``
+        (leaves + 1,), int32: the points of each leaf; ``first`` (leaves + 1,) and ``near``, int32:
+        the leaves that touch each one, itself among them; ``potentials`` (size,), int64, all 0.
     """
     random = np.random.default_rng(seed)
     distribution, _, most = kind.replace("=", " ").split()
@@ -60,12 +60,14 @@ def inputs(size: int, seed: int, kind: str = INPUTS[0]) -> dict[str, Any]:
         places **= SKEW
     tree = build(places, int(most))
     charges = random.normal(size=(size, 1))
-    points = np.hstack([places, charges])[tree.order].astype(np.float32)
+    targets = np.hstack([places, charges]).astype(np.float32)
     counts = np.diff(tree.begins)
+    leaves = np.empty(size, np.int32)
+    leaves[tree.order] = np.repeat(np.arange(counts.size), counts)
     return {
-        "targets": points,
-        "leaves": np.repeat(np.arange(counts.size), counts).astype(np.int32),
-        "points": points,
+        "targets": targets,
+        "leaves": leaves,
+        "points": targets[tree.order],
         "begins": tree.begins.astype(np.int32),
         "first": tree.first.astype(np.int32),
         "near": tree.near,
