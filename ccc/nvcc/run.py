@@ -22,6 +22,7 @@ from ccc.toolkit.find import find
 from ccc.toolkit.hook import SHIMS, hook, told
 from ccc.version import VERSION
 
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What one nvcc command came to; ``stderr`` is nvcc's own, where it was captured.
