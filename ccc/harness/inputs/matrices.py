@@ -21,6 +21,9 @@ KINDS = ("rmat", "uniform", "banded")
 A_ROW = 16
 """Entries on the average, or about so many."""
 
+LANES = 32
+"""Of a warp."""
+
 LARGEST_VALUE = 8
 """So the products of two values of 100,000 entries add up to less than 2^24."""
 
@@ -61,14 +64,11 @@ def small_values(count: int, seed: int) -> NDArray[np.float32]:
     return values
 
 
-def by_length(graph: Graph) -> tuple[Graph, NDArray[np.int64], NDArray[np.int64]]:
-    """The same rows, the shortest first, so that neighbours are about equally long.
-
-    Returns:
-        The matrix; which row each one was; which entry each one was.
-    """
-    rows = np.argsort(np.diff(graph.indptr), kind="stable")
-    entries = graph.edges_of(rows).astype(np.int64)
-    indptr = np.zeros(graph.vertices + 1, np.int64)
-    np.cumsum(np.diff(graph.indptr)[rows], out=indptr[1:])
-    return Graph(indptr, graph.indices[entries]), rows, entries
+def evened(indptr: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Other rows of the same entries: each 32 that share a warp have about as many each."""
+    rows = np.arange(indptr.size)
+    first = rows // LANES * LANES
+    last = np.minimum(first + LANES, rows[-1])
+    begin, end = indptr[first].astype(np.int64), indptr[last].astype(np.int64)
+    shares = (end - begin) * (rows - first) // np.maximum(last - first, 1)
+    return (begin + shares).astype(np.int32)

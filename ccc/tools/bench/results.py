@@ -197,12 +197,15 @@ class Results:
     def put(self, entry: Entry) -> None:
         """Add an entry, or replace the one of the same sample and inputs where it stands.
 
-        Failures of that sample are forgotten: it may have failed before it came to any inputs.
+        Failures of that sample are forgotten: it may have failed before it came to any inputs. So
+        are entries of a time when it had one kind of inputs only.
         """
         self.entries = [
             one
             for one in self.entries
-            if one.key == entry.key or one.sample != entry.sample or one.error is None
+            if one.key == entry.key
+            or one.sample != entry.sample
+            or (one.error is None and (one.inputs.name != "" or not entry.inputs.kind))
         ]
         keys = [one.key for one in self.entries]
         if entry.key in keys:
