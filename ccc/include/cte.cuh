@@ -36,8 +36,8 @@ struct disjoint {};
 /// For blocks whose size is not known when compiling.
 constexpr int unknown = 0;
 
-/// How many bytes of shared memory a call takes for each warp, if it reduces and the block is known.
-constexpr int staged_bytes = 1024;
+/// How many bytes of shared memory a call takes, whatever it is asked for.
+constexpr int shared_bytes = 0;
 
 /// How many bytes the value, and all of the state, may have.
 constexpr int most_bytes = 64;
@@ -109,7 +109,7 @@ struct made_void {
     using type = void;
 };
 template <class T>
-T&& a();
+__device__ T&& a();
 
 template <class T>
 constexpr bool integral = same<T, int> || same<T, unsigned> || same<T, long> ||
@@ -182,10 +182,10 @@ __device__ __forceinline__ T shuffled(const T& value, Shuffle shuffle)
     constexpr unsigned WORDS = (sizeof(T) + 3) / 4;
     unsigned words[WORDS] = {};
     T result = value;
-    __builtin_memcpy(words, &value, sizeof(T));
+    memcpy(words, &value, sizeof(T));
     #pragma unroll
     for (unsigned i = 0; i < WORDS; ++i) words[i] = shuffle(words[i]);
-    __builtin_memcpy(&result, words, sizeof(T));
+    memcpy(static_cast<void*>(&result), words, sizeof(T));
     return result;
 }
 
@@ -193,7 +193,7 @@ __device__ __forceinline__ T shuffled(const T& value, Shuffle shuffle)
 template <class T>
 __device__ __forceinline__ void assign(T& to, const T& from)
 {
-    __builtin_memcpy(&to, &from, sizeof(T));
+    memcpy(static_cast<void*>(&to), &from, sizeof(T));
 }
 
 template <class T>
@@ -404,59 +404,44 @@ union unmade {
     __device__ unmade() : nothing() {}
 };
 
-/// How many values each lane of a warp holds at a time, and whether they meet in shared memory.
-template <class Value, bool REDUCES, int BLOCK>
-struct shape {
-    static constexpr unsigned room = staged_bytes / 32 / sizeof(Value);
-    static constexpr unsigned windows = !REDUCES || room > 4 ? 4 : room ? room : 1;
-    static constexpr bool staged = REDUCES && room && BLOCK >= 32;
-    static constexpr unsigned warps = BLOCK / 32;
-};
+#ifndef CTE_MIXED
+#define CTE_MIXED 4
+#endif
+#ifndef CTE_INSIDE
+#define CTE_INSIDE 8
+#endif
 
-/// The values of a warp, of those of the block; for all calls with as many bytes the same.
-template <unsigned WARPS, unsigned BYTES>
-__device__ __forceinline__ char* stage(unsigned warp)
-{
-    __shared__ alignas(16) char bytes[WARPS * BYTES];
-    return bytes + warp * BYTES;
-}
+constexpr int INSIDE = CTE_INSIDE;
 
-__device__ __forceinline__ unsigned warp_number()
-{
-    return ((threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x) / 32;
-}
+/// How many windows are looked at together, by how much a lane holds for each of them.
+template <class Job>
+constexpr unsigned windows = sizeof(Job) <= 64 ? CTE_MIXED : sizeof(Job) <= 128 ? 2 : 1;
 
 /// One walk of a team through its joined list, which has fewer than 2^32 - 128 items.
 ///
-/// A window of as many items as the team has lanes, or WINDOWS of them at a time, move over it.
-/// Lists that begin inside of one set a bit, which say whose item each lane has. A warp that is
-/// whole puts the values of its windows into `stage`, where each lane reduces those of its list;
-/// otherwise they are reduced by shuffles, whose steps stop where lists begin.
-template <bool WHOLE, bool SCANNED, unsigned WINDOWS, bool STAGED, class Job>
+/// WINDOWS of as many items as the team has lanes move over it together. Lists that begin inside
+/// of a window set a bit there, which says whose item each lane has, and where the reduction by
+/// shuffles stops. While all windows are inside of one list, nothing need be looked up, and each
+/// lane reduces what is its own if that is allowed.
+template <bool WHOLE, bool SCANNED, unsigned WINDOWS, class Job>
 struct joined_walk {
     using Source = decltype(Job::source);
     using State = decltype(Job::state);
     using Value = decltype(Job::value);
     using size = typename Job::size;
-    static constexpr bool looks = !SCANNED || !same<State, pack<>>;  // for what an item needs
-    static constexpr unsigned SHORT = 32;  // longer ones are reduced by all lanes. Not measured.
+    static constexpr bool fetches = !SCANNED || !same<State, pack<>>;  // for what an item needs
 
     team<WHOLE> lanes;
     Job& job;
     unsigned start, end, total;  // of the own list in the joined one, and how long that is
     unsigned tasks, where;       // who has a list at all, and who is the place-th of these
-    unsigned begun = 0;          // how many lists have begun so far
-    unsigned owner = 0;          // of the list that all windows are in
-    unsigned until = 0;          // up to here they are
     Source own;                  // item k of the joined list is item k of this
-    Value* values;               // in shared memory
     unmade<Source> source[WINDOWS];
     unmade<State> state[WINDOWS];
     unsigned heads[WINDOWS];     // where in a window lists begin
 
-    __device__ __forceinline__
-    joined_walk(const team<WHOLE>& lanes, Job& job, unsigned length, char* stage)
-        : lanes(lanes), job(job), own(job.source), values(reinterpret_cast<Value*>(stage))
+    __device__ __forceinline__ joined_walk(const team<WHOLE>& lanes, Job& job, unsigned length)
+        : lanes(lanes), job(job), own(job.source)
     {
         place_lists(length);
         assign(own, job.source.moved(start));
@@ -491,134 +476,121 @@ struct joined_walk {
     __device__ __forceinline__ void run()
     {
         const unsigned span = WINDOWS * lanes.count;
-        Value partial = job.value;  // what all lanes have of one list that is open
-        bool open = false;
-        for (unsigned first = 0; first < total; first += span) {
-            if (first + span > until) {
-                if constexpr (Job::commutes) if (open) close(partial);
-                open = false;
-                look(first, span);
-            }
-            unmade<Value> value[WINDOWS];
-            #pragma unroll
-            for (unsigned w = 0; w < WINDOWS; ++w) {
-                const unsigned item = first + w * lanes.count + lanes.place;
-                assign(value[w].made, job.value);
-                if (item < total)
-                    assign(value[w].made, job.mapped(source[w].made, item, state[w].made));
-            }
-            if constexpr (Job::commutes) {
-                if (first + span <= until) {
-                    partial = open ? Value(job.reduce(partial, value[0].made)) : value[0].made;
-                    #pragma unroll
-                    for (unsigned w = 1; w < WINDOWS; ++w)
-                        partial = job.reduce(partial, value[w].made);
-                    open = true;
+        if constexpr (!Job::reduces && !fetches) return run_all();
+        for (unsigned first = 0; first < total;) {
+            if constexpr (Job::commutes || !Job::reduces) {
+                const bool all = start <= first && first + span <= end;
+                const unsigned owner = __ballot_sync(lanes.mask, all);
+                if (owner) {
+                    run_inside(first, __ffs(owner) - 1);
                     continue;
                 }
             }
-            if constexpr (STAGED) {
-                reduce_staged(first, value);
-            } else if constexpr (Job::reduces) {
-                #pragma unroll
-                for (unsigned w = 0; w < WINDOWS; ++w)
-                    if (first + w * lanes.count < total)
-                        reduce_window(first + w * lanes.count, heads[w], value[w].made);
-            }
+            run_windows(first);
+            first += span;
         }
-        if constexpr (Job::commutes) if (open) close(partial);
+    }
+
+    /// Run all items where none needs to know whose it is.
+    __device__ __forceinline__ void run_all()
+    {
+        #pragma unroll INSIDE
+        for (unsigned item = lanes.place; item < total; item += lanes.count)
+            job.mapped(own, item, job.state);
+    }
+
+    /// Run what is left of one list, but for less than a window.
+    __device__ __forceinline__ void run_inside(unsigned& first, unsigned owner)
+    {
+        const unsigned until = __shfl_sync(lanes.mask, end, owner);
+        const Source from = SCANNED ? own : from_lane(lanes.mask, own, owner);
+        const State with = job.state.of(lanes.mask, owner);
+        [[maybe_unused]] Value partial = job.mapped(from, first + lanes.place, with);
+        first += lanes.count;
+        #pragma unroll INSIDE
+        for (; first + lanes.count <= until; first += lanes.count) {
+            [[maybe_unused]] const Value value = job.mapped(from, first + lanes.place, with);
+            if constexpr (Job::reduces) partial = job.reduce(partial, value);
+        }
+        if constexpr (Job::reduces) {
+            partial = over_all<32>(lanes, partial, lanes.place, lanes.count, job.reduce);
+            partial = from_lane(lanes.mask, partial, lanes.lane_at(0));
+            if (lane_number() == owner) job.add(partial);
+        }
+    }
+
+    __device__ __forceinline__ void run_windows(unsigned first)
+    {
+        look(first);
+        unmade<Value> value[WINDOWS];
+        #pragma unroll
+        for (unsigned w = 0; w < WINDOWS; ++w) {
+            const unsigned item = first + w * lanes.count + lanes.place;
+            assign(value[w].made, job.value);
+            if (item < total) assign(value[w].made, job.mapped(source[w].made, item, state[w].made));
+        }
+        if constexpr (Job::reduces) {
+            reduce_lists(first, value);
+            #pragma unroll
+            for (unsigned w = 0; w < WINDOWS; ++w)
+                hand_over(first + w * lanes.count, value[w].made);
+        }
     }
 
     /// Find out whose items the windows hold, and fetch what these need to know.
-    __device__ __forceinline__ void look(unsigned first, unsigned span)
+    __device__ __forceinline__ void look(unsigned first)
     {
-        const unsigned all = __ballot_sync(lanes.mask, start <= first && first + span <= end);
-        until = 0;
-        if (all) {
-            owner = __ffs(all) - 1;
-            until = __shfl_sync(lanes.mask, end, owner);
-        }
-        if constexpr (looks || (Job::reduces && !STAGED)) {
-            #pragma unroll
-            for (unsigned w = 0; w < WINDOWS; ++w) {
-                if (first + w * lanes.count >= total) break;
-                look_at(first + w * lanes.count, w);
+        const bool some = start < end;
+        unsigned begun = __popc(__ballot_sync(lanes.mask, some && start < first));
+        #pragma unroll
+        for (unsigned w = 0; w < WINDOWS; ++w, first += lanes.count) {
+            if (first >= total) break;
+            const unsigned place = start - first;
+            heads[w] = all_bits(lanes, some && place < lanes.count ? 1u << place : 0);
+            if constexpr (fetches) {
+                const unsigned list = begun + __popc(heads[w] & lanes.up_to_mine()) - 1;
+                begun += __popc(heads[w]);
+                const unsigned owner = WHOLE ? __shfl_sync(ALL, where, list) : nth_bit(tasks, list);
+                if constexpr (!SCANNED) assign(source[w].made, from_lane(lanes.mask, own, owner));
+                assign(state[w].made, job.state.of(lanes.mask, owner));
             }
         }
     }
 
-    __device__ __forceinline__ void look_at(unsigned first, unsigned w)
+    /// Reduce the values of the windows so that the last of each list there has all of them.
+    __device__ __forceinline__ void reduce_lists(unsigned first, unmade<Value>* value)
     {
-        const unsigned place = start - first;
-        heads[w] = all_bits(lanes, start < end && place < lanes.count ? 1u << place : 0);
-        if constexpr (looks) {
-            const unsigned list = begun + __popc(heads[w] & lanes.up_to_mine()) - 1;
-            begun += __popc(heads[w]);
-            const unsigned from = WHOLE ? __shfl_sync(ALL, where, list) : nth_bit(tasks, list);
-            if constexpr (!SCANNED) assign(source[w].made, from_lane(lanes.mask, own, from));
-            assign(state[w].made, job.state.of(lanes.mask, from));
-        }
-    }
-
-    /// Put the values of all windows into shared memory, and reduce them there, list by list.
-    __device__ __forceinline__ void reduce_staged(unsigned first, const unmade<Value>* value)
-    {
+        unsigned far[WINDOWS];  // whose list begins at least so many places before them
         #pragma unroll
-        for (unsigned w = 0; w < WINDOWS; ++w) assign(values[32 * w + lanes.place], value[w].made);
-        __syncwarp();
-        const unsigned behind = first + 32 * WINDOWS;
-        const unsigned from = start > first ? start : first, to = end < behind ? end : behind;
-        const unsigned count = from < to ? to - from : 0;
-        const Value* mine = values + (from - first);
-        if (count <= SHORT)
-            for (unsigned k = 0; k < count; ++k) job.add(mine[k]);
-        for (unsigned rest = __ballot_sync(ALL, count > SHORT); rest; rest &= rest - 1) {
-            const unsigned of = __ffs(rest) - 1;
-            reduce_long(__shfl_sync(ALL, from - first, of), __shfl_sync(ALL, count, of), of);
+        for (unsigned w = 0; w < WINDOWS; ++w, first += lanes.count) {
+            const unsigned left = first < total ? total - first : 0;
+            far[w] = ~(heads[w] | 1) & (left < 32 ? (1u << left) - 1 : ALL);
         }
-        __syncwarp();
-    }
-
-    /// Reduce a list of which many values are there: each lane those that are next to one another.
-    __device__ __forceinline__ void reduce_long(unsigned from, unsigned count, unsigned of)
-    {
-        const Value* part = values + from;
-        const unsigned first = lanes.place * WINDOWS;
-        Value value = part[first < count ? first : 0];
-        #pragma unroll
-        for (unsigned k = 1; k < WINDOWS; ++k)
-            if (first + k < count) value = job.reduce(value, part[first + k]);
-        const unsigned parts = (count + WINDOWS - 1) / WINDOWS;
-        value = over_all<32>(lanes, value, lanes.place, parts, job.reduce);
-        const Value all = from_lane(ALL, value, 0);
-        if (lanes.place == of) job.add(all);
-    }
-
-    /// Reduce the values of a window, list by list, and give them to the owners.
-    __device__ __forceinline__ void reduce_window(unsigned first, unsigned heads, Value value)
-    {
-        unsigned far = ~(heads | 1);  // whose list begins at least so many places before them
         unsigned lane = lanes.previous();
         #pragma unroll
         for (unsigned step = 1; step < 32; step *= 2) {
-            if (!far) break;
-            const Value before = lanes.before(value, step, lane);
-            if (far >> lanes.place & 1) value = job.reduce(before, value);
-            far &= far << step;
+            unsigned any = 0;
+            for (unsigned w = 0; w < WINDOWS; ++w) any |= far[w];
+            if (!any) break;
+            #pragma unroll
+            for (unsigned w = 0; w < WINDOWS; ++w) {
+                const Value before = lanes.before(value[w].made, step, lane);
+                if (far[w] >> lanes.place & 1)
+                    assign(value[w].made, Value(job.reduce(before, value[w].made)));
+                far[w] &= far[w] << step;
+            }
         }
+    }
+
+    /// Give the owners of the lists in a window what these come to.
+    __device__ __forceinline__ void hand_over(unsigned first, const Value& value)
+    {
+        if (first >= total) return;
         const unsigned behind = first + lanes.count;
         const bool mine = start < end && start < behind && end > first;
         const unsigned last = (end < behind ? end : behind) - 1 - first;
-        value = from_lane(lanes.mask, value, lanes.lane_at(mine ? last : lanes.place));
-        if (mine) job.add(value);
-    }
-
-    /// Give the owner of the open list what all lanes have of it.
-    __device__ __forceinline__ void close(const Value& partial)
-    {
-        const Value value = over_all<32>(lanes, partial, lanes.place, lanes.count, job.reduce);
-        const Value all = from_lane(lanes.mask, value, lanes.lane_at(0));
-        if (lane_number() == owner) job.add(all);
+        const Value sum = from_lane(lanes.mask, value, lanes.lane_at(mine ? last : lanes.place));
+        if (mine) job.add(sum);
     }
 };
 
@@ -631,7 +603,7 @@ __device__ __forceinline__ void together_some(unsigned members, Job& job)
     size left = job.count;
     do {
         const unsigned part = left < LONG ? left : LONG;
-        joined_walk<false, false, 1, false, Job>(lanes, job, part, nullptr).run();
+        joined_walk<false, false, 1, Job>(lanes, job, part).run();
         assign(job.source, job.source.moved(size(0) - part));
         left -= part;
     } while (__any_sync(members, left != 0));
@@ -640,20 +612,10 @@ __device__ __forceinline__ void together_some(unsigned members, Job& job)
 template <int BLOCK, bool SCANNED, class Job>
 __device__ __forceinline__ void together(unsigned members, Job& job)
 {
-    using Shape = shape<decltype(Job::value), Job::reduces, BLOCK>;
-    constexpr unsigned WINDOWS = Shape::windows;
     if constexpr (BLOCK == unknown || BLOCK >= 32) {
-        bool fits = members == ALL;
-        char* staged = nullptr;
-        if constexpr (Shape::staged) {
-            constexpr unsigned bytes = 32 * WINDOWS * sizeof(Job::value);
-            const unsigned warp = warp_number();
-            staged = stage<Shape::warps, bytes>(warp);
-            fits = fits && warp < Shape::warps;  // else the block is larger than was said
-        }
-        if (fits && !__any_sync(ALL, job.count >= LONG)) {
-            joined_walk<true, SCANNED, WINDOWS, Shape::staged, Job>(
-                team<true>(ALL), job, unsigned(job.count), staged).run();
+        if (members == ALL && !__any_sync(ALL, job.count >= LONG)) {
+            const team<true> lanes(ALL);
+            joined_walk<true, SCANNED, windows<Job>, Job>(lanes, job, unsigned(job.count)).run();
             return;
         }
     }
@@ -706,13 +668,11 @@ __device__ __forceinline__ void in_groups(Job& job)
 // Which of them --------------------------------------------------------------------------------------
 
 /// Whether one thread a task is as good, by the longest list and by the sum of all.
-__device__ __forceinline__ bool is_even(unsigned most, unsigned long long sum)
+__device__ __forceinline__ bool is_even(unsigned count)
 {
-    return most <= 2 || most * 24ull <= sum;  // Not measured.
-}
-
-__device__ __forceinline__ bool is_even_here(unsigned count)
-{
+#if __CUDA_ARCH__ >= 800
+    const unsigned most = __reduce_max_sync(ALL, count), sum = __reduce_add_sync(ALL, count);
+#else
     unsigned most = count, sum = count;
     #pragma unroll
     for (unsigned step = 1; step < 32; step *= 2) {
@@ -720,7 +680,8 @@ __device__ __forceinline__ bool is_even_here(unsigned count)
         most = other > most ? other : most;
         sum += __shfl_xor_sync(ALL, sum, step);
     }
-    return is_even(most, sum);
+#endif
+    return most <= 4 || (most <= 12 && most * 20 <= sum);
 }
 
 template <class Decomposition>
@@ -766,7 +727,7 @@ struct by<automatic> {
     __device__ __forceinline__ static void run(Job& job)
     {
         const unsigned members = __activemask();
-        if (members == ALL && !__any_sync(ALL, job.count >= LONG) && is_even_here(job.count))
+        if (members == ALL && !__any_sync(ALL, job.count >= LONG) && is_even(unsigned(job.count)))
             return alone(job);
         __syncwarp(members);
         together<BLOCK, SCANNED>(members, job);
