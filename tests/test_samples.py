@@ -72,7 +72,9 @@ def need_nvcc() -> None:
 
 STRATEGIES = {
     **dict.fromkeys(("bfs", "sssp", "quadrature_grid", "patterns/reread_bound"), AUTO),
-    **dict.fromkeys((f"nested/{name}" for name in ("diagonal", "pagerank", "spmv", "u_list")), AUTO),
+    **dict.fromkeys(
+        (f"nested/{name}" for name in ("diagonal", "pagerank", "spmv", "u_list")), AUTO
+    ),
     "inverse_erf": "meld",
     "patterns/random_walk": "flatten",
 }
