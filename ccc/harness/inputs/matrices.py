@@ -71,4 +71,5 @@ def evened(indptr: NDArray[np.int32]) -> NDArray[np.int32]:
     last = np.minimum(first + LANES, rows[-1])
     begin, end = indptr[first].astype(np.int64), indptr[last].astype(np.int64)
     shares = (end - begin) * (rows - first) // np.maximum(last - first, 1)
-    return (begin + shares).astype(np.int32)
+    other: NDArray[np.int32] = (begin + shares).astype(np.int32)
+    return other

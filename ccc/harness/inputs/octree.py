@@ -7,6 +7,7 @@ finest level, along the Morton curve, which goes through a leaf of any level wit
 from __future__ import annotations
 
 import itertools
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,23 +76,24 @@ def _touching(starts: Integers, levels: Integers) -> scipy.sparse.csr_matrix:
     Each leaf looks into the 26 cells of its level around it: the leaf there touches it if it is no
     smaller. That the smaller ones touch as well they have found themselves.
     """
-    numbers = np.arange(starts.size)
     corners = _corners(starts)
     sides = 1 << (LEVELS - levels)
-    rows, columns = [numbers], [numbers]
-    for step in itertools.product((-1, 0, 1), repeat=3):
-        if step == (0, 0, 0):
-            continue
+
+    def along(step: tuple[int, ...]) -> tuple[Integers, Integers]:
         places = corners + sides[:, None] * np.array(step)
-        inside = ((places >= 0) & (places < 1 << LEVELS)).all(axis=1)
-        mine = numbers[inside]
-        found = np.searchsorted(starts, _cells(places[inside]), side="right") - 1
+        mine = np.flatnonzero(((places >= 0) & (places < 1 << LEVELS)).all(axis=1))
+        found = np.searchsorted(starts, _cells(places[mine]), side="right") - 1
         larger = levels[found] <= levels[mine]
         mine, found = mine[larger], found[larger]
         smaller = levels[found] < levels[mine]
-        rows += [mine, found[smaller]]
-        columns += [found, mine[smaller]]
-    row, column = np.concatenate(rows), np.concatenate(columns)
+        return np.append(mine, found[smaller]), np.append(found, mine[smaller])
+
+    steps = [step for step in itertools.product((-1, 0, 1), repeat=3) if any(step)]
+    with ThreadPoolExecutor() as pool:
+        pairs = list(pool.map(along, steps))
+    numbers = np.arange(starts.size)
+    row = np.concatenate([numbers, *(rows for rows, _ in pairs)])
+    column = np.concatenate([numbers, *(columns for _, columns in pairs)])
     entries = np.ones(row.size, np.int8)
     shape = (starts.size, starts.size)
     # Equal entries, of leaves that touch in several directions, become one.
