@@ -336,6 +336,11 @@ struct consecutive {
     Index first;
     __device__ Index at(size k) const { return Index(size(first) + k); }
     __device__ consecutive moved(size by) const { return {at(-by)}; }
+    template <class F>
+    __device__ __forceinline__ void each(size count, F run) const
+    {
+        for (Index index = first; index < at(count); ++index) run(index);
+    }
 };
 
 /// Indices with a stride between them.
@@ -345,6 +350,11 @@ struct striding {
     Index first, stride;
     __device__ Index at(size k) const { return Index(size(first) + k * size(stride)); }
     __device__ striding moved(size by) const { return {at(-by), stride}; }
+    template <class F>
+    __device__ __forceinline__ void each(size count, F run) const
+    {
+        for (size k = 0; k < count; ++k) run(at(k));
+    }
 };
 
 /// Indices that a function knows.
@@ -355,6 +365,11 @@ struct looked_up {
     size skipped;
     __device__ auto at(size k) const { return kth(Count(k - skipped)); }
     __device__ looked_up moved(size by) const { return {kth, skipped + by}; }
+    template <class F>
+    __device__ __forceinline__ void each(size count, F run) const
+    {
+        for (size k = 0; k < count; ++k) run(at(k));
+    }
 };
 
 /// What is to be done, and what has come out of it: `value`.
@@ -370,15 +385,20 @@ struct job {
     Value value;
     State state;
 
-    /// Run map for the k-th index of somebody's task.
-    __device__ __forceinline__ Value mapped(const Source& of, size k, const State& with) const
+    /// Run map for an index of somebody's task.
+    template <class Index>
+    __device__ __forceinline__ Value mapped_at(const Index& index, const State& with) const
     {
         if constexpr (reduces) {
-            return with.call(map, of.at(k));
+            return with.call(map, index);
         } else {
-            with.call(map, of.at(k));
+            with.call(map, index);
             return {};
         }
+    }
+    __device__ __forceinline__ Value mapped(const Source& of, size k, const State& with) const
+    {
+        return mapped_at(of.at(k), with);
     }
     __device__ __forceinline__ void add(const Value& more) { value = reduce(value, more); }
 };
@@ -388,10 +408,10 @@ struct job {
 template <class Job>
 __device__ __forceinline__ void alone(Job& job)
 {
-    for (typename Job::size k = 0; k < job.count; ++k) {
-        [[maybe_unused]] const auto value = job.mapped(job.source, k, job.state);
+    job.source.each(job.count, [&](auto index) {
+        [[maybe_unused]] const auto value = job.mapped_at(index, job.state);
         if constexpr (Job::reduces) job.add(value);
-    }
+    });
 }
 
 // The joined list ----------------------------------------------------------------------------------
@@ -405,17 +425,26 @@ union unmade {
 };
 
 #ifndef CTE_MIXED
-#define CTE_MIXED 4
+#define CTE_MIXED 2
 #endif
 #ifndef CTE_INSIDE
-#define CTE_INSIDE 8
+#define CTE_INSIDE 4
+#endif
+#ifndef CTE_AHEAD
+#define CTE_AHEAD 2
 #endif
 
-constexpr int INSIDE = CTE_INSIDE;
-
-/// How many windows are looked at together, by how much a lane holds for each of them.
+/// How many windows are looked at together: loads of one need not wait for those of another.
 template <class Job>
-constexpr unsigned windows = sizeof(Job) <= 64 ? CTE_MIXED : sizeof(Job) <= 128 ? 2 : 1;
+constexpr unsigned windows = sizeof(Job) > 128              ? 1
+                             : sizeof(Job) > 64             ? 2
+                             : Job::commutes || !Job::reduces ? CTE_MIXED
+                                                            : 4;
+
+/// The same where all are inside of one list, and how often that is done at once.
+template <class Job>
+constexpr unsigned windows_inside = sizeof(Job) > 128 ? 1 : CTE_INSIDE;
+constexpr int AHEAD = CTE_AHEAD;
 
 /// One walk of a team through its joined list, which has fewer than 2^32 - 128 items.
 ///
@@ -429,6 +458,7 @@ struct joined_walk {
     using State = decltype(Job::state);
     using Value = decltype(Job::value);
     using size = typename Job::size;
+    static constexpr unsigned inside = WHOLE ? windows_inside<Job> : 1;
     static constexpr bool fetches = !SCANNED || !same<State, pack<>>;  // for what an item needs
 
     team<WHOLE> lanes;
@@ -475,48 +505,57 @@ struct joined_walk {
 
     __device__ __forceinline__ void run()
     {
-        const unsigned span = WINDOWS * lanes.count;
         if constexpr (!Job::reduces && !fetches) return run_all();
         for (unsigned first = 0; first < total;) {
             if constexpr (Job::commutes || !Job::reduces) {
-                const bool all = start <= first && first + span <= end;
+                const bool all = start <= first && first + inside * lanes.count <= end;
                 const unsigned owner = __ballot_sync(lanes.mask, all);
                 if (owner) {
-                    run_inside(first, __ffs(owner) - 1);
+                    first = run_inside(first, __ffs(owner) - 1);
                     continue;
                 }
             }
             run_windows(first);
-            first += span;
+            first += WINDOWS * lanes.count;
         }
     }
 
     /// Run all items where none needs to know whose it is.
     __device__ __forceinline__ void run_all()
     {
-        #pragma unroll INSIDE
-        for (unsigned item = lanes.place; item < total; item += lanes.count)
-            job.mapped(own, item, job.state);
+        const unsigned turns = (total + lanes.count - 1 - lanes.place) / lanes.count;
+        for (unsigned turn = 0; turn < turns; ++turn)
+            job.mapped(own, turn * lanes.count + lanes.place, job.state);
     }
 
-    /// Run what is left of one list, but for less than a window.
-    __device__ __forceinline__ void run_inside(unsigned& first, unsigned owner)
+    /// Run what is left of one list, but for less than all windows; where that ends.
+    __device__ __forceinline__ unsigned run_inside(unsigned first, unsigned owner)
     {
-        const unsigned until = __shfl_sync(lanes.mask, end, owner);
+        const unsigned span = inside * lanes.count;
+        const unsigned turns = (__shfl_sync(lanes.mask, end, owner) - first) / span;
         const Source from = SCANNED ? own : from_lane(lanes.mask, own, owner);
         const State with = job.state.of(lanes.mask, owner);
-        [[maybe_unused]] Value partial = job.mapped(from, first + lanes.place, with);
-        first += lanes.count;
-        #pragma unroll INSIDE
-        for (; first + lanes.count <= until; first += lanes.count) {
-            [[maybe_unused]] const Value value = job.mapped(from, first + lanes.place, with);
-            if constexpr (Job::reduces) partial = job.reduce(partial, value);
+        Value partial = job.value;
+        #pragma unroll AHEAD
+        for (unsigned turn = 0; turn < turns; ++turn) {
+            const unsigned item = first + turn * span + lanes.place;
+            unmade<Value> value[inside];
+            #pragma unroll
+            for (unsigned w = 0; w < inside; ++w)
+                assign(value[w].made, job.mapped(from, item + w * lanes.count, with));
+            if constexpr (Job::reduces) {
+                #pragma unroll
+                for (unsigned w = 1; w < inside; ++w)
+                    assign(value[0].made, Value(job.reduce(value[0].made, value[w].made)));
+                partial = turn ? Value(job.reduce(partial, value[0].made)) : value[0].made;
+            }
         }
         if constexpr (Job::reduces) {
             partial = over_all<32>(lanes, partial, lanes.place, lanes.count, job.reduce);
             partial = from_lane(lanes.mask, partial, lanes.lane_at(0));
             if (lane_number() == owner) job.add(partial);
         }
+        return first + turns * span;
     }
 
     __device__ __forceinline__ void run_windows(unsigned first)
@@ -647,13 +686,15 @@ __device__ __forceinline__ void in_groups(Job& job)
         if (!__any_sync(ALL, count != 0)) continue;
         const auto source = from_lane(ALL, job.source, owner);
         const auto state = job.state.of(ALL, owner);
+        const size turns = count > place ? (count - place - 1) / LANES + 1 : 0;
         if constexpr (!Job::reduces) {
-            for (size k = place; k < count; k += LANES) job.mapped(source, k, state);
+            for (size turn = 0; turn < turns; ++turn)
+                job.mapped(source, turn * LANES + place, state);
         } else if constexpr (Job::commutes) {
             auto value = job.value;
-            if (place < count) value = job.mapped(source, place, state);
-            for (size k = size(place) + LANES; k < count; k += LANES)
-                value = job.reduce(value, job.mapped(source, k, state));
+            if (turns) value = job.mapped(source, place, state);
+            for (size turn = 1; turn < turns; ++turn)
+                value = job.reduce(value, job.mapped(source, turn * LANES + place, state));
             hand_over<LANES>(job, value, place, owner, count);
         } else {
             for (size k = 0; __any_sync(ALL, k < count); k += LANES) {

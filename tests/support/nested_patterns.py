@@ -69,12 +69,17 @@ class Pattern:
         assert np.array_equal(seen, visits), (self.kernel, np.flatnonzero(seen != visits)[:9])
 
 
-def patterns(kernels: Sequence[str], count: int, seed: int) -> Iterator[Pattern]:
-    """Random ones, so that each kernel comes about as often."""
+def patterns(
+    kernels: Sequence[str], count: int, seed: int, longest: int = 0
+) -> Iterator[Pattern]:
+    """Random ones, so that each kernel comes about as often; ``longest``: of one list in some."""
     rng = np.random.default_rng(seed)
     for number in range(count):
         kernel = kernels[number % len(kernels)]
-        yield draw(kernel, rng)
+        sizes = None
+        if rng.random() * count < longest and kernel != "nested":
+            sizes = np.where(np.arange(90) == rng.integers(90), longest, rng.integers(0, 9, 90))
+        yield draw(kernel, rng, sizes)
 
 
 def draw(kernel: str, rng: Any, sizes: Array | None = None) -> Pattern:
@@ -82,7 +87,9 @@ def draw(kernel: str, rng: Any, sizes: Array | None = None) -> Pattern:
     block = SHAPES[rng.integers(len(SHAPES))]
     blocks = int(rng.integers(1, 3))
     threads = int(np.prod(block)) * blocks
-    if sizes is None:
+    if sizes is not None:
+        blocks = -(-len(sizes) // int(np.prod(block)))
+    else:
         count = max(1, threads - int(rng.integers(0, 20)))
         sizes = SIZES[rng.integers(len(SIZES))][1](rng, count)
         if kernel == "nested":
