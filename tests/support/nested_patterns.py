@@ -69,9 +69,7 @@ class Pattern:
         assert np.array_equal(seen, visits), (self.kernel, np.flatnonzero(seen != visits)[:9])
 
 
-def patterns(
-    kernels: Sequence[str], count: int, seed: int, longest: int = 0
-) -> Iterator[Pattern]:
+def patterns(kernels: Sequence[str], count: int, seed: int, longest: int = 0) -> Iterator[Pattern]:
     """Random ones, so that each kernel comes about as often; ``longest``: of one list in some."""
     rng = np.random.default_rng(seed)
     for number in range(count):

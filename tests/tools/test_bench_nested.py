@@ -54,7 +54,7 @@ def results() -> Results:
     return Results(
         [Run("ccc bench", "2000-01-01T00:00:00+00:00", {"gpu": "a card", "cuda_driver": 13000})],
         [
-            made_up("nested/spmv", "rmat", cuSPARSE=1.0),
+            made_up("nested/spmv", "web", cuSPARSE=1.0),
             made_up("nested/spmv", "uniform"),
             made_up("bfs", "rmat"),
             made_up("nested/task_sizes", "line"),
@@ -72,7 +72,7 @@ def test_the_page_of_nested_patterns(results: Results, tmp_path: Path) -> None:
         "nested/spmv, bfs", "bfs, nested/spmv"
     )
     ratios = "2.00 (8) | 1.60 (sub_warp<4>) | 1.00 | 4.00 | 3.20 | 1.60"
-    assert f"| spmv, rmat | 8 ms | {ratios} | 8.00 (cuSPARSE) |" in text
+    assert f"| spmv, web | 8 ms | {ratios} | 8.00 (cuSPARSE) |" in text
     assert f"| bfs, rmat | 8 ms | {ratios} | - |" in text
     assert "| spmv, uniform | 2.00 | 1.28 | 4.00 | 1.90 | Delaunay_n24 | 80.0 % |" in text
     assert "| bfs, rmat | 2.00 | 1.30 | 4.00 | - | LiveJournal | 80.0 % |" in text

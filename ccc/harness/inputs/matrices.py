@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from ccc.errors import CccError
 from ccc.harness.inputs.graphs import Graph, banded, read_graph, rmat, uniform
 
-KINDS = ("rmat", "uniform", "banded")
-"""Power-law rows; rows about equally long with entries anywhere; and all alike round a diagonal."""
+KINDS = ("web", "rmat", "uniform", "banded")
+"""Power-law rows as in a crawl of the web; those of an R-MAT graph, with a few that are longer by
+far; rows about equally long with entries anywhere; and all alike round a diagonal."""
 
 A_ROW = 16
 """Entries on the average, or about so many."""
@@ -28,6 +29,11 @@ LARGEST_VALUE = 8
 """So the products of two values of 100,000 entries add up to less than 2^24."""
 
 
+LONGEST, EXPONENT = 4000, 1.2
+"""Of rows of a crawl: one is longer than n with probability n^-EXPONENT. The mean is 4.6. Wb-edu of
+the University of Florida's collection has 5.8, and a longest row of 3841."""
+
+
 @functools.lru_cache(maxsize=len(KINDS))
 def pattern(kind: str, size: int, seed: int) -> Graph:
     """Where a matrix of 2^size rows has its entries; nobody may change the arrays.
@@ -37,11 +43,21 @@ def pattern(kind: str, size: int, seed: int) -> Graph:
         size: log2 of the number of rows.
         seed: what is random is drawn from it.
     """
+    if kind == "web":
+        return _power_law(1 << size, seed)
     if kind == "rmat":
         return rmat(size, A_ROW, a=0.57, b=0.19, c=0.19, seed=seed)
     if kind == "uniform":
         return uniform(1 << size, A_ROW << size, seed)
     return banded(1 << size, A_ROW // 2)
+
+
+def _power_law(rows: int, seed: int) -> Graph:
+    """Rows whose lengths follow a power law up to a longest one, with entries anywhere."""
+    random = np.random.default_rng(seed)
+    lengths = np.minimum(random.random(rows) ** (-1 / EXPONENT), LONGEST).astype(np.int64)
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    return Graph(indptr, random.integers(0, rows, int(indptr[-1]), np.int32))
 
 
 def read_or_draw(graph: str | Path | None, kind: str, size: int, seed: int) -> Graph:

@@ -56,14 +56,14 @@ class PaperEntry:
 
 
 PAPER = {
-    ("nested/spmv", "rmat"): PaperEntry(
+    ("nested/spmv", "web"): PaperEntry(
         "Wb-edu", 2.8, efficiencies=(0.166, 0.368, 0.411, 0.498, 0.504, 0.289, 0.87)
     ),
     ("nested/spmv", "uniform"): PaperEntry(
         "Delaunay_n24", 1.9, 1.28, (0.570, 0.634, 0.665, 0.613, 0.527, 0.387, 0.82)
     ),
     ("nested/spmv", "banded"): PaperEntry("Rajat31", 1.18, 1.0),
-    ("nested/diagonal", "rmat"): PaperEntry(
+    ("nested/diagonal", "web"): PaperEntry(
         "Wb-edu", 2.3, efficiencies=(None, None, None, None, None, None, 0.96)
     ),
     ("nested/diagonal", "uniform"): PaperEntry("Delaunay_n24", 1.3, 1.3),

@@ -18,7 +18,7 @@ from ccc.errors import CccError
 from ccc.harness.decompositions import by_hand, by_library
 from ccc.harness.inputs import matrices
 
-SIZES = {"gpu": 20, "emulator": 11, "quick": 9}
+SIZES = {"gpu": 21, "emulator": 11, "quick": 9}
 INPUTS = matrices.KINDS
 BLOCK = 256
 BLOCKS = (64, 128, 256)

@@ -13,7 +13,7 @@ from ccc.errors import CccError
 from ccc.harness.decompositions import by_hand, by_library
 from ccc.harness.inputs import matrices
 
-SIZES = {"gpu": 20, "emulator": 12, "quick": 10}
+SIZES = {"gpu": 21, "emulator": 12, "quick": 10}
 INPUTS = matrices.KINDS
 BLOCK = 256
 BLOCKS = (64, 128, 256)
