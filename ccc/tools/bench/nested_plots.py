@@ -12,7 +12,7 @@ from ccc.tools.bench.plots import LIMIT, WIDTH, Bar, Plot, grouped, ratio_bar, s
 from ccc.tools.bench.results import ORIGINAL, Entry
 
 SUB_WARP, LIBRARY_SUB_WARP = "best sub-warp by hand", "best cte::sub_warp"
-COMPILER, VENDOR, PAPER = "marked loop, ccc", "vendor's library", "paper, warp together"
+COMPILER, VENDOR, PAPER = "marked loop, ccc", "vendor's library", "paper, GTX 780"
 STYLES: Mapping[str, dict[str, Any]] = {
     ENGAGED: {"facecolor": "0.25"},
     AUTOMATIC: {"facecolor": "0.5"},
@@ -103,7 +103,8 @@ def _sizes(figure: Any, entries: Sequence[Entry]) -> bool:
         costs.barh(places, [entry[label].cost for label in labels], label=kind.upper(), **style)
         lanes = [100 * (entry[label].efficiency or 0) for label in labels]
         shares.barh(places, lanes, **style)
-    costs.set_yticks(range(len(labels)), labels)
+    names = ["one thread a task" if label == ORIGINAL else label for label in labels]
+    costs.set_yticks(range(len(labels)), names)
     costs.invert_yaxis()
     costs.set_xlabel(f"time, {next(iter(found.values())).unit}")
     costs.legend(frameon=False, fontsize=8)
