@@ -16,10 +16,7 @@ struct thread {};
 
 /// Groups of so many lanes go through the tasks of their lanes, one after the other.
 template <int LANES>
-struct sub_warp {
-    static_assert(LANES == 2 || LANES == 4 || LANES == 8 || LANES == 16 || LANES == 32,
-                  "a sub-warp has 2, 4, 8, 16 or 32 lanes");
-};
+struct sub_warp {};
 
 /// All lanes walk the joined list of their tasks: Collaborative Task Engagement.
 struct warp {};
@@ -751,6 +748,8 @@ struct by<warp> {
 
 template <int LANES>
 struct by<sub_warp<LANES>> {
+    static_assert(LANES == 2 || LANES == 4 || LANES == 8 || LANES == 16 || LANES == 32,
+                  "a sub-warp has 2, 4, 8, 16 or 32 lanes");
     template <int BLOCK, bool SCANNED, class Job>
     __device__ __forceinline__ static void run(Job& job)
     {

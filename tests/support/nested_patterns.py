@@ -25,7 +25,8 @@ TYPES = {
 }
 WIDE_INDICES = ("warp_stride_i64", "sub16_range_i64", "warp_range_u8", "warp_list_u32")
 SHAPES = ((32,), (64,), (96,), (256,), (7,), (100,), (33,), (16, 6), (5, 9), (8, 8, 3), (3, 5, 7))
-"""Of blocks."""
+FEW_THREADS = 105
+"""Blocks of at most so many run quickly on the emulator."""
 SIZES: tuple[tuple[str, Callable[[Any, int], Array]], ...] = (
     ("none", lambda _, n: np.zeros(n, int)),
     ("even", lambda rng, n: np.full(n, rng.integers(1, 9))),
@@ -69,21 +70,20 @@ class Pattern:
         assert np.array_equal(seen, visits), (self.kernel, np.flatnonzero(seen != visits)[:9])
 
 
-def patterns(kernels: Sequence[str], count: int, seed: int, longest: int = 0) -> Iterator[Pattern]:
-    """Random ones, so that each kernel comes about as often; ``longest``: of one list in some."""
+def patterns(
+    kernels: Sequence[str], count: int, seed: int, *, few: bool = False
+) -> Iterator[Pattern]:
+    """Random ones, so that each kernel comes about as often."""
     rng = np.random.default_rng(seed)
     for number in range(count):
-        kernel = kernels[number % len(kernels)]
-        sizes = None
-        if rng.random() * count < longest and kernel != "nested":
-            sizes = np.where(np.arange(90) == rng.integers(90), longest, rng.integers(0, 9, 90))
-        yield draw(kernel, rng, sizes)
+        yield draw(kernels[number % len(kernels)], rng, few=few)
 
 
-def draw(kernel: str, rng: Any, sizes: Array | None = None) -> Pattern:
-    """One pattern for a kernel."""
-    block = SHAPES[rng.integers(len(SHAPES))]
-    blocks = int(rng.integers(1, 3))
+def draw(kernel: str, rng: Any, sizes: Array | None = None, *, few: bool = False) -> Pattern:
+    """One pattern for a kernel: for lists of these ``sizes``, or of random ones."""
+    shapes = [shape for shape in SHAPES if not few or np.prod(shape) <= FEW_THREADS]
+    block = shapes[rng.integers(len(shapes))]
+    blocks = 1 if few else int(rng.integers(1, 3))
     threads = int(np.prod(block)) * blocks
     if sizes is not None:
         blocks = -(-len(sizes) // int(np.prod(block)))
