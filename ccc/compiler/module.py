@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from typing import TYPE_CHECKING
 
 from ccc.analysis.callees import SYSTEM_CALLS, Callees, callee
 from ccc.analysis.facts import Facts
+from ccc.compiler.calls import Calls
 from ccc.errors import CccError
 from ccc.ir.names import Names
 from ccc.ir.nodes import Function, FunctionText, Module
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 DEBUG = "the code is compiled for the debugger (-G), whose tables describe it as it is"
 
+IN_REGISTERS = "this function takes parameters in registers (.reg)"
+
 WITHOUT_SHARED_MEMORY = (
     *SYSTEM_CALLS,
     "__cudaCDP2GetParameterBufferV2",
@@ -36,6 +39,9 @@ nvlink 13.0 gives a kernel that calls them no shared memory for it."""
 
 DEVICE_LAUNCH = re.compile(r"\b(?:__cudaCDP2LaunchDevice|cudaLaunchDevice|cudaGraphLaunch)")
 """What a launch in a kernel becomes."""
+
+_OWN_NAME = re.compile("ccc_|_ccc")
+"""What is part of every name that is put into PTX."""
 
 DYNAMIC_SIZE = "%dynamic_smem_size"
 
@@ -67,6 +73,7 @@ class ModuleContext:
     ):
         self._names = Names(module.text)
         self._texts = {piece.name: piece for piece in module.functions}
+        self._calls = Calls(module)
         self._loaded: dict[str, Function | None] = {}
         self._callees = Callees(self.load, promised)
         self._files = parse_files(module.text)
@@ -75,11 +82,32 @@ class ModuleContext:
         self._registers = registers
         self._tried = tried
         self._knowledge = knowledge
+        self._surroundings = self._find_surroundings(module)
         self._launches = DEVICE_LAUNCH.search(module.text) is not None
-        self._shared = {v.name: v for v in parse_variables(module) if v.space == "shared"}
+        self._obstacle: CccError | None = None
+        try:
+            variables = parse_variables(module)
+        except CccError as obstacle:  # whatever they are, no function is changed then
+            variables, self._obstacle = [], obstacle
+        self._shared = {v.name: v for v in variables if v.space == "shared"}
         target = re.search(r"^\s*\.target\s+(\w+)([^\n]*)", module.text, re.MULTILINE)
         self._arch, others = target.groups() if target else ("", "")
         self.is_debugged = re.search(r"\bdebug\b", others) is not None
+
+    def _find_surroundings(self, module: Module) -> Hashable:
+        """All that kernels may depend on outside of functions; the whole module where files tell of
+        its annotations, or it has names such as are put into it."""
+        told = self._options.use or self._options.decisions
+        if told or _OWN_NAME.search(module.text):
+            return module.text
+        launches = DEVICE_LAUNCH.search(module.text) is not None
+        around = "".join(piece for piece in module.pieces if isinstance(piece, str))
+        return launches, self._callees.promised, around
+
+    def key(self, piece: FunctionText) -> Hashable:
+        """All that it depends on what becomes of a kernel."""
+        known = self._registers.get(piece.name), self._tried.get(piece.name)
+        return self._surroundings, known, self._calls.texts(piece.name)
 
     def load(self, name: str) -> Function | None:
         """The IR of a function as nvcc made it; None if the module lacks it, or it has none."""
@@ -87,7 +115,7 @@ class ModuleContext:
             text = self._texts.get(name)
             try:
                 self._loaded[name] = parse_function(text, self._names) if text else None
-            except NotRepresentable:
+            except CccError:
                 self._loaded[name] = None
         return self._loaded[name]
 
@@ -99,10 +127,9 @@ class ModuleContext:
             not_inlined: the lines of calls that are to stay calls.
 
         Raises:
-            CccError: its PTX is not valid.
-            NotRepresentable: it cannot be read.
+            NotRepresentable: it cannot be read, and is left alone.
         """
-        function = parse_function(piece, self._names)
+        function = self._read(piece)
         verify(function)
         facts = Facts(function, self._callees, self._files)
         kernel = Kernel(function, facts, self._options, arch=self._arch, load=self.load)
@@ -115,6 +142,19 @@ class ModuleContext:
         if self.is_debugged:
             _refuse_all(kernel, DEBUG)
         return kernel
+
+    def _read(self, piece: FunctionText) -> Function:
+        """The IR of a function that can be changed."""
+        try:
+            if self._obstacle:
+                raise self._obstacle
+            function = parse_function(piece, self._names)
+        except CccError as obstacle:
+            line = obstacle.source_line
+            raise NotRepresentable(obstacle.message, obstacle.span, line) from obstacle
+        if any(v.space == "reg" for v in (*function.parameters, *function.results)):
+            raise NotRepresentable(IN_REGISTERS, piece.span)
+        return function
 
     def _find_shared(self, kernel: Kernel) -> None:
         """What shared memory a kernel uses: each has what it names, itself or in what it calls."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ccc.ptx.types import SPECIAL_REGISTERS, TYPES, SpecialRegister, parse_integer
@@ -61,24 +61,36 @@ class Immediate:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A variable, parameter, function or label, with a byte offset."""
+    """A variable, parameter, function or label, with a byte offset.
+
+    ``written`` is how the offset stood in the source, with its sign; else it is printed plainly.
+    """
 
     name: str
     offset: int = 0
+    written: str = field(default="", compare=False)
 
     def __str__(self) -> str:
-        return f"{self.name}+{self.offset}" if self.offset else self.name
+        return self.name + (self.written or _plus(self.offset))
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """``[base+offset]``; the offset is in bytes."""
+    """``[base+offset]``; the offset is in bytes. ``written`` as in :class:`Symbol`."""
 
     base: Register | Symbol | Immediate
     offset: int = 0
+    written: str = field(default="", compare=False)
 
     def __str__(self) -> str:
-        return f"[{self.base}+{self.offset}]" if self.offset else f"[{self.base}]"
+        return f"[{self.base}{self.written or _plus(self.offset)}]"
+
+
+_AXES = "xyzw"
+
+
+def _plus(offset: int) -> str:
+    return f"+{offset}" if offset else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +105,19 @@ class TupleAddress:
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """``{a, b}``: several scalars as one operand."""
+    """``{a, b}``: several scalars as one operand.
+
+    All parts of a special register, such as ``%tid``, are printed by its name.
+    """
 
     elements: tuple[Operand, ...]
 
     def __str__(self) -> str:
+        first = self.elements[0] if self.elements else None
+        if isinstance(first, Special) and len(self.elements) == len(_AXES):
+            whole = first.name.partition(".")[0]
+            if self.elements == tuple(Special(f"{whole}.{axis}") for axis in _AXES):
+                return whole
         return "{" + ", ".join(map(str, self.elements)) + "}"
 
 
@@ -123,6 +143,27 @@ class Negated:
 
 
 @dataclass(frozen=True, slots=True)
+class Minus:
+    """``-a``: an operand of a video instruction that is subtracted."""
+
+    operand: Operand
+
+    def __str__(self) -> str:
+        return f"-{self.operand}"
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """``a.b0`` or ``a.h10``: bytes or halves of a register, in a video instruction."""
+
+    register: Register
+    selector: str
+
+    def __str__(self) -> str:
+        return f"{self.register}.{self.selector}"
+
+
+@dataclass(frozen=True, slots=True)
 class Discard:
     """``_``: a destination that nobody reads."""
 
@@ -142,7 +183,7 @@ class Arguments:
 
 Operand: TypeAlias = (
     Register | Special | Immediate | Symbol | Address | TupleAddress | Vector | Pair | Negated
-    | Discard | Arguments
+    | Minus | Selected | Discard | Arguments
 )  # fmt: skip
 
 
@@ -159,8 +200,10 @@ def leaves(operand: Operand) -> Iterator[Operand]:
     elif isinstance(operand, Pair):
         yield from leaves(operand.first)
         yield from leaves(operand.second)
-    elif isinstance(operand, Negated):
+    elif isinstance(operand, (Negated, Minus)):
         yield from leaves(operand.operand)
+    elif isinstance(operand, Selected):
+        yield operand.register
     else:
         yield operand
 
@@ -173,10 +216,10 @@ def registers(operand: Operand) -> Iterator[Register]:
 def map_leaves(operand: Operand, change: Callable[[Operand], Operand]) -> Operand:
     """The same operand with every leaf replaced by ``change(leaf)``."""
     match operand:
-        case Address(base, offset):
+        case Address(base, offset, written):
             changed = change(base)
             assert isinstance(changed, (Register, Symbol, Immediate))
-            return Address(changed, offset)
+            return Address(changed, offset, written)
         case TupleAddress(parts):
             return TupleAddress(tuple(map_leaves(part, change) for part in parts))
         case Vector(elements):
@@ -187,5 +230,11 @@ def map_leaves(operand: Operand, change: Callable[[Operand], Operand]) -> Operan
             return Pair(map_leaves(first, change), map_leaves(second, change))
         case Negated(inner):
             return Negated(map_leaves(inner, change))
+        case Minus(inner):
+            return Minus(map_leaves(inner, change))
+        case Selected(register, selector):
+            changed = change(register)
+            assert isinstance(changed, Register)
+            return Selected(changed, selector)
         case _:
             return change(operand)

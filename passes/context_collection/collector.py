@@ -24,6 +24,7 @@ from ccc.ir.edit import (
 from ccc.ir.nodes import Block, Guard, Instruction
 from ccc.ir.operands import Register
 from ccc.passes.context_collection.context_stack import stack_name
+from ccc.passes.context_collection.group_slots import groups_of
 from ccc.passes.context_collection.layout import Layout, Plan
 from ccc.passes.context_collection.members import COUNT_MEMBERS, count_members
 from ccc.passes.context_collection.node import N
@@ -192,6 +193,9 @@ class Collector(TaskCode[N]):
     def before_again(self, emit: Emitter) -> None:
         """Emit what members do that have no task, before the next round."""
 
+    def before(self, emit: Emitter) -> None:
+        """Emit what members do first of all."""
+
     def unroll(self) -> None:
         """Put several iterations in a row, where that is done."""
 
@@ -212,6 +216,7 @@ class Collector(TaskCode[N]):
         if loop.header == self.facts.entry:
             start = Block(self.function.fresh_label("start"), [jump(self.enter)], False)
             self.function.blocks.insert(0, start)
+        self.before(emit)
         COUNT_MEMBERS.emit(
             emit, members=self.members, below=self.below,
             rank_bytes=self.rank_bytes, warp_bytes=self.warp_bytes,
@@ -221,6 +226,8 @@ class Collector(TaskCode[N]):
         if not self.is_last_apart:
             emit.emit("mov.pred", self.draining, 0)
         self.prepare(emit)
+        for plan in self.layout.plans:
+            plan.stack.clear_frame(emit)
         # Whoever gets a task of another lane has met all members since then.
         for slots in self.slots:
             slots.clear(emit, self.base)
@@ -307,13 +314,16 @@ class Collector(TaskCode[N]):
 
     def _finished(self, target: str) -> str:
         """The way to an exit on which a lane takes what others added to its accumulators."""
-        held = [(register_at(s.accumulator, target, self.facts), s) for s in self.slots]
-        if not any(register for register, _ in held):
+        places = ((s, register_at(s.accumulator, target, self.facts)) for s in self.slots)
+        held = {slots: register for slots, register in places if register is not None}
+        if not held:
             return target
         block, emit = self.block("finish")
-        for register, slots in held:
-            if register is not None:
+        for slots, register in held.items():
+            if slots.accumulator.group is None:
                 slots.finish(emit, self.base, register)
+        for group in groups_of(held):
+            group.take(emit, self.base)
         emit.emit("bra", target)
         return block.label
 

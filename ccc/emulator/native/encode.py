@@ -29,8 +29,17 @@ from ccc.emulator.native.values import (
     bytes_of,
 )
 from ccc.emulator.translate.operands import FindSymbol
-from ccc.emulator.translate.program import Exit, Fork, Jump, Program, Return, Segment
-from ccc.ir.nodes import Instruction
+from ccc.emulator.translate.program import (
+    Exit,
+    Fork,
+    Jump,
+    Program,
+    Return,
+    Segment,
+    names_members,
+    passed_in_registers,
+)
+from ccc.ir.nodes import Instruction, Variable
 from ccc.ir.operands import Register
 from ccc.ptx.opcodes import Effect
 
@@ -131,7 +140,7 @@ class _SegmentEncoder:
 
     def end(self) -> tuple[int, int, int] | None:
         """The kind of its end, and where it goes to; None where Python must do all of it."""
-        if self.segment.arrived is not None or self.program.allocates:
+        if self.segment.arrived is not None or self.program.allocates or self.passes_registers():
             return None
         match self.segment.end:
             case Jump(target):
@@ -146,6 +155,16 @@ class _SegmentEncoder:
             case _:
                 return None
 
+    def passes_registers(self) -> bool:
+        """Whether parameters that are registers come here, or such results go from here."""
+        code = self.segment.code
+        passed: list[Variable] = []
+        if self.segment is code.segments[0]:
+            passed += code.function.parameters
+        if isinstance(self.segment.end, Return):
+            passed += code.function.results
+        return any(passed_in_registers(passed))
+
     def meeting(self) -> tuple[int, int]:
         """Whom it waits for: nobody, 0; a warp, 1, with the member mask; 2 where Python looks."""
         if self.segment.waits is None:
@@ -153,6 +172,8 @@ class _SegmentEncoder:
         instruction = self.segment.instructions[0]
         mask = instruction.operands[-1] if instruction.operands else None
         if self.segment.waits == "block" or instruction.effects & Effect.BARRIER:
+            return 2, 0
+        if not names_members(instruction):
             return 2, 0
         before = len(self.writer.steps)
         try:

@@ -45,7 +45,7 @@ class PartWriter(SegmentWriter):
             if instruction.guard:
                 name, uniform = self.condition(instruction.guard)
                 guard = self.let(f"full(g, {name})" if uniform else name)
-            self.access(instruction, self.first_slot, guard)
+            self.attempt(instruction, self.first_slot, guard)
         else:
             self.instruction(instruction, self.first_slot)
         for register in sorted(self.written, key=str):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from ccc.emulator.base.errors import EmulatorError
 from ccc.emulator.base.forms import Form
 from ccc.emulator.memory.memory import Access
 from ccc.emulator.native.forms import native_form
@@ -107,7 +108,7 @@ class StepWriter:
         before = len(self.steps)
         try:
             self._take(instruction, slot)
-        except NotNativeError:
+        except (NotNativeError, EmulatorError):  # Python says what is wrong when it is reached
             del self.steps[before:]
             self.steps.append(PythonStep(instruction, slot))
 
@@ -336,7 +337,7 @@ class StepWriter:
         values: tuple[Value, ...],
         targets: list[Operand],
     ) -> None:
-        if access.method in ("atomic", "reduce") and access.size < 4:
+        if access.method in ("atomic", "reduce") and not _is_plain(access, space):
             raise NotNativeError
         guard, bits = instruction.guard, 8 * access.size
         fits = [isinstance(each, Register) and each.bits == bits for each in targets]
@@ -428,3 +429,11 @@ def _parts(target: Operand) -> list[Operand]:
     if isinstance(target, Pair):
         raise NotNativeError
     return list(target.elements) if isinstance(target, Vector) else [target]
+
+
+def _is_plain(access: Access, space: str) -> bool:
+    """Whether an atomic is of one integer or float that the library adds as it is."""
+    flushes = access.operation == "add" and access.type == "f32" and space != "shared"
+    is_packed = TYPES[access.type].kind == "x"
+    is_one = access.size >= 4 and access.count == 1 and not is_packed
+    return is_one and "." not in access.operation and not flushes

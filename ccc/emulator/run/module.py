@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections.abc import Iterator, Sequence
@@ -14,8 +15,9 @@ from ccc.emulator.base.errors import EmulatorError, Index3
 from ccc.emulator.base.forms import Array
 from ccc.emulator.lanes.geometry import Geometry
 from ccc.emulator.lanes.special import special_registers
+from ccc.emulator.memory.images import Images, Surface
 from ccc.emulator.memory.memory import Memory
-from ccc.emulator.memory.spaces import Arena, Local, Shared, Uniform
+from ccc.emulator.memory.spaces import IMAGES, Arena, Local, Shared, Uniform
 from ccc.emulator.native.library import native_library, note_seconds
 from ccc.emulator.native.schedule import NativeLockstep, NativeShuffled
 from ccc.emulator.native.wave import NativeProgram, NativeWave, compile_native
@@ -26,6 +28,7 @@ from ccc.emulator.run.schedule import Lockstep, Scheduler, Shuffled
 from ccc.emulator.run.simt import Tally, Wave
 from ccc.emulator.run.tally import counters_of
 from ccc.emulator.translate.codegen import CompiledProgram, compile_program
+from ccc.emulator.translate.pointers import FunctionPointers
 from ccc.emulator.translate.program import Program, build_program
 from ccc.emulator.translate.variables import SHARED_LIMIT, VariableLocations, initial_bytes
 from ccc.errors import CccError, nearest
@@ -74,14 +77,37 @@ class LoadedModule:
         stored = [v for v in self.variables if v.space in ("global", "const") and v.bytes]
         self.arena = Arena([variable.bytes or 0 for variable in stored])
         self.addresses = {v.name: self.arena.address(k) for k, v in enumerate(stored)}
+        self.pointers = FunctionPointers(self.module, self.function_ir)
+        self.statics: dict[tuple[str, str], int] = {}
+        self.images = Images(IMAGES)
         for index, variable in enumerate(stored):
             content = initial_bytes(variable, self._address_of)
             self.arena.bytes_of(index)[:] = np.frombuffer(content, np.uint8)
 
-    def _address_of(self, name: str) -> int:
-        if name not in self.addresses:
-            raise EmulatorError(f"an initialiser names {name}, which has no address here")
-        return self.addresses[name]
+    def _address_of(self, name: str, function: str = "") -> int:
+        """The address of a variable or of a function, as one function sees the name."""
+        if (function, name) in self.statics:
+            return self.statics[function, name]
+        for addresses in (self.addresses, self.pointers.addresses):
+            if name in addresses:
+                return addresses[name]
+        raise EmulatorError(f"an initialiser names {name}, which has no address here")
+
+    def place_statics(self, function: Function) -> None:
+        """Find places for the variables in global memory that a function declares."""
+        fresh = [
+            variable for variable in function.variables
+            if variable.space in ("global", "const") and variable.bytes
+            and (function.name, variable.name) not in self.statics
+        ]  # fmt: skip
+        for variable in fresh:
+            at = self.arena.allocate(variable.bytes or 0)
+            self.statics[function.name, variable.name] = at
+        for index, variable in enumerate(fresh, len(self.arena.starts) - len(fresh)):
+            content = initial_bytes(
+                variable, functools.partial(self._address_of, function=function.name)
+            )
+            self.arena.bytes_of(index)[:] = np.frombuffer(content, np.uint8)
 
     def get_global(self, name: str) -> Array:
         """The bytes of a ``.global`` or ``.const`` variable; writing to them changes it.
@@ -92,6 +118,16 @@ class LoadedModule:
         if name not in self.addresses:
             raise EmulatorError(f"there is no variable {name}{nearest(name, self.addresses)}")
         return self.arena.bytes_of(list(self.addresses).index(name))
+
+    def bind(self, name: str, image: Surface) -> None:
+        """Make an image what a ``.texref`` or ``.surfref`` variable stands for.
+
+        Raises:
+            EmulatorError: there is no such variable.
+        """
+        if name not in self.addresses:
+            raise EmulatorError(f"there is no variable {name}{nearest(name, self.addresses)}")
+        self.images.by_handle[self.addresses[name]] = image
 
     @contextmanager
     def showing_lines(self) -> Iterator[None]:
@@ -152,7 +188,8 @@ class LoadedKernel:
             grid: blocks in x, y and z; missing ones are 1.
             block: threads in x, y and z.
             args: NumPy arrays are device pointers and are changed in place, also when the launch
-                fails; NumPy and Python scalars, ``bytes`` and ``np.void`` are passed by value.
+                fails; NumPy and Python scalars, ``bytes`` and ``np.void`` are passed by value,
+                textures and surfaces as handles.
             shared_mem: bytes of dynamic shared memory, besides those of stacks that ``ccc`` put
                 there.
             schedule: ``"lockstep"``, or the seed of a random order.
@@ -202,8 +239,11 @@ class LoadedKernel:
             module = self.module
             kernel = module.function_ir(self.name)
             assert kernel is not None
-            program = build_program(kernel, module.function_ir, cut_after_waits)
-            names = VariableLocations(program, module.variables, module.addresses)
+            program = build_program(kernel, module.pointers, cut_after_waits)
+            for code in program.codes:
+                module.place_statics(code.function)
+            addresses = module.pointers.addresses | module.addresses
+            names = VariableLocations(program, module.variables, addresses, module.statics)
             compiled = (
                 compile_native(program, names.find, library)
                 if library
@@ -256,21 +296,22 @@ class _Launch:
         self.names = names
         self.buffers = Buffers(args)
         self.first = len(module.arena.starts)
-        sizes = [e - s for s, e in zip(module.arena.starts, module.arena.ends, strict=True)]
-        self.arena = Arena(sizes + self.buffers.sizes)
-        self.fixed = module.arena.ends[-1] if self.first else 0
-        self.arena.data[: self.fixed] = module.arena.data[: self.fixed]
+        self.arena = module.arena.copy()
+        for size in self.buffers.sizes:
+            self.arena.allocate(size)
         self.buffers.upload(self.arena, self.first)
         self.parameters = pack_parameters(program.codes[0].function, args, self._address)
         self.tally = Tally.of(compiled)
 
     def _address(self, array: Any) -> int:
+        if isinstance(array, Surface):
+            return self.module.images.handle(array)
         return self.buffers.address(self.arena, self.first, array)
 
     def finish(self) -> None:
-        """Give everything that the kernel wrote back."""
-        self.module.arena.data[: self.fixed] = self.arena.data[: self.fixed]
+        """Give everything that the kernel wrote back; what it got of ``malloc`` stays."""
         self.buffers.download(self.arena, self.first)
+        self.module.arena.take_back(self.arena, len(self.buffers.sizes))
 
     def waves(
         self, grid: Index3, block: Index3, shared_bytes: int, dynamic: int, shuffle: Any
@@ -303,7 +344,7 @@ class _Launch:
     def _memory(self, kind: type[M], geometry: Geometry, shared_bytes: int, shuffle: Any) -> M:
         frame = self.program.frame_bytes
         limit = frame * (self.program.max_depth + 1)
-        return kind(
+        memory = kind(
             self.arena,
             Shared(geometry.count, shared_bytes),
             Local(geometry.lanes, frame, limit),
@@ -313,3 +354,5 @@ class _Launch:
             geometry.name,
             shuffle,
         )
+        memory.images = self.module.images
+        return memory
