@@ -237,6 +237,10 @@ print("loaded" if library.native_library() else "numpy")
 """
 
 
+NONSENSE = 'while [ "$1" != -o ]; do shift; done; echo nonsense > "$2"'
+"""A compiler's script that makes what is no library."""
+
+
 def in_a_process(cache: Path, **environment: str) -> subprocess.Popen[str]:
     """A process that asks for the library, with a cache folder of its own."""
     path = os.environ["PATH"]
@@ -280,8 +284,7 @@ def test_with_a_compiler_that_fails_it_is_numpy(tmp_path: Path) -> None:
 
 
 def test_with_a_compiler_that_makes_no_library_it_is_numpy(tmp_path: Path) -> None:
-    script = 'while [ "$1" != -o ]; do shift; done; echo nonsense > "$2"'
-    path = compiler(tmp_path / "bin", script)
+    path = compiler(tmp_path / "bin", NONSENSE)
     out, notes = said(in_a_process(tmp_path, PATH=path, CCC_EMULATOR="native"))
     assert out == "numpy"
     assert "not loaded" in notes
@@ -325,11 +328,10 @@ def test_a_file_that_was_cut_short_is_no_library(made: Path, tmp_path: Path, len
     assert said(in_a_process(tmp_path))[0] == "numpy"
 
 
-@needs_compiler
-@pytest.mark.slow
 def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     cache = tmp_path / "file"
     cache.write_text("")
-    out, notes = said(in_a_process(cache, CCC_EMULATOR="native"))
+    path = compiler(tmp_path / "bin", NONSENSE)
+    out, notes = said(in_a_process(cache, PATH=path, CCC_EMULATOR="native"))
     assert out == "numpy"
     assert "cannot write the cache folder" in notes
