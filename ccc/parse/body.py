@@ -364,7 +364,7 @@ class _BodyParser:
                 raise self.source.fail(f"{short(str(operand))} is no label", position)
             if isinstance(operand, Register):
                 continue
-            if role == "def":
+            if role in ("def", "both"):
                 self.demand(operand, (Register, Discard), position)
             elif role == "addr" and not isinstance(operand, _IN_BRACKETS):
                 raise self.source.fail(f"{short(str(operand))} is no address: [...]", position)
