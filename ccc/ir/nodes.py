@@ -312,7 +312,10 @@ class RegisterFile:
         if not number or prefix not in self.ranges or len(number) > _MOST_DIGITS:
             return None
         type_name, count = self.ranges[prefix]
-        return Register(f"{prefix}{int(number)}", type_name) if int(number) < count else None
+        if int(number) >= count:
+            return None
+        is_plain = number[0] != "0" or len(number) == 1
+        return Register(name if is_plain else f"{prefix}{int(number)}", type_name)
 
     def fresh(self, type_name: str, name: str = "") -> Register:
         """A new register, named for what it holds: those of a name share one declared range."""

@@ -27,6 +27,7 @@ from ccc.ir.operands import (
     Vector,
     leaves,
 )
+from ccc.parse.constants import NoConstant
 from ccc.parse.declarations import declarations, read_header
 from ccc.parse.operands import BadOperand, Meanings, OperandBuilder
 from ccc.parse.outside import Outside, element_bytes
@@ -285,6 +286,8 @@ class _BodyParser:
             operands = tuple(build(child) for child in children[1:])
         except BadOperand as error:
             raise self.source.fail(str(error), position, error.kind) from error
+        except NoConstant as error:
+            raise self.source.fail(str(error), position) from error
         except NotRepresentable as error:
             raise self.source.fail(error.message, position, NotRepresentable) from error
         instruction = Instruction(opcode, operands, guard, self.span, self.location)
