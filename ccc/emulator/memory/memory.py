@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -12,6 +14,7 @@ from ccc.emulator.base.errors import EmulatorError
 from ccc.emulator.base.forms import DTYPES, Array, Form, spread
 from ccc.emulator.lanes.groups import Group
 from ccc.emulator.memory import atomics, traffic
+from ccc.emulator.memory.printing import printed
 from ccc.emulator.memory.spaces import (
     LOCAL,
     PARAM,
@@ -83,8 +86,6 @@ class Access:
         if method in ("atomic", "reduce"):
             access.operation = atomics.operation_name(form)
             access.values = 2 if access.operation == "cas" else 1
-            if words:
-                form.refuse("has several elements")
         return access
 
 
@@ -167,10 +168,14 @@ class Memory:
         """Write each lane's ``count`` elements; of several lanes at one address, one wins."""
         self._over(self._store, access, group, address, *values)
 
-    def atomic(self, access: Access, group: Group, address: Array, *values: Array) -> Array:
-        """Apply an atomic operation lane after lane; returns what each lane found."""
+    def atomic(self, access: Access, group: Group, address: Array, *values: Array) -> Any:
+        """Apply an atomic operation lane after lane; returns what each lane found.
+
+        That is a tuple where there are several elements.
+        """
         values = tuple(spread(value, group.n) for value in values)
-        return self._over(self._atomic, access, group, address, *values)[0]
+        found = self._over(self._atomic, access, group, address, *values)
+        return found[0] if access.count == 1 else tuple(found)
 
     def reduce(self, access: Access, group: Group, address: Array, *values: Array) -> None:
         """An atomic operation without a result."""
@@ -188,13 +193,38 @@ class Memory:
         self.local.grow(base + max(source, target) + size)
         self.local.copy(group.lanes, base + source, base + target, size)
 
+    def put_local(self, group: Group, place: int, values: Any) -> None:
+        """Write values, (n,) or a scalar, to a place in the frame of each lane."""
+        base = group.depth * self.frame_bytes
+        self.local.grow(base + place + values.itemsize)
+        if values.dtype == bool:
+            values = values.view(np.uint8)
+        self.local.put(group.lanes, base + place, spread(values, group.n))
+
+    def take_local(self, group: Group, place: int, dtype: np.dtype[Any]) -> Array:
+        """The value at a place in the frame of each lane: (n,), of that dtype."""
+        base = group.depth * self.frame_bytes
+        self.local.grow(base + place + dtype.itemsize)
+        return self.local.take(group.lanes, base + place, dtype)
+
     def allocate(self, group: Group, source: int, target: int) -> None:
         """``malloc`` for each lane; its argument and its result have places in the frame."""
         base = group.depth * self.frame_bytes
         self.local.grow(base + max(source, target) + 8)
         sizes = self.local.take(group.lanes, base + source, np.dtype(np.uint64))
-        addresses = np.array([self.arena.allocate(int(size)) for size in sizes], np.uint64)
+        addresses = np.array([self.arena.malloc(int(size)) for size in sizes], np.uint64)
         self.local.put(group.lanes, base + target, addresses)
+
+    def release(self, access: Access, group: Group, source: int) -> None:
+        """``free`` for each lane; its argument has a place in the frame."""
+        addresses = self.take_local(group, source, np.dtype(np.uint64))
+        for lane, address in enumerate(addresses.tolist()):
+            if address and not self.arena.free(address):
+                block, thread = self.name_thread(int(group.lanes[lane]))
+                raise EmulatorError(
+                    "free of what malloc did not give, or twice",
+                    access.instruction.span, block=block, thread=thread, address=address,
+                )  # fmt: skip
 
     def argument(self, group: Group, place: int, dtype: np.dtype[Any]) -> Any:
         """What the first lane of a group passes to a function, at a place in the frame."""
@@ -206,11 +236,32 @@ class Memory:
         """The string in global memory that such an argument points to."""
         return self.arena.text(int(self.argument(group, place, np.dtype(np.uint64))))
 
-    def print(self, group: Group, target: int) -> None:
-        """``vprintf`` for each lane: nothing is printed, and its result is 0."""
-        base = group.depth * self.frame_bytes
-        self.local.grow(base + target + 4)
-        self.local.put(group.lanes, base + target, np.zeros(group.n, np.uint32))
+    def print(self, access: Access, group: Group, sources: list[int], target: int) -> None:
+        """``vprintf`` for each lane, in order, to the standard output.
+
+        Args:
+            access: how arguments are read: single bytes, from anywhere.
+            group: the lanes.
+            sources: the places in the frame of the format and of the address of the arguments.
+            target: that of the result, the number of arguments.
+        """
+        formats, packed = (self.take_local(group, s, np.dtype(np.uint64)) for s in sources)
+        counts = np.zeros(group.n, np.uint32)
+        for lane in range(group.n):
+            alone = group.only(np.arange(group.n) == lane)
+            assert alone is not None
+            start = int(packed[lane])
+            take = functools.partial(self._bits, access, alone, start)
+            template = self.arena.text(int(formats[lane]))
+            shown, counts[lane] = printed(template, take, self.arena.text)
+            sys.stdout.write(shown)
+        self.put_local(group, target, counts)
+
+    def _bits(self, access: Access, lane: Group, start: int, place: int, size: int) -> int:
+        """An unsigned number in memory, as one lane sees it."""
+        places = (np.array([start + place + k], np.uint64) for k in range(size))
+        parts = [int(self.load(access, lane, address)[0]) for address in places]
+        return int.from_bytes(bytes(parts), "little")
 
     # Spaces --------------------------------------------------------------------------------------
 
@@ -297,15 +348,43 @@ class Memory:
     def _atomic(self, touch: Touch, values: tuple[Array, ...]) -> list[Array]:
         place = self._locate(touch)
         self._check_written(touch, place)
-        access, n = touch.access, touch.group.n
-        cells = touch.space.view(access.dtype)
+        access = touch.access
+        count = access.count
+        name = access.operation
+        if name == "add" and access.type == "f32" and touch.name == "global":
+            name = atomics.flushed(name)
+        found = []
+        for k in range(count):
+            at = place + k if k else place
+            if access.type in ("f16x2", "bf16x2"):
+                found.append(self._atomic_halves(touch, name, at, values[k]))
+            else:
+                found.append(self._atomic_element(touch, name, access.dtype, at, values[k::count]))
+        return found
+
+    def _atomic_element(
+        self, touch: Touch, name: str, dtype: np.dtype[Any], place: Array,
+        values: tuple[Array, ...],
+    ) -> Array:  # fmt: skip
+        """One element of each lane, in the order of the lanes or in a random one."""
+        cells, n = touch.space.view(dtype), touch.group.n
         if self.shuffle is None or n == 1:
-            return [atomics.apply(access.operation, cells, place, values)]
+            return atomics.apply(name, cells, place, values)
         order = self.shuffle(n)
         mixed = tuple(value[order] for value in values)
-        old = np.empty(n, access.dtype)
-        old[order] = atomics.apply(access.operation, cells, place[order], mixed)
-        return [old]
+        old = np.empty(n, dtype)
+        old[order] = atomics.apply(name, cells, place[order], mixed)
+        return old
+
+    def _atomic_halves(self, touch: Touch, name: str, place: Array, value: Array) -> Array:
+        """A packed pair: both halves, each for itself."""
+        dtype = DTYPES[atomics.element_type(touch.access.type)]
+        pairs = np.ascontiguousarray(value).view(dtype).reshape(-1, 2)
+        halves = [
+            self._atomic_element(touch, name, dtype, 2 * place + k, (pairs[:, k].copy(),))
+            for k in (0, 1)
+        ]
+        return np.stack(halves, axis=1).reshape(-1).view(touch.access.dtype)
 
     def _check_written(self, touch: Touch, place: Array) -> None:
         """Every element must have been written, at least in part (padding is copied, too)."""

@@ -7,9 +7,35 @@ A row is in ``SEMANTICS``, in ``ELSEWHERE`` (named with the file that runs it), 
 from __future__ import annotations
 
 from ccc.emulator.base.forms import SEMANTICS, Form, Operation
-from ccc.emulator.semantics import arithmetic, convert, floating, integer, logic, warp
+from ccc.emulator.semantics import (
+    arithmetic,
+    asynchronous,
+    convert,
+    floating,
+    integer,
+    logic,
+    matrix,
+    narrow,
+    video,
+    warp,
+    wmma,
+)
+from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Minus, Selected
 
-SECTIONS = (arithmetic, convert, floating, integer, logic, warp)
+SECTIONS = (
+    arithmetic,
+    asynchronous,
+    convert,
+    floating,
+    integer,
+    logic,
+    matrix,
+    narrow,
+    video,
+    warp,
+    wmma,
+)
 """The files that fill SEMANTICS when they are imported."""
 
 ACCESSES = frozenset({"ld", "ldu", "st", "atom", "red"})
@@ -29,43 +55,45 @@ NOTHING: dict[str, str] = {
     "prefetch": "there is no cache",
     "prefetchu": "there is no cache",
     "applypriority": "there is no cache",
+    "griddepcontrol": "one grid runs at a time",
+    "setmaxnreg": "registers are not counted",
+    "barrier.cluster": "a cluster is one block, whose threads have waited already",
 }
 
-_ASYNCHRONOUS = (
-    "cp.async cp.async.commit_group cp.async.wait_all cp.async.wait_group cp.async.bulk "
-    "cp.reduce.async.bulk cp.async.bulk.prefetch cp.async.bulk.tensor cp.reduce.async.bulk.tensor "
-    "cp.async.bulk.prefetch.tensor cp.async.bulk.commit_group cp.async.bulk.wait_group st.async "
-    "st.bulk red.async cp.async.mbarrier.arrive mbarrier.init mbarrier.inval mbarrier.expect_tx "
-    "mbarrier.complete_tx mbarrier.arrive mbarrier.arrive_drop mbarrier.arrive.expect_tx "
-    "mbarrier.arrive_drop.expect_tx mbarrier.test_wait mbarrier.try_wait mbarrier.pending_count "
+_TENSOR_COPIES = (
+    "cp.async.bulk.tensor cp.reduce.async.bulk.tensor cp.async.bulk.prefetch.tensor "
     "tensormap.replace tensormap.cp_fenceproxy"
 )
 _CLUSTER = (
-    "mapa getctarank barrier.cluster clusterlaunchcontrol.try_cancel "
-    "clusterlaunchcontrol.query_cancel multimem.ld_reduce multimem.st multimem.red"
+    "clusterlaunchcontrol.try_cancel clusterlaunchcontrol.query_cancel "
+    "multimem.ld_reduce multimem.st multimem.red"
 )
-_MATRIX = "wmma.load wmma.store wmma.mma mma ldmatrix stmatrix movmatrix"
-_VIDEO = (
-    "vadd vsub vabsdiff vmin vmax vshl vshr vmad vset vadd2 vsub2 vavrg2 vabsdiff2 vmin2 vmax2 "
-    "vadd4 vsub4 vavrg4 vabsdiff4 vmin4 vmax4 vset2 vset4"
+_WARPGROUP = "wgmma.mma_async wgmma.mma_async.sp wgmma.fence wgmma.commit_group wgmma.wait_group"
+_TENSOR = (
+    "tcgen05.alloc tcgen05.dealloc tcgen05.relinquish_alloc_permit tcgen05.ld tcgen05.ld.red "
+    "tcgen05.st tcgen05.wait tcgen05.cp tcgen05.shift tcgen05.mma tcgen05.mma.sp tcgen05.mma.ws "
+    "tcgen05.mma.ws.sp tcgen05.fence tcgen05.commit"
 )
 
 NOT_EMULATED: dict[str, str] = {
     row: reason
     for rows, reason in {
-        _ASYNCHRONOUS: "asynchronous copies and their barriers are not modelled",
+        _TENSOR_COPIES: "descriptors of tensors are not modelled",
         _CLUSTER: "a cluster is one block of one device",
-        _MATRIX: "matrix units are not modelled",
-        _VIDEO: "video instructions are not modelled",
+        "mma.sp": "sparse matrices are not modelled",
+        _WARPGROUP: "the matrix unit of a warpgroup is not modelled",
+        _TENSOR: "tensor memory is not modelled",
         "tex tld4 txq istypep": "there are no textures",
         "suq suld sust sured": "there are no surfaces",
         "createpolicy": "there is no cache, so it has no policies",
         "discard": "it leaves memory undefined",
-        "griddepcontrol": "one grid runs at a time",
-        "setmaxnreg": "registers are not counted",
     }.items()
     for row in rows.split()
 }
+
+
+def _selects(instruction: Instruction) -> bool:
+    return any(isinstance(operand, (Minus, Selected)) for operand in instruction.operands)
 
 
 def operation_of(form: Form) -> Operation | None:
@@ -79,6 +107,8 @@ def operation_of(form: Form) -> Operation | None:
         form.refuse("is not in the opcode table")
     if row.name in NOTHING:
         return None
+    if row.name not in video.ROWS and _selects(form.instruction):
+        form.refuse("takes a part of a register")
     if row.name not in SEMANTICS:
         form.refuse(f"is left out: {NOT_EMULATED.get(row.name, 'no semantics')}")
     return SEMANTICS[row.name](form)
