@@ -9,6 +9,7 @@ from typing import Any
 from lark import Token, Tree
 from lark.exceptions import UnexpectedInput
 
+from ccc.garbage import without_looking
 from ccc.ir.edit import falls_off_the_end
 from ccc.ir.markers import parse_marker
 from ccc.ir.names import Names
@@ -26,6 +27,7 @@ from ccc.ir.operands import (
 )
 from ccc.parse.declarations import declaration, read_header
 from ccc.parse.operands import BadOperand, OperandBuilder
+from ccc.parse.plain import read_plain
 from ccc.parse.scopes import Scopes
 from ccc.parse.shapes import index, read
 from ccc.parse.source import NotRepresentable, Source
@@ -53,6 +55,7 @@ _ADDRESSES = frozenset(
 _IN_BRACKETS = (Address, TupleAddress)
 
 
+@without_looking
 def parse_function(piece: FunctionText, names: Names | None = None) -> Function:
     """The IR of one function.
 
@@ -172,13 +175,21 @@ class _BodyParser:
         self.function.blocks.append(self.block)
 
     def statement(self, text: str, position: int) -> None:
+        plain = read_plain(text, self.scopes.find)
+        if plain is not None and plain.is_known:
+            span = self.source.span(position)
+            made = Instruction(plain.opcode, plain.operands, plain.guard, span, self.location)
+            self.block.statements.append(made)
+            return
         try:
             tree, found = read("statement", text)
         except UnexpectedInput as error:
             at = position + min(max(error.pos_in_stream or 0, 0), len(text))
             raise self.source.fail("this statement is not understood", at) from error
         if tree.data == "instruction":
-            self.instruction(tree, found, position)
+            instruction = self.instruction(tree, found, position)
+            if plain is not None:
+                plain.learn(instruction)
         elif tree.data == "registers":
             self.declare_registers(tree, found, position)
         else:
@@ -214,7 +225,7 @@ class _BodyParser:
             text = re.sub(rf"(?<![\w$%]){re.escape(variable.name)}(?![\w$])", name, text, count=1)
         self.function.variables.append(replace(variable, name=name, text=text))
 
-    def instruction(self, tree: Tree[Any], found: list[str], position: int) -> None:
+    def instruction(self, tree: Tree[Any], found: list[str], position: int) -> Instruction:
         children = list(tree.children)
         build = OperandBuilder(found, self.name)
         guard = None
@@ -236,6 +247,7 @@ class _BodyParser:
                 self.pending.append((position, instruction, instruction.target, view))
             number = len(self.function.blocks)
             self.start_block(self.scopes.fresh(f"{self.prefix}block_{number}"), named=False)
+        return instruction
 
     def name(self, text: str) -> Operand:
         """What a name stands for: declared here, or a symbol of the module."""
