@@ -12,10 +12,7 @@ from folders import ROOT
 FILES = (
     *sorted(ROOT.glob("ccc/analysis/**/*.py")),
     *sorted(ROOT.glob("passes/**/*.py")),
-    *(
-        ROOT / name
-        for name in ("ccc/compiler/module.py", "ccc/ptx/occupancy.py")
-    ),
+    *(ROOT / name for name in ("ccc/compiler/module.py", "ccc/ptx/occupancy.py")),
     *(ROOT / "ccc" / "parse" / f"{name}.py" for name in ("body", "declarations", "outside")),
 )
 CALLED = {"Refused": 0, "_refuse_all": 1, "NotRepresentable": 0}
