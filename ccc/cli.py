@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 TOOLS = {
+    "agree": "compare the emulator with a GPU, instruction by instruction",
     "bench": "measure all samples as the paper does: tables and plots",
     "compare": "run a kernel as it was and transformed, and compare",
     "explain": "show the source with what became of each annotation",

@@ -1,0 +1,80 @@
+"""What a comparison gave, as a file."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import subprocess
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ccc.tools.agree.running import DIFFERS, LEFT_OUT, REFUSED, Setting, Verdict
+from ccc.version import VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Where forms ran, and what became of each."""
+
+    setting: dict[str, Any]
+    verdicts: list[Verdict]
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """Of the results of the forms that ran on a GPU."""
+        return {one.form: one.digest for one in self.verdicts if one.digest}
+
+
+def provenance(setting: Setting, seconds: float) -> dict[str, Any]:
+    """The device and the software of a comparison."""
+    told = subprocess.run(
+        [str(setting.ptxas), "--version"], capture_output=True, text=True, check=False
+    ).stdout
+    return {
+        "ccc": VERSION,
+        "date": datetime.date.today().isoformat(),
+        "arch": setting.arch,
+        "ptx": setting.version,
+        "ptxas": next((line for line in told.splitlines() if "release" in line), "").strip(),
+        "device": setting.device.describe() if setting.device else None,
+        "seconds": round(seconds, 1),
+    }
+
+
+def write(record: Record, path: Path) -> None:
+    """One form a line, so that a change shows which ones it concerns."""
+    lines = ",\n".join(
+        json.dumps({k: v for k, v in asdict(one).items() if v}) for one in record.verdicts
+    )
+    setting = json.dumps(record.setting)
+    path.write_text(f'{{"setting": {setting},\n"forms": [\n{lines}\n]}}\n', encoding="utf-8")
+
+
+def read(path: Path) -> Record:
+    """A record that was written before."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    return Record(content["setting"], [Verdict(**one) for one in content["forms"]])
+
+
+def summary(record: Record) -> str:
+    """How many forms there are of each status, and those that differ."""
+    found = Counter(one.status for one in record.verdicts)
+    lines = [f"{count:6} {status}" for status, count in sorted(found.items())]
+    for status in (DIFFERS, LEFT_OUT, REFUSED):
+        lines += _listed(status, (one for one in record.verdicts if one.status == status))
+    return "\n".join(lines)
+
+
+def _listed(status: str, verdicts: Iterable[Verdict]) -> list[str]:
+    """Forms of one status, those with the same name and reason together."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for one in verdicts:
+        why = one.why.replace(one.form, "it").partition("\n")[0]
+        reasons.setdefault((one.form.split(".")[0], why), []).append(one.form)
+    return [
+        f"{status}: {name}: {len(forms)} forms, such as {forms[0]}{f': {why}' if why else ''}"
+        for (name, why), forms in reasons.items()
+    ]
