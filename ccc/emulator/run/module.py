@@ -15,7 +15,7 @@ from ccc.emulator.lanes.geometry import Geometry
 from ccc.emulator.lanes.special import special_registers
 from ccc.emulator.memory.memory import Memory
 from ccc.emulator.memory.spaces import Arena, Local, Shared, Uniform
-from ccc.emulator.run.arguments import Buffers, pack_parameters
+from ccc.emulator.run.arguments import Buffers, by_value, pack_parameters
 from ccc.emulator.run.counters import Counters
 from ccc.emulator.run.races import Legend, Race, RaceDetector, WatchedMemory, WatchedWave
 from ccc.emulator.run.schedule import Lockstep, Scheduler, Shuffled
@@ -148,7 +148,9 @@ class LoadedKernel:
             grid: blocks in x, y and z; missing ones are 1.
             block: threads in x, y and z.
             args: NumPy arrays are device pointers and are changed in place, also when the launch
-                fails; NumPy and Python scalars, ``bytes`` and ``np.void`` are passed by value.
+                fails; NumPy and Python scalars, ``bytes`` and ``np.void`` are passed by value, and
+                so is an array that is as large as the structure that a parameter is. More than
+                there are parameters are ignored, as CuPy does.
             shared_mem: bytes of dynamic shared memory, besides those of stacks that ``ccc`` put
                 there.
             schedule: ``"lockstep"``, or the seed of a random order.
@@ -232,7 +234,10 @@ class _Launch:
         self.program = program
         self.compiled = compiled
         self.names = names
-        self.buffers = Buffers(args)
+        parameters = program.codes[0].function.parameters
+        args = args[: len(parameters)]
+        pairs = zip(parameters, args, strict=False)
+        self.buffers = Buffers(tuple(a for parameter, a in pairs if not by_value(parameter, a)))
         self.first = len(module.arena.starts)
         sizes = [e - s for s, e in zip(module.arena.starts, module.arena.ends, strict=True)]
         self.arena = Arena(sizes + self.buffers.sizes)
