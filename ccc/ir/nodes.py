@@ -179,7 +179,10 @@ class Instruction:
         defined: list[Register] = []
         used: list[Register] = []
         for operand, role in self.roles():
-            (defined if role == "def" else used).extend(registers(operand))
+            if role in ("def", "both"):
+                defined.extend(registers(operand))
+            if role != "def":
+                used.extend(registers(operand))
         effects = self.effects
         if effects & Effect.SETS_CARRY:
             defined.append(CARRY)

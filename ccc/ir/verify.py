@@ -67,7 +67,7 @@ def _check_operands(function: Function, instruction: Instruction, declared: set[
             raise InvalidIR(f"{register} is not declared: {instruction}", instruction.span)
         declared.add(register)
     written = () if instruction.name == "call" else instruction.roles()
-    for leaf in (leaf for one, role in written if role == "def" for leaf in leaves(one)):
+    for leaf in (leaf for one, role in written if role in ("def", "both") for leaf in leaves(one)):
         if not isinstance(leaf, (Register, Discard)):
             raise InvalidIR(f"{leaf} is no register: {instruction}", instruction.span)
 

@@ -275,7 +275,7 @@ class _BodyParser:
                 raise self.source.fail(f"{operand} is no label", position)
             if isinstance(operand, Register):
                 continue
-            if role == "def":
+            if role in ("def", "both"):
                 self.demand(operand, (Register, Discard), position)
             elif role == "use" and not (takes_names or isinstance(operand, _IN_BRACKETS)):
                 self.demand(operand, (Register, Immediate, Special, Discard), position)

@@ -2,12 +2,12 @@
 
 One row an instruction, under the sections of the PTX ISA manual. ``form`` is written as the manual
 writes it, with optional operands in braces; ``roles`` says for each operand whether it is defined
-(``def``), read (``use``), an address that is read through or written through (``addr``), a branch
-target (``label``) or a part of a call (``call``: results, callee and arguments); ``?`` marks an
-operand that may be missing. The parser checks operand counts against it; def-use and liveness read
-the roles, divergence and the passes the effects, the cost model the unit, and the emulator has one
-function a row. An opcode that is not here is never guessed at: the function that holds it is left
-alone.
+(``def``), read (``use``), both (``both``), an address that is read through or written through
+(``addr``), a branch target (``label``) or a part of a call (``call``: results, callee and
+arguments); ``?`` marks an operand that may be missing. The parser checks operand counts against
+it; def-use and liveness read the roles, divergence and the passes the effects, the cost model the
+unit, and the emulator has one function a row. An opcode that is not here is never guessed at: the
+function that holds it is left alone.
 """
 
 from __future__ import annotations
@@ -59,6 +59,8 @@ MEETING = Effect.BARRIER | Effect.COLLECTIVE | Effect.FENCE
 ASYNC = PINNED | Effect.BARRIER | Effect.FENCE
 """Begins, counts or awaits asynchronous work. That belongs to the thread that began it, so another
 lane cannot take it over: to whoever moves work between lanes it is like a barrier."""
+TOGETHER = ASYNC | Effect.COLLECTIVE
+"""Such work of a warp or of several of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,28 +151,28 @@ _MOVE = "data-movement-and-conversion-instructions-"
 op("mov", "d, a", "def use", doc=_MOVE)
 op("prmt", "d, a, b, c", "def use use use", doc=_MOVE)
 op("cvt", "d, a{, b}{, c}", "def use use? use?", doc=_MOVE)
+op("cvt.pack", "d, a, b{, c}", "def use use use?", doc=_MOVE)
 op("cvta", "d, a", "def use", doc=_MOVE)
 op("isspacep", "p, a", "def use", doc=_MOVE)
 op("ld ldu", "d, [a]{, policy}", "def addr use?", READ, Unit.LSU, _MOVE)
 op("st", "[a], b{, policy}", "addr use use?", WRITE, Unit.LSU, _MOVE)
 op("st.bulk", "[a], size, value", "addr use use", WRITE, Unit.LSU, _MOVE)
-_MULTIMEM = _MOVE + "multimem-ld-reduce-multimem-st-multimem-red"
+_MULTIMEM = _MOVE + "multimem"
 op("multimem.ld_reduce", "d, [a]", "def addr", READ, Unit.LSU, _MULTIMEM)
 op("multimem.st multimem.red", "[a], b", "addr use", ATOMIC, Unit.LSU, _MULTIMEM)
 op("prefetch prefetchu", "[a]", "addr", NONE, Unit.LSU, _MOVE + "prefetch-prefetchu")
 op("applypriority", "[a], size", "addr use", NONE, Unit.LSU, _MOVE)
 op("discard", "[a], size", "addr use", WRITE, Unit.LSU, _MOVE)
-op("createpolicy", "d, a{, b}{, c}", "def use use? use?", doc=_MOVE)
+op("createpolicy", "d{, a}{, b}{, c}", "def use? use? use?", doc=_MOVE)
 op("shfl", "d|p, a, b, c{, mask}", "def use use use use?", Effect.COLLECTIVE, Unit.LSU,
    _MOVE + "shfl-sync")  # fmt: skip
 op("mapa", "d, a, b", "def use use", doc=_MOVE)
 op("getctarank", "d, a", "def use", doc=_MOVE)
 op("tensormap.replace", "[a]{, index}, b", "addr use use?", PINNED, Unit.LSU, _MOVE)
 op("cp.async", "[d], [a], size{, b}{, c}", "addr addr use use? use?", ASYNC, Unit.LSU, _MOVE)
-op("cp.async.commit_group cp.async.wait_all", "", "", ASYNC, Unit.LSU,
-   _MOVE + "cp-async-commit-group")  # fmt: skip
-op("cp.async.wait_group", "n", "use", ASYNC, Unit.LSU,
-   _MOVE + "cp-async-wait-group-cp-async-wait-all")  # fmt: skip
+op("cp.async.commit_group", "", "", ASYNC, Unit.LSU, _MOVE)
+op("cp.async.wait_all", "", "", ASYNC, Unit.LSU, _MOVE + "cp-async-wait-group")
+op("cp.async.wait_group", "n", "use", ASYNC, Unit.LSU, _MOVE)
 op("cp.async.bulk", "[d], [a], size{, [mbar]}{, b}{, c}", "addr addr use use? use? use?", ASYNC,
    Unit.LSU, _MOVE)  # fmt: skip
 op("cp.reduce.async.bulk", "[d], [a], size{, b}{, c}", "addr addr use use? use?", ASYNC, Unit.LSU,
@@ -181,7 +183,7 @@ op("cp.async.bulk.tensor cp.reduce.async.bulk.tensor", "[d], [a]{, b}{, c}{, e}{
 op("cp.async.bulk.prefetch.tensor", "[a]{, b}{, c}", "addr use? use?", ASYNC, Unit.LSU, _MOVE)
 op("cp.async.bulk.commit_group", "", "", ASYNC, Unit.LSU, _MOVE)
 op("cp.async.bulk.wait_group", "n", "use", ASYNC, Unit.LSU, _MOVE)
-op("st.async", "[a], b, [mbar]", "addr use addr", ASYNC, Unit.LSU, _MOVE)
+op("st.async", "[a], b{, [mbar]}", "addr use addr?", ASYNC, Unit.LSU, _MOVE)
 # 9.7.10, 9.7.11 Texture and surface
 _TEXTURE, _SURFACE = "texture-instructions-", "surface-instructions-"
 op("tex", "d|p, [t, c]{, b}{, e}{, f}{, g}", "def addr use? use? use? use?", READ, Unit.TEX,
@@ -203,14 +205,14 @@ op("ret", "", "", Effect.RETURN, Unit.BRANCH, _CONTROL)
 op("exit", "", "", Effect.EXIT, Unit.BRANCH, _CONTROL)
 # 9.7.13 Parallel synchronization and communication
 _SYNC = "parallel-synchronization-and-communication-instructions-"
-op("bar barrier", "a{, b}", "use use?", MEETING, Unit.BRANCH, _SYNC + "bar-barrier")
+op("bar barrier", "a{, b}", "use use?", MEETING, Unit.BRANCH, _SYNC + "bar")
 op("bar.red barrier.red", "d, a{, b}, p", "def use use use?", MEETING, Unit.BRANCH,
-   _SYNC + "bar-barrier")  # fmt: skip
+   _SYNC + "bar")  # fmt: skip
 op("barrier.cluster", "", "", MEETING, Unit.BRANCH, _SYNC)
-op("membar fence", "{[a]}{, size}", "addr? use?", Effect.FENCE, Unit.LSU, _SYNC + "membar-fence")
+op("membar fence", "{[a]}{, size}", "addr? use?", Effect.FENCE, Unit.LSU, _SYNC + "membar")
 op("atom", "d, [a], b{, c}{, policy}", "def addr use use? use?", ATOMIC, Unit.LSU, _SYNC)
 op("red", "[a], b{, policy}", "addr use use?", ATOMIC, Unit.LSU, _SYNC)
-op("red.async", "[a], b, [mbar]", "addr use addr", ASYNC, Unit.LSU, _SYNC)
+op("red.async", "[a], b{, [mbar]}", "addr use addr?", ASYNC, Unit.LSU, _SYNC)
 op("vote", "d, p{, mask}", "def use use?", Effect.COLLECTIVE, doc=_SYNC + "vote-sync")
 op("match", "d|p, a, mask", "def use use", Effect.COLLECTIVE, doc=_SYNC + "match-sync")
 op("activemask", "d", "def", Effect.COLLECTIVE, doc=_SYNC)
@@ -226,27 +228,61 @@ op("mbarrier.arrive.expect_tx mbarrier.arrive_drop.expect_tx", "state, [a], coun
    "def addr use", ASYNC, Unit.LSU, _SYNC + "mbarrier-arrive")  # fmt: skip
 op("cp.async.mbarrier.arrive", "[a]", "addr", ASYNC, Unit.LSU, _SYNC)
 op("mbarrier.test_wait mbarrier.try_wait", "p, [a], b{, time}", "def addr use use?", ASYNC,
-   Unit.LSU, _SYNC + "mbarrier-test-wait-mbarrier-try-wait")  # fmt: skip
+   Unit.LSU, _SYNC + "mbarrier-test-wait-try-wait")  # fmt: skip
 op("mbarrier.pending_count", "d, state", "def use", doc=_SYNC)
 op("tensormap.cp_fenceproxy", "[d], [a], size", "addr addr use", ASYNC | Effect.COLLECTIVE,
    Unit.LSU, _SYNC)  # fmt: skip
 op("clusterlaunchcontrol.try_cancel", "[a], [mbar]", "addr addr", ASYNC, Unit.LSU, _SYNC)
 op("clusterlaunchcontrol.query_cancel", "d, response", "def use", doc=_SYNC)
 # 9.7.14 Warp-level matrices
-_MATRIX = "warp-level-matrix-"
+_MATRIX = "warp-level-matrix-instructions-"
 op("wmma.load", "d, [a]{, stride}", "def addr use?", READ | Effect.COLLECTIVE, Unit.LSU,
-   _MATRIX + "load-instruction-wmma-load")  # fmt: skip
+   _MATRIX + "wmma-ld")  # fmt: skip
 op("wmma.store", "[a], d{, stride}", "addr use use?", WRITE | Effect.COLLECTIVE, Unit.LSU,
-   _MATRIX + "store-instruction-wmma-store")  # fmt: skip
-op("wmma.mma", "d, a, b, c", "def use use use", Effect.COLLECTIVE, Unit.FMA,
-   _MATRIX + "instructions-wmma-mma")  # fmt: skip
-op("mma", "d, a, b, c{, e}{, f}", "def use use use use? use?", Effect.COLLECTIVE, Unit.FMA,
-   _MATRIX + "instructions-")  # fmt: skip
-op("ldmatrix", "r, [a]", "def addr", READ | Effect.COLLECTIVE, Unit.LSU,
-   _MATRIX + "load-instruction-")  # fmt: skip
-op("stmatrix", "[a], r", "addr use", WRITE | Effect.COLLECTIVE, Unit.LSU,
-   _MATRIX + "store-instruction-")  # fmt: skip
-op("movmatrix", "d, a", "def use", Effect.COLLECTIVE, Unit.LSU, _MATRIX + "transpose-instruction-")
+   _MATRIX + "wmma-st")  # fmt: skip
+op("wmma.mma", "d, a, b, c", "def use use use", Effect.COLLECTIVE, Unit.FMA, _MATRIX)
+op("mma", "d, a, b, c{, e}{, f}{, g}{, h}", "def use use use use? use? use? use?",
+   Effect.COLLECTIVE, Unit.FMA, _MATRIX)  # fmt: skip
+op("mma.sp", "d, a, b, c, e, f{, g}{, h}{, i}{, j}",
+   "def use use use use use use? use? use? use?", Effect.COLLECTIVE, Unit.FMA,
+   _MATRIX + "sparse-mma")  # fmt: skip
+op("ldmatrix", "r, [a]", "def addr", READ | Effect.COLLECTIVE, Unit.LSU, _MATRIX)
+op("stmatrix", "[a], r", "addr use", WRITE | Effect.COLLECTIVE, Unit.LSU, _MATRIX)
+op("movmatrix", "d, a", "def use", Effect.COLLECTIVE, Unit.LSU, _MATRIX)
+# 9.7.15 Matrices of a warpgroup, asynchronous: what they add up is not there until a wait
+_GROUP = "asynchronous-warpgroup-level-matrix-instructions-"
+op("wgmma.mma_async", "d, a, b, scale{, e}{, f}{, g}{, h}", "both use use use use? use? use? use?",
+   TOGETHER, Unit.FMA, _GROUP + "wgmma-mma")  # fmt: skip
+op("wgmma.mma_async.sp", "d, a, b, meta, sel, scale{, e}{, f}{, g}{, h}",
+   "both use use use use use use? use? use? use?", TOGETHER, Unit.FMA,
+   _GROUP + "wgmma-mma-sp")  # fmt: skip
+op("wgmma.fence wgmma.commit_group", "", "", TOGETHER, Unit.BRANCH, _GROUP)
+op("wgmma.wait_group", "n", "use", TOGETHER, Unit.BRANCH, _GROUP)
+# 9.7.16 Tensor cores of the 5th generation; their addresses are of tensor memory
+_TENSOR, _TENSOR_MMA = "tcgen05-instructions-", "tcgen05-mma-instructions-"
+_ALLOCATE = _TENSOR + "tcgen05-alloc-dealloc-relinquish-alloc-permit"
+op("tcgen05.alloc", "[a], columns", "addr use", TOGETHER, Unit.LSU, _ALLOCATE)
+op("tcgen05.dealloc", "taddr, columns", "use use", TOGETHER, Unit.LSU, _ALLOCATE)
+op("tcgen05.relinquish_alloc_permit", "", "", TOGETHER, Unit.LSU, _ALLOCATE)
+op("tcgen05.ld", "r, [taddr]{, split}", "def addr use?", TOGETHER, Unit.LSU, _TENSOR)
+op("tcgen05.ld.red", "r, red, [taddr]{, split}", "def def addr use?", TOGETHER, Unit.LSU,
+   _TENSOR + "tcgen05-ld")  # fmt: skip
+op("tcgen05.st", "[taddr], a{, b}", "addr use use?", TOGETHER, Unit.LSU, _TENSOR)
+op("tcgen05.wait", "", "", TOGETHER, Unit.LSU, _TENSOR)
+op("tcgen05.cp", "[taddr], desc", "addr use", TOGETHER, Unit.LSU, _TENSOR)
+op("tcgen05.shift", "[taddr]", "addr", TOGETHER, Unit.LSU, _TENSOR)
+op("tcgen05.mma", "[d], a, b, desc, e{, f}{, g}{, h}", "addr use use use use use? use? use?",
+   TOGETHER, Unit.FMA, _TENSOR_MMA + "mma")  # fmt: skip
+op("tcgen05.mma.sp", "[d], a, b, [meta], desc, e{, f}{, g}{, h}",
+   "addr use use addr use use use? use? use?", TOGETHER, Unit.FMA,
+   _TENSOR_MMA + "mma-sp")  # fmt: skip
+op("tcgen05.mma.ws", "[d], a, b, desc, enable{, mask}", "addr use use use use use?", TOGETHER,
+   Unit.FMA, _TENSOR_MMA + "mma-ws")  # fmt: skip
+op("tcgen05.mma.ws.sp", "[d], a, b, [meta], desc, enable{, mask}",
+   "addr use use addr use use use?", TOGETHER, Unit.FMA, _TENSOR_MMA + "mma-ws-sp")  # fmt: skip
+op("tcgen05.fence", "", "", TOGETHER, Unit.BRANCH, "tcgen05-special-sync-operations-fence")
+op("tcgen05.commit", "[mbar]{, mask}", "addr use?", TOGETHER, Unit.LSU,
+   "tcgen-async-sync-operations-commit")  # fmt: skip
 # 9.7.17 Stack manipulation
 _STACK = "stack-manipulation-instructions-"
 op("stacksave", "d", "def", Effect.OPAQUE, doc=_STACK)

@@ -34,7 +34,8 @@ TYPES["pred"] = ScalarType("pred", "p", 1)
 # Packed and alternate formats live in plain registers; only their width matters outside arithmetic.
 for _name, _bits in {
     "f16x2": 32, "bf16": 16, "bf16x2": 32, "tf32": 32, "u16x2": 32, "s16x2": 32, "f32x2": 64,
-    "e4m3x2": 16, "e5m2x2": 16,
+    "e4m3x2": 16, "e5m2x2": 16, "e2m3x2": 16, "e3m2x2": 16, "e2m1x2": 8, "ue8m0x2": 16,
+    "e4m3x4": 32, "e5m2x4": 32, "e2m3x4": 32, "e3m2x4": 32, "e2m1x4": 16,
 }.items():  # fmt: skip
     TYPES[_name] = ScalarType(_name, "x", _bits)
 

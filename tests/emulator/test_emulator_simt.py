@@ -274,18 +274,20 @@ def test_a_trap_is_reported_with_its_thread() -> None:
 
 @pytest.mark.parametrize(
     "instruction",
-    ["frobnicate.b32 %r1, %r2;", "tex.1d.v4.f32.s32 {%r1, %r1, %r1, %r1}, [%x1, {%r2}];",
-     "redux.sync.add.f64 %x1, %x2, 0xffffffff;", "mov.b128 %x1, %x2;",
+    ["frobnicate.b32 %r1, %r2;", "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r1}, [%r2];",
+     "add.f64x3 %x1, %x2, %x3;", "wgmma.fence.sync.aligned;",
      "ld.global.u32 %r1, [%x1, {%r2}];"],
 )  # fmt: skip
-def test_what_is_not_emulated_is_refused_before_anything_runs(instruction: str) -> None:
-    out = np.zeros(32, np.int32)
-    text = "add.u64 %x1, %p0, %x0; st.global.u32 [%x1], 1; bra END;" + instruction + "END:"
-    text = text.replace("bra END;", "setp.eq.u32 %q1, %r0, 99; @!%q1 bra END;")
+def test_what_is_not_emulated_is_refused_where_it_is_executed(instruction: str) -> None:
+    text = f"setp.ge.u32 %q1, %r0, 40; @!%q1 bra END; {instruction} END: @%q1 {instruction}"
+    text += "add.u64 %x1, %p0, %x0; st.global.u32 [%x1], %r0;"
+    out = np.zeros(64, np.int32)
+    run(ptx(text), out, threads=40)
+    assert out.tolist() == [*range(40), *[0] * 24]
     with pytest.raises(EmulatorError, match=instruction.split(" ", maxsplit=1)[0]) as error:
-        run(ptx(text), out)
-    assert not out.any()
+        run(ptx(text), out, threads=64)
     assert error.value.span is not None
+    assert error.value.thread == (40, 0, 0)
 
 
 def test_spinning_on_another_warp() -> None:

@@ -45,6 +45,9 @@ class Operation:
     of ``sources``, of their dtypes (:data:`DTYPES`), and returns one of the dtype of ``results``; a
     tuple where there are several. ``group`` says that it gets the group of active lanes first.
     ``carry`` says that CC.CF is one more source (``"in"`` is in it) or one more result (``"out"``).
+    ``machine`` says that it works on more than registers: it gets the wave, and then the group. An
+    operand in brackets is a source of the type ADDRESS: uint64, (n,); one in braces is as many as
+    it has elements.
     """
 
     compute: Compute
@@ -53,6 +56,11 @@ class Operation:
     group: bool = False
     carry: frozenset[str] = frozenset()
     may_alias: bool = False
+    machine: bool = False
+
+
+ADDRESS = "address"
+"""The type of a source that is an address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +68,8 @@ class Form:
     """An instruction as its semantics see it."""
 
     instruction: Instruction
+    slot: int = 0
+    """Its place in the counters."""
 
     @property
     def types(self) -> tuple[str, ...]:

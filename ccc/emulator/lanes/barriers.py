@@ -11,6 +11,8 @@ from ccc.emulator.base.forms import Array
 from ccc.emulator.lanes.geometry import Geometry
 from ccc.emulator.lanes.groups import Group
 
+CLUSTER_BARRIER = 16
+"""The number of the barrier of a cluster, which is one block, beyond those of the block."""
 _NONE = -1
 
 
@@ -22,15 +24,15 @@ class Barriers:
     its threads that have not ended are there, and counts as 32.
 
     ``number`` (int8; -1 for none) and ``alive`` (bool) are of shape (blocks, lanes of a block);
-    ``expected`` threads and ``announced`` warps (int64) of shape (blocks, 16).
+    ``expected`` threads and ``announced`` warps (int64) of shape (blocks, 17).
     """
 
     def __init__(self, geometry: Geometry):
         blocks, lanes = geometry.count, geometry.lanes_per_block
         self.number = np.full((blocks, lanes), _NONE, np.int8)
         self.alive = geometry.exists.reshape(blocks, lanes)
-        self.expected = np.zeros((blocks, 16), np.int64)
-        self.announced = np.zeros((blocks, 16), np.int64)
+        self.expected = np.zeros((blocks, CLUSTER_BARRIER + 1), np.int64)
+        self.announced = np.zeros_like(self.expected)
 
     def holds(self, lanes: Array) -> Array:
         """Which of the lanes, int64 of shape (n,), wait at a barrier: bool, (n,)."""

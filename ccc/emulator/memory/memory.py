@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -12,6 +14,7 @@ from ccc.emulator.base.errors import EmulatorError
 from ccc.emulator.base.forms import DTYPES, Array, Form, spread
 from ccc.emulator.lanes.groups import Group
 from ccc.emulator.memory import atomics, traffic
+from ccc.emulator.memory.printing import printed
 from ccc.emulator.memory.spaces import (
     LOCAL,
     PARAM,
@@ -188,13 +191,38 @@ class Memory:
         self.local.grow(base + max(source, target) + size)
         self.local.copy(group.lanes, base + source, base + target, size)
 
+    def put_local(self, group: Group, place: int, values: Any) -> None:
+        """Write values, (n,) or a scalar, to a place in the frame of each lane."""
+        base = group.depth * self.frame_bytes
+        self.local.grow(base + place + values.itemsize)
+        if values.dtype == bool:
+            values = values.view(np.uint8)
+        self.local.put(group.lanes, base + place, spread(values, group.n))
+
+    def take_local(self, group: Group, place: int, dtype: np.dtype[Any]) -> Array:
+        """The value at a place in the frame of each lane: (n,), of that dtype."""
+        base = group.depth * self.frame_bytes
+        self.local.grow(base + place + dtype.itemsize)
+        return self.local.take(group.lanes, base + place, dtype)
+
     def allocate(self, group: Group, source: int, target: int) -> None:
         """``malloc`` for each lane; its argument and its result have places in the frame."""
         base = group.depth * self.frame_bytes
         self.local.grow(base + max(source, target) + 8)
         sizes = self.local.take(group.lanes, base + source, np.dtype(np.uint64))
-        addresses = np.array([self.arena.allocate(int(size)) for size in sizes], np.uint64)
+        addresses = np.array([self.arena.malloc(int(size)) for size in sizes], np.uint64)
         self.local.put(group.lanes, base + target, addresses)
+
+    def release(self, access: Access, group: Group, source: int) -> None:
+        """``free`` for each lane; its argument has a place in the frame."""
+        addresses = self.take_local(group, source, np.dtype(np.uint64))
+        for lane, address in enumerate(addresses.tolist()):
+            if address and not self.arena.free(address):
+                block, thread = self.name_thread(int(group.lanes[lane]))
+                raise EmulatorError(
+                    "free of what malloc did not give, or twice",
+                    access.instruction.span, block=block, thread=thread, address=address,
+                )  # fmt: skip
 
     def argument(self, group: Group, place: int, dtype: np.dtype[Any]) -> Any:
         """What the first lane of a group passes to a function, at a place in the frame."""
@@ -206,11 +234,32 @@ class Memory:
         """The string in global memory that such an argument points to."""
         return self.arena.text(int(self.argument(group, place, np.dtype(np.uint64))))
 
-    def print(self, group: Group, target: int) -> None:
-        """``vprintf`` for each lane: nothing is printed, and its result is 0."""
-        base = group.depth * self.frame_bytes
-        self.local.grow(base + target + 4)
-        self.local.put(group.lanes, base + target, np.zeros(group.n, np.uint32))
+    def print(self, access: Access, group: Group, sources: list[int], target: int) -> None:
+        """``vprintf`` for each lane, in order, to the standard output.
+
+        Args:
+            access: how arguments are read: single bytes, from anywhere.
+            group: the lanes.
+            sources: the places in the frame of the format and of the address of the arguments.
+            target: that of the result, the number of arguments.
+        """
+        formats, packed = (self.take_local(group, s, np.dtype(np.uint64)) for s in sources)
+        counts = np.zeros(group.n, np.uint32)
+        for lane in range(group.n):
+            alone = group.only(np.arange(group.n) == lane)
+            assert alone is not None
+            start = int(packed[lane])
+            take = functools.partial(self._bits, access, alone, start)
+            template = self.arena.text(int(formats[lane]))
+            shown, counts[lane] = printed(template, take, self.arena.text)
+            sys.stdout.write(shown)
+        self.put_local(group, target, counts)
+
+    def _bits(self, access: Access, lane: Group, start: int, place: int, size: int) -> int:
+        """An unsigned number in memory, as one lane sees it."""
+        places = (np.array([start + place + k], np.uint64) for k in range(size))
+        parts = [int(self.load(access, lane, address)[0]) for address in places]
+        return int.from_bytes(bytes(parts), "little")
 
     # Spaces --------------------------------------------------------------------------------------
 

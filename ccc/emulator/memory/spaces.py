@@ -16,8 +16,11 @@ from ccc.emulator.base.forms import Array
 from ccc.emulator.lanes.groups import Group
 
 WINDOW_BITS = 40
-PARAM, SHARED, LOCAL, GLOBAL = (tag << WINDOW_BITS for tag in (0x7C, 0x7D, 0x7E, 0x7F))
-"""Where the generic addresses of each space begin."""
+CODE, PARAM, SHARED, LOCAL, GLOBAL = (tag << WINDOW_BITS for tag in (0x7B, 0x7C, 0x7D, 0x7E, 0x7F))
+"""Where the generic addresses of each space begin; and those of functions, which nobody reads."""
+
+HEAP_BYTES = 8 << 20
+"""What ``malloc`` may give away (CUDA C++ Programming Guide, cudaLimitMallocHeapSize)."""
 
 _GRAIN = 256  # allocations are aligned to it, and at least so far apart
 
@@ -64,7 +67,18 @@ class Arena(_Bytes):
             self.starts.append(at)
             self.ends.append(at + size)
             at = (-(-(at + size) // _GRAIN) + 1) * _GRAIN
+        self.heap: dict[int, int] = {}
+        self.freed: dict[int, list[int]] = {}
         super().__init__(at)
+
+    def copy(self) -> Arena:
+        """The same allocations again, with the same bytes."""
+        other = Arena([])
+        other.starts, other.ends = self.starts.copy(), self.ends.copy()
+        other.heap = self.heap.copy()
+        other.freed = {size: starts.copy() for size, starts in self.freed.items()}
+        other.data = self.data.copy()
+        return other
 
     def allocate(self, size: int) -> int:
         """Make another allocation; returns its device address."""
@@ -77,6 +91,44 @@ class Arena(_Bytes):
             self.data = np.concatenate([self.data, more])
             self._views.clear()
         return GLOBAL + at
+
+    def malloc(self, size: int) -> int:
+        """An allocation of the device's heap: its address, 0 where the heap is full."""
+        if sum(self.heap.values()) + size > HEAP_BYTES:
+            return 0
+        if self.freed.get(size):
+            start = self.freed[size].pop()
+            self.ends[bisect_right(self.starts, start) - 1] = start + size
+        else:
+            start = self.allocate(size) - GLOBAL
+        self.heap[start] = size
+        return GLOBAL + start
+
+    def free(self, address: int) -> bool:
+        """Give back what :meth:`malloc` gave; False where it gave no such thing."""
+        start = address - GLOBAL
+        if start not in self.heap:
+            return False
+        self.freed.setdefault(self.heap.pop(start), []).append(start)
+        self.ends[bisect_right(self.starts, start) - 1] = start
+        return True
+
+    def take_back(self, other: Arena, passed: int) -> None:
+        """Copy what a copy of this has become, without the first ``passed`` of its new allocations.
+
+        What comes after those stays, at its addresses; views of the older bytes are valid still.
+        """
+        fixed = self.ends[-1] if self.ends else 0
+        self.data[:fixed] = other.data[:fixed]
+        first = len(self.starts) + passed
+        self.ends[:] = other.ends[: len(self.ends)]
+        self.heap, self.freed = other.heap, other.freed
+        if first < len(other.starts):
+            more = other.data[self.data.size :]
+            self.data = np.concatenate([self.data, more])
+            self._views.clear()
+            self.starts += other.starts[first:]
+            self.ends += other.ends[first:]
 
     def address(self, index: int) -> int:
         """The device address of an allocation."""

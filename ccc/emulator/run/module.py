@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from ccc.emulator.run.schedule import Lockstep, Scheduler, Shuffled
 from ccc.emulator.run.simt import Tally, Wave
 from ccc.emulator.run.tally import counters_of
 from ccc.emulator.translate.codegen import CompiledProgram, compile_program
+from ccc.emulator.translate.pointers import FunctionPointers
 from ccc.emulator.translate.program import Program, build_program
 from ccc.emulator.translate.variables import SHARED_LIMIT, VariableLocations, initial_bytes
 from ccc.errors import CccError, nearest
@@ -70,14 +72,36 @@ class LoadedModule:
         stored = [v for v in self.variables if v.space in ("global", "const") and v.bytes]
         self.arena = Arena([variable.bytes or 0 for variable in stored])
         self.addresses = {v.name: self.arena.address(k) for k, v in enumerate(stored)}
+        self.pointers = FunctionPointers(self.module, self.function_ir)
+        self.statics: dict[tuple[str, str], int] = {}
         for index, variable in enumerate(stored):
             content = initial_bytes(variable, self._address_of)
             self.arena.bytes_of(index)[:] = np.frombuffer(content, np.uint8)
 
-    def _address_of(self, name: str) -> int:
-        if name not in self.addresses:
-            raise EmulatorError(f"an initialiser names {name}, which has no address here")
-        return self.addresses[name]
+    def _address_of(self, name: str, function: str = "") -> int:
+        """The address of a variable or of a function, as one function sees the name."""
+        if (function, name) in self.statics:
+            return self.statics[function, name]
+        for addresses in (self.addresses, self.pointers.addresses):
+            if name in addresses:
+                return addresses[name]
+        raise EmulatorError(f"an initialiser names {name}, which has no address here")
+
+    def place_statics(self, function: Function) -> None:
+        """Find places for the variables in global memory that a function declares."""
+        fresh = [
+            variable for variable in function.variables
+            if variable.space in ("global", "const") and variable.bytes
+            and (function.name, variable.name) not in self.statics
+        ]  # fmt: skip
+        for variable in fresh:
+            at = self.arena.allocate(variable.bytes or 0)
+            self.statics[function.name, variable.name] = at
+        for index, variable in enumerate(fresh, len(self.arena.starts) - len(fresh)):
+            content = initial_bytes(
+                variable, functools.partial(self._address_of, function=function.name)
+            )
+            self.arena.bytes_of(index)[:] = np.frombuffer(content, np.uint8)
 
     def get_global(self, name: str) -> Array:
         """The bytes of a ``.global`` or ``.const`` variable; writing to them changes it.
@@ -187,8 +211,11 @@ class LoadedKernel:
             module = self.module
             kernel = module.function_ir(self.name)
             assert kernel is not None
-            program = build_program(kernel, module.function_ir, cut_after_waits)
-            names = VariableLocations(program, module.variables, module.addresses)
+            program = build_program(kernel, module.pointers, cut_after_waits)
+            for code in program.codes:
+                module.place_statics(code.function)
+            addresses = module.pointers.addresses | module.addresses
+            names = VariableLocations(program, module.variables, addresses, module.statics)
             self._compiled[cut_after_waits] = program, names, compile_program(program, names.find)
         return self._compiled[cut_after_waits]
 
@@ -239,10 +266,9 @@ class _Launch:
         pairs = zip(parameters, args, strict=False)
         self.buffers = Buffers(tuple(a for parameter, a in pairs if not by_value(parameter, a)))
         self.first = len(module.arena.starts)
-        sizes = [e - s for s, e in zip(module.arena.starts, module.arena.ends, strict=True)]
-        self.arena = Arena(sizes + self.buffers.sizes)
-        self.fixed = module.arena.ends[-1] if self.first else 0
-        self.arena.data[: self.fixed] = module.arena.data[: self.fixed]
+        self.arena = module.arena.copy()
+        for size in self.buffers.sizes:
+            self.arena.allocate(size)
         self.buffers.upload(self.arena, self.first)
         self.parameters = pack_parameters(program.codes[0].function, args, self._address)
         self.tally = Tally.of(compiled)
@@ -251,9 +277,9 @@ class _Launch:
         return self.buffers.address(self.arena, self.first, array)
 
     def finish(self) -> None:
-        """Give everything that the kernel wrote back."""
-        self.module.arena.data[: self.fixed] = self.arena.data[: self.fixed]
+        """Give everything that the kernel wrote back; what it got of ``malloc`` stays."""
         self.buffers.download(self.arena, self.first)
+        self.module.arena.take_back(self.arena, len(self.buffers.sizes))
 
     def waves(
         self, grid: Index3, block: Index3, shared_bytes: int, dynamic: int, shuffle: Any

@@ -19,7 +19,17 @@ from ccc.emulator.lanes.geometry import Geometry
 from ccc.emulator.lanes.groups import Group
 from ccc.emulator.memory.memory import Costs, Memory
 from ccc.emulator.translate.codegen import CompiledProgram
-from ccc.emulator.translate.program import Call, Exit, Fork, Jump, Program, Return, Segment, Table
+from ccc.emulator.translate.program import (
+    Call,
+    Exit,
+    Fork,
+    Jump,
+    Program,
+    Return,
+    Segment,
+    Table,
+    Through,
+)
 from ccc.errors import Span
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Register
@@ -171,6 +181,8 @@ class Wave:
             case Call() as end:
                 entry = end.callee.segments[0].number
                 return self._call(code, group, base, entry, end.after.number)
+            case Through() as end:
+                return self._through(number, group, decision, base, end.targets)
             case Return() if group.depth:
                 if self.program.allocates:
                     self.tops[group.index] = self.kept_tops[group.depth - 1][group.index]
@@ -212,6 +224,21 @@ class Wave:
         rows = group.by_warp(codes, WAITING)
         low, high = rows.min(axis=1), np.where(rows == WAITING, 0, rows).max(axis=1)
         self.tally.divergent[number] += int(np.count_nonzero(low != high))
+        return None
+
+    def _through(
+        self, number: int, group: Group, pointer: Any, base: int, targets: dict[int, Segment]
+    ) -> int | None:
+        """Lanes call the functions whose addresses they have."""
+        pointer = spread(pointer, group.n)
+        codes = np.full(group.n, WAITING, np.int32)
+        for address, target in targets.items():
+            codes[pointer == np.uint64(address)] = base + target.number
+        if (codes == WAITING).any():
+            call = self.program.segments[number].instructions[-1]
+            message = "this is the address of no function with such parameters"
+            self.fault(message, call, group, codes == WAITING)
+        self.pc[group.index] = codes
         return None
 
     def _call(self, code: int, group: Group, base: int, entry: int, after: int) -> int:
@@ -314,7 +341,7 @@ class Wave:
         return self.execute(code, ready)
 
     def _check_barrier(self, barrier: Instruction, group: Group, number: Any) -> None:
-        if np.any(number > 15):
+        if np.any(number > 15) and "cluster" not in barrier.modifiers:
             self.fault("a barrier's number is above 15", barrier, group)
 
     def _release(self, blocks: Array) -> None:

@@ -15,11 +15,17 @@ def _halves(form: Form) -> bool:
     return form.type.endswith("x2")
 
 
+def _mixed(form: Form) -> bool:
+    return len(form.types) == 2 and form.types[0] == "f32" and form.type in ("f16", "bf16")
+
+
 @emulates("add")
 def add(form: Form) -> Operation:
     """Sum."""
     if _halves(form):
         return floating.by_halves(form)
+    if _mixed(form):
+        return floating.mixed(form)
     return floating.add(form) if floating.is_floating(form) else integer.add(form)
 
 
@@ -28,6 +34,8 @@ def sub(form: Form) -> Operation:
     """Difference."""
     if _halves(form):
         return floating.by_halves(form)
+    if _mixed(form):
+        return floating.mixed(form)
     return floating.sub(form) if floating.is_floating(form) else integer.sub(form)
 
 
@@ -44,6 +52,8 @@ def mad(form: Form) -> Operation:
     """Product and sum."""
     if _halves(form):
         return floating.by_halves(form)
+    if _mixed(form):
+        return floating.mixed(form)
     return floating.fma(form) if floating.is_floating(form) else integer.mad(form)
 
 
@@ -113,6 +123,20 @@ def cvta(form: Form) -> Operation:
     if form.has("to"):
         return same(lambda a: a - base, kind, 1)
     return same(lambda a: a + base, kind, 1)
+
+
+@emulates("mapa")
+def mapa(form: Form) -> Operation:
+    """The address of a variable in the shared memory of a block of the cluster: of this one."""
+    kind = f"u{form.bits}"
+    return Operation(lambda a, _: a, (kind, "u32"), (kind,), may_alias=True)
+
+
+@emulates("getctarank")
+def getctarank(form: Form) -> Operation:
+    """The place in the cluster of the block whose shared memory an address is of."""
+    kind = f"u{form.bits}"
+    return Operation(lambda a: np.zeros_like(a, np.uint32), (kind,), ("u32",))
 
 
 @emulates("isspacep")

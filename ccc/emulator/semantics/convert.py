@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ccc.emulator.base.forms import DTYPES, Compute, Form, Operation, emulates
+from ccc.emulator.semantics import narrow as narrow_formats
 from ccc.emulator.semantics.rounding import (
     MODES,
     canonical,
@@ -30,8 +31,12 @@ _TO_INTEGER = {
 @emulates("cvt")
 def cvt(form: Form) -> Operation:
     """Convert between integers and floating-point numbers of all widths."""
-    if len(form.types) != 2 or form.has("pack"):
-        form.refuse("packs")
+    if narrow_formats.is_narrow(form):
+        return narrow_formats.convert(form)
+    if len(form.types) != 2:
+        form.refuse("names no two types")
+    if form.has("rs"):
+        form.refuse("rounds by random bits")
     target, source = form.types
     if target in ("f16x2", "bf16x2") and source == "f32":
         return _two(form, target)
@@ -142,6 +147,7 @@ def _float_to_float(form: Form, target: str, source: str) -> Compute:
     mode = form.choose(*MODES) or "rn"
     to_whole = _TO_INTEGER.get(form.choose(*_TO_INTEGER) or "")
     ftz, sat, relu = form.has("ftz"), form.has("sat"), form.has("relu")
+    finite = form.has("satfinite")
 
     def compute(a: Any) -> Any:
         if ftz and source == "f32":
@@ -154,8 +160,23 @@ def _float_to_float(form: Form, target: str, source: str) -> Compute:
         if sat:
             wide = saturate(wide)
         result = narrow(wide, target, mode)
+        if finite:
+            result = _finite(result, target)
         if ftz and target == "f32":
             result = flush(result)
         return result if target == "bf16" else canonical(result, target)
 
     return compute
+
+
+_LARGEST = {"f16": 0x7BFF, "bf16": 0x7F7F, "f32": 0x7F7FFFFF}
+
+
+def _finite(x: Any, target: str) -> Any:
+    """Infinities to the largest numbers of their sign (``.satfinite``)."""
+    dtype = DTYPES[f"u{TYPES[target].bits}"]
+    bits = x.view(dtype)
+    sign = bits & dtype.type(1 << (TYPES[target].bits - 1))
+    largest = sign | dtype.type(_LARGEST[target])
+    wide = widen(x, target)
+    return np.where(np.isinf(wide), largest, bits).view(x.dtype)

@@ -19,10 +19,12 @@ from ccc.emulator.base.forms import DTYPES, SEMANTICS, Compute, Form, Operation,
 from ccc.emulator.semantics.fma import fma_double, fma_narrow
 from ccc.emulator.semantics.rounding import (
     MODES,
+    NAN_BITS,
     canonical,
     directed,
     exactly,
     flush,
+    flush_bits,
     narrow,
     saturate,
     widen,
@@ -57,6 +59,23 @@ def by_halves(form: Form) -> Operation:
     return Operation(compute, (form.type,) * len(inner.sources), (form.type,))
 
 
+def mixed(form: Form) -> Operation:
+    """A sum or product of f32 whose first operands are narrower (PTX ISA section 9.7.5)."""
+    instruction, narrower = form.instruction, form.type
+    words = instruction.opcode.split(".")
+    words.remove(narrower)
+    inner = SEMANTICS[instruction.name](
+        Form(dataclasses.replace(instruction, opcode=".".join(words)))
+    )
+    count = 2 if instruction.name == "fma" else 1
+
+    def compute(*sources: Any) -> Any:
+        wide = (widen(x, narrower).astype(np.float32) for x in sources[:count])
+        return inner.compute(*wide, *sources[count:])
+
+    return Operation(compute, (narrower,) * count + inner.sources[count:], inner.results)
+
+
 def mode_of(form: Form) -> str:
     """The rounding mode; to nearest even where none is named."""
     return form.choose(*MODES) or "rn"
@@ -68,8 +87,10 @@ def finished(form: Form, compute: Compute, count: int) -> Operation:
     ftz, sat, relu = form.has("ftz"), form.has("sat"), form.has("relu")
     if name == "f64" and not (ftz or sat):
         return same(compute, name, count)
-    if name == "bf16" and (sat or ftz):
-        form.refuse("has modifiers that bf16 has not")
+    if name == "bf16" and sat:
+        form.refuse("saturates bf16")
+    if form.has("oob"):
+        form.refuse("looks for values of what is out of bounds")
     if not (ftz or sat or relu):
         if name == "bf16":
             return same(compute, name, count)
@@ -77,10 +98,10 @@ def finished(form: Form, compute: Compute, count: int) -> Operation:
 
     def whole(*sources: Any) -> Any:
         if ftz:
-            sources = tuple(flush(x) for x in sources)
+            sources = tuple(flush_bits(x) if name == "bf16" else flush(x) for x in sources)
         result = compute(*sources)
         if ftz:
-            result = flush(result)
+            result = flush_bits(result) if name == "bf16" else flush(result)
         if relu:
             result = _relu(result, name)
         if sat:
@@ -231,9 +252,8 @@ _emulate("ex2", np.exp2)
 _emulate("tanh", np.tanh)
 
 
-def _extreme(form: Form, smaller: bool) -> Compute:
+def _extreme(form: Form, name: str, smaller: bool) -> Compute:
     """``min`` or ``max`` of two: a number beats NaN, and -0 is less than +0."""
-    name = form.type
     pick, meet = (np.fmin, np.bitwise_or) if smaller else (np.fmax, np.bitwise_and)
     bits = np.dtype(f"u{DTYPES[name].itemsize}")
     top = bits.type(1 << (8 * bits.itemsize - 1))
@@ -254,12 +274,28 @@ def _extreme(form: Form, smaller: bool) -> Compute:
 
 def extreme(form: Form) -> Operation:
     """``min`` and ``max`` of two or three numbers."""
+    smaller = form.instruction.name == "min"
     if form.type == "bf16":
-        form.refuse("compares bf16")
-    two = _extreme(form, form.instruction.name == "min")
+        return finished(form, _extreme_bf16(_extreme(form, "f32", smaller)), 2)
+    two = _extreme(form, form.type, smaller)
     if len(form.instruction.operands) == 3:
         return finished(form, two, 2)
+    if form.has("abs"):
+        return finished(form, lambda a, b, c: two(two(np.abs(a), np.abs(b)), np.abs(c)), 3)
     return finished(form, lambda a, b, c: two(two(a, b), c), 3)
+
+
+def _extreme_bf16(two: Compute) -> Compute:
+    """bf16 has the upper half of the bits of f32, and compares as that does."""
+    half = np.uint32(16)
+
+    def compute(a: Any, b: Any) -> Any:
+        wide = (x.astype(np.uint32) << half for x in (a, b))
+        found = two(*(x.view(np.float32) for x in wide))
+        bits = (found.view(np.uint32) >> half).astype(np.uint16)
+        return np.where(np.isnan(found), NAN_BITS["bf16"], bits)
+
+    return compute
 
 
 def _sign_bits(form: Form) -> tuple[str, Any, Any]:

@@ -29,7 +29,7 @@ def sub(form: Form) -> Operation:
     if form.has("sat"):
         return same(_saturated(np.subtract), "s32", 2)
     if form.has("cc"):
-        return _with_carry(_sub_borrow, form, carry_in=False)
+        return _with_carry(_sub_carry, form, carry_in=False)
     return same(np.subtract, _unsigned(form), 2)
 
 
@@ -61,7 +61,7 @@ def addc(form: Form) -> Operation:
 @emulates("subc")
 def subc(form: Form) -> Operation:
     """Subtract with borrow."""
-    return _with_carry(_sub_borrow, form, carry_in=True)
+    return _with_carry(_sub_carry, form, carry_in=True)
 
 
 @emulates("madc")
@@ -76,18 +76,18 @@ def _add_carry(a: Any, b: Any, carry: Any) -> tuple[Any, Any]:
     return total, (part < a) | (total < part)
 
 
-def _sub_borrow(a: Any, b: Any, borrow: Any) -> tuple[Any, Any]:
-    part = a - b
-    total = part - borrow
-    return total, (a < b) | (part < borrow)
+def _sub_carry(a: Any, b: Any, carry: Any) -> tuple[Any, Any]:
+    """The hardware adds the complement: the flag is 1 where nothing is borrowed."""
+    return _add_carry(a, ~b, carry)
 
 
 def _with_carry(step: Compute, form: Form, carry_in: bool) -> Operation:
     kind = _unsigned(form)
     dtype = DTYPES[kind]
+    start = dtype.type(step is _sub_carry)
 
     def compute(a: Any, b: Any, *carry: Any) -> Any:
-        result = step(a, b, carry[0].astype(dtype) if carry else dtype.type(0))
+        result = step(a, b, carry[0].astype(dtype) if carry else start)
         return result if form.has("cc") else result[0]
 
     flags = frozenset({"in"} if carry_in else ()) | (_CARRY_OUT if form.has("cc") else frozenset())

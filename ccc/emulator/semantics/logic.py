@@ -8,6 +8,7 @@ import numpy as np
 
 from ccc.emulator.base.forms import DTYPES, Compute, Form, Operation, emulates, same
 from ccc.emulator.semantics.rounding import flush, widen
+from ccc.ptx.types import TYPES
 
 _BOOLEAN: dict[str, Compute] = {
     "and": np.bitwise_and,
@@ -200,16 +201,33 @@ def _compared(form: Form) -> tuple[str, Compute]:
     type_name = form.type
     if form.choose(*_UNSIGNED):
         type_name = f"u{form.bits}"
-    if type_name in ("f16x2", "bf16x2"):
-        form.refuse("compares two halves at once")
     return type_name, comparison(form, type_name)
+
+
+def _by_halves(form: Form) -> Compute:
+    """The comparisons of the low and of the high halves of a packed type."""
+    half = form.type[:-2]
+    compare = comparison(form, half)
+    shift = np.uint32(16)
+
+    def compute(a: Any, b: Any) -> tuple[Any, Any]:
+        low = compare(*(x.astype(np.uint16).view(DTYPES[half]) for x in (a, b)))
+        high = compare(*((x >> shift).astype(np.uint16).view(DTYPES[half]) for x in (a, b)))
+        return low, high
+
+    return compute
 
 
 @emulates("setp")
 def setp(form: Form) -> Operation:
-    """Compare to a predicate, and its opposite; combined with a third one where there is one."""
-    type_name, compare = _compared(form)
+    """Compare to a predicate, and its opposite; combined with a third one where there is one.
+
+    Of two halves there are two predicates.
+    """
     combine = _BOOLEAN.get(form.choose("and", "or", "xor") or "")
+    if form.type.endswith("x2"):
+        return _setp_halves(form, combine)
+    type_name, compare = _compared(form)
 
     def compute(a: Any, b: Any, *c: Any) -> Any:
         holds = compare(a, b)
@@ -226,19 +244,51 @@ def setp(form: Form) -> Operation:
     return Operation(lambda a, b, c: combine(compare(a, b), c), sources, ("pred",))
 
 
+def _setp_halves(form: Form, combine: Compute | None) -> Operation:
+    compare = _by_halves(form)
+
+    def compute(a: Any, b: Any, *c: Any) -> Any:
+        low, high = compare(a, b)
+        return (combine(low, c[0]), combine(high, c[0])) if combine else (low, high)
+
+    sources = (form.type, form.type) + (("pred",) if combine else ())
+    return Operation(compute, sources, ("pred", "pred"))
+
+
+_ONE = {"f16": 0x3C00, "bf16": 0x3F80, "f32": 0x3F800000}
+
+
 @emulates("set")
 def set_(form: Form) -> Operation:
-    """Compare to all ones or 1.0."""
-    type_name, compare = _compared(form)
+    """Compare to all ones or 1.0; two halves each for itself."""
+    if len(form.types) != 2:
+        form.refuse("names no type of its result")
     combine = _BOOLEAN.get(form.choose("and", "or", "xor") or "")
+    if form.type.endswith("x2"):
+        return _set_halves(form, combine)
+    type_name, compare = _compared(form)
     result = form.types[0]
-    dtype = DTYPES[result]
-    if len(form.types) != 2 or dtype.itemsize != 4:
-        form.refuse(f"sets a {result}")
-    yes = dtype.type(1.0) if dtype.kind == "f" else np.uint32(0xFFFFFFFF).astype(dtype)
+    dtype = DTYPES[f"u{TYPES[result].bits}"]
+    yes = dtype.type(_ONE.get(result, np.iinfo(dtype).max))
 
     def compute(a: Any, b: Any, *c: Any) -> Any:
         holds = compare(a, b)
-        return np.where(combine(holds, c[0]) if combine else holds, yes, dtype.type(0))
+        chosen = np.where(combine(holds, c[0]) if combine else holds, yes, dtype.type(0))
+        return chosen.view(DTYPES[result])
 
     return Operation(compute, (type_name, type_name) + (("pred",) if combine else ()), (result,))
+
+
+def _set_halves(form: Form, combine: Compute | None) -> Operation:
+    compare = _by_halves(form)
+    yes = np.uint32(_ONE.get(form.types[0][:-2], 0xFFFF))
+    no = np.uint32(0)
+
+    def compute(a: Any, b: Any, *c: Any) -> Any:
+        low, high = compare(a, b)
+        if combine:
+            low, high = combine(low, c[0]), combine(high, c[0])
+        return np.where(low, yes, no) | (np.where(high, yes, no) << np.uint32(16))
+
+    sources = (form.type, form.type) + (("pred",) if combine else ())
+    return Operation(compute, sources, ("b32",))

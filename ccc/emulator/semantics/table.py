@@ -7,9 +7,9 @@ A row is in ``SEMANTICS``, in ``ELSEWHERE`` (named with the file that runs it), 
 from __future__ import annotations
 
 from ccc.emulator.base.forms import SEMANTICS, Form, Operation
-from ccc.emulator.semantics import arithmetic, convert, floating, integer, logic, warp
+from ccc.emulator.semantics import arithmetic, convert, floating, integer, logic, narrow, warp
 
-SECTIONS = (arithmetic, convert, floating, integer, logic, warp)
+SECTIONS = (arithmetic, convert, floating, integer, logic, narrow, warp)
 """The files that fill SEMANTICS when they are imported."""
 
 ACCESSES = frozenset({"ld", "ldu", "st", "atom", "red"})
@@ -29,6 +29,9 @@ NOTHING: dict[str, str] = {
     "prefetch": "there is no cache",
     "prefetchu": "there is no cache",
     "applypriority": "there is no cache",
+    "griddepcontrol": "one grid runs at a time",
+    "setmaxnreg": "registers are not counted",
+    "barrier.cluster": "a cluster is one block, whose threads have waited already",
 }
 
 _ASYNCHRONOUS = (
@@ -41,10 +44,16 @@ _ASYNCHRONOUS = (
     "tensormap.replace tensormap.cp_fenceproxy"
 )
 _CLUSTER = (
-    "mapa getctarank barrier.cluster clusterlaunchcontrol.try_cancel "
-    "clusterlaunchcontrol.query_cancel multimem.ld_reduce multimem.st multimem.red"
+    "clusterlaunchcontrol.try_cancel clusterlaunchcontrol.query_cancel "
+    "multimem.ld_reduce multimem.st multimem.red"
 )
-_MATRIX = "wmma.load wmma.store wmma.mma mma ldmatrix stmatrix movmatrix"
+_MATRIX = "wmma.load wmma.store wmma.mma mma mma.sp ldmatrix stmatrix movmatrix"
+_WARPGROUP = "wgmma.mma_async wgmma.mma_async.sp wgmma.fence wgmma.commit_group wgmma.wait_group"
+_TENSOR = (
+    "tcgen05.alloc tcgen05.dealloc tcgen05.relinquish_alloc_permit tcgen05.ld tcgen05.ld.red "
+    "tcgen05.st tcgen05.wait tcgen05.cp tcgen05.shift tcgen05.mma tcgen05.mma.sp tcgen05.mma.ws "
+    "tcgen05.mma.ws.sp tcgen05.fence tcgen05.commit"
+)
 _VIDEO = (
     "vadd vsub vabsdiff vmin vmax vshl vshr vmad vset vadd2 vsub2 vavrg2 vabsdiff2 vmin2 vmax2 "
     "vadd4 vsub4 vavrg4 vabsdiff4 vmin4 vmax4 vset2 vset4"
@@ -56,13 +65,13 @@ NOT_EMULATED: dict[str, str] = {
         _ASYNCHRONOUS: "asynchronous copies and their barriers are not modelled",
         _CLUSTER: "a cluster is one block of one device",
         _MATRIX: "matrix units are not modelled",
+        _WARPGROUP: "the matrix unit of a warpgroup is not modelled",
+        _TENSOR: "tensor memory is not modelled",
         _VIDEO: "video instructions are not modelled",
         "tex tld4 txq istypep": "there are no textures",
         "suq suld sust sured": "there are no surfaces",
         "createpolicy": "there is no cache, so it has no policies",
         "discard": "it leaves memory undefined",
-        "griddepcontrol": "one grid runs at a time",
-        "setmaxnreg": "registers are not counted",
     }.items()
     for row in rows.split()
 }

@@ -10,37 +10,41 @@ from __future__ import annotations
 import itertools
 import linecache
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ccc.emulator.base.forms import Array, Form, Operation
+from ccc.emulator.base.errors import EmulatorError
+from ccc.emulator.base.forms import ADDRESS, Array, Form, Operation
+from ccc.emulator.lanes.barriers import CLUSTER_BARRIER
 from ccc.emulator.memory.memory import Access
 from ccc.emulator.semantics.table import ACCESSES, operation_of
-from ccc.emulator.translate.operands import CodeWriter, FindSymbol, GlobalNames
+from ccc.emulator.translate.calls import CallWriter
+from ccc.emulator.translate.operands import FindSymbol, GlobalNames
 from ccc.emulator.translate.program import (
-    BUILT_IN,
-    Call,
     Fork,
     Program,
+    Return,
     Table,
-    called_name,
+    Through,
     is_set_apart,
+    names_members,
 )
 from ccc.ir.nodes import Guard, Instruction
 from ccc.ir.operands import (
     CARRY,
     Address,
-    Arguments,
     Negated,
     Operand,
     Pair,
     Register,
     Symbol,
+    TupleAddress,
     Vector,
 )
 from ccc.ptx.opcodes import Effect
 
+_EVERYONE = "np.uint32(0xFFFFFFFF)"
 RunSegment: TypeAlias = Callable[[Any, Any, list[Array]], Any]
 
 _COUNT = itertools.count()
@@ -100,7 +104,18 @@ def _parts(target: Operand) -> list[Operand]:
     return list(target.elements) if isinstance(target, Vector) else [target]
 
 
-class _SegmentWriter(CodeWriter):
+def _elements(operands: Sequence[Operand]) -> Iterator[Operand]:
+    """The sources in operands: those in braces, and in brackets of several parts, one by one."""
+    for operand in operands:
+        if isinstance(operand, Vector):
+            yield from operand.elements
+        elif isinstance(operand, TupleAddress):
+            yield from _elements(operand.parts)
+        else:
+            yield operand
+
+
+class _SegmentWriter(CallWriter):
     """Writes the functions of one segment."""
 
     # The functions ---------------------------------------------------------------------------
@@ -109,10 +124,13 @@ class _SegmentWriter(CodeWriter):
         self.lines = [f"def s{self.segment.number}(g, m, R):", "    i = g.index"]
         if self.segment.arrived:
             call = self.segment.arrived
-            formals = [variable.name for variable in call.callee.function.results]
-            self.copy_frames(call, formals, call.results, into_callee=False)
+            self.take_results(call)
+        if self.segment is self.segment.code.segments[0]:
+            self.take_parameters()
         for slot, instruction in enumerate(self.segment.instructions, self.first_slot):
             self.instruction(instruction, slot)
+        if isinstance(self.segment.end, Return):
+            self.leave_results()
         result = self.decision()
         for register in sorted(self.written & self.segment.live_out, key=str):
             self.emit(f"R[{self.place(register)}][i] = {self.current[register].name}")
@@ -124,8 +142,12 @@ class _SegmentWriter(CodeWriter):
         self.lines = [f"def w{self.segment.number}(g, m, R):", "    i = g.index"]
         instruction = self.segment.instructions[0]
         operands = list(instruction.operands)
-        if not instruction.effects & Effect.BARRIER:
-            self.emit(f"return {self.read(operands[-1], 'u32')[0]}")
+        if instruction.name not in ("bar", "barrier") or "warp" in instruction.modifiers:
+            mask = self.read(operands[-1], "u32")[0] if names_members(instruction) else _EVERYONE
+            self.emit(f"return {mask}")
+            return "\n".join(self.lines)
+        if "cluster" in instruction.modifiers:
+            self.emit(f"return np.uint32({CLUSTER_BARRIER}), None")
             return "\n".join(self.lines)
         if "red" in instruction.modifiers:
             operands = operands[1:-1]
@@ -141,6 +163,8 @@ class _SegmentWriter(CodeWriter):
             return self.condition(end.guard)[0]
         if isinstance(end, Table):
             return self.read(end.index, "u32")[0]
+        if isinstance(end, Through):
+            return self.read(end.pointer, "u64")[0]
         return "None"
 
     def condition(self, guard: Guard) -> tuple[str, bool]:
@@ -158,10 +182,24 @@ class _SegmentWriter(CodeWriter):
             name, uniform = self.condition(instruction.guard)
             guard = self.let(f"full(g, {name})" if uniform else name)
             self.emit(f"m.guarded[{slot}] += np.count_nonzero({guard})")
-        if is_set_apart(instruction):
+        if is_set_apart(instruction) or self.goes_through(instruction):
             return
+        try:
+            self.perform(instruction, slot, guard)
+        except EmulatorError as error:
+            self.fail(error.message, instruction, guard)
+            for register in instruction.defined():
+                zero = "np.bool_(0)" if register.bits == 1 else f"np.uint{register.bits}(0)"
+                self.define(register, zero, True)
+
+    def perform(self, instruction: Instruction, slot: int, guard: str) -> None:
+        """What an instruction does under a guard that has been evaluated.
+
+        Raises:
+            EmulatorError: it is not emulated.
+        """
         if instruction.effects & Effect.CALL:
-            self.call(instruction)
+            self.call(instruction, slot)
         elif instruction.name in ("trap", "brkpt"):
             self.fail(f"{instruction.name} was reached", instruction, guard)
         elif instruction.name in ("alloca", "stacksave", "stackrestore"):
@@ -171,23 +209,24 @@ class _SegmentWriter(CodeWriter):
         elif instruction.row and instruction.row.name in ACCESSES:
             self.access(instruction, slot, guard)
         else:
-            self.operation(instruction, guard)
+            self.operation(instruction, slot, guard)
 
-    def operation(self, instruction: Instruction, guard: str) -> None:
-        """An instruction that computes registers from registers."""
-        operation = operation_of(Form(instruction))
+    def operation(self, instruction: Instruction, slot: int, guard: str) -> None:
+        """An instruction that computes registers from registers, or what ``semantics`` does."""
+        operation = operation_of(Form(instruction, slot))
         if operation is None:
             return
+        operands = instruction.operands[bool(operation.results) :]
+        sources, uniform = self.sources(operation, operands)
         if not operation.results:
-            self.effect(operation, guard)
+            self.effect(operation, sources, guard)
             return
-        sources, uniform = self.sources(operation, instruction.operands[1:])
         uniform = uniform and not operation.group
         function = self.names.of(operation.compute)
         if operation.group and guard:
             names = self.guarded_group(operation, function, sources, guard)
         else:
-            arguments = ", ".join((["g"] if operation.group else []) + [s for s, _ in sources])
+            arguments = ", ".join(self.first(operation, "g") + [s for s, _ in sources])
             names = [self.fresh() for _ in operation.results]
             self.emit(f"{', '.join(names)} = {function}({arguments})")
         if operation.may_alias and not uniform:
@@ -202,11 +241,24 @@ class _SegmentWriter(CodeWriter):
         self, operation: Operation, operands: tuple[Operand, ...]
     ) -> tuple[list[tuple[str, bool]], bool]:
         """The operands' expressions, each with its being uniform; and whether all of them are."""
-        pairs = zip(operands, operation.sources, strict=False)
-        found = [self.read(operand, type_name) for operand, type_name in pairs]
+        pairs = zip(_elements(operands), operation.sources, strict=False)
+        found = [self.source(operand, type_name) for operand, type_name in pairs]
         if "in" in operation.carry:
             found.append(self.read(CARRY, "pred"))
         return found, all(uniform for _, uniform in found)
+
+    def source(self, operand: Operand, type_name: str) -> tuple[str, bool]:
+        """An operand's expression, and whether it is uniform."""
+        if type_name != ADDRESS:
+            return self.read(operand, type_name)
+        if not isinstance(operand, Address):
+            raise self.refuse(f"{operand} is no address")
+        return self.address(operand), False
+
+    @staticmethod
+    def first(operation: Operation, group: str) -> list[str]:
+        """What an operation gets before its sources."""
+        return ["m"] * operation.machine + [group] * operation.group
 
     def guarded_group(
         self, operation: Operation, function: str, sources: list[tuple[str, bool]], guard: str
@@ -216,15 +268,23 @@ class _SegmentWriter(CodeWriter):
         sub = self.let(f"g.only({guard})")
         names = [self.let(f"np.zeros(g.n, {self.names.dtype(t)})") for t in operation.results]
         targets = ", ".join(f"{name}[{guard}]" for name in names)
-        call = f"{function}({', '.join([sub, *picked])})"
+        call = f"{function}({', '.join([*self.first(operation, sub), *picked])})"
         self.emit(f"if {sub} is not None: {targets} = {call}")
         return names
 
-    def effect(self, operation: Operation, guard: str) -> None:
+    def effect(self, operation: Operation, sources: list[tuple[str, bool]], guard: str) -> None:
         """An operation without a result, called for the lanes that execute it."""
         function = self.names.of(operation.compute)
         group = self.let(f"g.only({guard})") if guard else "g"
-        self.emit(f"if {group} is not None: {function}({group})")
+        picked = [name if uniform or not guard else f"{name}[{guard}]" for name, uniform in sources]
+        call = f"{function}({', '.join([*self.first(operation, group), *picked])})"
+        self.emit(f"if {group} is not None: {call}" if guard else call)
+
+    def fail(self, message: str, instruction: Instruction, guard: str) -> None:
+        """Raise, if a lane executes it."""
+        group = self.let(f"g.only({guard})") if guard else "g"
+        what = self.names.of(instruction, "n")
+        self.emit(f"if {group} is not None: m.fault({message!r}, {what}, {group})")
 
     def stack(self, instruction: Instruction) -> None:
         """An instruction of the stack beyond the frames (PTX ISA section 9.7.17)."""
@@ -353,48 +413,3 @@ class _SegmentWriter(CodeWriter):
             at = offset + index * access.size
             name = self.let(f"m.memory.parameter({dtype}, {at})")
             self.write(element, access.type, name, True, guard)
-
-    # Calls -----------------------------------------------------------------------------------
-
-    def call(self, instruction: Instruction) -> None:
-        if called_name(instruction) in BUILT_IN:
-            self.built_in(instruction)
-            return
-        end = self.segment.end
-        assert isinstance(end, Call)
-        formals = [variable.name for variable in end.callee.function.parameters]
-        if len(end.arguments) != len(formals):
-            raise self.refuse(f"the callee takes {len(formals)} arguments")
-        self.copy_frames(end, formals, end.arguments, into_callee=True)
-
-    def built_in(self, call: Instruction) -> None:
-        """What the driver provides; memory that is given back is not used again."""
-        frame = self.segment.code.frame
-        lists = [operand for operand in call.operands if isinstance(operand, Arguments)]
-        places = [[frame[str(variable)] for variable in one.elements] for one in lists]
-        match called_name(call):
-            case "__assertfail":
-                self.emit(f"m.fail_assertion(g, {places[0]})")
-            case "vprintf":
-                self.emit(f"m.memory.print(g, {places[0][0]})")
-            case "malloc":
-                self.emit(f"m.memory.allocate(g, {places[1][0]}, {places[0][0]})")
-
-    def fail(self, message: str, instruction: Instruction, guard: str) -> None:
-        """Raise, if a lane executes it."""
-        group = self.let(f"g.only({guard})") if guard else "g"
-        what = self.names.of(instruction, "n")
-        self.emit(f"if {group} is not None: m.fault({message!r}, {what}, {group})")
-
-    def copy_frames(
-        self, call: Call, formals: list[str], actuals: tuple[str, ...], into_callee: bool
-    ) -> None:
-        """Copy the arguments of a call into the callee's frame, or its results out of it."""
-        callee = call.callee
-        variables = {v.name: v for v in callee.function.parameters + callee.function.results}
-        for formal, actual in zip(formals, actuals, strict=True):
-            inner = callee.frame[formal] + self.program.frame_bytes
-            outer = self.segment.code.frame[actual]
-            source, target = (outer, inner) if into_callee else (inner, outer)
-            size = variables[formal].bytes or 0
-            self.emit(f"m.memory.copy_local(g, {source}, {target}, {size})")

@@ -14,11 +14,11 @@ from typing import TypeAlias
 
 from ccc.analysis.cfg import graph_of
 from ccc.analysis.liveness import Liveness, reads_and_writes
-from ccc.emulator.base.errors import EmulatorError
 from ccc.emulator.translate.order import weak_topological_order
-from ccc.ir.nodes import Function, Guard, Instruction
-from ccc.ir.operands import Arguments, Operand, Register, Symbol
-from ccc.ptx.opcodes import Effect
+from ccc.emulator.translate.pointers import FunctionPointers, argument_lists, called
+from ccc.ir.nodes import Function, Guard, Instruction, Variable
+from ccc.ir.operands import Operand, Register, Symbol
+from ccc.ptx.opcodes import EXCHANGES, Effect
 
 
 @dataclass(slots=True, eq=False)
@@ -51,8 +51,16 @@ class Call:
 
     callee: Code
     after: Segment
-    arguments: tuple[str, ...]
-    results: tuple[str, ...]
+    arguments: tuple[Operand, ...]
+    results: tuple[Operand, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Through:
+    """Each lane goes to the call of the function that has the address in ``pointer``."""
+
+    pointer: Register
+    targets: dict[int, Segment]
 
 
 @dataclass(slots=True, eq=False)
@@ -65,7 +73,7 @@ class Exit:
     """End the thread."""
 
 
-End: TypeAlias = Jump | Fork | Table | Call | Return | Exit
+End: TypeAlias = Jump | Fork | Table | Call | Through | Return | Exit
 
 
 @dataclass(slots=True, eq=False)
@@ -99,6 +107,8 @@ class Segment:
                 return list(dict.fromkeys(targets))
             case Call():
                 return [self.end.after]
+            case Through(_, targets):
+                return list(targets.values())
             case _:
                 return []
 
@@ -135,8 +145,6 @@ class Program:
     allocates: bool = False
 
 
-FindFunction: TypeAlias = Callable[[str], "Function | None"]
-
 RECURSION_LIMIT = 1000
 BUILT_IN = ("__assertfail", "vprintf", "malloc", "free")
 """Functions without a body that the emulator knows."""
@@ -149,10 +157,17 @@ def waits_for(instruction: Instruction) -> str | None:
     """
     if not instruction.effects & Effect.COLLECTIVE:
         return None
-    if instruction.effects & Effect.BARRIER:
-        return "warp" if "arrive" in instruction.modifiers else "block"
-    is_warp_barrier = instruction.name == "bar" and "warp" in instruction.modifiers
-    return "warp" if is_warp_barrier or "sync" in instruction.modifiers else None
+    words = instruction.modifiers
+    if instruction.name in ("bar", "barrier") and "warp" not in words:
+        if "arrive" in words:
+            return None if "cluster" in words else "warp"
+        return "block"
+    return "warp" if "warp" in words or "sync" in words else None
+
+
+def names_members(instruction: Instruction) -> bool:
+    """Whether the last operand of an instruction of a warp says which lanes take part."""
+    return instruction.name in (*EXCHANGES, "elect", "bar")
 
 
 def is_set_apart(instruction: Instruction) -> bool:
@@ -161,32 +176,22 @@ def is_set_apart(instruction: Instruction) -> bool:
     return instruction.guard is not None and bool(leaves or waits_for(instruction))
 
 
-def build_program(kernel: Function, find: FindFunction, cut_after_waits: bool) -> Program:
+def build_program(kernel: Function, pointers: FunctionPointers, cut_after_waits: bool) -> Program:
     """Cut a kernel and everything it calls into numbered segments.
 
     Args:
         kernel: the entry function.
-        find: the IR of a function by name; None where it has no body.
+        pointers: the functions of the module.
         cut_after_waits: end a segment after an instruction that waits, too, so that the lanes
             that waited together need not go on together.
-
-    Raises:
-        EmulatorError: a call cannot be emulated.
     """
     codes: dict[str, Code] = {}
 
     def code_of(function: Function) -> Code:
         if function.name not in codes:
             code = codes[function.name] = Code(function)
-            _Cutter(code, callee, cut_after_waits).run()
+            _Cutter(code, pointers, code_of, cut_after_waits).run()
         return codes[function.name]
-
-    def callee(call: Instruction) -> Code:
-        name = called_name(call)
-        function = find(name)
-        if function is None:
-            raise EmulatorError(f"{name} has no body here, and is not emulated", call.span)
-        return code_of(function)
 
     code_of(kernel)
     program = Program(list(codes.values()), [], {}, _call_depth(codes[kernel.name]), 0)
@@ -207,23 +212,17 @@ def build_program(kernel: Function, find: FindFunction, cut_after_waits: bool) -
     return program
 
 
-def called_name(call: Instruction) -> str:
-    """The function that a call enters.
+def passed_in_registers(variables: list[Variable]) -> Iterator[tuple[Variable, int]]:
+    """Those of a function's parameters or results that are registers, with their bytes.
 
-    Raises:
-        EmulatorError: a register says which.
+    They have places in its frame, too, through which they travel.
     """
-    callee = next(operand for operand in call.operands if not isinstance(operand, Arguments))
-    if not isinstance(callee, Symbol):
-        raise EmulatorError("a call through a register is not emulated", call.span)
-    return callee.name
+    return ((v, _bytes_of(v)) for v in variables if v.space == "reg")
 
 
-def _variables(operand: Arguments, call: Instruction) -> tuple[str, ...]:
-    """The names of the ``.param`` variables that a call passes."""
-    if not all(isinstance(element, Symbol) for element in operand.elements):
-        raise EmulatorError("a call that passes registers is not emulated", call.span)
-    return tuple(element.name for element in operand.elements if isinstance(element, Symbol))
+def _bytes_of(variable: Variable) -> int:
+    """Its bytes in a frame; a predicate has one."""
+    return variable.bytes or (1 if variable.space == "reg" else 0)
 
 
 def _call_depth(kernel: Code) -> int:
@@ -247,9 +246,16 @@ def _call_depth(kernel: Code) -> int:
 class _Cutter:
     """Cuts one function into segments."""
 
-    def __init__(self, code: Code, callee: Callable[[Instruction], Code], cut_after_waits: bool):
+    def __init__(
+        self,
+        code: Code,
+        pointers: FunctionPointers,
+        code_of: Callable[[Function], Code],
+        cut_after_waits: bool,
+    ):
         self.code = code
-        self.callee = callee
+        self.pointers = pointers
+        self.code_of = code_of
         self.cut_after_waits = cut_after_waits
         self.at = self.new()
         self.blocks = {block.label: self.new() for block in code.function.blocks}
@@ -321,15 +327,36 @@ class _Cutter:
 
     def call(self, instruction: Instruction) -> None:
         self.at.instructions.append(instruction)
-        if called_name(instruction) in BUILT_IN:
-            return
-        returns = isinstance(instruction.operands[0], Arguments)
-        lists = [operand for operand in instruction.operands if isinstance(operand, Arguments)]
-        results = _variables(lists.pop(0), instruction) if returns else ()
-        arguments = _variables(lists[0], instruction) if lists else ()
+        callee = called(instruction)
+        if isinstance(callee, Register):
+            self.call_through(instruction, callee)
+        elif isinstance(callee, Symbol):
+            function = self.pointers.find(callee.name)
+            if function is not None:
+                self.enter(instruction, function)
+
+    def enter(self, call: Instruction, function: Function) -> None:
+        """Call a function that has a body."""
+        results, arguments = argument_lists(call)
         after = self.new()
-        self.at.end = Call(self.callee(instruction), after, arguments, results)
+        self.at.end = Call(self.code_of(function), after, arguments, results)
         after.arrived = self.at.end
+        self.start(after)
+
+    def call_through(self, call: Instruction, pointer: Register) -> None:
+        """A call for each of the functions that it may enter."""
+        at, after = self.at, self.new()
+        targets = {}
+        for address, function in self.pointers.entered(call, self.code.function).items():
+            direct = self.new()
+            operands = (Symbol(function.name) if o is pointer else o for o in call.operands)
+            direct.uncounted = dataclasses.replace(call, operands=tuple(operands), guard=None)
+            direct.instructions.append(direct.uncounted)
+            self.start(direct)
+            self.enter(direct.uncounted, function)
+            self.at.end = Jump(after)
+            targets[address] = direct
+        at.end = Through(pointer, targets)
         self.start(after)
 
     def branch(self, instruction: Instruction, target: str) -> None:
@@ -360,11 +387,16 @@ def _order(code: Code) -> None:
     code.segments = [code.segments[index] for index in weak_topological_order(edges)]
 
 
-def _used_by_end(end: End) -> Iterator[Register]:
+def _used_by_end(end: End, function: Function) -> Iterator[Register]:
     if isinstance(end, Fork):
         yield end.guard.register
     elif isinstance(end, Table) and isinstance(end.index, Register):
         yield end.index
+    elif isinstance(end, Through):
+        yield end.pointer
+    elif isinstance(end, Return):
+        found = (function.registers.find(v.name) for v in function.results if v.space == "reg")
+        yield from (register for register in found if register is not None)
 
 
 def _liveness(code: Code) -> None:
@@ -373,7 +405,7 @@ def _liveness(code: Code) -> None:
     effects = {}
     for segment, name in names.items():
         reads, writes = effects[name] = reads_and_writes(segment.instructions)
-        reads.update(r for r in _used_by_end(segment.end) if r not in writes)
+        reads.update(r for r in _used_by_end(segment.end, code.function) if r not in writes)
     following = {name: [names[s] for s in segment.successors()] for segment, name in names.items()}
     live = Liveness(effects, graph_of(following))
     for segment, name in names.items():
@@ -391,7 +423,7 @@ def _lay_out_frame(code: Code) -> None:
         alignment = max(variable.alignment, 1)
         offset = -(-offset // alignment) * alignment
         code.frame[variable.name] = offset
-        offset += variable.bytes or 0
+        offset += _bytes_of(variable)
     code.frame_bytes = -(-offset // 16) * 16
 
 

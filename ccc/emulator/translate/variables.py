@@ -10,12 +10,13 @@ from ccc.emulator.memory.memory import Location
 from ccc.emulator.translate.operands import literal_bits
 from ccc.emulator.translate.program import Code, Program
 from ccc.ir.nodes import Variable
-from ccc.ptx.types import TYPES
+from ccc.ptx.types import TYPES, parse_integer
 
 STATIC_SHARED_LIMIT = 48 * 1024
 SHARED_LIMIT = 227 * 1024
 
-_SYMBOL = re.compile(r"(?:generic\s+)?([\w$%.]+)\s*(?:\+?\s*(\d+))?$")
+_SYMBOL = re.compile(r"(?:(0[xX][0-9a-fA-F]+|generic)\s+)?([\w$%.]+)((?:\s*[+-]?\s*\w+)*)$")
+_ADDED = re.compile(r"([+-]?)\s*(\w+)")
 
 
 def initial_bytes(variable: Variable, address_of: Callable[[str], int]) -> bytes:
@@ -23,7 +24,8 @@ def initial_bytes(variable: Variable, address_of: Callable[[str], int]) -> bytes
 
     Args:
         variable: a ``.global`` or ``.const`` variable.
-        address_of: the address of another variable, for initialisers that name one.
+        address_of: the address of another variable, or of a function, for initialisers that name
+            one.
 
     Raises:
         EmulatorError: the initialiser is not understood.
@@ -44,7 +46,17 @@ def _value(word: str, width: int, address_of: Callable[[str], int]) -> int:
     match = _SYMBOL.match(word)
     if match is None:
         raise EmulatorError(f"the initialiser {word} is not emulated")
-    return address_of(match[1]) + int(match[2] or 0)
+    how, name, added = match.groups()
+    address = address_of(name)
+    for sign, number in _ADDED.findall(added):
+        offset = parse_integer(number)
+        if offset is None:
+            raise EmulatorError(f"the initialiser {word} is not emulated")
+        address += -offset if sign == "-" else offset
+    if how is not None and how != "generic":  # 0xff00(x): these bits, moved to the lowest
+        mask = int(how, 16)
+        address = (address & mask) // max(mask & -mask, 1)
+    return address & ((1 << width) - 1)
 
 
 class VariableLocations:
@@ -53,13 +65,20 @@ class VariableLocations:
     Args:
         program: the kernel and its callees.
         variables: the module-level variables.
-        addresses: the addresses of those in global memory.
+        addresses: the addresses of those in global memory, and of functions.
+        statics: those of variables in global memory that functions declare, by function and name.
 
     Raises:
         EmulatorError: static shared memory does not fit.
     """
 
-    def __init__(self, program: Program, variables: Iterable[Variable], addresses: dict[str, int]):
+    def __init__(
+        self,
+        program: Program,
+        variables: Iterable[Variable],
+        addresses: dict[str, int],
+        statics: dict[tuple[str, str], int],
+    ):
         self.locations: dict[tuple[int, str], Location] = {}
         self.shared_bytes = 0
         self.modules = {name: Location("global", at) for name, at in addresses.items()}
@@ -75,7 +94,7 @@ class VariableLocations:
             if variable.bytes is not None:
                 self.modules[variable.name] = Location("shared", self._place(variable))
         for code in program.codes:
-            self._read(code, addresses)
+            self._read(code, statics)
         if self.shared_bytes > STATIC_SHARED_LIMIT:
             raise EmulatorError(
                 f"{self.shared_bytes} bytes of static shared memory: "
@@ -102,19 +121,15 @@ class VariableLocations:
         self.shared_bytes = start + (variable.bytes or 0)
         return start
 
-    def _read(self, code: Code, addresses: dict[str, int]) -> None:
+    def _read(self, code: Code, statics: dict[tuple[str, str], int]) -> None:
         for variable in code.function.variables:
-            if variable.space == "shared":
+            key = code.function.name, variable.name
+            if variable.space == "shared" and variable.bytes is not None:
                 location = Location("shared", self._place(variable))
-            elif variable.name in code.frame:
-                continue
-            elif variable.name in addresses:
-                location = Location("global", addresses[variable.name])
+            elif key in statics:
+                location = Location("global", statics[key])
             else:
-                raise EmulatorError(
-                    f"the .{variable.space} variable {variable.name} in a function is not emulated",
-                    code.function.span,
-                )
+                continue
             self.locations[id(code), variable.name] = location
         for name, offset in code.frame.items():
             self.locations[id(code), name] = Location("local", offset, in_frame=True)
@@ -126,7 +141,7 @@ class VariableLocations:
         """The location of a name that a function uses.
 
         Raises:
-            EmulatorError: nothing has that name, or it is a function.
+            EmulatorError: nothing has that name.
         """
         found = self.locations.get((id(code), name)) or self.modules.get(name)
         if found is None:
