@@ -8,6 +8,7 @@ from ccc.passes.context_compression import ContextCompression
 from ccc.passes.early_loads import EarlyLoads
 from ccc.passes.flattening import Flattening
 from ccc.passes.grid_stride import GridStride
+from ccc.passes.high_products import HighProducts
 from ccc.passes.invariant_motion import InvariantMotion
 from ccc.passes.melding import Melding
 from ccc.passes.recursion import Recursion
@@ -23,4 +24,5 @@ PIPELINE: tuple[type[Pass], ...] = (
     ContextCompression,
     EarlyLoads,
     ContextCollection,
+    HighProducts,
 )

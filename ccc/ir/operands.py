@@ -123,6 +123,27 @@ class Negated:
 
 
 @dataclass(frozen=True, slots=True)
+class Minus:
+    """``-a``: an operand of a video instruction that is subtracted."""
+
+    operand: Operand
+
+    def __str__(self) -> str:
+        return f"-{self.operand}"
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """``a.b0`` or ``a.h10``: bytes or halves of a register, in a video instruction."""
+
+    register: Register
+    selector: str
+
+    def __str__(self) -> str:
+        return f"{self.register}.{self.selector}"
+
+
+@dataclass(frozen=True, slots=True)
 class Discard:
     """``_``: a destination that nobody reads."""
 
@@ -142,7 +163,7 @@ class Arguments:
 
 Operand: TypeAlias = (
     Register | Special | Immediate | Symbol | Address | TupleAddress | Vector | Pair | Negated
-    | Discard | Arguments
+    | Minus | Selected | Discard | Arguments
 )  # fmt: skip
 
 
@@ -159,8 +180,10 @@ def leaves(operand: Operand) -> Iterator[Operand]:
     elif isinstance(operand, Pair):
         yield from leaves(operand.first)
         yield from leaves(operand.second)
-    elif isinstance(operand, Negated):
+    elif isinstance(operand, (Negated, Minus)):
         yield from leaves(operand.operand)
+    elif isinstance(operand, Selected):
+        yield operand.register
     else:
         yield operand
 
@@ -187,5 +210,11 @@ def map_leaves(operand: Operand, change: Callable[[Operand], Operand]) -> Operan
             return Pair(map_leaves(first, change), map_leaves(second, change))
         case Negated(inner):
             return Negated(map_leaves(inner, change))
+        case Minus(inner):
+            return Minus(map_leaves(inner, change))
+        case Selected(register, selector):
+            changed = change(register)
+            assert isinstance(changed, Register)
+            return Selected(changed, selector)
         case _:
             return change(operand)

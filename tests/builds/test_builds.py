@@ -30,6 +30,13 @@ SYSTEMS = {
     "sccache": ("sccache",),
 }
 """By folder, the programs that are needed."""
+ON_A_GPU = {
+    "cupy_nvcc": ("cupy",),
+    "cuda_core": ("cuda.core", "cupy"),
+    "pytorch": ("torch",),
+    "pytorch_setup": ("torch", "setuptools"),
+}
+"""By folder, the packages that are needed; these projects want a GPU, or CUDA's PyTorch."""
 ARCHITECTURES = {"cmake": 2}
 
 
@@ -77,7 +84,9 @@ class Build:
 def build(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Build]:
-    for program in (*SYSTEMS[request.param], "cccc"):
+    for package in ON_A_GPU.get(request.param, ()):
+        pytest.importorskip(package)
+    for program in (*SYSTEMS.get(request.param, ()), "cccc"):
         if shutil.which(program, path=PATH) is None:
             pytest.skip(f"there is no {program}")
     try:
@@ -88,6 +97,16 @@ def build(
     made = Build(request.param, tmp_path)
     yield made
     made.stop()
+
+
+@pytest.mark.gpu
+@pytest.mark.slow
+@pytest.mark.parametrize("build", ON_A_GPU, indirect=True)
+def test_a_program_on_a_gpu(build: Build) -> None:
+    build()
+    told = [json.loads(path.read_text()) for path in build.folder.rglob("reports/*.json")]
+    paths = [path for report in told for kernel in report["kernels"] for path in kernel["paths"]]
+    assert [path["strategy"] for path in paths] == ["queue"]
 
 
 @pytest.mark.slow
@@ -117,7 +136,7 @@ def test_what_was_kept_is_what_was_asked_for(build: Build) -> None:
 
 def test_the_page_shows_the_projects() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    for system in SYSTEMS:
+    for system in (*SYSTEMS, *ON_A_GPU):
         for path in (HERE / system).iterdir():
             if path.is_file():
                 shown = textwrap.indent(path.read_text(encoding="utf-8"), "    ")

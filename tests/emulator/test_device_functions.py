@@ -61,7 +61,7 @@ def test_the_heap() -> None:
         if (how == 2) free(kept[i]);
         if (how == 3) out[i] = kept[i][i];
         if (how == 4) { void *p = malloc(9 << 20); out[i] = p == nullptr; }
-        if (how == 5) for (int n = 0; n < 50; ++n) { char *p = (char *)malloc(1 << 16); out[i] = !!p;
+        if (how == 5) for (int n = 0; n < 50; ++n) { void *p = malloc(1 << 16); out[i] = !!p;
                                                       free(p); }
     }""")
     out = np.zeros(32, np.int32)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ccc.emulator.base.forms import Array, Form
+from ccc.emulator.semantics.rounding import canonical, flush, narrow, widen
 
 OPERATIONS = ("add", "exch", "cas", "min", "max", "and", "or", "xor", "inc", "dec")
 
@@ -33,9 +34,35 @@ def operation_name(form: Form) -> str:
     name = form.choose(*OPERATIONS)
     if name is None:
         form.refuse("has no operation that is known here")
-    if form.kind == "x" or form.type == "f16" or (form.kind == "f" and name != "add"):
+    half = element_type(form.type)
+    if half in ("f16", "bf16") and name in ("add", "min", "max"):
+        return f"{name}.{half}"
+    if form.kind == "x" or (form.kind == "f" and name != "add"):
         form.refuse(f"applies {name} to {form.type}")
     return name
+
+
+def element_type(type_name: str) -> str:
+    """The type that an atomic computes with: of a packed pair, each half for itself."""
+    return type_name[:-2] if type_name in ("f16x2", "bf16x2") else type_name
+
+
+def flushed(name: str) -> str:
+    """The operation as global memory does it on f32: subnormal numbers are zeros there."""
+    return f"{name}.ftz"
+
+
+def _half(name: str, old: Array, value: Array) -> Any:
+    """An operation on f16, or on bf16 as its bits."""
+    operation, type_name = name.split(".")
+    wide = widen(old, type_name), widen(value, type_name)
+    if operation == "add":
+        found = narrow(wide[0] + wide[1], type_name)
+    else:
+        pick, meet = (np.fmin, np.bitwise_or) if operation == "min" else (np.fmax, np.bitwise_and)
+        bits = meet(old.view(np.uint16), value.view(np.uint16)).view(old.dtype)
+        found = np.where(wide[0] == wide[1], bits, narrow(pick(*wide), type_name))
+    return found if type_name == "bf16" else canonical(found, type_name)
 
 
 def apply(name: str, cells: Array, place: Array, values: tuple[Array, ...]) -> Array:
@@ -81,11 +108,15 @@ def _step(name: str, old: Array, values: tuple[Array, ...]) -> Any:
             return value
         case "cas":
             return np.where(old == value, values[1], old)
+        case "add.ftz":
+            return flush(flush(old) + flush(value))
         case "inc":
             return np.where(old >= value, old.dtype.type(0), old + old.dtype.type(1))
         case "dec":
             wraps = (old == 0) | (old > value)
             return np.where(wraps, value, old - old.dtype.type(1))
+        case _ if "." in name:
+            return _half(name, old, value)
         case _:
             return _ASSOCIATIVE[name](old, value)
 

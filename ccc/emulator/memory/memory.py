@@ -86,8 +86,6 @@ class Access:
         if method in ("atomic", "reduce"):
             access.operation = atomics.operation_name(form)
             access.values = 2 if access.operation == "cas" else 1
-            if words:
-                form.refuse("has several elements")
         return access
 
 
@@ -170,10 +168,14 @@ class Memory:
         """Write each lane's ``count`` elements; of several lanes at one address, one wins."""
         self._over(self._store, access, group, address, *values)
 
-    def atomic(self, access: Access, group: Group, address: Array, *values: Array) -> Array:
-        """Apply an atomic operation lane after lane; returns what each lane found."""
+    def atomic(self, access: Access, group: Group, address: Array, *values: Array) -> Any:
+        """Apply an atomic operation lane after lane; returns what each lane found.
+
+        That is a tuple where there are several elements.
+        """
         values = tuple(spread(value, group.n) for value in values)
-        return self._over(self._atomic, access, group, address, *values)[0]
+        found = self._over(self._atomic, access, group, address, *values)
+        return found[0] if access.count == 1 else tuple(found)
 
     def reduce(self, access: Access, group: Group, address: Array, *values: Array) -> None:
         """An atomic operation without a result."""
@@ -346,15 +348,43 @@ class Memory:
     def _atomic(self, touch: Touch, values: tuple[Array, ...]) -> list[Array]:
         place = self._locate(touch)
         self._check_written(touch, place)
-        access, n = touch.access, touch.group.n
-        cells = touch.space.view(access.dtype)
+        access = touch.access
+        count = access.count
+        name = access.operation
+        if name == "add" and access.type == "f32" and touch.name == "global":
+            name = atomics.flushed(name)
+        found = []
+        for k in range(count):
+            at = place + k if k else place
+            if access.type in ("f16x2", "bf16x2"):
+                found.append(self._atomic_halves(touch, name, at, values[k]))
+            else:
+                found.append(self._atomic_element(touch, name, access.dtype, at, values[k::count]))
+        return found
+
+    def _atomic_element(
+        self, touch: Touch, name: str, dtype: np.dtype[Any], place: Array,
+        values: tuple[Array, ...],
+    ) -> Array:  # fmt: skip
+        """One element of each lane, in the order of the lanes or in a random one."""
+        cells, n = touch.space.view(dtype), touch.group.n
         if self.shuffle is None or n == 1:
-            return [atomics.apply(access.operation, cells, place, values)]
+            return atomics.apply(name, cells, place, values)
         order = self.shuffle(n)
         mixed = tuple(value[order] for value in values)
-        old = np.empty(n, access.dtype)
-        old[order] = atomics.apply(access.operation, cells, place[order], mixed)
-        return [old]
+        old = np.empty(n, dtype)
+        old[order] = atomics.apply(name, cells, place[order], mixed)
+        return old
+
+    def _atomic_halves(self, touch: Touch, name: str, place: Array, value: Array) -> Array:
+        """A packed pair: both halves, each for itself."""
+        dtype = DTYPES[atomics.element_type(touch.access.type)]
+        pairs = np.ascontiguousarray(value).view(dtype).reshape(-1, 2)
+        halves = [
+            self._atomic_element(touch, name, dtype, 2 * place + k, (pairs[:, k].copy(),))
+            for k in (0, 1)
+        ]
+        return np.stack(halves, axis=1).reshape(-1).view(touch.access.dtype)
 
     def _check_written(self, touch: Touch, place: Array) -> None:
         """Every element must have been written, at least in part (padding is copied, too)."""

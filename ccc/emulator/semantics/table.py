@@ -7,9 +7,20 @@ A row is in ``SEMANTICS``, in ``ELSEWHERE`` (named with the file that runs it), 
 from __future__ import annotations
 
 from ccc.emulator.base.forms import SEMANTICS, Form, Operation
-from ccc.emulator.semantics import arithmetic, convert, floating, integer, logic, narrow, warp
+from ccc.emulator.semantics import (
+    arithmetic,
+    convert,
+    floating,
+    integer,
+    logic,
+    narrow,
+    video,
+    warp,
+)
+from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Minus, Selected
 
-SECTIONS = (arithmetic, convert, floating, integer, logic, narrow, warp)
+SECTIONS = (arithmetic, convert, floating, integer, logic, narrow, video, warp)
 """The files that fill SEMANTICS when they are imported."""
 
 ACCESSES = frozenset({"ld", "ldu", "st", "atom", "red"})
@@ -54,10 +65,6 @@ _TENSOR = (
     "tcgen05.st tcgen05.wait tcgen05.cp tcgen05.shift tcgen05.mma tcgen05.mma.sp tcgen05.mma.ws "
     "tcgen05.mma.ws.sp tcgen05.fence tcgen05.commit"
 )
-_VIDEO = (
-    "vadd vsub vabsdiff vmin vmax vshl vshr vmad vset vadd2 vsub2 vavrg2 vabsdiff2 vmin2 vmax2 "
-    "vadd4 vsub4 vavrg4 vabsdiff4 vmin4 vmax4 vset2 vset4"
-)
 
 NOT_EMULATED: dict[str, str] = {
     row: reason
@@ -67,7 +74,6 @@ NOT_EMULATED: dict[str, str] = {
         _MATRIX: "matrix units are not modelled",
         _WARPGROUP: "the matrix unit of a warpgroup is not modelled",
         _TENSOR: "tensor memory is not modelled",
-        _VIDEO: "video instructions are not modelled",
         "tex tld4 txq istypep": "there are no textures",
         "suq suld sust sured": "there are no surfaces",
         "createpolicy": "there is no cache, so it has no policies",
@@ -75,6 +81,10 @@ NOT_EMULATED: dict[str, str] = {
     }.items()
     for row in rows.split()
 }
+
+
+def _selects(instruction: Instruction) -> bool:
+    return any(isinstance(operand, (Minus, Selected)) for operand in instruction.operands)
 
 
 def operation_of(form: Form) -> Operation | None:
@@ -88,6 +98,8 @@ def operation_of(form: Form) -> Operation | None:
         form.refuse("is not in the opcode table")
     if row.name in NOTHING:
         return None
+    if row.name not in video.ROWS and _selects(form.instruction):
+        form.refuse("takes a part of a register")
     if row.name not in SEMANTICS:
         form.refuse(f"is left out: {NOT_EMULATED.get(row.name, 'no semantics')}")
     return SEMANTICS[row.name](form)

@@ -34,10 +34,12 @@ from ccc.ir.nodes import Guard, Instruction
 from ccc.ir.operands import (
     CARRY,
     Address,
+    Minus,
     Negated,
     Operand,
     Pair,
     Register,
+    Selected,
     Symbol,
     TupleAddress,
     Vector,
@@ -101,6 +103,8 @@ def _parts(target: Operand) -> list[Operand]:
     """The destinations in an operand."""
     if isinstance(target, Pair):
         return [target.first, target.second]
+    if isinstance(target, Selected):
+        return [target.register]
     return list(target.elements) if isinstance(target, Vector) else [target]
 
 
@@ -111,6 +115,10 @@ def _elements(operands: Sequence[Operand]) -> Iterator[Operand]:
             yield from operand.elements
         elif isinstance(operand, TupleAddress):
             yield from _elements(operand.parts)
+        elif isinstance(operand, Minus):
+            yield from _elements([operand.operand])
+        elif isinstance(operand, Selected):
+            yield operand.register
         else:
             yield operand
 

@@ -1,0 +1,121 @@
+"""Video instructions, against the manual's loops in Python's integers."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+from emulating import evaluate, signed
+
+WORDS = [0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x01020304, 0x80FF7F01, 0x12FE8034, 31, 33]
+ROWS = list(itertools.product(WORDS, WORDS, [0, 5, 0x80000001]))
+SOURCES = {f"{name}_b32": [row[k] for row in ROWS] for k, name in enumerate("abc")}
+
+STEPS: dict[str, Callable[[int, int], int]] = {
+    "vadd": lambda a, b: a + b,
+    "vsub": lambda a, b: a - b,
+    "vabsdiff": lambda a, b: abs(a - b),
+    "vmin": min,
+    "vmax": max,
+    "vavrg": lambda a, b: (a + b + 1) >> 1 if a + b >= 0 else (a + b) >> 1,
+    "vshl": lambda a, b: a << min(b, 32),
+    "vshr": lambda a, b: a >> min(b, 32),
+}
+
+
+def clamp(x: int, bits: int, is_signed: bool) -> int:
+    low = -(1 << bits - 1) if is_signed else 0
+    return min(max(x, low), low + (1 << bits) - 1)
+
+
+def number(x: int, bits: int, kind: str) -> int:
+    x &= (1 << bits) - 1
+    return signed(x, bits) if kind == "s32" else x
+
+
+def check(opcode: str, expected: Callable[[int, int, int], int], operands: str = "") -> None:
+    text = f"{opcode} {operands or '{d}, {a}, {b}, {c}'}"
+    (found,) = evaluate(text, SOURCES, {"d": "b32"})
+    for row, value in zip(ROWS, found, strict=True):
+        assert value == expected(*row) & 0xFFFFFFFF, f"{text} of {[hex(x) for x in row]}"
+
+
+@pytest.mark.parametrize("types", ["u32.u32.u32", "s32.s32.s32", "s32.u32.s32", "u32.s32.u32"])
+@pytest.mark.parametrize("name", ["vadd", "vsub", "vabsdiff", "vmin", "vmax"])
+def test_scalar(name: str, types: str) -> None:
+    d, left, right = types.split(".")
+
+    def result(a: int, b: int, _: int) -> int:
+        return STEPS[name](number(a, 32, left), number(b, 32, right))
+
+    two = "{d}, {a}, {b}"
+    check(f"{name}.{types}", result, two)
+    check(f"{name}.{types}.sat", lambda *row: clamp(result(*row), 32, d == "s32"), two)
+    check(f"{name}.{types}.sat.add", lambda *row: clamp(result(*row), 32, d == "s32") + row[2])
+    check(
+        f"{name}.{types}.sat.max",
+        lambda *row: max(clamp(result(*row), 32, d == "s32"), number(row[2], 32, d)),
+    )
+
+
+@pytest.mark.parametrize("types", ["u32.u32.u32", "s32.s32.u32"])
+@pytest.mark.parametrize("name", ["vshl", "vshr"])
+def test_shifts(name: str, types: str) -> None:
+    d, left, _ = types.split(".")
+    step = STEPS[name]
+    two = "{d}, {a}, {b}"
+    check(f"{name}.{types}.wrap", lambda a, b, _: step(number(a, 32, left), b & 31), two)
+    check(f"{name}.{types}.clamp", lambda a, b, _: step(number(a, 32, left), b), two)
+    check(
+        f"{name}.{types}.sat.clamp",
+        lambda a, b, _: clamp(step(number(a, 32, left), b), 32, d == "s32"),
+        two,
+    )
+
+
+def test_comparisons() -> None:
+    check("vset.u32.u32.lt", lambda a, b, _: int(a < b), "{d}, {a}, {b}")
+    check("vset.s32.u32.ge.add", lambda a, b, c: int(signed(a, 32) >= b) + c)
+
+
+def test_multiply_and_add() -> None:
+    check("vmad.u32.u32.u32", lambda a, b, c: a * b + c)
+    check("vmad.u32.u32.u32.sat", lambda a, b, c: clamp(a * b + c, 32, False))
+    check("vmad.u32.u32.u32.po.shr15", lambda a, b, c: a * b + c + 1 >> 15)
+    check(
+        "vmad.s32.s32.u32.sat.shr7",
+        lambda a, b, c: clamp(signed(a, 32) * b + signed(c, 32) >> 7, 32, True),
+    )
+
+
+@pytest.mark.parametrize("count", [2, 4])
+@pytest.mark.parametrize("types", ["u32.u32.u32", "s32.s32.s32", "s32.u32.s32"])
+@pytest.mark.parametrize("name", ["vadd", "vsub", "vavrg", "vabsdiff", "vmin", "vmax"])
+def test_simd(name: str, types: str, count: int) -> None:
+    d, left, right = types.split(".")
+    bits = 32 // count
+
+    def results(a: int, b: int) -> list[int]:
+        return [
+            STEPS[name](number(a >> bits * k, bits, left), number(b >> bits * k, bits, right))
+            for k in range(count)
+        ]
+
+    def merged(parts: list[int]) -> int:
+        return sum((part & (1 << bits) - 1) << bits * k for k, part in enumerate(parts))
+
+    check(f"{name}{count}.{types}", lambda a, b, _: merged(results(a, b)))
+    check(
+        f"{name}{count}.{types}.sat",
+        lambda a, b, _: merged([clamp(r, bits, d == "s32") for r in results(a, b)]),
+    )
+    check(f"{name}{count}.{types}.add", lambda a, b, c: c + sum(results(a, b)))
+
+
+def test_simd_comparisons() -> None:
+    def ones(a: int, b: int) -> list[int]:
+        return [int((a >> 8 * k & 255) != (b >> 8 * k & 255)) for k in range(4)]
+
+    check("vset4.u32.u32.ne", lambda a, b, _: sum(x << 8 * k for k, x in enumerate(ones(a, b))))
+    check("vset4.u32.u32.ne.add", lambda a, b, c: sum(ones(a, b)) + c)
