@@ -189,24 +189,63 @@ def _moderate(name: str, raw: Array, random: Any) -> Array:
 
 
 def _meet(kinds: Sequence[str], found: Array, random: Any) -> None:
-    """Some operands that are equal, differ in the last bits, or cancel."""
+    """Some operands that are equal, differ in the last bits, or cancel; several NaNs at once."""
     if len(kinds) < 2 or kinds[0] != kinds[1] or kinds[0] in SPECIAL:
         return
-    count = found.shape[1]
-    near = slice(count - count // 16, count)
-    delta = random.integers(-2, 3, count // 16)
+    part = found.shape[1] // 16
+    places = [slice(first * part, (first + 1) * part) for first in range(16)]
+    near = places[15]
+    delta = random.integers(-2, 3, part)
     mask = np.uint64((1 << bits_of(kinds[0])) - 1)
-    sign = random.integers(0, 2, count // 16).astype(np.uint64) << np.uint64(bits_of(kinds[0]) - 1)
+    sign = random.integers(0, 2, part).astype(np.uint64) << np.uint64(bits_of(kinds[0]) - 1)
     found[1, near] = ((found[0, near] + delta.astype(np.uint64)) & mask) ^ sign
+    if kinds[0] not in FORMATS:
+        return
+    _barely(kinds[0], found[:, places[13]], random)
+    if set(kinds) == {kinds[0]}:
+        _nans(kinds[0], found[:, places[12]], random)
     if len(kinds) == 3 and kinds[2] == kinds[0] and kinds[0] in ("f32", "f64"):
-        _cancel(kinds[0], found, slice(count - count // 8, count - count // 16), random)
+        _cancel(kinds[0], found[:, places[14]], random)
 
 
-def _cancel(name: str, found: Array, where: slice, random: Any) -> None:
+def _cancel(name: str, found: Array, random: Any) -> None:
     """``c`` close to ``-a * b``."""
     dtype, raw = np.dtype(name.replace("f", "float")), np.dtype(name.replace("f", "uint"))
     with np.errstate(all="ignore"):
-        a, b = (found[k, where].astype(raw).view(dtype) for k in (0, 1))
+        a, b = (found[k].astype(raw).view(dtype) for k in (0, 1))
         c = np.ascontiguousarray(-(a * b)).view(raw)
     c = c + random.integers(-2, 3, len(c)).astype(raw)
-    found[2, where] = c.astype(np.uint64)
+    found[2] = c.astype(np.uint64)
+
+
+def _barely(name: str, found: Array, random: Any) -> None:
+    """Factors whose product is the smallest normal number, or misses it by a little."""
+    exponent, mantissa = FORMATS[name]
+    bias = (1 << (exponent - 1)) - 1
+    count = found.shape[1]
+    power = random.integers(2 - bias, 0, count)
+    step = 1 << random.integers(0, mantissa, count)
+    low = power + bias << mantissa
+    high = 1 - bias - power + bias << mantissa
+    top = random.integers(0, 2, (2, count)) << (exponent + mantissa)
+    pick = random.integers(0, 4, count)
+    first = low + np.where(pick < 2, step, np.where(pick == 2, -step, 0))
+    second = high - np.where(pick < 2, 2 * step - (pick == 1), np.where(pick == 3, step, 0))
+    for row, values in enumerate((first, second)):
+        found[row] = (np.maximum(values, 0) | top[row]).astype(np.uint64)
+    if len(found) > 2:
+        found[2] = np.where(random.integers(0, 4, count) > 0, np.uint64(0), found[2])
+
+
+def _nans(name: str, found: Array, random: Any) -> None:
+    """NaNs of all kinds, two or three at a time."""
+    exponent, mantissa = FORMATS[name]
+    whole = (1 << exponent) - 1 << mantissa
+    quiet = 1 << (mantissa - 1)
+    payloads = [1, 2, quiet - 1, quiet, quiet + 1, quiet + 2, 2 * quiet - 1]
+    values = [whole | payload | sign << (exponent + mantissa) for payload in payloads
+              for sign in (0, 1)]  # fmt: skip
+    for row in found:
+        row[:] = np.where(
+            random.integers(0, 4, len(row)) > 0, random.choice(np.array(values, np.uint64), len(row)), row
+        )

@@ -30,7 +30,7 @@ from ccc.tools.agree.operands import count_of, operands
 
 SHARD = 50
 """Forms of a module."""
-SHOWN = 12
+SHOWN = 16
 """How many operands of a form that differs are told."""
 
 EQUAL, WITHIN, DIFFERS = "equal", "within", "differs"
