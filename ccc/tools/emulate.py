@@ -217,8 +217,8 @@ def _show(name: str, counters: Counters, limit: int) -> None:
     rows.append(["all", *_cells(counters, fields), ""])
     for file, number in sorted(costly):
         text = linecache.getline(file, number).strip()
-        cells = _cells(counters.lines[file, number], fields)
-        rows.append([f"{Path(file).name}:{number}", *cells, text])
+        counts = _cells(counters.lines[file, number], fields)
+        rows.append([f"{Path(file).name}:{number}", *counts, text])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     room = shutil.get_terminal_size((120, 24)).columns
     print(name)

@@ -41,7 +41,7 @@ def div(a: int, b: int) -> int:
 
 
 def rem(a: int, b: int) -> int:
-    return a - truncated(a, b) * b if b else a
+    return a - truncated(a, b) * b if b else -1
 
 
 def high(bits: int) -> Callable[[int, int], int]:

@@ -1,4 +1,4 @@
-"""``ccc emulate``: the example of its page, the forms of arguments, and what is said of mistakes."""
+"""``ccc emulate``: the example of its page, arguments, and what is said of mistakes."""
 
 from __future__ import annotations
 

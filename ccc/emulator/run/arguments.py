@@ -12,7 +12,6 @@ from ccc.emulator.memory.spaces import Arena
 from ccc.emulator.translate.variables import parameter_offsets
 from ccc.ir.nodes import Function, Variable
 
-
 ADDRESS_BYTES = 8
 
 

@@ -17,6 +17,7 @@ from ccc.device.gpu import GpuDevice
 from ccc.errors import CccError
 from ccc.toolkit import find as toolchain
 from ccc.tools.agree.forms import all_cases
+from ccc.tools.agree.page import page
 from ccc.tools.agree.record import Record, provenance, read, summary, write
 from ccc.tools.agree.running import DIFFERS, Setting, agree
 
@@ -28,7 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--device", choices=("gpu", "emulator"), default="gpu", help="[%(default)s]")
     add("--only", default="", metavar="REGEX", help="forms whose section and name match")
-    add("--jobs", type=int, default=os.cpu_count() or 1, metavar="J", help="processes [%(default)s]")
+    add(
+        "--jobs", type=int, default=os.cpu_count() or 1, metavar="J", help="processes [%(default)s]"
+    )
     add("--out", type=Path, metavar="FILE", help="where the record goes (.json)")
     add("--against", type=Path, metavar="FILE", help="a record of a GPU, for --device emulator")
     add("--page", type=Path, metavar="FILE", help="where a page of tables goes (.md)")
@@ -45,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
         raise CccError(f"no form matches {args.only!r}")
     device = GpuDevice() if args.device == "gpu" else None
     arch = device.arch if device else EMULATED_ARCH
-    recorded = read(args.against).digests if args.against else {}
+    recorded = read(args.against).measured if args.against else {}
     ptxas = toolchain.find().bin / "ptxas"
     setting = Setting(arch, PTX_VERSION, ptxas, device, args.jobs, recorded)
     started = time.monotonic()
@@ -55,7 +58,5 @@ def run(args: argparse.Namespace) -> int:
     if args.out:
         write(record, args.out)
     if args.page:
-        from ccc.tools.agree.page import page  # noqa: PLC0415 - most runs do without it
-
         args.page.write_text(page(record), encoding="utf-8")
     return int(any(one.status == DIFFERS for one in verdicts))

@@ -115,15 +115,15 @@ MIXED_ROWS = (
 
 def arithmetic() -> Iterator[Case]:
     """All forms of these sections."""
-    for row in INTEGER_ROWS:
-        yield from cases(INTEGER, *row)
+    for integer_row in INTEGER_ROWS:
+        yield from cases(INTEGER, *integer_row)
     yield from chains()
     for group, rows in ((FLOATING, FLOATING_ROWS), (HALF, HALF_ROWS)):
         for row, results, sources, bound in rows:
             for case in cases(group, row, results, sources, bound=bound):
                 yield _flushing(case)
-    for row in MIXED_ROWS:
-        yield from cases(MIXED, *row)
+    for mixed_row in MIXED_ROWS:
+        yield from cases(MIXED, *mixed_row)
 
 
 def _flushing(case: Case) -> Case:

@@ -44,11 +44,6 @@ class Case:
     unordered: bool = False
     declarations: str = ""
 
-    @property
-    def row(self) -> str:
-        """The name of the (first) instruction."""
-        return re.split(r"[.;\s]", self.form)[0]
-
 
 def spell(row: str) -> Iterator[str]:
     """All opcodes that a row with alternatives stands for.

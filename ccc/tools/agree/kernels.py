@@ -48,7 +48,7 @@ ret;
 
 
 def width(kind: str) -> int:
-    """Bits of the register of an operand; a byte lies in one of 16, a predicate in one of its own."""
+    """Bits of the register of an operand; a byte lies in one of 16, a predicate in one of 1."""
     return 1 if kind in ("pred", "votes") else max(bits_of(kind), 16)
 
 
@@ -81,7 +81,10 @@ def kernel(case: Case, name: str) -> str:
 
 
 def _moves(
-    names: Sequence[str], kinds: Sequence[str], pitch: int, move: Callable[[str, int, int, int], str]
+    names: Sequence[str],
+    kinds: Sequence[str],
+    pitch: int,
+    move: Callable[[str, int, int, int], str],
 ) -> Iterator[str]:
     column = 0
     for name, kind in zip(names, kinds, strict=False):

@@ -24,10 +24,18 @@ PLACES = {
 """How a thread's place in a space is found."""
 
 _TYPES = "{.b8|.b16|.b32|.b64|.u8|.u16|.u32|.u64|.s8|.s16|.s32|.s64|.f32|.f64}"
-_ORDERS = (
-    "{.volatile|.relaxed.cta|.relaxed.gpu|.relaxed.sys|.weak}",
-    "{.ca|.cg|.cs|.lu|.cv|.nc|.L1::evict_first|.L1::no_allocate|.L2::128B|.nc.L1::evict_last}",
-    "{.wb|.cg|.cs|.wt|.L1::evict_first|.L1::no_allocate}",
+_LOADS = (
+    "ld{.volatile|.relaxed.cta|.relaxed.gpu|.relaxed.sys|.weak}.global.b32",
+    "ld.global{.ca|.cg|.cs|.lu|.cv|.nc}.b32",
+    "ld.global{.L1::evict_first|.L1::no_allocate|.L2::128B|.nc.L1::evict_last}.b32",
+    "ld.acquire{.cta|.gpu|.sys}.global.b32",
+    "ld.mmio.relaxed.sys.global.u32",
+)
+_STORES = (
+    "st{.volatile|.relaxed.cta|.relaxed.gpu|.relaxed.sys|.weak}.global.b32",
+    "st.global{.wb|.cg|.cs|.wt|.L1::evict_first|.L1::no_allocate}.b32",
+    "st.release{.cta|.gpu|.sys}.global.b32",
+    "st.mmio.relaxed.sys.global.u32",
 )
 
 
@@ -60,12 +68,12 @@ def accesses() -> Iterator[Case]:
             for opcode in spell(f"st{space}{vector}{_TYPES}"):
                 if _fits(opcode):
                     yield _store(space, opcode)
-    for opcode in (*spell(f"ld{_ORDERS[0]}.global.b32"), *spell(f"ld.global{_ORDERS[1]}.b32"),
-                   *spell("ld.acquire{.cta|.gpu|.sys}.global.b32"), "ld.mmio.relaxed.sys.global.u32"):  # fmt: skip
-        yield _load(".global", opcode)
-    for opcode in (*spell(f"st{_ORDERS[0]}.global.b32"), *spell(f"st.global{_ORDERS[2]}.b32"),
-                   *spell("st.release{.cta|.gpu|.sys}.global.b32"), "st.mmio.relaxed.sys.global.u32"):  # fmt: skip
-        yield _store(".global", opcode)
+    for row in _LOADS:
+        for opcode in spell(row):
+            yield _load(".global", opcode)
+    for row in _STORES:
+        for opcode in spell(row):
+            yield _store(".global", opcode)
     for opcode in spell("ld.global{.u8|.s8|.b8|.u16|.s16|.b16|.u32|.s32|.b32}"):
         case = _load(".global", opcode)
         form = f"{opcode} to a wider register"
@@ -83,7 +91,9 @@ def _load(space: str, opcode: str) -> Case:
     body = f"{_filled(space, 2)}{opcode} {target}, [%m];"
     if ".nc" in opcode:  # what it reads must not be written by the kernel
         body = f"{opcode} {target}, [%i];"
-    return Case(ACCESS, opcode, body, ("b64", "b64"), (kind,) * count, declarations=_declared(space))
+    return Case(
+        ACCESS, opcode, body, ("b64", "b64"), (kind,) * count, declarations=_declared(space)
+    )
 
 
 def _store(space: str, opcode: str) -> Case:
@@ -92,7 +102,9 @@ def _store(space: str, opcode: str) -> Case:
     zeros = "".join(f"st{space}.b64 [%m+{8 * k}], 0x0123456789abcdef;\n" for k in range(2))
     back = "".join(f"ld{space}.b64 %{RESULTS[k]}, [%m+{8 * k}];\n" for k in range(2))
     body = f"{PLACES[space]}{zeros}{opcode} [%m], {source};\n{back}"
-    return Case(ACCESS, opcode, body, (kind,) * count, ("b64", "b64"), declarations=_declared(space))
+    return Case(
+        ACCESS, opcode, body, (kind,) * count, ("b64", "b64"), declarations=_declared(space)
+    )
 
 
 ATOMICS = (

@@ -16,7 +16,7 @@ from ccc.emulator.base.forms import Array
 from ccc.ptx.types import TYPES
 
 COUNT = 8192
-"""Threads of a kernel, unless it has a single operand of 16 bits or fewer: that takes all values."""
+"""Threads of a kernel, unless it has a single operand of 16 bits at most: that takes all values."""
 
 FORMATS = {  # bits of exponent and of mantissa
     "f16": (5, 10), "bf16": (8, 7), "tf32": (8, 10), "f32": (8, 23), "f64": (11, 52),
@@ -77,8 +77,19 @@ def _integer_edges(bits: int) -> list[int]:
     """Powers of two and their neighbours, of both signs; patterns of bits."""
     mask = (1 << bits) - 1
     powers = [1 << k for k in range(bits)]
-    values = [0, *(p + d for p in powers for d in (0, -1, 1)), *(-p + d for p in powers for d in (0, 1))]
-    patterns = [0x5555555555555555, 0xAAAAAAAAAAAAAAAA, 0x00FF00FF00FF00FF, 0x0123456789ABCDEF, 3, 10]
+    values = [
+        0,
+        *(p + d for p in powers for d in (0, -1, 1)),
+        *(-p + d for p in powers for d in (0, 1)),
+    ]
+    patterns = [
+        0x5555555555555555,
+        0xAAAAAAAAAAAAAAAA,
+        0x00FF00FF00FF00FF,
+        0x0123456789ABCDEF,
+        3,
+        10,
+    ]
     return [value & mask for value in (*values, *patterns)]
 
 
@@ -103,7 +114,15 @@ def _float_edges(name: str) -> list[int]:
 
 def _powers(bias: int, mantissa: int) -> list[int]:
     """The exponents at which conversions, ranges and roundings change."""
-    near = [*range(-3, 4), mantissa - 1, mantissa, mantissa + 1, mantissa + 2, -mantissa, -mantissa - 1]
+    near = [
+        *range(-3, 4),
+        mantissa - 1,
+        mantissa,
+        mantissa + 1,
+        mantissa + 2,
+        -mantissa,
+        -mantissa - 1,
+    ]
     limits = [7, 8, 15, 16, 31, 32, 63, 64, -14, -24, -25, -126, -149, 127, 128]
     ends = [bias, bias - 1, 1 - bias, 2 - bias, bias // 2, -bias // 2, bias // 2 + 1]
     return sorted({*near, *limits, *ends})
@@ -134,11 +153,13 @@ def operands(kinds: Sequence[str], seed: int = 1) -> Array:
     return found
 
 
-def _for_warps(kind: str, count: int, random: Any) -> Array:
+def _for_warps(kind: str, count: int, random: Any) -> Any:
     """In each warp one value, all but one lane the same, two values, or any."""
     bits = WHOLE_WARPS[kind]
-    any_value = random.integers(0, 1 << bits, count, np.uint64) if bits < 64 else random.integers(
-        0, 1 << 63, count, np.uint64
+    any_value = (
+        random.integers(0, 1 << bits, count, np.uint64)
+        if bits < 64
+        else random.integers(0, 1 << 63, count, np.uint64)
     )
     lane, warp = np.arange(count) % 32, np.arange(count) // 32
     first = any_value[warp * 32]
@@ -149,7 +170,7 @@ def _for_warps(kind: str, count: int, random: Any) -> Array:
     return np.select([pick == 0, pick == 1, pick == 2], [first, odd, two], any_value)
 
 
-def _combined(values: list[tuple[int, ...]], count: int, random: Any) -> Array:
+def _combined(values: list[tuple[int, ...]], count: int, random: Any) -> Any:
     """All combinations of edges where there are few, else some."""
     total = 1
     for each in values:
@@ -160,7 +181,7 @@ def _combined(values: list[tuple[int, ...]], count: int, random: Any) -> Array:
     return np.array([random.choice(np.array(each, np.uint64), count) for each in values])
 
 
-def _drawn(kind: str, count: int, random: Any) -> Array:
+def _drawn(kind: str, count: int, random: Any) -> Any:
     """Random bits, numbers of moderate size, and edges."""
     bits = bits_of(kind)
     mask = np.uint64((1 << bits) - 1)
@@ -176,7 +197,7 @@ def _drawn(kind: str, count: int, random: Any) -> Array:
     return np.where(pick < 3, raw, np.where(pick < 7, short, edge))
 
 
-def _moderate(name: str, raw: Array, random: Any) -> Array:
+def _moderate(name: str, raw: Array, random: Any) -> Any:
     """Random mantissas with exponents near 0, so that sums and products meet."""
     exponent, mantissa = FORMATS[name]
     bias = (1 << (exponent - 1)) - 1
@@ -247,5 +268,7 @@ def _nans(name: str, found: Array, random: Any) -> None:
               for sign in (0, 1)]  # fmt: skip
     for row in found:
         row[:] = np.where(
-            random.integers(0, 4, len(row)) > 0, random.choice(np.array(values, np.uint64), len(row)), row
+            random.integers(0, 4, len(row)) > 0,
+            random.choice(np.array(values, np.uint64), len(row)),
+            row,
         )

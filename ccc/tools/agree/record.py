@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 import subprocess
 from collections import Counter
 from collections.abc import Iterable
@@ -11,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ccc.errors import CccError
 from ccc.tools.agree.running import DIFFERS, LEFT_OUT, REFUSED, Setting, Verdict
 from ccc.version import VERSION
 
@@ -23,9 +25,9 @@ class Record:
     verdicts: list[Verdict]
 
     @property
-    def digests(self) -> dict[str, str]:
-        """Of the results of the forms that ran on a GPU."""
-        return {one.form: one.digest for one in self.verdicts if one.digest}
+    def measured(self) -> dict[str, Verdict]:
+        """The forms that ran on a GPU, by name."""
+        return {one.form: one for one in self.verdicts if one.digest}
 
 
 def provenance(setting: Setting, seconds: float) -> dict[str, Any]:
@@ -46,17 +48,35 @@ def provenance(setting: Setting, seconds: float) -> dict[str, Any]:
 
 def write(record: Record, path: Path) -> None:
     """One form a line, so that a change shows which ones it concerns."""
-    lines = ",\n".join(
-        json.dumps({k: v for k, v in asdict(one).items() if v}) for one in record.verdicts
+    groups: dict[str, list[str]] = {}
+    for one in record.verdicts:
+        fields = {k: v for k, v in asdict(one).items() if v and k not in ("form", "group")}
+        line = f"{json.dumps(one.form)}: {json.dumps(fields)}"
+        groups.setdefault(one.group, []).append(line)
+    forms = ",\n".join(
+        f"{json.dumps(group)}: {{\n" + ",\n".join(sorted(lines)) + "\n}"
+        for group, lines in sorted(groups.items())
     )
     setting = json.dumps(record.setting)
-    path.write_text(f'{{"setting": {setting},\n"forms": [\n{lines}\n]}}\n', encoding="utf-8")
+    path.write_text(f'{{"setting": {setting},\n"forms": {{\n{forms}\n}}}}\n', encoding="utf-8")
 
 
 def read(path: Path) -> Record:
-    """A record that was written before."""
-    content = json.loads(path.read_text(encoding="utf-8"))
-    return Record(content["setting"], [Verdict(**one) for one in content["forms"]])
+    """A record that was written before.
+
+    Raises:
+        CccError: it is none.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        verdicts = [
+            Verdict(form, group, **fields)
+            for group, forms in content["forms"].items()
+            for form, fields in forms.items()
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CccError(f"{path} is no record of ccc agree: {error}") from error
+    return Record(content["setting"], verdicts)
 
 
 def summary(record: Record) -> str:
@@ -68,12 +88,17 @@ def summary(record: Record) -> str:
     return "\n".join(lines)
 
 
+def row_of(form: str) -> str:
+    """The name of the (first) instruction of a form."""
+    return re.split(r"[.;\s]", form)[0]
+
+
 def _listed(status: str, verdicts: Iterable[Verdict]) -> list[str]:
     """Forms of one status, those with the same name and reason together."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for one in verdicts:
-        why = one.why.replace(one.form, "it").partition("\n")[0]
-        reasons.setdefault((one.form.split(".")[0], why), []).append(one.form)
+        why = re.sub(r"^\S+ is not emulated: |, thread .*", "", one.why.partition("\n")[0])
+        reasons.setdefault((row_of(one.form), why), []).append(one.form)
     return [
         f"{status}: {name}: {len(forms)} forms, such as {forms[0]}{f': {why}' if why else ''}"
         for (name, why), forms in reasons.items()

@@ -148,37 +148,52 @@ def _examples(places: Array, *tables: Array) -> list[list[list[str]]]:
 
 
 def compare(
-    part: tuple[Code, str | None], arch: str, version: str, recorded: dict[str, str]
+    cases: Sequence[Case], file: str | None, recorded: dict[str, Verdict], arch: str, version: str
 ) -> list[Verdict]:
-    """Run a module's forms on the emulator, and judge them.
+    """Run forms on the emulator, and judge them.
 
     Args:
-        part: the forms, and the file with what the GPU gave; None: there was no GPU.
+        cases: the forms.
+        file: what the GPU gave; None: there was none.
+        recorded: what a GPU gave at another time.
         arch: of the target.
         version: of PTX.
-        recorded: digests of what a GPU gave at another time.
     """
-    code, file = part
     measured = np.load(file) if file else {}
-    return [_compared(case, arch, version, measured, recorded) for case in code.taken]
+    return [_compared(case, arch, version, measured, recorded) for case in cases]
 
 
 def _compared(
-    case: Case, arch: str, version: str, measured: Any, recorded: dict[str, str]
+    case: Case, arch: str, version: str, measured: Any, recorded: dict[str, Verdict]
 ) -> Verdict:
     try:
         emulated = on_emulator(case, arch, version)
     except CccError as error:
         return _told(case, LEFT_OUT, error.message, measured)
-    except Exception as error:  # noqa: BLE001 - one form must not stop the others
+    except Exception as error:  # one form must not stop the others
         return _told(case, DIFFERS, f"{type(error).__name__}: {error}", measured)
     if case.form in measured:
         return judge(case, emulated, measured[case.form])
     known = recorded.get(case.form)
-    status = RUNS
     if known and case.bound is None:
-        status = EQUAL if known == digest(emulated) else DIFFERS
-    return Verdict(case.form, case.group, status, emulated.shape[1], digest=known or "")
+        return _remembered(case, emulated, known)
+    return Verdict(case.form, case.group, RUNS, emulated.shape[1])
+
+
+def _remembered(case: Case, emulated: Array, known: Verdict) -> Verdict:
+    """Compare with what a GPU gave at another time: all results, or some."""
+    verdict = Verdict(case.form, case.group, EQUAL, emulated.shape[1], digest=known.digest)
+    if digest(emulated) == known.digest:
+        return verdict
+    verdict.status = DIFFERS
+    given = operands(case.sources)
+    for example in known.examples:
+        column = np.array([int(word, 16) for word in example[0]], np.uint64)
+        (places,) = np.nonzero((given == column[:, None]).all(axis=0))
+        found = [f"{int(value):x}" for value in emulated[:, places[0]]] if len(places) else []
+        if found != example[-1]:
+            verdict.examples.append([example[0], found, example[-1]])
+    return verdict
 
 
 def _told(case: Case, status: str, why: str, measured: Any) -> Verdict:
@@ -200,7 +215,7 @@ class Setting:
     ptxas: str | Path
     device: GpuDevice | None = None
     jobs: int = 1
-    recorded: dict[str, str] = field(default_factory=dict)
+    recorded: dict[str, Verdict] = field(default_factory=dict)
 
 
 def agree(cases: Sequence[Case], setting: Setting, tell: Callable[[str], None]) -> list[Verdict]:
@@ -217,39 +232,50 @@ def agree(cases: Sequence[Case], setting: Setting, tell: Callable[[str], None]) 
     shards = [cases[first : first + SHARD] for first in range(0, len(cases), SHARD)]
     context = multiprocessing.get_context("forkserver")
     verdicts: list[Verdict] = []
-    device = setting.device
     with (
         tempfile.TemporaryDirectory(prefix="ccc-") as folder,
         ProcessPoolExecutor(setting.jobs, mp_context=context) as pool,
     ):
-        work = partial(
-            assemble, arch=setting.arch, version=setting.version, ptxas=setting.ptxas
-        )
+        work = partial(assemble, arch=setting.arch, version=setting.version, ptxas=setting.ptxas)
+        measure = _Measure(setting.device, Path(folder), tell)
         pending = []
-        judging = partial(
-            compare, arch=setting.arch, version=setting.version, recorded=setting.recorded
-        )
         for number, code in enumerate(pool.map(work, shards)):
             groups = {case.form: case.group for case in shards[number]}
             verdicts += [
-                Verdict(form, groups[form], REFUSED, why=why)
-                for form, why in code.refused.items()
+                Verdict(form, groups[form], REFUSED, why=why) for form, why in code.refused.items()
             ]
-            file = None
-            if device and code.taken:
-                file = str(Path(folder, f"{number}.npz"))
-                measured: dict[str, Array] = {}
-                try:
-                    for form, found in on_gpu(device, code):
-                        measured[form] = found
-                except CccError as error:
-                    device = None
-                    tell(f"{error}; the forms from there on are not compared\n")
-                np.savez(file, **measured)
-            code.cubin = b""
-            pending.append(pool.submit(judging, (code, file)))
+            names = [case.form for case in code.taken]
+            known = {name: setting.recorded[name] for name in names if name in setting.recorded}
+            arguments = (code.taken, measure(code), known, setting.arch, setting.version)
+            pending.append(pool.submit(compare, *arguments))
             tell(f"{number + 1} of {len(shards)} modules assembled")
         for number, future in enumerate(pending):
             verdicts += future.result()
             tell(f"{number + 1} of {len(shards)} modules compared")
     return verdicts
+
+
+class _Measure:
+    """Runs modules on the GPU and leaves what they give in files, until one of them fails."""
+
+    def __init__(self, device: GpuDevice | None, folder: Path, tell: Callable[[str], None]):
+        self._device = device
+        self._folder = folder
+        self._tell = tell
+        self._count = 0
+
+    def __call__(self, code: Code) -> str | None:
+        """The file with the results of a module; None without a GPU."""
+        if self._device is None or not code.taken:
+            return None
+        measured: dict[str, Array] = {}
+        try:
+            for form, found in on_gpu(self._device, code):
+                measured[form] = found
+        except CccError as error:
+            self._device = None
+            self._tell(f"{error}; the forms from there on are not compared\n")
+        self._count += 1
+        file = self._folder / f"{self._count}.npz"
+        np.savez(file, **measured)  # type: ignore[arg-type]
+        return str(file)
