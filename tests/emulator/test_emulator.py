@@ -228,7 +228,7 @@ def test_assertions_and_what_has_no_body() -> None:
     #include <assert.h>
     #include <stdio.h>
     extern "C" __global__ void checks(int* out) { assert(out[threadIdx.x] < 5); }
-    extern "C" __global__ void prints(int* out) { out[threadIdx.x] += printf("%d", out[0]); }
+    extern "C" __global__ void prints(int* out) { out[threadIdx.x] += printf("%d", out[0]) - 1; }
     extern "C" __global__ void allocates(int* out) {
         int *own = (int *)malloc(8), *other = (int *)malloc(4);
         own[0] = out[threadIdx.x];

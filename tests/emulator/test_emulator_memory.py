@@ -356,8 +356,8 @@ def test_atomics_of_the_other_types() -> None:
     assert out[:2].tolist() == [496.0, 31.0]
     assert single[0] == 496.0
     assert single.view(np.int32)[1] == -5
-    with pytest.raises(EmulatorError, match="applies add to f16x2"):
-        run(ptx("red.global.add.noftz.f16x2 [%p0], %r1;"), out)
+    with pytest.raises(EmulatorError, match="applies min to f32"):
+        run(ptx("red.global.min.f32 [%p0], %r1;"), out)
 
 
 def test_a_random_order_reaches_atomics() -> None:

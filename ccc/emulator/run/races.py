@@ -331,7 +331,7 @@ class RaceDetector:
 
 
 def _is_strong(instruction: Instruction) -> bool:
-    is_atomic = instruction.name in ("atom", "red")
+    is_atomic = instruction.name in ("atom", "red", "mbarrier")
     return is_atomic or not STRONG.isdisjoint(instruction.modifiers)
 
 

@@ -9,18 +9,33 @@ from __future__ import annotations
 from ccc.emulator.base.forms import SEMANTICS, Form, Operation
 from ccc.emulator.semantics import (
     arithmetic,
+    asynchronous,
     convert,
     floating,
     integer,
     logic,
+    matrix,
     narrow,
     video,
     warp,
+    wmma,
 )
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Minus, Selected
 
-SECTIONS = (arithmetic, convert, floating, integer, logic, narrow, video, warp)
+SECTIONS = (
+    arithmetic,
+    asynchronous,
+    convert,
+    floating,
+    integer,
+    logic,
+    matrix,
+    narrow,
+    video,
+    warp,
+    wmma,
+)
 """The files that fill SEMANTICS when they are imported."""
 
 ACCESSES = frozenset({"ld", "ldu", "st", "atom", "red"})
@@ -45,20 +60,14 @@ NOTHING: dict[str, str] = {
     "barrier.cluster": "a cluster is one block, whose threads have waited already",
 }
 
-_ASYNCHRONOUS = (
-    "cp.async cp.async.commit_group cp.async.wait_all cp.async.wait_group cp.async.bulk "
-    "cp.reduce.async.bulk cp.async.bulk.prefetch cp.async.bulk.tensor cp.reduce.async.bulk.tensor "
-    "cp.async.bulk.prefetch.tensor cp.async.bulk.commit_group cp.async.bulk.wait_group st.async "
-    "st.bulk red.async cp.async.mbarrier.arrive mbarrier.init mbarrier.inval mbarrier.expect_tx "
-    "mbarrier.complete_tx mbarrier.arrive mbarrier.arrive_drop mbarrier.arrive.expect_tx "
-    "mbarrier.arrive_drop.expect_tx mbarrier.test_wait mbarrier.try_wait mbarrier.pending_count "
+_TENSOR_COPIES = (
+    "cp.async.bulk.tensor cp.reduce.async.bulk.tensor cp.async.bulk.prefetch.tensor "
     "tensormap.replace tensormap.cp_fenceproxy"
 )
 _CLUSTER = (
     "clusterlaunchcontrol.try_cancel clusterlaunchcontrol.query_cancel "
     "multimem.ld_reduce multimem.st multimem.red"
 )
-_MATRIX = "wmma.load wmma.store wmma.mma mma mma.sp ldmatrix stmatrix movmatrix"
 _WARPGROUP = "wgmma.mma_async wgmma.mma_async.sp wgmma.fence wgmma.commit_group wgmma.wait_group"
 _TENSOR = (
     "tcgen05.alloc tcgen05.dealloc tcgen05.relinquish_alloc_permit tcgen05.ld tcgen05.ld.red "
@@ -69,9 +78,9 @@ _TENSOR = (
 NOT_EMULATED: dict[str, str] = {
     row: reason
     for rows, reason in {
-        _ASYNCHRONOUS: "asynchronous copies and their barriers are not modelled",
+        _TENSOR_COPIES: "descriptors of tensors are not modelled",
         _CLUSTER: "a cluster is one block of one device",
-        _MATRIX: "matrix units are not modelled",
+        "mma.sp": "sparse matrices are not modelled",
         _WARPGROUP: "the matrix unit of a warpgroup is not modelled",
         _TENSOR: "tensor memory is not modelled",
         "tex tld4 txq istypep": "there are no textures",
