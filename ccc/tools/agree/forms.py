@@ -5,12 +5,14 @@ from __future__ import annotations
 from ccc.tools.agree.arithmetic import arithmetic
 from ccc.tools.agree.case import Case
 from ccc.tools.agree.exchange import exchanges
+from ccc.tools.agree.matrices import matrices
 from ccc.tools.agree.memory import accesses, atomics
 from ccc.tools.agree.selection import comparisons, conversions, logic, moves
 from ccc.tools.agree.video import video
 
 FAMILIES = (
-    arithmetic, comparisons, logic, moves, conversions, video, exchanges, accesses, atomics,
+    arithmetic, comparisons, logic, moves, conversions, video, exchanges, matrices, accesses,
+    atomics,
 )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from ccc.tools.agree.case import RESULTS, SOURCES, Case, kind_of, spell, types_o
 ACCESS = "9.7.9 ld and st"
 ATOMIC = "9.7.13 atom and red"
 
-_SHARED = ".shared .align 32 .b8 cells[4096];\n"
+SHARED = ".shared .align 32 .b8 cells[4096];\n"
 PLACES = {
     "": "",
     ".global": "",
@@ -47,7 +47,7 @@ def _vector(names: Sequence[str], opcode: str) -> tuple[str, int]:
 
 
 def _declared(space: str) -> str:
-    return _SHARED if space == ".shared" else ""
+    return SHARED if space == ".shared" else ""
 
 
 def _filled(space: str, count: int) -> str:

@@ -23,6 +23,16 @@ FORMATS = {  # bits of exponent and of mantissa
     "e4m3": (4, 3), "e5m2": (5, 2),
 }  # fmt: skip
 
+
+def _whole(kind: Any, count: int) -> list[int]:
+    """The bits of small whole numbers, or of all pairs of them."""
+    numbers = np.arange(-4, 5).astype(kind)
+    bits = [int(bits) for bits in numbers.view(f"u{numbers.itemsize}")]
+    if count == 1:
+        return bits
+    return [high << 16 | low for high in bits for low in bits]
+
+
 SPECIAL = {
     "amount": [*range(72), 127, 128, 129, 255, 256, 257, 287, 288, 1 << 16, 1 << 31, 0xFFFFFFFF],
     "offset": [n & 0xFFFFFFFF for n in (*range(-34, 35), -(1 << 31), (1 << 31) - 1)],
@@ -31,13 +41,19 @@ SPECIAL = {
     "even": list(range(0, 32, 2)),
     "segment": [clamp | mask << 8 for clamp in (0, 7, 30, 31) for mask in (0, 16, 24, 28, 30, 31)],
     "pred": [0, 1],
+    "halves": _whole(np.float16, 2),
+    "brains": [bits >> 16 | bits & 0xFFFF0000 for bits in _whole(np.float32, 1)],
+    "singles": _whole(np.float32, 1),
+    "doubles": _whole(np.float64, 1),
+    "eighths": [0, 0x38383838, 0x3CBC3CBC, 0x40C0B800, 0xBC3C0040, 0x004000C0],
 }
-"""Kinds that are no types: amounts of shifts and the like, of 32 bits, with all their values."""
+"""Kinds that are no types, with all their values: amounts of shifts and the like, and registers
+that hold elements of matrices, which are whole numbers."""
 
 WHOLE_WARPS = {"votes": 1, "like32": 32, "like64": 64}
 """Kinds whose values are drawn for whole warps, so that some of them agree; and their bits."""
 
-BITS = {**dict.fromkeys(SPECIAL, 32), **WHOLE_WARPS, "votes": 32}
+BITS = {**dict.fromkeys(SPECIAL, 32), **WHOLE_WARPS, "votes": 32, "doubles": 64}
 
 
 _WIDE = {"b128": ("b64", "b64")}
