@@ -129,5 +129,6 @@ def natural_loops(graph: nx.DiGraph[str], tree: Dominators) -> list[Loop]:
 
 def is_reducible(graph: nx.DiGraph[str], tree: Dominators) -> bool:
     """Whether every cycle is entered at one block only, as in code without wild ``goto``."""
-    forward = nx.DiGraph((a, b) for a, b in graph.edges if not tree.dominates(b, a))
+    forward: nx.DiGraph[str] = nx.DiGraph()
+    forward.add_edges_from((a, b) for a, b in graph.edges if not tree.dominates(b, a))
     return bool(nx.is_directed_acyclic_graph(forward))

@@ -98,7 +98,8 @@ def _onward(
     graph: nx.DiGraph[str], loops: Sequence[Loop], exits: Mapping[str, Sequence[tuple[str, str]]]
 ) -> nx.DiGraph[str]:
     """The graph in which an iteration of any loop ends at its "next", before what follows it."""
-    onward: nx.DiGraph[str] = nx.DiGraph(graph.edges)
+    onward: nx.DiGraph[str] = nx.DiGraph()
+    onward.add_edges_from(graph.edges)
     for loop in loops:
         edges = [(latch, loop.header) for latch in loop.latches]
         onward.remove_edges_from(edges)

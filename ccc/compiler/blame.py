@@ -58,6 +58,7 @@ class Blame:
             for line, chain in table.places.items()
         }
         self._table = LineTable(places)
+        self._found: dict[str, tuple[int, str] | None] = {}
 
     def tell(self, remarks: Mapping[str, Sequence[Remark]]) -> dict[str, list[Remark]]:
         """The remarks, with what is known of the source in what they say."""
@@ -109,16 +110,24 @@ class Blame:
 
     def _saved(self, remark: Remark, entry: dict[str, Any]) -> dict[str, Any]:
         """An entry of the context, with its variable if the lines that set the register tell."""
-        begin = max(self._ptx.find(f"{kind} {remark.kernel}(") for kind in (".entry", ".func"))
-        if begin < 0 or self._marked.suspects is None:
+        found = self._function(remark.kernel)
+        if found is None or self._marked.suspects is None:
             return entry
-        text = self._ptx[begin : self._ptx.find("\n}\n", begin)]
-        first = self._ptx.count("\n", 0, begin) + 1
+        first, text = found
         sets = re.compile(rf"^\t(?:@!?%p\d+ )?[\w.]+[ \t]+{re.escape(entry['register'])},", re.M)
         numbers = [first + text.count("\n", 0, match.start()) for match in sets.finditer(text)]
         lines = [span for span in map(self._table.place, numbers) if span]
         name = self._marked.suspects.defined(remark.position, lines)
         return {**entry, "variable": name} if name else entry
+
+    def _function(self, name: str) -> tuple[int, str] | None:
+        """The first line and the text of a function, if it is there."""
+        if name not in self._found:
+            begin = max(self._ptx.find(f"{kind} {name}(") for kind in (".entry", ".func"))
+            text = self._ptx[begin : self._ptx.find("\n}\n", begin)]
+            first = self._ptx.count("\n", 0, begin) + 1
+            self._found[name] = (first, text) if begin >= 0 else None
+        return self._found[name]
 
     def _place(self, match: re.Match[str]) -> str:
         span = self._span(match)

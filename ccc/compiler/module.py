@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from typing import TYPE_CHECKING
 
 from ccc.analysis.callees import SYSTEM_CALLS, Callees, callee
 from ccc.analysis.facts import Facts
+from ccc.compiler.calls import Calls
 from ccc.errors import CccError
 from ccc.ir.names import Names
 from ccc.ir.nodes import Function, FunctionText, Module
@@ -36,6 +37,9 @@ nvlink 13.0 gives a kernel that calls them no shared memory for it."""
 
 DEVICE_LAUNCH = re.compile(r"\b(?:__cudaCDP2LaunchDevice|cudaLaunchDevice|cudaGraphLaunch)")
 """What a launch in a kernel becomes."""
+
+_OWN_NAME = re.compile("ccc_|_ccc")
+"""What is part of every name that is put into PTX."""
 
 DYNAMIC_SIZE = "%dynamic_smem_size"
 
@@ -67,6 +71,7 @@ class ModuleContext:
     ):
         self._names = Names(module.text)
         self._texts = {piece.name: piece for piece in module.functions}
+        self._calls = Calls(module)
         self._loaded: dict[str, Function | None] = {}
         self._callees = Callees(self.load, promised)
         self._files = parse_files(module.text)
@@ -75,11 +80,27 @@ class ModuleContext:
         self._registers = registers
         self._tried = tried
         self._knowledge = knowledge
+        self._surroundings = self._find_surroundings(module)
         self._launches = DEVICE_LAUNCH.search(module.text) is not None
         self._shared = {v.name: v for v in parse_variables(module) if v.space == "shared"}
         target = re.search(r"^\s*\.target\s+(\w+)([^\n]*)", module.text, re.MULTILINE)
         self._arch, others = target.groups() if target else ("", "")
         self.is_debugged = re.search(r"\bdebug\b", others) is not None
+
+    def _find_surroundings(self, module: Module) -> Hashable:
+        """All that kernels may depend on outside of functions; the whole module where files tell of
+        its annotations, or it has names such as are put into it."""
+        told = self._options.use or self._options.decisions
+        if told or _OWN_NAME.search(module.text):
+            return module.text
+        launches = DEVICE_LAUNCH.search(module.text) is not None
+        around = "".join(piece for piece in module.pieces if isinstance(piece, str))
+        return launches, self._callees.promised, around
+
+    def key(self, piece: FunctionText) -> Hashable:
+        """All that it depends on what becomes of a kernel."""
+        known = self._registers.get(piece.name), self._tried.get(piece.name)
+        return self._surroundings, known, self._calls.texts(piece.name)
 
     def load(self, name: str) -> Function | None:
         """The IR of a function as nvcc made it; None if the module lacks it, or it has none."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ccc.analysis.paths.find import ARMS, INNER_LOOPS
 from ccc.compiler.advice import advised
 from ccc.compiler.module import ModuleContext
+from ccc.compiler.outcome import FunctionOutcome, Outcomes
 from ccc.errors import CccError, render
 from ccc.ir.markers import PROMISE, WHOLE_KERNEL, parse_marker
 from ccc.ir.nodes import FunctionText, Module
@@ -20,7 +21,7 @@ from ccc.options import AUTO, Options
 from ccc.parse import NotRepresentable, parse_module
 from ccc.passes import PIPELINE
 from ccc.passes.launch_shape import known_block_size
-from ccc.pipeline import Kernel, KernelRecord, Pass, PathRecord
+from ccc.pipeline import Kernel, KernelRecord, Pass, PathRecord, Record
 from ccc.remark import Remark, Report, complaints, report
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def transform(
     registers: Mapping[str, int] | None = None,
     tried: Mapping[str, tuple[int, int]] | None = None,
     places: Mapping[int, Place] | None = None,
+    known: Outcomes | None = None,
     **asked: Any,
 ) -> Transformed:
     """Run the pipeline over the functions of a PTX file that hold markers.
@@ -95,6 +97,7 @@ def transform(
         tried: the same of the original, and of what was chosen when that was tried.
         places: where the annotations of the source stand, by identifier, if it was read; else what
             the markers tell.
+        known: what became of kernels before, with the same options; grows.
         asked: fields of :class:`ccc.Options` by name, which go before those of ``options``.
 
     Raises:
@@ -116,8 +119,8 @@ def transform(
     idle = not options.transforms or context.is_debugged
     passes = () if idle else tuple(kind() for kind in PIPELINE)
     counting = _counting(module, context, options, places) if options.profile else None
-    outcomes = _rewrite(passes, context, module, result)
-    _drop_copies(outcomes)
+    rewriting = _Rewriting(passes, context, result, None if counting else known or Outcomes())
+    outcomes = _without_copies(rewriting.run(module))
     _tell(outcomes, options, counting, result)
     result.ptx = module.text
     return result
@@ -131,7 +134,10 @@ def _options(options: Options | None, asked: dict[str, Any]) -> Options:
 
 
 def _tell(
-    outcomes: Sequence[_Outcome], options: Options, counting: Counting | None, result: Transformed
+    outcomes: Sequence[FunctionOutcome],
+    options: Options,
+    counting: Counting | None,
+    result: Transformed,
 ) -> None:
     """Write down what became of all annotations, and have kernels count where that is asked for.
 
@@ -139,12 +145,10 @@ def _tell(
         CccError: with ``strict``, an annotation could not be followed.
     """
     for outcome in outcomes:
-        kernel = outcome.kernel
-        if counting:
-            counting.add(kernel.function, kernel.records)
-        name = kernel.function.name
-        result.remarks[name] = [advised(one, kernel.annotations) for one in outcome.records]
-        result.blocks[name] = known_block_size(kernel.function, options.max_block)
+        if counting and outcome.kernel:
+            counting.add(outcome.kernel.function, outcome.kernel.records)
+        result.remarks[outcome.name] = [remark for _, remark in outcome.told]
+        result.blocks[outcome.name] = outcome.block
     if options.strict and result.complaints:
         raise result.complaints[0]
     if counting:
@@ -162,33 +166,71 @@ def _promises(ptx: str) -> tuple[str, frozenset[str]]:
     return _PROMISED.sub(take, ptx), frozenset(promised)
 
 
-def _rewrite(
-    passes: Sequence[Pass], context: ModuleContext, module: Module, result: Transformed
-) -> list[_Outcome]:
-    """Run the passes over all functions that are concerned, and write down what became of each."""
-    outcomes: list[_Outcome] = []
-    for piece in _concerned(module):
-        marked = piece.is_marked  # its new text may not be
-        try:
-            outcome = _run(passes, partial(context.prepare, piece))
-        except NotRepresentable as obstacle:
-            result.remarks[piece.name] = _left(piece, obstacle)
-            continue
-        result.printed += outcome.printed
-        _take_back(outcome)
-        if any(record.applied for record in outcome.records):
-            piece.text = print_function(outcome.kernel.function)
-            _declare(module, piece, outcome.kernel.declarations)
-        if marked or outcome.inlined:
-            outcomes.append(outcome)
-    return outcomes
+@dataclass
+class _Rewriting:
+    """Runs the passes over all functions that are concerned.
+
+    ``known`` is what became of kernels before; None where more than that is needed of them.
+    """
+
+    passes: Sequence[Pass]
+    context: ModuleContext
+    result: Transformed
+    known: Outcomes | None
+
+    def run(self, module: Module) -> list[FunctionOutcome]:
+        """Put new text into the module; returns what became of each function."""
+        outcomes: list[FunctionOutcome] = []
+        declared: dict[str, Sequence[str]] = {}
+        for piece in _concerned(module):
+            marked = piece.is_marked  # its new text may not be
+            try:
+                outcome = self._outcome(piece)
+            except NotRepresentable as obstacle:
+                self.result.remarks[piece.name] = _left(piece, obstacle)
+                continue
+            self.result.printed += outcome.printed
+            if outcome.text is not None:
+                piece.text = outcome.text
+                declared[piece.name] = outcome.declarations
+            if marked or outcome.inlined:
+                outcomes.append(outcome)
+        _declare(module, declared)
+        return outcomes
+
+    def _outcome(self, piece: FunctionText) -> FunctionOutcome:
+        """What becomes of a function, perhaps as it did before."""
+        if self.known is None or piece.kind != "entry":
+            return self._made(piece)
+        key = self.context.key(piece)
+        outcome = self.known.find(key, piece)
+        if outcome is None:
+            outcome = self._made(piece)
+            self.known.keep(key, piece, outcome)
+        return outcome
+
+    def _made(self, piece: FunctionText) -> FunctionOutcome:
+        kernel, printed, records, inlined = _run(self.passes, partial(self.context.prepare, piece))
+        _take_back(kernel, records)
+        function = kernel.function
+        is_new = any(record.applied for record in records)
+        return FunctionOutcome(
+            function.name,
+            function.kind == "entry",
+            print_function(function) if is_new else None,
+            tuple(kernel.declarations) if is_new else (),
+            printed,
+            tuple((one.marker, advised(one, kernel.annotations)) for one in records),
+            inlined,
+            known_block_size(function, kernel.options.max_block),
+            kernel,
+        )
 
 
-def _take_back(outcome: _Outcome) -> None:
+def _take_back(kernel: Kernel, records: Sequence[Record]) -> None:
     """Leave a kernel whose loop over blocks would serve nothing that is done inside."""
-    kernel = outcome.kernel
-    of_kernel = [one for one in outcome.records if isinstance(one, KernelRecord) and one.applied]
-    inside = any(one.applied for one in outcome.records if isinstance(one, PathRecord))
+    of_kernel = [one for one in records if isinstance(one, KernelRecord) and one.applied]
+    inside = any(one.applied for one in records if isinstance(one, PathRecord))
     if inside or kernel.options.strategy != AUTO:
         return
     for record in of_kernel:
@@ -231,18 +273,11 @@ def _counting(
     return Counting(module, context.load, file, transformed=transformed, places=places)
 
 
-@dataclass
-class _Outcome:
-    """What became of one function: all its records, and the names of functions inlined in it."""
-
-    kernel: Kernel
-    printed: str
-    records: list[KernelRecord | PathRecord]
-    inlined: frozenset[str]
-
-
-def _run(passes: Sequence[Pass], prepare: Callable[[frozenset[int]], Kernel]) -> _Outcome:
-    """Run the passes over one function.
+def _run(
+    passes: Sequence[Pass], prepare: Callable[[frozenset[int]], Kernel]
+) -> tuple[Kernel, str, list[Record], frozenset[str]]:
+    """Run the passes over one function; returns also what is to be shown, all records, and the
+    names of functions inlined in it.
 
     A call that was inlined for paths that were refused in the end has to stay as it was: then
     everything is done again without it. One at a time, the last one first, since what it brought
@@ -259,7 +294,7 @@ def _run(passes: Sequence[Pass], prepare: Callable[[frozenset[int]], Kernel]) ->
         names = names.union(*(call.names for call in kernel.inlined))
         if not idle:
             _answer_requests(kernel)
-            return _Outcome(kernel, printed, [*kernel.annotations, *kernel.records, *left], names)
+            return kernel, printed, [*kernel.annotations, *kernel.records, *left], names
         last = idle[-1]
         left += [record for record in kernel.records if record.path.entry in last.labels]
         kept |= {last.line}
@@ -275,18 +310,22 @@ def _answer_requests(kernel: Kernel) -> None:
         record.answer(kernel.request_of(record.path), declined, marker in kernel.announced)
 
 
-def _drop_copies(outcomes: Sequence[_Outcome]) -> None:
+def _without_copies(outcomes: Sequence[FunctionOutcome]) -> list[FunctionOutcome]:
     """A device function whose paths are in kernels, and collected there, has none of its own."""
     inlined = frozenset().union(*(outcome.inlined for outcome in outcomes))
-    applied = {record.marker for o in outcomes for record in o.records if record.applied}
-    for outcome in outcomes:
-        function = outcome.kernel.function
-        if function.kind == "entry":
-            continue
-        kept = set() if function.name in inlined else {r.marker for r in outcome.records} - applied
-        outcome.records = [record for record in outcome.records if record.marker in kept]
-        paths = outcome.kernel.records
-        paths[:] = [record for record in paths if record.marker in kept]
+    applied = {marker for o in outcomes for marker, remark in o.told if remark.applied}
+
+    def left(outcome: FunctionOutcome) -> FunctionOutcome:
+        if outcome.is_kernel:
+            return outcome
+        own = {marker for marker, _ in outcome.told} - applied
+        kept = set() if outcome.name in inlined else own
+        if outcome.kernel:
+            paths = outcome.kernel.records
+            paths[:] = [record for record in paths if record.marker in kept]
+        return replace(outcome, told=tuple(one for one in outcome.told if one[0] in kept))
+
+    return [left(outcome) for outcome in outcomes]
 
 
 def _concerned(module: Module) -> list[FunctionText]:
@@ -301,10 +340,17 @@ def _concerned(module: Module) -> list[FunctionText]:
     return [p for p in module.functions if p.name in found and (p.is_marked or p.kind == "entry")]
 
 
-def _declare(module: Module, piece: FunctionText, declarations: Sequence[str]) -> None:
-    """Put what a function needs before it, unless the module has it already."""
-    position = module.pieces.index(piece)
-    module.pieces[position:position] = [text for text in declarations if text not in module.pieces]
+def _declare(module: Module, declared: Mapping[str, Sequence[str]]) -> None:
+    """Put what functions need before them, by their names, unless the module has it already."""
+    present = {piece for piece in module.pieces if isinstance(piece, str)}
+    pieces: list[str | FunctionText] = []
+    for piece in module.pieces:
+        if isinstance(piece, FunctionText):
+            needed = [text for text in declared.get(piece.name, ()) if text not in present]
+            present.update(needed)
+            pieces += needed
+        pieces.append(piece)
+    module.pieces[:] = pieces
 
 
 def _left(piece: FunctionText, obstacle: NotRepresentable) -> list[Remark]:

@@ -29,6 +29,8 @@ from ccc.remark import Remark, read_report, report
 
 if TYPE_CHECKING:
     from ccc.compiler.blame import Blame
+    from ccc.compiler.earlier import Earlier
+    from ccc.compiler.registers import Assembler
     from ccc.compiler.transform import Transformed
     from ccc.profile.match import Place
     from ccc.toolkit.ptxas import Resources
@@ -144,7 +146,8 @@ def translate(
 class _Unit:
     """A source that is compiled, perhaps several times: fields as the arguments of ``translate``.
 
-    ``left`` are the annotations that are marked no more; ``places`` is where all of them stand.
+    ``left`` are the annotations that are marked no more; ``places`` is where all of them stand;
+    ``known`` is what became of kernels so far.
     """
 
     text: str
@@ -157,12 +160,15 @@ class _Unit:
     keeps_lines: bool
     left: set[int] = field(default_factory=set)
     places: dict[int, Place] = field(default_factory=dict)
+    known: Earlier | None = None
 
     def mark(self, values: Collection[int]) -> source.Marked:
         """The source with markers, and values for the variables of some loops."""
-        return source.mark(
-            self.text, self.name, without=self.left, macros=self.macros, values=values
-        )
+        return self._annotated.mark(without=self.left, values=values)
+
+    @cached_property
+    def _annotated(self) -> source.Annotated:
+        return source.Annotated(self.text, self.name, self.macros)
 
     @cached_property
     def original(self) -> str:
@@ -183,10 +189,18 @@ class _Unit:
         before = ptx
         if marked.annotations and not options.mark_only:
             from ccc.compiler.blame import Blame  # noqa: PLC0415 - as transform below
+            from ccc.compiler.earlier import Earlier  # noqa: PLC0415
 
-            blame = Blame(table, marked, ptx)
+            self.known = self.known or Earlier()
             ptx = _transform(
-                ptx, self.output, options, trial, self.places, blame, lambda: self.original
+                ptx,
+                self.output,
+                options,
+                trial,
+                self.places,
+                Blame(table, marked, ptx),
+                lambda: self.original,
+                self.known,
             )
         return _Tried(marked, before, ptx, trial)
 
@@ -331,21 +345,29 @@ def _transform(
     places: Mapping[int, Place] = MappingProxyType({}),
     blame: Blame | None = None,
     original: Callable[[], str] | None = None,
+    known: Earlier | None = None,
 ) -> str:
     """Transform, and add what was said to ``done``.
 
-    ``blame`` knows the source, and ``original`` makes the PTX that there is without markers.
+    ``blame`` knows the source, ``original`` makes the PTX that there is without markers, and
+    ``known`` is what became of kernels when the same source was compiled before.
     """
-    from ccc.compiler.transform import transform  # noqa: PLC0415 - a pass that fails earlier needs none of it
+    # A pass that fails earlier needs none of it.
+    from ccc.compiler.earlier import Earlier  # noqa: PLC0415
+    from ccc.compiler.transform import transform  # noqa: PLC0415
 
     told = replace(options, strict=False)  # all that was missed is to be seen, not the first alone
-    transformed = partial(transform, ptx, told, filename=output, places=places)
+    known = known or Earlier()
+    transformed = partial(
+        transform, ptx, told, filename=output, places=places, known=known.outcomes
+    )
     result = transformed()
-    tried = _tried(ptx, result)
+    tried = _tried(ptx, result, known.assembler)
     if tried:  # what was chosen is weighed again, with the registers that it takes
         result = transformed(tried=tried)
-    if _counts_blocks(result.remarks) and (found := _resources(result.ptx)):
-        registers = {name: resources.registers for name, resources in found[0].items()}
+    counting = _counting_blocks(result.remarks)
+    if counting and (found := known.assembler.resources(result.ptx, counting)):
+        registers = {name: resources.registers for name, resources in found.items()}
         result = transformed(registers=registers, tried=tried)
     if blame:
         result.remarks = blame.tell(result.remarks)
@@ -360,13 +382,14 @@ def _transform(
     return result.ptx
 
 
-def _tried(before: str, result: Transformed) -> dict[str, tuple[int, int]]:
+def _tried(before: str, result: Transformed, assembler: Assembler) -> dict[str, tuple[int, int]]:
     """How many registers a thread takes before and after, of the kernels in which something is
     collected that nobody asked to have collected; nothing where ptxas alone cannot tell."""
     chosen = [name for name, mine in result.remarks.items() if any(map(_is_chosen, mine))]
-    pair = _resources(before, result.ptx) if chosen else []
-    known = [name for name in chosen if pair and all(name in found for found in pair)]
-    return {name: (pair[0][name].registers, pair[1][name].registers) for name in known}
+    if not chosen:
+        return {}
+    old, new = (assembler.resources(ptx, chosen) for ptx in (before, result.ptx))
+    return {name: (old[name].registers, one.registers) for name, one in new.items() if name in old}
 
 
 def _is_chosen(remark: Remark) -> bool:
@@ -378,7 +401,9 @@ def _measured(before: str, result: Transformed, options: Options) -> Remarks:
 
     These stay out where ptxas alone cannot assemble the file, as with separate compilation.
     """
-    pair = _resources(before, result.ptx)
+    from ccc.compiler.registers import resources_of, target_of  # noqa: PLC0415 - seldom asked for
+
+    pair = resources_of(before, result.ptx)
     stacks: tuple[dict[str, int], ...] = ({}, shares(result.ptx))
     measured = {}
     for name, remarks in result.remarks.items():
@@ -389,7 +414,7 @@ def _measured(before: str, result: Transformed, options: Options) -> Remarks:
             for when, one, share in zip(("before", "after"), found, stacks, strict=True):
                 total = dynamic + added(share.get(name, 0), block)
                 more[f"registers_{when}"] = one.registers
-                more[f"occupancy_{when}"] = _fraction(_target(before), one, block, total)
+                more[f"occupancy_{when}"] = _fraction(target_of(before), one, block, total)
         measured[name] = [
             replace(one, details={**one.details, **more}) if one.applied else one for one in remarks
         ]
@@ -407,26 +432,11 @@ def _fraction(arch: str, needed: Resources, block: int, dynamic: int) -> float |
     return round(room.fraction, 4)
 
 
-def _resources(*texts: str) -> list[Mapping[str, Resources]]:
-    """What the kernels of PTX files need, by name; nothing where ptxas alone cannot tell."""
-    from ccc.toolkit import find as toolchain  # noqa: PLC0415 - seldom asked for
-    from ccc.toolkit.ptxas import resources  # noqa: PLC0415 - seldom asked for
-
-    try:
-        ptxas = toolchain.find().bin / "ptxas"
-        return [resources(text, _target(text), ptxas) for text in texts]
-    except CccError:
-        return []
-
-
-def _target(ptx: str) -> str:
-    target = re.search(r"^\s*\.target\s+(\w+)", ptx, re.MULTILINE)
-    return target[1] if target else "sm_90"
-
-
-def _counts_blocks(remarks: Remarks) -> bool:
-    """Whether a kernel counts how many of its blocks are resident, for which registers matter."""
-    return any(remark.details.get("resident") for mine in remarks.values() for remark in mine)
+def _counting_blocks(remarks: Remarks) -> list[str]:
+    """The kernels that count how many of their blocks are resident, for which registers matter."""
+    return [
+        name for name, mine in remarks.items() if any(one.details.get("resident") for one in mine)
+    ]
 
 
 def _refused(annotations: Sequence[source.Annotation], remarks: Remarks) -> set[int]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import posixpath
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 _LINE_MARKER = re.compile(
     rb'^[ \t]*#(?:[ \t]*line)?[ \t]+(\d+)(?:[ \t]+"((?:[^"\\\n]|\\.)*)")?([ \t\d]*)\r?$',
@@ -45,7 +46,13 @@ class LineMap:
     def line(self, offset: int) -> tuple[str, int]:
         """The file and line that the byte at ``offset`` came from."""
         chunk = self.chunk(offset)
-        return chunk.file, chunk.line + self.code.count(b"\n", chunk.start, offset)
+        ends = self._line_ends
+        return chunk.file, chunk.line + bisect_left(ends, offset) - bisect_left(ends, chunk.start)
+
+    @cached_property
+    def _line_ends(self) -> list[int]:
+        """Where the lines of the text end."""
+        return [match.start() for match in re.finditer(b"\n", self.code)]
 
     @property
     def user_files(self) -> frozenset[str]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -125,19 +126,43 @@ def mark(
     Raises:
         SourceError: unknown words, and annotations that stand in a wrong place.
     """
-    code = text.encode(errors="surrogateescape")
-    if not _PRAGMA.search(code):
-        return Marked(text)
-    marking = _Marking(code, filename, macros)
-    marking.read()
-    if marking.errors:
-        raise SourceError(marking.errors)
-    annotations, edits = marking.write(without)
-    edits += marking.values(set(values).difference(without))
-    marked = _apply(code, edits).decode(errors="surrogateescape")
-    lines = marking.lines
-    suspects = Suspects(marking.placement, lines, lambda p: marking.position(p.match)[0])
-    return Marked(marked, annotations, marking.warnings, lines.user_files, suspects)
+    return Annotated(text, filename, macros).mark(without=without, values=values)
+
+
+class Annotated:
+    """A text whose annotations are read, once for several ways to mark it; arguments as of
+    :func:`mark`."""
+
+    def __init__(self, text: str, filename: str, macros: Collection[str] | None = None):
+        self.text = text
+        self._filename = filename
+        self._macros = macros
+
+    def mark(self, *, without: Collection[int] = (), values: Collection[int] = ()) -> Marked:
+        """The text with markers.
+
+        Raises:
+            SourceError: unknown words, and annotations that stand in a wrong place.
+        """
+        marking = self._marking
+        if marking is None:
+            return Marked(self.text)
+        if marking.errors:
+            raise SourceError(marking.errors)
+        annotations, edits = marking.write(without)
+        edits += marking.values(set(values).difference(without))
+        marked = _apply(marking.code, edits).decode(errors="surrogateescape")
+        files = marking.lines.user_files
+        return Marked(marked, annotations, marking.warnings, files, marking.suspects)
+
+    @cached_property
+    def _marking(self) -> _Marking | None:
+        code = self.text.encode(errors="surrogateescape")
+        if not _PRAGMA.search(code):
+            return None
+        marking = _Marking(code, self._filename, self._macros)
+        marking.read()
+        return marking
 
 
 def strip(text: str) -> str:
@@ -179,6 +204,9 @@ class _Marking:
         self.placement = Placement(self.tree.root_node, code, self.blank, macros)
         self.errors: list[CccError] = []
         self.warnings: list[CccError] = []
+        self._originals: dict[str, list[str]] = {}
+        self._spans: dict[int, Span] = {}
+        self.suspects = Suspects(self.placement, self.lines, self.span)
 
     def read(self) -> None:
         """Read every pragma and find its statement; fills ``errors`` and ``warnings``."""
@@ -253,11 +281,9 @@ class _Marking:
         return alone if alone and not (found and alone.has_error) else found
 
     def _annotation(self, placed: Placed) -> Annotation:
-        loops = [
-            loop for loop in self.placement.placed if loop.name == "for" and placed.inside(loop)
-        ]
-        inner = max(loops, key=lambda loop: loop.at).id if loops else None
-        span = self.position(placed.match)[0]
+        loops = [loop for loop in self.placement.loops_around(placed) if loop.name == "for"]
+        inner = loops[-1].id if loops else None
+        span = self.span(placed)
         home = home_of(self.tree.root_node, placed.at, self.code)
         clauses = placed.pragma.clauses
         return Annotation(placed.id, placed.name, span, clauses, inner, home, self._head(placed))
@@ -344,10 +370,8 @@ class _Marking:
         Unrolled, it would be no loop any more. A user's own pragma stands, and annotated ones have
         theirs.
         """
-        apart = [other for other in self.placement.placed if other.begins_apart]
-        around = {other.id: loop_around(self.tree.root_node, other.at) for other in apart}
-        loop = around[placed.id]
-        first = next((number for number, other in around.items() if other == loop), None)
+        loop = self._around_apart[placed.id]
+        first = next((n for n, other in self._around_apart.items() if other == loop), None)
         if loop is None or first != placed.id:
             return []
         at = loop.start_byte
@@ -355,14 +379,36 @@ class _Marking:
         own = any(_end(_SPACE, self.blank, m.end()) == at for m in self.unrolls)
         return [] if annotated or own else [_Edit(at, at, b'_Pragma("unroll 1") ')]
 
+    @cached_property
+    def _around_apart(self) -> dict[int, Node | None]:
+        """The loops around those whose lanes begin their iterations apart."""
+        apart = [other for other in self.placement.placed if other.begins_apart]
+        return {other.id: loop_around(self.tree.root_node, other.at) for other in apart}
+
+    def span(self, placed: Placed) -> Span:
+        """Where an annotation stands."""
+        if placed.id not in self._spans:
+            self._spans[placed.id] = self.position(placed.match)[0]
+        return self._spans[placed.id]
+
     def position(self, match: re.Match[bytes], before: str | None = None) -> tuple[Span, str]:
         """Where a pragma stands, or its word after ``before``; and that line of the source."""
         file, line = self.lines.line(match.start(2))
-        source = _original_line(file, line) if self.lines.preprocessed else None
+        source = self._original_line(file, line) if self.lines.preprocessed else None
         if source is None:
             source = self.code[match.start() : match.end()].decode(errors="replace").split("\n")[0]
         column = _column(source, (match[2] + match[3]).decode(errors="replace"), before)
         return Span(file, line, column), source
+
+    def _original_line(self, file: str, line: int) -> str | None:
+        """The line as the user wrote it: a preprocessor moves a pragma to the first column."""
+        if file not in self._originals:
+            try:
+                self._originals[file] = Path(file).read_text(errors="replace").split("\n")
+            except OSError:
+                self._originals[file] = []
+        lines = self._originals[file]
+        return lines[line - 1] if 0 < line <= len(lines) else None
 
     def _complaint(
         self, match: re.Match[bytes], message: str, before: str | None = None
@@ -421,15 +467,6 @@ def _newlines(text: bytes) -> bytes:
 def _end(pattern: re.Pattern[bytes], code: bytes, at: int) -> int:
     match = pattern.match(code, at)
     return match.end() if match else at
-
-
-def _original_line(file: str, line: int) -> str | None:
-    """The line as the user wrote it: a preprocessor moves a pragma to the first column."""
-    try:
-        lines = Path(file).read_text(errors="replace").split("\n")
-    except OSError:
-        return None
-    return lines[line - 1] if 0 < line <= len(lines) else None
 
 
 def _column(source: str, pragma: str, before: str | None) -> int:

@@ -46,7 +46,7 @@ PLACES = {
 }
 
 
-@dataclass(slots=True)
+@dataclass
 class Placed:
     """A pragma that was read, with the statement it stands before, or the whole text."""
 
@@ -84,7 +84,7 @@ class Placed:
         """Whether no loop around it need be annotated for what it asks for."""
         return self.begins_apart or self.pragma.strategy == "meld"
 
-    @property
+    @cached_property
     def body(self) -> tuple[int, int]:
         """The bytes of a loop's or a kernel's body; none of anything else."""
         body = body_of(self.statement, "body")
@@ -198,8 +198,23 @@ class Placement:
         found = [loop for loop in loops if loop.id != placed.id and placed.inside(loop)]
         return max(found, key=lambda loop: loop.at).statement if found else None
 
+    def loops_around(self, placed: Placed) -> list[Placed]:
+        """The annotated loops, and kernels, in whose bodies an annotation stands, outer first."""
+        return self._around[placed.id]
+
+    @cached_property
+    def _around(self) -> dict[int, list[Placed]]:
+        """The same of all annotations, once all are placed."""
+        found: dict[int, list[Placed]] = {}
+        opened: list[Placed] = []
+        for placed in sorted(self.placed, key=lambda one: one.at):
+            opened = [loop for loop in opened if placed.at < loop.body[1]]
+            found[placed.id] = [loop for loop in opened if placed.inside(loop)]
+            opened += [placed] if placed.repeats else []
+        return found
+
     def _in_loop(self, placed: Placed) -> bool:
-        return any(placed.inside(loop) for loop in self.placed if loop.repeats)
+        return bool(self.loops_around(placed))
 
     def idle(self, placed: Placed) -> str | None:
         """Why a pragma in its right place, or a part of it, has no effect."""
@@ -267,8 +282,17 @@ class Placement:
         return placed.name != "for" or self._has_paths(placed)
 
     def _has_paths(self, placed: Placed) -> bool:
+        return placed.id in self._with_paths or None in self._with_paths
+
+    @cached_property
+    def _with_paths(self) -> set[int | None]:
+        """The loops that hold paths; None where a path stands in no loop."""
         paths = [path for path in self.placed if path.name in PATHS]
-        return any(path.inside(placed) or not self._in_loop(path) for path in paths)
+        found: set[int | None] = set()
+        for path in paths:
+            found.update(loop.id for loop in self.loops_around(path))
+            found |= set() if self._in_loop(path) else {None}
+        return found
 
     def _calls_itself(self, placed: Placed) -> bool:
         """Whether a function names itself, perhaps in functions that it names; macros may."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ccc.errors import Span
@@ -43,6 +44,7 @@ class Suspects:
         self._placement = placement
         self._lines = lines
         self._position = position
+        self._sets: dict[int, list[tuple[bytes, tuple[str, int]]]] = {}
 
     def names(self, at: Span, about: str, line: Span | None) -> list[str]:
         """The variables that a reason may speak of; those on the line at fault, if any are there.
@@ -75,16 +77,21 @@ class Suspects:
         placed = self._at(at)
         if placed is None or not lines:
             return None
-        function = function_around(placed.statement) or self._placement.root
-        used = {node.text for node in identifiers_in(placed.statement)}
         numbers = {(line.file, line.line) for line in lines}
-        found = [
-            node
-            for node in (*declarations(function), *(base for _, base in _changes(function)))
-            if node.text in used and self._lines.line(node.start_byte) in numbers
-        ]
-        names = _texts(found)
-        return names[0] if len(names) == 1 else None
+        names = {name for name, line in self._sets_of(placed) if line in numbers}
+        return names.pop().decode(errors="replace") if len(names) == 1 else None
+
+    def _sets_of(self, placed: Placed) -> list[tuple[bytes, tuple[str, int]]]:
+        """Where the variables that a statement uses are given values in its function."""
+        if placed.id not in self._sets:
+            function = function_around(placed.statement) or self._placement.root
+            used = {node.text for node in identifiers_in(placed.statement)}
+            self._sets[placed.id] = [
+                (node.text or b"", self._lines.line(node.start_byte))
+                for node in (*declarations(function), *(base for _, base in _changes(function)))
+                if node.text in used
+            ]
+        return self._sets[placed.id]
 
     def operation(self, at: Span, name: str) -> str | None:
         """The operation of a reduction by which the statement changes a variable, if it is one."""
@@ -111,7 +118,12 @@ class Suspects:
         ]
 
     def _at(self, at: Span) -> Placed | None:
-        return next((p for p in self._placement.placed if self._position(p) == at), None)
+        return self._by_place.get(at)
+
+    @cached_property
+    def _by_place(self) -> dict[Span, Placed]:
+        """The annotations by where they stand, of several at one place the first."""
+        return {self._position(one): one for one in reversed(self._placement.placed)}
 
     def _is_on(self, node: Node, line: Span) -> bool:
         return self._lines.line(node.start_byte) == (line.file, line.line)

@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ccc.analysis.graphs import load_graphs
 from ccc.compiler.unit import (
     LTO_REFUSED,
     CompilerError,
@@ -165,6 +166,7 @@ def _load_passes() -> None:
     It stays until the end, so that looking for garbage in it would be in vain.
     """
     gc.disable()
+    load_graphs()
     importlib.import_module("ccc.compiler.transform")
     importlib.import_module("ccc.parse").load_grammar()
     gc.freeze()

@@ -5,6 +5,7 @@ members keep a score: what collection has cost more than the loop as it was woul
 slots. Where it reaches a limit, each lane runs so many of its iterations by a copy of the loop as
 it was; then all members meet again, and a few rounds tell whether that goes on.
 
+              <all members have few iterations? the loop as it was, and no more>
     BACK:     score = not far from the limit   // the loop is entered here
     AGAIN:    to LOOP with an iteration, to COLLECT without
 
@@ -150,11 +151,15 @@ class AdaptiveDispatch(SequentialDispatch):
         loop of their own, and ptxas does not put the other one between them."""
         return self.back
 
+    def before(self, emit: Emitter) -> None:
+        """Too few iterations are not worth the trouble."""
+        self.plain_loop.pass_by(emit, self.mask)
+
     def dispatch(self) -> None:
         """Tasks also begin where the path was."""
         super().dispatch()
         for node in self.nodes:
-            heads = (labels[node.path.entry] for labels in self.plain_loop.labels)
+            heads = (labels[node.path.entry] for labels in self.plain_loop.all_labels)
             node.heads = (*(node.heads or (node.run,)), *heads)
 
     def found_tasks(self, emit: Emitter, node: SequentialNode) -> None:

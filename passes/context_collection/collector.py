@@ -192,6 +192,9 @@ class Collector(TaskCode[N]):
     def before_again(self, emit: Emitter) -> None:
         """Emit what members do that have no task, before the next round."""
 
+    def before(self, emit: Emitter) -> None:
+        """Emit what members do first of all."""
+
     def unroll(self) -> None:
         """Put several iterations in a row, where that is done."""
 
@@ -212,6 +215,7 @@ class Collector(TaskCode[N]):
         if loop.header == self.facts.entry:
             start = Block(self.function.fresh_label("start"), [jump(self.enter)], False)
             self.function.blocks.insert(0, start)
+        self.before(emit)
         COUNT_MEMBERS.emit(
             emit, members=self.members, below=self.below,
             rank_bytes=self.rank_bytes, warp_bytes=self.warp_bytes,

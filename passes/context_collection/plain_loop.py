@@ -13,6 +13,12 @@ Any other loop stands there some times in a row, and iterations are counted in b
     PLAIN:    left = so many
     ORIGINAL: <the loop as it was, some iterations in a row; done? remember the exit, to BACK>
     TICK:     left -= 1; more? to ORIGINAL
+
+A loop that ends by comparing a counter has another copy, for launches with few iterations a thread:
+members that have no more go there at once, and never come to collect.
+
+              all have few? to SHORT
+    SHORT:    <the loop as it was>
 """
 
 from __future__ import annotations
@@ -45,6 +51,27 @@ END = Snippet(
     "BEYOND",
 )
 """Where a stretch ends: not behind where the loop does, whatever the step is."""
+
+SOON = Snippet(
+    """
+    .reg .pred %soon, %wraps;
+    .reg .b32 %mask;
+    .reg .NUMBER %counter, %step, %bound, %far;
+        mad.lo.SIGNED %far, %step, FEW, %counter;
+        setp.REACHES.TYPE %soon, %far, %bound;
+        setp.BEYOND.TYPE %wraps, %far, %counter;
+        or.pred %soon, %soon, %wraps;
+        vote.sync.all.pred %soon, %soon, %mask;
+        @%soon bra SHORT;
+""",
+    "NUMBER",
+    "SIGNED",
+    "TYPE",
+    "FEW",
+    "REACHES",
+    "BEYOND",
+)
+"""Before the loop: all members will soon be through, so that nothing would be gained."""
 
 COUNTED = Snippet(
     """
@@ -87,6 +114,7 @@ class PlainLoop:
         fresh = self.function.fresh_label
         self.tick, self.own_test = fresh("tick"), fresh("test")
         self.labels = [self._fresh_labels() for _ in range(weights.in_a_row)]
+        self.short_labels = self._fresh_labels() if self.last_test else {}
         self.end = self._end_register()
         self.blocks = self._copies()
 
@@ -94,6 +122,11 @@ class PlainLoop:
     def head(self) -> str:
         """Where it begins."""
         return self.labels[0][self.loop.header]
+
+    @property
+    def all_labels(self) -> list[dict[str, str]]:
+        """The labels of each copy of the loop."""
+        return [*self.labels, self.short_labels] if self.short_labels else self.labels
 
     def _end_register(self) -> Register:
         if self.last_test is None:
@@ -116,7 +149,11 @@ class PlainLoop:
                 if self.last_test and block.label == labels[self.last_test.latch]:
                     self._end_sooner(block, self.last_test)
             copies += blocks
-        return [*copies, self._ask_again(self.last_test)] if self.last_test else copies
+        if self.last_test is None:
+            return copies
+        short = Copy({label: label for label in self.leaving} | self.short_labels)
+        copies += short.blocks(self.function, self.loop.blocks)
+        return [*copies, self._ask_again(self.last_test)]
 
     def _end_sooner(self, latch: Block, test: LastTest) -> None:
         """The test of a copy has another bound, and whom it sends out of the loop asks again."""
@@ -150,17 +187,41 @@ class PlainLoop:
             self.function.blocks.append(emit.block)
             TICK.emit(emit, left=self.end, ORIGINAL=self.head, BACK=self.back)
 
+    def pass_by(self, emit: Emitter, mask: Register | int) -> None:
+        """Before all else: where all of ``mask`` have few iterations, run the loop as it was."""
+        test = self.last_test
+        if test is None:
+            return
+        up = test.goes_up
+        soon = SOON.of(
+            **_types(test), FEW=self.weights.few,
+            REACHES="ge" if up else "le", BEYOND="lt" if up else "gt",
+        )  # fmt: skip
+        soon.emit(
+            emit, counter=test.counter, step=self._step(emit, test), bound=test.bound, mask=mask,
+            SHORT=self.short_labels[self.loop.header],
+        )  # fmt: skip
+
     def _emit_end(self, emit: Emitter, test: LastTest) -> None:
+        up = test.goes_up
+        end = END.of(
+            **_types(test), ITERATIONS=self.weights.iterations,
+            NEARER="min" if up else "max", BEYOND="lt" if up else "gt",
+        )  # fmt: skip
+        step = self._step(emit, test)
+        end.emit(emit, counter=test.counter, step=step, bound=test.bound, end=self.end)
+
+    def _step(self, emit: Emitter, test: LastTest) -> Register:
         """What an iteration adds to the counter is what it would make of 0."""
-        bits, up = test.counter.bits, test.goes_up
-        step = self.function.registers.fresh(f"b{bits}", "step")
+        step = self.function.registers.fresh(f"b{test.counter.bits}", "step")
         made = substitute(test.step, {}, {})
         zero = Immediate("0")
         made.operands = (step, *(zero if i == test.counter else i for i in made.operands[1:]))
         emit.block.statements.append(made)
-        end = END.of(
-            NUMBER=f"b{bits}", SIGNED=f"s{bits}", TYPE=test.type,
-            ITERATIONS=self.weights.iterations,
-            NEARER="min" if up else "max", BEYOND="lt" if up else "gt",
-        )  # fmt: skip
-        end.emit(emit, counter=test.counter, step=step, bound=test.bound, end=self.end)
+        return step
+
+
+def _types(test: LastTest) -> dict[str, str]:
+    """The counter's, as a register, as a number with a sign, and as what it is compared."""
+    bits = test.counter.bits
+    return {"NUMBER": f"b{bits}", "SIGNED": f"s{bits}", "TYPE": test.type}

@@ -6,6 +6,7 @@ iteration in which some lane takes it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,10 +19,13 @@ from ccc.passes.choice.work import Work, work_of_blocks
 from ccc.passes.strategies.strategy import context_words, instruction_count
 from ccc.passes.thresholds import (
     IDLE,
+    LOSS,
     PLAIN_IN_A_ROW,
     PLAIN_ITERATIONS,
     PLAIN_LENGTH,
     PLAIN_WITH_END,
+    SLOTS_TO_FIND_OUT,
+    SLOTS_TO_LOOK,
 )
 from ccc.pipeline import Kernel
 
@@ -55,6 +59,7 @@ class Weights:
         again: the score after that, and at first: a round without a task brings it above.
         iterations: how many of a lane's then run as they were.
         in_a_row: how many of them stand in a row.
+        few: so many iterations are too few to find out anything, where they can be counted.
     """
 
     paths: tuple[PathWeights, ...]
@@ -63,6 +68,7 @@ class Weights:
     again: int
     iterations: int
     in_a_row: int
+    few: int
 
 
 def weights(paths: Sequence[Path], kernel: Kernel, iterations: int) -> Weights:
@@ -77,7 +83,23 @@ def weights(paths: Sequence[Path], kernel: Kernel, iterations: int) -> Weights:
         again=limit - idle + 1,
         iterations=PLAIN_ITERATIONS,
         in_a_row=_in_a_row(paths[0].loop.loop, kernel.facts),
+        few=_few(paths, kernel),
     )
+
+
+def _few(paths: Sequence[Path], kernel: Kernel) -> int:
+    """The iterations in which finding out what pays costs more than may be lost.
+
+    Where nobody takes a path, one look tells, and twice as much may be lost, of far less.
+    """
+    loop, facts = paths[0].loop.loop, kernel.facts
+    inside = {label for path in paths for label in path.blocks}
+    entire, outside = (
+        work_of_blocks(blocks, facts, loop.header).slots(kernel.arch)
+        for blocks in (loop.blocks, loop.blocks - inside)
+    )
+    asked, idle = SLOTS_TO_FIND_OUT / entire, SLOTS_TO_LOOK / (2 * outside)
+    return min(PLAIN_ITERATIONS, math.ceil(max(asked, idle) / (1 - LOSS)))
 
 
 def _path_weights(path: Path, kernel: Kernel, iterations: int) -> PathWeights:
