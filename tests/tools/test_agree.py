@@ -22,15 +22,15 @@ from ccc.tools.agree.case import Case, cases, kind_of, spell
 from ccc.tools.agree.forms import all_cases
 from ccc.tools.agree.operands import COUNT, edges, operands
 from ccc.tools.agree.page import page
-from ccc.tools.agree.record import Record, read, row_of, summary, write
+from ccc.tools.agree.record import Agreement, read, row_of, summary, write
 from ccc.tools.agree.running import (
     DIFFERS,
     EQUAL,
     LEFT_OUT,
     REFUSED,
     WITHIN,
+    FormVerdict,
     Setting,
-    Verdict,
     agree,
     judge,
     on_emulator,
@@ -167,13 +167,13 @@ def test_what_ptxas_refuses_is_left_out() -> None:
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     verdicts = [
-        Verdict("add.u32", "9.7.1 Integer", EQUAL, 5, digest="ab"),
-        Verdict("ex2.approx.f32", "9.7.3 Floats", WITHIN, 5, error={"relative": 0.25}),
-        Verdict("rem.u32", "9.7.1 Integer", DIFFERS, 5, 1, examples=[[["1"], ["2"], ["3"]]]),
-        Verdict("vadd", "9.7.1 Integer", LEFT_OUT, why="vadd is not emulated: no"),
-        Verdict("vsub", "9.7.1 Integer", REFUSED, why="no"),
+        FormVerdict("add.u32", "9.7.1 Integer", EQUAL, 5, digest="ab"),
+        FormVerdict("ex2.approx.f32", "9.7.3 Floats", WITHIN, 5, error={"relative": 0.25}),
+        FormVerdict("rem.u32", "9.7.1 Integer", DIFFERS, 5, 1, examples=[[["1"], ["2"], ["3"]]]),
+        FormVerdict("vadd", "9.7.1 Integer", LEFT_OUT, why="vadd is not emulated: no"),
+        FormVerdict("vsub", "9.7.1 Integer", REFUSED, why="no"),
     ]
-    record = Record({**RECORD.setting}, verdicts)
+    record = Agreement({**RECORD.setting}, verdicts)
     write(record, tmp_path / "record.json")
     again = read(tmp_path / "record.json")
     assert sorted(again.verdicts, key=str) == sorted(verdicts, key=str)

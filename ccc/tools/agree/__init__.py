@@ -18,7 +18,7 @@ from ccc.errors import CccError
 from ccc.toolkit import find as toolchain
 from ccc.tools.agree.forms import all_cases
 from ccc.tools.agree.page import page
-from ccc.tools.agree.record import Record, provenance, read, summary, write
+from ccc.tools.agree.record import Agreement, provenance, read, summary, write
 from ccc.tools.agree.running import DIFFERS, Setting, agree
 
 PTX_VERSION = "9.0"
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     setting = Setting(arch, PTX_VERSION, ptxas, device, args.jobs, recorded)
     started = time.monotonic()
     verdicts = agree(chosen, setting, lambda text: print(text, end="\r", file=sys.stderr))
-    record = Record(provenance(setting, time.monotonic() - started), verdicts)
+    record = Agreement(provenance(setting, time.monotonic() - started), verdicts)
     print(summary(record))
     if args.out:
         write(record, args.out)

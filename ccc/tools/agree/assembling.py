@@ -15,7 +15,7 @@ from ccc.tools.agree.kernels import module
 
 
 @dataclass(slots=True)
-class Code:
+class FormCode:
     """Machine code of some forms; kernel ``form<k>`` is that of ``taken[k]``."""
 
     cubin: bytes = b""
@@ -24,13 +24,13 @@ class Code:
     """Why ptxas does not take a form."""
 
 
-def assemble(cases: Sequence[Case], arch: str, version: str, ptxas: str | Path) -> Code:
+def assemble(cases: Sequence[Case], arch: str, version: str, ptxas: str | Path) -> FormCode:
     """Assemble forms, leaving out what ptxas names in its messages until it has none.
 
     Raises:
         CccError: there is no ptxas, or it fails without naming a line.
     """
-    code = Code(taken=list(cases))
+    code = FormCode(taken=list(cases))
     while code.taken:
         text = module(code.taken, arch, version)
         code.cubin, messages = _run(text, arch, ptxas)
@@ -50,7 +50,7 @@ def assemble(cases: Sequence[Case], arch: str, version: str, ptxas: str | Path) 
     return code
 
 
-def _halved(code: Code, arch: str, version: str, ptxas: str | Path) -> Code:
+def _halved(code: FormCode, arch: str, version: str, ptxas: str | Path) -> FormCode:
     """ptxas names no line: find the form one by one, then assemble the others together."""
     fine = []
     for case in code.taken:
@@ -60,7 +60,7 @@ def _halved(code: Code, arch: str, version: str, ptxas: str | Path) -> Code:
     if len(fine) == len(code.taken):
         raise CccError("ptxas takes each form, but not all of them together")
     rest = assemble(fine, arch, version, ptxas)
-    return Code(rest.cubin, rest.taken, code.refused | rest.refused)
+    return FormCode(rest.cubin, rest.taken, code.refused | rest.refused)
 
 
 def _run(text: str, arch: str, ptxas: str | Path) -> tuple[bytes, str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ccc.tools.agree.bounds import ABSOLUTE, RELATIVE, ULP
-from ccc.tools.agree.record import Record, row_of
-from ccc.tools.agree.running import DIFFERS, EQUAL, LEFT_OUT, REFUSED, WITHIN, Verdict
+from ccc.tools.agree.record import Agreement, row_of
+from ccc.tools.agree.running import DIFFERS, EQUAL, LEFT_OUT, REFUSED, WITHIN, FormVerdict
 
 HEAD = """\
 # How exact the emulator is
@@ -43,7 +43,7 @@ with it, with `--only REGEX` some forms of it; so do the tests.
 """
 
 
-def page(record: Record) -> str:
+def page(record: Agreement) -> str:
     """The page of a record."""
     setting = record.setting
     device = setting.get("device") or {}
@@ -54,7 +54,7 @@ def page(record: Record) -> str:
     return "\n".join([head, *_all(record.verdicts), *_sections(record.verdicts), AGAIN])
 
 
-def _all(verdicts: list[Verdict]) -> Iterator[str]:
+def _all(verdicts: list[FormVerdict]) -> Iterator[str]:
     there = [one for one in verdicts if one.status != REFUSED]
     refused = len(verdicts) - len(there)
     yield TABLE + _line("**all**", there)
@@ -66,8 +66,8 @@ def _all(verdicts: list[Verdict]) -> Iterator[str]:
         yield ""
 
 
-def _sections(verdicts: list[Verdict]) -> Iterator[str]:
-    groups: dict[str, dict[str, list[Verdict]]] = {}
+def _sections(verdicts: list[FormVerdict]) -> Iterator[str]:
+    groups: dict[str, dict[str, list[FormVerdict]]] = {}
     for one in verdicts:
         if one.status != REFUSED:
             groups.setdefault(one.group, {}).setdefault(row_of(one.form), []).append(one)
@@ -84,7 +84,7 @@ def _place(group: str) -> tuple[list[int], str]:
     return [int(part) for part in number.split(".")], name
 
 
-def _line(name: str, forms: Iterable[Verdict]) -> str:
+def _line(name: str, forms: Iterable[FormVerdict]) -> str:
     forms = list(forms)
     count = {
         status: sum(one.status == status for one in forms)
@@ -96,7 +96,7 @@ def _line(name: str, forms: Iterable[Verdict]) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
-def _error(forms: list[Verdict]) -> str:
+def _error(forms: list[FormVerdict]) -> str:
     if len({row_of(one.form) for one in forms}) > 1:
         return ""
     worst: dict[str, float] = {}
@@ -107,7 +107,7 @@ def _error(forms: list[Verdict]) -> str:
     return ", ".join(units[measure].format(size) for measure, size in worst.items())
 
 
-def _named(what: str, forms: list[Verdict]) -> Iterator[str]:
+def _named(what: str, forms: list[FormVerdict]) -> Iterator[str]:
     """Forms by name, with an example each."""
     if not forms:
         return

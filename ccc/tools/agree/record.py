@@ -13,19 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from ccc.errors import CccError
-from ccc.tools.agree.running import DIFFERS, LEFT_OUT, REFUSED, Setting, Verdict
+from ccc.tools.agree.running import DIFFERS, LEFT_OUT, REFUSED, FormVerdict, Setting
 from ccc.version import VERSION
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class Agreement:
     """Where forms ran, and what became of each."""
 
     setting: dict[str, Any]
-    verdicts: list[Verdict]
+    verdicts: list[FormVerdict]
 
     @property
-    def measured(self) -> dict[str, Verdict]:
+    def measured(self) -> dict[str, FormVerdict]:
         """The forms that ran on a GPU, by name."""
         return {one.form: one for one in self.verdicts if one.digest}
 
@@ -46,7 +46,7 @@ def provenance(setting: Setting, seconds: float) -> dict[str, Any]:
     }
 
 
-def write(record: Record, path: Path) -> None:
+def write(record: Agreement, path: Path) -> None:
     """One form a line, so that a change shows which ones it concerns."""
     groups: dict[str, list[str]] = {}
     for one in record.verdicts:
@@ -61,7 +61,7 @@ def write(record: Record, path: Path) -> None:
     path.write_text(f'{{"setting": {setting},\n"forms": {{\n{forms}\n}}}}\n', encoding="utf-8")
 
 
-def read(path: Path) -> Record:
+def read(path: Path) -> Agreement:
     """A record that was written before.
 
     Raises:
@@ -70,16 +70,16 @@ def read(path: Path) -> Record:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         verdicts = [
-            Verdict(form, group, **fields)
+            FormVerdict(form, group, **fields)
             for group, forms in content["forms"].items()
             for form, fields in forms.items()
         ]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CccError(f"{path} is no record of ccc agree: {error}") from error
-    return Record(content["setting"], verdicts)
+    return Agreement(content["setting"], verdicts)
 
 
-def summary(record: Record) -> str:
+def summary(record: Agreement) -> str:
     """How many forms there are of each status, and those that differ."""
     found = Counter(one.status for one in record.verdicts)
     lines = [f"{count:6} {status}" for status, count in sorted(found.items())]
@@ -93,7 +93,7 @@ def row_of(form: str) -> str:
     return re.split(r"[.;\s]", form)[0]
 
 
-def _listed(status: str, verdicts: Iterable[Verdict]) -> list[str]:
+def _listed(status: str, verdicts: Iterable[FormVerdict]) -> list[str]:
     """Forms of one status, those with the same name and reason together."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for one in verdicts:

@@ -23,7 +23,7 @@ from ccc.device.gpu import GpuDevice
 from ccc.emulator.base.forms import Array
 from ccc.errors import CccError
 from ccc.tools.agree import bounds
-from ccc.tools.agree.assembling import Code, assemble
+from ccc.tools.agree.assembling import FormCode, assemble
 from ccc.tools.agree.case import Case
 from ccc.tools.agree.kernels import BLOCK, SCRATCH, columns, module
 from ccc.tools.agree.operands import count_of, operands
@@ -38,7 +38,7 @@ REFUSED, LEFT_OUT, RUNS = "no form of this target", "not emulated", "runs"
 
 
 @dataclass(slots=True)
-class Verdict:
+class FormVerdict:
     """What became of a form.
 
     Args:
@@ -77,7 +77,7 @@ def launch(kernel: Any, count: int, arguments: Sequence[Any]) -> None:
     kernel((count // BLOCK,), (BLOCK,), tuple(arguments))
 
 
-def on_gpu(device: GpuDevice, code: Code) -> Iterator[tuple[str, Array]]:
+def on_gpu(device: GpuDevice, code: FormCode) -> Iterator[tuple[str, Array]]:
     """The results of each form of a module.
 
     Raises:
@@ -120,9 +120,9 @@ def digest(found: Array) -> str:
     return hashlib.sha256(np.ascontiguousarray(found).tobytes()).hexdigest()[:16]
 
 
-def judge(case: Case, emulated: Array, measured: Array) -> Verdict:
+def judge(case: Case, emulated: Array, measured: Array) -> FormVerdict:
     """Compare what the emulator gave with what the GPU gave."""
-    verdict = Verdict(case.form, case.group, EQUAL, emulated.shape[1], digest=digest(measured))
+    verdict = FormVerdict(case.form, case.group, EQUAL, emulated.shape[1], digest=digest(measured))
     given = operands(case.sources)
     if case.bound is None:
         wrong = (emulated != measured).any(axis=0)
@@ -148,8 +148,12 @@ def _examples(places: Array, *tables: Array) -> list[list[list[str]]]:
 
 
 def compare(
-    cases: Sequence[Case], file: str | None, recorded: dict[str, Verdict], arch: str, version: str
-) -> list[Verdict]:
+    cases: Sequence[Case],
+    file: str | None,
+    recorded: dict[str, FormVerdict],
+    arch: str,
+    version: str,
+) -> list[FormVerdict]:
     """Run forms on the emulator, and judge them.
 
     Args:
@@ -164,8 +168,8 @@ def compare(
 
 
 def _compared(
-    case: Case, arch: str, version: str, measured: Any, recorded: dict[str, Verdict]
-) -> Verdict:
+    case: Case, arch: str, version: str, measured: Any, recorded: dict[str, FormVerdict]
+) -> FormVerdict:
     try:
         emulated = on_emulator(case, arch, version)
     except CccError as error:
@@ -177,12 +181,12 @@ def _compared(
     known = recorded.get(case.form)
     if known and case.bound is None:
         return _remembered(case, emulated, known)
-    return Verdict(case.form, case.group, RUNS, emulated.shape[1])
+    return FormVerdict(case.form, case.group, RUNS, emulated.shape[1])
 
 
-def _remembered(case: Case, emulated: Array, known: Verdict) -> Verdict:
+def _remembered(case: Case, emulated: Array, known: FormVerdict) -> FormVerdict:
     """Compare with what a GPU gave at another time: all results, or some."""
-    verdict = Verdict(case.form, case.group, EQUAL, emulated.shape[1], digest=known.digest)
+    verdict = FormVerdict(case.form, case.group, EQUAL, emulated.shape[1], digest=known.digest)
     if digest(emulated) == known.digest:
         return verdict
     verdict.status = DIFFERS
@@ -196,9 +200,9 @@ def _remembered(case: Case, emulated: Array, known: Verdict) -> Verdict:
     return verdict
 
 
-def _told(case: Case, status: str, why: str, measured: Any) -> Verdict:
+def _told(case: Case, status: str, why: str, measured: Any) -> FormVerdict:
     """What the GPU gave for a form that the emulator did not run."""
-    verdict = Verdict(case.form, case.group, status, why=why)
+    verdict = FormVerdict(case.form, case.group, status, why=why)
     if case.form in measured:
         found, given = measured[case.form], operands(case.sources)
         verdict.operands, verdict.digest = found.shape[1], digest(found)
@@ -215,10 +219,12 @@ class Setting:
     ptxas: str | Path
     device: GpuDevice | None = None
     jobs: int = 1
-    recorded: dict[str, Verdict] = field(default_factory=dict)
+    recorded: dict[str, FormVerdict] = field(default_factory=dict)
 
 
-def agree(cases: Sequence[Case], setting: Setting, tell: Callable[[str], None]) -> list[Verdict]:
+def agree(
+    cases: Sequence[Case], setting: Setting, tell: Callable[[str], None]
+) -> list[FormVerdict]:
     """Try forms; a verdict for each, in no particular order.
 
     Args:
@@ -231,7 +237,7 @@ def agree(cases: Sequence[Case], setting: Setting, tell: Callable[[str], None]) 
     """
     shards = [cases[first : first + SHARD] for first in range(0, len(cases), SHARD)]
     context = multiprocessing.get_context("forkserver")
-    verdicts: list[Verdict] = []
+    verdicts: list[FormVerdict] = []
     with (
         tempfile.TemporaryDirectory(prefix="ccc-") as folder,
         ProcessPoolExecutor(setting.jobs, mp_context=context) as pool,
@@ -242,7 +248,8 @@ def agree(cases: Sequence[Case], setting: Setting, tell: Callable[[str], None]) 
         for number, code in enumerate(pool.map(work, shards)):
             groups = {case.form: case.group for case in shards[number]}
             verdicts += [
-                Verdict(form, groups[form], REFUSED, why=why) for form, why in code.refused.items()
+                FormVerdict(form, groups[form], REFUSED, why=why)
+                for form, why in code.refused.items()
             ]
             names = [case.form for case in code.taken]
             known = {name: setting.recorded[name] for name in names if name in setting.recorded}
@@ -264,7 +271,7 @@ class _Measure:
         self._tell = tell
         self._count = 0
 
-    def __call__(self, code: Code) -> str | None:
+    def __call__(self, code: FormCode) -> str | None:
         """The file with the results of a module; None without a GPU."""
         if self._device is None or not code.taken:
             return None
