@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ccc.tools.agree.arithmetic import arithmetic
+from ccc.tools.agree.asynchronous import addresses, barriers, copies
 from ccc.tools.agree.case import Case
 from ccc.tools.agree.exchange import exchanges
 from ccc.tools.agree.matrices import matrices
@@ -12,7 +13,7 @@ from ccc.tools.agree.video import video
 
 FAMILIES = (
     arithmetic, comparisons, logic, moves, conversions, video, exchanges, matrices, accesses,
-    atomics,
+    atomics, addresses, copies, barriers,
 )  # fmt: skip
 
 

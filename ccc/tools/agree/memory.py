@@ -29,6 +29,7 @@ _LOADS = (
     "ld.global{.ca|.cg|.cs|.lu|.cv|.nc}.b32",
     "ld.global{.L1::evict_first|.L1::no_allocate|.L2::128B|.nc.L1::evict_last}.b32",
     "ld.acquire{.cta|.gpu|.sys}.global.b32",
+    "ldu.global{.b32|.u64|.v2.f32}",
     "ld.mmio.relaxed.sys.global.u32",
 )
 _STORES = (
@@ -89,7 +90,9 @@ def _load(space: str, opcode: str) -> Case:
     target, count = _vector(RESULTS, opcode)
     kind = types_of(opcode)[-1]
     body = f"{_filled(space, 2)}{opcode} {target}, [%m];"
-    if ".nc" in opcode:  # what it reads must not be written by the kernel
+    if ".nc" in opcode or opcode.startswith(
+        "ldu"
+    ):  # what it reads must not be written by the kernel
         body = f"{opcode} {target}, [%i];"
     return Case(
         ACCESS, opcode, body, ("b64", "b64"), (kind,) * count, declarations=_declared(space)
