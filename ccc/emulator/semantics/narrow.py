@@ -200,12 +200,13 @@ def _to_tf32(form: Form) -> Operation:
             rounded = size
         rounded = np.where(size >= np.uint32(0x7F800000), size, rounded) & ~low
         if finite:
-            rounded = np.minimum(rounded, np.uint32(0x7F7FE000))
+            rounded = np.where(rounded >= np.uint32(0x7F800000), rounded - unit, rounded)
         result = rounded | sign
+        if mode == "rna":  # in a few integer operations, to which NaNs are large numbers
+            return result
         if relu:
             result = np.where(sign != 0, np.uint32(0), result)
-        for_nan = bits & ~low if mode == "rna" else np.uint32(_NAN_TF32)
-        return np.where(np.isnan(a), for_nan, result)
+        return np.where(np.isnan(a), np.uint32(_NAN_TF32), result)
 
     return Operation(compute, ("f32",), ("b32",))
 

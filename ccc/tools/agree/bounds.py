@@ -185,4 +185,5 @@ EX2_HALF = Bound(np.exp2, _any(RELATIVE, 2.0**-9.9))
 EX2_BRAIN = Bound(np.exp2, _any(RELATIVE, 2.0**-7))
 TANH = Bound(np.tanh, _any(RELATIVE, 2.0**-11))
 TANH_HALF = Bound(np.tanh, _any(ABSOLUTE, 2.0**-10.987))
-TANH_BRAIN = Bound(np.tanh, _any(ABSOLUTE, 2.0**-8))
+TANH_BRAIN = Bound(np.tanh, _any(ABSOLUTE, 2.0**-7.9999))
+"""The ISA says 2^-8; an H200 is off by 2^-7.99991 for +-0.74609375."""
