@@ -7,6 +7,13 @@
 
 #pragma once
 
+#if __cplusplus < 201703L && !(defined(_MSVC_LANG) && _MSVC_LANG >= 201703L)
+#error "cte.cuh needs C++17: -std=c++17"
+#endif
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 700
+#error "cte.cuh needs compute capability 7.0 or later"
+#endif
+
 namespace cte {
 
 // What may be asked for ----------------------------------------------------------------------------
@@ -196,7 +203,7 @@ __device__ __forceinline__ void assign(T& to, const T& from)
 template <class T>
 __device__ __forceinline__ T from_lane(unsigned mask, const T& value, unsigned lane)
 {
-    return shuffled(value, [=](unsigned word) { return __shfl_sync(mask, word, lane); });
+    return detail::shuffled(value, [=](unsigned word) { return __shfl_sync(mask, word, lane); });
 }
 
 /// The lanes that work together. Each has a place among them, in the order of their numbers.
@@ -221,7 +228,7 @@ struct team {
     template <class T>
     __device__ T before(const T& value, unsigned, unsigned& lane) const
     {
-        const T result = from_lane(mask, value, lane);
+        const T result = detail::from_lane(mask, value, lane);
         lane = __shfl_sync(mask, lane, lane);  // twice as far
         return result;
     }
@@ -246,12 +253,12 @@ struct team<true> {
     template <class T>
     __device__ T before(const T& value, unsigned distance, unsigned&) const
     {
-        return shuffled(value, [=](unsigned w) { return __shfl_up_sync(ALL, w, distance); });
+        return detail::shuffled(value, [=](unsigned w) { return __shfl_up_sync(ALL, w, distance); });
     }
     template <class T>
     __device__ T behind(const T& value, unsigned distance, unsigned&) const
     {
-        return shuffled(value, [=](unsigned w) { return __shfl_down_sync(ALL, w, distance); });
+        return detail::shuffled(value, [=](unsigned w) { return __shfl_down_sync(ALL, w, distance); });
     }
 };
 
@@ -315,7 +322,7 @@ struct pack<First, Rest...> {
     }
     __device__ __forceinline__ pack of(unsigned mask, unsigned lane) const
     {
-        return {from_lane(mask, first, lane), rest.of(mask, lane)};
+        return {detail::from_lane(mask, first, lane), rest.of(mask, lane)};
     }
 };
 
@@ -471,14 +478,14 @@ struct joined_walk {
         : lanes(lanes), job(job), own(job.source)
     {
         place_lists(length);
-        assign(own, job.source.moved(start));
+        detail::assign(own, job.source.moved(start));
         tasks = __ballot_sync(lanes.mask, length != 0);
         where = WHOLE && tasks != ALL ? nth_bit(tasks, lanes.place) : lanes.place;
         #pragma unroll
         for (unsigned w = 0; w < WINDOWS; ++w) {
             heads[w] = 0;
-            assign(source[w].made, own);
-            assign(state[w].made, job.state);
+            detail::assign(source[w].made, own);
+            detail::assign(state[w].made, job.state);
         }
     }
 
@@ -530,7 +537,7 @@ struct joined_walk {
     {
         const unsigned span = inside * lanes.count;
         const unsigned turns = (__shfl_sync(lanes.mask, end, owner) - first) / span;
-        const Source from = SCANNED ? own : from_lane(lanes.mask, own, owner);
+        const Source from = SCANNED ? own : detail::from_lane(lanes.mask, own, owner);
         const State with = job.state.of(lanes.mask, owner);
         Value partial = job.value;
         #pragma unroll AHEAD
@@ -539,17 +546,17 @@ struct joined_walk {
             unmade<Value> value[inside];
             #pragma unroll
             for (unsigned w = 0; w < inside; ++w)
-                assign(value[w].made, job.mapped(from, item + w * lanes.count, with));
+                detail::assign(value[w].made, job.mapped(from, item + w * lanes.count, with));
             if constexpr (Job::reduces) {
                 #pragma unroll
                 for (unsigned w = 1; w < inside; ++w)
-                    assign(value[0].made, Value(job.reduce(value[0].made, value[w].made)));
+                    detail::assign(value[0].made, Value(job.reduce(value[0].made, value[w].made)));
                 partial = turn ? Value(job.reduce(partial, value[0].made)) : value[0].made;
             }
         }
         if constexpr (Job::reduces) {
-            partial = over_all<32>(lanes, partial, lanes.place, lanes.count, job.reduce);
-            partial = from_lane(lanes.mask, partial, lanes.lane_at(0));
+            partial = detail::over_all<32>(lanes, partial, lanes.place, lanes.count, job.reduce);
+            partial = detail::from_lane(lanes.mask, partial, lanes.lane_at(0));
             if (lane_number() == owner) job.add(partial);
         }
         return first + turns * span;
@@ -562,8 +569,8 @@ struct joined_walk {
         #pragma unroll
         for (unsigned w = 0; w < WINDOWS; ++w) {
             const unsigned item = first + w * lanes.count + lanes.place;
-            assign(value[w].made, job.value);
-            if (item < total) assign(value[w].made, job.mapped(source[w].made, item, state[w].made));
+            detail::assign(value[w].made, job.value);
+            if (item < total) detail::assign(value[w].made, job.mapped(source[w].made, item, state[w].made));
         }
         if constexpr (Job::reduces) {
             reduce_lists(first, value);
@@ -582,13 +589,13 @@ struct joined_walk {
         for (unsigned w = 0; w < WINDOWS; ++w, first += lanes.count) {
             if (first >= total) break;
             const unsigned place = start - first;
-            heads[w] = all_bits(lanes, some && place < lanes.count ? 1u << place : 0);
+            heads[w] = detail::all_bits(lanes, some && place < lanes.count ? 1u << place : 0);
             if constexpr (fetches) {
                 const unsigned list = begun + __popc(heads[w] & lanes.up_to_mine()) - 1;
                 begun += __popc(heads[w]);
                 const unsigned owner = WHOLE ? __shfl_sync(ALL, where, list) : nth_bit(tasks, list);
-                if constexpr (!SCANNED) assign(source[w].made, from_lane(lanes.mask, own, owner));
-                assign(state[w].made, job.state.of(lanes.mask, owner));
+                if constexpr (!SCANNED) detail::assign(source[w].made, detail::from_lane(lanes.mask, own, owner));
+                detail::assign(state[w].made, job.state.of(lanes.mask, owner));
             }
         }
     }
@@ -612,7 +619,7 @@ struct joined_walk {
             for (unsigned w = 0; w < WINDOWS; ++w) {
                 const Value before = lanes.before(value[w].made, step, lane);
                 if (far[w] >> lanes.place & 1)
-                    assign(value[w].made, Value(job.reduce(before, value[w].made)));
+                    detail::assign(value[w].made, Value(job.reduce(before, value[w].made)));
                 far[w] &= far[w] << step;
             }
         }
@@ -625,7 +632,7 @@ struct joined_walk {
         const unsigned behind = first + lanes.count;
         const bool mine = start < end && start < behind && end > first;
         const unsigned last = (end < behind ? end : behind) - 1 - first;
-        const Value sum = from_lane(lanes.mask, value, lanes.lane_at(mine ? last : lanes.place));
+        const Value sum = detail::from_lane(lanes.mask, value, lanes.lane_at(mine ? last : lanes.place));
         if (mine) job.add(sum);
     }
 };
@@ -640,16 +647,29 @@ __device__ __forceinline__ void together_some(unsigned members, Job& job)
     do {
         const unsigned part = left < LONG ? left : LONG;
         joined_walk<false, false, 1, Job>(lanes, job, part).run();
-        assign(job.source, job.source.moved(size(0) - part));
+        detail::assign(job.source, job.source.moved(size(0) - part));
         left -= part;
     } while (__any_sync(members, left != 0));
+}
+
+/// Whether the own list, if lists are SCANNED, ends where that of the next lane begins.
+///
+/// Where somebody has been told so wrongly, the lists are walked as disjoint ones.
+template <bool SCANNED, class Job>
+__device__ __forceinline__ bool joins(const Job& job)
+{
+    if constexpr (SCANNED) {
+        const auto next = __shfl_down_sync(ALL, job.source.first, 1);
+        return lane_number() == 31 || job.source.at(job.count) == next;
+    }
+    return true;
 }
 
 template <int BLOCK, bool SCANNED, class Job>
 __device__ __forceinline__ void together(unsigned members, Job& job)
 {
     if constexpr (BLOCK == unknown || BLOCK >= 32) {
-        if (members == ALL && !__any_sync(ALL, job.count >= LONG)) {
+        if (members == ALL && __all_sync(ALL, job.count < LONG && joins<SCANNED>(job))) {
             const team<true> lanes(ALL);
             joined_walk<true, SCANNED, windows<Job>, Job>(lanes, job, unsigned(job.count)).run();
             return;
@@ -666,8 +686,8 @@ __device__ __forceinline__ void
 hand_over(Job& job, const Value& value, unsigned place, unsigned owner, size count)
 {
     const unsigned here = count < LANES ? unsigned(count) : LANES;
-    const Value sum = over_all<LANES>(team<true>(ALL), value, place, here, job.reduce);
-    const Value all = from_lane(ALL, sum, lane_number() - place);
+    const Value sum = detail::over_all<LANES>(team<true>(ALL), value, place, here, job.reduce);
+    const Value all = detail::from_lane(ALL, sum, lane_number() - place);
     if (here && lane_number() == owner) job.add(all);
 }
 
@@ -679,9 +699,9 @@ __device__ __forceinline__ void in_groups(Job& job)
     const unsigned place = lane_number() % LANES, leader = lane_number() - place;
     for (unsigned turn = 0; turn < LANES; ++turn) {
         const unsigned owner = leader + turn;
-        const size count = from_lane(ALL, job.count, owner);
+        const size count = detail::from_lane(ALL, job.count, owner);
         if (!__any_sync(ALL, count != 0)) continue;
-        const auto source = from_lane(ALL, job.source, owner);
+        const auto source = detail::from_lane(ALL, job.source, owner);
         const auto state = job.state.of(ALL, owner);
         const size turns = count > place ? (count - place - 1) / LANES + 1 : 0;
         if constexpr (!Job::reduces) {
@@ -692,12 +712,12 @@ __device__ __forceinline__ void in_groups(Job& job)
             if (turns) value = job.mapped(source, place, state);
             for (size turn = 1; turn < turns; ++turn)
                 value = job.reduce(value, job.mapped(source, turn * LANES + place, state));
-            hand_over<LANES>(job, value, place, owner, count);
+            detail::hand_over<LANES>(job, value, place, owner, count);
         } else {
             for (size k = 0; __any_sync(ALL, k < count); k += LANES) {
                 auto value = job.value;
                 if (k + place < count) value = job.mapped(source, k + place, state);
-                hand_over<LANES>(job, value, place, owner, k < count ? count - k : 0);
+                detail::hand_over<LANES>(job, value, place, owner, k < count ? count - k : 0);
             }
         }
     }
@@ -780,59 +800,65 @@ struct by<automatic> {
 /// A source of indices and how many it has.
 template <class Source>
 struct tasks {
-    using source_type = Source;
     Source source;
     typename Source::size count;
 };
-
-template <class T>
-constexpr bool is_tasks = false;
-template <class Source>
-constexpr bool is_tasks<tasks<Source>> = true;
 
 template <class Source>
 constexpr bool is_consecutive = false;
 template <class Index>
 constexpr bool is_consecutive<consecutive<Index>> = true;
 
-template <class... T>
-constexpr unsigned bytes_of = (0u + ... + sizeof(T));
+/// Whether map makes values of an index and the state, and reduce a value of two.
+template <class Index, class Map, class Reduce, class Value, class... State>
+__device__ constexpr bool check_calls()
+{
+    constexpr bool maps = callable<Map, void(Index, State...)>;
+    static_assert(maps, "map is called with an index and with the state, by value");
+    if constexpr (maps && !same<Reduce, none>) {
+        using Mapped = plain<decltype(a<Map&>()(a<const Index&>(), a<const State&>()...))>;
+        constexpr bool reduces = callable<Reduce, void(Value, Value)>;
+        static_assert(reduces, "reduce is called with two values");
+        static_assert(same<Mapped, Value>,
+                      "map returns what the initial value is: convert one of them");
+        return reduces && same<Mapped, Value>;
+    }
+    return maps;
+}
 
-template <class D, int BLOCK, class Layout, class Source, class Map, class Reduce, class Value,
+template <class Source, class Map, class Value, class... State>
+__device__ constexpr void check_values()
+{
+    static_assert((true && ... && __is_trivially_copyable(State)) &&
+                      __is_trivially_copyable(Value) && __is_trivially_copyable(Source),
+                  "values, state and what lists the indices go from lane to lane as plain bytes");
+    static_assert(sizeof(Value) <= most_bytes && sizeof(Source) <= most_bytes + 8 &&
+                      (0 + ... + sizeof(State)) <= most_bytes,
+                  "a value, the state, and what lists the indices have 64 bytes at most");
+    static_assert(!meets<Map> && !(false || ... || meets<State>),
+                  "map must not meet other threads: lanes run it at different times");
+}
+
+template <class D, int BLOCK, class Lists, class Source, class Map, class Reduce, class Value,
           class... State>
 __device__ __forceinline__ Value
 engage(const tasks<Source>& given, Map& map, Reduce& reduce, const Value& initial, State... state)
 {
-    using Index = decltype(given.source.at(0));
+    using Index = plain<decltype(given.source.at(0))>;
     static_assert(0 <= BLOCK && BLOCK <= 1024, "a block has 1 to 1024 threads, or cte::unknown");
-    static_assert(same<Layout, scanned> || same<Layout, disjoint>,
+    static_assert(same<Lists, scanned> || same<Lists, disjoint>,
                   "lists are cte::scanned or cte::disjoint");
-    static_assert(same<Layout, disjoint> || is_consecutive<Source>,
+    constexpr bool joined = same<Lists, scanned>;
+    static_assert(!joined || is_consecutive<Source>,
                   "cte::scanned is for a begin and an end; other lists are cte::disjoint");
-    static_assert(callable<Map, void(Index, State...)>,
-                  "map is called with an index and with the state, by value");
-    static_assert((true && ... && __is_trivially_copyable(State)) &&
-                      __is_trivially_copyable(Value) && __is_trivially_copyable(Source),
-                  "values, state and what lists the indices go from lane to lane as plain bytes");
-    static_assert(sizeof(Value) <= most_bytes && bytes_of<Source> <= most_bytes + 8 &&
-                      bytes_of<State...> <= most_bytes,
-                  "a value, the state, and what lists the indices have 64 bytes at most");
-    static_assert(!meets<Map> && !(false || ... || meets<State>),
-                  "map must not meet other threads: lanes run it at different times");
-    using Work = job<Source, Map, Reduce, Value, pack<State...>>;
-    Work work{given.source, given.count, map, reduce, initial, packed(state...)};
-    by<D>::template run<BLOCK, same<Layout, scanned>>(work);
-    return work.value;
-}
-
-template <class Reduce, class Map, class Value, class Index, class... State>
-__device__ constexpr void check_reduction()
-{
-    if constexpr (callable<Map, void(Index, State...)>) {
-        static_assert(same<plain<decltype(a<Map&>()(a<const Index&>(), a<const State&>()...))>, Value>,
-                      "map returns what the initial value is: convert one of them");
+    check_values<Source, Map, Value, State...>();
+    if constexpr (check_calls<Index, Map, Reduce, Value, State...>()) {
+        using Work = job<Source, Map, Reduce, Value, pack<State...>>;
+        Work work{given.source, given.count, map, reduce, initial, detail::packed(state...)};
+        by<D>::template run<BLOCK, joined && is_consecutive<Source>>(work);
+        return work.value;
     }
-    static_assert(callable<Reduce, void(Value, Value)>, "reduce is called with two values");
+    return initial;
 }
 
 }  // namespace detail
@@ -864,7 +890,7 @@ __device__ __forceinline__ auto strided(Begin begin, End end, Stride stride)
     const bool up = stride > 0;
     const size step = up ? size(by) : size(0) - size(by);
     const size way = up ? size(last) - size(first) : size(first) - size(last);
-    const bool some = up ? first < last : stride < 0 && last < first;
+    const bool some = up ? first < last : stride != 0 && last < first;
     return detail::tasks<Source>{{first, by}, some ? (way - 1) / step + 1 : 0};
 }
 
@@ -887,56 +913,54 @@ __device__ __forceinline__ auto listed(Count count, Kth kth)
 /// All threads that are here do so together. Which of them runs map for an index is not said, so
 /// whatever differs among them is handed over as state. `reduce` is associative; it gets values in
 /// the order of their indices.
-template <class Decomposition = warp, int BLOCK = unknown, class Layout = disjoint, class Source,
+template <class Decomposition = warp, int BLOCK = unknown, class Lists = disjoint, class Source,
           class Map, class Reduce, class Value, class... State>
 __device__ __forceinline__ Value for_each_index(const detail::tasks<Source>& tasks, Map&& map,
                                                 Reduce&& reduce, Value initial, State... state)
 {
-    using Index = detail::plain<decltype(tasks.source.at(0))>;
-    detail::check_reduction<Reduce, Map, Value, Index, State...>();
-    detail::plain<Reduce> reducing = reduce;
-    return detail::engage<Decomposition, BLOCK, Layout>(tasks, map, reducing, initial, state...);
+    auto reducing = reduce;
+    return detail::engage<Decomposition, BLOCK, Lists>(tasks, map, reducing, initial, state...);
 }
 
-template <class Decomposition = warp, int BLOCK = unknown, class Layout = disjoint, class Begin,
+template <class Decomposition = warp, int BLOCK = unknown, class Lists = disjoint, class Begin,
           class End, class Map, class Reduce, class Value, class... State>
 __device__ __forceinline__ auto for_each_index(Begin begin, End end, Map&& map, Reduce&& reduce,
                                                Value initial, State... state)
     -> typename detail::enable<detail::integral<Begin> && detail::integral<End>, Value>::type
 {
-    return for_each_index<Decomposition, BLOCK, Layout>(range(begin, end), map, reduce, initial,
+    return for_each_index<Decomposition, BLOCK, Lists>(range(begin, end), map, reduce, initial,
                                                         state...);
 }
 
 /// Run `body(index, state...)` for all indices of this thread, without a result.
-template <class Decomposition = warp, int BLOCK = unknown, class Layout = disjoint, class Source,
+template <class Decomposition = warp, int BLOCK = unknown, class Lists = disjoint, class Source,
           class Body, class... State>
 __device__ __forceinline__ void for_each(const detail::tasks<Source>& tasks, Body&& body,
                                          State... state)
 {
     detail::none nothing;
-    detail::engage<Decomposition, BLOCK, Layout>(tasks, body, nothing, nothing, state...);
+    detail::engage<Decomposition, BLOCK, Lists>(tasks, body, nothing, nothing, state...);
 }
 
-template <class Decomposition = warp, int BLOCK = unknown, class Layout = disjoint, class Begin,
+template <class Decomposition = warp, int BLOCK = unknown, class Lists = disjoint, class Begin,
           class End, class Body, class... State>
 __device__ __forceinline__ auto for_each(Begin begin, End end, Body&& body, State... state) ->
     typename detail::enable<detail::integral<Begin> && detail::integral<End>>::type
 {
-    for_each<Decomposition, BLOCK, Layout>(range(begin, end), body, state...);
+    for_each<Decomposition, BLOCK, Lists>(range(begin, end), body, state...);
 }
 
 /// As above, by the warp.
-template <int BLOCK, class Layout = disjoint, class... Arguments>
+template <int BLOCK, class Lists = disjoint, class... Arguments>
 __device__ __forceinline__ auto for_each_index(Arguments&&... arguments)
 {
-    return for_each_index<warp, BLOCK, Layout>(static_cast<Arguments&&>(arguments)...);
+    return for_each_index<warp, BLOCK, Lists>(static_cast<Arguments&&>(arguments)...);
 }
 
-template <int BLOCK, class Layout = disjoint, class... Arguments>
+template <int BLOCK, class Lists = disjoint, class... Arguments>
 __device__ __forceinline__ void for_each(Arguments&&... arguments)
 {
-    for_each<warp, BLOCK, Layout>(static_cast<Arguments&&>(arguments)...);
+    for_each<warp, BLOCK, Lists>(static_cast<Arguments&&>(arguments)...);
 }
 
 }  // namespace cte

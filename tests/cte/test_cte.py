@@ -152,8 +152,8 @@ def test_its_folder(capsys: pytest.CaptureFixture[str]) -> None:
 def test_cccc_finds_it(tmp_path: Path) -> None:
     source, output = tmp_path / "k.cu", tmp_path / "k.ptx"
     source.write_text(USER)
-    command = [BIN / "cccc", "-std=c++17", "-arch=sm_80", "-ptx", source, "-o", output]
-    subprocess.run(command, check=True)
+    command = map(str, [BIN / "cccc", "-std=c++17", "-arch=sm_80", "-ptx", source, "-o", output])
+    subprocess.run(list(command), check=True)
     sums = np.zeros(6, np.int32)
     Module(output.read_text()).get_function("k")((1,), (64,), (ROWS, sums, np.int32(6)))
     assert sums.tolist() == SUMS

@@ -13,7 +13,7 @@ import numpy as np
 
 Array = Any
 HERE, RETURNED, ELSEWHERE, OTHER_CALL = range(4)
-TYPES = {
+TYPES: dict[str, Any] = {
     "i32": np.dtype("i4"),
     "f32": np.dtype("f4"),
     "f64": np.dtype("f8"),
@@ -38,7 +38,7 @@ SIZES: tuple[tuple[str, Callable[[Any, int], Array]], ...] = (
 WHO = ("all", "some", "last", "mixed")
 """Who is there: some have returned, or are in another branch, or in another call."""
 
-Launch = Callable[..., None]
+Launch = Callable[..., Any]
 """Called with a kernel's name, a grid, a block and arguments, whose arrays it changes."""
 
 
