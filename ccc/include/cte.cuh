@@ -432,10 +432,10 @@ union unmade {
 #define CTE_MIXED 2
 #endif
 #ifndef CTE_INSIDE
-#define CTE_INSIDE 4
+#define CTE_INSIDE 8
 #endif
 #ifndef CTE_AHEAD
-#define CTE_AHEAD 2
+#define CTE_AHEAD 1
 #endif
 
 /// How many windows are looked at together: loads of one need not wait for those of another.
@@ -549,8 +549,11 @@ struct joined_walk {
                 detail::assign(value[w].made, job.mapped(from, item + w * lanes.count, with));
             if constexpr (Job::reduces) {
                 #pragma unroll
-                for (unsigned w = 1; w < inside; ++w)
-                    detail::assign(value[0].made, Value(job.reduce(value[0].made, value[w].made)));
+                for (unsigned half = inside / 2; half; half /= 2)
+                    #pragma unroll
+                    for (unsigned w = 0; w < half; ++w)
+                        detail::assign(value[w].made,
+                                       Value(job.reduce(value[w].made, value[w + half].made)));
                 partial = turn ? Value(job.reduce(partial, value[0].made)) : value[0].made;
             }
         }
@@ -703,15 +706,13 @@ __device__ __forceinline__ void in_groups(Job& job)
         if (!__any_sync(ALL, count != 0)) continue;
         const auto source = detail::from_lane(ALL, job.source, owner);
         const auto state = job.state.of(ALL, owner);
-        const size turns = count > place ? (count - place - 1) / LANES + 1 : 0;
         if constexpr (!Job::reduces) {
-            for (size turn = 0; turn < turns; ++turn)
-                job.mapped(source, turn * LANES + place, state);
+            for (size k = place; k < count; k += LANES) job.mapped(source, k, state);
         } else if constexpr (Job::commutes) {
             auto value = job.value;
-            if (turns) value = job.mapped(source, place, state);
-            for (size turn = 1; turn < turns; ++turn)
-                value = job.reduce(value, job.mapped(source, turn * LANES + place, state));
+            if (place < count) value = job.mapped(source, place, state);
+            for (size k = size(place) + LANES; k < count; k += LANES)
+                value = job.reduce(value, job.mapped(source, k, state));
             detail::hand_over<LANES>(job, value, place, owner, count);
         } else {
             for (size k = 0; __any_sync(ALL, k < count); k += LANES) {
