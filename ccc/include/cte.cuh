@@ -156,6 +156,9 @@ constexpr unsigned ALL = 0xffffffff;
 /// Lists of so many items are walked piece by piece: 32 of them have fewer items than 2^32 - 32.
 constexpr unsigned LONG = 1u << 26;
 
+/// Lists of so many items are not told from longer ones where it is asked if all are as long.
+constexpr unsigned EVEN = 1u << 21;
+
 __device__ __forceinline__ unsigned lane_number()
 {
     unsigned lane;  // not of threadIdx, for blocks of any shape
@@ -726,13 +729,18 @@ __device__ __forceinline__ void in_groups(Job& job)
 
 // Which of them --------------------------------------------------------------------------------------
 
-/// Whether one thread a task is as good, by the longest list and by the sum of all.
-__device__ __forceinline__ bool is_even(unsigned count)
+/// Whether one thread a task is as good: lists are short, or all as long as the longest of them.
+///
+/// Of a whole warp even lists are better walked together if they are long, since the items of one
+/// list lie side by side in memory.
+__device__ __forceinline__ bool is_even(unsigned members, unsigned count)
 {
-#if __CUDA_ARCH__ >= 800
-    const unsigned most = __reduce_max_sync(ALL, count), sum = __reduce_add_sync(ALL, count);
-#else
     unsigned most = count, sum = count;
+#if __CUDA_ARCH__ >= 800
+    most = __reduce_max_sync(members, count);
+    sum = __reduce_add_sync(members, count);
+#else
+    if (members != ALL) return false;
     #pragma unroll
     for (unsigned step = 1; step < 32; step *= 2) {
         const unsigned other = __shfl_xor_sync(ALL, most, step);
@@ -740,7 +748,8 @@ __device__ __forceinline__ bool is_even(unsigned count)
         sum += __shfl_xor_sync(ALL, sum, step);
     }
 #endif
-    return most <= 4 || (most <= 12 && most * 20 <= sum);
+    const bool even = 5 * most * __popc(members) <= 8 * sum;
+    return most <= 4 || (even && (most <= 12 || members != ALL));
 }
 
 template <class Decomposition>
@@ -788,8 +797,8 @@ struct by<automatic> {
     __device__ __forceinline__ static void run(Job& job)
     {
         const unsigned members = __activemask();
-        if (members == ALL && !__any_sync(ALL, job.count >= LONG) && is_even(unsigned(job.count)))
-            return alone(job);
+        const unsigned count = job.count < EVEN ? unsigned(job.count) : EVEN;
+        if (is_even(members, count)) return alone(job);
         __syncwarp(members);
         together<BLOCK, SCANNED>(members, job);
         __syncwarp(members);
