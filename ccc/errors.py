@@ -60,10 +60,28 @@ def render(
     if source_line is None:
         return head
     text = source_line.rstrip("\n").expandtabs(1)
-    lines = [head, f"    {text}"]
-    if span and span.column:
-        lines.append(" " * (3 + span.column) + "^")
+    column = span.column if span else 0
+    begin = max(0, column - 1 - _SHOWN // 2) if len(text) > _SHOWN else 0
+    shown = text[begin : begin + _SHOWN]
+    before, after = "..." * (begin > 0), "..." * (begin + _SHOWN < len(text))
+    lines = [head, f"    {before}{shown}{after}"]
+    if column:
+        lines.append(" " * (3 + len(before) + column - begin) + "^")
     return "\n".join(lines)
+
+
+_SHOWN = 200
+"""Characters of a source line that are shown, around the place."""
+
+
+def short(text: str, length: int = 40) -> str:
+    """A text for a message, in one line: of a long one its beginning.
+
+    >>> short("a  b"), short("x" * 50, 5)
+    ('a b', 'xxxxx...')
+    """
+    words = " ".join(text[: 2 * length].split())
+    return words if len(text) <= 2 * length and len(words) <= length else f"{words[:length]}..."
 
 
 def choices(word: str, known: Iterable[str]) -> str:

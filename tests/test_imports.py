@@ -68,6 +68,8 @@ HELPERS = (
     "ccc.passes.policy",
     "ccc.passes.thresholds",
     "ccc.passes.context_collection.reduction",
+    "ccc.passes.context_collection.group_slots",
+    "ccc.passes.iteration_numbers",
     "ccc.passes.context_collection.tiles",
     "ccc.passes.context_collection.turns",
     "ccc.passes.context_collection.tail_pool",

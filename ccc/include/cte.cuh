@@ -217,10 +217,10 @@ template <bool WHOLE>
 struct team {
     unsigned mask, place, count;
 
-    __device__ explicit team(unsigned members)
-        : mask(members), place(__popc(members & ((1u << lane_number()) - 1))),
-          count(__popc(members))
+    __device__ explicit team(unsigned members) : mask(members)
     {
+        place = __popc(members & ((1u << lane_number()) - 1));
+        count = __popc(members);
     }
     __device__ unsigned lane_at(unsigned other) const { return nth_bit(mask, other); }
     __device__ unsigned up_to_mine() const { return (2u << place) - 1; }

@@ -268,7 +268,7 @@ class Variable:
     """A variable or parameter (PTX ISA section 5.4).
 
     ``bytes`` is the whole size, None for an array of unknown size (``extern .shared x[]``).
-    ``initializer`` is kept as written.
+    ``initializer`` is a list of values, each as written or worked out.
     """
 
     name: str
@@ -279,6 +279,10 @@ class Variable:
     text: str
     initializer: str | None = None
     qualifiers: tuple[str, ...] = ()
+
+
+_MOST_DIGITS = 12
+"""Of the number of a register in a range."""
 
 
 class RegisterFile:
@@ -305,9 +309,10 @@ class RegisterFile:
             return self.singles[name]
         prefix = name.rstrip("0123456789")
         number = name[len(prefix) :]
-        if number and prefix in self.ranges and int(number) < self.ranges[prefix][1]:
-            return Register(name, self.ranges[prefix][0])
-        return None
+        if not number or prefix not in self.ranges or len(number) > _MOST_DIGITS:
+            return None
+        type_name, count = self.ranges[prefix]
+        return Register(f"{prefix}{int(number)}", type_name) if int(number) < count else None
 
     def fresh(self, type_name: str, name: str = "") -> Register:
         """A new register, named for what it holds: those of a name share one declared range."""
@@ -325,7 +330,8 @@ class Function:
 
     ``header`` is its text up to the opening brace. ``limits`` holds the performance directives,
     such as ``{"maxntid": (256, 1, 1)}``. ``targets`` are the ``.branchtargets`` tables. ``names``
-    are those that may be put into it.
+    are those that may be put into it. ``implied_return`` is the ``ret`` at its end where the source
+    has none.
     """
 
     name: str
@@ -340,6 +346,7 @@ class Function:
     targets: dict[str, tuple[str, ...]] = field(default_factory=dict)
     span: Span = field(default_factory=Span)
     names: Names = field(default_factory=Names)
+    implied_return: Instruction | None = None
     _labels: set[str] = field(default_factory=set, init=False, repr=False)
     _fresh: dict[str, int] = field(default_factory=dict, init=False, repr=False)
 
@@ -367,12 +374,16 @@ class Function:
 
 @dataclass(slots=True)
 class FunctionText:
-    """A function of a module, as text until somebody asks for its IR."""
+    """A function of a module, as text until somebody asks for its IR.
+
+    ``module`` is where it stands, if anywhere, whose variables it may name.
+    """
 
     name: str
     kind: str
     text: str
     span: Span
+    module: Module | None = field(default=None, repr=False, compare=False)
 
     @property
     def is_marked(self) -> bool:
