@@ -198,6 +198,12 @@ def _check_owner(
     culprit = next((i for i in in_path if i in more or i.is_terminator), None)
     if culprit is None and len(in_path) > CHEAP_SLICE:
         culprit = in_path[0]
+    if culprit is not None and path.turn is not path.loop.loop:
+        raise Refused(
+            "the next turn of the loop around it, or what follows that loop, needs a value that "
+            f"the path computes{at(culprit)}; remove this annotation, and the loop around it is "
+            "collected alone, or add the value up with an atomic"
+        )
     if culprit is not None:
         raise Refused(
             "the next iteration, or the code after the loop, needs a value that the path computes"
