@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 DEBUG = "the code is compiled for the debugger (-G), whose tables describe it as it is"
 
+IN_REGISTERS = "this function takes parameters in registers (.reg)"
+
 WITHOUT_SHARED_MEMORY = (
     *SYSTEM_CALLS,
     "__cudaCDP2GetParameterBufferV2",
@@ -82,7 +84,12 @@ class ModuleContext:
         self._knowledge = knowledge
         self._surroundings = self._find_surroundings(module)
         self._launches = DEVICE_LAUNCH.search(module.text) is not None
-        self._shared = {v.name: v for v in parse_variables(module) if v.space == "shared"}
+        self._obstacle: CccError | None = None
+        try:
+            variables = parse_variables(module)
+        except CccError as obstacle:  # whatever they are, no function is changed then
+            variables, self._obstacle = [], obstacle
+        self._shared = {v.name: v for v in variables if v.space == "shared"}
         target = re.search(r"^\s*\.target\s+(\w+)([^\n]*)", module.text, re.MULTILINE)
         self._arch, others = target.groups() if target else ("", "")
         self.is_debugged = re.search(r"\bdebug\b", others) is not None
@@ -108,7 +115,7 @@ class ModuleContext:
             text = self._texts.get(name)
             try:
                 self._loaded[name] = parse_function(text, self._names) if text else None
-            except NotRepresentable:
+            except CccError:
                 self._loaded[name] = None
         return self._loaded[name]
 
@@ -120,10 +127,9 @@ class ModuleContext:
             not_inlined: the lines of calls that are to stay calls.
 
         Raises:
-            CccError: its PTX is not valid.
-            NotRepresentable: it cannot be read.
+            NotRepresentable: it cannot be read, and is left alone.
         """
-        function = parse_function(piece, self._names)
+        function = self._read(piece)
         verify(function)
         facts = Facts(function, self._callees, self._files)
         kernel = Kernel(function, facts, self._options, arch=self._arch, load=self.load)
@@ -136,6 +142,19 @@ class ModuleContext:
         if self.is_debugged:
             _refuse_all(kernel, DEBUG)
         return kernel
+
+    def _read(self, piece: FunctionText) -> Function:
+        """The IR of a function that can be changed."""
+        try:
+            if self._obstacle:
+                raise self._obstacle
+            function = parse_function(piece, self._names)
+        except CccError as obstacle:
+            line = obstacle.source_line
+            raise NotRepresentable(obstacle.message, obstacle.span, line) from obstacle
+        if any(v.space == "reg" for v in (*function.parameters, *function.results)):
+            raise NotRepresentable(IN_REGISTERS, piece.span)
+        return function
 
     def _find_shared(self, kernel: Kernel) -> None:
         """What shared memory a kernel uses: each has what it names, itself or in what it calls."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ccc.ptx.types import SPECIAL_REGISTERS, TYPES, SpecialRegister, parse_integer
@@ -61,24 +61,36 @@ class Immediate:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A variable, parameter, function or label, with a byte offset."""
+    """A variable, parameter, function or label, with a byte offset.
+
+    ``written`` is how the offset stood in the source, with its sign; else it is printed plainly.
+    """
 
     name: str
     offset: int = 0
+    written: str = field(default="", compare=False)
 
     def __str__(self) -> str:
-        return f"{self.name}+{self.offset}" if self.offset else self.name
+        return self.name + (self.written or _plus(self.offset))
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """``[base+offset]``; the offset is in bytes."""
+    """``[base+offset]``; the offset is in bytes. ``written`` as in :class:`Symbol`."""
 
     base: Register | Symbol | Immediate
     offset: int = 0
+    written: str = field(default="", compare=False)
 
     def __str__(self) -> str:
-        return f"[{self.base}+{self.offset}]" if self.offset else f"[{self.base}]"
+        return f"[{self.base}{self.written or _plus(self.offset)}]"
+
+
+_AXES = "xyzw"
+
+
+def _plus(offset: int) -> str:
+    return f"+{offset}" if offset else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +105,19 @@ class TupleAddress:
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """``{a, b}``: several scalars as one operand."""
+    """``{a, b}``: several scalars as one operand.
+
+    All parts of a special register, such as ``%tid``, are printed by its name.
+    """
 
     elements: tuple[Operand, ...]
 
     def __str__(self) -> str:
+        first = self.elements[0] if self.elements else None
+        if isinstance(first, Special) and len(self.elements) == len(_AXES):
+            whole = first.name.partition(".")[0]
+            if self.elements == tuple(Special(f"{whole}.{axis}") for axis in _AXES):
+                return whole
         return "{" + ", ".join(map(str, self.elements)) + "}"
 
 
@@ -196,10 +216,10 @@ def registers(operand: Operand) -> Iterator[Register]:
 def map_leaves(operand: Operand, change: Callable[[Operand], Operand]) -> Operand:
     """The same operand with every leaf replaced by ``change(leaf)``."""
     match operand:
-        case Address(base, offset):
+        case Address(base, offset, written):
             changed = change(base)
             assert isinstance(changed, (Register, Symbol, Immediate))
-            return Address(changed, offset)
+            return Address(changed, offset, written)
         case TupleAddress(parts):
             return TupleAddress(tuple(map_leaves(part, change) for part in parts))
         case Vector(elements):

@@ -8,10 +8,13 @@ from ccc.ir.nodes import Block, Function, FunctionText, Instruction
 def print_function(function: Function) -> str:
     """The text of a function, from its first word to its closing brace.
 
-    Labels that no branch names and that did not stand in the source are left out.
+    Labels that no branch names and that did not stand in the source are left out, and so is a
+    ``ret`` at the end that the source does without.
     """
     lines = [function.header.rstrip(), "{"]
-    lines += [f"\t.reg .{r.type} \t{r.name};" for r in function.registers.singles.values()]
+    passed = {v.name for v in (*function.parameters, *function.results) if v.space == "reg"}
+    singles = (r for r in function.registers.singles.values() if r.name not in passed)
+    lines += [f"\t.reg .{r.type} \t{r.name};" for r in singles]
     lines += [
         f"\t.reg .{type_name} \t{prefix}<{count}>;"
         for prefix, (type_name, count) in function.registers.ranges.items()
@@ -32,7 +35,10 @@ def replace(piece: FunctionText, function: Function) -> None:
 
 def _statements(block: Block, function: Function) -> list[str]:
     lines = []
+    last = function.blocks[-1].statements[-1:]
     for statement in block.statements:
+        if statement is function.implied_return and statement in last:
+            continue
         table = statement.target if isinstance(statement, Instruction) else None
         if table in function.targets:
             targets = ", ".join(function.targets[table])

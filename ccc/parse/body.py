@@ -9,6 +9,8 @@ from typing import Any
 from lark import Token, Tree
 from lark.exceptions import UnexpectedInput
 
+from ccc.errors import short
+from ccc.garbage import without_looking
 from ccc.ir.edit import falls_off_the_end
 from ccc.ir.markers import parse_marker
 from ccc.ir.names import Names
@@ -19,17 +21,22 @@ from ccc.ir.operands import (
     Immediate,
     Operand,
     Register,
+    Selected,
     Special,
     Symbol,
     TupleAddress,
+    Vector,
     leaves,
 )
-from ccc.parse.declarations import declaration, read_header
-from ccc.parse.operands import BadOperand, OperandBuilder
-from ccc.parse.scopes import Scopes
+from ccc.parse.constants import NoConstant
+from ccc.parse.declarations import declarations, read_header
+from ccc.parse.operands import BadOperand, Meanings, OperandBuilder
+from ccc.parse.outside import Outside, element_bytes
+from ccc.parse.plain import read_plain
+from ccc.parse.scopes import Scopes, part_of
 from ccc.parse.shapes import index, read
 from ccc.parse.source import NotRepresentable, Source
-from ccc.ptx.types import TYPES, parse_integer
+from ccc.ptx.types import TYPES, VECTORS, parse_integer
 
 _STATEMENT = re.compile(
     r"""\s*(?: (?P<marker>//[^\n]*)
@@ -51,8 +58,11 @@ _ADDRESSES = frozenset(
 )
 """Instructions that take the address of a thing by its bare name."""
 _IN_BRACKETS = (Address, TupleAddress)
+_SELECTOR = re.compile(r"[bh][0-7]{1,4}")
+"""What stands behind the dot of a register of which a video instruction takes a part."""
 
 
+@without_looking
 def parse_function(piece: FunctionText, names: Names | None = None) -> Function:
     """The IR of one function.
 
@@ -69,32 +79,59 @@ def parse_function(piece: FunctionText, names: Names | None = None) -> Function:
     open_at = source.code.find("{")
     if open_at < 0 or not source.code.rstrip().endswith("}"):
         raise source.fail("this function has no body in braces", 0)
-    header = piece.text[:open_at]
     names = names or Names(piece.text)
+    avoided: frozenset[str] = frozenset()
+    while True:
+        function = _without_body(piece, piece.text[:open_at], names)
+        parser = _BodyParser(function, source, open_at + 1, Outside(piece), avoided)
+        parser.run()
+        hidden = parser.hidden()
+        if hidden <= avoided:
+            return function
+        avoided |= hidden
+
+
+def _without_body(piece: FunctionText, header: str, names: Names) -> Function:
     function = Function(piece.name, piece.kind, header, [], span=piece.span, names=names)
     function.registers.prefix = names.free("%ccc", "_")
     read_header(function, Source(header, piece.span))
-    return _BodyParser(function, source, open_at + 1).run()
+    return function
 
 
 class _BodyParser:
-    def __init__(self, function: Function, source: Source, start: int):
+    """Reads a body into ``function``, which gets none of the names ``avoided``."""
+
+    def __init__(
+        self,
+        function: Function,
+        source: Source,
+        start: int,
+        outside: Outside,
+        avoided: frozenset[str],
+    ):
         self.function = function
+        self.outside = outside
         self.source = source
         self.position = start
         self.depth = 0
-        self.scopes = Scopes(function.registers, source.text)
+        self.scopes = Scopes(function.registers, source.text, avoided)
+        self.meanings = Meanings(self.name, self.sum, self.element_bytes)
+        self.sizes: dict[str, int] = {}
+        self.foreign: set[str] = set()
+        self.opcode = ""
         for parameter in (*function.parameters, *function.results):
             self.scopes.declare(parameter.name)
+            self.sizes[parameter.name] = element_bytes(parameter)
         self.scopes.open()
         self.location: tuple[int, int] | None = None
+        self.span = source.origin
         self.pending: list[tuple[int, Instruction, str, tuple[dict[str, str], ...]]] = []
         self.tables: list[tuple[int, str, list[str], tuple[dict[str, str], ...]]] = []
         self.prefix = function.names.free("$ccc", "_")
         self.block = Block(self.scopes.fresh(f"{self.prefix}entry"), named=False)
         function.blocks.append(self.block)
 
-    def run(self) -> Function:
+    def run(self) -> None:
         """Read up to the body's closing brace."""
         code = self.source.code
         end = code.rindex("}")
@@ -108,7 +145,13 @@ class _BodyParser:
         if self.depth:
             raise self.source.fail('a "{" in this function is never closed', end)
         self.finish()
-        return self.function
+
+    def hidden(self) -> frozenset[str]:
+        """Things of the module that the function names, and that something in it hides now.
+
+        In the source that stands in an inner scope, whose names are the whole function's here.
+        """
+        return frozenset(name for name in self.foreign if self.scopes.holds(name))
 
     def take(self, kind: str, text: str, position: int) -> None:
         """Handle one item of the body."""
@@ -150,7 +193,7 @@ class _BodyParser:
     def declare(self, name: str, position: int) -> str:
         unique = self.scopes.declare(name)
         if unique is None:
-            raise self.source.fail(f"{name} is declared twice; rename one", position)
+            raise self.source.fail(f"{short(name)} is declared twice; rename one", position)
         return unique
 
     def table(self, text: str, position: int) -> None:
@@ -172,62 +215,93 @@ class _BodyParser:
         self.function.blocks.append(self.block)
 
     def statement(self, text: str, position: int) -> None:
+        plain = read_plain(text, self.scopes.find)
+        if plain is not None and plain.is_known:
+            span = self.source.span(position)
+            made = Instruction(plain.opcode, plain.operands, plain.guard, span, self.location)
+            self.block.statements.append(made)
+            return
         try:
             tree, found = read("statement", text)
         except UnexpectedInput as error:
             at = position + min(max(error.pos_in_stream or 0, 0), len(text))
             raise self.source.fail("this statement is not understood", at) from error
         if tree.data == "instruction":
-            self.instruction(tree, found, position)
+            instruction = self.instruction(tree, found, position)
+            if plain is not None:
+                plain.learn(instruction)
         elif tree.data == "registers":
             self.declare_registers(tree, found, position)
         else:
-            self.declare_variable(position, position + len(text))
+            self.declare_variables(position, position + len(text))
 
     def declare_registers(self, tree: Tree[Any], found: list[str], position: int) -> None:
         words = [found[index(c)].lstrip(".") for c in tree.children if isinstance(c, Token)]
-        if len(words) > 1:
-            raise self.source.fail(
-                f"registers that are vectors (.{words[0]}) are not supported; declare scalars",
-                position, NotRepresentable,
-            )  # fmt: skip
-        if words[0] not in TYPES:
-            raise self.source.fail(f".{words[0]} is no type of register", position)
+        lanes = words.pop(0) if words[0] in VECTORS else ""
+        if len(words) != 1 or words[0] not in TYPES:
+            raise self.source.fail(f".{short(words[-1])} is no type of register", position)
         for child in tree.children:
             if isinstance(child, Token):
                 continue
             name = found[index(child.children[0])]
             if len(child.children) == 1:
-                self.function.registers.declare(self.declare(name, position), words[0])
-                continue
-            count = parse_integer(found[index(child.children[1])])
-            unique = self.scopes.declare_range(name)
-            if unique is None or count is None:
-                raise self.source.fail(f"{name}<...> is declared twice; rename one", position)
-            self.function.registers.declare(unique, words[0], count)
+                is_new = self.declare_register(name, words[0], lanes)
+            else:
+                number = found[index(child.children[1].children[0])]
+                count = parse_integer(number)
+                if count is None:
+                    raise self.source.fail(f"{short(number)} is no number", position)
+                is_new = self.declare_range(name, words[0], lanes, count)
+                name += "<...>"
+            if not is_new:
+                raise self.source.fail(f"{short(name)} is declared twice; rename one", position)
 
-    def declare_variable(self, begin: int, end: int) -> None:
-        variable = declaration(self.source, begin, end)
-        name = self.declare(variable.name, begin)
-        text = variable.text
-        if name != variable.name:
-            text = re.sub(rf"(?<![\w$%]){re.escape(variable.name)}(?![\w$])", name, text, count=1)
-        self.function.variables.append(replace(variable, name=name, text=text))
+    def declare_register(self, name: str, type_name: str, lanes: str) -> bool:
+        """Declare one; whether it was not there yet."""
+        if lanes:
+            return self.scopes.declare_vector(name, lanes, type_name)
+        unique = self.scopes.declare(name)
+        if unique is not None:
+            self.function.registers.declare(unique, type_name)
+        return unique is not None
 
-    def instruction(self, tree: Tree[Any], found: list[str], position: int) -> None:
+    def declare_range(self, name: str, type_name: str, lanes: str, count: int) -> bool:
+        """Declare several; whether they were not there yet."""
+        if lanes:
+            return self.scopes.declare_vector_range(name, lanes, type_name, count)
+        unique = self.scopes.declare_range(name)
+        if unique is not None:
+            self.function.registers.declare(unique, type_name, count)
+        return unique is not None
+
+    def declare_variables(self, begin: int, end: int) -> None:
+        for variable in declarations(self.source, begin, end):
+            name = self.declare(variable.name, begin)
+            text = variable.text
+            if name != variable.name:
+                old = rf"(?<![\w$%]){re.escape(variable.name)}(?![\w$])"
+                text = re.sub(old, name, text, count=1)
+            self.sizes[name] = element_bytes(variable)
+            self.function.variables.append(replace(variable, name=name, text=text))
+
+    def instruction(self, tree: Tree[Any], found: list[str], position: int) -> Instruction:
         children = list(tree.children)
-        build = OperandBuilder(found, self.name)
         guard = None
-        span = self.source.span(position)
+        self.span = self.source.span(position)
         try:
             if isinstance(children[0], Tree) and children[0].data == "guard":
                 tokens = children.pop(0).children
                 guard = Guard(self.register(found[index(tokens[-1])]), negated=len(tokens) > 1)
+            self.opcode = opcode = "".join(found[index(children[0])].split())
+            build = OperandBuilder(found, self.meanings, loads=opcode.startswith(("ld.", "st.")))
             operands = tuple(build(child) for child in children[1:])
         except BadOperand as error:
             raise self.source.fail(str(error), position, error.kind) from error
-        opcode = "".join(found[index(children[0])].split())
-        instruction = Instruction(opcode, operands, guard, span, self.location)
+        except NoConstant as error:
+            raise self.source.fail(str(error), position) from error
+        except NotRepresentable as error:
+            raise self.source.fail(error.message, position, NotRepresentable) from error
+        instruction = Instruction(opcode, operands, guard, self.span, self.location)
         self.check(instruction, position)
         self.block.statements.append(instruction)
         if instruction.is_terminator:
@@ -236,6 +310,7 @@ class _BodyParser:
                 self.pending.append((position, instruction, instruction.target, view))
             number = len(self.function.blocks)
             self.start_block(self.scopes.fresh(f"{self.prefix}block_{number}"), named=False)
+        return instruction
 
     def name(self, text: str) -> Operand:
         """What a name stands for: declared here, or a symbol of the module."""
@@ -243,18 +318,44 @@ class _BodyParser:
         if found is not None:
             return found
         base, dot, selector = text.partition(".")
-        if dot and isinstance(self.scopes.find(base), Register):
-            raise BadOperand(
-                f"parts of registers (.{selector}) are not supported", NotRepresentable
-            )
-        if text.startswith("%"):
-            raise BadOperand(f"register {text} is not declared; add a .reg for it")
+        if dot and (part := self.part(self.scopes.find(base), selector)):
+            return part
+        if dot:
+            raise BadOperand(f"{short(text)} is not declared")
+        if text.startswith("%") and not self.outside.knows(text):
+            raise BadOperand(f"register {short(text)} is not declared; add a .reg for it")
+        if not self.opcode.startswith(("bra", "brx")):
+            self.foreign.add(text)
         return Symbol(text)
+
+    @staticmethod
+    def part(whole: Operand | None, selector: str) -> Operand | None:
+        """The part of a register that a selector names."""
+        if isinstance(whole, Vector):
+            return part_of(whole, selector)
+        if isinstance(whole, Register) and _SELECTOR.fullmatch(selector):
+            return Selected(whole, selector)
+        return None
+
+    def sum(self, register: Register, number: int) -> Register:
+        """A register that holds what another one does, plus a number."""
+        bits = TYPES[register.type].bits
+        if TYPES[register.type].kind not in "bus" or bits not in (16, 32, 64):
+            raise BadOperand(f"{register} is no integer to add {number} to")
+        result = self.function.registers.fresh(register.type)
+        operands = (result, register, Immediate(str(number)))
+        add = Instruction(f"add.s{bits}", operands, None, self.span, self.location)
+        self.block.statements.append(add)
+        return result
+
+    def element_bytes(self, name: str) -> int:
+        """The size of an element of a variable."""
+        return self.sizes.get(name) or self.outside.element_bytes(name)
 
     def register(self, name: str) -> Register:
         found = self.name(name)
         if not isinstance(found, Register):
-            raise BadOperand(f"register {name} is not declared; add a .reg for it")
+            raise BadOperand(f"register {short(name)} is not declared; add a .reg for it")
         return found
 
     def check(self, instruction: Instruction, position: int) -> None:
@@ -265,18 +366,20 @@ class _BodyParser:
         count = len(instruction.operands)
         if not row.accepts(count):
             form = f"{row.name} {row.form}".rstrip()
-            message = f"{opcode} has {count} operands; its form is: {form}"
+            message = f"{short(opcode)} has {count} operands; its form is: {form}"
             raise self.source.fail(message, position)
         if instruction.name == "call":
             return
         takes_names = instruction.name in _ADDRESSES
         for operand, role in instruction.roles():
             if role == "label" and not isinstance(operand, Symbol):
-                raise self.source.fail(f"{operand} is no label", position)
+                raise self.source.fail(f"{short(str(operand))} is no label", position)
             if isinstance(operand, Register):
                 continue
             if role in ("def", "both"):
                 self.demand(operand, (Register, Discard), position)
+            elif role == "addr" and not isinstance(operand, _IN_BRACKETS):
+                raise self.source.fail(f"{short(str(operand))} is no address: [...]", position)
             elif role == "use" and not (takes_names or isinstance(operand, _IN_BRACKETS)):
                 self.demand(operand, (Register, Immediate, Special, Discard), position)
 
@@ -284,7 +387,9 @@ class _BodyParser:
         """Complain about a name, or anything else that can be no operand of this role."""
         for leaf in leaves(operand):
             if not isinstance(leaf, kinds) and str(leaf) != "WARP_SZ":
-                raise self.source.fail(f"{leaf} is no register; add a .reg for it", position)
+                raise self.source.fail(
+                    f"{short(str(leaf))} is no register; add a .reg for it", position
+                )
 
     def finish(self) -> None:
         """Point branches at unique label names, now that all labels are known; end the function."""
@@ -296,14 +401,15 @@ class _BodyParser:
             found = tuple(self.scopes.label(name, view) for name in names)
             for name, label in zip(names, found, strict=True):
                 if label not in labels:
-                    raise self.source.fail(f"there is no label {name}", position)
+                    raise self.source.fail(f"there is no label {short(name)}", position)
             self.function.targets[table] = found
         for position, instruction, target, view in self.pending:
             name = self.scopes.label(target, view)
             known = self.function.targets if instruction.name == "brx" else labels
             if name not in known:
-                raise self.source.fail(f"there is no label {target}", position)
+                raise self.source.fail(f"there is no label {short(target)}", position)
             instruction.target = name
         if falls_off_the_end(self.function):
             closing = self.source.span(self.source.code.rindex("}"))
-            self.function.blocks[-1].statements.append(Instruction("ret", span=closing))
+            self.function.implied_return = Instruction("ret", span=closing)
+            self.function.blocks[-1].statements.append(self.function.implied_return)

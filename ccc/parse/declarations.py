@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from typing import Any
@@ -10,19 +11,26 @@ from lark import Token, Tree
 from lark.exceptions import UnexpectedInput
 
 from ccc.ir.nodes import Function, Variable
+from ccc.parse.constants import NoConstant, fold_integer, fold_literal
 from ccc.parse.shapes import index, read
-from ccc.parse.source import Source
-from ccc.ptx.types import STATE_SPACES, TYPES, parse_integer
+from ccc.parse.source import NotRepresentable, Source
+from ccc.ptx.types import STATE_SPACES, TYPES, VECTORS, parse_integer
 
 _LONG = 1000
-_NUMBERS = re.compile(r"\s*\{[\s{},\w.-]*\}\s*")
+_NUMBERS = re.compile(r"\s*\{[\s{},\w.+-]*\}\s*")
 _WORD = re.compile(r"(?<![\w.])[A-Za-z_]")
+_SUM = re.compile(r"(?:[^\s{},eE+-]|(?<![\d.])[eE])\s*[+-]|[+-]\s")
 _NUMBER = re.compile(r"[^\s{},]+")
 _HANDLES = ("texref", "surfref", "samplerref")
+_PREFIX = re.compile(r"\s*(?:\.\w+(?:::\w+)*\s*(?:\d\w*\s*|\((?:[^()]|\([^()]*\))*\)\s*)?)*")
+_IN_LIST = re.compile(r'[()\[\]{},]|"[^"]*"')
+VECTOR_PARAMETER = "a parameter in a register that is a vector is not supported"
+_MOST_IN_RANGE = 1 << 16
+"""More variables are not declared at once, such as ``x<100>``."""
 
 
-def declaration(source: Source, begin: int, end: int) -> Variable:
-    """The variable declared in ``source`` from ``begin`` to ``end``, its semicolon not included.
+def declarations(source: Source, begin: int, end: int) -> list[Variable]:
+    """The variables declared in ``source`` from ``begin`` to ``end``, without the semicolon.
 
     Raises:
         CccError: it is no declaration.
@@ -30,11 +38,62 @@ def declaration(source: Source, begin: int, end: int) -> Variable:
     text = source.code[begin:end]
     head, values = _without_table(text)
     try:
-        tree, leaves = read("variable", head)
+        return _declared(text, head, values)
     except UnexpectedInput as error:
         raise source.fail("this declaration is not understood", begin) from error
-    found = variable(tree, leaves)
-    return replace(found, text=" ".join(text.split()), initializer=values or found.initializer)
+    except NoConstant as error:
+        raise source.fail(f"this declaration is not understood: {error}", begin) from error
+
+
+def _declared(text: str, head: str, values: str | None) -> list[Variable]:
+    tree, leaves = read("variables", head)
+    shared, *items = tree.children
+    found = [variable(Tree("variable", [shared, item]), leaves) for item in items]
+    if values is not None:
+        found[-1] = replace(found[-1], initializer=values)
+    texts = [" ".join(text.split())] if len(items) == 1 else _split(text)
+    every: list[Variable] = []
+    for one, item, own in zip(found, items, texts, strict=True):
+        count = _range(item, leaves)
+        if count is None:
+            every.append(replace(one, text=own))
+        else:
+            every += [_numbered(one, number, own) for number in range(count)]
+    return every
+
+
+def _range(item: Tree[Any], leaves: list[str]) -> int | None:
+    """How many variables ``x<4>`` declares; None where one is declared by its own name."""
+    found = next((c for c in item.children if isinstance(c, Tree) and c.data == "range"), None)
+    if found is None:
+        return None
+    count = parse_integer(leaves[index(found.children[0])])
+    if count is None or count > _MOST_IN_RANGE:
+        raise NoConstant(f"at most {_MOST_IN_RANGE} variables are declared at once")
+    return count
+
+
+def _numbered(one: Variable, number: int, text: str) -> Variable:
+    name = f"{one.name}{number}"
+    range_ = re.compile(rf"(?<![\w$%]){re.escape(one.name)}\s*<[^<>]*>")
+    return replace(one, name=name, text=range_.sub(name, text, count=1))
+
+
+def _split(text: str) -> list[str]:
+    """A declaration of several variables as one of each."""
+    prefix = _PREFIX.match(text)
+    assert prefix is not None
+    cuts, depth = [prefix.end()], 0
+    for match in _IN_LIST.finditer(text, prefix.end()):
+        if match[0] in "([{":
+            depth += 1
+        elif match[0] in ")]}":
+            depth -= 1
+        elif match[0] == "," and not depth:
+            cuts.append(match.end())
+    ends = [*(cut - 1 for cut in cuts[1:]), len(text)]
+    parts = (text[begin:end] for begin, end in zip(cuts, ends, strict=True))
+    return [" ".join(f"{prefix[0]} {part}".split()) for part in parts]
 
 
 def _without_table(text: str) -> tuple[str, str | None]:
@@ -45,52 +104,103 @@ def _without_table(text: str) -> tuple[str, str | None]:
     head, _, table = text.partition("=")
     if len(table) < _LONG or not _NUMBERS.fullmatch(table) or _WORD.search(table):
         return text, None
+    if _SUM.search(table) or _has_short_rows(table):
+        return text, None
     return head, ", ".join(_NUMBER.findall(table))
+
+
+def _has_short_rows(table: str) -> bool:
+    """Whether a table is nested and its rows differ in length: zeros are left out then."""
+    rows = [row.count(",") for row in re.findall(r"[^{}]*\d[^{}]*(?=\})", table)]
+    return len(set(rows)) > 1
 
 
 def variable(tree: Tree[Any], leaves: list[str], default_space: str = "global") -> Variable:
     """A parsed declaration such as ``.shared .align 4 .b8 name[512]``."""
     qualifiers: list[str] = []
     alignment = None
-    name, space, type_name = "", default_space, "b8"
-    lanes, count, sized = 1, 1, True
-    initializer = None
-    for child in tree.children:
-        if isinstance(child, Token):
-            name = leaves[index(child)]
-        elif child.data == "qualifier":
-            word = leaves[index(child.children[0])].lstrip(".")
-            second = child.children[1] if len(child.children) > 1 else None
-            value = leaves[index(second)] if isinstance(second, Token) else None
-            if word == "align" and value:
-                alignment = parse_integer(value)
-            elif word in (*STATE_SPACES, "reg") and "ptr" not in qualifiers:
-                space = word
-            elif word in TYPES or word in _HANDLES:
-                type_name = word
-            elif word in ("v2", "v4", "v8"):
-                lanes = int(word[1:])
-            qualifiers.append(word)
-        elif child.data == "dimension":
-            size = parse_integer(leaves[index(child.children[0])]) if child.children else None
-            sized = sized and size is not None
-            count *= size or 0
-        else:
-            initializer = _flat(child, leaves)
+    space, type_name, lanes = default_space, "b8", 1
+    shared, item = tree.children
+    for child in shared.children:
+        word = leaves[index(child.children[0])].lstrip(".")
+        second = child.children[1] if len(child.children) > 1 else None
+        value = leaves[index(second)] if isinstance(second, Token) else None
+        if word == "align" and value:
+            alignment = parse_integer(value)
+        elif word in (*STATE_SPACES, "reg") and "ptr" not in qualifiers:
+            space = word
+        elif word in TYPES or word in _HANDLES:
+            type_name = word
+        elif word in VECTORS:
+            lanes = VECTORS[word]
+        qualifiers.append(word)
+    sizes, initializer = _shape(item, leaves, lanes)
+    known = [size for size in sizes if size is not None]
     size_of = TYPES[type_name].bytes if type_name in TYPES else 8
+    total = size_of * lanes * math.prod(known) if len(known) == len(sizes) else None
     return Variable(
-        name, space, type_name, size_of * lanes * count if sized else None,
+        leaves[index(item.children[0])], space, type_name, total,
         alignment or size_of * lanes, "", initializer, tuple(qualifiers),
     )  # fmt: skip
 
 
-def _flat(tree: Tree[Any] | Token, leaves: list[str]) -> str:
-    """An initializer as one comma-separated list of its values."""
-    if isinstance(tree, Token):
-        return leaves[index(tree)]
-    if tree.data == "value":
-        return " ".join(_flat(child, leaves) for child in tree.children)
-    return ", ".join(_flat(child, leaves) for child in tree.children)
+def _shape(item: Tree[Any], leaves: list[str], lanes: int) -> tuple[list[int | None], str | None]:
+    """The dimensions of a variable, None for one that is not told, and its initial values."""
+    sizes: list[int | None] = []
+    initializer = None
+    for child in item.children[1:]:
+        if child.data == "dimension":
+            sizes.append(fold_integer(child.children[0], leaves) if child.children else None)
+        elif child.data != "range":
+            inner = [size or 0 for size in sizes[1:]] + ([lanes] if lanes > 1 else [])
+            initializer = ", ".join(_flat(child, leaves, inner))
+    if any(size is not None and size < 0 for size in sizes):
+        raise NoConstant("an array has no negative size")
+    return sizes, initializer
+
+
+def _flat(tree: Tree[Any], leaves: list[str], sizes: list[int]) -> list[str]:
+    """An initializer as a list of values, with zeros where it leaves inner ones out.
+
+    Args:
+        tree: the initializer.
+        leaves: the texts of its leaves.
+        sizes: the dimensions of an element.
+    """
+    values: list[str] = []
+    pending: list[tuple[Tree[Any] | int, int]] = [(tree, -1)]
+    while pending:
+        node, depth = pending.pop()
+        if isinstance(node, int):  # a row ends, which has to be that long by now
+            if node > _MOST_VALUES:
+                raise NoConstant("too many zeros are left out")
+            values += ["0"] * (node - len(values))
+        elif node.data == "value":
+            values.append(_value(node, leaves))
+        else:
+            if 0 <= depth < len(sizes):
+                pending.append((len(values) + math.prod(sizes[depth:]), depth))
+            pending += [(child, depth + 1) for child in reversed(node.children)]
+    return values
+
+
+_MOST_VALUES = 1 << 20
+"""Zeros are filled in up to here only."""
+
+
+def _value(tree: Tree[Any], leaves: list[str]) -> str:
+    """One initial value, such as ``generic name + 8``; constants are worked out."""
+    words: list[str] = []
+    for child in tree.children:
+        if isinstance(child, Token):
+            words.append(leaves[index(child)])
+        elif words:
+            number = fold_integer(child, leaves)
+            sign = words.pop()
+            words += ["+" if (number >= 0) == (sign == "+") else "-", str(abs(number))]
+        else:
+            words.append(fold_literal(child, leaves))
+    return " ".join(words)
 
 
 def read_header(function: Function, source: Source) -> None:
@@ -109,7 +219,11 @@ def read_header(function: Function, source: Source) -> None:
         if isinstance(child, Token):
             named = True
         elif child.data == "parameters":
-            found = [variable(part, leaves, default_space="param") for part in child.children]
+            try:
+                found = [variable(part, leaves, default_space="param") for part in child.children]
+            except NoConstant as error:
+                message = f"this function header is not understood: {error}"
+                raise source.fail(message, 0) from error
             (function.parameters if named else function.results).extend(found)
         elif child.data == "limit":
             word, *values = (leaves[index(token)] for token in child.children)
@@ -117,4 +231,6 @@ def read_header(function: Function, source: Source) -> None:
             function.limits[word.lstrip(".")] = tuple(n for n in numbers if n is not None)
     for parameter in (*function.parameters, *function.results):
         if parameter.space == "reg":
+            if not VECTORS.keys().isdisjoint(parameter.qualifiers):
+                raise source.fail(VECTOR_PARAMETER, 0, NotRepresentable)
             function.registers.declare(parameter.name, parameter.type)

@@ -6,14 +6,20 @@ import re
 
 from ccc.errors import Span
 from ccc.ir.nodes import FunctionText, Module, Variable
-from ccc.parse.declarations import declaration
+from ccc.parse.declarations import declarations
 from ccc.parse.source import Source
 
+_QUOTED = r'"[^"]*"'
+_LINKAGE = ("visible", "weak", "extern", "common")
+_DATA = ("global", "const", "shared", "local", "tex", "file", "section", "alias")
+_BEGINS = frozenset(f".{word}" for word in (*_LINKAGE, *_DATA, "entry", "func"))
+"""Directives that end the header of a function before them, which then is a declaration."""
+
 # Every alternative begins with a fixed character, which makes the search several times as fast.
-_INSIDE = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"\n]*"|\{|\}', re.S)
+_INSIDE = re.compile(rf"//[^\n]*|/\*.*?(?:\*/|\Z)|{_QUOTED}|\{{|\}}|#[^\n]*", re.S)
 _OUTSIDE = re.compile(
-    r'//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"\n]*"|;|\{|\}|\.pragma\b|\.visible\b|\.weak\b|\.extern\b'
-    r"|\.common\b|\.entry\b|\.func\b",
+    rf"//[^\n]*|/\*.*?(?:\*/|\Z)|{_QUOTED}|;|\{{|\}}|\(|\)|#[^\n]*|\.pragma\b"
+    rf"|\.(?:{'|'.join((*_LINKAGE, *_DATA, 'entry', 'func'))})\b",
     re.S,
 )
 _NAME = re.compile(
@@ -22,10 +28,16 @@ _NAME = re.compile(
     r"(?:\([^()]*\)\s*)?"
     r"([\w$%]+)"
 )
+_PARENTHESES = r"\((?:[^()]|\([^()]*\))*\)"
+_PROTOTYPE = (
+    rf"(?:\.(?:{'|'.join(_LINKAGE)})\s+)*\.(?:entry|func)\b"
+    rf"(?:{_PARENTHESES}|{_QUOTED}|(?!{'|'.join(map(re.escape, _BEGINS))})[^();\"])*;?"
+)
+"""A function that is declared only; the semicolon may be missing."""
 _NO_DECLARATION = re.compile(
-    r"\s+|\.(?:version|target|address_size|file|loc)\b[^\n]*|@@[^\n]*"
-    r'|\.section\b\s*[^\s{]+\s*\{[^{}]*\}|\.pragma\b(?:"[^"]*"|[^;"])*;|\.alias\b[^;]*;'
-    r"|(?:\.(?:visible|weak|extern|common)\s+)*\.(?:entry|func)\b[^;]*;|;"
+    rf"\s+|\x1a|\.(?:version|target|address_size|loc)\b[^\n]*|\.file\b(?:[^\"\n]|{_QUOTED})*"
+    rf"|@@[^\n]*|\.section\b\s*[^\s{{]+\s*\{{[^{{}}]*\}}|\.pragma\b(?:{_QUOTED}|[^;\"])*;"
+    rf"|\.alias\b[^;]*;|{_PROTOTYPE}|;"
 )
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.M)
 _DECLARATION = re.compile(r'(?:"[^"]*"|[^;"])*')
@@ -40,42 +52,70 @@ def parse_module(text: str, file: str = "<ptx>") -> Module:
     source = Source(text, Span(file, 1, 1))
     if ".version" not in text:
         raise source.fail("this is no PTX: there is no .version directive", 0)
-    pieces: list[str | FunctionText] = []
-    begin = position = line = counted = 0
-    start = head = -1  # where a function's linkage begins, and its ".entry" or ".func"
-    in_pragma = False
-    while match := _OUTSIDE.search(text, position):
-        token, position = match[0], match.end()
+    return _Cutting(source, Module([], file)).run()
+
+
+class _Cutting:
+    """Finds the functions that have bodies.
+
+    ``start`` is where the linkage begins of what is read, and ``head`` its ``.entry`` or ``.func``;
+    -1 for none.
+    """
+
+    def __init__(self, source: Source, module: Module):
+        self.source = source
+        self.module = module
+        self.begin = self.line = self.counted = self.depth = 0
+        self.start = self.head = -1
+        self.in_pragma = False
+
+    def run(self) -> Module:
+        text, position = self.source.text, 0
+        while match := _OUTSIDE.search(text, position):
+            token, position = match[0], match.end()
+            if token == "{":
+                position = _closing_brace(self.source, match.start())
+                if self.head >= 0:
+                    self.cut(match.start(), position)
+                self.start = self.head = -1
+            elif token == "}":
+                raise self.source.fail('this "}" has no "{" before it; remove it', match.start())
+            else:
+                self.take(token, match.start())
+        if self.begin < len(text):
+            self.module.pieces.append(text[self.begin :])
+        return self.module
+
+    def take(self, token: str, at: int) -> None:
+        """What stands outside of braces."""
+        if self.head >= 0 and not self.depth and token in _BEGINS:
+            self.start = self.head = -1  # what came before was declared only
         if token in (".entry", ".func"):
-            head = match.start()
-            start = head if start < 0 else start
-        elif token in (".visible", ".weak", ".extern", ".common"):
-            start = match.start() if start < 0 else start
+            self.head, self.depth = at, 0
+            self.start = at if self.start < 0 else self.start
+        elif token.startswith(".") and token[1:] in _LINKAGE:
+            self.start = at if self.start < 0 else self.start
         elif token == ".pragma":
-            in_pragma = True
+            self.in_pragma = True
+        elif token in "()":
+            self.depth += 1 if token == "(" else -1
         elif token == ";":
-            if not in_pragma:
-                start = head = -1
-            in_pragma = False
-        elif token == "}":
-            raise source.fail('this "}" has no "{" before it; remove it', match.start())
-        elif token == "{":
-            position = _closing_brace(source, match.start())
-            if head >= 0:
-                line += text.count("\n", counted, start)
-                counted = start
-                column = start - text.rfind("\n", 0, start)
-                span = Span(file, line + 1, column)
-                if start > begin:
-                    pieces.append(text[begin:start])
-                name = _function_name(Source(text[start : match.start()], span), head - start)
-                kind = "entry" if text.startswith(".entry", head) else "func"
-                pieces.append(FunctionText(name, kind, text[start:position], span))
-                begin = position
-            start = head = -1
-    if begin < len(text):
-        pieces.append(text[begin:])
-    return Module(pieces, file)
+            if not self.in_pragma:
+                self.start = self.head = -1
+            self.in_pragma = False
+
+    def cut(self, opened: int, end: int) -> None:
+        """A function that has a body."""
+        text, start, head = self.source.text, self.start, self.head
+        self.line += text.count("\n", self.counted, start)
+        self.counted = start
+        span = Span(self.module.file, self.line + 1, start - text.rfind("\n", 0, start))
+        if start > self.begin:
+            self.module.pieces.append(text[self.begin : start])
+        name = _function_name(Source(text[start:opened], span), head - start)
+        kind = "entry" if text.startswith(".entry", head) else "func"
+        self.module.pieces.append(FunctionText(name, kind, text[start:end], span, self.module))
+        self.begin = end
 
 
 def _closing_brace(source: Source, opened: int) -> int:
@@ -134,6 +174,6 @@ def _variables(source: Source) -> list[Variable]:
         end = match.end()
         if code[end : end + 1] != ";":
             raise source.fail('this declaration is not understood; is a ";" missing?', position)
-        found.append(declaration(source, position, end))
+        found += declarations(source, position, end)
         position = end + 1
     return found

@@ -2,39 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ccc.ir.nodes import RegisterFile
-from ccc.ir.operands import Discard, Operand, Special, Symbol
-from ccc.ptx.types import SPECIAL_REGISTERS
+from ccc.ir.operands import Discard, Operand, Register, Special, Symbol, Vector
+from ccc.ptx.types import SPECIAL_REGISTERS, VECTORS
 
 _DIGITS = "0123456789"
+_AXES = "xyzw"
+_COLOURS = "rgba"
+"""Other names of the same parts."""
 
 
 class Scopes:
-    """Which thing a name means at a place. New names do not occur in ``text``, the function's.
+    """Which thing a name means at a place. New names do not occur in ``text``, the function's, nor
+    are they among those to be ``avoided``.
 
-    An inner scope may declare a name again; that gets a new name in the IR.
+    An inner scope may declare a name again; that gets a new name in the IR. A register that is a
+    vector becomes one register for each of its parts.
     """
 
-    def __init__(self, registers: RegisterFile, text: str):
+    def __init__(self, registers: RegisterFile, text: str, avoided: Iterable[str] = ()):
         self._registers = registers
         self._text = text
         self._names: list[dict[str, str]] = [{}]
         self._prefixes: list[dict[str, str]] = [{}]
-        self._taken: set[str] = set()
+        self._taken: set[str] = set(avoided)
         self._taken_prefixes: set[str] = set()
         self._stems: dict[str, tuple[str, int]] = {}
         self._known: dict[str, Operand] = {}
+        self._known_outside: list[dict[str, Operand]] = []
+        self._vectors: dict[str, Vector] = {}
+        self._vector_ranges: dict[str, tuple[str, ...]] = {}
 
     def open(self) -> None:
         """Enter a scope."""
         self._names.append({})
         self._prefixes.append({})
+        self._known_outside.append(self._known)
+        self._known = {}
 
     def close(self) -> None:
         """Leave a scope: its names mean nothing any more."""
         self._names.pop()
         self._prefixes.pop()
-        self._known = {}
+        self._known = self._known_outside.pop()
 
     def label_view(self) -> tuple[dict[str, str], ...]:
         """The scopes around a place, the innermost first; labels declared later will be in them."""
@@ -53,13 +65,45 @@ class Scopes:
         """Declare the registers ``prefix0``, ``prefix1``, ...; the unique form of the prefix."""
         if prefix in self._prefixes[-1]:
             return None
+        unique = self._fresh_range(prefix)
+        self._prefixes[-1][prefix] = unique
+        self._known = {}
+        return unique
+
+    def declare_vector(self, name: str, lanes: str, type_name: str) -> bool:
+        """Declare a register of several parts; whether this scope did not have it yet."""
+        unique = self.declare(name)
+        if unique is None:
+            return False
+        parts = []
+        for axis in _AXES[: VECTORS[lanes]]:
+            part = self.fresh(f"{name}_{axis}")
+            self._registers.declare(part, type_name)
+            parts.append(Register(part, type_name))
+        self._vectors[unique] = Vector(tuple(parts))
+        return True
+
+    def declare_vector_range(self, prefix: str, lanes: str, type_name: str, count: int) -> bool:
+        """Declare several such registers; whether this scope did not have them yet."""
+        unique = self.declare_range(prefix)
+        if unique is None:
+            return False
+        parts = tuple(self._fresh_range(f"{prefix}_{axis}") for axis in _AXES[: VECTORS[lanes]])
+        for part in parts:
+            self._registers.declare(part, type_name, count)
+        self._vector_ranges[unique] = parts
+        return True
+
+    def _fresh_range(self, prefix: str) -> str:
         unique = prefix
         while unique in self._taken_prefixes or self._range_clashes(unique):
             unique = f"{self._another(prefix)}_"
         self._taken_prefixes.add(unique)
-        self._prefixes[-1][prefix] = unique
-        self._known = {}
         return unique
+
+    def holds(self, name: str) -> bool:
+        """Whether something in the function has this name."""
+        return name in self._taken or self._is_in_range(name)
 
     def fresh(self, name: str) -> str:
         """``name``, changed if something else in the function has it."""
@@ -98,15 +142,37 @@ class Scopes:
         for names, prefixes in zip(reversed(self._names), reversed(self._prefixes), strict=True):
             if name in names:
                 unique = names[name]
-                return self._registers.find(unique) or Symbol(unique)
+                return self._vectors.get(unique) or self._registers.find(unique) or Symbol(unique)
             if prefix in prefixes and prefix != name:
-                register = self._registers.find(prefixes[prefix] + name[len(prefix) :])
-                if register is not None:
-                    return register
-        if name == "_":
-            return Discard()
-        return Special(name) if name in SPECIAL_REGISTERS else None
+                found = self._numbered(prefixes[prefix], name[len(prefix) :])
+                if found is not None:
+                    return found
+        return Discard() if name == "_" else _special(name)
+
+    def _numbered(self, prefix: str, number: str) -> Operand | None:
+        """The register of that number in a range."""
+        if prefix not in self._vector_ranges:
+            return self._registers.find(prefix + number)
+        parts = [self._registers.find(part + number) for part in self._vector_ranges[prefix]]
+        return None if None in parts else Vector(tuple(filter(None, parts)))
 
     def label(self, name: str, view: tuple[dict[str, str], ...]) -> str:
         """The unique form of a label, looked up from the place of ``view``."""
         return next((names[name] for names in view if name in names), name)
+
+
+def part_of(vector: Vector, selector: str) -> Operand | None:
+    """The part of a vector that ``.x`` or ``.r`` and the like name."""
+    number = max(_AXES.find(selector), _COLOURS.find(selector)) if len(selector) == 1 else -1
+    return vector.elements[number] if 0 <= number < len(vector.elements) else None
+
+
+def _special(name: str) -> Operand | None:
+    """A special register, or all parts of one."""
+    if name in SPECIAL_REGISTERS:
+        return Special(name)
+    base, dot, selector = name.partition(".")
+    if f"{base}.x" not in SPECIAL_REGISTERS:
+        return None
+    parts = Vector(tuple(Special(f"{base}.{axis}") for axis in _AXES))
+    return part_of(parts, selector) if dot else parts

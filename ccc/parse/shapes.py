@@ -15,7 +15,7 @@ from ccc import grammars
 _NUMBER = re.compile(r"0[fF][0-9a-fA-F]{8}\b|0[dD][0-9a-fA-F]{16}\b|0[xX][0-9a-fA-F]+|\d+")
 
 
-_STARTS = ["header", "statement", "variable"]
+_STARTS = ["header", "statement", "variables"]
 """The grammar's rules that texts are parsed by."""
 
 
@@ -60,11 +60,9 @@ def _parse_shape(start: str, text: str) -> _Shape:
         leaves.append((tuple(_NUMBER.split(token)), first))
         return Token(token.type, str(len(leaves) - 1))
 
-    def visit(node: Tree[Any]) -> Tree[Any]:
-        children = [hole(c) if isinstance(c, Token) else visit(c) for c in node.children]
-        return Tree(node.data, children)
-
-    return _Shape(visit(tree), leaves)
+    for node in tree.iter_subtrees():  # which does not recur, however deep it is
+        node.children = [hole(c) if isinstance(c, Token) else c for c in node.children]
+    return _Shape(tree, leaves)
 
 
 def index(token: Any) -> int:

@@ -9,7 +9,8 @@ from functools import cached_property
 from ccc.errors import CccError, Span
 from ccc.ir.markers import MARKER_PREFIX
 
-_COMMENT = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"\n]*"', re.S)
+_COMMENT = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"]*"|#[^\n]*', re.S)
+"""Also the lines that a preprocessor leaves: ``# 1 "file.cu"``."""
 _VISIBLE = re.compile(r"[^\n]")
 
 
@@ -52,7 +53,7 @@ class Source:
         Raises:
             CccError: a comment is never closed.
         """
-        if "//" not in self.text and "/*" not in self.text:
+        if not any(sign in self.text for sign in ("//", "/*", "#")):
             return self.text
         return _COMMENT.sub(self._blank, self.text)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -73,6 +74,10 @@ def _dimensions(*names: str) -> tuple[str, ...]:
     return tuple(f"{name}.{axis}" for name in names for axis in "xyz")
 
 
+_INDICES = ("%tid", "%ntid", "%ctaid", "%nctaid")
+_CLUSTERS = ("%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid")
+
+
 _special(LANE, "u32", *_dimensions("%tid"), "%laneid")
 _special(LANE, "u32", *(f"%lanemask_{relation}" for relation in ("eq", "le", "lt", "ge", "gt")))
 _special(WARP, "u32", "%warpid", "%nwarpid", "%smid", "%nsmid")
@@ -87,24 +92,43 @@ _special(GRID, "pred", "%is_explicit_cluster")
 _special(GRID, "u64", "%gridid", "%current_graph_exec")
 _special(TIME, "u32", "%clock", "%clock_hi", "%globaltimer_lo", "%globaltimer_hi")
 _special(TIME, "u32", *(f"%pm{number}" for number in range(8)))
+_special(GRID, "u32", *(f"{name}.w" for name in _INDICES + _CLUSTERS))
+"""A fourth part, which is always the same, so that they are vectors of four."""
 _special(TIME, "u64", "%clock64", "%globaltimer", *(f"%pm{number}_64" for number in range(8)))
 
-_INTEGER = re.compile(r"-?(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U?$")
+_INTEGER = re.compile(r"-?(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)U?")
+_LONGEST = len("-0b") + 64 + len("U")
+"""An integer literal of 64 bits has no more characters."""
 
 
 def parse_integer(text: str) -> int | None:
     """The value of a PTX integer literal (PTX ISA section 4.5.1); None for anything else.
 
-    >>> [parse_integer(t) for t in ("0x1FU", "-7", "010", "0f3F800000")]
-    [31, -7, 8, None]
+    What does not fit in 64 bits is none.
+
+    >>> [parse_integer(t) for t in ("0x1FU", "-7", "010", "0f3F800000", "18446744073709551616")]
+    [31, -7, 8, None, None]
     """
-    if not _INTEGER.match(text):
+    if len(text) > _LONGEST or not _INTEGER.fullmatch(text):
         return None
     digits = text.rstrip("U")
     sign, digits = (-1, digits[1:]) if digits.startswith("-") else (1, digits)
-    if len(digits) > 1 and digits[0] == "0" and digits.isdigit():
-        return sign * int(digits, 8)
-    return sign * int(digits, 0)
+    is_octal = len(digits) > 1 and digits[0] == "0" and digits.isdigit()
+    number = int(digits, 8 if is_octal else 0)
+    return sign * number if number >> 64 == 0 else None
+
+
+_DECIMAL = re.compile(r"-?(?=[^.eE]*[.eE])(?=\.?\d)\d*\.?\d*([eE][+-]?\d+)?")
+
+
+def parse_decimal(text: str) -> float | None:
+    """The value of a decimal floating-point literal, a double; None for anything else.
+
+    >>> [parse_decimal(t) for t in ("1.5", "-.5", "5.", "1e3", "1e400", "15")]
+    [1.5, -0.5, 5.0, 1000.0, None, None]
+    """
+    value = float(text) if _DECIMAL.fullmatch(text) else math.inf
+    return value if math.isfinite(value) else None
 
 
 WARP_SIZE = 32

@@ -86,11 +86,14 @@ def test_nothing_is_transformed_twice() -> None:
     assert transform(once).ptx == once
 
 
-def test_broken_ptx_is_one_error_with_its_place() -> None:
+def test_broken_ptx_is_left_alone_and_told_with_its_place() -> None:
     broken = golden("grid_stride").before.replace("setp.", "setp setp.", 1)
-    with pytest.raises(CccError) as caught:
-        transform(broken, filename="k.ptx")
-    assert str(caught.value).startswith("k.ptx:")
+    result = transform(broken, filename="k.ptx")
+    assert result.ptx == broken
+    assert {"not understood" in one.message for one in result.complaints} == {True}
+    assert "k.ptx:" in result.complaints[0].message
+    with pytest.raises(CccError, match="not understood"):
+        transform(broken, filename="k.ptx", strict=True)
 
 
 def test_a_loop_is_not_looked_at_again_because_another_was_rewritten(

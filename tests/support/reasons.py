@@ -12,12 +12,10 @@ from folders import ROOT
 FILES = (
     *sorted(ROOT.glob("ccc/analysis/**/*.py")),
     *sorted(ROOT.glob("passes/**/*.py")),
-    *(
-        ROOT / name
-        for name in ("ccc/compiler/module.py", "ccc/ptx/occupancy.py", "ccc/parse/body.py")
-    ),
+    *(ROOT / name for name in ("ccc/compiler/module.py", "ccc/ptx/occupancy.py")),
+    *(ROOT / "ccc" / "parse" / f"{name}.py" for name in ("body", "declarations", "outside")),
 )
-CALLED = {"Refused": 0, "_refuse_all": 1}
+CALLED = {"Refused": 0, "_refuse_all": 1, "NotRepresentable": 0}
 """What is called with a reason, and which argument that is."""
 FUNCTIONS = ("_reason", "_too_large", "limits")
 """Functions that return reasons, or raise errors that become one."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ccc.emulator.lanes.geometry import Geometry
+from ccc.ptx.types import SPECIAL_REGISTERS
 
 PER_LANE = frozenset(
     ["%tid.x", "%tid.y", "%tid.z", "%ctaid.x", "%ctaid.y", "%ctaid.z", "%laneid", "%warpid"]
@@ -55,4 +56,5 @@ def special_registers(geometry: Geometry, shared_bytes: int, dynamic_bytes: int)
         "%current_graph_exec": np.uint64(0),
     }
     values |= {f"%envreg{number}": np.uint32(0) for number in range(32)}
+    values |= {name: np.uint32(0) for name in SPECIAL_REGISTERS if name.endswith(".w")}
     return values

@@ -14,8 +14,10 @@ from ccc.emulator.base.errors import EmulatorError
 from ccc.emulator.base.forms import DTYPES, Array, Form, spread
 from ccc.emulator.lanes.groups import Group
 from ccc.emulator.memory import atomics, traffic
+from ccc.emulator.memory.images import Images
 from ccc.emulator.memory.printing import printed
 from ccc.emulator.memory.spaces import (
+    IMAGES,
     LOCAL,
     PARAM,
     SHARED,
@@ -151,6 +153,7 @@ class Memory:
         self.frame_bytes = frame_bytes
         self.name_thread = name_thread
         self.shuffle = shuffle
+        self.images = Images(IMAGES)
         self.windows: dict[int, tuple[Space, str]] = {
             SHARED >> WINDOW_BITS: (shared, "shared"),
             LOCAL >> WINDOW_BITS: (local, "local"),

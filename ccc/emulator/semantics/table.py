@@ -12,6 +12,7 @@ from ccc.emulator.semantics import (
     asynchronous,
     convert,
     floating,
+    images,
     integer,
     logic,
     matrix,
@@ -24,18 +25,9 @@ from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Minus, Selected
 
 SECTIONS = (
-    arithmetic,
-    asynchronous,
-    convert,
-    floating,
-    integer,
-    logic,
-    matrix,
-    narrow,
-    video,
-    warp,
-    wmma,
-)
+    arithmetic, asynchronous, convert, floating, images, integer, logic, matrix,
+    narrow, video, warp, wmma,
+)  # fmt: skip
 """The files that fill SEMANTICS when they are imported."""
 
 ACCESSES = frozenset({"ld", "ldu", "st", "atom", "red"})
@@ -83,8 +75,7 @@ NOT_EMULATED: dict[str, str] = {
         "mma.sp": "sparse matrices are not modelled",
         _WARPGROUP: "the matrix unit of a warpgroup is not modelled",
         _TENSOR: "tensor memory is not modelled",
-        "tex tld4 txq istypep": "there are no textures",
-        "suq suld sust sured": "there are no surfaces",
+        "istypep": "handles have no types",
         "createpolicy": "there is no cache, so it has no policies",
         "discard": "it leaves memory undefined",
     }.items()

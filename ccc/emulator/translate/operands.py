@@ -14,7 +14,7 @@ from ccc.emulator.lanes.special import PER_LANE
 from ccc.emulator.memory.memory import Location
 from ccc.emulator.translate.program import Code, Program, Segment
 from ccc.ir.operands import Address, Discard, Immediate, Negated, Operand, Register, Special, Symbol
-from ccc.ptx.types import TIME, TYPES
+from ccc.ptx.types import TIME, TYPES, parse_decimal
 
 FindSymbol: TypeAlias = Callable[[Code, str], Location]
 
@@ -73,10 +73,14 @@ def literal_bits(text: str, bits: int) -> int | None:
         return integer & ((1 << bits) - 1)
     negative = text.startswith("-")
     digits = text.lstrip("-")
-    if digits[:2] not in ("0f", "0F", "0d", "0D"):
-        return None
-    width = 32 if digits[1] in "fF" else 64
-    found = int(digits[2:], 16) ^ (negative << (width - 1))
+    if digits[:2] in ("0f", "0F", "0d", "0D"):
+        width = 32 if digits[1] in "fF" else 64
+        found = int(digits[2:], 16) ^ (negative << (width - 1))
+    else:
+        width, decimal = 64, parse_decimal(digits)
+        if decimal is None:
+            return None
+        found = int(np.float64(-decimal if negative else decimal).view("u8"))
     if width == bits or bits not in (32, 64):
         return found
     with np.errstate(all="ignore"):
