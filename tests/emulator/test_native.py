@@ -122,11 +122,27 @@ def edges(kind: str) -> list[int]:
     found = [0, 1, 2, 3, 5, 15, 16, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256, 0x5A5A5A5A5A5A5A5A]
     found += [ones, ones - 1, ones >> 1, (ones >> 1) + 1, (ones >> 1) + 2, ones >> (bits // 2)]
     if kind[0] == "f":
-        values = [1, 0.5, 1.5, 2.5, 3.7, 255.5, 256, 32767.5, 65536, 2**31 - 1, 2**31, 2**32, 2**63]
+        values = [
+            1,
+            0.5,
+            1.5,
+            2,
+            2.5,
+            3.7,
+            255.5,
+            256,
+            32767.5,
+            65536,
+            2**31 - 1,
+            2**31,
+            2**32,
+            2**63,
+        ]
         values += [2.0**64, 2.0**24 + 1, 1e-3, 1 / 3, 1e30, np.inf]
         array = np.array(values, f"f{bits // 8}")
         limits = np.finfo(array.dtype)
-        extremes = np.array([limits.tiny, limits.max, limits.tiny / 2, limits.eps], array.dtype)
+        tiny = limits.tiny
+        extremes = np.array([tiny, limits.max, tiny / 2, tiny * 2, limits.eps], array.dtype)
         array = np.concatenate([array, np.nextafter(array, 0), extremes, np.nextafter(extremes, 0)])
         array = np.concatenate([array, -array])
         found += array.view(f"u{bits // 8}").tolist()
