@@ -55,6 +55,8 @@ _ADDRESSES = frozenset(
     ("mov", "cvta", "isspacep", "call", "bra", "brx", "istypep", "mapa", "getctarank")
 )
 """Instructions that take the address of a thing by its bare name."""
+_MOST_DIGITS = 18
+"""Of the number of a file or of a line."""
 _IN_BRACKETS = (Address, TupleAddress)
 _SELECTOR = re.compile(r"[bh][0-7]{1,4}")
 """What stands behind the dot of a register of which a video instruction takes a part."""
@@ -161,7 +163,7 @@ class _BodyParser:
                 self.brace(text, position)
             case "loc":
                 words = text.split()
-                if len(words) < 3:
+                if len(words) < 3 or max(map(len, words[1:3])) > _MOST_DIGITS:
                     raise self.source.fail("a .loc has a file, a line and a column", position)
                 self.location = (int(words[1]), int(words[2]))
                 self.block.statements.append(Directive(" ".join(words)))
