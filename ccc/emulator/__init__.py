@@ -2,13 +2,14 @@
 
 A launch with ``races=[]`` also finds accesses of a warp's lanes that nothing orders, and puts them
 into that list (:mod:`ccc.emulator.run.races`). An ``assert`` that fails is an error of the launch;
-``printf`` prints nothing, and its result is 0.
+``printf`` prints at once. Arguments that are a :class:`Texture` or a :class:`Surface` are handles.
 """
 
 from ccc.emulator.base.errors import EmulatorError
+from ccc.emulator.memory.images import Surface, Texture
 from ccc.emulator.run.counters import Counters
 from ccc.emulator.run.module import LoadedKernel as Kernel
 from ccc.emulator.run.module import LoadedModule as Module
 from ccc.emulator.run.races import Race
 
-__all__ = ["Counters", "EmulatorError", "Kernel", "Module", "Race"]
+__all__ = ["Counters", "EmulatorError", "Kernel", "Module", "Race", "Surface", "Texture"]

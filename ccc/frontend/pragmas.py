@@ -16,7 +16,6 @@ from typing import Any
 
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput, UnexpectedToken
-from pycparser import c_ast, c_parser
 
 from ccc import grammars
 from ccc.errors import choices, nearest, short
@@ -258,6 +257,8 @@ def _noalias(argument: _Argument) -> str:
 
 def _is_member(node: Any) -> bool:
     """Whether it is a variable, or a member of one, or of what one points to."""
+    from pycparser import c_ast  # noqa: PLC0415 - seldom asked for
+
     while isinstance(node, c_ast.StructRef):
         node = node.name
     return isinstance(node, c_ast.ID)
@@ -265,6 +266,8 @@ def _is_member(node: Any) -> bool:
 
 def _variable(node: Any) -> str | None:
     """A variable, or a member of one, as it is written; None of anything else."""
+    from pycparser import c_ast  # noqa: PLC0415 - seldom asked for
+
     if isinstance(node, c_ast.ID):
         return str(node.name)
     is_member = isinstance(node, c_ast.StructRef) and node.type == "."
@@ -324,6 +327,8 @@ def _constant(argument: _Argument) -> Number:
 
 
 def _expression(text: str, argument: _Argument) -> Any:
+    from pycparser import c_parser  # noqa: PLC0415 - seldom asked for
+
     if len(_SIGNS.findall(text)) > _MOST_SIGNS:
         raise argument.error(TOO_DEEP)
     try:
@@ -363,6 +368,8 @@ _UNARY: dict[str, Callable[[Any], Number]] = {
 
 def _fold(node: Any) -> Number:
     """The value of a constant C expression; ValueError where it is none."""
+    from pycparser import c_ast  # noqa: PLC0415 - seldom asked for
+
     if isinstance(node, c_ast.Constant):
         return _literal(node.value)
     if isinstance(node, c_ast.UnaryOp) and node.op in _UNARY:

@@ -119,3 +119,61 @@ def test_simd_comparisons() -> None:
 
     check("vset4.u32.u32.ne", lambda a, b, _: sum(x << 8 * k for k, x in enumerate(ones(a, b))))
     check("vset4.u32.u32.ne.add", lambda a, b, c: sum(ones(a, b)) + c)
+
+
+def test_parts_of_words() -> None:
+    def part(x: int, at: int, bits: int, kind: str) -> int:
+        return number(x >> bits * at, bits, kind)
+
+    def merged(value: int, c: int, at: int, bits: int) -> int:
+        mask = (1 << bits) - 1 << bits * at
+        return (value << bits * at) & mask | c & ~mask
+
+    check(
+        "vadd.s32.u32.s32",
+        lambda a, b, _: part(a, 2, 8, "u32") + part(b, 1, 16, "s32"),
+        "{d}, {a}.b2, {b}.h1",
+    )
+    check(
+        "vsub.s32.s32.s32.sat",
+        lambda a, b, c: merged(
+            clamp(part(a, 0, 16, "s32") - part(b, 3, 8, "s32"), 8, True), c, 1, 8
+        ),
+        "{d}.b1, {a}.h0, {b}.b3, {c}",
+    )
+    check(
+        "vshr.u32.s32.u32.wrap",
+        lambda a, b, c: merged(part(a, 1, 16, "s32") >> (b & 31), c, 1, 16),
+        "{d}.h1, {a}.h1, {b}, {c}",
+    )
+    check(
+        "vmad.s32.s32.s32.sat",
+        lambda a, b, c: clamp(-part(a, 1, 16, "s32") * signed(b, 32) + signed(c, 32), 32, True),
+        "{d}, -{a}.h1, {b}, {c}",
+    )
+    check(
+        "vmad.u32.u32.u32.shr15",
+        lambda a, b, c: part(a, 0, 16, "u32") * part(b, 0, 16, "u32") - c >> 15,
+        "{d}, {a}.h0, {b}.h0, -{c}",
+    )
+
+
+def test_parts_of_both_words() -> None:
+    def halves(a: int, b: int) -> list[int]:
+        return [(b << 32 | a) >> 16 * k & 0xFFFF for k in range(4)]
+
+    def bytes_(a: int, b: int) -> list[int]:
+        return [(b << 32 | a) >> 8 * k & 255 for k in range(8)]
+
+    def two(a: int, b: int, c: int) -> int:
+        parts = halves(a, b)
+        return ((parts[3] + parts[1]) & 0xFFFF) << 16 | c & 0xFFFF
+
+    check("vadd2.u32.u32.u32", two, "{d}.h1, {a}.h32, {b}.h11, {c}")
+
+    def four(a: int, b: int, c: int) -> int:
+        parts = bytes_(a, b)
+        pairs = [(parts[7], parts[0]), (parts[5], parts[2])]
+        return c + sum(abs(signed(x, 8) - signed(y, 8)) for x, y in pairs)
+
+    check("vabsdiff4.s32.s32.s32.add", four, "{d}.b20, {a}.b3507, {b}.b1260, {c}")

@@ -16,8 +16,11 @@ from ccc.emulator.base.forms import Array
 from ccc.emulator.lanes.groups import Group
 
 WINDOW_BITS = 40
-CODE, PARAM, SHARED, LOCAL, GLOBAL = (tag << WINDOW_BITS for tag in (0x7B, 0x7C, 0x7D, 0x7E, 0x7F))
-"""Where the generic addresses of each space begin; and those of functions, which nobody reads."""
+IMAGES, CODE, PARAM, SHARED, LOCAL, GLOBAL = (
+    tag << WINDOW_BITS for tag in (0x7A, 0x7B, 0x7C, 0x7D, 0x7E, 0x7F)
+)
+"""Where the generic addresses of each space begin; and the handles of images and the addresses of
+functions, at which there is nothing to read."""
 
 HEAP_BYTES = 8 << 20
 """What ``malloc`` may give away (CUDA C++ Programming Guide, cudaLimitMallocHeapSize)."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from ccc.emulator.base.errors import EmulatorError
 from ccc.emulator.base.forms import Array
+from ccc.emulator.memory.images import Surface
 from ccc.emulator.memory.spaces import Arena
 from ccc.emulator.translate.variables import parameter_offsets
 from ccc.ir.nodes import Function, Variable
@@ -107,7 +108,7 @@ def pack_parameters(kernel: Function, arguments: tuple[Any, ...], address_of: An
 
 def _encode(parameter: Variable, argument: Any, address_of: Any) -> bytes:
     size = parameter.bytes or 0
-    if isinstance(argument, np.ndarray):
+    if isinstance(argument, (np.ndarray, Surface)):
         return int(address_of(argument)).to_bytes(8, "little")
     if isinstance(argument, (bytes, bytearray)):
         return bytes(argument)

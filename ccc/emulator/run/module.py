@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -14,8 +15,12 @@ from ccc.emulator.base.errors import EmulatorError, Index3
 from ccc.emulator.base.forms import Array
 from ccc.emulator.lanes.geometry import Geometry
 from ccc.emulator.lanes.special import special_registers
+from ccc.emulator.memory.images import Images, Surface
 from ccc.emulator.memory.memory import Memory
-from ccc.emulator.memory.spaces import Arena, Local, Shared, Uniform
+from ccc.emulator.memory.spaces import IMAGES, Arena, Local, Shared, Uniform
+from ccc.emulator.native.library import native_library, note_seconds
+from ccc.emulator.native.schedule import NativeLockstep, NativeShuffled
+from ccc.emulator.native.wave import NativeProgram, NativeWave, compile_native
 from ccc.emulator.run.arguments import Buffers, pack_parameters
 from ccc.emulator.run.counters import Counters
 from ccc.emulator.run.races import Legend, Race, RaceDetector, WatchedMemory, WatchedWave
@@ -74,6 +79,7 @@ class LoadedModule:
         self.addresses = {v.name: self.arena.address(k) for k, v in enumerate(stored)}
         self.pointers = FunctionPointers(self.module, self.function_ir)
         self.statics: dict[tuple[str, str], int] = {}
+        self.images = Images(IMAGES)
         for index, variable in enumerate(stored):
             content = initial_bytes(variable, self._address_of)
             self.arena.bytes_of(index)[:] = np.frombuffer(content, np.uint8)
@@ -112,6 +118,16 @@ class LoadedModule:
         if name not in self.addresses:
             raise EmulatorError(f"there is no variable {name}{nearest(name, self.addresses)}")
         return self.arena.bytes_of(list(self.addresses).index(name))
+
+    def bind(self, name: str, image: Surface) -> None:
+        """Make an image what a ``.texref`` or ``.surfref`` variable stands for.
+
+        Raises:
+            EmulatorError: there is no such variable.
+        """
+        if name not in self.addresses:
+            raise EmulatorError(f"there is no variable {name}{nearest(name, self.addresses)}")
+        self.images.by_handle[self.addresses[name]] = image
 
     @contextmanager
     def showing_lines(self) -> Iterator[None]:
@@ -154,7 +170,7 @@ class LoadedKernel:
     def __init__(self, module: LoadedModule, name: str):
         self.module = module
         self.name = name
-        self._compiled: dict[bool, tuple[Program, VariableLocations, CompiledProgram]] = {}
+        self._compiled: dict[object, tuple[Program, VariableLocations, CompiledProgram]] = {}
 
     def __call__(
         self,
@@ -172,7 +188,8 @@ class LoadedKernel:
             grid: blocks in x, y and z; missing ones are 1.
             block: threads in x, y and z.
             args: NumPy arrays are device pointers and are changed in place, also when the launch
-                fails; NumPy and Python scalars, ``bytes`` and ``np.void`` are passed by value.
+                fails; NumPy and Python scalars, ``bytes`` and ``np.void`` are passed by value,
+                textures and surfaces as handles.
             shared_mem: bytes of dynamic shared memory, besides those of stacks that ``ccc`` put
                 there.
             schedule: ``"lockstep"``, or the seed of a random order.
@@ -183,29 +200,42 @@ class LoadedKernel:
             EmulatorError: the kernel is at fault, or needs what is not emulated.
         """
         with self.module.showing_lines():
-            program, names, compiled = self._code(schedule != "lockstep")
+            library = native_library() if races is None else None
+            program, names, compiled = self._code(schedule != "lockstep", library)
         grid3, block3 = _three(grid), _three(block)
         shared_mem += added(self.module.shares.get(self.name, 0), math.prod(block3))
         shared_bytes = self._check_sizes(grid3, block3, names, shared_mem)
         launch = _Launch(self.module, program, compiled, tuple(args), names, races)
-        scheduler: Scheduler = Lockstep()
+        started = time.process_time()
+        scheduler: Scheduler = NativeLockstep() if library else Lockstep()
         shuffle = None
         if not isinstance(schedule, str):
             random = np.random.default_rng(schedule)
-            scheduler, shuffle = Shuffled(random), random.permutation
+            scheduler = NativeShuffled(random) if library else Shuffled(random)
+            shuffle = random.permutation
         elif schedule != "lockstep":
             raise EmulatorError(f'the schedule is "lockstep" or an integer, not {schedule!r}')
         try:
             with np.errstate(all="ignore"), self.module.showing_lines():
                 for wave in launch.waves(grid3, block3, shared_bytes, shared_mem, shuffle):
-                    scheduler.run(wave, self.module.step_limit)
+                    limit = self.module.step_limit
+                    if isinstance(wave, NativeWave):
+                        wave.start(limit)
+                    scheduler.run(wave, limit)
+                    if isinstance(wave, NativeWave):
+                        wave.close()
         finally:
             launch.finish()
+            if library is None:
+                note_seconds(time.process_time() - started)
             self.module.steps = launch.tally.steps
         return counters_of(program, compiled, launch.tally, self.module.files)
 
-    def _code(self, cut_after_waits: bool) -> tuple[Program, VariableLocations, CompiledProgram]:
-        if cut_after_waits not in self._compiled:
+    def _code(
+        self, cut_after_waits: bool, library: Any
+    ) -> tuple[Program, VariableLocations, CompiledProgram]:
+        key = cut_after_waits, library is not None
+        if key not in self._compiled:
             module = self.module
             kernel = module.function_ir(self.name)
             assert kernel is not None
@@ -214,8 +244,13 @@ class LoadedKernel:
                 module.place_statics(code.function)
             addresses = module.pointers.addresses | module.addresses
             names = VariableLocations(program, module.variables, addresses, module.statics)
-            self._compiled[cut_after_waits] = program, names, compile_program(program, names.find)
-        return self._compiled[cut_after_waits]
+            compiled = (
+                compile_native(program, names.find, library)
+                if library
+                else compile_program(program, names.find)
+            )
+            self._compiled[key] = program, names, compiled
+        return self._compiled[key]
 
     def _limits(self) -> dict[str, tuple[int, ...]]:
         kernel = self.module.function_ir(self.name)
@@ -269,6 +304,8 @@ class _Launch:
         self.tally = Tally.of(compiled)
 
     def _address(self, array: Any) -> int:
+        if isinstance(array, Surface):
+            return self.module.images.handle(array)
         return self.buffers.address(self.arena, self.first, array)
 
     def finish(self) -> None:
@@ -292,7 +329,9 @@ class _Launch:
             parts = self.program, self.compiled, geometry
             if self.races is None:
                 memory = self._memory(Memory, geometry, shared_bytes, shuffle)
-                yield Wave(*parts, memory, specials, self.tally)
+                is_native = isinstance(self.compiled, NativeProgram)
+                kind = NativeWave if is_native else Wave
+                yield kind(*parts, memory, specials, self.tally)
                 continue
             names = Legend(self.compiled.slots, geometry.name, self.names.shared)
             detector = RaceDetector(geometry.lanes, names, self.races)
@@ -305,7 +344,7 @@ class _Launch:
     def _memory(self, kind: type[M], geometry: Geometry, shared_bytes: int, shuffle: Any) -> M:
         frame = self.program.frame_bytes
         limit = frame * (self.program.max_depth + 1)
-        return kind(
+        memory = kind(
             self.arena,
             Shared(geometry.count, shared_bytes),
             Local(geometry.lanes, frame, limit),
@@ -315,3 +354,5 @@ class _Launch:
             geometry.name,
             shuffle,
         )
+        memory.images = self.module.images
+        return memory

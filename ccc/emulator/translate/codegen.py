@@ -12,10 +12,10 @@ import linecache
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from ccc.emulator.base.errors import EmulatorError
-from ccc.emulator.base.forms import ADDRESS, Array, Form, Operation
+from ccc.emulator.base.forms import ADDRESS, Array, Form, Operation, pair, register_dtype
 from ccc.emulator.lanes.barriers import CLUSTER_BARRIER
 from ccc.emulator.memory.memory import Access
 from ccc.emulator.semantics.table import ACCESSES, operation_of
@@ -52,6 +52,13 @@ RunSegment: TypeAlias = Callable[[Any, Any, list[Array]], Any]
 _COUNT = itertools.count()
 
 
+class Functions(Protocol):
+    """Functions by the number of their segment."""
+
+    def __getitem__(self, number: int, /) -> RunSegment: ...
+    def __len__(self) -> int: ...
+
+
 @dataclass(slots=True)
 class CompiledProgram:
     """A program's code: per segment its function and, by number, its operands' where it waits.
@@ -60,8 +67,8 @@ class CompiledProgram:
     the slots of each segment.
     """
 
-    run: list[RunSegment]
-    waits: dict[int, RunSegment]
+    run: Functions
+    waits: Functions
     slots: list[Instruction]
     segment_slots: list[range]
 
@@ -84,19 +91,19 @@ def compile_program(program: Program, find_symbol: FindSymbol) -> CompiledProgra
         if segment.waits:
             writer = _SegmentWriter(program, segment, names, find_symbol, first)
             sources.append(writer.wait_function())
-    _define("\n".join(sources), program.codes[0].function.name, names.namespace)
+    define("\n".join(sources), program.codes[0].function.name, names.namespace, "s0")
     run = [names.namespace[f"s{segment.number}"] for segment in program.segments]
     waiting = [segment.number for segment in program.segments if segment.waits]
     waits = {number: names.namespace[f"w{number}"] for number in waiting}
     return CompiledProgram(run, waits, slots, segment_slots)
 
 
-def _define(source: str, kernel: str, namespace: dict[str, Any]) -> None:
-    """Run generated code. Tracebacks show its lines for as long as its functions are there."""
+def define(source: str, kernel: str, namespace: dict[str, Any], first: str) -> None:
+    """Run generated code. Tracebacks show its lines for as long as its first function is there."""
     file = f"<emulated {kernel} {next(_COUNT)}>"  # of no other program
     exec(compile(source, file, "exec"), namespace)
     linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
-    weakref.finalize(namespace["s0"], linecache.cache.pop, file, None).atexit = False
+    weakref.finalize(namespace[first], linecache.cache.pop, file, None).atexit = False
 
 
 def _parts(target: Operand) -> list[Operand]:
@@ -190,15 +197,18 @@ class _SegmentWriter(CallWriter):
             name, uniform = self.condition(instruction.guard)
             guard = self.let(f"full(g, {name})" if uniform else name)
             self.emit(f"m.guarded[{slot}] += np.count_nonzero({guard})")
-        if is_set_apart(instruction) or self.goes_through(instruction):
-            return
+        if not is_set_apart(instruction) and not self.goes_through(instruction):
+            self.attempt(instruction, slot, guard)
+
+    def attempt(self, instruction: Instruction, slot: int, guard: str) -> None:
+        """What an instruction does under a guard, or that it is not emulated."""
         try:
             self.perform(instruction, slot, guard)
         except EmulatorError as error:
             self.fail(error.message, instruction, guard)
             for register in instruction.defined():
-                zero = "np.bool_(0)" if register.bits == 1 else f"np.uint{register.bits}(0)"
-                self.define(register, zero, True)
+                dtype = self.names.of(register_dtype(register.bits), "d")
+                self.define(register, self.let(f"np.zeros(g.n, {dtype})"), False)
 
     def perform(self, instruction: Instruction, slot: int, guard: str) -> None:
         """What an instruction does under a guard that has been evaluated.
@@ -319,11 +329,23 @@ class _SegmentWriter(CallWriter):
         form = Form(instruction)
         bits = form.bits
         if bits > 64:
-            form.refuse(f"moves {bits} bits")
-        if isinstance(source, Vector):
+            self.move_halves(target, source, guard)
+        elif isinstance(source, Vector):
             self.pack(target, source, bits, guard)
         elif isinstance(target, Vector):
             self.unpack(target, source, bits, guard)
+
+    def move_halves(self, target: Operand, source: Operand, guard: str) -> None:
+        """128 bits, from two halves or to them."""
+        if isinstance(source, Vector):
+            low, high = (self.read(element, "b64")[0] for element in source.elements)
+            whole = self.let(f"{self.names.of(pair)}({low}, {high}, g.n)")
+            self.write(target, "b128", whole, False, guard)
+        elif isinstance(target, Vector):
+            name = self.read(source, "b128")[0]
+            for element, half in zip(target.elements, ("low", "high"), strict=True):
+                part = self.let(f"{name}[{half!r}].copy()")
+                self.write(element, "b64", part, False, guard)
 
     def pack(self, target: Operand, source: Vector, bits: int, guard: str) -> None:
         part = bits // len(source.elements)
@@ -421,3 +443,7 @@ class _SegmentWriter(CallWriter):
             at = offset + index * access.size
             name = self.let(f"m.memory.parameter({dtype}, {at})")
             self.write(element, access.type, name, True, guard)
+
+
+SegmentWriter = _SegmentWriter
+"""For who writes functions of single instructions."""
