@@ -241,7 +241,8 @@ class _BodyParser:
         words = [found[index(c)].lstrip(".") for c in tree.children if isinstance(c, Token)]
         lanes = words.pop(0) if words[0] in VECTORS else ""
         if len(words) != 1 or words[0] not in TYPES:
-            raise self.source.fail(f".{short(words[-1])} is no type of register", position)
+            told = short(" .".join([lanes, *words]).strip(" ."))
+            raise self.source.fail(f".{told} is no type of register", position)
         for child in tree.children:
             if isinstance(child, Token):
                 continue

@@ -134,6 +134,8 @@ def variable(tree: Tree[Any], leaves: list[str], default_space: str = "global") 
         elif word in VECTORS:
             lanes = VECTORS[word]
         qualifiers.append(word)
+    if not any(word in TYPES or word in _HANDLES for word in qualifiers):
+        raise NoConstant("it has no type")
     sizes, initializer = _shape(item, leaves, lanes)
     known = [size for size in sizes if size is not None]
     size_of = TYPES[type_name].bytes if type_name in TYPES else 8
