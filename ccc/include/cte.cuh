@@ -156,6 +156,9 @@ constexpr unsigned ALL = 0xffffffff;
 /// Lists of so many items are walked piece by piece: 32 of them have fewer items than 2^32 - 32.
 constexpr unsigned LONG = 1u << 26;
 
+/// Lists of so many items are not told from longer ones where it is asked if all are as long.
+constexpr unsigned EVEN = 1u << 21;
+
 __device__ __forceinline__ unsigned lane_number()
 {
     unsigned lane;  // not of threadIdx, for blocks of any shape
@@ -214,10 +217,10 @@ template <bool WHOLE>
 struct team {
     unsigned mask, place, count;
 
-    __device__ explicit team(unsigned members)
-        : mask(members), place(__popc(members & ((1u << lane_number()) - 1))),
-          count(__popc(members))
+    __device__ explicit team(unsigned members) : mask(members)
     {
+        place = __popc(members & ((1u << lane_number()) - 1));
+        count = __popc(members);
     }
     __device__ unsigned lane_at(unsigned other) const { return nth_bit(mask, other); }
     __device__ unsigned up_to_mine() const { return (2u << place) - 1; }
@@ -432,10 +435,10 @@ union unmade {
 #define CTE_MIXED 2
 #endif
 #ifndef CTE_INSIDE
-#define CTE_INSIDE 4
+#define CTE_INSIDE 8
 #endif
 #ifndef CTE_AHEAD
-#define CTE_AHEAD 2
+#define CTE_AHEAD 1
 #endif
 
 /// How many windows are looked at together: loads of one need not wait for those of another.
@@ -549,8 +552,11 @@ struct joined_walk {
                 detail::assign(value[w].made, job.mapped(from, item + w * lanes.count, with));
             if constexpr (Job::reduces) {
                 #pragma unroll
-                for (unsigned w = 1; w < inside; ++w)
-                    detail::assign(value[0].made, Value(job.reduce(value[0].made, value[w].made)));
+                for (unsigned half = inside / 2; half; half /= 2)
+                    #pragma unroll
+                    for (unsigned w = 0; w < half; ++w)
+                        detail::assign(value[w].made,
+                                       Value(job.reduce(value[w].made, value[w + half].made)));
                 partial = turn ? Value(job.reduce(partial, value[0].made)) : value[0].made;
             }
         }
@@ -703,15 +709,13 @@ __device__ __forceinline__ void in_groups(Job& job)
         if (!__any_sync(ALL, count != 0)) continue;
         const auto source = detail::from_lane(ALL, job.source, owner);
         const auto state = job.state.of(ALL, owner);
-        const size turns = count > place ? (count - place - 1) / LANES + 1 : 0;
         if constexpr (!Job::reduces) {
-            for (size turn = 0; turn < turns; ++turn)
-                job.mapped(source, turn * LANES + place, state);
+            for (size k = place; k < count; k += LANES) job.mapped(source, k, state);
         } else if constexpr (Job::commutes) {
             auto value = job.value;
-            if (turns) value = job.mapped(source, place, state);
-            for (size turn = 1; turn < turns; ++turn)
-                value = job.reduce(value, job.mapped(source, turn * LANES + place, state));
+            if (place < count) value = job.mapped(source, place, state);
+            for (size k = size(place) + LANES; k < count; k += LANES)
+                value = job.reduce(value, job.mapped(source, k, state));
             detail::hand_over<LANES>(job, value, place, owner, count);
         } else {
             for (size k = 0; __any_sync(ALL, k < count); k += LANES) {
@@ -725,13 +729,18 @@ __device__ __forceinline__ void in_groups(Job& job)
 
 // Which of them --------------------------------------------------------------------------------------
 
-/// Whether one thread a task is as good, by the longest list and by the sum of all.
-__device__ __forceinline__ bool is_even(unsigned count)
+/// Whether one thread a task is as good: lists are short, or all as long as the longest of them.
+///
+/// Of a whole warp even lists are better walked together if they are long, since the items of one
+/// list lie side by side in memory.
+__device__ __forceinline__ bool is_even(unsigned members, unsigned count)
 {
-#if __CUDA_ARCH__ >= 800
-    const unsigned most = __reduce_max_sync(ALL, count), sum = __reduce_add_sync(ALL, count);
-#else
     unsigned most = count, sum = count;
+#if __CUDA_ARCH__ >= 800
+    most = __reduce_max_sync(members, count);
+    sum = __reduce_add_sync(members, count);
+#else
+    if (members != ALL) return false;
     #pragma unroll
     for (unsigned step = 1; step < 32; step *= 2) {
         const unsigned other = __shfl_xor_sync(ALL, most, step);
@@ -739,7 +748,8 @@ __device__ __forceinline__ bool is_even(unsigned count)
         sum += __shfl_xor_sync(ALL, sum, step);
     }
 #endif
-    return most <= 4 || (most <= 12 && most * 20 <= sum);
+    const bool even = 5 * most * __popc(members) <= 8 * sum;
+    return most <= 4 || (even && (most <= 12 || members != ALL));
 }
 
 template <class Decomposition>
@@ -787,8 +797,8 @@ struct by<automatic> {
     __device__ __forceinline__ static void run(Job& job)
     {
         const unsigned members = __activemask();
-        if (members == ALL && !__any_sync(ALL, job.count >= LONG) && is_even(unsigned(job.count)))
-            return alone(job);
+        const unsigned count = job.count < EVEN ? unsigned(job.count) : EVEN;
+        if (is_even(members, count)) return alone(job);
         __syncwarp(members);
         together<BLOCK, SCANNED>(members, job);
         __syncwarp(members);

@@ -354,8 +354,8 @@ class Memory:
         access = touch.access
         count = access.count
         name = access.operation
-        if name == "add" and access.type == "f32" and touch.name == "global":
-            name = atomics.flushed(name)
+        if name == "add" and access.dtype.kind == "f":
+            name = atomics.sum_in(touch.name)
         found = []
         for k in range(count):
             at = place + k if k else place
