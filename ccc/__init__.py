@@ -5,6 +5,7 @@
     ccc.RawKernel(code, "name")        # what cupy.RawKernel is, compiled through ccc
     ccc.profile.of(kernel)             # what a kernel has counted
     ccc.emulator.Module(ptx)           # PTX on the CPU
+    ccc.include()                      # the folder of cte.cuh
 
 What a user imports is loaded when it is first asked for, so that the tools start quickly.
 """
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ccc import emulator, profile
     from ccc.compiler.transform import Transformed, transform
     from ccc.errors import CccError
+    from ccc.header import include
     from ccc.jit.raw import CccWarning, RawKernel, RawModule
     from ccc.nvcc.run import Compiled, compile  # noqa: A004 - the design's name
     from ccc.options import Options
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "CccError": "ccc.errors",
     "compile": "ccc.nvcc.run",
+    "include": "ccc.header",
     "Compiled": "ccc.nvcc.run",
     "Options": "ccc.options",
     "transform": "ccc.compiler.transform",
@@ -69,6 +72,7 @@ __all__ = [
     "compile",
     "counting",
     "emulator",
+    "include",
     "profile",
     "transform",
 ]

@@ -24,6 +24,7 @@ TOOLS = {
     "explain": "show the source with what became of each annotation",
     "fuzz": "try random kernels with and without the transformation",
     "graph": "draw the def-use graph of an annotated path",
+    "include": "print the folder of cte.cuh, for the include path of nvcc",
     "profile": "add up the profiles of several runs",
     "report": "print what annotated paths did, as a program counted it",
     "tune": "build and run a program in several versions, and keep which is best",

@@ -14,6 +14,7 @@ from ccc.analysis.paths.find import Refinement, find_paths
 from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Path
 from ccc.ir.markers import WHOLE_KERNEL, Marker
 from ccc.ir.nodes import Function, Variable
+from ccc.ir.operands import Register
 from ccc.options import AUTO, COLLECT, KEEPING, Options, Request
 from ccc.ptx.dynamic_stack import ALIGNMENT
 from ccc.ptx.types import DEFAULT_SHARED_BYTES
@@ -166,6 +167,8 @@ class Kernel:
     """PTX that the module needs before the function; what several functions need, it needs once."""
     refinements: list[Refinement] = field(default_factory=list)
     """What passes make of the paths that can be collected, whenever they are found anew."""
+    numbered: dict[Marker, tuple[Register, ...]] = field(default_factory=dict)
+    """What numbers the iterations of annotated loops, for the sake of their reductions."""
     settled: list[PathRecord] = field(default_factory=list)
     """Of paths that a pass has served by itself before anybody asked for the ``records``; such a
     pass takes their markers away, so that they are not found again."""

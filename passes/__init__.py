@@ -10,6 +10,7 @@ from ccc.passes.flattening import Flattening
 from ccc.passes.grid_stride import GridStride
 from ccc.passes.high_products import HighProducts
 from ccc.passes.invariant_motion import InvariantMotion
+from ccc.passes.iteration_numbers import IterationNumbers
 from ccc.passes.melding import Melding
 from ccc.passes.recursion import Recursion
 from ccc.pipeline import Pass
@@ -20,6 +21,7 @@ PIPELINE: tuple[type[Pass], ...] = (
     Melding,
     InvariantMotion,
     BoundMotion,
+    IterationNumbers,
     Flattening,
     ContextCompression,
     EarlyLoads,

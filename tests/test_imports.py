@@ -16,7 +16,7 @@ PACKAGE = ROOT / "ccc"
 # From the bottom up. A name stands for that module and for everything inside it. A module may
 # import its own package and anything in a row below its own, never a neighbour in the same row.
 ROWS: tuple[tuple[str, ...], ...] = (
-    ("ccc.errors", "ccc.version", "ccc.options", "ccc.demangle", "ccc.cache"),
+    ("ccc.errors", "ccc.version", "ccc.options", "ccc.demangle", "ccc.cache", "ccc.header"),
     ("ccc.ptx", "ccc.files"),
     ("ccc.ir", "ccc.grammars"),
     ("ccc.parse", "ccc.analysis", "ccc.profile", "ccc.toolkit", "ccc.remark"),
@@ -68,6 +68,8 @@ HELPERS = (
     "ccc.passes.policy",
     "ccc.passes.thresholds",
     "ccc.passes.context_collection.reduction",
+    "ccc.passes.context_collection.group_slots",
+    "ccc.passes.iteration_numbers",
     "ccc.passes.context_collection.tiles",
     "ccc.passes.context_collection.turns",
     "ccc.passes.context_collection.tail_pool",

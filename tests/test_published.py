@@ -16,6 +16,7 @@ from folders import DOCS, ROOT
 
 NEEDED = ("build", "twine", "setuptools")
 BIN = Path(sys.executable).parent
+CTE = ROOT / "ccc" / "include"
 
 
 def _run(*command: str | Path, folder: Path) -> str:
@@ -51,12 +52,32 @@ def test_a_wheel_and_an_sdist(tmp_path: Path) -> None:
     assert _run(home / "bin" / "cccc", "--ccc-version", folder=tmp_path).startswith("ccc ")
     assert _run(home / "bin" / "ccc", "--version", folder=tmp_path).startswith("ccc ")
     assert (home / "share" / "man" / "man1" / "cccc.1").exists()
+    (folder,) = _run(home / "bin" / "ccc", "include", folder=tmp_path).split()
+    assert folder.startswith(str(home))
+    assert (Path(folder) / "cte.cuh").read_bytes() == (CTE / "cte.cuh").read_bytes()
+    _find_by_cmake(home, folder, tmp_path / "user")
     (path,) = [path for path in sys.path if path.endswith("site-packages")][:1]
     code = (
         f"import sys; sys.path.append({path!r}); import ccc, ccc.passes, ccc.parse\n"
         "ccc.parse.load_grammar(); print(ccc.__file__)"
     )
     assert str(home) in _run(python, "-c", code, folder=tmp_path)
+
+
+def _find_by_cmake(home: Path, include: str, project: Path) -> None:
+    """``find_package`` finds what is installed by the path of its commands alone."""
+    if shutil.which("cmake") is None:
+        return
+    project.mkdir()
+    (project / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.20)\nproject(user LANGUAGES NONE)\n"
+        "find_package(ccc REQUIRED)\n"
+        "get_target_property(found ccc::cte INTERFACE_INCLUDE_DIRECTORIES)\n"
+        'message(STATUS "folder ${found}.")\n'
+    )
+    path = f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    command = map(str, ["env", f"PATH={path}", "cmake", "-S", project, "-B", project / "build"])
+    assert f"folder {include}." in _run(*command, folder=project)
 
 
 def test_the_site_shows_all_pages() -> None:

@@ -36,6 +36,11 @@ SMALL = {
     "fractal_flame": 4_000,
     "integral_equation": 8,
     "inverse_erf": 10_000,
+    "nested/diagonal": 8,
+    "nested/pagerank": 7,
+    "nested/spmv": 8,
+    "nested/task_sizes": 10,
+    "nested/u_list": 200,
     "path_tracing": 10,
     "patterns/collatz": 600,
     "patterns/escape_time": 600,
@@ -67,6 +72,9 @@ def need_nvcc() -> None:
 
 STRATEGIES = {
     **dict.fromkeys(("bfs", "sssp", "quadrature_grid", "patterns/reread_bound"), AUTO),
+    **dict.fromkeys(
+        (f"nested/{name}" for name in ("diagonal", "pagerank", "spmv", "u_list")), AUTO
+    ),
     "inverse_erf": "meld",
     "patterns/random_walk": "flatten",
 }
@@ -99,7 +107,7 @@ def original_run(name: str) -> tuple[Sample, dict[str, Any], dict[str, Any]]:
     return sample, inputs, sample.run(module, device.put(inputs))
 
 
-TINY = {**SMALL, "inverse_erf": 2_000, "path_tracing": 8}
+TINY = {**SMALL, "inverse_erf": 2_000, "nested/task_sizes": 7, "path_tracing": 8}
 """The size at which rivals are run here, on a device of two blocks."""
 
 
@@ -249,6 +257,11 @@ def test_rivals_are_right(name: str, label: str) -> None:
 BOUND = {
     **TINY,
     "bfs": 10,
+    "nested/diagonal": 11,
+    "nested/pagerank": 11,
+    "nested/spmv": 11,
+    "nested/task_sizes": 11,
+    "nested/u_list": 1_000,
     "patterns/escape_time": 6_000,
     "patterns/lookup": 8_000,
     "patterns/one_long_task": 4_000,

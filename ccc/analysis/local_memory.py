@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from ccc.analysis.facts import Facts
 
 Edge = tuple[str, str]
+Word = tuple[str, int]
+"""A variable, and the first byte of a word in it."""
+WORD = 4
 Stored = tuple[int, int, object]
 """A constant that a store leaves in memory: its first byte, how many, and the constant."""
 
@@ -141,6 +144,21 @@ class LocalMemory:
             if (use.reads | use.writes) & mask:
                 return instruction
         return None
+
+    def words(self, mask: int) -> tuple[Word, ...] | None:
+        """Some bytes as words of 32 bits; None if they are none."""
+        found: list[Word] = []
+        variables = {variable.name: variable for variable in self.facts.function.variables}
+        for one in self.points_to.variables:
+            own = (mask & one.mask) >> one.first
+            mask &= ~one.mask
+            places = [one.start + n for n in range(one.size) if own >> n & 1]
+            whole = [n for n in places if n % WORD == 0 and {*range(n, n + WORD)} <= {*places}]
+            alignment = variables[one.name].alignment or 1
+            if len(places) != WORD * len(whole) or (places and alignment % WORD):
+                return None
+            found += [(one.name, place) for place in whole]
+        return None if mask else tuple(found)
 
     def exposed(self, region: Collection[str], entry: str) -> int:
         """The bytes that a region may read before it has surely written them, from its entry on."""

@@ -88,6 +88,11 @@ class PointsTo:
         """The set of all bytes."""
         return (1 << self.size) - 1
 
+    @property
+    def variables(self) -> list[Object]:
+        """The pieces of the function's variables."""
+        return self._objects.of_variables
+
     def _solve(self) -> None:
         instructions = list(self.function.instructions)
         grown = True
@@ -402,6 +407,11 @@ class _Objects:
             self._new(variable.name, start, end - start)
             for start, end in zip(cuts, ends, strict=True)
         ]
+
+    @property
+    def of_variables(self) -> list[Object]:
+        """The pieces of variables."""
+        return [one for arrays in self._arrays.values() for one in arrays]
 
     def of(self, key: object) -> Object:
         """The object of an ``alloca``."""

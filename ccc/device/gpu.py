@@ -163,9 +163,9 @@ class GpuDevice:
         except self._cupy.cuda.runtime.CUDARuntimeError as error:
             raise CccError(f"a kernel failed: {error}") from error
 
-    def hold(self) -> None:
+    def hold(self, cycles: int = HOLD_CYCLES) -> None:
         """Keep the device busy while the host queues what is to be timed."""
-        self._hold((1,), (1,), (np.uint64(HOLD_CYCLES),))
+        self._hold((1,), (1,), (np.uint64(cycles),))
 
     def profiling(self) -> contextlib.AbstractContextManager[None]:
         """A block whose launches a profiler sees that was told to wait for the program's word."""

@@ -24,6 +24,9 @@ And what its figures are compared with:
   rewritten kernel could be. Either the lanes of a warp get inputs with which they do not part, or
   an option makes the kernel do one task in all of them, one of their 32. ``bound_inputs(inputs) ->
   dict`` makes the inputs, on NumPy's arrays; what it adds may tell ``check`` what to expect;
+- ``LIBRARIES = {"cuSPARSE": ("spmv", multiply)}``: whose library does the work of a kernel, which
+  is tried on a GPU only: by label, the kernel and a function that is called with its arguments,
+  CuPy's arrays among them, and does what it does. The first call may do more than the others;
 - ``BLOCKS = (64, 128, 256)``: the sizes of a block in which ``kernel.cu`` may be launched instead.
   ``run`` then launches in one dimension, and no kernel expects blocks of a certain size;
 - ``PAPER = 2.72``: how many times as fast the kernel became in the paper.
@@ -43,7 +46,7 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,6 +63,11 @@ _WANTED = (
     "a sample is a folder with kernel.cu and sample.py, which defines inputs(size, seed), "
     "run(module, inputs) and check(inputs, outputs); docs/bench.md has one to start from"
 )
+
+
+def _names_work(row: Any) -> bool:
+    """Whether this is a kernel and what does its work."""
+    return isinstance(row, tuple) and len(row) == 2 and isinstance(row[0], str) and callable(row[1])
 
 
 def find_samples(folder: Path) -> dict[str, Path]:
@@ -132,6 +140,18 @@ class Sample:
         if not isinstance(table, dict) or not all(isinstance(label, str) for label in table):
             raise self._error(f"RIVALS must be a dict by label, not {table!r}")
         return {label: self._version(f"RIVALS[{label!r}]", row) for label, row in table.items()}
+
+    @property
+    def libraries(self) -> dict[str, tuple[str, Callable[..., None]]]:
+        """What does the work of one kernel on a GPU instead of it, by label; mostly empty.
+
+        Raises:
+            CccError: ``LIBRARIES`` does not have the form above.
+        """
+        table = getattr(self._module, "LIBRARIES", {})
+        if not isinstance(table, dict) or not all(map(_names_work, table.values())):
+            raise self._error(f"LIBRARIES must be a dict of kernels and functions, not {table!r}")
+        return table
 
     @property
     def bound(self) -> Version | None:

@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ccc import header
 from ccc.device import gpu
 from ccc.errors import CccError
 from ccc.files import write
@@ -204,7 +205,7 @@ class RawModule:
         if ours.shared_limit is None:
             ours = replace(ours, shared_limit=gpu.shared_limit())
         if self._suffix in _CUDA and text is not None:
-            given = tuple(self._command.arguments)
+            given = (*self._command.arguments, f"-I{header.include()}")
             return CompileJob(
                 text,
                 self.backend,

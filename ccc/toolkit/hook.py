@@ -18,6 +18,7 @@ import tempfile
 from pathlib import Path
 
 from ccc import files as cache
+from ccc import header
 from ccc.errors import CccError
 from ccc.toolkit.find import Toolkit, identity
 
@@ -84,7 +85,7 @@ def _shims(toolkit: Toolkit, home: Path) -> dict[str, str]:
 
 
 def _profile(toolkit: Toolkit) -> str:
-    """The toolkit's profile, its paths fixed to the toolkit, and ``CICC_PATH`` to ours.
+    """The toolkit's profile, its paths fixed to the toolkit, ``CICC_PATH`` to ours, and `cte.cuh`.
 
     nvcc puts the variable's value there, also where it only shows what it would run.
     """
@@ -93,6 +94,7 @@ def _profile(toolkit: Toolkit) -> str:
     text, count = re.subn(r"^CICC_PATH\b.*$", f"CICC_PATH = $({SHIMS})", text, flags=re.MULTILINE)
     if not count:
         raise CccError(f"{toolkit.bin / 'nvcc.profile'} does not set CICC_PATH: unknown toolkit")
+    text += f'\nINCLUDES += $(_SPACE_) "-I{header.include()}" $(_SPACE_)\n'
     libraries = toolkit.bin.parent / "lib"
     if not libraries.with_name("lib64").exists():  # the wheels have lib, the profile says lib64
         text += f'\nLIBRARIES =+ $(_SPACE_) "-L{libraries}/stubs" "-L{libraries}"\n'

@@ -61,6 +61,7 @@ from ccc.analysis.simultaneous import Entrance, may_be_in_both
 from ccc.ir.nodes import Function
 from ccc.passes.choice.choose import choose
 from ccc.passes.context_collection.context_stack import reserve_stack
+from ccc.passes.iteration_numbers import without_idle_numbers
 from ccc.passes.launch_shape import known_block_size
 from ccc.passes.policy import decide, settle
 from ccc.passes.strategies.leave import LEAVE
@@ -128,6 +129,7 @@ class ContextCollection(Pass):
             for record in kernel.records:
                 record.describe(described if "placement" in record.remark.details else {})
             _promise_block_size(kernel.function, block, kernel.options.max_block)
+        without_idle_numbers(kernel)
 
     def _decide(
         self, kernel: Kernel, chosen: Sequence[Collectable], made: Sequence[Decision]

@@ -24,6 +24,7 @@ from ccc.ir.edit import (
 from ccc.ir.nodes import Block, Guard, Instruction
 from ccc.ir.operands import Register
 from ccc.passes.context_collection.context_stack import stack_name
+from ccc.passes.context_collection.group_slots import groups_of
 from ccc.passes.context_collection.layout import Layout, Plan
 from ccc.passes.context_collection.members import COUNT_MEMBERS, count_members
 from ccc.passes.context_collection.node import N
@@ -225,6 +226,8 @@ class Collector(TaskCode[N]):
         if not self.is_last_apart:
             emit.emit("mov.pred", self.draining, 0)
         self.prepare(emit)
+        for plan in self.layout.plans:
+            plan.stack.clear_frame(emit)
         # Whoever gets a task of another lane has met all members since then.
         for slots in self.slots:
             slots.clear(emit, self.base)
@@ -311,13 +314,16 @@ class Collector(TaskCode[N]):
 
     def _finished(self, target: str) -> str:
         """The way to an exit on which a lane takes what others added to its accumulators."""
-        held = [(register_at(s.accumulator, target, self.facts), s) for s in self.slots]
-        if not any(register for register, _ in held):
+        places = ((s, register_at(s.accumulator, target, self.facts)) for s in self.slots)
+        held = {slots: register for slots, register in places if register is not None}
+        if not held:
             return target
         block, emit = self.block("finish")
-        for register, slots in held:
-            if register is not None:
+        for slots, register in held.items():
+            if slots.accumulator.group is None:
                 slots.finish(emit, self.base, register)
+        for group in groups_of(held):
+            group.take(emit, self.base)
         emit.emit("bra", target)
         return block.label
 

@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ccc.analysis.local_memory import Word
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Block, Function, Instruction, Variable
-from ccc.ir.operands import Address, Immediate, Register, Vector
+from ccc.ir.operands import Address, Immediate, Register, Symbol, Vector
 from ccc.passes.launch_shape import static_room
 from ccc.pipeline import Kernel
 from ccc.ptx.dynamic_stack import ALIGNMENT, added, note
@@ -46,17 +47,33 @@ def words(register: Register) -> int:
 class Stack:
     """One path's stack: byte ``offset`` in the warp's share, ``entries`` tasks of ``context``.
 
-    ``context`` lists the registers that tasks are pushed from and popped to.
+    ``context`` lists the registers that tasks are pushed from and popped to, ``frame`` the words of
+    the lane's own memory.
     """
 
     context: tuple[Register, ...]
     entries: int
     offset: int
+    frame: tuple[Word, ...] = ()
 
     @property
     def bytes(self) -> int:
         """Its size for one warp."""
-        return sum(map(words, self.context)) * self.entries * 4
+        return self.words * self.entries * 4
+
+    @property
+    def words(self) -> int:
+        """The words of a task."""
+        return sum(map(words, self.context)) + len(self.frame)
+
+    def clear_frame(self, emit: Emitter) -> None:
+        """Write the words of the lane's own memory, which an iteration may only write in part."""
+        for place in self._places:
+            emit.emit("st.local.b32", place, 0)
+
+    @property
+    def _places(self) -> list[Address]:
+        return [Address(Symbol(name), offset) for name, offset in self.frame]
 
     def of(self, others: Mapping[Register, Register]) -> Stack:
         """It, for tasks in other registers."""
@@ -69,6 +86,10 @@ class Stack:
             for word in split(emit, value):
                 emit.emit("st.shared.b32", Address(address, offset), word)
                 offset += 4 * self.entries
+        for place in self._places:
+            word = emit.define("ld.local.b32", "b32", place)
+            emit.emit("st.shared.b32", Address(address, offset), word)
+            offset += 4 * self.entries
 
     def load(self, emit: Emitter, address: Register) -> None:
         """Read the task of the entry at ``address``."""
@@ -79,10 +100,14 @@ class Stack:
                 parts.append(emit.define("ld.shared.b32", "b32", Address(address, offset)))
                 offset += 4 * self.entries
             join(emit, target, parts)
+        for place in self._places:
+            word = emit.define("ld.shared.b32", "b32", Address(address, offset))
+            emit.emit("st.local.b32", place, word)
+            offset += 4 * self.entries
 
     def copy(self, emit: Emitter, address: Register, other: Stack, target: Register) -> None:
         """Copy the task of an entry to an entry of another stack of the same context."""
-        for word in range(sum(map(words, self.context))):
+        for word in range(self.words):
             source = Address(address, self.offset + 4 * self.entries * word)
             value = emit.define("ld.shared.b32", "b32", source)
             place = Address(target, other.offset + 4 * other.entries * word)

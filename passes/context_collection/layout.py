@@ -17,7 +17,8 @@ from ccc.analysis.paths.model import Path
 from ccc.ir.nodes import Function, RegisterFile
 from ccc.ir.operands import Register, Special
 from ccc.passes.context_collection.context_stack import Stack
-from ccc.passes.context_collection.reduction import Slots, place_slots
+from ccc.passes.context_collection.group_slots import place_slots
+from ccc.passes.context_collection.reduction import Slots
 from ccc.passes.strategies.strategy import (
     Choice,
     PathDecision,
@@ -192,7 +193,7 @@ def _plan(
         offset += sum(slots.bytes for slots in sums)
         sent = (registers.fresh(_plain(value), "sent") for value in engage.sent)
         pool = (registers.fresh("b32", "turns"), *sent)
-    stack = Stack(pool, own.entries, offset)
+    stack = Stack(pool, own.entries, offset, one.path.frame)
     return Plan(
         one.record, one.path, own.name, stack, {}, {},
         engage, one.turns, one.last_apart, {}, sums, one.unshared, one.counter,

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from ccc.analysis.local_memory import WORD
 from ccc.analysis.paths.model import Path
+from ccc.analysis.paths.reductions import WITH
 from ccc.ir.edit import Copy
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Register
@@ -83,10 +85,16 @@ class Node:
             + [{"register": s.name, "type": s.register.type} for s in path.specials],
             "compressed": [{"register": r.name, "type": r.type} for r in path.compressed],
             "continuation": path.continuation,
-            "reductions": [f"{a.operation}.{a.type}" for a in (*path.accumulators, *shared)],
+            "reductions": [
+                f"{a.operation}.{a.type}"
+                for a in (*path.accumulators, *shared)
+                if a.operation != WITH
+            ],
             "placement": "static",
             "shared_bytes_per_thread": plan.stack.bytes // WARP_SIZE,
         }
+        if path.frame:
+            details["local_bytes"] = WORD * len(path.frame)
         if plan.results is not None:
             results = plan.results.context
             details["returned"] = [{"register": r.name, "type": r.type} for r in results]

@@ -247,11 +247,3 @@ class Slots:
     def _own_slot(self, emit: Emitter, base: Register) -> Address:
         slot = OWN_SLOT.emit(emit, bytes=self._stored_bytes, base=base)["slot"]
         return Address(slot, self.offset)
-
-
-def place_slots(accumulators: tuple[Accumulator, ...], start: int) -> tuple[Slots, ...]:
-    """Room for the accumulators of a loop, from byte ``start`` of the warp's share on."""
-    slots: list[Slots] = []
-    for accumulator in accumulators:
-        slots.append(Slots(accumulator, start + sum(other.bytes for other in slots)))
-    return tuple(slots)

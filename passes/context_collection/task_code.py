@@ -14,6 +14,7 @@ from ccc.analysis.paths.reductions import register_at
 from ccc.ir.edit import Copy, Emitter, jump, retarget, substitute
 from ccc.ir.nodes import Block
 from ccc.ir.operands import Register, Special
+from ccc.passes.context_collection.group_slots import groups_of
 from ccc.passes.context_collection.layout import Layout
 from ccc.passes.context_collection.node import N, move
 from ccc.passes.context_collection.reduction import Slots
@@ -235,8 +236,12 @@ class TaskCode(ABC, Generic[N]):
         specials: Mapping[Special, Register],
     ) -> None:
         """Combine what a task added to the accumulators, where they are at ``label``."""
-        for register, slots in self.accumulators_at(node, label):
-            slots.combine(emit, self.base, specials[OWNER], registers[register])
+        held = {slots: registers[r] for r, slots in self.accumulators_at(node, label)}
+        for slots, register in held.items():
+            if slots.accumulator.group is None:
+                slots.combine(emit, self.base, specials[OWNER], register)
+        for group in groups_of(held):
+            group.bring(emit, self.base, specials[OWNER])
 
     def _repeat(self, node: N, head: str) -> None:
         """A task that goes round is a task again; its context is where the path left it."""

@@ -13,7 +13,13 @@ from ccc.analysis.paths.find import ARMS, INNER_LOOPS
 from ccc.analysis.paths.model import Path, instructions_of
 from ccc.passes.context_collection.batches import Batches
 from ccc.passes.context_collection.layout import lay_out
-from ccc.passes.strategies.strategy import Choice, Estimate, Rewritten, collecting_cost
+from ccc.passes.strategies.strategy import (
+    Choice,
+    Estimate,
+    Rewritten,
+    collecting_cost,
+    why_at_once,
+)
 from ccc.pipeline import Kernel
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import WARP_SIZE
@@ -65,7 +71,7 @@ def why_no_copies(paths: Sequence[Path], facts: Facts) -> str | None:
     markers = (marker for label in outside for marker in facts.blocks[label].markers)
     if any(marker.kind in (*ARMS, *INNER_LOOPS) for marker in markers):
         return "a path that is left alone lies in the loop"
-    return None
+    return why_at_once(paths)
 
 
 BATCHES = tuple(Batch(iterations) for iterations in (7, 3))

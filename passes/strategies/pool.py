@@ -15,7 +15,13 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Path, Refused
 from ccc.passes.context_collection.layout import lay_out
 from ccc.passes.context_collection.tail_pool import TailPool
-from ccc.passes.strategies.strategy import Choice, Estimate, Rewritten, collecting_cost
+from ccc.passes.strategies.strategy import (
+    Choice,
+    Estimate,
+    Rewritten,
+    collecting_cost,
+    why_at_once,
+)
 from ccc.pipeline import Kernel
 from ccc.ptx.types import WARP_SIZE
 
@@ -44,7 +50,7 @@ class Pool:
             check_block_meets(path.loop.loop, of_block)
         except Refused as refusal:
             return str(refusal)
-        return None
+        return why_at_once(paths)
 
     def cost(self, paths: Sequence[Path], facts: Facts) -> Estimate:
         """As of a queue, with slots for the last tasks."""

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from ccc.passes.context_collection.shared_tasks import SharedTasks
 
 WORD_BYTES = 4
+WITH_ARRAY = (
+    "its tasks take an array of the thread's own along, which must be saved before the lane begins "
+    "another iteration"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,10 +260,16 @@ def why_not_exclusive(paths: Sequence[Path]) -> str | None:
     return None
 
 
+def why_at_once(paths: Iterable[Path]) -> str | None:
+    """Why tasks must be saved at the end of the iteration that they were found in, on the stack of
+    the warp; None if they need not."""
+    return WITH_ARRAY if any(path.frame for path in paths) else None
+
+
 def context_words(path: Path) -> int:
     """The 32-bit words of a task's context."""
     types = [r.type for r in path.context] + [s.register.type for s in path.specials]
-    return sum(max(1, TYPES[name].bits // 32) for name in types)
+    return sum(max(1, TYPES[name].bits // 32) for name in types) + len(path.frame)
 
 
 def instruction_count(labels: Iterable[str], facts: Facts) -> int:

@@ -30,6 +30,7 @@ from ccc.passes.strategies.strategy import (
     Rewritten,
     context_words,
     run_slots,
+    why_at_once,
     why_not_exclusive,
 )
 from ccc.pipeline import Kernel
@@ -63,7 +64,7 @@ class Tile:
 
     def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:
         """Whether an iteration can be cut there, so that only paths change lanes."""
-        reason = why_not_exclusive(paths)
+        reason = why_not_exclusive(paths) or why_at_once(paths)
         if reason is not None:
             return reason
         try:

@@ -8,18 +8,17 @@ from typing import Any
 import numpy as np
 
 from ccc.errors import CccError
-from ccc.harness.inputs.graphs import Graph, read_graph, rmat
+from ccc.harness.decompositions import by_hand, by_library
+from ccc.harness.inputs.graphs import Graph, read_graph, rmat, uniform
 from ccc.harness.inputs.uniform_graph import make_uniform
 
 SIZES = {"gpu": 20, "paper": 22, "emulator": 16}
+INPUTS = ("rmat", "uniform")
 BLOCK = 256
 BLOCKS = (64, 128, 256)
 RIVALS = {
-    "sub-warp 2": ("rivals/sub_warp.cu", ("-DWIDTH=2",)),
-    "sub-warp 4": ("rivals/sub_warp.cu", ("-DWIDTH=4",)),
-    "sub-warp 8": ("rivals/sub_warp.cu", ("-DWIDTH=8",)),
-    "sub-warp 16": ("rivals/sub_warp.cu", ("-DWIDTH=16",)),
-    "sub-warp 32": ("rivals/sub_warp.cu", ("-DWIDTH=32",)),
+    **by_hand(),
+    **by_library(),
     "engaging the warp": ("rivals/engagement.cu", ()),
     "collection and engagement": ("rivals/engagement.cu", ("-DCOLLECT",)),
     "loop merging": ("rivals/loop_merging.cu", ()),
@@ -31,19 +30,22 @@ BOUND = ("kernel.cu", ())
 PAPER = 1.13
 
 
-def inputs(size: int, seed: int, graph: str | Path | None = None) -> dict[str, Any]:
+def inputs(
+    size: int, seed: int, graph: str | Path | None = None, kind: str = INPUTS[0]
+) -> dict[str, Any]:
     """A graph, and levels that know the source only.
 
     Args:
-        size: log2 of the number of vertices of the R-MAT graph that is made without ``graph``.
+        size: log2 of the number of vertices of the graph that is made without ``graph``.
         seed: what that graph is drawn from.
         graph: a file that ``ccc.harness.inputs.graphs.read_graph`` reads, taken instead.
+        kind: one of ``INPUTS``: a power-law graph, or one whose vertices are all alike.
 
     Returns:
         ``indptr`` (vertices + 1,), ``indices`` (edges,), ``levels`` (vertices,): 0 at the source,
         the vertex of largest out-degree, -1 elsewhere; ``done`` (1,). All int32.
     """
-    csr = rmat(size, seed=seed) if graph is None else read_graph(graph)
+    csr = _drawn(size, seed, kind) if graph is None else read_graph(graph)
     if csr.edges > np.iinfo(np.int32).max:
         raise CccError(f"the kernel counts edges in 32 bits, and the graph has {csr.edges}")
     levels = np.full(csr.vertices, -1, np.int32)
@@ -54,6 +56,10 @@ def inputs(size: int, seed: int, graph: str | Path | None = None) -> dict[str, A
         "levels": levels,
         "done": np.zeros(1, np.int32),
     }
+
+
+def _drawn(size: int, seed: int, kind: str) -> Graph:
+    return rmat(size, seed=seed) if kind == "rmat" else uniform(1 << size, 16 << size, seed)
 
 
 def bound_inputs(inputs: dict[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from ccc.errors import CccError
+from ccc.harness.decompositions import by_hand, by_library
 
 # Without it, ptxas may fuse a multiplication and an addition in one version and not in the other,
 # so that last bits differ. The kernels fuse by hand.
@@ -23,11 +24,8 @@ BLOCK = 128
 BLOCKS = (64, 128)
 
 RIVALS = {
-    "sub-warp 2": ("rivals/sub_warp.cu", ("-DWIDTH=2",)),
-    "sub-warp 4": ("rivals/sub_warp.cu", ("-DWIDTH=4",)),
-    "sub-warp 8": ("rivals/sub_warp.cu", ("-DWIDTH=8",)),
-    "sub-warp 16": ("rivals/sub_warp.cu", ("-DWIDTH=16",)),
-    "sub-warp 32": ("rivals/sub_warp.cu", ("-DWIDTH=32",)),
+    **by_hand(),
+    **by_library(),
     "engaging the warp": ("rivals/engagement.cu", ()),
     "loop merging": ("rivals/loop_merging.cu", ()),
     "refill at 1 idle lane": ("rivals/refill.cu", ("-DIDLE=1",)),

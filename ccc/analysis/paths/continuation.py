@@ -25,10 +25,10 @@ from ccc.analysis.paths.model import (
 )
 from ccc.analysis.paths.own_memory import flows_out
 from ccc.analysis.paths.reductions import (
-    EXTREMES,
     declared_operations,
     declared_variables,
     flushes,
+    kept_at,
     register_at,
     touched,
 )
@@ -36,6 +36,7 @@ from ccc.analysis.slicing import Region, Slice, slice_region
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import CARRY, Register, Special
 from ccc.ptx.opcodes import Effect
+from ccc.ptx.operations import EXTREMES
 from ccc.ptx.types import LANE
 
 CHEAP_SLICE = 8
@@ -91,7 +92,6 @@ def _continued(
     _check_rest(path, facts)
     region = Region(path.region, facts.graph)
     reaching = facts.reaching_within(path.region)
-    mine = frozenset[Register]().union(*(a.registers for a in path.accumulators))
     task = slice_region(
         region, facts.blocks, reaching,
         [
@@ -103,7 +103,8 @@ def _continued(
             *instructions_of(path.region & inner, facts),
             *_makers_for_followers(path, facts),
         ],
-        lambda sink: facts.liveness.live_in(sink) & mine, decide_sinks=_places_differ(path, facts),
+        lambda sink: kept_at(path.accumulators, sink, facts),
+        decide_sinks=_places_differ(path, facts),
     )  # fmt: skip
     does_something = bool(path.accumulators) or any(map(has_side_effect, task.instructions))
     owner = None
@@ -150,6 +151,13 @@ def _check_rest(path: CheckedPath, facts: Facts) -> None:
 def _check_places(path: CheckedPath, facts: Facts) -> None:
     """An accumulator must be in one place wherever a task begins or ends."""
     sinks = {s for label in path.region for s in facts.graph.successors(label)} - path.region
+    groups = [a.group for a in path.accumulators if a.group is not None]
+    if groups and path.turn is not path.loop.loop:
+        raise Refused(
+            "which of several equal values is kept, and what goes with it, depends on the order of "
+            f"turns of the loop around it{at(groups[0].updates[0].instruction)}; keep the best of "
+            "an iteration in variables of its own, and compare that behind the inner loop"
+        )
     for accumulator in path.accumulators:
         before = register_at(accumulator, path.entry, facts)
         behind = [register_at(accumulator, label, facts) for label in sorted(sinks)]
@@ -241,6 +249,8 @@ def _reduction_hint(path: CheckedPath, facts: Facts) -> str:
     hint = (
         f"the variable of a reduction ({names}) may only be updated in the loop, by that operation"
     )
+    if declared.intersection(EXTREMES):
+        hint += "; what goes with it may only be set where it is, and not be read"
     if declared.intersection(EXTREMES) and any(
         map(flushes, instructions_of(path.loop.loop.blocks, facts))
     ):

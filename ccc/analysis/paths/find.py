@@ -12,6 +12,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from ccc.analysis.cfg import EXIT, reachable
+from ccc.analysis.companions import Companions
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.continuation import choose_continuation, find_context
@@ -37,7 +38,7 @@ from ccc.analysis.paths.model import (
     at,
 )
 from ccc.analysis.paths.own_memory import check_own_memory
-from ccc.analysis.paths.reductions import find_accumulators
+from ccc.analysis.paths.reductions import find_accumulators, find_groups, grouped
 from ccc.analysis.paths.tail_calls import tail_calls
 from ccc.ir.markers import Marker
 
@@ -135,8 +136,15 @@ def annotated_loops(facts: Facts) -> list[FoundLoop]:
                 loop = next((loop for loop in facts.loops if label in loop.blocks), None)
                 if loop is not None and not is_stray(facts, loop, marker):
                     accumulators = find_accumulators(marker, loop, facts)
+                    accumulators += grouped(find_groups(marker, loop, facts))
                     found.setdefault(loop.header, FoundLoop(marker, loop, accumulators))
     return list(found.values())
+
+
+def groups_of_loops(facts: Facts) -> list[tuple[FoundLoop, list[Companions]]]:
+    """The annotated loops, with the reductions in which values have companions."""
+    loops = ((one, find_groups(one.marker, one.loop, facts)) for one in annotated_loops(facts))
+    return [(loop, groups) for loop, groups in loops if groups]
 
 
 def is_stray(facts: Facts, loop: Loop, marker: Marker) -> bool:
@@ -353,10 +361,10 @@ class _Examination:
             Refused: with the reason.
         """
         facts = self.facts
-        check_own_memory(checked, self.found, facts)
+        frame = check_own_memory(checked, self.found, facts)
         check_waiting(checked, facts)
         self._check_independence(checked)
-        return checked
+        return replace(checked, frame=frame)
 
     def _check_independence(self, checked: CheckedPath) -> None:
         if checked.loop not in self._invariant_stores:

@@ -26,16 +26,15 @@ from ccc.analysis.paths.model import (
 from ccc.analysis.paths.reductions import OPERATIONS, find_accumulators, register_at
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Immediate, Operand, Register
+from ccc.ptx.operations import INVERSE, SWAPPED
 from ccc.ptx.types import TYPES
 
 _TYPES = ("s32", "u32", "b32", "s64", "u64", "b64")
 _UP, _DOWN = ("lt", "le", "ne"), ("gt", "ge", "ne")
-_INVERSE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "ne": "eq", "eq": "ne"}
-_SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "ne": "ne", "eq": "eq"}
-
 
 SEVERAL_ENDS = "it may end elsewhere than where a turn does"
 BOUNDS = "it does not end by comparing a counter, which takes steps of a constant, with a bound"
+IN_ORDER = "the order of its turns decides which of several that are equal is taken"
 
 
 class Unshared(Exception):
@@ -118,6 +117,8 @@ def _induction(path: CheckedPath, facts: Facts) -> Induction:
     body = list(instructions_of(path.blocks, facts))
     if any(facts.local.touches(instruction) for instruction in body):
         raise Unshared("its turns use local memory (an array of the thread's own)")
+    if any(a.group is not None for a in path.accumulators):
+        raise Unshared(IN_ORDER)
     written = {register for instruction in body for register in instruction.defined()}
     latch = next(iter(loop.latches))
     outer = {r for a in path.accumulators for r in a.registers}
@@ -279,9 +280,9 @@ def _counted(
     relation, type_name = test.modifiers[0], test.modifiers[-1]
     _, counter, bound = test.operands
     if counter not in steps:
-        counter, bound, relation = bound, counter, _SWAPPED.get(relation, "")
+        counter, bound, relation = bound, counter, SWAPPED.get(relation, "")
     if branch.guard.negated == (branch.target in loop.blocks):
-        relation = _INVERSE.get(relation, "")  # it says when the loop ends
+        relation = INVERSE.get(relation, "")  # it says when the loop ends
     if not isinstance(counter, Register) or counter not in steps or len(test.modifiers) != 2:
         return None
     stride = steps[counter]

@@ -12,9 +12,11 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from ccc.analysis.companions import Companions
 from ccc.analysis.convergence import ReconvergencePoint
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
+from ccc.analysis.local_memory import Word
 from ccc.analysis.slicing import Slice
 from ccc.ir.markers import Marker
 from ccc.ir.nodes import Instruction
@@ -32,12 +34,17 @@ class Accumulator:
     ``operation`` and ``type`` are PTX's (``add``, ``f32``); ``registers`` hold it at one place or
     another of the loop. One that ``compares`` is an extreme that is taken where it is less, or
     more, than what there is, and so never if one of them is no number.
+
+    One with a ``group`` is taken together with others: the ``number`` of its class there, of which
+    0 is what is compared. Those that only go with it have the operation ``with``.
     """
 
     operation: str
     type: str
     registers: frozenset[Register]
     compares: bool = False
+    group: Companions | None = None
+    number: int = 0
 
     @property
     def bytes(self) -> int:
@@ -128,6 +135,8 @@ class CheckedPath(PlacedPath):
 
     Where loops lie in what goes with the task, ``followers`` are the paths that hold them: a task
     that comes to one of these ends there, as a task of that.
+
+    ``frame`` are the words of the thread's own memory that a task takes along.
     """
 
     continuation: bool
@@ -136,6 +145,7 @@ class CheckedPath(PlacedPath):
     owner: Slice | None = None
     stays: str | None = None
     followers: tuple[Path, ...] = ()
+    frame: tuple[Word, ...] = ()
 
     @property
     def region(self) -> frozenset[str]:

@@ -7,6 +7,8 @@ another lane. The lanes have waited where an iteration, or a trip, ends. So of l
 - nobody may read what it wrote: the rest of the iteration, or its own next trip;
 - no lane may miss what a task overwrites there.
 
+Or a task takes along what it reads there, word by word, as its context.
+
 Between iterations of the annotated loop, and trips of a ``for variable``, nothing is passed on by
 the user's promise, so that scratch memory that only the path uses does no harm; but between the
 turns and what follows them in the iteration there may be. Nor does an array of constants do harm,
@@ -15,16 +17,21 @@ which is the same on all lanes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
-from ccc.analysis.local_memory import Edge
+from ccc.analysis.local_memory import Edge, Word
 from ccc.analysis.paths.model import CheckedPath, FoundPath, PlacedPath, Refused, at
 
+MOST_WORDS = 32
+"""Most words of local memory that a task takes along: 128 bytes."""
 
-def check_own_memory(path: CheckedPath, paths: Iterable[FoundPath], facts: Facts) -> None:
+
+def check_own_memory(
+    path: CheckedPath, paths: Collection[FoundPath], facts: Facts
+) -> tuple[Word, ...]:
     """That a task can do with the local memory of any lane.
 
     Args:
@@ -33,12 +40,15 @@ def check_own_memory(path: CheckedPath, paths: Iterable[FoundPath], facts: Facts
             certain to be run by a lane itself.
         facts: the function's analyses.
 
+    Returns:
+        The words that its tasks take along.
+
     Raises:
         Refused: it cannot.
     """
     local = facts.local
     if not (local.reads(path.region) | local.writes(path.region)):
-        return
+        return ()
     tables = local.constants & local.filled_before_meeting(
         path.loop.loop, _behind_paths(path.loop.loop, paths, facts)
     )
@@ -51,6 +61,10 @@ def check_own_memory(path: CheckedPath, paths: Iterable[FoundPath], facts: Facts
     passed_on = local.first(path.region, onward & ~tables)
     found_again = local.first(path.region, across & ~tables)
     culprit = local.first(path.region, mixed & ~tables)
+    if passed_on or found_again or culprit:
+        along = _taken_along(path, paths, tables, facts)
+        if along:
+            return along
     if passed_on is not None:
         raise Refused(
             "its turns pass local memory (an array of the thread's own) on, but a task may go on "
@@ -71,6 +85,34 @@ def check_own_memory(path: CheckedPath, paths: Iterable[FoundPath], facts: Facts
             "the path shares local memory (an array of the thread's own) with code outside it"
             f"{at(culprit)}"
         )
+    return ()
+
+
+def _taken_along(
+    path: CheckedPath, paths: Iterable[FoundPath], tables: int, facts: Facts
+) -> tuple[Word, ...]:
+    """The words that tasks may read before they write them, if they can be taken along.
+
+    A lane saves them from its own memory when it saves the task, at the end of the iteration, and
+    whoever gets the task writes them to its own. So nothing may write them before that, and nobody
+    may miss what they overwrite. The array must be known by its name alone.
+    """
+    local, loop = facts.local, path.loop.loop
+    along = local.exposed(path.region, path.entry) & ~tables
+    words = local.words(along) or ()
+    others = [one for one in paths if one.entry in loop.blocks and one.key != path.key]
+    is_alone = not others and path.parent is None and path.stays is None
+    if not words or len(words) > MOST_WORDS or not is_alone or local.escaping is not None:
+        return ()
+    around = [one for one in _loops_around(path, facts) if one.header != path.entry]
+    taken = local.writes(path.region) | along
+    lost = local.points_to.allocated
+    lost |= flows_out(path, facts, taken_along=True)
+    lost |= _missed_in(around, path, facts, taken_along=True)
+    if _is_dependent(path, facts.loops, facts, taken_along=True):
+        lost |= local.exposed(loop.blocks, loop.header)
+    late = local.writes(path.rest - path.region)
+    return () if (lost & taken | late & along) & ~tables else words
 
 
 def _flows_in(path: PlacedPath, facts: Facts) -> tuple[int, int]:
@@ -101,9 +143,10 @@ def _left_by_turns(path: CheckedPath, facts: Facts) -> int:
     )
 
 
-def flows_out(path: PlacedPath, facts: Facts) -> int:
+def flows_out(path: PlacedPath, facts: Facts, *, taken_along: bool = False) -> int:
     """The bytes that a task may write and other code reads, on the lane that gave it away."""
-    local, cut, own = facts.local, _promised(path, facts), _own_reads(path, facts)
+    local, cut = facts.local, _promised(path, facts, taken_along)
+    own = _own_reads(path, facts, taken_along)
     ends = {
         after
         for label in path.region
@@ -118,9 +161,19 @@ def flows_out(path: PlacedPath, facts: Facts) -> int:
 
 def _missed(path: PlacedPath, facts: Facts) -> int:
     """The bytes that a task may overwrite on a lane that will read them."""
-    local, cut, own = facts.local, _promised(path, facts), _own_reads(path, facts)
+    found = _missed_in(_loops_around(path, facts), path, facts)
+    return found & facts.local.writes(path.region)
+
+
+def _missed_in(
+    loops: Iterable[Loop], path: PlacedPath, facts: Facts, *, taken_along: bool = False
+) -> int:
+    """The bytes that a lane will read where it waits in one of some loops, or behind it."""
+    local, cut = facts.local, _promised(path, facts, taken_along)
+    # What tasks take along is read where the lane saves them, in whatever iteration.
+    own = frozenset[str]() if taken_along else _own_reads(path, facts, taken_along)
     missed = 0
-    for loop in _loops_around(path, facts):
+    for loop in loops:
         held = local.live(loop.header, cut, own)
         if all((latch, loop.header) in cut for latch in loop.latches):
             outside = {label for label in facts.graph if label not in loop.blocks and label != EXIT}
@@ -128,12 +181,13 @@ def _missed(path: PlacedPath, facts: Facts) -> int:
         for _, target in loop.exits(facts.graph):
             held |= local.live(target, cut, own)
         missed |= held
-    return missed & local.writes(path.region)
+    return missed
 
 
-def _own_reads(path: PlacedPath, facts: Facts) -> frozenset[str]:
+def _own_reads(path: PlacedPath, facts: Facts, taken_along: bool) -> frozenset[str]:
     """The blocks whose reads do not count, since by the promise nothing is there to be read."""
-    return frozenset() if _is_dependent(path, facts.loops, facts) else path.region
+    is_dependent = _is_dependent(path, facts.loops, facts, taken_along=taken_along)
+    return frozenset() if is_dependent else path.region
 
 
 def _loops_around(path: PlacedPath, facts: Facts) -> list[Loop]:
@@ -142,12 +196,15 @@ def _loops_around(path: PlacedPath, facts: Facts) -> list[Loop]:
     return [loop for loop in facts.loops if path.entry in loop.blocks and loop.blocks <= inside]
 
 
-def _promised(path: PlacedPath, facts: Facts) -> frozenset[Edge]:
+def _promised(path: PlacedPath, facts: Facts, taken_along: bool = False) -> frozenset[Edge]:
     """The edges from one iteration to the next of the loops whose iterations are independent.
 
-    These are the annotated loop, inner loops of independent turns, and annotated loops around.
+    These are the annotated loop, inner loops of independent turns, and annotated loops around; and
+    the path itself, if its tasks take along what its turns hand on.
     """
     headers = {path.loop.loop.header}
+    if taken_along and path.repeats:
+        headers.add(path.entry)
     around: PlacedPath | None = path
     while around is not None:
         if around.repeats and around.marker.kind == "variable":
@@ -172,9 +229,11 @@ def _is_annotated(loop: Loop, path: PlacedPath, facts: Facts) -> bool:
     return any(m.kind == "for" and m.identifier not in begun for m in own)
 
 
-def _is_dependent(path: PlacedPath, loops: Iterable[Loop], facts: Facts) -> bool:
+def _is_dependent(
+    path: PlacedPath, loops: Iterable[Loop], facts: Facts, *, taken_along: bool = False
+) -> bool:
     """Whether a lane may run the path several times, and each time after the other."""
-    cut = _promised(path, facts)
+    cut = _promised(path, facts, taken_along)
     return any(
         (latch, loop.header) not in cut
         for loop in loops

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from ccc.analysis.companion_search import find_companions
+from ccc.analysis.companions import ORDER, Companions
 from ccc.analysis.dominators import Loop
 from ccc.analysis.extremes import extreme_operation
 from ccc.analysis.facts import Facts
@@ -19,6 +21,7 @@ from ccc.analysis.paths.model import Accumulator, Refused, instructions_of
 from ccc.ir.markers import Marker
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Operand, Register
+from ccc.ptx.operations import EXTREMES
 
 SIZES = (16, 32, 64)
 TYPES = ("s16", "u16", "s32", "u32", "s64", "u64", "f32", "f64")
@@ -26,7 +29,8 @@ NARROW = 16
 """Of so many bits nvcc computes the minimum in wider registers."""
 OPERATIONS = ("add", "min", "max", "and", "or", "xor")
 """Those of reductions."""
-EXTREMES = ("min", "max")
+WITH = "with"
+"""What is done with the companions of an extreme."""
 _PLACES = {"add": (1, 2), "sub": (1,), "fma": (3,), "mad": (3,)}
 """Where an update of a sum may read the sum; other operations read it on either side."""
 
@@ -70,6 +74,36 @@ def find_accumulators(
             named = accumulator.registers & _named(marker, accumulator.operation, loop, facts)
             if accumulator.type[0] != "f" or named:
                 found.append(accumulator)
+    return tuple(found)
+
+
+def find_groups(marker: Marker, loop: Loop, facts: Facts) -> list[Companions]:
+    """The extremes with companions that the annotation of a loop declares to be reductions."""
+    operations = declared_operations(marker).intersection(EXTREMES)
+    if not operations:
+        return []
+    written = {register for i in instructions_of(loop.blocks, facts) for register in i.defined()}
+    found: list[Companions] = []
+    for register in sorted(facts.liveness.live_in(loop.header) & written, key=lambda r: r.name):
+        group = find_companions(register, loop, facts)
+        if group is None or group.operation not in operations:
+            continue
+        if any(not one.classes[0].isdisjoint(group.classes[0]) for one in found):
+            continue
+        if group.type[0] != "f" or group.classes[0] & _named(marker, group.operation, loop, facts):
+            found.append(group)
+    return found
+
+
+def grouped(groups: Iterable[Companions]) -> tuple[Accumulator, ...]:
+    """The accumulators that are taken together, of those groups whose order is known."""
+    found: list[Accumulator] = []
+    for group in groups:
+        for number, registers in enumerate(group.classes) if group.order is not None else ():
+            bits = max(register.bits for register in registers)
+            operation, kind = (WITH, f"b{bits}") if number else (group.operation, group.type)
+            kind = ORDER if number == group.order else kind
+            found.append(Accumulator(operation, kind, registers, number == 0, group, number))
     return tuple(found)
 
 
@@ -164,6 +198,9 @@ def register_at(accumulator: Accumulator, label: str, facts: Facts) -> Register 
     Raises:
         Refused: there are several, so that one of them is an older value.
     """
+    if accumulator.group is not None:
+        places = accumulator.group.places.get(label)
+        return places[accumulator.number] if places else None
     live = accumulator.registers & facts.liveness.live_in(label)
     if len(live) > 1:
         raise Refused(
@@ -173,9 +210,24 @@ def register_at(accumulator: Accumulator, label: str, facts: Facts) -> Register 
     return next(iter(live), None)
 
 
+def kept_at(accumulators: Iterable[Accumulator], label: str, facts: Facts) -> frozenset[Register]:
+    """What of accumulators is asked for at the top of a block."""
+    live = facts.liveness.live_in(label)
+    found: set[Register] = set()
+    for accumulator in accumulators:
+        if accumulator.group is None:
+            found |= accumulator.registers & live
+        else:
+            found.update(accumulator.group.places.get(label, ()))
+    return frozenset(found)
+
+
 def touched(
     accumulators: Iterable[Accumulator], blocks: Iterable[str], facts: Facts
 ) -> tuple[Accumulator, ...]:
-    """The accumulators that some blocks write."""
+    """The accumulators that some blocks write, with those that are taken together with them."""
     written = {r for i in instructions_of(blocks, facts) for r in i.defined()}
-    return tuple(a for a in accumulators if not written.isdisjoint(a.registers))
+    every = tuple(accumulators)
+    found = [a for a in every if not written.isdisjoint(a.registers)]
+    groups = [a.group for a in found if a.group is not None]
+    return tuple(a for a in every if a in found or a.group in groups)

@@ -75,7 +75,7 @@ def returning(path: Path, facts: Facts) -> ReturningPath:
     """
     results = results_of(path, facts)
     known = {one.name: getattr(path, one.name) for one in fields(CheckedPath)}
-    without = {"continuation": False, "accumulators": (), "task": None, "owner": None}
+    without = {"continuation": False, "accumulators": (), "task": None, "owner": None, "frame": ()}
     alone = find_context(CheckedPath(**{**known, **without}), facts, results)
     return ReturningPath(alone, tuple(sorted(results, key=lambda register: register.name)))
 

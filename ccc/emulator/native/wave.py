@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ccc.emulator.base.forms import Array
+from ccc.emulator.base.forms import Array, register_dtype
 from ccc.emulator.lanes.groups import Group
 from ccc.emulator.native.context import Context
 from ccc.emulator.native.encode import PYTHON, Encoded, PythonPart, encode
@@ -45,7 +45,7 @@ class FrameLayout:
     """
 
     def __init__(self, widths: list[int]):
-        self.dtypes = [np.dtype(bool if bits == 1 else f"u{bits // 8}") for bits in widths]
+        self.dtypes = [register_dtype(bits) for bits in widths]
         sizes = np.array([dtype.itemsize for dtype in self.dtypes], np.int64)
         order = sorted(range(len(widths)), key=lambda place: -widths[place])
         self.offsets = np.zeros(len(widths), np.int64)

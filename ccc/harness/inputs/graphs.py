@@ -214,6 +214,26 @@ def uniform(vertices: int, edges: int, seed: int = 0) -> Graph:
     return from_edges(vertices, sources, targets, distinct=True)
 
 
+def banded(vertices: int, reach: int) -> Graph:
+    """Link each vertex with those that are at most ``reach`` numbers away, itself among them.
+
+    Args:
+        vertices: how many vertices there are.
+        reach: how far an edge goes at most; at least 0.
+
+    Raises:
+        CccError: a number is out of its range.
+    """
+    if not 0 <= vertices <= LARGEST or reach < 0:
+        raise CccError(f"there is no band of {vertices} vertices and a reach of {reach}")
+    numbers = np.arange(vertices, dtype=np.int64)
+    low, high = np.maximum(numbers - reach, 0), np.minimum(numbers + reach, vertices - 1)
+    indptr = np.zeros(vertices + 1, np.int64)
+    np.cumsum(high - low + 1, out=indptr[1:])
+    indices = np.arange(indptr[-1]) - np.repeat(indptr[:-1] - low, np.diff(indptr))
+    return Graph(indptr, indices.astype(np.int32))
+
+
 def _generator(seed: int) -> np.random.Generator:
     if seed < 0:
         raise CccError(f"a seed is at least 0, not {seed}")

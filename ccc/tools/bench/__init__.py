@@ -15,6 +15,7 @@ from ccc.device.choose import Device, choose_device
 from ccc.errors import CccError, Span
 from ccc.harness.sample import find_samples
 from ccc.toolkit import find as toolchain
+from ccc.tools.bench import nested_page, nested_plots
 from ccc.tools.bench.calibrate import show
 from ccc.tools.bench.page import PAGE, write
 from ccc.tools.bench.plots import NoMatplotlib, draw
@@ -110,9 +111,10 @@ def _make(folder: Path) -> None:
 def _publish(results: Results, args: argparse.Namespace) -> None:
     """Write the page, and the plots where matplotlib is there."""
     try:
-        drawn = draw(results, args.out)
+        drawn = draw(results, args.out, nested_plots.PLOTS)
     except NoMatplotlib as error:
         print(f"ccc: {error.message}", file=sys.stderr)
         drawn = {}
     write(results, args.out, args.samples, drawn)
+    nested_page.write(results, args.out, drawn, args.samples)
     print(args.out / PAGE)

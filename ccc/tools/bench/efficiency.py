@@ -24,7 +24,7 @@ from ccc.harness.measure import Recorder
 from ccc.harness.sample import Sample
 from ccc.profile import instrument as counting
 from ccc.toolkit import find as toolchain
-from ccc.tools.bench import ncu
+from ccc.tools.bench import ncu, nested
 from ccc.tools.bench.inputs import Inputs
 from ccc.tools.bench.measuring import Step
 from ccc.tools.bench.ncu import ProfilingJob
@@ -34,6 +34,8 @@ from ccc.tools.bench.treatments import Subject
 
 def fill(measured: Sequence[tuple[Entry, Subject]], step: Step) -> list[str]:
     """Put the efficiency into the original and ccc's treatments of entries that have none.
+
+    Of nested patterns that the paper counted, rivals get theirs, too.
 
     Args:
         measured: entries of one sample, and what they were measured with.
@@ -46,7 +48,8 @@ def fill(measured: Sequence[tuple[Entry, Subject]], step: Step) -> list[str]:
         (entry, subject, one)
         for entry, subject in measured
         for one in entry.treatments
-        if one.label in (ORIGINAL, *CHOSEN) and one.efficiency is None
+        if one.efficiency is None and one.label in subject.ptx
+        if one.label in (ORIGINAL, *CHOSEN) or nested.counted(entry.sample, one.label)
     ]
     if not missing:
         return []

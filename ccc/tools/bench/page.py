@@ -98,18 +98,18 @@ def _page(results: Results, samples: Path, plots: Mapping[str, str]) -> Iterator
     sound = [entry for entry in results.entries if entry.error is None]
     programs = families.programs(sound)
     yield HEAD
-    yield from _runs(results)
+    yield from runs(results)
     if programs:
         yield "## Speedup\n"
         yield SPEEDUP
         if any(entry.unit != "ms" for entry in programs):
             yield EMULATED
-        yield from _image(plots, "speedup", "Speedups of all programs")
+        yield from image(plots, "speedup", "Speedups of all programs")
         yield tables.speedups(programs)
         yield "## Warp execution efficiency\n"
         yield EFFICIENCY
         yield _sources(programs)
-        yield from _image(plots, "efficiency", "Warp execution efficiency with and without ccc")
+        yield from image(plots, "efficiency", "Warp execution efficiency with and without ccc")
         yield tables.efficiencies(programs)
         yield "## Overhead\n"
         yield OVERHEAD
@@ -119,13 +119,13 @@ def _page(results: Results, samples: Path, plots: Mapping[str, str]) -> Iterator
     yield from _patterns(families.patterns(sound), plots, samples)
     yield from _predictions(sound)
     yield from _programs(programs, samples)
-    if words := _words(samples):
+    if words := section(samples):
         yield "## Other figures\n"
         yield words
     yield from _failures(results.entries)
 
 
-def _runs(results: Results) -> Iterator[str]:
+def runs(results: Results) -> Iterator[str]:
     """Where, when and how: a line for each command that contributed."""
     for number, run in enumerate(results.runs):
         entries = [entry.sample for entry in results.entries if entry.run == number]
@@ -143,7 +143,8 @@ def _run(run: Run) -> str:
     return f"{', '.join(filter(None, parts))}; {run.date[:10]}; `{run.command}`"
 
 
-def _image(plots: Mapping[str, str], name: str, text: str) -> Iterator[str]:
+def image(plots: Mapping[str, str], name: str, text: str) -> Iterator[str]:
+    """A plot, if it was drawn."""
     if name in plots:
         yield f"![{text}]({plots[name]})\n"
 
@@ -170,17 +171,17 @@ def _studies(entries: Sequence[Entry], plots: Mapping[str, str], samples: Path) 
     if over_lanes:
         yield "## How many lanes take the branch\n"
         yield LANES
-        yield from _image(plots, "lanes", "Cost and efficiency by the number of lanes")
+        yield from image(plots, "lanes", "Cost and efficiency by the number of lanes")
         yield tables.study("lanes", over_lanes, [one.point.lanes for one in over_lanes])
     over_lengths = {lanes: sensitivity.over_lengths(entries, lanes) for lanes in sensitivity.SHARES}
     if any(over_lengths.values()):
         yield "## How long the branch is\n"
         yield LENGTHS
-        yield from _image(plots, "lengths", "Cost and speedup by the length of the branch")
+        yield from image(plots, "lengths", "Cost and speedup by the length of the branch")
         for lanes, points in over_lengths.items():
             head = f"operations, {lanes} lanes"
             yield tables.study(head, points, [one.point.length for one in points])
-        if words := _words(samples / sensitivity.SAMPLE):
+        if words := section(samples / sensitivity.SAMPLE):
             yield words
 
 
@@ -190,9 +191,9 @@ def _patterns(entries: Sequence[Entry], plots: Mapping[str, str], samples: Path)
         return
     yield "## Patterns\n"
     yield PATTERNS
-    if words := _words(samples / families.PATTERNS):
+    if words := section(samples / families.PATTERNS):
         yield words
-    yield from _image(plots, "patterns", "Speedups of all patterns")
+    yield from image(plots, "patterns", "Speedups of all patterns")
     yield tables.patterns(entries)
     yield from _left_alone(entries)
     yield from _programs(entries, samples, "###")
@@ -218,12 +219,12 @@ def _programs(entries: Sequence[Entry], samples: Path, level: str = "##") -> Ite
     """Each program: all treatments, and what its README.md says about them."""
     for sample in dict.fromkeys(entry.sample for entry in entries):
         yield f"{level} {sample.rpartition('/')[2]}\n"
-        if words := _words(samples / sample):
+        if words := section(samples / sample):
             yield words
         yield tables.treatments([entry for entry in entries if entry.sample == sample])
 
 
-def _words(folder: Path) -> str:
+def section(folder: Path) -> str:
     """The section "Results" of a folder's README, without its heading; empty without one."""
     readme = folder / "README.md"
     if not readme.is_file():

@@ -1,5 +1,7 @@
 """The plots of a bench: figures 4.12 to 4.15, to be read on paper and without colour.
 
+Those of nested patterns are in ``nested_plots``.
+
 Bars are told apart by their filling, lines by their markers and by words beside them. The same
 results and the same matplotlib give the same bytes.
 """
@@ -67,16 +69,21 @@ class NoMatplotlib(CccError):
     """Plots need matplotlib, and it is not installed."""
 
 
-def draw(results: Results, folder: Path) -> dict[str, str]:
+Plot = Callable[[Any, Sequence[Entry]], bool]
+"""Draws into a figure, and says whether there was anything to draw."""
+
+
+def draw(results: Results, folder: Path, more: Mapping[str, Plot] | None = None) -> dict[str, str]:
     """Draw what there are results for.
 
     Args:
         results: of a bench.
         folder: where the plots go, as ``results-NAME.png``.
+        more: plots besides those of this module.
 
     Returns:
         The names of the files, by the names of the plots: ``speedup``, ``patterns``,
-        ``efficiency``, ``lanes`` and ``lengths``.
+        ``efficiency``, ``lanes``, ``lengths`` and those of ``more``.
 
     Raises:
         NoMatplotlib: matplotlib is not installed.
@@ -96,7 +103,7 @@ def draw(results: Results, folder: Path) -> dict[str, str]:
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)
-        for name, plot in PLOTS.items():
+        for name, plot in {**PLOTS, **(more or {})}.items():
             figure = figures.Figure(layout="constrained")
             if plot(figure, entries):
                 drawn[name] = f"results-{name}.png"
@@ -127,14 +134,14 @@ def _ratios(figure: Any, entries: Mapping[str, Entry]) -> bool:
     """A bar for each of ccc's choices, the best rival, the paper, and the bound."""
     groups: dict[str, list[Bar]] = {}
     for name, entry in entries.items():
-        bars = [_ratio(label, entry.speedup(label)) for label in reversed(entry.chosen)]
-        bars += [_ratio(RIVAL, entry.speedup(one.label), one.label) for one in entry.rivals[:1]]
-        bars += [_ratio(PAPER, entry.paper)] if entry.paper else []
-        bars += [_ratio(BOUND, entry.speedup(BOUND))] if BOUND in entry else []
+        bars = [ratio_bar(label, entry.speedup(label)) for label in reversed(entry.chosen)]
+        bars += [ratio_bar(RIVAL, entry.speedup(one.label), one.label) for one in entry.rivals[:1]]
+        bars += [ratio_bar(PAPER, entry.paper)] if entry.paper else []
+        bars += [ratio_bar(BOUND, entry.speedup(BOUND))] if BOUND in entry else []
         groups[name] = bars
     if not groups:
         return False
-    axes = _grouped(figure, groups)
+    axes = grouped(figure, groups)
     axes.axvline(1, zorder=0.5, **LIMIT)
     axes.set_xlim(0, 1.35 * max(bar.length for bars in groups.values() for bar in bars))
     unit = "" if all(one.unit == "ms" for one in entries.values()) else ", by warp instructions"
@@ -152,10 +159,10 @@ def _efficiency(figure: Any, entries: Sequence[Entry]) -> bool:
         ours = entry[ORIGINAL].efficiency, entry[last].efficiency
         labelled = zip((ORIGINAL, last, PAPER_BEFORE, PAPER), (*ours, *theirs), strict=True)
         if None not in ours:
-            groups[entry.name] = [_share(kind, share) for kind, share in labelled if share]
+            groups[entry.name] = [share_bar(kind, share) for kind, share in labelled if share]
     if not groups:
         return False
-    axes = _grouped(figure, groups)
+    axes = grouped(figure, groups)
     axes.set_xlim(0, 1.1)
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
     axes.set_xlabel("warp execution efficiency")
@@ -217,14 +224,13 @@ def _lengths(figure: Any, entries: Sequence[Entry]) -> bool:
     return True
 
 
-PLOTS: Mapping[str, Callable[[Any, Sequence[Entry]], bool]] = {
+PLOTS: Mapping[str, Plot] = {
     "speedup": _speedup,
     "patterns": _patterns,
     "efficiency": _efficiency,
     "lanes": _lanes,
     "lengths": _lengths,
 }
-"""Each draws into a figure, and says whether there was anything to draw."""
 
 
 def _labels(points: Sequence[Measured]) -> list[str]:
@@ -232,15 +238,19 @@ def _labels(points: Sequence[Measured]) -> list[str]:
     return [label for label in points[0].labels if all(label in one.entry for one in points)]
 
 
-def _ratio(kind: str, ratio: float, words: str = "") -> Bar:
+def ratio_bar(kind: str, ratio: float, words: str = "") -> Bar:
+    """A bar of a ratio, with more words behind it."""
     return Bar(kind, ratio, f"{ratio:.2f} {words}".strip())
 
 
-def _share(kind: str, share: float) -> Bar:
+def share_bar(kind: str, share: float) -> Bar:
+    """A bar of a share."""
     return Bar(kind, share, f"{100 * share:.0f} %")
 
 
-def _grouped(figure: Any, groups: Mapping[str, Sequence[Bar]]) -> Any:
+def grouped(
+    figure: Any, groups: Mapping[str, Sequence[Bar]], styles: Mapping[str, dict[str, Any]] = BARS
+) -> Any:
     """Axes with horizontal bars in groups, one below the other, each with words at its end."""
     y, middles = 0.0, []  # inches
     rows: list[tuple[float, Bar]] = []
@@ -257,7 +267,7 @@ def _grouped(figure: Any, groups: Mapping[str, Sequence[Bar]]) -> Any:
         mine = [(height, bar.length) for height, bar in rows if bar.kind == kind]
         axes.barh(
             *zip(*mine, strict=True), height=0.8 * BAR, edgecolor="black", lw=0.8, label=kind,
-            **BARS[kind],
+            **styles[kind],
         )  # fmt: skip
     for height, bar in rows:
         axes.annotate(

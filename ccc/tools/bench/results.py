@@ -197,12 +197,16 @@ class Results:
     def put(self, entry: Entry) -> None:
         """Add an entry, or replace the one of the same sample and inputs where it stands.
 
-        Failures of that sample are forgotten: it may have failed before it came to any inputs.
+        Failures of that sample are forgotten: it may have failed before it came to any inputs. So
+        are entries of a time when it had one kind of inputs only.
         """
+        has_kinds = entry.error is None and entry.inputs.kind != ""
         self.entries = [
             one
             for one in self.entries
-            if one.key == entry.key or one.sample != entry.sample or one.error is None
+            if one.key == entry.key
+            or one.sample != entry.sample
+            or (one.error is None and (one.inputs.name != "" or not has_kinds))
         ]
         keys = [one.key for one in self.entries]
         if entry.key in keys:

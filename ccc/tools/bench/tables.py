@@ -51,9 +51,9 @@ def speedups(entries: Sequence[Entry]) -> str:
             entry.name,
             _cost(entry, ORIGINAL),
             *_chosen(entry),
-            _ratio(entry.paper),
+            ratio(entry.paper),
             _best_rival(entry),
-            _gain(entry, BOUND),
+            gain(entry, BOUND),
         ]
         for entry in entries
     ]
@@ -69,7 +69,7 @@ def patterns(entries: Sequence[Entry]) -> str:
             _cost(entry, ORIGINAL),
             *_chosen(entry),
             _best_rival(entry),
-            _gain(entry, BOUND),
+            gain(entry, BOUND),
         ]
         for entry in entries
     ]
@@ -78,7 +78,7 @@ def patterns(entries: Sequence[Entry]) -> str:
 
 def _chosen(entry: Entry) -> list[str]:
     """The three columns, the range of the last one that there is, and what tuning came to."""
-    gains = [_gain(entry, label) for label in CHOSEN]
+    gains = [gain(entry, label) for label in CHOSEN]
     gains[2] = gains[2] if gains[2] == NOTHING else f"**{gains[2]}**"
     return [*gains, _range(entry), _tuned(entry)]
 
@@ -108,7 +108,7 @@ def _mean(entries: Sequence[Entry], columns: int) -> list[list[str]]:
         gains = [entry.speedup(label) for entry in first.values() if label in entry]
         known = len(gains) == len(first)
         cells.append(f"**{statistics.mean(gains):.2f}**" if known else NOTHING)
-    cells += ["", "", _ratio(paper.MEAN_SPEEDUP)]
+    cells += ["", "", ratio(paper.MEAN_SPEEDUP)]
     return [[*cells, *[""] * (columns - len(cells))]]
 
 
@@ -120,7 +120,7 @@ def efficiencies(entries: Sequence[Entry]) -> str:
         theirs = paper.PROGRAMS.get(entry.sample) if entry.paper else None
         own = [entry[label].efficiency if label in entry else None for label in (ORIGINAL, *CHOSEN)]
         rows.append(
-            [entry.name, *map(_percent, (*own, *(theirs.efficiency if theirs else (None,) * 2)))]
+            [entry.name, *map(percent, (*own, *(theirs.efficiency if theirs else (None,) * 2)))]
         )
     return table(head, rows)
 
@@ -146,7 +146,7 @@ def overheads(entries: Sequence[Entry]) -> str:
                 "{} to {}".format(*theirs.registers) if theirs else NOTHING,
                 *(_bytes(before), _bytes(after)),
                 "{} to {}".format(*theirs.shared) if theirs else NOTHING,
-                *(_percent(before.occupancy), _percent(after.occupancy)),
+                *(percent(before.occupancy), percent(after.occupancy)),
             ])  # fmt: skip
     return table(head, rows)
 
@@ -161,7 +161,7 @@ def treatments(entries: Iterable[Entry]) -> str:
             str(one.configuration),
             _cost(entry, one.label),
             _costs(entry, one),
-            _ratio(entry.speedup(one.label)),
+            ratio(entry.speedup(one.label)),
         ]
         for entry in entries
         for one in entry.treatments
@@ -175,10 +175,10 @@ def study(head: str, points: Sequence[Measured], values: Sequence[int]) -> str:
         [
             str(value),
             _cost(one.entry, ORIGINAL),
-            *(_gain(one.entry, label) for label in CHOSEN),
+            *(gain(one.entry, label) for label in CHOSEN),
             _tuned(one.entry),
-            _ratio(one.point.bound),
-            *(_percent(one.entry[label].efficiency) for label in (ORIGINAL, one.labels[-1])),
+            ratio(one.point.bound),
+            *(percent(one.entry[label].efficiency) for label in (ORIGINAL, one.labels[-1])),
         ]
         for value, one in zip(values, points, strict=True)
     ]
@@ -194,7 +194,7 @@ def predicted(found: Sequence[Prediction]) -> str:
             one.entry.name,
             one.strategy,
             NOTHING if one.lanes is None else f"{one.lanes:.0f}",
-            *(_ratio(one.predicted), _ratio(one.measured)),
+            *(ratio(one.predicted), ratio(one.measured)),
             "yes" if one.agrees else "no",
         ]
         for one in found
@@ -221,17 +221,18 @@ def _inputs(entry: Entry) -> str:
 
 
 def _cost(entry: Entry, label: str) -> str:
-    return _amount(entry[label].cost, entry.unit)
+    return amount(entry[label].cost, entry.unit)
 
 
 def _costs(entry: Entry, treatment: Treatment) -> str:
     if len(treatment.costs) < 2:
         return NOTHING
     low, high = min(treatment.costs), max(treatment.costs)
-    return f"{_amount(low, entry.unit)} to {_amount(high, entry.unit)}"
+    return f"{amount(low, entry.unit)} to {amount(high, entry.unit)}"
 
 
-def _amount(cost: float, unit: str) -> str:
+def amount(cost: float, unit: str) -> str:
+    """A cost with its unit."""
     return f"{cost:.4g} ms" if unit == "ms" else f"{cost:,.0f}"
 
 
@@ -247,15 +248,18 @@ def _best_rival(entry: Entry) -> str:
     return f"{entry.speedup(best):.2f} ({best})"
 
 
-def _gain(entry: Entry, label: str) -> str:
-    return _ratio(entry.speedup(label) if label in entry else None)
+def gain(entry: Entry, label: str) -> str:
+    """How many times as fast as the original a treatment is, if it is there."""
+    return ratio(entry.speedup(label) if label in entry else None)
 
 
-def _ratio(number: float | None) -> str:
+def ratio(number: float | None) -> str:
+    """A ratio, if it is known."""
     return NOTHING if number is None else f"{number:.2f}"
 
 
-def _percent(share: float | None) -> str:
+def percent(share: float | None) -> str:
+    """A share, if it is known."""
     return NOTHING if share is None else f"{100 * share:.1f} %"
 
 

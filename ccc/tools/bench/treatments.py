@@ -117,4 +117,5 @@ def prepare(versions: Versions) -> Subject:
             subject.ptx[label] = text
         except CccError as error:
             subject.reject(label, str(error))
+    subject.modules.update(versions.libraries())
     return subject

@@ -12,6 +12,8 @@ from typing import Any
 
 from ccc import profile
 from ccc.device.choose import Device
+from ccc.device.gpu import GpuDevice
+from ccc.device.library import LibraryModule
 from ccc.harness.launch_config import OWN
 from ccc.harness.measure import Recorder
 from ccc.harness.sample import Sample
@@ -108,6 +110,16 @@ class Versions:
         return {
             label: self._pool.submit(nvcc.plain, one.source, self._device.arch, one.options)
             for label, one in others.items()
+        }
+
+    def libraries(self) -> dict[str, LibraryModule]:
+        """What libraries do on a GPU, by label, with the original's other kernels."""
+        if not isinstance(self._device, GpuDevice):
+            return {}
+        rest = self.load(self.original().ptx)
+        return {
+            label: LibraryModule(self._device, rest, kernel, work)
+            for label, (kernel, work) in self.sample.libraries.items()
         }
 
     def profile(self, inputs: Mapping[str, Any]) -> str:

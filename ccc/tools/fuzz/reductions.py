@@ -1,7 +1,8 @@
 """Random reductions: accumulators that every iteration may add to, and that none of them reads.
 
 Each thread ends with what its own iterations added, whoever ran them. Floating-point terms are
-multiples of 1/16 below 8, so that sums are exact in any order.
+multiples of 1/16 below 8, so that sums are exact in any order. A minimum or maximum may have a
+place that goes with it: that of the first of several equal values, or of the last.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ _EXACT = {
     "f": "((float)(int)(fminf(fmaxf($0, -8.0f), 8.0f) * 16.0f) * 0.0625f)",
     "d": "((double)(int)(fmin(fmax($0, -8.0), 8.0) * 16.0) * 0.0625)",
 }
+_THAN = {"min": "<", "max": ">"}
 _LESS = {"f": "fminf", "d": "fmin"}
 _MORE = {"f": "fmaxf", "d": "fmax"}
 _ORDERED = {
@@ -37,13 +39,23 @@ class Reduction:
     name: str
     sign: str
     kind: str
+    than: str = ""
+    """By what it is compared, where it has a place; nothing where it has none."""
 
     @staticmethod
     def drawn(random: Random, name: str) -> Reduction:
         """A random one."""
         sign = list(_KINDS)[random.randrange(len(_KINDS))]
         kinds = _KINDS[sign]
-        return Reduction(name, sign, kinds[random.randrange(len(kinds))])
+        kind = kinds[random.randrange(len(kinds))]
+        if sign not in _THAN or random.random() < 0.5:
+            return Reduction(name, sign, kind)
+        return Reduction(name, sign, kind, _THAN[sign] + "=" * (random.random() < 0.4))
+
+    @property
+    def place(self) -> str:
+        """The variable that goes with it."""
+        return f"{self.name}_at"
 
     @property
     def clause(self) -> str:
@@ -55,6 +67,8 @@ class Reduction:
         starts = _STARTS.get(self.sign, ("0",))
         start = starts[random.randrange(len(starts))]
         text = f"{TYPES[self.kind]} {self.name} = ({TYPES[self.kind]}){start};"
+        if self.than:
+            text += f" unsigned {self.place} = 0;"
         return Stmt(text, declares=(self.name,))
 
     def statement(self, random: Random, scope: Scope) -> Stmt:
@@ -64,6 +78,13 @@ class Reduction:
             value = Expr(self.kind, _EXACT[self.kind], (value,))
         elif self.kind in "iq" and self.sign == "+":  # a signed sum must not overflow
             value = Expr(self.kind, "($0 >> 14)", (value,))
+        if self.than:
+            place = expression(random, scope, "u", 1)
+            text = (
+                f"{{ const {TYPES[self.kind]} one = $0; if (one {self.than} {self.name}) "
+                f"{{ {self.name} = one; {self.place} = $1; }} }}"
+            )
+            return Stmt(text, (value, place), names=(self.name,))
         return Stmt(self._text(random), (value,), names=(self.name,))
 
     def _text(self, random: Random) -> str:
@@ -74,7 +95,7 @@ class Reduction:
                 random.random() < 0.5
             ]
         if self.sign in ("min", "max") and random.random() < 0.5:
-            kind, than = TYPES[self.kind], {"min": "<", "max": ">"}[self.sign]
+            kind, than = TYPES[self.kind], _THAN[self.sign]
             return f"{{ const {kind} one = $0; if (one {than} {name}) {name} = one; }}"
         if self.sign in ("min", "max"):
             words = _LESS if self.sign == "min" else _MORE
@@ -91,6 +112,7 @@ class Reduction:
                 "d": f"(unsigned)__double_as_longlong({name})",
             }
             word = words.get(self.kind, f"(unsigned)({name} ^ {name} >> 16)")
+            word = f"({word} ^ {self.place} * 7u)" if self.than else word
             return Stmt(f"t[g * 4 + {random.randrange(4)}] += {word};", names=(name,))
         return self._joined()
 

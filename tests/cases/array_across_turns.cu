@@ -1,6 +1,6 @@
 // run: grid=1 block=32 args=u32[64]=0 s32:64
-// A marked loop that uses an array of the thread's own only inside, over its turns: its tasks move
-// to other lanes between turns, the array does not.
+// A marked loop that uses an array of the thread's own only inside, over its turns: it goes with its
+// tasks, which move to other lanes between turns.
 extern "C" __global__ void k(unsigned *out, int n) {
 #pragma ccc for
     for (int i = threadIdx.x; i < n; i += 32) {

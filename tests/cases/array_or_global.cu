@@ -1,6 +1,6 @@
 // run: grid=1 block=32 args=u32[256]=0 u32[256]=0 u32[256]~0:1000000 s32:256
 // A pointer is the thread's array or global memory; the store through it does not surely fill the
-// array.
+// array, which goes with the task.
 extern "C" __global__ void k(unsigned *out, unsigned *g, const unsigned *x, int n) {
 #pragma ccc for
     for (int i = threadIdx.x; i < n; i += 32) {

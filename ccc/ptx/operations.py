@@ -1,0 +1,24 @@
+"""What operations mean, beside the opcode table: facts that several analyses ask for."""
+
+from __future__ import annotations
+
+EXTREMES = ("min", "max")
+"""Operations that give one of what they compare."""
+INVERSE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "ne": "eq", "eq": "ne"}
+"""The relation that holds where another does not, of numbers that can be compared."""
+SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "ne": "ne", "eq": "eq"}
+"""The relation that the second has to the first."""
+STEPS = {"add": (0, 1), "sub": (0,), "mad": (2,)}
+"""What adds to a number, and where that may stand among what is added up."""
+SETS = {"or": 1, "and": 0}
+"""What an operation sets a flag to, which is 0 or 1."""
+SOUGHT = {"lt": "min", "le": "min", "gt": "max", "ge": "max"}
+"""What is sought where a new value is taken since it compares so with the old one."""
+PASSED = {"geu": "lt", "gtu": "le", "leu": "gt", "ltu": "ge"}
+"""The relation that holds where another does not, which also holds of what is no number."""
+COMPUTES_ADDRESSES = frozenset(
+    ("add", "sub", "mad", "mul", "shl", "cvt", "cvta", "mov", "selp", "min", "max", "and", "or")
+)
+"""What makes an address of others, or an index for one."""
+SCALES = frozenset(("mul", "mad", "shl"))
+"""What multiplies; of the operands before the last one, of ``mad``, none is an address."""

@@ -1,0 +1,19 @@
+// The library: the threads of a warp share out the links of their vertices as BY says.
+
+#include <cte.cuh>
+
+#include "../spread.cuh"
+
+extern "C" __global__ void __launch_bounds__(256)
+gather(int vertices, const int* __restrict__ indptr, const int* __restrict__ indices,
+       const double* __restrict__ shares, double damping, double* __restrict__ ranks)
+{
+    const int stride = gridDim.x * blockDim.x;
+    const auto map = [=](int e) { return shares[indices[e]]; };
+
+    for (int v = blockIdx.x * blockDim.x + threadIdx.x; v < vertices; v += stride) {
+        const double sum =
+            cte::for_each_index<BY, 256, cte::scanned>(indptr[v], indptr[v + 1], map, cte::plus(), 0.0);
+        ranks[v] = fma(damping, sum, 1 - damping);
+    }
+}

@@ -1,0 +1,15 @@
+// The library: the threads of a warp share out the entries of their rows as BY says.
+
+#include <cte.cuh>
+
+extern "C" __global__ void __launch_bounds__(256)
+spmv(int rows, const int* __restrict__ indptr, const int* __restrict__ indices,
+     const float* __restrict__ values, const float* __restrict__ x, float* __restrict__ y)
+{
+    const int stride = gridDim.x * blockDim.x;
+    const auto map = [=](int k) { return values[k] * x[indices[k]]; };
+
+    for (int row = blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += stride)
+        y[row] = cte::for_each_index<BY, 256, cte::scanned>(
+            indptr[row], indptr[row + 1], map, cte::plus(), 0.0f);
+}
