@@ -65,9 +65,10 @@ def kernels() -> Module:
         words = {"NAME": named(name, shape, layouts), "TYPE": kept, "KIND": kind, "SUM": total,
                  "SHAPE": ", ".join(shape.split()), "LEFT": left, "RIGHT": right,
                  "WAY": f"mem_{way}"}  # fmt: skip
-        text += re.sub(
-            r"\b[A-Z]+\b", lambda match, words=words: words.get(match[0], match[0]), KERNEL
-        )
+        kernel = KERNEL
+        for word, stands_for in words.items():
+            kernel = re.sub(rf"\b{word}\b", stands_for, kernel)
+        text += kernel
     return cuda(text)
 
 

@@ -10,7 +10,7 @@ import pytest
 from emulating import needs_nvcc
 from folders import SAMPLES
 
-from ccc.compiler import unit
+from ccc.compiler import registers, unit
 from ccc.compiler.transform import Transformed, transform
 from ccc.nvcc import run as nvcc
 from ccc.options import COLLECT, Options
@@ -217,10 +217,10 @@ def test_the_assembler_is_asked_what_was_chosen_takes(monkeypatch: pytest.Monkey
         assert remark.applied == ("ccc_" in text or text != ptx)
         return remark.applied
 
-    monkeypatch.setattr(unit, "_resources", resources)
+    monkeypatch.setattr(registers, "resources_of", resources)
     assert not applied(Options())
-    assert [len(texts) for texts in asked] == [2]
+    assert [len(texts) for texts in asked] == [1, 1]  # what there was, and what was made of it
     assert applied(Options(strategy="queue"))  # who insists is not asked about registers
     assert not asked
-    monkeypatch.setattr(unit, "_resources", lambda *_: [])  # as with separate compilation
+    monkeypatch.setattr(registers, "resources_of", lambda *_: [])  # as with separate compilation
     assert applied(Options())

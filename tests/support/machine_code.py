@@ -52,7 +52,7 @@ def assemble(text: str, arch: str, folder: Path, *options: str) -> bytes:
     """The cubin of a PTX file; the test fails where ptxas refuses it."""
     source, target = folder / "k.ptx", folder / "k.cubin"
     source.write_text(text, encoding="utf-8")
-    command = [ptxas(), f"-arch={arch}", *options, source, "-o", target]
+    command = [str(ptxas()), f"-arch={arch}", *options, str(source), "-o", str(target)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert not done.returncode, done.stdout + done.stderr
     return target.read_bytes()

@@ -19,7 +19,8 @@ from ccc.emulator.memory.images import Images, Surface
 from ccc.emulator.memory.memory import Memory
 from ccc.emulator.memory.spaces import IMAGES, Arena, Local, Shared, Uniform
 from ccc.emulator.native.library import native_library, note_seconds
-from ccc.emulator.native.wave import NativeLockstep, NativeProgram, NativeWave, compile_native
+from ccc.emulator.native.schedule import NativeLockstep, NativeShuffled
+from ccc.emulator.native.wave import NativeProgram, NativeWave, compile_native
 from ccc.emulator.run.arguments import Buffers, by_value, pack_parameters
 from ccc.emulator.run.counters import Counters
 from ccc.emulator.run.races import Legend, Race, RaceDetector, WatchedMemory, WatchedWave
@@ -211,7 +212,8 @@ class LoadedKernel:
         shuffle = None
         if not isinstance(schedule, str):
             random = np.random.default_rng(schedule)
-            scheduler, shuffle = Shuffled(random), random.permutation
+            scheduler = NativeShuffled(random) if library else Shuffled(random)
+            shuffle = random.permutation
         elif schedule != "lockstep":
             raise EmulatorError(f'the schedule is "lockstep" or an integer, not {schedule!r}')
         try:
