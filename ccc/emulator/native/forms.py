@@ -170,7 +170,7 @@ def _convert(form: Form) -> NativeForm | None:
     kinds = target[0] + source[0]
     if kinds[0] in "us" and kinds[1] in "us":
         if target == source:
-            return _named(f"mov.u{target[1:]}")
+            return NativeForm(f"mov.u{target[1:]}", (source,), target)
         sat = "sat." if form.has("sat") else ""
         return _named(f"cvt.{sat}{target}.{source}") if _only(form, "sat") else None
     rounding = form.choose(*DIRECTED)

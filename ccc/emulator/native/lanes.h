@@ -60,9 +60,10 @@ INLINE f64 first_nan(f64 a, f64 b, f64 result) {
     return a != a ? quiet(a) : b != b ? quiet(b) : result;
 }
 INLINE f32 fmaf(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
+INLINE f64 both_nan(f64 a, f64 b, f64 result) { return a != a && b != b ? quiet(b) : result; }
 INLINE f64 fused(f64 a, f64 b, f64 c) {
-    f64 product = first_nan(a, b, a * b);
-    return product != product ? product : c != c ? quiet(c) : __builtin_fma(a, b, c);
+    f64 product = a * b, sum = product != product ? product : __builtin_fma(a, b, c);
+    return b != b ? quiet(b) : c != c ? quiet(c) : a != a ? quiet(a) : sum;
 }
 INLINE f32 flushed_f32(f32 x) { return flush(x); }
 INLINE f64 flushed_f64(f64 x) {
@@ -94,12 +95,23 @@ INLINE f64 make_odd(f64 x, f64 error) {
     s64 by = (error > 0) == (x > 0) ? 1 : -1;
     return float_f64((u64)(inexact ? b + by : b));
 }
+INLINE f64 odd_sum(f64 product, f64 c) {
+    f64 total = product + c, back = total - product;
+    return make_odd(total, (product - (total - back)) + (c - back));
+}
 INLINE f32 fused_f32(f64 a, f64 b, f64 c, int mode) {
-    f64 product = a * b, total = product + c, back = total - product;
-    f64 error = (product - (total - back)) + (c - back);
-    f32 result = narrow(make_odd(total, error), mode);
+    f64 product = a * b, total = product + c;
+    f32 result = narrow(odd_sum(product, c), mode);
     int cancels = total == 0 && (bits_f64(product) | bits_f64(c)) >> 63;
     return mode == RM && cancels ? -__builtin_fabsf(result) : result;
+}
+
+/* Flush a result, also where only the coarse range of small numbers has made it normal:
+   ``larger`` is the exact value times 2^64, rounded. */
+INLINE f32 flush_lifted(f32 x, f32 larger) {
+    u32 b = bits_f32(flush(x));
+    int lifted = (b & 0x7FFFFFFFu) == 0x00800000u && __builtin_fabsf(larger) < 0x1p-62f;
+    return float_f32(b & (lifted ? 0x80000000u : 0xFFFFFFFFu));
 }
 
 INLINE f32 square_root_f32(f32 x) { return __builtin_sqrtf(x); }
@@ -133,6 +145,10 @@ QUOTIENT(16)
 QUOTIENT(32)
 QUOTIENT(64)
 
+/* A position or length of a bit field; of 32 bits, only the lowest 8 of it count. */
+INLINE u32 limit32(u32 x) { return (x & 255) < 32 ? x & 255 : 32; }
+INLINE u32 limit64(u32 x) { return x < 64 ? x : 64; }
+
 #define FIELDS(bits, clz) \
     INLINE u##bits ones##bits(u32 count) { \
         return count >= bits ? ~(u##bits)0 : ((u##bits)1 << count) - 1; \
@@ -140,8 +156,8 @@ QUOTIENT(64)
     INLINE u##bits above##bits(u##bits x, u32 by) { return by >= bits ? 0 : x << by; } \
     INLINE u##bits below##bits(u##bits x, u32 by) { return by >= bits ? 0 : x >> by; } \
     INLINE u##bits field##bits(u##bits a, u32 position, u32 length, int is_signed) { \
-        position &= 255; \
-        length &= 255; \
+        position = limit##bits(position); \
+        length = limit##bits(length); \
         u32 room = bits - (position < bits ? position : bits); \
         u##bits mask = ones##bits(length < room ? length : room); \
         u##bits field = below##bits(a, position) & mask; \
@@ -151,8 +167,9 @@ QUOTIENT(64)
         return negative ? field | ~mask : field; \
     } \
     INLINE u##bits insert##bits(u##bits a, u##bits b, u32 position, u32 length) { \
-        u##bits mask = above##bits(ones##bits(length & 255), position & 255); \
-        return (b & ~mask) | (above##bits(a, position & 255) & mask); \
+        u32 at = limit##bits(position); \
+        u##bits mask = above##bits(ones##bits(limit##bits(length)), at); \
+        return (b & ~mask) | (above##bits(a, at) & mask); \
     } \
     INLINE u32 highest##bits(u##bits x, u32 top) { return top - (u32)clz(x | 1); } \
     INLINE u##bits reverse##bits(u##bits x) { \

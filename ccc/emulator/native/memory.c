@@ -244,10 +244,7 @@ FUNCTION void store(const context *c, const access_form *f, const way *w) {
 
 enum { ADD, EXCH, CAS, MIN, MAX, AND, OR, XOR, INC, DEC };
 
-INLINE f32 sum_f32(f32 a, f32 b) {
-    if (a != a) return float_f32(bits_f32(a) | 1u << 22);
-    return b != b ? float_f32(bits_f32(b) | 1u << 22) : a + b;
-}
+INLINE f32 sum_f32(f32 a, f32 b) { return canonical_f32(a + b); }
 INLINE f64 sum_f64(f64 a, f64 b) { return first_nan(a, b, a + b); }
 
 #define UPDATE(type) \

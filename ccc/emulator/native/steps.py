@@ -432,8 +432,8 @@ def _parts(target: Operand) -> list[Operand]:
 
 
 def _is_plain(access: Access, space: str) -> bool:
-    """Whether an atomic is of one integer or float that the library adds as it is."""
-    flushes = access.operation == "add" and access.type == "f32" and space != "shared"
+    """Whether an atomic is of one integer, or float in shared memory, that the library does."""
+    in_global = access.operation == "add" and access.dtype.kind == "f" and space != "shared"
     is_packed = TYPES[access.type].kind == "x"
     is_one = access.size >= 4 and access.count == 1 and not is_packed
-    return is_one and "." not in access.operation and not flushes
+    return is_one and "." not in access.operation and not in_global
