@@ -65,11 +65,6 @@ INLINE f64 fused(f64 a, f64 b, f64 c) {
     f64 product = a * b, sum = product != product ? product : __builtin_fma(a, b, c);
     return b != b ? quiet(b) : c != c ? quiet(c) : a != a ? quiet(a) : sum;
 }
-INLINE f32 flushed_f32(f32 x) { return flush(x); }
-INLINE f64 flushed_f64(f64 x) {
-    u64 b = bits_f64(x), sign = (u64)1 << 63;
-    return float_f64(b & 0x7FFull << 52 ? b : b & sign);
-}
 
 /* Directed rounding: from the nearest value and the sign of what it misses. */
 enum { RZ, RM, RP };
@@ -126,12 +121,12 @@ INLINE f64 square_root_f64(f64 x) { return __builtin_sqrt(x); }
     INLINE f most_##f(f a, f b) { \
         f pick = a >= b || b != b ? a : b; \
         return a == b ? float_##f(bits_##f(a) & bits_##f(b)) : pick; \
-    } \
-    INLINE f either_nan_##f(f a, f b, f result) { \
-        return a != a || b != b ? (f)__builtin_nan("") : result; \
     }
 EXTREMES(f32, u32)
 EXTREMES(f64, u64)
+INLINE f32 either_nan_f32(f32 a, f32 b, f32 result) {
+    return a != a || b != b ? (f32)__builtin_nan("") : result;
+}
 
 /* Integers: integer.py, bits.py, logic.py */
 

@@ -139,7 +139,6 @@ def _floats() -> None:
         _define(f"abs.{f}", u, u, f"{magnitude} > {nan[0]} ? {nan[1]} : {magnitude}")
         _define(f"neg.{f}", u, u, f"{magnitude} > {nan[0]} ? {nan[1]} : a ^ {signs}")
         _define(f"copysign.{f}", u, f"{u} {u}", f"(a & {signs}) | (b & ~{signs})")
-    _define("rcp.f64.ftz", "f64", "f64", "flushed_f64(1 / flushed_f64(a))")
     for ftz in ("", ".ftz"):
         _directed(ftz)
     _define("abs.f32.ftz", "f32", "f32", "canonical_f32(__builtin_fabsf(flush(a)))")
@@ -179,8 +178,9 @@ def _arithmetic(f: str, ftz: str) -> None:
     both("rcp", 1, "1 / <a>")
     both("min", 2, "least_f32(<a>, <b>)" if f == "f32" else "both_nan(a, b, least_f64(a, b))")
     both("max", 2, "most_f32(<a>, <b>)" if f == "f32" else "both_nan(a, b, most_f64(a, b))")
-    both("min.NaN", 2, f"either_nan_{f}(<a>, <b>, least_{f}(<a>, <b>))")
-    both("max.NaN", 2, f"either_nan_{f}(<a>, <b>, most_{f}(<a>, <b>))")
+    either = "either_nan_f32(<a>, <b>" if f == "f32" else "first_nan(b, a"
+    both("min.NaN", 2, f"{either}, least_{f}(<a>, <b>))")
+    both("max.NaN", 2, f"{either}, most_{f}(<a>, <b>))")
     root = "1 / __builtin_sqrt((f64)<a>)"
     both("rsqrt", 1, f"({f})({root})")
 
