@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 TOOLS = {
+    "agree": "compare the emulator with a GPU, instruction by instruction",
     "bench": "measure all samples as the paper does: tables and plots",
     "compare": "run a kernel as it was and transformed, and compare",
+    "emulate": "run a kernel of any PTX on the CPU, and count",
     "explain": "show the source with what became of each annotation",
     "fuzz": "try random kernels with and without the transformation",
     "graph": "draw the def-use graph of an annotated path",

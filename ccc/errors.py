@@ -7,6 +7,7 @@ line and a caret under the column.
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -59,15 +60,29 @@ def render(
     head = f"{span}: {severity}: {message}" if span else f"ccc: {severity}: {message}"
     if source_line is None:
         return head
-    text = source_line.rstrip("\n").expandtabs(1)
+    text = printable(source_line.rstrip("\n").expandtabs(1))
     column = span.column if span else 0
     begin = max(0, column - 1 - _SHOWN // 2) if len(text) > _SHOWN else 0
     shown = text[begin : begin + _SHOWN]
     before, after = "..." * (begin > 0), "..." * (begin + _SHOWN < len(text))
     lines = [head, f"    {before}{shown}{after}"]
     if column:
-        lines.append(" " * (3 + len(before) + column - begin) + "^")
+        lines.append(
+            " " * (4 + len(before) + _width(text[begin : column - 1], column - 1 - begin)) + "^"
+        )
     return "\n".join(lines)
+
+
+def printable(text: str) -> str:
+    """A text of one line that a terminal shows as it is; what it would not show is ``?``."""
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
+def _width(text: str, least: int) -> int:
+    """How many columns a text takes; a place behind its end is that many characters along."""
+    marks = sum(unicodedata.combining(c) > 0 for c in text)
+    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
+    return max(least, len(text)) + wide - marks
 
 
 _SHOWN = 200
@@ -100,5 +115,6 @@ def nearest(word: str, known: Iterable[str]) -> str:
     >>> nearest("fro", ["for", "if"])
     '; did you mean "for"?'
     """
-    matches = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    near = [] if len(word) > 100 else list(known)
+    matches = difflib.get_close_matches(word, near, n=1, cutoff=0.5)
     return f'; did you mean "{matches[0]}"?' if matches else ""

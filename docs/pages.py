@@ -1,4 +1,5 @@
-"""Pages of the documentation that are made from the source: what the passes say, and the opcodes.
+"""Pages of the documentation that are made from the source: what the passes say, the opcodes, and
+how the emulator compares with a GPU.
 
 python docs/pages.py writes them.
 """
@@ -21,6 +22,8 @@ import ccc.passes
 from ccc.passes import PIPELINE
 from ccc.ptx.opcodes import OPCODES, Effect, Opcode
 from ccc.snippet import Snippet
+from ccc.tools.agree.page import page
+from ccc.tools.agree.record import read
 
 DOCS = Path(__file__).resolve().parent
 MADE = "<!-- Made from the source by `python docs/pages.py`. -->"
@@ -105,9 +108,15 @@ def _row(row: Opcode) -> str:
     return f"| [`{row.name}`]({row.doc}) | {form} | {effects} | {row.unit.value} |\n"
 
 
+def agreement() -> str:
+    """How the emulator compares with a GPU, from the record of `ccc agree`."""
+    return page(read(DOCS / "agreement.json"))
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "passes.md": passes,
     "opcodes.md": opcodes,
+    "agreement.md": agreement,
     "shell/cccc.1": shell_pages.manual,
     "shell/cccc": shell_pages.bash,
     "shell/_cccc": shell_pages.zsh,
@@ -121,5 +130,5 @@ def write(name: str) -> None:
 
 
 if __name__ == "__main__":
-    for page in PAGES:
-        write(page)
+    for name in PAGES:
+        write(name)

@@ -16,7 +16,15 @@ PACKAGE = ROOT / "ccc"
 # From the bottom up. A name stands for that module and for everything inside it. A module may
 # import its own package and anything in a row below its own, never a neighbour in the same row.
 ROWS: tuple[tuple[str, ...], ...] = (
-    ("ccc.errors", "ccc.version", "ccc.options", "ccc.demangle", "ccc.cache", "ccc.header"),
+    (
+        "ccc.errors",
+        "ccc.version",
+        "ccc.options",
+        "ccc.demangle",
+        "ccc.cache",
+        "ccc.garbage",
+        "ccc.header",
+    ),
     ("ccc.ptx", "ccc.files"),
     ("ccc.ir", "ccc.grammars"),
     ("ccc.parse", "ccc.analysis", "ccc.profile", "ccc.toolkit", "ccc.remark"),

@@ -1,7 +1,8 @@
 """networkx without the parts that nobody here uses, for a process of our own that is short.
 
-``import networkx`` loads all its algorithms, generators and formats, which takes as long as all of
-ccc. What is left out is loaded as soon as anybody asks for a name of it.
+``import networkx`` loads all its algorithms, generators and formats, and looks through all packages
+for plugins, which takes as long as loading all of ccc. What is left out is loaded as soon as
+anybody asks for a name of it; no plugin is.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ _USED = (
     "algorithms.traversal.depth_first_search",
 )
 """Those of them that the analyses need."""
+_METADATA = "importlib.metadata"
 
 
 def load_graphs() -> None:
@@ -41,7 +43,15 @@ def load_graphs() -> None:
     home = Path(found.submodule_search_locations[0])
     for name in _LATER:
         sys.modules[f"networkx.{name}"] = _empty(name, home)
-    whole = importlib.import_module("networkx")
+    metadata = sys.modules.get(_METADATA)
+    sys.modules[_METADATA] = without_plugins = ModuleType(_METADATA)
+    vars(without_plugins)["entry_points"] = lambda **_: ()
+    try:
+        whole = importlib.import_module("networkx")
+    finally:
+        del sys.modules[_METADATA]
+        if metadata is not None:
+            sys.modules[_METADATA] = metadata
     vars(whole)["__getattr__"] = _load_rest
     for name in _USED:
         _take_names(whole, importlib.import_module(f"networkx.{name}"))

@@ -64,7 +64,7 @@ class Outcomes:
 
     def keep(self, key: Hashable, piece: FunctionText, outcome: FunctionOutcome) -> None:
         """Remember what became of a kernel whose text was that of ``piece``."""
-        self._known[key] = replace(piece), replace(outcome, kernel=None)
+        self._known[key] = replace(piece, module=None), replace(outcome, kernel=None)
 
 
 def _moved(remark: Remark, before: FunctionText, now: FunctionText) -> Remark | None:

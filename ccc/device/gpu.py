@@ -135,6 +135,10 @@ class GpuDevice:
         image = ptx if self._ptxas is None else assemble(ptx, self.arch, self._ptxas).cubin
         return GpuModule(self, self._raw_module(image), shares(ptx))
 
+    def load_code(self, cubin: bytes) -> GpuModule:
+        """Load machine code; none of its kernels has stacks that ``ccc`` put there."""
+        return GpuModule(self, self._raw_module(cubin), {})
+
     def put(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Copy arrays, NumPy's or the device's own, to the device; anything else stays as it is.
 

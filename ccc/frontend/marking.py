@@ -51,7 +51,7 @@ _SPACE = re.compile(rb"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _STATEMENT_WORD = re.compile(rb"(?:\w+\s*:\s*|\[\[[^\]]*\]\]\s*)*(?:for|while|do|if|switch)\b")
 _OF_LAMBDA = re.compile(rb"(?<=\])[ \t]*(?:__attribute__\(\(\w+\)\)[ \t]*)+(?=[({])")
 """What __device__ becomes before a lambda's parameters, where the parser expects none."""
-_COMMENT = re.compile(rb"//.*|/\*.*?(?:\*/|$)", re.DOTALL)
+_COMMENT = re.compile(r"//.*|/\*.*?(?:\*/|$)", re.DOTALL)
 _IN_LOOPS = {"for": "for", "while": "while", "for variable": "variable"}
 _NO_CODE = ("comment", "raw_string_literal", "raw_string_content")
 _HEAD = 200
@@ -255,11 +255,12 @@ class _Marking:
     def _place(self, number: int, match: re.Match[bytes]) -> None:
         from ccc.frontend.pragmas import DIRECTIVES, PragmaError, parse  # noqa: PLC0415 - loads Lark
 
-        text = _COMMENT.sub(b"", match[3]).decode(errors="replace")
+        words = match[3].decode(errors="replace")
+        text = _COMMENT.sub(lambda comment: " " * len(comment[0]), words).rstrip()
         try:
             pragma = parse(text)
         except PragmaError as error:
-            self.errors.append(self._complaint(match, error.message, text[: error.offset]))
+            self.errors.append(self._complaint(match, error.message, words[: error.offset]))
             return
         at = _end(_SPACE, self.blank, match.end())
         known = DIRECTIVES[pragma.directive]
@@ -404,7 +405,7 @@ class _Marking:
         """The line as the user wrote it: a preprocessor moves a pragma to the first column."""
         if file not in self._originals:
             try:
-                self._originals[file] = Path(file).read_text(errors="replace").split("\n")
+                self._originals[file] = Path(file).read_text("utf-8", "replace").split("\n")
             except OSError:
                 self._originals[file] = []
         lines = self._originals[file]

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable
@@ -15,12 +16,19 @@ from typing import Any
 
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput, UnexpectedToken
-from pycparser import c_ast, c_parser
 
 from ccc import grammars
-from ccc.errors import choices, nearest
+from ccc.errors import choices, nearest, short
 
 Number = int | float
+TOO_DEEP = "this is nested too deeply or too long; write what it comes to"
+_MOST_NESTED = 32
+_MOST_SIGNS = 200
+_SIGNS = re.compile(r"[-+*/%~!&|^<>?.]")
+"""What pycparser goes one level deeper for."""
+_LARGEST = 1 << 64
+_LONGEST = 100
+"""No number is written with more characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +98,8 @@ def parse(text: str) -> Pragma:
     Raises:
         PragmaError: an unknown or misplaced word, or an argument that cannot be used.
     """
+    if _depth(text) > _MOST_NESTED:
+        raise PragmaError(TOO_DEEP, re.search(r"[(\[{]", text).start())  # type: ignore[union-attr]
     directive, *clauses = _tree(text).children
     assert isinstance(directive, Tree)
     name = _directive_name(directive)
@@ -100,7 +110,7 @@ def parse(text: str) -> Pragma:
         word, argument = _clause_parts(clause, text)
         _check_clause(word, name, allowed)
         if word in values and word not in REPEATABLE:
-            raise PragmaError(f'clause "{word}" is given twice', _offset(word))
+            raise PragmaError(f'clause "{short(word)}" is given twice', _offset(word))
         values[str(word)] = ";".join(
             [*([values[word]] if word in values else []), CLAUSES[word](argument)]
         )
@@ -116,7 +126,8 @@ def _check_reductions(pragma: Pragma, word: Token) -> None:
         other = operations.setdefault(name, by)
         if other != by:
             raise PragmaError(
-                f'"{name}" is a reduction by {signs[other]} and by {signs[by]}; it can be one only',
+                f'"{short(name)}" is a reduction by {signs[other]} and by {signs[by]}; '
+                "it can be one only",
                 _offset(word),
             )
 
@@ -129,13 +140,13 @@ def _grammar() -> Lark:
 def _tree(text: str) -> Tree[Token]:
     hyphened = re.match(r"\s*(\w+-[\w-]+)", text)
     if hyphened and (hint := nearest(hyphened[1], DIRECTIVES)):
-        raise PragmaError(f'unknown directive "{hyphened[1]}"{hint}', hyphened.start(1))
+        raise PragmaError(f'unknown directive "{short(hyphened[1])}"{hint}', hyphened.start(1))
     try:
         return _grammar().parse(text)
     except UnexpectedToken as error:
         if error.token.type != "$END":
             raise PragmaError(
-                f'"{error.token}" is not expected here', _offset(error.token)
+                f'"{short(error.token)}" is not expected here', _offset(error.token)
             ) from None
         missing = "a closing parenthesis" if text.strip() else "the directive"
         raise PragmaError(f"{missing} is missing", len(text)) from None
@@ -151,7 +162,7 @@ def _directive_name(tree: Tree[Token]) -> str:
     assert isinstance(word, Token)
     if word not in DIRECTIVES:
         hint = choices(word, DIRECTIVES)
-        raise PragmaError(f'unknown directive "{word}"{hint}', _offset(word))
+        raise PragmaError(f'unknown directive "{short(word)}"{hint}', _offset(word))
     return str(word)
 
 
@@ -162,6 +173,11 @@ class _Argument:
     clause: str
     text: str | None
     offset: int
+
+    @property
+    def shown(self) -> str:
+        """The text for a message."""
+        return short(self.text or "")
 
     def error(self, message: str) -> PragmaError:
         """A complaint about this argument, at its first word."""
@@ -189,7 +205,7 @@ def _check_clause(word: Token, directive: str, allowed: tuple[str, ...]) -> None
         )
     if word not in CLAUSES:
         hint = nearest(word, [*allowed, *variants]) or choices(word, allowed)
-        raise PragmaError(f'unknown clause "{word}"{hint}', _offset(word))
+        raise PragmaError(f'unknown clause "{short(word)}"{hint}', _offset(word))
     homes = " and ".join(f'"ccc {name}"' for name, d in DIRECTIVES.items() if word in d.clauses)
     raise PragmaError(
         f'clause "{word}" does not belong to "ccc {directive}"; it belongs to {homes}',
@@ -222,7 +238,7 @@ def _reduction(argument: _Argument) -> str:
         raise argument.error("a reduction is written reduction(op: variable, ...)")
     if sign not in REDUCTIONS:
         known = " ".join(REDUCTIONS)
-        raise argument.error(f'unknown reduction "{sign}"; the operations are {known}')
+        raise argument.error(f'unknown reduction "{short(sign)}"; the operations are {known}')
     listed = _expression(f"f({names})", argument).args
     variables = listed.exprs if listed else []
     reduced = [_variable(node) for node in variables]
@@ -241,6 +257,8 @@ def _noalias(argument: _Argument) -> str:
 
 def _is_member(node: Any) -> bool:
     """Whether it is a variable, or a member of one, or of what one points to."""
+    from pycparser import c_ast  # noqa: PLC0415 - seldom asked for
+
     while isinstance(node, c_ast.StructRef):
         node = node.name
     return isinstance(node, c_ast.ID)
@@ -248,6 +266,8 @@ def _is_member(node: Any) -> bool:
 
 def _variable(node: Any) -> str | None:
     """A variable, or a member of one, as it is written; None of anything else."""
+    from pycparser import c_ast  # noqa: PLC0415 - seldom asked for
+
     if isinstance(node, c_ast.ID):
         return str(node.name)
     is_member = isinstance(node, c_ast.StructRef) and node.type == "."
@@ -262,7 +282,7 @@ def _schedule(argument: _Argument) -> str:
     kind = kind.strip()
     if kind not in SCHEDULES:
         known = " and ".join(SCHEDULES)
-        raise argument.error(f'unknown schedule "{kind}"; known are {known}')
+        raise argument.error(f'unknown schedule "{short(kind)}"; known are {known}')
     if not comma:
         return kind
     if kind == "static":
@@ -280,7 +300,7 @@ def _strategy(argument: _Argument) -> str:
     try:
         return str(read_request(argument.text or ""))
     except ValueError as error:
-        raise argument.error(f"no strategy ({(argument.text or '').strip()}): {error}") from None
+        raise argument.error(f"no strategy ({argument.shown}): {short(str(error), 300)}") from None
 
 
 REPEATABLE = ("reduction", "noalias")
@@ -303,15 +323,30 @@ def _constant(argument: _Argument) -> Number:
     try:
         return _fold(node)
     except (ArithmeticError, ValueError) as error:
-        raise argument.error(f'"{(argument.text or "").strip()}" has no value: {error}') from None
+        raise argument.error(f'"{argument.shown}" has no value: {error}') from None
 
 
 def _expression(text: str, argument: _Argument) -> Any:
+    from pycparser import c_parser  # noqa: PLC0415 - seldom asked for
+
+    if len(_SIGNS.findall(text)) > _MOST_SIGNS:
+        raise argument.error(TOO_DEEP)
     try:
         unit = c_parser.CParser().parse(f"int v = {text};")
     except c_parser.ParseError:
-        raise argument.error(f'"{(argument.text or "").strip()}" is not a C expression') from None
+        raise argument.error(f'"{argument.shown}" is not a C expression') from None
+    except RecursionError:
+        raise argument.error(TOO_DEEP) from None
     return unit.ext[0].init
+
+
+def _depth(text: str) -> int:
+    """How deeply the brackets of a text are nested."""
+    deepest = depth = 0
+    for sign in re.findall(r"[()\[\]{}]", text):
+        depth = max(depth + (1 if sign in "([{" else -1), 0)
+        deepest = max(deepest, depth)
+    return deepest
 
 
 _BINARY: dict[str, Callable[[Any, Any], Number]] = {
@@ -333,6 +368,8 @@ _UNARY: dict[str, Callable[[Any], Number]] = {
 
 def _fold(node: Any) -> Number:
     """The value of a constant C expression; ValueError where it is none."""
+    from pycparser import c_ast  # noqa: PLC0415 - seldom asked for
+
     if isinstance(node, c_ast.Constant):
         return _literal(node.value)
     if isinstance(node, c_ast.UnaryOp) and node.op in _UNARY:
@@ -345,17 +382,29 @@ def _fold(node: Any) -> Number:
             return _apply(_BINARY[node.op], left, right)
     if isinstance(node, c_ast.ID):
         raise ValueError(
-            f'"{node.name}" is no constant here; macros are not expanded inside #pragma, '
+            f'"{short(node.name)}" is no constant here; macros are not expanded inside #pragma, '
             "so write the number, or use _Pragma inside a macro"
         )
     raise ValueError("only numbers, + - * /, shifts and bit operations are folded")
 
 
 def _apply(operation: Callable[..., Number], *values: Number) -> Number:
+    shifts = operation in (operator.lshift, operator.rshift)
+    if shifts and not 0 <= values[1] < 64:
+        raise ValueError("a shift is by 0 to 63")
     try:
-        return operation(*values)
+        return _fitting(operation(*values))
     except TypeError:
         raise ValueError("bit operations need whole numbers") from None
+
+
+def _fitting(value: Number) -> Number:
+    """A value that C could have."""
+    if isinstance(value, int) and abs(value) >= _LARGEST:
+        raise ValueError("this does not fit in 64 bits")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("this is no finite number")
+    return value
 
 
 def _divide(left: Number, right: Number) -> Number:
@@ -368,6 +417,14 @@ def _divide(left: Number, right: Number) -> Number:
 
 
 def _literal(text: str) -> Number:
+    if not (text[0].isdigit() or text[0] == "."):  # a character, or a string
+        raise ValueError("only numbers, + - * /, shifts and bit operations are folded")
+    if len(text) > _LONGEST:
+        raise ValueError("this does not fit in 64 bits")
+    return _fitting(_number(text))
+
+
+def _number(text: str) -> Number:
     digits = text.replace("'", "").lower()
     if digits.startswith("0x"):
         return float.fromhex(digits) if "p" in digits else int(digits.rstrip("ul"), 16)

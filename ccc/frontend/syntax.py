@@ -160,12 +160,18 @@ def closing_brace(code: bytes, start: int) -> int:
     return len(code)
 
 
+def every_node(node: Node) -> Iterator[Node]:
+    """A tree's nodes, each before those below it; however deep it is, this does not recur."""
+    pending = [node]
+    while pending:
+        one = pending.pop()
+        yield one
+        pending += reversed(one.children)
+
+
 def identifiers_in(node: Node) -> Iterator[Node]:
     """The names in a tree."""
-    if node.type.endswith("identifier"):
-        yield node
-    for child in node.children:
-        yield from identifiers_in(child)
+    return (one for one in every_node(node) if one.type.endswith("identifier"))
 
 
 def declarations(node: Node) -> Iterator[Node]:
@@ -178,14 +184,13 @@ def declared_in(node: Node) -> Iterator[tuple[bytes, bool]]:
     yield from ((name.text or b"", is_array) for name, is_array in _declarations(node))
 
 
-def _declarations(node: Node) -> Iterator[tuple[Node, bool]]:
-    if node.type in ("declaration", "parameter_declaration", "for_range_loop"):
-        for one in node.children_by_field_name("declarator"):
-            inner, is_array = _innermost(one)
-            if inner is not None:
-                yield inner, is_array
-    for child in node.children:
-        yield from _declarations(child)
+def _declarations(tree: Node) -> Iterator[tuple[Node, bool]]:
+    for node in every_node(tree):
+        if node.type in ("declaration", "parameter_declaration", "for_range_loop"):
+            for one in node.children_by_field_name("declarator"):
+                inner, is_array = _innermost(one)
+                if inner is not None:
+                    yield inner, is_array
 
 
 def _innermost(declarator: Node) -> tuple[Node | None, bool]:
@@ -203,10 +208,7 @@ def _innermost(declarator: Node) -> tuple[Node | None, bool]:
 
 def functions_in(node: Node) -> Iterator[Node]:
     """The definitions of functions in a tree."""
-    if node.type == "function_definition":
-        yield node
-    for child in node.children:
-        yield from functions_in(child)
+    return (one for one in every_node(node) if one.type == "function_definition")
 
 
 def function_name(function: Node) -> bytes:

@@ -27,6 +27,8 @@ import re
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
+from ccc.frontend.syntax import every_node
+
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
 
@@ -49,26 +51,27 @@ def values(node: Node, macros: Collection[str] | None) -> Iterator[tuple[int, by
         macros: those that the text may use, None where they are expanded. Otherwise a name may hide
             one of a header, and only what has a built-in type is looked at.
     """
-    if node.type in _FUNCTIONS and _is_constant(node):
-        return
-    if node.type == "declaration" and node.parent and node.parent.type in _BLOCKS:
-        kind = node.children[0]
-        names = [name for name in _unset(node) if name.decode() not in (macros or ())]
-        text = b"".join(_value(kind, name, macros is None) for name in names)
-        if text:
-            yield node.end_byte, text
-    # A lambda may be evaluated by the compiler, too: there it can set a built-in type only.
-    inside = macros or () if node.type == _LAMBDA else macros
-    for child in node.children:
-        yield from values(child, inside)
+    pending: list[tuple[Node, Collection[str] | None]] = [(node, macros)]
+    while pending:
+        one, hiding = pending.pop()
+        if one.type in _FUNCTIONS and _is_constant(one):
+            continue
+        if one.type == "declaration" and one.parent and one.parent.type in _BLOCKS:
+            kind = one.children[0]
+            names = [name for name in _unset(one) if name.decode() not in (hiding or ())]
+            text = b"".join(_value(kind, name, hiding is None) for name in names)
+            if text:
+                yield one.end_byte, text
+        # A lambda may be evaluated by the compiler, too: there it can set a built-in type only.
+        inside = hiding or () if one.type == _LAMBDA else hiding
+        pending += [(child, inside) for child in reversed(one.children)]
 
 
 def names(node: Node) -> Iterator[bytes]:
     """The plain variables that are declared in ``node`` without a value."""
-    if node.type == "declaration":
-        yield from _unset(node)
-    for child in node.children:
-        yield from names(child)
+    for one in every_node(node):
+        if one.type == "declaration":
+            yield from _unset(one)
 
 
 def _is_constant(function: Node) -> bool:

@@ -12,6 +12,7 @@ from ccc.frontend import unset
 from ccc.frontend.syntax import (
     declarations,
     declared_in,
+    every_node,
     floating_type,
     function_around,
     identifiers_in,
@@ -215,11 +216,8 @@ def _body(turn: Node) -> Node:
     return turn.child_by_field_name("body") or turn
 
 
-def _every(node: Node, fits: Callable[[Node], bool]) -> Iterator[Node]:
-    if fits(node):
-        yield node
-    for child in node.children:
-        yield from _every(child, fits)
+def _every(tree: Node, fits: Callable[[Node], bool]) -> Iterator[Node]:
+    return (node for node in every_node(tree) if fits(node))
 
 
 def _texts(nodes: Iterable[Node]) -> list[str]:

@@ -11,12 +11,23 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 from typing import TypeAlias
 
 from ccc.errors import Span
 from ccc.ir.markers import Marker
 from ccc.ir.names import Names
-from ccc.ir.operands import CARRY, Arguments, Operand, Register, Special, Symbol, leaves, registers
+from ccc.ir.operands import (
+    CARRY,
+    Arguments,
+    Immediate,
+    Operand,
+    Register,
+    Special,
+    Symbol,
+    leaves,
+    registers,
+)
 from ccc.ptx.opcodes import Effect, Opcode, Unit, effects_of, find_opcode
 from ccc.ptx.types import STATE_SPACES, TIME, TYPES
 
@@ -46,6 +57,8 @@ class _Decoded:
     effects: Effect
     is_terminator: bool
     is_branch: bool
+    sets_carry: bool
+    reads_carry: bool
 
 
 @functools.lru_cache(maxsize=4096)
@@ -56,18 +69,24 @@ def _decode(opcode: str) -> _Decoded:
     row = find_opcode(name, modifiers)
     effects = effects_of(row, modifiers) if row else Effect.OPAQUE
     ends = bool(effects & (Effect.BRANCH | Effect.RETURN | Effect.EXIT))
-    return _Decoded(name, modifiers, row, effects, ends, bool(effects & Effect.BRANCH))
+    branches = bool(effects & Effect.BRANCH)
+    sets, reads = bool(effects & Effect.SETS_CARRY), bool(effects & Effect.READS_CARRY)
+    return _Decoded(name, modifiers, row, effects, ends, branches, sets, reads)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class _Accesses:
-    """What an instruction writes and reads, as long as it is spelt like that."""
+    """What an instruction writes and reads, as long as it is spelt like that.
+
+    ``verified`` is the file of the registers among which all of it was found.
+    """
 
     opcode: str
     operands: tuple[Operand, ...]
     guard: Guard | None
     defined: tuple[Register, ...]
     used: tuple[Register, ...]
+    verified: RegisterFile | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -146,14 +165,15 @@ class Instruction:
 
     def roles(self) -> Iterator[tuple[Operand, str]]:
         """Each operand with its role; of a call, ``def`` for results and ``use`` otherwise."""
-        if self.row is None:
-            yield from ((operand, "use") for operand in self.operands)
-        elif self.name == "call":
+        decoded = _decode(self.opcode)
+        if decoded.row is None:
+            return zip(self.operands, repeat("use"), strict=False)
+        if decoded.name == "call":
             returns = len(self.operands) > 1 and isinstance(self.operands[0], Arguments)
-            for index, operand in enumerate(self.operands):
-                yield operand, "def" if returns and index == 0 else "use"
-        else:
-            yield from zip(self.operands, self.row.roles, strict=False)
+            return zip(
+                self.operands, chain(["def" if returns else "use"], repeat("use")), strict=False
+            )
+        return zip(self.operands, decoded.row.roles, strict=False)
 
     def defined(self) -> tuple[Register, ...]:
         """The registers it writes, CC.CF included."""
@@ -162,6 +182,14 @@ class Instruction:
     def used(self) -> tuple[Register, ...]:
         """The registers it reads: operands, guard, CC.CF, and its destinations if it is guarded."""
         return self._known_accesses().used
+
+    def is_verified(self, registers: RegisterFile) -> bool:
+        """Whether it was found to be valid among these registers, as it is now."""
+        return self._known_accesses().verified is registers
+
+    def set_verified(self, registers: RegisterFile) -> None:
+        """Remember that it is valid among these registers, which may only become more."""
+        self._known_accesses().verified = registers
 
     def _known_accesses(self) -> _Accesses:
         """Found once, since every analysis asks, and again when the instruction was changed."""
@@ -179,14 +207,17 @@ class Instruction:
         defined: list[Register] = []
         used: list[Register] = []
         for operand, role in self.roles():
+            if isinstance(operand, Immediate):
+                continue
+            found = (operand,) if isinstance(operand, Register) else tuple(registers(operand))
             if role in ("def", "both"):
-                defined.extend(registers(operand))
+                defined += found
             if role != "def":
-                used.extend(registers(operand))
-        effects = self.effects
-        if effects & Effect.SETS_CARRY:
+                used += found
+        decoded = _decode(self.opcode)
+        if decoded.sets_carry:
             defined.append(CARRY)
-        if effects & Effect.READS_CARRY:
+        if decoded.reads_carry:
             used.append(CARRY)
         if self.guard:
             used += [self.guard.register, *defined]
@@ -312,7 +343,10 @@ class RegisterFile:
         if not number or prefix not in self.ranges or len(number) > _MOST_DIGITS:
             return None
         type_name, count = self.ranges[prefix]
-        return Register(f"{prefix}{int(number)}", type_name) if int(number) < count else None
+        if int(number) >= count:
+            return None
+        is_plain = number[0] != "0" or len(number) == 1
+        return Register(name if is_plain else f"{prefix}{int(number)}", type_name)
 
     def fresh(self, type_name: str, name: str = "") -> Register:
         """A new register, named for what it holds: those of a name share one declared range."""

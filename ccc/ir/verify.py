@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from ccc.errors import CccError
+from ccc.garbage import without_looking
 from ccc.ir.edit import falls_off_the_end
 from ccc.ir.nodes import Block, Function, Instruction
 from ccc.ir.operands import CARRY, Discard, Register, leaves
@@ -20,6 +21,7 @@ class InvalidIR(CccError):
     """A pass, or the parser, broke an invariant; a defect of ccc, not of the user's code."""
 
 
+@without_looking
 def verify(function: Function) -> None:
     """Check the invariants.
 
@@ -32,11 +34,14 @@ def verify(function: Function) -> None:
     if len(set(labels) | set(function.targets)) != len(labels) + len(function.targets):
         raise InvalidIR(f"{function.name}: a label is defined twice")
     known = set(labels)
-    declared = {CARRY}
+    declared = {id(CARRY)}
+    registers = function.registers
     for block in function.blocks:
         _check_terminators(block)
         for instruction in block.instructions:
-            _check_operands(function, instruction, declared)
+            if not instruction.is_verified(registers):
+                _check_operands(function, instruction, declared)
+                instruction.set_verified(registers)
             if instruction.is_branch:
                 _check_branch(function, instruction, known)
     if falls_off_the_end(function):
@@ -55,21 +60,24 @@ def _check_terminators(block: Block) -> None:
         ended = guarded and instruction.guard is None
 
 
-def _check_operands(function: Function, instruction: Instruction, declared: set[Register]) -> None:
-    """Check one instruction; ``declared`` are registers that are known to be, and grows."""
+def _check_operands(function: Function, instruction: Instruction, declared: set[int]) -> None:
+    """Check one instruction; ``declared`` are registers of the function that are known to be, by
+    identity, and grows."""
     row = instruction.row
     if row is not None and not row.accepts(len(instruction.operands)):
         raise InvalidIR(f"wrong number of operands: {instruction}", instruction.span)
     for register in (*instruction.defined(), *instruction.used()):
-        if register in declared:
+        if id(register) in declared:
             continue
-        if function.registers.find(register.name) != register:
+        if register != CARRY and function.registers.find(register.name) != register:
             raise InvalidIR(f"{register} is not declared: {instruction}", instruction.span)
-        declared.add(register)
-    written = () if instruction.name == "call" else instruction.roles()
-    for leaf in (leaf for one, role in written if role in ("def", "both") for leaf in leaves(one)):
-        if not isinstance(leaf, (Register, Discard)):
-            raise InvalidIR(f"{leaf} is no register: {instruction}", instruction.span)
+        declared.add(id(register))
+    for operand, role in () if instruction.name == "call" else instruction.roles():
+        if isinstance(operand, Register) or role not in ("def", "both"):
+            continue
+        wrong = next((n for n in leaves(operand) if not isinstance(n, (Register, Discard))), None)
+        if wrong is not None:
+            raise InvalidIR(f"{wrong} is no register: {instruction}", instruction.span)
 
 
 def _check_branch(function: Function, instruction: Instruction, labels: set[str]) -> None:

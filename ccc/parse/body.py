@@ -10,6 +10,7 @@ from lark import Token, Tree
 from lark.exceptions import UnexpectedInput
 
 from ccc.errors import short
+from ccc.garbage import without_looking
 from ccc.ir.edit import falls_off_the_end
 from ccc.ir.markers import parse_marker
 from ccc.ir.names import Names
@@ -27,9 +28,11 @@ from ccc.ir.operands import (
     Vector,
     leaves,
 )
+from ccc.parse.constants import NoConstant
 from ccc.parse.declarations import declarations, read_header
 from ccc.parse.operands import BadOperand, Meanings, OperandBuilder
 from ccc.parse.outside import Outside, element_bytes
+from ccc.parse.plain import read_plain
 from ccc.parse.scopes import Scopes, part_of
 from ccc.parse.shapes import index, read
 from ccc.parse.source import NotRepresentable, Source
@@ -59,6 +62,7 @@ _SELECTOR = re.compile(r"[bh][0-7]{1,4}")
 """What stands behind the dot of a register of which a video instruction takes a part."""
 
 
+@without_looking
 def parse_function(piece: FunctionText, names: Names | None = None) -> Function:
     """The IR of one function.
 
@@ -211,13 +215,21 @@ class _BodyParser:
         self.function.blocks.append(self.block)
 
     def statement(self, text: str, position: int) -> None:
+        plain = read_plain(text, self.scopes.find)
+        if plain is not None and plain.is_known:
+            span = self.source.span(position)
+            made = Instruction(plain.opcode, plain.operands, plain.guard, span, self.location)
+            self.block.statements.append(made)
+            return
         try:
             tree, found = read("statement", text)
         except UnexpectedInput as error:
             at = position + min(max(error.pos_in_stream or 0, 0), len(text))
             raise self.source.fail("this statement is not understood", at) from error
         if tree.data == "instruction":
-            self.instruction(tree, found, position)
+            instruction = self.instruction(tree, found, position)
+            if plain is not None:
+                plain.learn(instruction)
         elif tree.data == "registers":
             self.declare_registers(tree, found, position)
         else:
@@ -272,7 +284,7 @@ class _BodyParser:
             self.sizes[name] = element_bytes(variable)
             self.function.variables.append(replace(variable, name=name, text=text))
 
-    def instruction(self, tree: Tree[Any], found: list[str], position: int) -> None:
+    def instruction(self, tree: Tree[Any], found: list[str], position: int) -> Instruction:
         children = list(tree.children)
         guard = None
         self.span = self.source.span(position)
@@ -285,6 +297,8 @@ class _BodyParser:
             operands = tuple(build(child) for child in children[1:])
         except BadOperand as error:
             raise self.source.fail(str(error), position, error.kind) from error
+        except NoConstant as error:
+            raise self.source.fail(str(error), position) from error
         except NotRepresentable as error:
             raise self.source.fail(error.message, position, NotRepresentable) from error
         instruction = Instruction(opcode, operands, guard, self.span, self.location)
@@ -296,6 +310,7 @@ class _BodyParser:
                 self.pending.append((position, instruction, instruction.target, view))
             number = len(self.function.blocks)
             self.start_block(self.scopes.fresh(f"{self.prefix}block_{number}"), named=False)
+        return instruction
 
     def name(self, text: str) -> Operand:
         """What a name stands for: declared here, or a symbol of the module."""

@@ -69,13 +69,8 @@ class OperandBuilder:
 
         Raises:
             BadOperand: it is none.
+            NoConstant: an expression in it has no value.
         """
-        try:
-            return self._operand(tree)
-        except NoConstant as error:
-            raise BadOperand(str(error)) from None
-
-    def _operand(self, tree: Tree[Any]) -> Operand:
         children = tree.children
         match tree.data:
             case "name":

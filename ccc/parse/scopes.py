@@ -31,6 +31,7 @@ class Scopes:
         self._taken_prefixes: set[str] = set()
         self._stems: dict[str, tuple[str, int]] = {}
         self._known: dict[str, Operand] = {}
+        self._known_outside: list[dict[str, Operand]] = []
         self._vectors: dict[str, Vector] = {}
         self._vector_ranges: dict[str, tuple[str, ...]] = {}
 
@@ -38,12 +39,14 @@ class Scopes:
         """Enter a scope."""
         self._names.append({})
         self._prefixes.append({})
+        self._known_outside.append(self._known)
+        self._known = {}
 
     def close(self) -> None:
         """Leave a scope: its names mean nothing any more."""
         self._names.pop()
         self._prefixes.pop()
-        self._known = {}
+        self._known = self._known_outside.pop()
 
     def label_view(self) -> tuple[dict[str, str], ...]:
         """The scopes around a place, the innermost first; labels declared later will be in them."""

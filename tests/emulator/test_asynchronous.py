@@ -162,3 +162,23 @@ def test_a_cluster_of_one_block(schedule: str | int) -> None:
     out = np.zeros(32, np.uint32)
     run(ptx(text, 1, BOX), out, schedule=schedule)
     assert out.tolist() == [105 + (lane ^ 1) for lane in range(32)]
+
+
+def test_no_work_is_handed_over() -> None:
+    text = """
+    .reg .b128 %w;
+    mov.u32 %r1, box; mov.u32 %r2, bar; mbarrier.init.shared.b64 [%r2], 1;
+    createpolicy.fractional.L2::evict_last.b64 %x8, 0f3F800000;
+    mbarrier.arrive.expect_tx.shared.b64 %x9, [%r2], 16;
+    clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128
+        [%r1], [%r2];
+    WAIT: mbarrier.try_wait.parity.shared::cta.b64 %q2, [%r2], 0;
+    @!%q2 bra WAIT;
+    ld.shared.b128 %w, [%r1];
+    clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %q1, %w;
+    selp.u32 %r3, 1, 2, %q1;
+    st.global.L2::cache_hint.u32 [%p0], %r3, %x8;
+    """
+    out = np.zeros(1, np.uint32)
+    run(ptx(text, 1, BOX), out, threads=1)
+    assert out.tolist() == [2]

@@ -77,3 +77,28 @@ def test_halves(name: str, schedule: str | int) -> None:
         assert abs(values[2] - total) <= 16
         values[2] = values[10] = total
     assert values.tolist() == [32, 0, total, 32, 31, 1, 0, 0, 32, 32, total, 32]
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_words_of_128_bits(schedule: str | int) -> None:
+    text = """
+    .reg .b128 %w<9>;
+    cvt.u64.u32 %x1, %r0; add.u64 %x2, %x1, 1000; mov.b128 %w1, {%x1, %x2};
+    add.u64 %x3, %x1, 1; add.u64 %x4, %x1, 1001; mov.b128 %w2, {%x3, %x4};
+    mul.wide.u32 %x5, %r0, 16; add.u64 %x5, %p1, %x5;
+    SPIN: atom.global.cas.b128 %w3, [%p0], %w1, %w2;  // lane after lane adds one to both halves
+    mov.b128 {%x6, %x7}, %w3;
+    setp.ne.u64 %q1, %x6, %x1;
+    @%q1 bra SPIN;
+    atom.global.exch.b128 %w4, [%x5], %w3;
+    setp.eq.u32 %q2, %r0, 5;
+    @%q2 mov.b128 %w3, {%x6, %x1};
+    @!%q2 ld.global.b128 %w3, [%x5];
+    st.shared.b128 [box], %w3;
+    mov.b128 %w4, %w3;
+    st.global.b128 [%x5], %w4;
+    """
+    first, out = np.array([0, 1000], np.uint64), np.full((32, 2), 7, np.uint64)
+    run(ptx(text, 2, ".shared .align 16 .b128 box;"), first, out, schedule=schedule)
+    assert first.tolist() == [32, 1032]
+    assert out.tolist() == [[k, k + 1000 if k != 5 else 5] for k in range(32)]

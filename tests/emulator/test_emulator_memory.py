@@ -234,6 +234,8 @@ def test_scalar_arguments() -> None:
     ]:
         with pytest.raises(EmulatorError, match=message):
             kernel((1,), (1,), arguments)
+    kernel((1,), (1,), (out, True, 0.5, "ignored", out[::2]))
+    assert out.tolist() == [1, 0, 0, 0x3FE00000]
     with pytest.raises(EmulatorError, match='there is no kernel _Z1kPjf; did you mean "_Z1kPjif"'):
         module.get_function("_Z1kPjf")
     with pytest.raises(EmulatorError, match="there is no kernel twice<int>, only _Z1kPjif"):
@@ -268,6 +270,12 @@ def test_a_structure_by_value() -> None:
     assert out[0] == value
     module.get_function("k")((1,), (1,), (out, bytes(range(16))))
     assert out.tobytes() == bytes(range(16))
+    module.get_function("k")((1,), (1,), (out, np.arange(16, 32, dtype=np.uint8)))
+    assert out.tobytes() == bytes(range(16, 32))
+    module.get_function("k")((1,), (1,), (out, np.void(bytes(16))))
+    assert out.tobytes() == bytes(16)
+    module.get_function("k")((1,), (1,), (out, 1 + 2j))
+    assert out.tobytes() == np.complex128(1 + 2j).tobytes()
 
 
 INTEGERS: dict[str, Any] = {

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -73,10 +76,14 @@ def floats() -> Iterator[str]:
         yield from (f"{name}.rn.{end}" for name in ("add", "sub", "mul", "fma", "div"))
         yield from (f"{name}.rn.{end}" for name in ("sqrt", "rcp"))
         yield from (f"{name}.{end}" for name in ("min", "max", "min.NaN", "max.NaN", "abs", "neg"))
+        yield from (f"rsqrt.approx.{end}", f"copysign.{end.split('.')[-1]}")
         yield from (f"setp.{order}.{end}" for order in FLOAT_ORDERS)
     for ftz in ("", ".ftz"):
         yield from (f"{name}.rn{ftz}.sat.f32" for name in ("add", "sub", "mul", "fma"))
-        yield from (f"rsqrt.approx{ftz}.f32", f"div.approx{ftz}.f32", f"div.full{ftz}.f32")
+        yield from (f"div.approx{ftz}.f32", f"div.full{ftz}.f32")
+        for name, mode in itertools.product(("add", "sub", "mul", "fma"), ("rz", "rm", "rp")):
+            yield from (f"{name}.{mode}{ftz}.f32", f"{name}.{mode}{ftz}.sat.f32")
+    yield "rcp.approx.ftz.f64"
 
 
 def conversions() -> Iterator[str]:
@@ -91,6 +98,9 @@ def conversions() -> Iterator[str]:
     for ftz in ("", ".ftz"):
         yield from (f"cvt{ftz}.f64.f32", f"cvt.rn{ftz}.f32.f64", f"cvt{ftz}.f32.f32")
         yield f"cvt{ftz}.sat.f32.f32"
+        yield from (f"cvt.{mode}{ftz}.f32.f64" for mode in ("rz", "rm", "rp"))
+    for mode, kind in itertools.product(("rz", "rm", "rp"), INTEGERS[:6]):
+        yield f"cvt.{mode}.f32.{kind}"
 
 
 def instruction(opcode: str) -> Instruction:
@@ -217,3 +227,111 @@ def test_a_launch_leaves_the_same_memory_and_counts(
         assert difference(memory, other_memory) is None
         assert counters == other_counters
         assert steps == other_steps
+
+
+# The library itself -------------------------------------------------------------------------------
+
+PROGRAM = """
+from ccc.emulator.native import library
+print("loaded" if library.native_library() else "numpy")
+"""
+
+
+NONSENSE = 'while [ "$1" != -o ]; do shift; done; echo nonsense > "$2"'
+"""A compiler's script that makes what is no library."""
+
+
+def in_a_process(cache: Path, **environment: str) -> subprocess.Popen[str]:
+    """A process that asks for the library, with a cache folder of its own."""
+    path = os.environ["PATH"]
+    given = {"PATH": path, "CCC_CACHE_DIR": str(cache), "CCC_EMULATOR_DEBUG": "1", **environment}
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM],
+        env=given,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def said(process: subprocess.Popen[str]) -> tuple[str, str]:
+    out, notes = process.communicate()
+    assert process.returncode == 0, notes
+    return out.strip(), notes
+
+
+def compiler(folder: Path, script: str) -> str:
+    """A PATH on which the C compiler is a script."""
+    folder.mkdir()
+    file = folder / "cc"
+    file.write_text(f"#!/bin/sh\n{script}\n")
+    file.chmod(0o755)
+    return str(folder)
+
+
+def test_without_a_compiler_it_is_numpy(tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    process = in_a_process(tmp_path, PATH=str(empty), CCC_EMULATOR="native")
+    assert said(process) == ("numpy", "ccc: the emulator runs on NumPy: there is no C compiler\n")
+
+
+def test_with_a_compiler_that_fails_it_is_numpy(tmp_path: Path) -> None:
+    path = compiler(tmp_path / "bin", "exit 3")
+    out, notes = said(in_a_process(tmp_path, PATH=path, CCC_EMULATOR="native"))
+    assert out == "numpy"
+    assert "ended with 3" in notes
+
+
+def test_with_a_compiler_that_makes_no_library_it_is_numpy(tmp_path: Path) -> None:
+    path = compiler(tmp_path / "bin", NONSENSE)
+    out, notes = said(in_a_process(tmp_path, PATH=path, CCC_EMULATOR="native"))
+    assert out == "numpy"
+    assert "not loaded" in notes
+
+
+@needs_compiler
+def test_nothing_is_made_before_it_is_worth_it(tmp_path: Path) -> None:
+    out, _ = said(in_a_process(tmp_path))
+    assert out == "numpy"
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache folder with a library, which two processes have made at once."""
+    cache = tmp_path_factory.mktemp("cache")
+    both = [in_a_process(cache, CCC_EMULATOR="native") for _ in range(2)]
+    assert [said(process)[0] for process in both] == ["loaded"] * 2
+    return cache
+
+
+def only_file(cache: Path) -> Path:
+    (found,) = (cache / "emulator").iterdir()
+    return found
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_what_is_in_the_cache_is_used(made: Path) -> None:
+    assert said(in_a_process(made))[0] == "loaded"
+    assert said(in_a_process(made, CCC_EMULATOR="numpy"))[0] == "numpy"
+
+
+@needs_compiler
+@pytest.mark.slow
+@pytest.mark.parametrize("length", [0, 20, 4096, -1])
+def test_a_file_that_was_cut_short_is_no_library(made: Path, tmp_path: Path, length: int) -> None:
+    file = tmp_path / "emulator" / only_file(made).name
+    file.parent.mkdir()
+    file.write_bytes(only_file(made).read_bytes()[:length])
+    assert said(in_a_process(tmp_path))[0] == "numpy"
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
+    cache = tmp_path / "file"
+    cache.write_text("")
+    path = compiler(tmp_path / "bin", NONSENSE)
+    out, notes = said(in_a_process(cache, PATH=path, CCC_EMULATOR="native"))
+    assert out == "numpy"
+    assert "cannot write the cache folder" in notes

@@ -41,7 +41,7 @@ def div(a: int, b: int) -> int:
 
 
 def rem(a: int, b: int) -> int:
-    return a - truncated(a, b) * b if b else a
+    return a - truncated(a, b) * b if b else -1
 
 
 def high(bits: int) -> Callable[[int, int], int]:
@@ -162,8 +162,9 @@ def test_one_operand(opcode: str, source: str, result: str, expected: Callable[[
 
 
 def bfe(a: int, position: int, length: int, bits: int, is_signed: bool) -> int:
-    """The loop that the manual gives."""
-    position, length = position & 255, length & 255
+    """The loop that the manual gives; beyond 255, which it leaves open, as an H200 does it."""
+    if bits == 32:
+        position, length = position & 255, length & 255
     sign = 0
     if is_signed and length:
         sign = a >> min(position + length - 1, bits - 1) & 1
@@ -175,8 +176,9 @@ def bfe(a: int, position: int, length: int, bits: int, is_signed: bool) -> int:
 
 
 def bfi(a: int, b: int, position: int, length: int, bits: int) -> int:
-    """The loop that the manual gives."""
-    position, length = position & 255, length & 255
+    """The loop that the manual gives; beyond 255, which it leaves open, as an H200 does it."""
+    if bits == 32:
+        position, length = position & 255, length & 255
     for i in range(length):
         if position + i < bits:
             b = b & ~(1 << (position + i)) | (a >> i & 1) << (position + i)

@@ -30,6 +30,19 @@ DTYPES: dict[str, np.dtype[Any]] = {
 }
 """The dtype that an operand of a PTX type is computed in; packed types are plain bits."""
 DTYPES["pred"] = np.dtype(bool)
+DTYPES["b128"] = np.dtype([("low", "u8"), ("high", "u8")])
+
+
+def register_dtype(bits: int) -> np.dtype[Any]:
+    """What a register of that width holds."""
+    return DTYPES["pred" if bits == 1 else f"b{bits}"]
+
+
+def pair(low: Any, high: Any, n: int) -> Array:
+    """128 bits from their halves, uint64 each: (n,)."""
+    whole = np.empty(n, DTYPES["b128"])
+    whole["low"], whole["high"] = low, high
+    return whole
 
 
 def spread(value: Any, n: int) -> Array:

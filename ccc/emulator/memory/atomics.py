@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ccc.emulator.base.forms import Array, Form
-from ccc.emulator.semantics.rounding import canonical, flush, narrow, widen
+from ccc.emulator.semantics.rounding import canonical, flush, nan_of, narrow, widen
 
 OPERATIONS = ("add", "exch", "cas", "min", "max", "and", "or", "xor", "inc", "dec")
 
@@ -47,9 +47,24 @@ def element_type(type_name: str) -> str:
     return type_name[:-2] if type_name in ("f16x2", "bf16x2") else type_name
 
 
-def flushed(name: str) -> str:
-    """The operation as global memory does it on f32: subnormal numbers are zeros there."""
-    return f"{name}.ftz"
+def sum_in(space: str) -> str:
+    """The addition of f32 and f64 as it is done in a state space."""
+    return "add.global" if space == "global" else "add.shared"
+
+
+def _global_sum(old: Any, value: Any) -> Any:
+    """In global memory subnormal numbers of f32 are zeros, and NaNs of f64 stay as they are."""
+    if old.dtype == np.float32:
+        return canonical(flush(flush(old) + flush(value)), "f32")
+    total = old + value
+    return np.where(np.isnan(value), value, np.where(np.isnan(old), old, total))
+
+
+def _shared_sum(old: Any, value: Any) -> Any:
+    """In shared memory a loop adds as the instruction does."""
+    if old.dtype == np.float32:
+        return canonical(old + value, "f32")
+    return nan_of(old + value, old, value)
 
 
 def _half(name: str, old: Array, value: Array) -> Any:
@@ -108,8 +123,10 @@ def _step(name: str, old: Array, values: tuple[Array, ...]) -> Any:
             return value
         case "cas":
             return np.where(old == value, values[1], old)
-        case "add.ftz":
-            return flush(flush(old) + flush(value))
+        case "add.global":
+            return _global_sum(old, value)
+        case "add.shared":
+            return _shared_sum(old, value)
         case "inc":
             return np.where(old >= value, old.dtype.type(0), old + old.dtype.type(1))
         case "dec":

@@ -354,8 +354,8 @@ class Memory:
         access = touch.access
         count = access.count
         name = access.operation
-        if name == "add" and access.type == "f32" and touch.name == "global":
-            name = atomics.flushed(name)
+        if name == "add" and access.dtype.kind == "f":
+            name = atomics.sum_in(touch.name)
         found = []
         for k in range(count):
             at = place + k if k else place
@@ -392,15 +392,23 @@ class Memory:
     def _check_written(self, touch: Touch, place: Array) -> None:
         """Every element must have been written, at least in part (padding is copied, too)."""
         if isinstance(touch.space, (Shared, Local)):
-            flags = touch.space.written_view(touch.access.size)
-            for k in range(touch.access.count):
-                seen = flags.take(place + k)
+            flags, first, count = _flags(touch, touch.space, place)
+            for k in range(count):
+                seen = flags.take(first + k)
                 if not seen.all():
                     self._fault("uninitialised", touch, seen == 0)
 
     @staticmethod
     def _mark_written(touch: Touch, place: Array) -> None:
         if isinstance(touch.space, (Shared, Local)):
-            flags = touch.space.written_view(touch.access.size)
-            for k in range(touch.access.count):
-                flags[place + k] = flags.dtype.type((1 << 8 * touch.access.size) - 1)
+            flags, first, count = _flags(touch, touch.space, place)
+            for k in range(count):
+                flags[first + k] = flags.dtype.type((1 << 8 * flags.itemsize) - 1)
+
+
+def _flags(touch: Touch, space: Shared | Local, place: Array) -> tuple[Array, Array, int]:
+    """What tells whether elements were written: flags, the first one's place, and their number."""
+    size, count = touch.access.size, touch.access.count
+    if size <= 8:
+        return space.written_view(size), place, count
+    return space.written_view(8), place * (size // 8), count * (size // 8)

@@ -23,6 +23,8 @@ FIELDS = (
     # the step under way
     "last", "code", "depth", "number", "at", "n", "warp_count", "span_count", "lanes", "warps",
     "active", "spans", "gathered", "places", "chosen", "pending", "budget",
+    # random order
+    "next_double", "random_state", "splits", "favour", "starving", "first", "favour_steps", "drawn",
 )  # fmt: skip
 
 

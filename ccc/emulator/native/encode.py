@@ -18,6 +18,7 @@ from ccc.emulator.native.steps import (
     Step,
     StepWriter,
     TouchStep,
+    WarpStep,
 )
 from ccc.emulator.native.values import (
     ConstantValue,
@@ -45,6 +46,7 @@ from ccc.ptx.opcodes import Effect
 CONSTANT, STATE, SCRATCH, SPECIAL = range(4)
 INPUT, OUTPUT = 1, 2
 RUN, ACCESS, PYTHON = range(3)
+_ON_WARPS = {"vote": 3, "shfl": 4, "match": 5, "redux": 6, "elect": 7, "activemask": 8}
 JUMP, FORK, LEAVE, RETURN, _, OTHER = range(6)
 _SPACES = {"global": 0, "shared": 1, "local": 2, "const": 3, "generic": 4}
 _METHODS = {"load": 0, "store": 1, "atomic": 2, "reduce": 2}
@@ -242,11 +244,28 @@ class _SegmentEncoder:
             case TouchStep() as step:
                 self.access(step)
                 self.row(ACCESS, len(self.out.accesses) - 1)
+            case WarpStep() as step:
+                self.on_warps(step)
             case PythonStep(instruction, slot):
                 self.part(instruction, slot)
                 self.row(PYTHON, 0)
             case _:
                 self.run(steps)
+
+    def on_warps(self, step: WarpStep) -> None:
+        """An instruction on whole warps; a mask says which of its operands are there."""
+        values = (*step.targets, *step.sources)
+        first = len(self.out.refs)
+        for value in values:
+            self.out.refs.append((0,) * 5 if value is None else self.describe(value))
+        present = sum(1 << place for place, value in enumerate(values) if value is not None)
+        extra = step.extra - (1 << 32) if step.extra >> 31 == 1 else step.extra
+        self.out.items.append(
+            (
+                _ON_WARPS[step.name], step.mode, step.variant, first, len(values),
+                present, extra, 0, 0, 0,
+            )
+        )  # fmt: skip
 
     def row(self, kind: int, first: int, count: int = 0, first_ref: int = 0, refs: int = 0) -> None:
         self.out.items.append((kind, first, count, first_ref, refs, 0, 0, 0, 0, 0))
@@ -380,10 +399,12 @@ def _registers(step: Step) -> tuple[tuple[Register, ...], tuple[Register, ...]]:
         case TouchStep():
             reads = (step.address, *step.values, *step.instruction.used())
             return _only_registers(reads), step.targets
+        case WarpStep(_, _, targets, sources):
+            return _only_registers(sources), _only_registers(targets)
         case PythonStep(instruction, _):
             return tuple(instruction.used()), tuple(instruction.defined())
     raise AssertionError(step)
 
 
-def _only_registers(values: tuple[Value, ...]) -> tuple[Register, ...]:
+def _only_registers(values: tuple[Value | None, ...]) -> tuple[Register, ...]:
     return tuple(value for value in values if isinstance(value, Register))

@@ -13,6 +13,9 @@ from ccc.ir.operands import Immediate
 WINDOWS = {"shared": SHARED, "local": LOCAL, "param": PARAM}
 
 
+DIRECTED = ("rz", "rm", "rp")
+
+
 @dataclass(frozen=True, slots=True)
 class NativeForm:
     """An operation by name, with the types of the instruction's operands and of its result.
@@ -63,13 +66,13 @@ def _is_float(form: Form) -> bool:
 
 
 def _float(form: Form, name: str) -> NativeForm | None:
-    """Arithmetic rounded to nearest; the approximate forms are, too."""
-    words = ("rn", "ftz", "sat", "approx", "full", "NaN")
-    if not _only(form, *words) or (form.type == "f64" and form.has("ftz", "sat")):
+    """Arithmetic; the approximate forms are rounded to nearest, too."""
+    if not _only(form, "rn", *DIRECTED, "ftz", "sat", "approx", "full", "NaN"):
         return None
     nan = ".NaN" if form.has("NaN") else ""
+    mode = form.choose(*DIRECTED)
     ftz, sat = (f".{word}" if form.has(word) else "" for word in ("ftz", "sat"))
-    return _named(f"{name}{nan}.{form.type}{ftz}{sat}")
+    return _named(f"{name}{nan}{f'.{mode}' if mode else ''}.{form.type}{ftz}{sat}")
 
 
 def _arithmetic(form: Form) -> NativeForm | None:
@@ -97,7 +100,7 @@ def _typed(form: Form) -> NativeForm | None:
     """``div``, ``rem``, ``min``, ``max`` and ``sad``, by the type's sign."""
     name = form.instruction.name
     if _is_float(form):
-        is_usual = name in ("div", "sqrt", "rcp", "rsqrt") or len(form.instruction.operands) == 3
+        is_usual = name not in ("min", "max") or len(form.instruction.operands) == 3
         return _float(form, name) if is_usual else None
     return _named(f"{name}.{form.type}") if _only(form) else None
 
@@ -170,14 +173,17 @@ def _convert(form: Form) -> NativeForm | None:
             return _named(f"mov.u{target[1:]}")
         sat = "sat." if form.has("sat") else ""
         return _named(f"cvt.{sat}{target}.{source}") if _only(form, "sat") else None
+    rounding = form.choose(*DIRECTED)
+    rounded = f"cvt.{rounding}" if rounding else "cvt"
     if kinds[1] in "us":
-        return _named(f"cvt.{target}.{source}") if _only(form, "rn") else None
+        return _named(f"{rounded}.{target}.{source}") if _only(form, "rn", *DIRECTED) else None
     mode = form.choose(*TO_WHOLE)
     ftz = ".ftz" if form.has("ftz") and "f32" in form.types else ""
     if mode:
         return _named(f"cvt.{mode}.{target}.{source}{ftz}") if _only(form, mode, "ftz") else None
     sat = "sat." if form.has("sat") else ""
-    return _named(f"cvt.{sat}{target}.{source}{ftz}") if _only(form, "rn", "ftz", "sat") else None
+    words = ("rn", *DIRECTED, "ftz", "sat")
+    return _named(f"{rounded}.{sat}{target}.{source}{ftz}") if _only(form, *words) else None
 
 
 def _generic(form: Form) -> NativeForm | None:
@@ -198,6 +204,7 @@ _FORMS: dict[str, Callable[[Form], NativeForm | None]] = {
     **dict.fromkeys(("add", "sub", "neg", "abs"), _arithmetic),
     **dict.fromkeys(("mul", "mad", "fma"), _product),
     **dict.fromkeys(("div", "rem", "min", "max", "sad", "sqrt", "rcp", "rsqrt"), _typed),
+    "copysign": _typed,
     **dict.fromkeys(("and", "or", "xor", "not", "cnot", "mov", "selp"), _bitwise),
     **dict.fromkeys(("shl", "shr"), _shift),
     **dict.fromkeys(("popc", "clz", "brev"), _counted),

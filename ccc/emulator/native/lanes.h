@@ -64,6 +64,44 @@ INLINE f64 fused(f64 a, f64 b, f64 c) {
     f64 product = first_nan(a, b, a * b);
     return product != product ? product : c != c ? quiet(c) : __builtin_fma(a, b, c);
 }
+INLINE f32 flushed_f32(f32 x) { return flush(x); }
+INLINE f64 flushed_f64(f64 x) {
+    u64 b = bits_f64(x), sign = (u64)1 << 63;
+    return float_f64(b & 0x7FFull << 52 ? b : b & sign);
+}
+
+/* Directed rounding: from the nearest value and the sign of what it misses. */
+enum { RZ, RM, RP };
+INLINE f32 next_f32(f32 x, int up) {
+    u32 b = bits_f32(x), sign = b >> 31;
+    u32 beyond = up != (int)sign ? b + 1 : b - 1;
+    if (!(b << 1)) beyond = up ? 1 : 0x80000001u;
+    return float_f32(x != x || b == (up ? 0x7F800000u : 0xFF800000u) ? b : beyond);
+}
+INLINE f32 directed(f32 nearest, f64 error, int mode) {
+    int up = error > 0 && (mode == RP || (mode == RZ && nearest < 0));
+    int down = error < 0 && (mode == RM || (mode == RZ && nearest > 0));
+    return up ? next_f32(nearest, 1) : down ? next_f32(nearest, 0) : nearest;
+}
+INLINE f32 narrow(f64 x, int mode) {
+    f32 nearest = (f32)x;
+    return directed(nearest, x - (f64)nearest, mode);
+}
+/* A double made odd where its last bit misses something. */
+INLINE f64 make_odd(f64 x, f64 error) {
+    s64 b = (s64)bits_f64(x);
+    int inexact = (error > 0 || error < 0) && !(b & 1) && x - x == 0;
+    s64 by = (error > 0) == (x > 0) ? 1 : -1;
+    return float_f64((u64)(inexact ? b + by : b));
+}
+INLINE f32 fused_f32(f64 a, f64 b, f64 c, int mode) {
+    f64 product = a * b, total = product + c, back = total - product;
+    f64 error = (product - (total - back)) + (c - back);
+    f32 result = narrow(make_odd(total, error), mode);
+    int cancels = total == 0 && (bits_f64(product) | bits_f64(c)) >> 63;
+    return mode == RM && cancels ? -__builtin_fabsf(result) : result;
+}
+
 INLINE f32 square_root_f32(f32 x) { return __builtin_sqrtf(x); }
 INLINE f64 square_root_f64(f64 x) { return __builtin_sqrt(x); }
 

@@ -37,16 +37,16 @@ _DIGEST = 32
 """Bytes at the end of the file, after the library, that tell whether it is whole."""
 
 
-SOURCES = ("lanes.h", "program.h", "memory.c", "run.c")
+SOURCES = ("lanes.h", "program.h", "memory.c", "warp.c", "run.c")
 
 
 @functools.cache
 def text() -> str:
     """The library's source."""
-    lanes, program, memory, run = (
+    lanes, program, *rest = (
         Path(__file__).with_name(name).read_text(encoding="utf-8") for name in SOURCES
     )
-    return "\n".join([lanes, source_text(), program, declaration(), memory, run])
+    return "\n".join([lanes, source_text(), program, declaration(), *rest])
 
 
 class _Maker:
@@ -85,7 +85,8 @@ class _Maker:
         except (OSError, AttributeError) as error:
             _tell(f"not loaded: {error}")
             return False
-        found.lockstep.argtypes = found.resume.argtypes = (ctypes.POINTER(Context),)
+        for name in ("lockstep", "shuffled", "resume"):
+            getattr(found, name).argtypes = (ctypes.POINTER(Context),)
         found.begin.argtypes = (
             ctypes.POINTER(Context), ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64,
         )  # fmt: skip

@@ -128,6 +128,12 @@ def _floats() -> None:
             _float_comparisons(f, ftz)
         _define(f"abs.{f}", f"u{f[1:]}", f"u{f[1:]}", f"a & ~((u{f[1:]})1 << {int(f[1:]) - 1})")
         _define(f"neg.{f}", f"u{f[1:]}", f"u{f[1:]}", f"a ^ ((u{f[1:]})1 << {int(f[1:]) - 1})")
+        u, top = f"u{f[1:]}", int(f[1:]) - 1
+        signs = f"(({u})1 << {top})"
+        _define(f"copysign.{f}", u, f"{u} {u}", f"(a & {signs}) | (b & ~{signs})")
+    _define("rcp.f64.ftz", "f64", "f64", "flushed_f64(1 / flushed_f64(a))")
+    for ftz in ("", ".ftz"):
+        _directed(ftz)
     _define("abs.f32.ftz", "f32", "f32", "__builtin_fabsf(flush(a))")
     _define("neg.f32.ftz", "f32", "f32", "-flush(a)")
 
@@ -153,8 +159,29 @@ def _arithmetic(f: str, ftz: str) -> None:
     both("max", 2, f"most_{f}(<a>, <b>)")
     both("min.NaN", 2, f"either_nan_{f}(<a>, <b>, least_{f}(<a>, <b>))")
     both("max.NaN", 2, f"either_nan_{f}(<a>, <b>, most_{f}(<a>, <b>))")
-    if f == "f32":
-        both("rsqrt", 1, "(f32)(1 / __builtin_sqrt((f64)<a>))")
+    root = "1 / __builtin_sqrt((f64)<a>)"
+    both("rsqrt", 1, f"({f})({root})")
+
+
+def _directed(ftz: str) -> None:
+    """Sums and products rounded toward zero, down or up."""
+    a, b, c = (f"flush({x})" if ftz else x for x in "abc")
+    texts = {
+        "add": f"fused_f32({a}, 1, {b}, <mode>)",
+        "sub": f"fused_f32({a}, 1, -(f64){b}, <mode>)",
+        "mul": f"narrow((f64){a} * (f64){b}, <mode>)",
+        "fma": f"fused_f32({a}, {b}, {c}, <mode>)",
+    }
+    for mode in ("rz", "rm", "rp"):
+        for name, text in texts.items():
+            result = text.replace("<mode>", mode.upper())
+            result = f"flush({result})" if ftz else result
+            sources = "f32 f32 f32" if name == "fma" else "f32 f32"
+            _define(f"{name}.{mode}.f32{ftz}", "f32", sources, f"canonical_f32({result})")
+            _define(f"{name}.{mode}.f32{ftz}.sat", "f32", sources, f"saturate({result})")
+        narrowed = f"narrow(a, {mode.upper()})"
+        narrowed = f"flush({narrowed})" if ftz else narrowed
+        _define(f"cvt.{mode}.f32.f64{ftz}", "f32", "f64", f"canonical_f32({narrowed})")
 
 
 def _float_comparisons(f: str, ftz: str) -> None:
@@ -179,6 +206,9 @@ def _conversions() -> None:
                 _saturating(target, source)
         for target in ("f32", "f64"):
             _define(f"cvt.{target}.{source}", target, source, f"({target})a")
+        for mode in ("rz", "rm", "rp") if int(source[1:]) <= 32 else ():
+            text = f"narrow((f64)a, {mode.upper()})"
+            _define(f"cvt.{mode}.f32.{source}", "f32", source, text)
     for source in ("f32", "f64"):
         for mode, function in TO_WHOLE.items():
             for ftz, value in (("", "a"), (".ftz", "flush(a)")):

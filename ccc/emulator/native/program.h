@@ -2,11 +2,11 @@
 
 enum { CONSTANT, STATE, SCRATCH, SPECIAL };            /* where an operand is */
 enum { INPUT = 1, OUTPUT = 2 };                        /* what becomes of it in a run */
-enum { RUN, ACCESS, PYTHON, VOTE, SHUFFLE, ACTIVE };   /* items */
+enum { RUN, ACCESS, PYTHON, VOTE, SHUFFLE, MATCH, REDUCE, ELECT, ACTIVE };             /* items */
 enum { JUMP, FORK, LEAVE, RETURN, TABLE_JUMP, OTHER }; /* ends of segments */
 enum { LOAD, STORE, ATOMIC };
 enum { IN_GLOBAL, IN_SHARED, IN_LOCAL, IN_CONST, GENERIC };
-enum { FINISHED, STEP, PART, FRAME, LIMIT, PAUSE, ENDING, MOVED, SPLIT }; /* what Python is told */
+enum { FINISHED, STEP, PART, FRAME, LIMIT, PAUSE, DRAW, ENDING, MOVED, SPLIT }; /* what Python is told */
 
 #define WAITING (INT32_MAX - 1)
 #define ENDED INT32_MAX
@@ -27,3 +27,7 @@ typedef struct { s32 base, n, warp; } span; /* ``warp`` is NOBODY where lanes ar
 
 #define GET(type, field) ((type *)(intptr_t)c->field)
 #define FUNCTION static __attribute__((noinline))
+
+enum { FAVOURED_NOBODY, STARVED, AHEAD }; /* schedule.py */
+#define STARVED_FOR 48
+#define AHEAD_FOR 200

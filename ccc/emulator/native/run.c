@@ -57,18 +57,18 @@ FUNCTION void group_of_warps(context *c) {
     c->n = n;
 }
 
-FUNCTION void group_of_lanes(context *c, const s64 *given, s64 n) {
+/* The warps of the first ``n`` lanes that are in ``lanes``, ascending. */
+FUNCTION void group_of_lanes(context *c, s64 n) {
     s32 *lanes = GET(s32, lanes), *warps = GET(s32, warps);
     u32 *active = GET(u32, active);
     s64 count = 0;
     for (s64 k = 0; k < n; k++) {
-        s32 lane = (s32)given[k], warp = lane / WARP;
+        s32 warp = lanes[k] / WARP;
         if (!count || warps[count - 1] != warp) {
             warps[count] = warp;
             active[count++] = 0;
         }
-        active[count - 1] |= 1u << lane % WARP;
-        lanes[k] = lane;
+        active[count - 1] |= 1u << lanes[k] % WARP;
     }
     c->n = n;
     c->warp_count = count;
@@ -199,6 +199,12 @@ FUNCTION int items_from(context *c, s64 first) {
             case ACCESS:
                 if (!touch(c, GET(access_form, accesses) + it->first)) return PART;
                 break;
+            case VOTE: vote(c, it); break;
+            case SHUFFLE: shuffle(c, it); break;
+            case MATCH: match(c, it); break;
+            case REDUCE: reduce(c, it); break;
+            case ELECT: elect(c, it); break;
+            case ACTIVE: active_mask(c, it); break;
             default: return PART;
         }
     }
@@ -234,20 +240,61 @@ INLINE int step(context *c) {
     return items_from(c, 0);
 }
 
-/* Whether all lanes that the lanes of the group wait for are there. */
-FUNCTION int all_met(context *c, const segment *s) {
-    s64 stride = 0;
-    u32 all = ~0u;
-    const char *masks = s->mask < 0 ? (const char *)&all : whole(c, s->mask, &stride);
+/* Put lanes beside those of the group that wait at its code already. */
+FUNCTION void add_waiting(context *c) {
+    const s32 *pc = GET(s32, pc), *waits_at = GET(s32, waits_at), *warps = GET(s32, warps);
+    u32 *active = GET(u32, active);
+    s64 n = 0;
+    for (s64 k = 0; k < c->warp_count; k++) {
+        const s32 *row = pc + (s64)warps[k] * WARP, *at = waits_at + (s64)warps[k] * WARP;
+        active[k] |= equal_mask(row, WAITING) & equal_mask(at, (s32)c->code);
+        n = append(GET(s32, lanes), n, warps[k], active[k]);
+    }
+    c->n = n;
+}
+
+/* Whether each warp's lanes name the same members, and themselves among them. */
+FUNCTION int agree(const context *c, const char *masks, s64 stride) {
     const s32 *lanes = GET(s32, lanes);
     for (s64 k = 0, n = 0; k < c->warp_count; k++) {
-        u32 active = GET(u32, active)[k], alive = GET(u32, alive)[GET(s32, warps)[k]];
-        u32 mask = *(const u32 *)(masks + stride * lanes[n]);
-        s64 end = n + __builtin_popcount(active);
-        for (; n < end; n++)
+        u32 active = GET(u32, active)[k], mask = *(const u32 *)(masks + stride * lanes[n]);
+        if (active & ~mask) return 0;
+        for (s64 end = n + __builtin_popcount(active); n < end; n++)
             if (*(const u32 *)(masks + stride * lanes[n]) != mask) return 0;
-        if (active & ~mask || mask & alive & ~active) return 0;
     }
+    return 1;
+}
+
+/* Let the lanes wait whose members are not all there; the group has the others. 0 where Python
+   must look, and nothing has happened but that lanes which wait are in the group. */
+FUNCTION int meet(context *c, const segment *s) {
+    s64 stride = 0, n = 0, count = 0;
+    u32 all = ~0u, *active = GET(u32, active);
+    s32 *pc = GET(s32, pc), *lanes = GET(s32, lanes), *warps = GET(s32, warps);
+    if (c->parked) add_waiting(c);
+    const char *masks = s->mask < 0 ? (const char *)&all : whole(c, s->mask, &stride);
+    if (!agree(c, masks, stride)) return 0;
+    if (c->parked)
+        for (s64 k = 0; k < c->n; k++) c->parked -= pc[lanes[k]] == WAITING;
+    for (s64 k = 0; k < c->warp_count; k++) {
+        s32 warp = warps[k];
+        u32 here = active[k], first = (u32)warp * WARP + (u32)__builtin_ctz(here);
+        u32 missing = *(const u32 *)(masks + stride * first) & GET(u32, alive)[warp] & ~here;
+        if (!missing) {
+            warps[count] = warp;
+            active[count++] = here;
+            n = append(lanes, n, warp, here);
+            continue;
+        }
+        c->parked += __builtin_popcount(here);
+        for (; here; here &= here - 1) {
+            s64 lane = (s64)warp * WARP + __builtin_ctz(here);
+            pc[lane] = WAITING;
+            GET(s32, waits_at)[lane] = (s32)c->code;
+        }
+    }
+    c->n = n;
+    c->warp_count = count;
     return 1;
 }
 
@@ -270,16 +317,111 @@ FUNCTION int next_code(context *c) {
     return 1;
 }
 
-/* Put the warps of a step into the buckets of their lowest codes. */
+/* Put a warp into the bucket of its lowest code. */
+INLINE void settle_one(context *c, s64 warp) {
+    const s32 *row = GET(s32, pc) + warp * WARP;
+    s32 lowest = ENDED;
+    for (s32 i = 0; i < WARP; i++) lowest = row[i] < lowest ? row[i] : lowest;
+    GET(s32, home)[warp] = lowest;
+}
+
 FUNCTION void settle(context *c) {
-    s32 *home = GET(s32, home);
-    for (s64 k = 0; k < c->warp_count; k++) {
-        s32 warp = GET(s32, warps)[k], lowest = ENDED;
-        const s32 *row = GET(s32, pc) + (s64)warp * WARP;
-        for (s32 i = 0; i < WARP; i++) lowest = row[i] < lowest ? row[i] : lowest;
-        home[warp] = lowest;
-    }
+    for (s64 k = 0; k < c->warp_count; k++) settle_one(c, GET(s32, warps)[k]);
     c->pending = 0;
+}
+
+/* The same for all that were at a code, where some of them have begun to wait. */
+FUNCTION void settle_all(context *c) {
+    for (s64 warp = 0; warp < c->warps_in_all; warp++)
+        if (GET(s32, home)[warp] == (s32)c->last) settle_one(c, warp);
+}
+
+/* Random order: schedule.py ---------------------------------------------------------------------- */
+
+INLINE f64 draw_one(const context *c) {
+    typedef f64 next_double(void *);
+    return ((next_double *)(intptr_t)c->next_double)((void *)(intptr_t)c->random_state);
+}
+
+INLINE s64 only_first(context *c) {
+    GET(s32, chosen)[0] = (s32)c->first;
+    return 1;
+}
+
+/* Those of the lanes that can run of which one is run next, into ``chosen``: their number, or -1
+   where Python must draw something. */
+FUNCTION s64 among(context *c) {
+    const s32 *pc = GET(s32, pc);
+    s32 *chosen = GET(s32, chosen);
+    s64 n = 0, starving = 0;
+    if (c->favour == AHEAD && c->first >= 0 && c->first < c->lanes_in_all
+        && c->favour_steps < AHEAD_FOR && pc[c->first] < WAITING) {
+        c->favour_steps++;
+        return only_first(c);
+    }
+    for (s64 lane = 0; lane < c->lanes_in_all; lane++) {
+        chosen[n] = (s32)lane;
+        n += pc[lane] < WAITING;
+    }
+    if (!n || c->favour == FAVOURED_NOBODY) return n;
+    if (c->favour == AHEAD) {
+        c->favour_steps++;
+        if (c->favour_steps > 2 * AHEAD_FOR) c->first = -1, c->favour_steps = 0;
+        if (c->favour_steps > AHEAD_FOR) return n;
+        return c->first >= 0 && pc[c->first] < WAITING ? only_first(c) : -1;
+    }
+    const u8 *last = GET(u8, starving);
+    if (!last) return -1;
+    for (s64 k = 0; k < n; k++) starving += last[chosen[k]];
+    c->favour_steps++;
+    int is_their_turn = starving && c->favour_steps % STARVED_FOR == 0;
+    if (!is_their_turn && starving == n) return n;
+    s64 kept = 0;
+    for (s64 k = 0; k < n; k++) {
+        chosen[kept] = chosen[k];
+        kept += last[chosen[k]] == is_their_turn;
+    }
+    return kept;
+}
+
+/* The next code, that of ``n`` lanes that can run, and a group of those that are there. */
+FUNCTION void draw(context *c, s64 n) {
+    const s32 *pc = GET(s32, pc), *running = GET(s32, chosen);
+    s32 *lanes = GET(s32, lanes), code = pc[running[0]];
+    f64 kind = draw_one(c);
+    if (n > 1 && kind >= 0.5)
+        code = pc[running[(s64)(kind * 2 * (f64)n) - n]];
+    else if (n > 1)
+        for (s64 k = 1; k < n; k++) {
+            s32 other = pc[running[k]];
+            if (kind < 0.25 ? other < code : other > code) code = other;
+        }
+    s64 there = 0, some = 0;
+    for (s64 k = 0; k < n; k++) {
+        lanes[there] = running[k];
+        there += pc[running[k]] == code;
+    }
+    f64 how = draw_one(c), splits, *drawn = GET(f64, places);
+    memcpy(&splits, &c->splits, 8);
+    if (there > 1 && how <= splits) {
+        for (s64 k = 0; k < there; k++) drawn[k] = draw_one(c);
+        int by_warp = how < splits / 3;
+        s32 first = lanes[0];
+        for (s64 k = 0, leader = 0; k < there; k++) {
+            if (by_warp && lanes[k] / WARP != lanes[leader] / WARP) leader = k;
+            if (!by_warp) leader = k;
+            GET(s32, gathered)[k] = drawn[leader] < 0.5;
+        }
+        for (s64 k = 0; k < there; k++) {
+            s32 taken = GET(s32, gathered)[k];
+            lanes[some] = lanes[k];
+            some += taken;
+        }
+        if (!some) lanes[some++] = first;
+        there = some;
+    }
+    c->code = code;
+    group_of_lanes(c, there);
 }
 
 /* What Python calls ----------------------------------------------------------------------------- */
@@ -288,7 +430,8 @@ int begin(context *c, s64 code, const s64 *lanes, s64 n) {
     c->code = code;
     int ready = is_ready(c);
     if (ready != MOVED) return ready;
-    group_of_lanes(c, lanes, n);
+    for (s64 k = 0; k < n; k++) GET(s32, lanes)[k] = (s32)lanes[k];
+    group_of_lanes(c, n);
     return step(c);
 }
 
@@ -303,13 +446,40 @@ int lockstep(context *c) {
         if (status == FRAME) return FRAME;
         const segment *s = GET(segment, segments) + c->number;
         c->last = c->code;
-        if (status == STEP || (s->meets && (c->parked || s->meets > 1))) return STEP;
+        if (status == STEP || s->meets > 1) return STEP;
         group_of_warps(c);
-        if (s->meets && !all_met(c, s)) return STEP;
+        s64 count = c->warp_count;
+        if (s->meets && !meet(c, s)) return STEP;
+        if (c->warp_count < count) settle_all(c);
+        if (!c->n) continue;
         status = step(c);
         c->pending = 1;
         if (status < MOVED) return status;
         settle(c);
+    }
+    return PAUSE;
+}
+
+/* Any code next, and any of the lanes there, as the generator draws them. */
+int shuffled(context *c) {
+    for (s64 work = 0; work < c->budget; work += c->n + 1000) {
+        if (c->drawn == 2) draw(c, only_first(c));
+        if (!c->drawn) {
+            s64 n = among(c);
+            if (n < 0) return DRAW; /* and then run who has been drawn */
+            if (!n) return FINISHED;
+            draw(c, n);
+        }
+        c->drawn = 1;
+        if (c->steps >= c->limit) return LIMIT;
+        int status = is_ready(c);
+        if (status == FRAME) return FRAME;
+        c->drawn = 0;
+        const segment *s = GET(segment, segments) + c->number;
+        if (status == STEP || s->meets > 1 || (s->meets && !meet(c, s))) return STEP;
+        if (!c->n) continue;
+        status = step(c);
+        if (status < MOVED) return status;
     }
     return PAUSE;
 }

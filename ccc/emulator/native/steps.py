@@ -65,6 +65,22 @@ class TouchStep:
 
 
 @dataclass(slots=True)
+class WarpStep:
+    """An instruction on whole warps, ``name``, in one of its modes.
+
+    ``targets`` and then ``sources`` are its operands; those that are None are not there.
+    ``extra`` is one more number that it needs.
+    """
+
+    name: str
+    mode: int
+    targets: tuple[Register | None, ...]
+    sources: tuple[Value | None, ...]
+    variant: int = 0
+    extra: int = 0
+
+
+@dataclass(slots=True)
 class PythonStep:
     """An instruction that the library does not know."""
 
@@ -72,7 +88,7 @@ class PythonStep:
     slot: int
 
 
-Step: TypeAlias = ComputeStep | CountStep | TouchStep | PythonStep
+Step: TypeAlias = ComputeStep | CountStep | TouchStep | WarpStep | PythonStep
 
 
 @dataclass(slots=True)
@@ -112,6 +128,8 @@ class StepWriter:
             isinstance(operand, Vector) for operand in instruction.operands
         ):
             self._move_parts(instruction)
+        elif instruction.name in _ON_WARPS:
+            self._on_warps(instruction)
         else:
             self._operation(instruction)
 
@@ -242,6 +260,48 @@ class StepWriter:
         else:
             raise NotNativeError
 
+    def _on_warps(self, instruction: Instruction) -> None:
+        """An instruction that looks at other lanes."""
+        form, name = Form(instruction), instruction.name
+        first, *operands = instruction.operands
+        is_old = name in ("vote", "shfl") and not form.has("sync")
+        types, modes, pair = _ON_WARPS[name]
+        if name == "match":
+            types = (f"b{form.bits}", "b32")
+        if instruction.guard or (name == "redux" and form.kind == "f"):
+            raise NotNativeError
+        words = [word for word in instruction.modifiers if word in modes]
+        if modes and not words:
+            raise NotNativeError
+        wanted = types[:-1] if is_old else types
+        sources: list[Value | None] = [
+            self.read(operand, kind) for operand, kind in zip(operands, wanted, strict=True)
+        ]
+        if is_old:
+            sources.append(None)
+        mode = modes.index(words[0]) if modes else 0
+        parts = (first.first, first.second) if isinstance(first, Pair) else (first, None)
+        widths = (1 if name == "vote" and words[0] != "ballot" else 32, 1)
+        results = [self._result(part, bits) for part, bits in zip(parts, widths, strict=True)]
+        step = WarpStep(name, mode, tuple(results if pair else results[:1]), tuple(sources))
+        if name == "match":
+            step.variant = int(form.bits == 64)
+        elif name == "redux":
+            step.variant = int(form.kind == "s")
+            largest = 0x7FFFFFFF if step.variant else 0xFFFFFFFF
+            step.extra = {"min": largest, "max": ~largest, "and": 0xFFFFFFFF}.get(words[0], 0)
+            if words[0] == "max" and not step.variant:
+                step.extra = 0
+        self.steps.append(step)
+
+    @staticmethod
+    def _result(part: Operand | None, bits: int) -> Register | None:
+        if part is None or isinstance(part, Discard):
+            return None
+        if not isinstance(part, Register) or part.bits != bits:
+            raise NotNativeError
+        return part
+
     # Memory --------------------------------------------------------------------------------------
 
     def _access(self, instruction: Instruction, slot: int) -> None:
@@ -338,6 +398,18 @@ class StepWriter:
             self.write(instruction, each, access.type, f"mov.u{bits}", value)
 
 
+_ON_WARPS: dict[str, tuple[tuple[str, ...], tuple[str, ...], bool]] = {
+    "activemask": ((), (), False),
+    "vote": (("pred", "b32"), ("ballot", "any", "all", "uni"), False),
+    "shfl": (("b32", "b32", "b32", "b32"), ("up", "down", "bfly", "idx"), True),
+    "match": (("b32", "b32"), ("any", "all"), True),
+    "redux": (("b32", "b32"), ("add", "min", "max", "and", "or", "xor"), False),
+    "elect": (("b32",), (), True),
+}
+"""By name: the types of the operands, the modes in the library's order, and whether there may be
+a second result, a predicate."""
+
+
 def kind_of(value: Value) -> str:
     """The unsigned type of a register's width."""
     return "pred" if value.bits == 1 else f"u{value.bits}"
@@ -359,10 +431,9 @@ def _parts(target: Operand) -> list[Operand]:
     return list(target.elements) if isinstance(target, Vector) else [target]
 
 
-__all__ = ["ComputeStep", "CountStep", "PythonStep", "Step", "StepWriter", "TouchStep", "kind_of"]
-
-
 def _is_plain(access: Access, space: str) -> bool:
     """Whether an atomic is of one integer or float that the library adds as it is."""
     flushes = access.operation == "add" and access.type == "f32" and space != "shared"
-    return access.size >= 4 and access.count == 1 and "." not in access.operation and not flushes
+    is_packed = TYPES[access.type].kind == "x"
+    is_one = access.size >= 4 and access.count == 1 and not is_packed
+    return is_one and "." not in access.operation and not flushes

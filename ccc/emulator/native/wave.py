@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from ccc.emulator.base.forms import Array
+from ccc.emulator.base.forms import Array, register_dtype
 from ccc.emulator.lanes.groups import Group
 from ccc.emulator.native.context import Context
 from ccc.emulator.native.encode import PYTHON, Encoded, PythonPart, encode
 from ccc.emulator.native.fallback import LazyFunctions, PartWriter
-from ccc.emulator.run.schedule import Lockstep
 from ccc.emulator.run.simt import Wave
 from ccc.emulator.translate.codegen import CompiledProgram, RunSegment, SegmentWriter, define
 from ccc.emulator.translate.operands import FindSymbol, GlobalNames
 from ccc.emulator.translate.program import Program
 from ccc.ir.nodes import Instruction
 
-FINISHED, STEP, PART, FRAME, LIMIT, PAUSE, ENDING, MOVED, SPLIT = range(9)
+FINISHED, STEP, PART, FRAME, LIMIT, PAUSE, DRAW, ENDING, MOVED, SPLIT = range(10)
+"""What the library says of a step, or of all; see program.h."""
 STRIP = 256
 _BUDGET = 200_000_000
 """Lanes, with some for each step, after which Python may look for signals."""
@@ -45,7 +45,7 @@ class FrameLayout:
     """
 
     def __init__(self, widths: list[int]):
-        self.dtypes = [np.dtype(bool if bits == 1 else f"u{bits // 8}") for bits in widths]
+        self.dtypes = [register_dtype(bits) for bits in widths]
         sizes = np.array([dtype.itemsize for dtype in self.dtypes], np.int64)
         order = sorted(range(len(widths)), key=lambda place: -widths[place])
         self.offsets = np.zeros(len(widths), np.int64)
@@ -131,7 +131,8 @@ def _made(source: str, kernel: str, names: GlobalNames, function: str) -> RunSeg
     return found
 
 
-def _address(array: Array) -> int:
+def address_of(array: Array) -> int:
+    """Where an array's elements are."""
     found: int = array.__array_interface__["data"][0]
     return found
 
@@ -147,12 +148,13 @@ class NativeWave(Wave):
         self.context = context = Context()
         self.pointer = ctypes.pointer(context)
         self.kept: list[Array] = []
+        self.numbers: dict[str, Array] = {}
         self.blocks: dict[int, Array] = {}
         self.functions: dict[int, RunSegment] = {}
         self.home = np.full(warps, 0, np.int32)
         encoded, program = self.compiled.encoded, self.program
         for name, table in encoded.tables.items():
-            setattr(context, name, _address(table))
+            setattr(context, name, address_of(table))
         context.segment_count, context.max_depth = self.segment_count, program.max_depth
         context.frame_bytes, context.constants_depth = program.frame_bytes, -1
         self._place_constants()
@@ -166,13 +168,13 @@ class NativeWave(Wave):
             ("spans", 3 * (warps + lanes // STRIP + 1), np.int32), ("gathered", lanes, np.int32),
             ("places", lanes, np.int64), ("chosen", lanes + 1, np.int32),
         ):  # fmt: skip
-            self._new(name, count, dtype)
+            self.numbers[name] = self._new(name, count, dtype)
         for name, array in (
             ("pc", self.pc), ("waits_at", self.waits_at), ("alive", self.alive),
             ("home", self.home), ("block_of_lane", self.block_of_lane),
             ("present", self.barriers.alive),
         ):  # fmt: skip
-            setattr(context, name, _address(array))
+            setattr(context, name, address_of(array))
         context.warps_in_all, context.lanes_in_all = warps, lanes
         context.mixes_atomics = self.memory.shuffle is not None
         context.limit, context.budget, context.last = limit, _BUDGET, -1
@@ -189,7 +191,7 @@ class NativeWave(Wave):
     def _new(self, name: str, count: int, dtype: Any) -> Array:
         array = np.zeros(max(count, 1), dtype)
         self.kept.append(array)
-        setattr(self.context, name, _address(array))
+        setattr(self.context, name, address_of(array))
         return array
 
     def _place_constants(self) -> None:
@@ -211,7 +213,7 @@ class NativeWave(Wave):
         self.context.frame_constant_count = len(frames) // 2
         specials = self._new("specials", len(uniforms.lanes), np.int64)
         for name, index in uniforms.lanes.items():
-            specials[index] = _address(self.specials[name])
+            specials[index] = address_of(self.specials[name])
 
     def refresh(self) -> None:
         """Say where memory is now: Python may have made it larger."""
@@ -220,15 +222,18 @@ class NativeWave(Wave):
         shared: Any = memory.spaces["shared"]
         self.stretches = np.array([arena.starts, arena.ends], np.int64)
         context.stretches = len(arena.starts)
-        context.starts = _address(self.stretches)
+        context.starts = address_of(self.stretches)
         context.ends = context.starts + 8 * len(arena.starts)
-        context.arena = _address(arena.data)
-        context.shared, context.shared_written = _address(shared.data), _address(shared.flags.data)
+        context.arena = address_of(arena.data)
+        context.shared, context.shared_written = (
+            address_of(shared.data),
+            address_of(shared.flags.data),
+        )
         context.shared_size, context.shared_stride = shared.size, shared.stride
-        context.local, context.local_written = _address(local.data), _address(local.flags.data)
+        context.local, context.local_written = address_of(local.data), address_of(local.flags.data)
         context.local_size = local.size
         for depth, array in enumerate(self.returns):
-            self.return_table[depth] = _address(array)
+            self.return_table[depth] = address_of(array)
 
     def frame(self, depth: int) -> list[Array]:
         """As of :class:`Wave`, with the pool after the registers that live across segments."""
@@ -243,9 +248,9 @@ class NativeWave(Wave):
         if depth not in self.blocks:
             lanes, layout = self.geometry.lanes, self.compiled.layout
             block = self.blocks[depth] = layout.block(lanes, 0 if depth else 0xA5)
-            pointers = layout.offsets * lanes + _address(block)
+            pointers = layout.offsets * lanes + address_of(block)
             self.kept.append(pointers)
-            self.frame_table[depth] = _address(pointers) if len(pointers) else _address(block)
+            self.frame_table[depth] = address_of(pointers) if len(pointers) else address_of(block)
         if self.context.frame_constant_count:
             self.memory.local.grow((depth + 1) * self.program.frame_bytes)
         self.refresh()
@@ -267,7 +272,7 @@ class NativeWave(Wave):
     def _begin(self, code: int, group: Group) -> int:
         self.context.steps, self.context.parked = self.tally.steps, self.parked
         lanes = np.ascontiguousarray(group.lanes, np.int64)
-        status: int = self.compiled.library.begin(self.pointer, code, _address(lanes), group.n)
+        status: int = self.compiled.library.begin(self.pointer, code, address_of(lanes), group.n)
         self.tally.steps = self.context.steps
         return status
 
@@ -291,6 +296,13 @@ class NativeWave(Wave):
             found = self.functions[number] = self.compiled.parts[number]()
         return found
 
+    @property
+    def group(self) -> Group:
+        """The lanes of the step that the library has chosen."""
+        context = self.context
+        lanes = self.numbers["lanes"][: context.n].astype(np.int64)
+        return Group(lanes, self.depth_of(context.code), self.block_of_lane)
+
     def close(self) -> None:
         """Add what the library has counted to the tally."""
         tally = self.tally
@@ -301,57 +313,3 @@ class NativeWave(Wave):
             ("loads", costs.loads), ("stores", costs.stores), ("conflicts", costs.conflicts),
         ):  # fmt: skip
             total[:] = (self.counts[name] + total).tolist()
-
-
-class NativeLockstep(Lockstep):
-    """The same order of steps; the library runs all that need not Python."""
-
-    def run(self, wave: Wave, limit: int) -> None:
-        """Run all lanes until they have ended."""
-        if not isinstance(wave, NativeWave):
-            super().run(wave, limit)
-            return
-        context, lockstep = wave.context, wave.compiled.library.lockstep
-        self.home = wave.home
-        self._queue(wave, np.arange(len(wave.alive)))
-        while True:
-            context.steps, context.parked = wave.tally.steps, wave.parked
-            status = lockstep(wave.pointer)
-            wave.tally.steps = context.steps
-            if status == FINISHED:
-                break
-            if status == FRAME:
-                wave.make_frame(context.depth)
-            elif status in (STEP, LIMIT):
-                self._in_python(wave, limit)
-            elif status != PAUSE:
-                self._finish(wave, status)
-        if wave.parked:
-            wave.fail_deadlock()
-
-    def _in_python(self, wave: NativeWave, limit: int) -> None:
-        """A step that the library does not do."""
-        warps = np.flatnonzero(self.home == wave.context.code)
-        self._step(wave, wave.context.code, warps, limit)
-
-    def _finish(self, wave: NativeWave, status: int) -> None:
-        """The rest of a step that the library has begun."""
-        context = wave.context
-        lanes = np.ctypeslib.as_array(
-            ctypes.cast(context.lanes, ctypes.POINTER(ctypes.c_int32)), (context.n,)
-        ).astype(np.int64)
-        group = Group(lanes, context.depth, wave.block_of_lane)
-        wave.finish_step(status, group)
-        context.pending = 0
-        self._queue(wave, group.warps)
-        while wave.released:
-            freed, lanes = wave.released.pop()
-            group = Group(lanes, wave.depth_of(freed), wave.block_of_lane)
-            wave.execute(freed, group)
-            self._queue(wave, group.warps)
-
-    def _push(self, code: int, warps: Array) -> None:
-        self.home[warps] = code
-
-
-__all__ = ["NativeLockstep", "NativeProgram", "NativeWave", "compile_native"]

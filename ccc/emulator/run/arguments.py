@@ -13,6 +13,8 @@ from ccc.emulator.memory.spaces import Arena
 from ccc.emulator.translate.variables import parameter_offsets
 from ccc.ir.nodes import Function, Variable
 
+ADDRESS_BYTES = 8
+
 
 class Buffers:
     """The arrays of a launch, with those that overlap merged into one stretch of memory."""
@@ -76,23 +78,24 @@ def _raw(array: Array) -> Array:
 def pack_parameters(kernel: Function, arguments: tuple[Any, ...], address_of: Any) -> bytes:
     """The parameter buffer of a launch.
 
+    As CuPy takes them: arguments beyond the last parameter are ignored.
+
     Args:
         kernel: its parameters give the sizes.
-        arguments: NumPy arrays (pointers), scalars, ``bytes``, ``np.void`` or None (null).
+        arguments: NumPy arrays (pointers; by value where the parameter is a structure of their
+            size), NumPy and Python scalars, ``bytes``, ``np.void`` or None (null).
         address_of: the device address of an array.
 
     Raises:
-        EmulatorError: the arguments do not fit the parameters.
+        EmulatorError: there are too few, or one does not fit its parameter.
     """
-    if len(arguments) != len(kernel.parameters):
-        raise EmulatorError(
-            f"{kernel.name} takes {len(kernel.parameters)} arguments, not {len(arguments)}",
-            kernel.span,
-        )
+    wanted, given = len(kernel.parameters), len(arguments)
+    if given < wanted:
+        raise EmulatorError(f"{kernel.name} takes {wanted} arguments, not {given}", kernel.span)
     offsets = parameter_offsets(kernel.parameters)
     content = bytearray()
     for position, (parameter, argument) in enumerate(
-        zip(kernel.parameters, arguments, strict=True)
+        zip(kernel.parameters, arguments, strict=False)
     ):
         content = content.ljust(offsets[parameter.name], b"\0")
         value = _encode(parameter, argument, address_of)
@@ -108,6 +111,8 @@ def pack_parameters(kernel: Function, arguments: tuple[Any, ...], address_of: An
 
 def _encode(parameter: Variable, argument: Any, address_of: Any) -> bytes:
     size = parameter.bytes or 0
+    if by_value(parameter, argument):
+        return bytes(argument.tobytes())
     if isinstance(argument, (np.ndarray, Surface)):
         return int(address_of(argument)).to_bytes(8, "little")
     if isinstance(argument, (bytes, bytearray)):
@@ -119,5 +124,16 @@ def _encode(parameter: Variable, argument: Any, address_of: Any) -> bytes:
     if isinstance(argument, int):
         return (argument & (1 << 8 * size) - 1).to_bytes(size, "little")
     if isinstance(argument, float):
-        return np.array(argument, f"f{size}").tobytes() if size in (4, 8) else b""
+        return np.array(argument, f"f{size}").tobytes() if size in (2, 4, 8) else b""
+    if isinstance(argument, complex):
+        return np.array(argument, f"c{size}").tobytes() if size in (8, 16) else b""
     raise EmulatorError(f"an argument of type {type(argument).__name__} cannot be passed")
+
+
+def by_value(parameter: Variable, argument: Any) -> bool:
+    """Whether an array is the content of a structure, and no buffer whose address is passed."""
+    return (
+        isinstance(argument, np.ndarray)
+        and parameter.bytes != ADDRESS_BYTES
+        and argument.nbytes == parameter.bytes
+    )

@@ -19,8 +19,9 @@ from ccc.emulator.memory.images import Images, Surface
 from ccc.emulator.memory.memory import Memory
 from ccc.emulator.memory.spaces import IMAGES, Arena, Local, Shared, Uniform
 from ccc.emulator.native.library import native_library, note_seconds
-from ccc.emulator.native.wave import NativeLockstep, NativeProgram, NativeWave, compile_native
-from ccc.emulator.run.arguments import Buffers, pack_parameters
+from ccc.emulator.native.schedule import NativeLockstep, NativeShuffled
+from ccc.emulator.native.wave import NativeProgram, NativeWave, compile_native
+from ccc.emulator.run.arguments import Buffers, by_value, pack_parameters
 from ccc.emulator.run.counters import Counters
 from ccc.emulator.run.races import Legend, Race, RaceDetector, WatchedMemory, WatchedWave
 from ccc.emulator.run.schedule import Lockstep, Scheduler, Shuffled
@@ -187,8 +188,9 @@ class LoadedKernel:
             grid: blocks in x, y and z; missing ones are 1.
             block: threads in x, y and z.
             args: NumPy arrays are device pointers and are changed in place, also when the launch
-                fails; NumPy and Python scalars, ``bytes`` and ``np.void`` are passed by value,
-                textures and surfaces as handles.
+                fails; NumPy and Python scalars, ``bytes`` and ``np.void`` are passed by value, and
+                so is an array that is as large as the structure that a parameter is; textures and
+                surfaces as handles. More than there are parameters are ignored, as CuPy does.
             shared_mem: bytes of dynamic shared memory, besides those of stacks that ``ccc`` put
                 there.
             schedule: ``"lockstep"``, or the seed of a random order.
@@ -210,7 +212,8 @@ class LoadedKernel:
         shuffle = None
         if not isinstance(schedule, str):
             random = np.random.default_rng(schedule)
-            scheduler, shuffle = Shuffled(random), random.permutation
+            scheduler = NativeShuffled(random) if library else Shuffled(random)
+            shuffle = random.permutation
         elif schedule != "lockstep":
             raise EmulatorError(f'the schedule is "lockstep" or an integer, not {schedule!r}')
         try:
@@ -292,7 +295,10 @@ class _Launch:
         self.program = program
         self.compiled = compiled
         self.names = names
-        self.buffers = Buffers(args)
+        parameters = program.codes[0].function.parameters
+        args = args[: len(parameters)]
+        pairs = zip(parameters, args, strict=False)
+        self.buffers = Buffers(tuple(a for parameter, a in pairs if not by_value(parameter, a)))
         self.first = len(module.arena.starts)
         self.arena = module.arena.copy()
         for size in self.buffers.sizes:

@@ -27,7 +27,8 @@ class Scheduler(Protocol):
         """Run all lanes until they have ended."""
 
 
-def _check_limit(wave: Wave, limit: int, code: int, group: Group) -> None:
+def check_limit(wave: Wave, limit: int, code: int, group: Group) -> None:
+    """Raise if the launch has taken too many steps."""
     if wave.tally.steps < limit:
         return
     instruction = next(iter(wave.segment_of(code).instructions), None)
@@ -72,7 +73,7 @@ class Lockstep:
 
     def _step(self, wave: Wave, code: int, warps: Array, limit: int) -> None:
         group = self._lanes_at(wave, code, warps)
-        _check_limit(wave, limit, code, group)
+        check_limit(wave, limit, code, group)
         following = wave.run_or_wait(code, group)
         is_whole = group.n == 32 * len(warps) and wave.segment_of(code).waits is None
         if following is not None and is_whole:
@@ -142,7 +143,7 @@ class Shuffled:
             codes = pc[running]
             code = self._next(codes)
             group = self._group(wave, code, self._some(running.compress(codes == code)))
-            _check_limit(wave, limit, code, group)
+            check_limit(wave, limit, code, group)
             if wave.parked and wave.segment_of(code).waits == "warp":
                 group = self._with_waiting(wave, code, group)
             wave.run_or_wait(code, group)
@@ -234,11 +235,19 @@ class Favoured:
         chosen = 0 <= self.first < len(pc) and self.steps < self.AHEAD_FOR
         return chosen and bool(pc[self.first] < WAITING)
 
+    def draw_starving(self, running: Array, lanes: int) -> None:
+        """Draw who starves, of all lanes and at least one of those that can run."""
+        share = float(self.random.choice([0.0, 0.03, 0.3]))
+        self.last = self.random.random(lanes) < share
+        self.last[self.random.choice(running)] = True
+
+    def draw_first(self, running: Array) -> None:
+        """Draw who is ahead."""
+        self.first = int(self.random.choice(running))
+
     def _not_starved(self, running: Array, lanes: int) -> Array:
         if len(self.last) != lanes:  # a new wave
-            share = float(self.random.choice([0.0, 0.03, 0.3]))
-            self.last = self.random.random(lanes) < share
-            self.last[self.random.choice(running)] = True
+            self.draw_starving(running, lanes)
         starving = self.last[running]
         self.steps += 1
         count = np.count_nonzero(starving)
@@ -254,6 +263,6 @@ class Favoured:
             return running
         place = int(running.searchsorted(self.first))
         if place == len(running) or running[place] != self.first:
-            self.first = int(self.random.choice(running))
+            self.draw_first(running)
             place = int(running.searchsorted(self.first))
         return running[place : place + 1]

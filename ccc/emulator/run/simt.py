@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ccc.emulator.base.errors import EmulatorError
-from ccc.emulator.base.forms import Array, spread
+from ccc.emulator.base.forms import Array, register_dtype, spread
 from ccc.emulator.lanes.barriers import Barriers
 from ccc.emulator.lanes.geometry import Geometry
 from ccc.emulator.lanes.groups import Group
@@ -156,7 +156,7 @@ class Wave:
     def _register(self, register: Register) -> Array:
         if register.bits == 1:
             return np.zeros(self.geometry.lanes, bool)
-        state = np.zeros(self.geometry.lanes, f"u{register.bits // 8}")
+        state = np.zeros(self.geometry.lanes, register_dtype(register.bits))
         if not self.frames:  # deeper frames are many, and mostly never touched
             state.view(np.uint8).fill(_JUNK)
         return state

@@ -125,6 +125,12 @@ def cvta(form: Form) -> Operation:
     return same(lambda a: a + base, kind, 1)
 
 
+@emulates("createpolicy")
+def policy(_: Form) -> Operation:
+    """A policy for the cache, which there is not: all of them are the same."""
+    return Operation(lambda group: np.zeros(group.n, np.uint64), (), ("b64",), group=True)
+
+
 @emulates("mapa")
 def mapa(form: Form) -> Operation:
     """The address of a variable in the shared memory of a block of the cluster: of this one."""

@@ -351,6 +351,37 @@ def store_and_tell(form: Form) -> Operation:
     return Operation(compute, sources, (), group=True, machine=True)
 
 
+@emulates("clusterlaunchcontrol.try_cancel")
+def cancel(form: Form) -> Operation:
+    """Ask for the work of a block that has not begun: there is none, says a response of zeros."""
+    store = Access(form.instruction, form.slot, "store", "shared", "b64", 2, 2)
+    box = _Box(form, "shared")
+    none = np.uint64(0)
+
+    def compute(machine: Any, group: Group, response: Any, bar: Any) -> None:
+        machine.memory.store(store, group, spread(response, group.n), none, none)
+        bars = spread(bar, group.n)
+        for lane, k in _lanes(group):
+            _tell(machine, box, lane, bars[k : k + 1], store.bytes)
+
+    return Operation(compute, (ADDRESS, ADDRESS), (), group=True, machine=True)
+
+
+@emulates("clusterlaunchcontrol.query_cancel")
+def cancelled(form: Form) -> Operation:
+    """What a response says; the blocks of one that was refused mean nothing."""
+    if form.has("is_canceled"):
+        return Operation(lambda a: (a["low"] | a["high"]) != 0, ("b128",), ("pred",))
+    count = 4 if form.has("v4") else 1
+    zeros = np.zeros
+
+    def compute(a: Any) -> Any:
+        found = tuple(zeros(a.shape, np.uint32) for _ in range(count))
+        return found if count > 1 else found[0]
+
+    return Operation(compute, ("b128",), ("b32",) * count)
+
+
 @emulates("st.bulk")
 def fill(form: Form) -> Operation:
     """Zeros."""

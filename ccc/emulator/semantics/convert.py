@@ -14,6 +14,7 @@ from ccc.emulator.semantics.rounding import (
     directed,
     flush,
     narrow,
+    quiet,
     saturate,
     widen,
 )
@@ -149,8 +150,12 @@ def _float_to_float(form: Form, target: str, source: str) -> Compute:
     ftz, sat, relu = form.has("ftz"), form.has("sat"), form.has("relu")
     finite = form.has("satfinite")
 
+    if to_whole is None and not (ftz or sat) and (source, target) in _SAME_NAN:
+        return _unchanged(source, target)
+    flushes = ftz and source == "f32" and target != "f16"
+
     def compute(a: Any) -> Any:
-        if ftz and source == "f32":
+        if flushes:
             a = flush(a)
         wide = widen(a, source)
         if to_whole:
@@ -164,9 +169,41 @@ def _float_to_float(form: Form, target: str, source: str) -> Compute:
             result = _finite(result, target)
         if ftz and target == "f32":
             result = flush(result)
+        if target == "f64":
+            return quiet(result)
+        if source == "f64" and not sat:
+            return _cut_nan(a, result, target)
         return result if target == "bf16" else canonical(result, target)
 
     return compute
+
+
+_SAME_NAN = {("f32", "f32"), ("f64", "f64"), ("bf16", "f32")}
+"""Sources and targets between which the value does not change, nor do NaNs."""
+
+
+def _unchanged(source: str, target: str) -> Compute:
+    if source == target:
+        return lambda a: a
+    return lambda a: (a.astype(np.uint32) << np.uint32(16)).view(np.float32)
+
+
+def _cut_nan(a: Any, result: Any, target: str) -> Any:
+    """A NaN of f64 becomes one with the upper bits of its payload."""
+    nan = np.isnan(a)
+    if not nan.any():
+        return result
+    bits = a.view(np.uint64)
+    width, (exponent, mantissa) = TYPES[target].bits, _FIELDS[target]
+    sign = bits >> np.uint64(63) << np.uint64(width - 1)
+    ones = np.uint64((1 << exponent) - 1 << mantissa | 1 << (mantissa - 1))
+    payload = (bits & np.uint64((1 << 52) - 1)) >> np.uint64(52 - mantissa)
+    found = (sign | ones | payload).astype(f"u{width // 8}").view(result.dtype)
+    return np.where(nan, found, result)
+
+
+_FIELDS = {"f16": (5, 10), "bf16": (8, 7), "f32": (8, 23)}
+"""Bits of exponent and mantissa."""
 
 
 _LARGEST = {"f16": 0x7BFF, "bf16": 0x7F7F, "f32": 0x7F7FFFFF}

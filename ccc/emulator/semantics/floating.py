@@ -25,8 +25,12 @@ from ccc.emulator.semantics.rounding import (
     exactly,
     flush,
     flush_bits,
+    make_odd,
+    nan_of,
     narrow,
+    quiet,
     saturate,
+    two_sum,
     widen,
 )
 
@@ -81,16 +85,21 @@ def mode_of(form: Form) -> str:
     return form.choose(*MODES) or "rn"
 
 
-def finished(form: Form, compute: Compute, count: int) -> Operation:
-    """``compute`` on numbers of the form's type, with ``.ftz``, ``.sat``, ``.relu`` and NaNs."""
+def finished(form: Form, compute: Compute, count: int, exact: Compute | None = None) -> Operation:
+    """``compute`` on numbers of the form's type, with ``.ftz``, ``.sat``, ``.relu`` and NaNs.
+
+    Args:
+        form: the form.
+        compute: the function, which gives rounded results.
+        count: how many operands it has.
+        exact: the function in double precision, where rounding may lift a subnormal result.
+    """
     name = form.type
     ftz, sat, relu = form.has("ftz"), form.has("sat"), form.has("relu")
     if name == "f64" and not (ftz or sat):
         return same(compute, name, count)
     if name == "bf16" and sat:
         form.refuse("saturates bf16")
-    if form.has("oob"):
-        form.refuse("looks for values of what is out of bounds")
     if not (ftz or sat or relu):
         if name == "bf16":
             return same(compute, name, count)
@@ -102,6 +111,8 @@ def finished(form: Form, compute: Compute, count: int) -> Operation:
         result = compute(*sources)
         if ftz:
             result = flush_bits(result) if name == "bf16" else flush(result)
+            if exact:
+                result = _flush_lifted(result, exact, sources, name, mode_of(form))
         if relu:
             result = _relu(result, name)
         if sat:
@@ -109,6 +120,23 @@ def finished(form: Form, compute: Compute, count: int) -> Operation:
         return result if name == "bf16" else canonical(result, name)
 
     return same(whole, name, count)
+
+
+def _flush_lifted(
+    result: Any, exact: Compute, sources: tuple[Any, ...], name: str, mode: str
+) -> Any:
+    """Flush also results that are normal since the subnormal range is too coarse for them.
+
+    The hardware rounds as if exponents had no end, and flushes what is too small then.
+    """
+    tiny = np.finfo(result.dtype).tiny
+    doubtful = np.abs(result) == tiny
+    if not doubtful.any():
+        return result
+    scale = np.float64(2.0**64 if name == "f32" else 2.0**10)
+    larger = np.abs(narrow(exact(*sources) * scale, name, mode))
+    lifted = doubtful & (larger < result.dtype.type(tiny * scale))
+    return np.where(lifted, np.copysign(result.dtype.type(0), result), result)
 
 
 def _relu(x: Any, name: str) -> Any:
@@ -121,10 +149,8 @@ def add(form: Form, sign: int = 1) -> Operation:
     """``add``, or ``sub`` with ``sign`` -1."""
     name, mode = form.type, mode_of(form)
     plain = np.add if sign > 0 else np.subtract
-    if name == "f64" and mode != "rn":
-        return finished(
-            form, lambda a, b: exactly(lambda x, y: x + sign * y, plain(a, b), (a, b), mode), 2
-        )
+    if name == "f64":
+        return finished(form, lambda a, b: nan_of(_sum(a, sign * b, mode), b, a), 2)
     if mode == "rn" and name != "bf16":
         return finished(form, plain, 2)
     one = np.float64(1)
@@ -135,6 +161,20 @@ def add(form: Form, sign: int = 1) -> Operation:
     return finished(form, compute, 2)
 
 
+def _sum(a: Any, b: Any, mode: str) -> Any:
+    """The rounded sum of doubles; rounded down, it is -0 if they cancel."""
+    if mode == "rn":
+        return a + b
+    if mode == "rm":
+        return _negated(_sum(-a, -b, "rp"))
+    return exactly(lambda x, y: x + y, a + b, (a, b), mode)
+
+
+def _negated(x: Any) -> Any:
+    """All but NaNs with the other sign."""
+    return np.where(np.isnan(x), x, -x)
+
+
 def sub(form: Form) -> Operation:
     """``sub``."""
     return add(form, -1)
@@ -143,40 +183,68 @@ def sub(form: Form) -> Operation:
 def mul(form: Form) -> Operation:
     """``mul``."""
     name, mode = form.type, mode_of(form)
-    if name == "f64" and mode != "rn":
-        return finished(form, lambda a, b: exactly(lambda x, y: x * y, a * b, (a, b), mode), 2)
+    if name == "f64" and mode == "rn":
+        return finished(form, lambda a, b: nan_of(a * b, b, a), 2)
+    if name == "f64":
+
+        def directed_product(a: Any, b: Any) -> Any:
+            return nan_of(exactly(lambda x, y: x * y, a * b, (a, b), mode), b, a)
+
+        return finished(form, directed_product, 2)
+
+    def exact(a: Any, b: Any) -> Any:
+        return widen(a, name) * widen(b, name)
+
     if mode == "rn" and name != "bf16":
-        return finished(form, np.multiply, 2)
-    return finished(form, lambda a, b: narrow(widen(a, name) * widen(b, name), name, mode), 2)
+        return finished(form, np.multiply, 2, exact)
+    return finished(form, lambda a, b: narrow(exact(a, b), name, mode), 2, exact)
 
 
 def fma(form: Form) -> Operation:
     """``fma`` and ``mad``: one rounding."""
     name, mode = form.type, mode_of(form)
-    if name == "f64" and mode == "rn":
-        return finished(form, fma_double, 3)
     if name == "f64":
-        return finished(
-            form,
-            lambda a, b, c: exactly(
-                lambda x, y, z: x * y + z, np.asarray(fma_double(a, b, c)), (a, b, c), mode
-            ),
-            3,
-        )
-    return finished(
-        form,
-        lambda a, b, c: fma_narrow(widen(a, name), widen(b, name), widen(c, name), name, mode),
-        3,
-    )
+        return finished(form, lambda a, b, c: nan_of(_fma_sum(a, b, c, mode), b, c, a), 3)
+
+    def compute(a: Any, b: Any, c: Any) -> Any:
+        return fma_narrow(widen(a, name), widen(b, name), widen(c, name), name, mode)
+
+    def exact(a: Any, b: Any, c: Any) -> Any:
+        return make_odd(*two_sum(widen(a, name) * widen(b, name), widen(c, name)))
+
+    if form.has("oob"):
+        return finished(form, lambda a, b, c: _in_bounds(a, b, compute(a, b, c)), 3)
+    return finished(form, compute, 3, exact)
+
+
+def _fma_sum(a: Any, b: Any, c: Any, mode: str) -> Any:
+    """The rounded a * b + c of doubles; rounded down, it is -0 if they cancel."""
+    if mode == "rm":
+        return _negated(_fma_sum(-a, b, -c, "rp"))
+    nearest = np.asarray(fma_double(a, b, c))
+    if mode == "rn":
+        return nearest
+    return exactly(lambda x, y, z: x * y + z, nearest, (a, b, c), mode)
+
+
+def _in_bounds(a: Any, b: Any, result: Any) -> Any:
+    """0 where a factor is the NaN that stands for what is out of bounds (``.oob``)."""
+    outside = np.zeros(np.shape(result), bool)
+    for factor in (a, b):
+        outside |= factor.view(np.uint16) & np.uint16(0x7FFF) == _OUT_OF_BOUNDS
+    return np.where(outside, result.dtype.type(0), result)
 
 
 def _quotient(name: str, mode: str) -> Compute:
+    def exact(x: Fraction, y: Fraction) -> Fraction:
+        return x / y
+
     def compute(a: Any, b: Any) -> Any:
         nearest = a / b
         if mode == "rn":
             return nearest
         if name == "f64":
-            return exactly(lambda x, y: x / y if y else Fraction(0), nearest, (a, b), mode)
+            return np.where(b == 0, nearest, exactly(exact, nearest, (a, b), mode))
         product = nearest.astype(np.float64) * b.astype(np.float64)
         error = np.where(
             np.isfinite(nearest),
@@ -188,17 +256,33 @@ def _quotient(name: str, mode: str) -> Compute:
     return compute
 
 
+def _wide_quotient(a: Any, b: Any) -> Any:
+    return a.astype(np.float64) / b.astype(np.float64)
+
+
 def div(form: Form) -> Operation:
     """``div``, with the approximate forms rounded correctly, too."""
-    return finished(form, _quotient(form.type, mode_of(form)), 2)
+    return finished(form, _quotient(form.type, mode_of(form)), 2, _wide_quotient)
 
 
 @emulates("rcp")
 def rcp(form: Form) -> Operation:
     """1 / a."""
+    if form.type == "f64" and form.has("approx"):
+        return _upper_half(form, lambda a: 1 / a)
     divide = _quotient(form.type, mode_of(form))
     one = DTYPES[form.type].type(1)
-    return finished(form, lambda a: divide(one, a), 1)
+    return finished(form, lambda a: divide(one, a), 1, lambda a: _wide_quotient(one, a))
+
+
+def _upper_half(form: Form, function: Compute) -> Operation:
+    """An approximation that reads and writes the upper halves of doubles only."""
+    upper = np.uint64(0xFFFFFFFF00000000)
+
+    def cut(x: Any) -> Any:
+        return (x.view(np.uint64) & upper).view(np.float64)
+
+    return finished(form, lambda a: cut(function(cut(a))), 1)
 
 
 @emulates("sqrt")
@@ -229,11 +313,17 @@ def _root_misses(root: float, number: float) -> float:
 _sqrt_error = np.frompyfunc(_root_misses, 2, 1)
 
 
+_OUT_OF_BOUNDS = np.uint16(0x7FF7)
+"""The bits of such a NaN, apart from its sign, of f16 and of bf16."""
+
+
 def _in_double(function: Callable[[Any], Any]) -> Callable[[Form], Operation]:
     """A function of one number, computed in double precision and rounded once."""
 
     def semantics(form: Form) -> Operation:
         name = form.type
+        if name == "f64" and form.has("ftz"):
+            return _upper_half(form, function)
         return finished(form, lambda a: narrow(function(widen(a, name)), name), 1)
 
     return semantics
@@ -278,6 +368,8 @@ def extreme(form: Form) -> Operation:
     if form.type == "bf16":
         return finished(form, _extreme_bf16(_extreme(form, "f32", smaller)), 2)
     two = _extreme(form, form.type, smaller)
+    if form.type == "f64":
+        return finished(form, lambda a, b: nan_of(two(a, b), b, a), 2)
     if len(form.instruction.operands) == 3:
         return finished(form, two, 2)
     if form.has("abs"):
@@ -304,20 +396,29 @@ def _sign_bits(form: Form) -> tuple[str, Any, Any]:
     return bits, dtype, dtype.type(1 << (form.bits - 1))
 
 
+def _signed(form: Form, change: Compute) -> Operation:
+    """``abs`` and ``neg``: change the sign bit, unless it is NaN's."""
+    name = form.type
+    _, dtype, top = _sign_bits(form)
+
+    def compute(a: Any) -> Any:
+        result = change(a.view(dtype), top).view(a.dtype)
+        wide = widen(a, name)
+        if name == "f64":
+            return np.where(np.isnan(wide), quiet(a), result)
+        return np.where(np.isnan(wide), NAN_BITS[name].view(a.dtype), result)
+
+    return finished(form, compute, 1)
+
+
 def absolute(form: Form) -> Operation:
     """``abs``: the sign bit cleared."""
-    bits, _, top = _sign_bits(form)
-    if form.has("ftz"):
-        return same(lambda a: np.abs(flush(a)), form.type, 1)
-    return same(lambda a: a & ~top, bits, 1)
+    return _signed(form, lambda bits, top: bits & ~top)
 
 
 def negate(form: Form) -> Operation:
     """``neg``: the sign bit inverted."""
-    bits, _, top = _sign_bits(form)
-    if form.has("ftz"):
-        return same(lambda a: -flush(a), form.type, 1)
-    return same(lambda a: a ^ top, bits, 1)
+    return _signed(form, lambda bits, top: bits ^ top)
 
 
 @emulates("copysign")
@@ -329,14 +430,14 @@ def copysign(form: Form) -> Operation:
 
 @emulates("testp")
 def testp(form: Form) -> Operation:
-    """Which kind of number it is."""
+    """Which kind of number it is; zeros count as normal."""
     smallest = np.finfo(DTYPES[form.type]).tiny
     tests: dict[str, Compute] = {
         "finite": np.isfinite,
         "infinite": np.isinf,
         "number": lambda a: ~np.isnan(a),
         "notanumber": np.isnan,
-        "normal": lambda a: np.isfinite(a) & (np.abs(a) >= smallest),
+        "normal": lambda a: np.isfinite(a) & ((np.abs(a) >= smallest) | (a == 0)),
         "subnormal": lambda a: (np.abs(a) < smallest) & (a != 0),
     }
     name = form.choose(*tests)

@@ -127,7 +127,7 @@ def query(form: Form) -> Operation:
     return Operation(compute, (ADDRESS,), ("b32",), group=True, machine=True)
 
 
-class _ImageBytes:
+class _RowBytes:
     """Where the elements of a surface access lie: x counts bytes, y and z rows and planes."""
 
     def __init__(self, form: Form, position: int):
@@ -178,7 +178,7 @@ def _types(form: Form) -> tuple[np.dtype[Any], int]:
 def load(form: Form) -> Operation:
     """Read a surface."""
     dtype, count = _types(form)
-    at = _ImageBytes(form, 1)
+    at = _RowBytes(form, 1)
     size = dtype.itemsize * count
 
     def compute(machine: Any, group: Group, handle: Any, *places: Any) -> Any:
@@ -202,7 +202,7 @@ def load(form: Form) -> Operation:
 def store(form: Form) -> Operation:
     """Write to a surface."""
     dtype, count = _types(form)
-    at = _ImageBytes(form, 0)
+    at = _RowBytes(form, 0)
     size = dtype.itemsize * count
 
     def compute(machine: Any, group: Group, handle: Any, *rest: Any) -> None:
@@ -224,7 +224,7 @@ def reduce(form: Form) -> Operation:
     """Combine with an element of a surface, lane after lane."""
     dtype = DTYPES[form.type]
     name = atomics.operation_name(form)
-    at = _ImageBytes(form, 0)
+    at = _RowBytes(form, 0)
 
     def compute(machine: Any, group: Group, handle: Any, *rest: Any) -> None:
         where = [spread(place, group.n) for place in rest[: at.dimensions]]

@@ -1,6 +1,7 @@
 """Integer and extended-precision arithmetic (PTX ISA sections 9.7.1 and 9.7.2).
 
-Where the manual leaves a result open: division by zero gives all ones, its remainder the dividend.
+Where the manual leaves a result open it is what an H200 gives (docs/agreement.md): all ones for the
+quotient and the remainder of a division by zero.
 """
 
 from __future__ import annotations
@@ -164,8 +165,8 @@ def divide(a: Any, b: Any) -> Any:
 
 
 def remainder(a: Any, b: Any) -> Any:
-    """What a truncated quotient leaves; it has the sign of ``a``."""
-    return np.where(b == 0, a, a - divide(a, b) * b)
+    """What a truncated quotient leaves; it has the sign of ``a``. All ones if ``b`` is 0."""
+    return np.where(b == 0, ~(b & b.dtype.type(0)), a - divide(a, b) * b)
 
 
 @emulates("mul24", "mad24")
@@ -173,6 +174,11 @@ def mul24(form: Form) -> Operation:
     """The low or high 32 bits of a 48-bit product."""
     signed = form.kind == "s"
     shift = np.int64(16 if form.has("hi") else 0)
+    sat = form.has("sat")
+    add_up = _saturated(np.add)
+
+    def clamped(a: Any, b: Any) -> Any:
+        return add_up(a, b).view(np.uint32)
 
     def cut(x: Any) -> Any:
         wide = x.astype(np.int64) & np.int64(0xFFFFFF)
@@ -180,7 +186,9 @@ def mul24(form: Form) -> Operation:
 
     def compute(a: Any, b: Any, c: Any = None) -> Any:
         product = (cut(a) * cut(b) >> shift).astype(np.uint32)
-        return product if c is None else product + c
+        if c is None:
+            return product
+        return clamped(product.view(np.int32), c.view(np.int32)) if sat else product + c
 
     return same(compute, "u32", 3 if form.instruction.name == "mad24" else 2)
 
@@ -243,6 +251,8 @@ def fns(_: Form) -> Operation:
     def one(mask: int, base: int, offset: int) -> int:
         if offset == 0:
             return base if mask >> base & 1 else 0xFFFFFFFF
+        if offset == -(1 << 31):
+            return 0  # as an H200 does
         step = 1 if offset > 0 else -1
         found, position = 0, base
         while 0 <= position < 32:
@@ -263,6 +273,17 @@ def fns(_: Form) -> Operation:
     return Operation(compute, ("u32", "u32", "s32"), ("u32",))
 
 
+def _field(number: Any, bits: int) -> Any:
+    """The position or length of a bit field, up to the width.
+
+    Beyond 255, where the manual leaves results open, an H200 looks at the lowest 8 bits only, if
+    fields are of 32 bits.
+    """
+    if bits == 32:
+        number = number & np.uint32(255)
+    return np.minimum(number, np.uint32(bits))
+
+
 @emulates("bfe")
 def bfe(form: Form) -> Operation:
     """Extract a bit field; a signed one is sign-extended."""
@@ -271,8 +292,8 @@ def bfe(form: Form) -> Operation:
     kind = dtype.type
 
     def compute(a: Any, position: Any, length: Any) -> Any:
-        position, length = position & np.uint32(255), length & np.uint32(255)
-        room = np.uint32(bits) - np.minimum(position, np.uint32(bits))
+        position, length = _field(position, bits), _field(length, bits)
+        room = np.uint32(bits) - position
         mask = ones(np.minimum(length, room), dtype)
         field = (a >> position.astype(dtype)) & mask
         if not signed:
@@ -290,8 +311,8 @@ def bfi(form: Form) -> Operation:
     dtype = DTYPES[f"u{form.bits}"]
 
     def compute(a: Any, b: Any, position: Any, length: Any) -> Any:
-        position = (position & np.uint32(255)).astype(dtype)
-        mask = ones(length & np.uint32(255), dtype) << position
+        position = _field(position, form.bits).astype(dtype)
+        mask = ones(_field(length, form.bits), dtype) << position
         return (b & ~mask) | ((a << position) & mask)
 
     kind = f"u{form.bits}"

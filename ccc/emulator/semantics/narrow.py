@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ccc.emulator.base.forms import DTYPES, Compute, Form, Operation, emulates
-from ccc.emulator.semantics.rounding import NAN_BITS, canonical, narrow, widen
+from ccc.emulator.semantics.rounding import canonical, narrow, widen
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -177,6 +177,9 @@ _TF32_BITS = 13
 """The lowest bits of f32, which tf32 has not."""
 
 
+_NAN_TF32 = 0x7FFFE000
+
+
 def _to_tf32(form: Form) -> Operation:
     """Round f32 to 10 bits of mantissa; it stays in its 32 bits."""
     mode = form.choose("rna", "rn", "rz") or "rna"
@@ -197,11 +200,13 @@ def _to_tf32(form: Form) -> Operation:
             rounded = size
         rounded = np.where(size >= np.uint32(0x7F800000), size, rounded) & ~low
         if finite:
-            rounded = np.minimum(rounded, np.uint32(0x7F7FE000))
+            rounded = np.where(rounded >= np.uint32(0x7F800000), rounded - unit, rounded)
         result = rounded | sign
+        if mode == "rna":  # in a few integer operations, to which NaNs are large numbers
+            return result
         if relu:
             result = np.where(sign != 0, np.uint32(0), result)
-        return np.where(np.isnan(a), NAN_BITS["f32"], result)
+        return np.where(np.isnan(a), np.uint32(_NAN_TF32), result)
 
     return Operation(compute, ("f32",), ("b32",))
 

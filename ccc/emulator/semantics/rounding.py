@@ -25,6 +25,7 @@ NAN_BITS: dict[str, Any] = {
 }
 """The one NaN that instructions of these types give; of f64, NaNs keep their payload."""
 
+_QUIET = {"f16": 1 << 9, "f32": 1 << 22, "f64": 1 << 51}
 _SMALLEST = {"e2": np.float16(2**-14), "e4": np.float32(2**-126), "e8": np.float64(2.0**-1022)}
 _FLOATS = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 
@@ -47,6 +48,22 @@ def canonical(x: Any, type_name: str) -> Any:
     if type_name == "f64" or not np.isnan(top):
         return x
     return np.where(np.isnan(x), NAN_BITS[type_name].view(x.dtype), x)
+
+
+def quiet(x: Any, type_name: str = "f64") -> Any:
+    """Signalling NaNs to quiet ones, with their payloads."""
+    dtype = np.dtype(f"u{x.dtype.itemsize}")
+    bit = dtype.type(_QUIET[type_name])
+    return np.where(np.isnan(x), (x.view(dtype) | bit).view(x.dtype), x)
+
+
+def nan_of(result: Any, *operands: Any) -> Any:
+    """Which NaN a sum, product or minimum of doubles is: that of the first operand that is one."""
+    if not np.isnan(result.max()):
+        return result
+    for operand in reversed(operands):
+        result = np.where(np.isnan(result) & np.isnan(operand), operand, result)
+    return quiet(result)
 
 
 def saturate(x: Any) -> Any:
@@ -91,7 +108,8 @@ def narrow(x: Any, type_name: str, mode: str = "rn") -> Any:
 
 def _narrow_bf16(x: Any, mode: str) -> Any:
     """bf16 has the upper half of the bits of f32, which first takes the value made odd."""
-    single = x.astype(np.float32)
+    largest = np.float64(np.finfo(np.float32).max)
+    single = np.where(np.isinf(x), x, np.clip(x, -largest, largest)).astype(np.float32)
     missing = x - single.astype(np.float64)
     bits = single.view(np.uint32)
     even = ((missing > 0) | (missing < 0)) & (bits & np.uint32(1) == 0) & np.isfinite(single)

@@ -47,6 +47,7 @@ NOTHING: dict[str, str] = {
     "prefetch": "there is no cache",
     "prefetchu": "there is no cache",
     "applypriority": "there is no cache",
+    "discard": "memory may keep what nobody may ask for",
     "griddepcontrol": "one grid runs at a time",
     "setmaxnreg": "registers are not counted",
     "barrier.cluster": "a cluster is one block, whose threads have waited already",
@@ -56,10 +57,7 @@ _TENSOR_COPIES = (
     "cp.async.bulk.tensor cp.reduce.async.bulk.tensor cp.async.bulk.prefetch.tensor "
     "tensormap.replace tensormap.cp_fenceproxy"
 )
-_CLUSTER = (
-    "clusterlaunchcontrol.try_cancel clusterlaunchcontrol.query_cancel "
-    "multimem.ld_reduce multimem.st multimem.red"
-)
+_CLUSTER = "multimem.ld_reduce multimem.st multimem.red"
 _WARPGROUP = "wgmma.mma_async wgmma.mma_async.sp wgmma.fence wgmma.commit_group wgmma.wait_group"
 _TENSOR = (
     "tcgen05.alloc tcgen05.dealloc tcgen05.relinquish_alloc_permit tcgen05.ld tcgen05.ld.red "
@@ -76,8 +74,6 @@ NOT_EMULATED: dict[str, str] = {
         _WARPGROUP: "the matrix unit of a warpgroup is not modelled",
         _TENSOR: "tensor memory is not modelled",
         "istypep": "handles have no types",
-        "createpolicy": "there is no cache, so it has no policies",
-        "discard": "it leaves memory undefined",
     }.items()
     for row in rows.split()
 }

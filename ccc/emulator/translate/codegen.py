@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from ccc.emulator.base.errors import EmulatorError
-from ccc.emulator.base.forms import ADDRESS, Array, Form, Operation
+from ccc.emulator.base.forms import ADDRESS, Array, Form, Operation, pair, register_dtype
 from ccc.emulator.lanes.barriers import CLUSTER_BARRIER
 from ccc.emulator.memory.memory import Access
 from ccc.emulator.semantics.table import ACCESSES, operation_of
@@ -207,8 +207,8 @@ class _SegmentWriter(CallWriter):
         except EmulatorError as error:
             self.fail(error.message, instruction, guard)
             for register in instruction.defined():
-                zero = "np.bool_(0)" if register.bits == 1 else f"np.uint{register.bits}(0)"
-                self.define(register, zero, True)
+                dtype = self.names.of(register_dtype(register.bits), "d")
+                self.define(register, self.let(f"np.zeros(g.n, {dtype})"), False)
 
     def perform(self, instruction: Instruction, slot: int, guard: str) -> None:
         """What an instruction does under a guard that has been evaluated.
@@ -329,11 +329,23 @@ class _SegmentWriter(CallWriter):
         form = Form(instruction)
         bits = form.bits
         if bits > 64:
-            form.refuse(f"moves {bits} bits")
-        if isinstance(source, Vector):
+            self.move_halves(target, source, guard)
+        elif isinstance(source, Vector):
             self.pack(target, source, bits, guard)
         elif isinstance(target, Vector):
             self.unpack(target, source, bits, guard)
+
+    def move_halves(self, target: Operand, source: Operand, guard: str) -> None:
+        """128 bits, from two halves or to them."""
+        if isinstance(source, Vector):
+            low, high = (self.read(element, "b64")[0] for element in source.elements)
+            whole = self.let(f"{self.names.of(pair)}({low}, {high}, g.n)")
+            self.write(target, "b128", whole, False, guard)
+        elif isinstance(target, Vector):
+            name = self.read(source, "b128")[0]
+            for element, half in zip(target.elements, ("low", "high"), strict=True):
+                part = self.let(f"{name}[{half!r}].copy()")
+                self.write(element, "b64", part, False, guard)
 
     def pack(self, target: Operand, source: Vector, bits: int, guard: str) -> None:
         part = bits // len(source.elements)

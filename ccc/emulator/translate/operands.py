@@ -188,10 +188,8 @@ class CodeWriter:
     def view(self, value: Value, type_name: str) -> str:
         """What :meth:`typed` remembers."""
         wanted = TYPES[type_name]
-        if wanted.bits > 64:
-            raise self.refuse(f"operands of {wanted.bits} bits are not emulated")
         name = value.name
-        if wanted.bits == value.bits == 1:
+        if wanted.bits == value.bits and wanted.bits in (1, 128):
             return name
         if wanted.bits > value.bits:
             raise self.refuse(f"an operand of {value.bits} bits is too narrow for {type_name}")
@@ -252,7 +250,7 @@ class CodeWriter:
             raise self.refuse(f"{register} is too narrow for a result of type {type_name}")
         unsigned = f"np.uint{register.bits}"
         if result.bits == register.bits:
-            is_raw = result.kind == "p" or DTYPES[type_name].kind == "u"
+            is_raw = result.kind == "p" or DTYPES[type_name].kind in "uV"
             return name if is_raw else self.let(f"{name}.view({unsigned})")
         if result.kind == "s":
             return self.let(f"{name}.astype(np.int{register.bits}).view({unsigned})")

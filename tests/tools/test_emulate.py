@@ -1,0 +1,143 @@
+"""``ccc emulate``: the example of its page, arguments, and what is said of mistakes."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+from folders import DOCS
+
+from ccc.cli import main
+
+PAGE = (DOCS / "emulate.md").read_text()
+STEPS = re.findall(r"```ptx\n(.*?)```", PAGE, re.DOTALL)[0]
+COMMAND = re.findall(r"^    ccc (emulate .*)$", PAGE, re.MULTILINE)[0]
+OUTPUT = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)[0]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with the page's kernel and its input."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    Path("steps.ptx").write_text(STEPS)
+    np.save("start.npy", np.arange(50, dtype=np.uint32))
+    return tmp_path
+
+
+def steps(number: int) -> int:
+    """The length of a Collatz sequence."""
+    count = 0
+    while number > 1:
+        number = 3 * number + 1 if number % 2 else number // 2
+        count += 1
+    return count
+
+
+def emulate(*words: str) -> int:
+    return main(["emulate", *words])
+
+
+def test_the_example(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(shlex.split(COMMAND)) == 0
+    assert capsys.readouterr().out == OUTPUT
+    assert np.load("count.npy").tolist() == [steps(number) for number in range(50)]
+
+
+def test_a_random_schedule_gives_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    words = [*shlex.split(COMMAND)[1:], "--schedule", "7", "--kernel", "steps"]
+    assert emulate(*words) == 0
+    assert "bra next" not in capsys.readouterr().err
+    assert np.load("count.npy").tolist() == [steps(number) for number in range(50)]
+
+
+SCALARS = """\
+.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 out, .param .{type} value)
+{{
+    .reg .b64 %o; .reg .b{bits} %v;
+    ld.param.u64 %o, [out]; ld.param.b{bits} %v, [value];
+    st.global.b{bits} [%o], %v; ret;
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("type_name", "text", "expected"),
+    [
+        ("u32", "5", np.uint32(5)),
+        ("s32", "-1", np.int32(-1)),
+        ("u32", "0xFFFFFFFF", np.uint32(0xFFFFFFFF)),
+        ("b32", "1.5", np.float32(1.5)),
+        ("b64", "0x10", np.uint64(16)),
+        ("f64", "1e300", np.float64(1e300)),
+        ("f32", "inf", np.float32(np.inf)),
+        ("b32", "f32:0x1p-149", np.float32(2**-149)),
+        ("b64", "c64:1+2j", np.complex64(1 + 2j)),
+        ("u8", "bool:true", np.bool_(True)),
+        ("b16", "f16:0.5", np.float16(0.5)),
+        ("u64", "null", np.uint64(0)),
+        ("u64", "i64:-2", np.int64(-2)),
+    ],
+)
+def test_scalars(type_name: str, text: str, expected: np.generic) -> None:
+    bits = 8 * expected.itemsize
+    Path("k.ptx").write_text(SCALARS.format(type=type_name, bits=bits))
+    assert emulate("k.ptx", "--arg", f"ones:u8:{expected.itemsize}:out.npy", "--arg", text) == 0
+    assert np.load("out.npy").tobytes() == expected.tobytes()
+
+
+def test_a_buffer_that_is_saved_when_the_kernel_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--arg", "start.npy:left.npy", "--arg", "zeros:u32:4:found.npy", "--arg", "50"]
+    assert emulate("steps.ptx", "--block", "64", *words) == 1
+    assert "thread (32, 0, 0) of block (0, 0, 0)" in capsys.readouterr().err
+    assert np.load("left.npy").tolist() == list(range(50))
+    assert np.load("found.npy").shape == (4,)
+
+
+def test_structures_of_files_and_shapes() -> None:
+    np.save("start.npy", np.arange(64, dtype=np.uint32).reshape(8, 8)[:, ::2])
+    words = ["--arg", "start.npy", "--arg", "zeros:u32:8x4:count.npy", "--arg", "32"]
+    assert emulate("steps.ptx", "--block", "32", *words) == 0
+    assert np.load("count.npy").shape == (8, 4)
+    assert np.load("count.npy")[1, 3] == steps(14)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("steps.ptx --arg null", "steps takes 3 arguments, not 1: (u64 start, u64 count, u32 n)"),
+        ("steps.ptx --arg zero:u32:1 --arg null --arg 1", 'not understood; did you mean "zeros"?'),
+        ("steps.ptx --arg zeros:u32 --arg null --arg 1", "write zeros:TYPE:COUNT"),
+        ("steps.ptx --arg zeros:x32:1 --arg null --arg 1", "write zeros:TYPE:COUNT"),
+        ("steps.ptx --arg zeros:u32:99999999999999999 --arg null --arg 1", "no memory for it"),
+        ("steps.ptx --arg no.npy --arg null --arg 1", "no.npy: No such file"),
+        ("steps.ptx --arg steps.npy --arg null --arg 1", "steps.npy is no .npy file"),
+        ("steps.ptx --arg null --arg null --arg 4294967296", "4294967296 does not fit u32"),
+        ("steps.ptx --arg null --arg null --arg five", "five is no number of type u32"),
+        ("steps.ptx --arg null --arg null --arg f32:five", "five is no number of type f32"),
+        ("steps.ptx --arg null --arg null --arg i64:1", "has 8 bytes, its parameter 4"),
+        ("steps.ptx --kernel step", 'there is no kernel step; did you mean "steps"?'),
+        ("two.ptx", "two.ptx has 2 kernels; --kernel says which: a, b"),
+        ("start.npy", "start.npy is no PTX"),
+        ("nothing.ptx", "nothing.ptx: No such file"),
+    ],
+)
+def test_mistakes(words: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    head = ".version 9.0\n.target sm_90\n.address_size 64\n"
+    Path("two.ptx").write_text(head + ".entry a() { ret; }\n.entry b() { ret; }\n")
+    Path("steps.npy").write_text(STEPS)
+    assert emulate(*words.split()) == 1
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", ["--grid 1,1,1,1", "--block x", "--schedule fast"])
+def test_what_is_no_size(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        emulate("steps.ptx", *words.split())
+    assert "invalid s" in capsys.readouterr().err
