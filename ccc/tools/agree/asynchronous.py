@@ -130,7 +130,7 @@ def barriers() -> Iterator[Case]:
             "mbarrier.arrive.shared.b64 %x, [%z];\n"
             f"{count.format('u')}mbarrier.inval.shared.b64 [%z];\n}}"
         )
-        results = ("b32", "pred", "b32", "pred", "b32")
+        results: tuple[str, ...] = ("b32", "pred", "b32", "pred", "b32")
         if "drop" in opcode:  # nobody is left for the next phase
             body = body.replace("mbarrier.arrive.shared.b64 %x, [%z];\n" + count.format("u"), "")
             results = results[:4]
