@@ -101,9 +101,9 @@ def draw(kernel: str, rng: Any, sizes: Array | None = None, *, few: bool = False
         who[rng.random(len(sizes)) < 0.3] = rng.choice([RETURNED, ELSEWHERE])
     elif kind == "mixed" and not joined:
         who[:] = rng.integers(0, 4, len(sizes))
-    return Pattern(
-        kernel, block, blocks, _tasks(kernel, sizes, rng, joined), who, int(sizes.sum()) + 64
-    )
+    tasks = _tasks(kernel, sizes, rng, joined)
+    places = int(max(tasks[name].max(initial=0) for name in ("begin", "end"))) + 1
+    return Pattern(kernel, block, blocks, tasks, who, places)
 
 
 def _tasks(kernel: str, sizes: Array, rng: Any, joined: bool) -> Array:
