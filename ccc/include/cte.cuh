@@ -804,7 +804,7 @@ struct by<automatic> {
     {
         const unsigned members = __activemask();
         const unsigned count = job.count < EVEN ? unsigned(job.count) : EVEN;
-        if (is_even(members, count)) return alone(job);
+        if (members == ALL ? is_even(ALL, count) : is_even(members, count)) return alone(job);
         __syncwarp(members);
         together<BLOCK, SCANNED>(members, job);
         __syncwarp(members);
