@@ -19,6 +19,7 @@ from typing import Any
 import shell_pages
 
 import ccc.passes
+from ccc.emulator.semantics.table import NOT_EMULATED, NOTHING
 from ccc.passes import PIPELINE
 from ccc.ptx.opcodes import OPCODES, Effect, Opcode
 from ccc.snippet import Snippet
@@ -92,8 +93,10 @@ def opcodes() -> str:
         MADE,
         "What `ccc` knows of PTX, from the table in `ccc/ptx/opcodes.py`. A function that holds"
         "\nanother instruction is left alone; [add-an-opcode.md](add-an-opcode.md) says how to add"
-        "\none. An effect is what an instruction does besides computing its destination.",
-        "| instruction | operands | effects | unit |\n| --- | --- | --- | --- |",
+        "\none. An effect is what an instruction does besides computing its destination. What the"
+        "\nemulator leaves out is refused by name where it is executed; so are single forms.",
+        "| instruction | operands | effects | unit | on the emulator |"
+        "\n| --- | --- | --- | --- | --- |",
     ]
     return "\n\n".join(head) + "\n" + "".join(map(_row, OPCODES.values()))
 
@@ -105,7 +108,10 @@ def _row(row: Opcode) -> str:
     )
     effects = ", ".join(effect.name.lower() for effect in single if effect.name)
     form = f"`{row.form}`".replace("|", r"\|") if row.form else ""
-    return f"| [`{row.name}`]({row.doc}) | {form} | {effects} | {row.unit.value} |\n"
+    there = "left out: " + NOT_EMULATED[row.name] if row.name in NOT_EMULATED else "yes"
+    if row.name in NOTHING:
+        there = f"does nothing: {NOTHING[row.name]}"
+    return f"| [`{row.name}`]({row.doc}) | {form} | {effects} | {row.unit.value} | {there} |\n"
 
 
 def agreement() -> str:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 import pytest
 from emulating import evaluate, signed
 
+from ccc.emulator import EmulatorError
+
 WORDS = [0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x01020304, 0x80FF7F01, 0x12FE8034, 31, 33]
 ROWS = list(itertools.product(WORDS, WORDS, [0, 5, 0x80000001]))
 SOURCES = {f"{name}_b32": [row[k] for row in ROWS] for k, name in enumerate("abc")}
@@ -51,6 +53,9 @@ def test_scalar(name: str, types: str) -> None:
 
     two = "{d}, {a}, {b}"
     check(f"{name}.{types}", result, two)
+    check(f"{name}.{types}.add", lambda *row: result(*row) + row[2])
+    if d == "u32":
+        return  # what ptxas makes of a .sat is not what the manual says
     check(f"{name}.{types}.sat", lambda *row: clamp(result(*row), 32, d == "s32"), two)
     check(f"{name}.{types}.sat.add", lambda *row: clamp(result(*row), 32, d == "s32") + row[2])
     check(
@@ -67,11 +72,12 @@ def test_shifts(name: str, types: str) -> None:
     two = "{d}, {a}, {b}"
     check(f"{name}.{types}.wrap", lambda a, b, _: step(number(a, 32, left), b & 31), two)
     check(f"{name}.{types}.clamp", lambda a, b, _: step(number(a, 32, left), b), two)
-    check(
-        f"{name}.{types}.sat.clamp",
-        lambda a, b, _: clamp(step(number(a, 32, left), b), 32, d == "s32"),
-        two,
-    )
+    if name == "vshr":
+        check(
+            f"{name}.{types}.sat.clamp",
+            lambda a, b, _: clamp(step(number(a, 32, left), b), 32, d == "s32"),
+            two,
+        )
 
 
 def test_comparisons() -> None:
@@ -81,12 +87,31 @@ def test_comparisons() -> None:
 
 def test_multiply_and_add() -> None:
     check("vmad.u32.u32.u32", lambda a, b, c: a * b + c)
-    check("vmad.u32.u32.u32.sat", lambda a, b, c: clamp(a * b + c, 32, False))
-    check("vmad.u32.u32.u32.po.shr15", lambda a, b, c: a * b + c + 1 >> 15)
+    check("vmad.u32.u32.u32.po", lambda a, b, c: a * b + c + 1)
     check(
-        "vmad.s32.s32.u32.sat.shr7",
-        lambda a, b, c: clamp(signed(a, 32) * b + signed(c, 32) >> 7, 32, True),
+        "vmad.s32.s32.s32.sat.shr7",
+        lambda a, b, c: clamp(signed(a, 32) * signed(b, 32) + signed(c, 32) >> 7, 32, True),
     )
+
+
+def test_extremes_of_wide_results() -> None:
+    """As an H200 does it: 64 bits, signed or not as the third operand is."""
+    check("vmax.s32.u32.u32.max", lambda a, b, c: max(a, b, signed(c, 32)))
+    check("vmin.u32.s32.s32.max", lambda a, b, c: max(min(signed(a, 32), signed(b, 32)) % 2**64, c))
+    check("vabsdiff.s32.s32.s32.min", lambda a, b, c: min(
+        abs(signed(a, 32) - signed(b, 32)), signed(c, 32)))  # fmt: skip
+    check("vadd.s32.u32.u32.min", lambda a, b, c: min(signed(a + b, 32), signed(c, 32)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["vadd.u32.u32.u32.sat {d}, {a}, {b}", "vsub.u32.u32.u32.max {d}, {a}, {b}, {c}",
+     "vshl.u32.u32.u32.sat.clamp {d}, {a}, {b}", "vmad.u32.u32.u32.sat {d}, {a}, {b}, {c}",
+     "vmin.s32.s32.s32.sat {d}.b1, {a}, {b}, {c}"],
+)  # fmt: skip
+def test_what_ptxas_does_otherwise_is_not_emulated(text: str) -> None:
+    with pytest.raises(EmulatorError, match=r"is not emulated: it (clamps|compares)"):
+        evaluate(text, SOURCES, {"d": "b32"})
 
 
 @pytest.mark.parametrize("count", [2, 4])
@@ -135,16 +160,19 @@ def test_parts_of_words() -> None:
         "{d}, {a}.b2, {b}.h1",
     )
     check(
-        "vsub.s32.s32.s32.sat",
-        lambda a, b, c: merged(
-            clamp(part(a, 0, 16, "s32") - part(b, 3, 8, "s32"), 8, True), c, 1, 8
-        ),
+        "vsub.s32.s32.s32",
+        lambda a, b, c: merged(part(a, 0, 16, "s32") - part(b, 3, 8, "s32"), c, 1, 8),
         "{d}.b1, {a}.h0, {b}.b3, {c}",
     )
     check(
         "vshr.u32.s32.u32.wrap",
-        lambda a, b, c: merged(part(a, 1, 16, "s32") >> (b & 31), c, 1, 16),
-        "{d}.h1, {a}.h1, {b}, {c}",
+        lambda a, b, c: merged(part(a, 1, 16, "s32") >> (b & 31), c, 0, 16),
+        "{d}.h0, {a}.h1, {b}, {c}",
+    )
+    check(  # ptxas 13.0 does not move it to the upper half
+        "vadd.u32.u32.u32",
+        lambda a, b, c: a + b & 0xFFFF0000 | c & 0xFFFF,
+        "{d}.h1, {a}, {b}, {c}",
     )
     check(
         "vmad.s32.s32.s32.sat",
@@ -152,8 +180,8 @@ def test_parts_of_words() -> None:
         "{d}, -{a}.h1, {b}, {c}",
     )
     check(
-        "vmad.u32.u32.u32.shr15",
-        lambda a, b, c: part(a, 0, 16, "u32") * part(b, 0, 16, "u32") - c >> 15,
+        "vmad.u32.u32.u32",
+        lambda a, b, c: part(a, 0, 16, "u32") * part(b, 0, 16, "u32") - c,
         "{d}, {a}.h0, {b}.h0, -{c}",
     )
 

@@ -179,7 +179,8 @@ def check(inputs, outputs): pass
 """
     (tmp_path / "kernel.cu").touch()
     (tmp_path / "sample.py").write_text(f'LIBRARIES = {{"mine": ("k", print)}}\n{text}')
-    assert Sample(tmp_path).libraries == {"mine": ("k", print)}
+    expected: object = {"mine": ("k", print)}
+    assert Sample(tmp_path).libraries == expected
     (tmp_path / "sample.py").write_text(text)
     assert Sample(tmp_path).libraries == {}
     (tmp_path / "sample.py").write_text(f'LIBRARIES = {{"mine": "k"}}\n{text}')

@@ -69,6 +69,8 @@ def _float(form: Form, name: str) -> NativeForm | None:
     """Arithmetic; the approximate forms are rounded to nearest, too."""
     if not _only(form, "rn", *DIRECTED, "ftz", "sat", "approx", "full", "NaN"):
         return None
+    if form.type == "f64" and form.has("approx") and name == "rcp" and not form.has("ftz"):
+        return None
     nan = ".NaN" if form.has("NaN") else ""
     mode = form.choose(*DIRECTED)
     ftz, sat = (f".{word}" if form.has(word) else "" for word in ("ftz", "sat"))

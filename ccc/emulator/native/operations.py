@@ -93,9 +93,9 @@ def _integers() -> None:
 def _divisions(bits: int) -> None:
     u, s = f"u{bits}", f"s{bits}"
     _define(f"div.{u}", u, f"{u} {u}", f"b ? a / b : ({u})~({u})0")
-    _define(f"rem.{u}", u, f"{u} {u}", "b ? a % b : a")
+    _define(f"rem.{u}", u, f"{u} {u}", f"b ? a % b : ({u})~({u})0")
     _define(f"div.{s}", s, f"{s} {s}", f"quotient{bits}(a, b)")
-    _define(f"rem.{s}", s, f"{s} {s}", f"b ? ({s})(a - ({u})quotient{bits}(a, b) * ({u})b) : a")
+    _define(f"rem.{s}", s, f"{s} {s}", f"b ? ({s})(a - ({u})quotient{bits}(a, b) * ({u})b) : -1")
 
 
 def _bits() -> None:
@@ -126,41 +126,46 @@ def _floats() -> None:
         for ftz in ftzs:
             _arithmetic(f, ftz)
             _float_comparisons(f, ftz)
-        _define(f"abs.{f}", f"u{f[1:]}", f"u{f[1:]}", f"a & ~((u{f[1:]})1 << {int(f[1:]) - 1})")
-        _define(f"neg.{f}", f"u{f[1:]}", f"u{f[1:]}", f"a ^ ((u{f[1:]})1 << {int(f[1:]) - 1})")
         u, top = f"u{f[1:]}", int(f[1:]) - 1
         signs = f"(({u})1 << {top})"
         _define(f"copysign.{f}", u, f"{u} {u}", f"(a & {signs}) | (b & ~{signs})")
-    _define("rcp.f64.ftz", "f64", "f64", "flushed_f64(1 / flushed_f64(a))")
+    half = "flushed_f64(upper_half(1 / upper_half(flushed_f64(a))))"
+    _define("rcp.f64.ftz", "f64", "f64", half)
     for ftz in ("", ".ftz"):
         _directed(ftz)
-    _define("abs.f32.ftz", "f32", "f32", "__builtin_fabsf(flush(a))")
-    _define("neg.f32.ftz", "f32", "f32", "-flush(a)")
+    for ftz, value in (("", "a"), (".ftz", "flush(a)")):
+        _define(f"abs.f32{ftz}", "f32", "f32", f"canonical_f32(__builtin_fabsf({value}))")
+        _define(f"neg.f32{ftz}", "f32", "f32", f"canonical_f32(-{value})")
+    _define("abs.f64", "f64", "f64", "a != a ? quiet(a) : __builtin_fabs(a)")
+    _define("neg.f64", "f64", "f64", "a != a ? quiet(a) : -a")
 
 
 def _arithmetic(f: str, ftz: str) -> None:
-    def both(name: str, sources: int, text: str) -> None:
-        operands = " ".join([f] * sources)
-        for letter in "abc"[:sources] if ftz else "":
-            text = text.replace(f"<{letter}>", f"flush({letter})")
-        text = text.replace("<", "").replace(">", "")
-        text = f"flush({text})" if ftz else text
-        end = f"{f}{ftz}"
+    a, b, c = (f"flush({x})" if ftz else x for x in "abc")
+
+    def both(name: str, sources: int, text: str, exact: str = "") -> None:
+        """Without and with ``.sat``; ``exact`` is the result in double precision, for ``.ftz``."""
+        if ftz:
+            text = f"not_lifted({text}, {exact}, RN)" if exact else f"flush({text})"
+        operands, end = " ".join([f] * sources), f"{f}{ftz}"
         _define(f"{name}.{end}", f, operands, f"canonical_{f}({text})")
         if f == "f32" and name in ("add", "sub", "mul", "fma"):
             _define(f"{name}.{end}.sat", f, operands, f"saturate({text})")
 
+    wide = {sign: f"(f64){a} {sign} (f64){b}" for sign in "*/"}
+    order = {"add": "b, a", "sub": "b, a", "mul": "b, a", "div": "a, b"}
     for name, sign in (("add", "+"), ("sub", "-"), ("mul", "*"), ("div", "/")):
-        both(name, 2, f"<a> {sign} <b>" if f == "f32" else f"first_nan(a, b, a {sign} b)")
-    both("fma", 3, "fmaf(<a>, <b>, <c>)" if f == "f32" else "fused(a, b, c)")
-    both("sqrt", 1, f"square_root_{f}(<a>)")
-    both("rcp", 1, "1 / <a>")
-    both("min", 2, f"least_{f}(<a>, <b>)")
-    both("max", 2, f"most_{f}(<a>, <b>)")
-    both("min.NaN", 2, f"either_nan_{f}(<a>, <b>, least_{f}(<a>, <b>))")
-    both("max.NaN", 2, f"either_nan_{f}(<a>, <b>, most_{f}(<a>, <b>))")
-    root = "1 / __builtin_sqrt((f64)<a>)"
-    both("rsqrt", 1, f"({f})({root})")
+        text = f"{a} {sign} {b}" if f == "f32" else f"first_nan({order[name]}, a {sign} b)"
+        both(name, 2, text, wide.get(sign, ""))
+    fused = f"fmaf({a}, {b}, {c})" if f == "f32" else "fused(a, b, c)"
+    both("fma", 3, fused, f"exact_fused({a}, {b}, {c})")
+    both("sqrt", 1, f"square_root_{f}({a})")
+    both("rcp", 1, f"1 / {a}", f"1 / (f64){a}")
+    for name, function in (("min", "least"), ("max", "most")):
+        found = f"{function}_{f}({a}, {b})"
+        both(name, 2, found if f == "f32" else f"both_nan(a, b, {found})")
+        both(f"{name}.NaN", 2, f"either_nan_{f}({a}, {b}, {found})")
+    both("rsqrt", 1, f"({f})(1 / __builtin_sqrt((f64){a}))")
 
 
 def _directed(ftz: str) -> None:
@@ -172,16 +177,20 @@ def _directed(ftz: str) -> None:
         "mul": f"narrow((f64){a} * (f64){b}, <mode>)",
         "fma": f"fused_f32({a}, {b}, {c}, <mode>)",
     }
+    exact = {"mul": f"(f64){a} * (f64){b}", "fma": f"exact_fused({a}, {b}, {c})"}
     for mode in ("rz", "rm", "rp"):
         for name, text in texts.items():
             result = text.replace("<mode>", mode.upper())
-            result = f"flush({result})" if ftz else result
+            if ftz and name in exact:
+                result = f"not_lifted({result}, {exact[name]}, {mode.upper()})"
+            elif ftz:
+                result = f"flush({result})"
             sources = "f32 f32 f32" if name == "fma" else "f32 f32"
             _define(f"{name}.{mode}.f32{ftz}", "f32", sources, f"canonical_f32({result})")
             _define(f"{name}.{mode}.f32{ftz}.sat", "f32", sources, f"saturate({result})")
         narrowed = f"narrow(a, {mode.upper()})"
         narrowed = f"flush({narrowed})" if ftz else narrowed
-        _define(f"cvt.{mode}.f32.f64{ftz}", "f32", "f64", f"canonical_f32({narrowed})")
+        _define(f"cvt.{mode}.f32.f64{ftz}", "f32", "f64", f"cut_nan(a, {narrowed})")
 
 
 def _float_comparisons(f: str, ftz: str) -> None:
@@ -224,9 +233,9 @@ def _conversions() -> None:
         value = "flush(a)" if ftz else "a"
         _define(f"cvt.f64.f32{ftz}", "f64", "f32", f"(f64){value}")
         text = "flush((f32)a)" if ftz else "(f32)a"
-        _define(f"cvt.f32.f64{ftz}", "f32", "f64", f"canonical_f32({text})")
+        _define(f"cvt.f32.f64{ftz}", "f32", "f64", f"cut_nan(a, {text})")
         _define(f"cvt.sat.f32.f32{ftz}", "f32", "f32", f"saturate({value})")
-        _define(f"cvt.f32.f32{ftz}", "f32", "f32", f"canonical_f32({value})")
+        _define(f"cvt.f32.f32{ftz}", "f32", "f32", f"canonical_f32({value})" if ftz else "a")
 
 
 def _for_nan(target: str, source: str) -> str:

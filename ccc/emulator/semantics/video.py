@@ -47,33 +47,53 @@ def _limits(bits: int, signed: bool) -> tuple[int, int]:
 
 
 class _Scalar:
-    """What is done to the result of a scalar instruction before it is written."""
+    """What is done to the result of a scalar instruction before it is written.
+
+    ptxas makes several instructions of one, and they are what counts: with a third operand of the
+    result's type it compares 64 bits, signed or not as that is, but of signed sums and differences
+    only 32; and what is merged into the upper half is not moved there.
+    """
 
     def __init__(self, form: Form, signed: bool):
         self.signed = signed
+        self.cuts = signed and form.instruction.name in ("vadd", "vsub")
         self.selector = _selector(form.instruction.operands[0])
         self.saturates = form.has("sat")
         self.second = _SECOND.get(form.choose(*_SECOND) or "")
+        if self.selector and self.saturates:
+            form.refuse("clamps a part of a word in a way that the manual does not say")
         if len(form.instruction.operands) == 4 and not (self.second or self.selector):
             form.refuse("neither merges its third operand nor computes with it")
 
     def finish(self, result: Any, c: Any) -> Any:
         """Saturate, and compute with the third operand or merge it: uint32."""
-        bits = {"b": 8, "h": 16}.get(self.selector[:1], 32)
         if self.saturates:
-            result = np.clip(result, *_limits(bits, self.signed))
+            result = np.clip(result, *_limits(32, self.signed))
         if self.second is not None:
-            result = self.second(_wide(result, self.signed), _wide(c, self.signed))
+            number = _wide(result, self.signed) if self.cuts else result
+            other = _wide(c, self.signed)
+            if not self.signed:
+                number, other = number.view(np.uint64), other.view(np.uint64)
+            result = self.second(number, other)
         word = (np.asarray(result).astype(np.int64) & np.int64(0xFFFFFFFF)).astype(np.uint32)
         if not self.selector:
             return word
+        if self.selector == "h1":
+            return word & np.uint32(0xFFFF0000) | c & np.uint32(0xFFFF)
+        bits = 8 if self.selector[0] == "b" else 16
         shift = np.uint32(bits * int(self.selector[1]))
         mask = np.uint32((1 << bits) - 1)
         return ((word & mask) << shift) | (c & ~(mask << shift))
 
 
 def _scalar(form: Form, signs: list[bool], step: Compute) -> Operation:
-    """A scalar instruction that computes with two numbers; ``signs``: the result's, and theirs."""
+    """A scalar instruction that computes with two numbers.
+
+    Args:
+        form: the instruction.
+        signs: whether the result and the two numbers are signed.
+        step: the result of the two numbers.
+    """
     signed, a_signed, b_signed = signs
     operands = form.instruction.operands
     left, right = _selector(operands[1]), _selector(operands[2])
@@ -102,10 +122,23 @@ def _signs(form: Form, count: int) -> list[bool]:
     return [name == "s32" for name in types]
 
 
+def _saturates_by_the_manual(name: str, signed: bool, a: bool, b: bool) -> bool:
+    """Whether ptxas clamps results of words to the range of an unsigned type as it says."""
+    if signed:
+        return True
+    unlike = {"vadd": not (a and b), "vsub": b and not a, "vabsdiff": a != b}
+    return not unlike.get(name, False)
+
+
 @emulates("vadd", "vsub", "vabsdiff", "vmin", "vmax")
 def scalar(form: Form) -> Operation:
     """Sums, differences and extremes of a byte, half or word each."""
-    return _scalar(form, _signs(form, 3), _STEPS[form.instruction.name])
+    name, signs = form.instruction.name, _signs(form, 3)
+    if form.has("sat") and not _saturates_by_the_manual(name, *signs):
+        form.refuse("clamps numbers of more than 32 bits")
+    if form.has("min", "max") and name in ("vadd", "vsub") and not signs[0]:
+        form.refuse("compares numbers of more than 32 bits")
+    return _scalar(form, signs, _STEPS[name])
 
 
 @emulates("vset")
@@ -115,27 +148,22 @@ def vset(form: Form) -> Operation:
     if name is None:
         form.refuse("names no comparison")
     compare = _COMPARE[name]
-    return _scalar(form, [False, *_signs(form, 2)], lambda a, b: compare(a, b).astype(np.int64))
+    signs = _signs(form, 2)
+    # The third operand is of the first one's type.
+    return _scalar(form, [signs[0], *signs], lambda a, b: compare(a, b).astype(np.int64))
 
 
 @emulates("vshl", "vshr")
 def vshift(form: Form) -> Operation:
-    """Shift by an unsigned amount; the result is cut, or clamped, at the end."""
+    """Shift by an unsigned amount."""
     signed, a_signed, _ = _signs(form, 3)
-    left = form.instruction.name == "vshl"
-    wraps, low, high = form.has("wrap"), *_limits(32, signed)
-    saturates = form.has("sat")
+    left, wraps = form.instruction.name == "vshl", form.has("wrap")
+    if left and form.has("sat", "min", "max"):
+        form.refuse("compares numbers of more than 32 bits")
 
     def step(a: Any, b: Any) -> Any:
         amount = b & 31 if wraps else np.minimum(b, 32)
-        if not left:
-            return a >> amount
-        half = np.minimum(amount, 16)  # 33 bits by 32 would leave the 64 of a number
-        once = a << half
-        twice = once << np.minimum(amount - half, 14) << np.maximum(amount - half - 14, 0)
-        beyond = np.where(a < 0, low, high)
-        fits = np.abs(a) < np.int64(1) << (np.int64(33) - amount)
-        return np.where(fits | (a == 0), twice, beyond) if saturates else twice
+        return (a & 0xFFFFFFFF) << np.minimum(amount, 31) << amount // 32 if left else a >> amount
 
     return _scalar(form, [signed, a_signed, False], step)
 
@@ -151,6 +179,8 @@ def vmad(form: Form) -> Operation:
     signed = c_signed or subtracts
     shift = 7 if form.has("shr7") else 15 if form.has("shr15") else 0
     low, high = _limits(32, signed)
+    if form.has("sat", "shr7", "shr15") and not (a_signed and b_signed):
+        form.refuse("clamps or shifts a product of unsigned words")
     plus_one, saturates = form.has("po"), form.has("sat")
     left, right = _selector(operands[1]), _selector(operands[2])
 
