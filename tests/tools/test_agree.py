@@ -43,7 +43,10 @@ MEASURED = RECORD.measured
 
 NOT_COMPARED = {
     "barrier cp.async.bulk.prefetch": "nothing comes out of it",
-    "st.bulk": "it needs sm_100",
+    "st.bulk clusterlaunchcontrol.query_cancel clusterlaunchcontrol.try_cancel": "needs sm_100",
+    "st.async red.async": "it needs a launch with clusters",
+    "createpolicy": "what comes out of it is opaque",
+    "tex tld4 txq suld sust sured suq": "textures and surfaces are handles of a driver",
 }
 """Emulated rows that have no form here, and why."""
 
@@ -96,7 +99,7 @@ def test_each_emulated_row_is_compared() -> None:
 def test_operands_hold_the_edges_and_are_the_same_each_time() -> None:
     for kinds in {case.sources for case in CASES}:
         found = operands(kinds)
-        if len(kinds) == 1:
+        if len(kinds) == 1 and kinds[0] != "b128":
             assert set(edges(kinds[0])) <= set(found[0].tolist()), kinds
     again = operands(("f32", "f32", "f32"))
     assert (again == operands(("f32", "f32", "f32"))).all()
