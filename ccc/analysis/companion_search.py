@@ -35,6 +35,8 @@ def find_companions(carried: Register, loop: Loop, facts: Facts) -> Companions |
         loop: the loop.
         facts: the function's analyses.
     """
+    if not facts.is_reducible:
+        return None  # what comes first in an iteration is not known
     try:
         return _FollowedValue(carried, loop, facts).run()
     except _Unfit:

@@ -19,13 +19,8 @@ from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Block, Instruction
 from ccc.ir.operands import Operand, Register
+from ccc.ptx.operations import PASSED, SOUGHT, SWAPPED
 
-_LESS, _MORE = "min", "max"
-_TAKEN = {"lt": _LESS, "le": _LESS, "gt": _MORE, "ge": _MORE}
-"""What is sought where a new value is taken since it compares so with the old one."""
-_PASSED = {"geu": _LESS, "gtu": _LESS, "leu": _MORE, "ltu": _MORE}
-"""The same where it is not taken, since it compares so, or one of them is no number."""
-_OPPOSITE = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 _TYPES = ("f32", "f64")
 """Of integers nvcc makes a minimum itself."""
 
@@ -127,9 +122,9 @@ class _Updates:
         how = setp.modifiers[0]
         plain, unordered = how.removesuffix("u"), how.endswith("u")
         if compared[0] == olds[0]:
-            plain = _OPPOSITE.get(plain, "")
-        taken = None if unordered else _TAKEN.get(plain)
-        passed = _PASSED.get(f"{plain}u") if unordered else None
+            plain = SWAPPED.get(plain, "")
+        taken = None if unordered else SOUGHT.get(plain)
+        passed = SOUGHT.get(PASSED.get(f"{plain}u", "")) if unordered else None
         new = next(one for one in compared if one != olds[0])
         return _Comparison(setp, new, olds[0], taken, passed)
 

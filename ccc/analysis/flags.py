@@ -22,10 +22,9 @@ from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Immediate, Operand, Register
+from ccc.ptx.operations import SETS
 
 _BOTH = (0, 1)
-_SETS = {"or": 1, "and": 0}
-"""What an operation sets a flag to."""
 _DEPTH = 4
 """Copies behind which the value before the loop is looked for."""
 
@@ -42,7 +41,7 @@ def flag_operation(
         loop: the loop.
         facts: the function's analyses.
     """
-    operation = next((one for one in _SETS if all(_keeps_a_flag(i, web, one) for i in mine)), None)
+    operation = next((one for one in SETS if all(_keeps_a_flag(i, web, one) for i in mine)), None)
     exact = _exact(web, mine)
     ends = {loop.header, *loop.blocks, *(target for _, target in loop.exits(facts.graph))}
     held = web & frozenset[Register]().union(*map(facts.liveness.live_in, ends))
@@ -61,7 +60,7 @@ def _keeps_a_flag(instruction: Instruction, web: set[Register], operation: str) 
     name, sources = instruction.name, instruction.operands[1:]
     mine = [source in web for source in sources]
     if name == "mov":
-        return mine == [True] or _integer(sources[0]) == _SETS[operation]
+        return mine == [True] or _integer(sources[0]) == SETS[operation]
     if name == "cvt":
         return mine == [True] and all(kind[0] in "usb" for kind in instruction.types)
     if name == "and" and mine == [True, False]:
@@ -73,7 +72,7 @@ def _keeps_a_flag(instruction: Instruction, web: set[Register], operation: str) 
     if name == "setp":
         return mine == [True, False] and "ne" in instruction.modifiers and _integer(sources[1]) == 0
     if name == "selp":
-        return _chooses(sources, mine, _SETS[operation])
+        return _chooses(sources, mine, SETS[operation])
     return False
 
 

@@ -12,24 +12,16 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Immediate, Operand, Register, Special, Symbol, Vector
+from ccc.ptx.operations import COMPUTES_ADDRESSES, SCALES
 
 if TYPE_CHECKING:
     from ccc.analysis.facts import Facts
-
-_COMPUTED = (
-    "add", "sub", "mad", "mul", "shl", "cvt", "cvta", "mov", "selp", "min", "max", "and", "or",
-)  # fmt: skip
-"""What makes an address of others, or an index for one."""
 
 ADDRESS = 64
 """The bits of a generic address."""
 
 _ALIGNED = 1 << 16
 """Addresses are rounded down to multiples of less."""
-
-_SCALED = ("mul", "mad", "shl")
-"""What is multiplied is an index, unless it is as wide as an address: then it may choose one, as
-in ``z + c * (x - z)``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,11 +165,15 @@ def _parts(maker: Instruction, made: Register) -> list[Operand] | None:
     None if it is not known, as of a pointer that was read from memory.
     """
     sources = maker.operands[1:]
-    if maker.name not in _COMPUTED or any(isinstance(one, Vector) for one in maker.operands):
+    if maker.name not in COMPUTES_ADDRESSES or any(
+        isinstance(one, Vector) for one in maker.operands
+    ):
         return None
     if made.bits >= ADDRESS and _joins_halves(maker.name, sources):
         return None
-    if maker.name in _SCALED and made.bits < ADDRESS:
+    # An index is multiplied, unless it is as wide as an address: then it may choose one, as in
+    # ``z + c * (x - z)``.
+    if maker.name in SCALES and made.bits < ADDRESS:
         sources = sources[2:]
     return [s for s in sources if not isinstance(s, Register) or s.bits >= made.bits]
 

@@ -16,6 +16,7 @@ from ccc.remark import Remark
 
 UNINITIALISED = "may be uninitialised"
 _IN_PTX = re.compile(r"\(PTX line (\d+): ")
+_IN_CALL = re.compile(r"PTX line \d+: call\b")
 _SHARED = re.compile(r"PTX line \d+: [^\s;]*\.shared\b")
 _PLACE = re.compile(r"\((?=[^()]*PTX line)")
 _ABOUT = {
@@ -139,6 +140,8 @@ class Blame:
     def _names(self, remark: Remark, text: str, line: Span | None) -> list[str]:
         """The variables that are meant; none where too many could be."""
         about = next((about for words, about in _ABOUT.items() if words in text), None)
+        if about == "accessed" and _IN_CALL.search(text):
+            return []  # it is the function's
         suspects = self._marked.suspects
         if about is None or suspects is None:
             return []

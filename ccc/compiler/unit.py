@@ -45,13 +45,13 @@ LTO_REFUSED = (
 
 
 NEVER_TAKEN = "no code is left of this path: the compiler found that it is never taken"
+NOWHERE = "no code is left of this: nothing runs it on the device, or it has no effect"
 UNMARKED = (
     "nothing is marked in this PTX, which stays as it is; "
     "cccc -ptx --ccc-mark-only makes marked PTX of annotated CUDA"
 )
 CARRIED = "the next iteration"
 """How the reasons begin that a variable without a value may lead to."""
-_VERSION_LINE = re.compile(r"(?:^|\*/)\s*\.version\b", re.MULTILINE)
 
 
 @dataclass(slots=True)
@@ -255,11 +255,12 @@ def transform_file(done: DevicePass, options: Options) -> str:
     Raises:
         OSError: the file cannot be read.
     """
+    from ccc.parse import check_file  # noqa: PLC0415 - a source of CUDA needs none of it
+
     name = done.unit[0]
     try:
         text = read_text(name)
-        if not _VERSION_LINE.search(text):
-            raise CccError("this is no PTX: there is no .version directive", Span(name))
+        check_file(text, name)
         if MARKER_PREFIX not in text:
             warn([CccError(UNMARKED, Span(name))], options, done)
         ptx = _transform(text, name, options, done)
@@ -308,6 +309,8 @@ def _without_code(marked: source.Marked, ptx: str, name: str) -> list[CccError]:
         for home, first in firsts.items()
         if home is not None and home not in used
     ]
+    nowhere = (a for a in gone if a.home is None and a.loop is None and a.span.file == name)
+    found += [CccError(NOWHERE, a.span) for a in nowhere]
     return sorted(found, key=lambda one: one.span.line if one.span else 0)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 _LINE_MARKER = re.compile(
-    rb'^[ \t]*#(?:[ \t]*line)?[ \t]+(\d+)(?:[ \t]+"((?:[^"\\\n]|\\.)*)")?([ \t\d]*)\r?$',
+    rb'^[ \t]*#(?:[ \t]*line)?[ \t]+(\d{1,18})(?:[ \t]+"((?:[^"\\\n]|\\.)*)")?([ \t\d]*)\r?$',
     re.MULTILINE,
 )
 _FIRST_HEADER = "cuda_runtime.h"  # nvcc includes it into everything

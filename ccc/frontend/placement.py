@@ -99,6 +99,12 @@ class Placed:
         return start <= self.at < end
 
 
+def _is_read(use: Node | None) -> bool:
+    """Whether a variable certainly is read only, by a calculation or a comparison."""
+    around = use.parent if use is not None else None
+    return around is not None and around.type == "binary_expression"
+
+
 class Placement:
     """The annotations of one text, each before its statement.
 
@@ -258,7 +264,21 @@ class Placement:
 
     def _idle_reduction(self, placed: Placed) -> str | None:
         unused = self._unused_reduction(placed, placed.statement)
-        return unused and f'the reduction has no effect on "{unused}", which is not in the loop'
+        if unused:
+            return f'the reduction has no effect on "{unused}", which is not in the loop'
+        idle = self._read_reduction(placed)
+        return idle and f'the reduction has no effect on "{idle}", which the loop only reads'
+
+    def _read_reduction(self, placed: Placed) -> str | None:
+        """The first variable of a reduction that the statement reads and cannot change."""
+        uses: dict[bytes, list[Node]] = {}
+        for one in identifiers_in(placed.statement) if placed.pragma.reductions else ():
+            uses.setdefault(self.code[one.start_byte : one.end_byte], []).append(one)
+        if uses.keys() & {macro.encode() for macro in self.macros or ()}:
+            return None  # which may hold any name
+        names = [name for _, name in placed.pragma.reductions]
+        read = (name for name in names if all(map(_is_read, uses.get(name.encode(), [None]))))
+        return next(read, None)
 
     def _unused_reduction(self, placed: Placed, where: Node | None) -> str | None:
         """The first variable of a reduction whose name is not in some code, if any is."""

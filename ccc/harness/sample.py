@@ -26,7 +26,7 @@ And what its figures are compared with:
   dict`` makes the inputs, on NumPy's arrays; what it adds may tell ``check`` what to expect;
 - ``LIBRARIES = {"cuSPARSE": ("spmv", multiply)}``: whose library does the work of a kernel, which
   is tried on a GPU only: by label, the kernel and a function that is called with its arguments,
-  CuPy's arrays among them, and does what it does. The first call may do more than the others;
+  CuPy's arrays among them, and returns a function that does what it does, whose time counts;
 - ``BLOCKS = (64, 128, 256)``: the sizes of a block in which ``kernel.cu`` may be launched instead.
   ``run`` then launches in one dimension, and no kernel expects blocks of a certain size;
 - ``PAPER = 2.72``: how many times as fast the kernel became in the paper.
@@ -142,7 +142,7 @@ class Sample:
         return {label: self._version(f"RIVALS[{label!r}]", row) for label, row in table.items()}
 
     @property
-    def libraries(self) -> dict[str, tuple[str, Callable[..., None]]]:
+    def libraries(self) -> dict[str, tuple[str, Callable[..., Callable[[], object]]]]:
         """What does the work of one kernel on a GPU instead of it, by label; mostly empty.
 
         Raises:

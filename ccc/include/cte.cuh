@@ -1,7 +1,7 @@
 // Collaborative Task Engagement (Khorasani, 2016, section 4.2): a nested pattern is written as if
 // each thread had a task of its own, and the warp walks the joined list of all their parts.
 //
-//     sum = cte::for_each_index<256, cte::scanned>(rows[row], rows[row + 1], map, cte::plus(), 0.f);
+//     sum = cte::for_each_index<256, cte::scanned>(begin, end, map, cte::plus(), 0.0f);
 //
 // C++17, sm_70 or later, nvcc or NVRTC, no other header, no shared memory. docs/cte.md has it all.
 
@@ -16,7 +16,7 @@
 
 namespace cte {
 
-// What may be asked for ----------------------------------------------------------------------------
+// What may be asked for ---------------------------------------------------------------------------
 
 /// Each thread goes through its own task: what a plain loop does.
 struct thread {};
@@ -142,19 +142,23 @@ template <class T>
 constexpr bool meets<T, typename made_void<decltype(a<T&>().sync())>::type> = true;
 
 template <class Reduce>
-constexpr bool is_commutative = same<Reduce, plus> || same<Reduce, minimum> || same<Reduce, maximum>;
+constexpr bool is_commutative =
+    same<Reduce, plus> || same<Reduce, minimum> || same<Reduce, maximum>;
 template <class Reduce>
 constexpr bool is_commutative<commutative<Reduce>> = true;
 
 /// In place of a value and of a reduction where there are none.
 struct none {};
 
-// Lanes --------------------------------------------------------------------------------------------
+// Lanes -------------------------------------------------------------------------------------------
 
 constexpr unsigned ALL = 0xffffffff;
 
 /// Lists of so many items are walked piece by piece: 32 of them have fewer items than 2^32 - 32.
 constexpr unsigned LONG = 1u << 26;
+
+/// Lists of so many items are not told from longer ones where it is asked if all are as long.
+constexpr unsigned EVEN = 1u << 21;
 
 __device__ __forceinline__ unsigned lane_number()
 {
@@ -214,22 +218,24 @@ template <bool WHOLE>
 struct team {
     unsigned mask, place, count;
 
-    __device__ explicit team(unsigned members)
-        : mask(members), place(__popc(members & ((1u << lane_number()) - 1))),
-          count(__popc(members))
+    __device__ explicit team(unsigned members) : mask(members)
     {
+        place = __popc(members & ((1u << lane_number()) - 1));
+        count = __popc(members);
     }
     __device__ unsigned lane_at(unsigned other) const { return nth_bit(mask, other); }
     __device__ unsigned up_to_mine() const { return (2u << place) - 1; }
     __device__ unsigned previous() const { return lane_at((place + count - 1) % count); }
     __device__ unsigned next() const { return lane_at((place + 1) % count); }
 
-    /// The value so many places before (or behind, if negative); of nobody if there is none there.
+    /// The value so many places before, or behind; somebody's if there is none there.
+    ///
+    /// `lane` is the previous one, or the next, and then one twice as far in each step.
     template <class T>
     __device__ T before(const T& value, unsigned, unsigned& lane) const
     {
         const T result = detail::from_lane(mask, value, lane);
-        lane = __shfl_sync(mask, lane, lane);  // twice as far
+        lane = __shfl_sync(mask, lane, lane);
         return result;
     }
     template <class T>
@@ -253,12 +259,14 @@ struct team<true> {
     template <class T>
     __device__ T before(const T& value, unsigned distance, unsigned&) const
     {
-        return detail::shuffled(value, [=](unsigned w) { return __shfl_up_sync(ALL, w, distance); });
+        const auto shuffle = [=](unsigned w) { return __shfl_up_sync(ALL, w, distance); };
+        return detail::shuffled(value, shuffle);
     }
     template <class T>
     __device__ T behind(const T& value, unsigned distance, unsigned&) const
     {
-        return detail::shuffled(value, [=](unsigned w) { return __shfl_down_sync(ALL, w, distance); });
+        const auto shuffle = [=](unsigned w) { return __shfl_down_sync(ALL, w, distance); };
+        return detail::shuffled(value, shuffle);
     }
 };
 
@@ -297,7 +305,7 @@ over_all(const team<WHOLE>& lanes, T value, unsigned place, unsigned count, Redu
     return value;
 }
 
-// What a lane is called with -----------------------------------------------------------------------
+// What a lane is called with ----------------------------------------------------------------------
 
 /// The state of a task: what map gets besides an index.
 template <class... State>
@@ -407,7 +415,7 @@ struct job {
     __device__ __forceinline__ void add(const Value& more) { value = reduce(value, more); }
 };
 
-// One thread a task --------------------------------------------------------------------------------
+// One thread a task -------------------------------------------------------------------------------
 
 template <class Job>
 __device__ __forceinline__ void alone(Job& job)
@@ -418,7 +426,7 @@ __device__ __forceinline__ void alone(Job& job)
     });
 }
 
-// The joined list ----------------------------------------------------------------------------------
+// The joined list ---------------------------------------------------------------------------------
 
 /// What is left unmade until something is assigned to it, as closures cannot be made of nothing.
 template <class T>
@@ -428,27 +436,25 @@ union unmade {
     __device__ unmade() : nothing() {}
 };
 
-#ifndef CTE_MIXED
-#define CTE_MIXED 2
-#endif
-#ifndef CTE_INSIDE
-#define CTE_INSIDE 4
-#endif
-#ifndef CTE_AHEAD
-#define CTE_AHEAD 2
-#endif
-
 /// How many windows are looked at together: loads of one need not wait for those of another.
-template <class Job>
-constexpr unsigned windows = sizeof(Job) > 128              ? 1
-                             : sizeof(Job) > 64             ? 2
-                             : Job::commutes || !Job::reduces ? CTE_MIXED
-                                                            : 4;
+///
+/// Of a value, a source and a state that take much room, fewer. SpMV, H200, 2026-11-23, 2 and 4 of
+/// joined lists, in microseconds: 102 and 98 (a mean of 4 entries), 49 and 49 (0 to 16), 47 and 47
+/// (a road network), but by more registers; of others 119 and 124, 55 and 57, 64 and 69, and 191
+/// and 146 (a power law), 100 and 103 (a web graph).
+template <class Job, bool SCANNED>
+constexpr unsigned windows = sizeof(Job) > 128                             ? 1
+                             : sizeof(Job) > 64                            ? 2
+                             : SCANNED && (Job::commutes || !Job::reduces) ? 2
+                                                                           : 4;
 
-/// The same where all are inside of one list, and how often that is done at once.
-template <class Job>
-constexpr unsigned windows_inside = sizeof(Job) > 128 ? 1 : CTE_INSIDE;
-constexpr int AHEAD = CTE_AHEAD;
+/// The same where all are inside of one list.
+///
+/// SpMV as above, 4, 8 and 16 of joined lists: 199, 131 and 119 (a power law), 622, 375 and 311
+/// (R-MAT, permuted), 109, 101 and 138 (200 to 400 entries); 4 and 8 of others: 143 and 158, 451
+/// and 450, 100 and 138.
+template <class Job, bool SCANNED>
+constexpr unsigned windows_inside = sizeof(Job) > 128 ? 1 : SCANNED ? 8 : 4;
 
 /// One walk of a team through its joined list, which has fewer than 2^32 - 128 items.
 ///
@@ -462,7 +468,7 @@ struct joined_walk {
     using State = decltype(Job::state);
     using Value = decltype(Job::value);
     using size = typename Job::size;
-    static constexpr unsigned inside = WHOLE ? windows_inside<Job> : 1;
+    static constexpr unsigned inside = WHOLE ? windows_inside<Job, SCANNED> : 1;
     static constexpr bool fetches = !SCANNED || !same<State, pack<>>;  // for what an item needs
 
     team<WHOLE> lanes;
@@ -540,7 +546,7 @@ struct joined_walk {
         const Source from = SCANNED ? own : detail::from_lane(lanes.mask, own, owner);
         const State with = job.state.of(lanes.mask, owner);
         Value partial = job.value;
-        #pragma unroll AHEAD
+        #pragma unroll 1
         for (unsigned turn = 0; turn < turns; ++turn) {
             const unsigned item = first + turn * span + lanes.place;
             unmade<Value> value[inside];
@@ -570,7 +576,8 @@ struct joined_walk {
         for (unsigned w = 0; w < WINDOWS; ++w) {
             const unsigned item = first + w * lanes.count + lanes.place;
             detail::assign(value[w].made, job.value);
-            if (item < total) detail::assign(value[w].made, job.mapped(source[w].made, item, state[w].made));
+            if (item >= total) continue;
+            detail::assign(value[w].made, job.mapped(source[w].made, item, state[w].made));
         }
         if constexpr (Job::reduces) {
             reduce_lists(first, value);
@@ -594,7 +601,8 @@ struct joined_walk {
                 const unsigned list = begun + __popc(heads[w] & lanes.up_to_mine()) - 1;
                 begun += __popc(heads[w]);
                 const unsigned owner = WHOLE ? __shfl_sync(ALL, where, list) : nth_bit(tasks, list);
-                if constexpr (!SCANNED) detail::assign(source[w].made, detail::from_lane(lanes.mask, own, owner));
+                if constexpr (!SCANNED)
+                    detail::assign(source[w].made, detail::from_lane(lanes.mask, own, owner));
                 detail::assign(state[w].made, job.state.of(lanes.mask, owner));
             }
         }
@@ -632,7 +640,8 @@ struct joined_walk {
         const unsigned behind = first + lanes.count;
         const bool mine = start < end && start < behind && end > first;
         const unsigned last = (end < behind ? end : behind) - 1 - first;
-        const Value sum = detail::from_lane(lanes.mask, value, lanes.lane_at(mine ? last : lanes.place));
+        const unsigned from = lanes.lane_at(mine ? last : lanes.place);
+        const Value sum = detail::from_lane(lanes.mask, value, from);
         if (mine) job.add(sum);
     }
 };
@@ -671,14 +680,15 @@ __device__ __forceinline__ void together(unsigned members, Job& job)
     if constexpr (BLOCK == unknown || BLOCK >= 32) {
         if (members == ALL && __all_sync(ALL, job.count < LONG && joins<SCANNED>(job))) {
             const team<true> lanes(ALL);
-            joined_walk<true, SCANNED, windows<Job>, Job>(lanes, job, unsigned(job.count)).run();
+            joined_walk<true, SCANNED, windows<Job, SCANNED>, Job>(lanes, job, unsigned(job.count))
+                .run();
             return;
         }
     }
     together_some(members, job);
 }
 
-// Groups of lanes ----------------------------------------------------------------------------------
+// Groups of lanes ---------------------------------------------------------------------------------
 
 /// Add what the lanes of a group have of the `count` next items of the owner's task.
 template <unsigned LANES, class Job, class Value, class size>
@@ -703,15 +713,13 @@ __device__ __forceinline__ void in_groups(Job& job)
         if (!__any_sync(ALL, count != 0)) continue;
         const auto source = detail::from_lane(ALL, job.source, owner);
         const auto state = job.state.of(ALL, owner);
-        const size turns = count > place ? (count - place - 1) / LANES + 1 : 0;
         if constexpr (!Job::reduces) {
-            for (size turn = 0; turn < turns; ++turn)
-                job.mapped(source, turn * LANES + place, state);
+            for (size k = place; k < count; k += LANES) job.mapped(source, k, state);
         } else if constexpr (Job::commutes) {
             auto value = job.value;
-            if (turns) value = job.mapped(source, place, state);
-            for (size turn = 1; turn < turns; ++turn)
-                value = job.reduce(value, job.mapped(source, turn * LANES + place, state));
+            if (place < count) value = job.mapped(source, place, state);
+            for (size k = size(place) + LANES; k < count; k += LANES)
+                value = job.reduce(value, job.mapped(source, k, state));
             detail::hand_over<LANES>(job, value, place, owner, count);
         } else {
             for (size k = 0; __any_sync(ALL, k < count); k += LANES) {
@@ -723,15 +731,22 @@ __device__ __forceinline__ void in_groups(Job& job)
     }
 }
 
-// Which of them --------------------------------------------------------------------------------------
+// Which of them -----------------------------------------------------------------------------------
 
-/// Whether one thread a task is as good, by the longest list and by the sum of all.
-__device__ __forceinline__ bool is_even(unsigned count)
+/// Whether one thread a task is as good: lists are short, or all as long as the longest of them.
+///
+/// Of a whole warp even lists are better walked together if they are long, since the items of one
+/// list lie side by side in memory. SpMV as above, one thread a task, together, and by this: 48, 59
+/// and 48 (3 entries each), 82, 57 and 56 (16 each), 35, 36 and 32 (a mesh, about 6 each), 43, 47
+/// and 45 (a road network, 1 to 6), 118, 101 and 102 (a mean of 4).
+__device__ __forceinline__ bool is_even(unsigned members, unsigned count)
 {
-#if __CUDA_ARCH__ >= 800
-    const unsigned most = __reduce_max_sync(ALL, count), sum = __reduce_add_sync(ALL, count);
-#else
     unsigned most = count, sum = count;
+#if __CUDA_ARCH__ >= 800
+    most = __reduce_max_sync(members, count);
+    sum = __reduce_add_sync(members, count);
+#else
+    if (members != ALL) return false;
     #pragma unroll
     for (unsigned step = 1; step < 32; step *= 2) {
         const unsigned other = __shfl_xor_sync(ALL, most, step);
@@ -739,7 +754,8 @@ __device__ __forceinline__ bool is_even(unsigned count)
         sum += __shfl_xor_sync(ALL, sum, step);
     }
 #endif
-    return most <= 4 || (most <= 12 && most * 20 <= sum);
+    const bool even = 5 * most * __popc(members) <= 8 * sum;
+    return most <= 4 || (even && (most <= 12 || members != ALL));
 }
 
 template <class Decomposition>
@@ -787,15 +803,15 @@ struct by<automatic> {
     __device__ __forceinline__ static void run(Job& job)
     {
         const unsigned members = __activemask();
-        if (members == ALL && !__any_sync(ALL, job.count >= LONG) && is_even(unsigned(job.count)))
-            return alone(job);
+        const unsigned count = job.count < EVEN ? unsigned(job.count) : EVEN;
+        if (is_even(members, count)) return alone(job);
         __syncwarp(members);
         together<BLOCK, SCANNED>(members, job);
         __syncwarp(members);
     }
 };
 
-// What a user hands over ---------------------------------------------------------------------------
+// What a user hands over --------------------------------------------------------------------------
 
 /// A source of indices and how many it has.
 template <class Source>
@@ -863,7 +879,7 @@ engage(const tasks<Source>& given, Map& map, Reduce& reduce, const Value& initia
 
 }  // namespace detail
 
-// The lists of indices -----------------------------------------------------------------------------
+// The lists of indices ----------------------------------------------------------------------------
 
 /// The indices from `begin` to before `end`.
 template <class Begin, class End>
@@ -906,7 +922,7 @@ __device__ __forceinline__ auto listed(Count count, Kth kth)
     return detail::tasks<Source>{{kth, 0}, count > 0 ? size(count) : 0};
 }
 
-// The calls ----------------------------------------------------------------------------------------
+// The calls ---------------------------------------------------------------------------------------
 
 /// Reduce what `map(index, state...)` returns for all indices of this thread, and `initial`.
 ///

@@ -31,7 +31,10 @@ DIRECTIVES = {"then": "if", "else": "if", "case": "switch", "variable": "for var
 PROMISE = "ccc_callable_"
 """How variables are called whose values are the functions that were declared ``ccc callable``."""
 
-_MARKER = re.compile(r"//\s*ccc\.(\w+)\s+(\d+)\s+(\S+):(\d+):(\d+)((?:\s+\w+=\S+)*)\s*$")
+_NUMBER = r"(\d{1,18})"
+_MARKER = re.compile(
+    rf"//\s*ccc\.(\w+)\s+{_NUMBER}\s+(\S+):{_NUMBER}:{_NUMBER}((?:\s+\w+=\S+)*)\s*$"
+)
 _ASSEMBLY = re.compile(
     r' asm volatile\("// ccc\.[^"]*"(?: :: "\w"\([^()]*\))?\);(?: _Pragma\("[^"]*"\))*'
 )
@@ -69,7 +72,7 @@ def parse_marker(comment: str) -> Marker | None:
     7
     """
     match = _MARKER.match(comment.strip())
-    if match is None or match[1] not in KINDS:
+    if match is None or match[1] not in KINDS or not comment.isascii():
         return None
     span = Span(_unquote(match[3]), int(match[4]), int(match[5]))
     pairs = (word.split("=", 1) for word in match[6].split())

@@ -76,17 +76,13 @@ def _decode(opcode: str) -> _Decoded:
 
 @dataclass(slots=True, eq=False)
 class _Accesses:
-    """What an instruction writes and reads, as long as it is spelt like that.
-
-    ``verified`` is the file of the registers among which all of it was found.
-    """
+    """What an instruction writes and reads, as long as it is spelt like that."""
 
     opcode: str
     operands: tuple[Operand, ...]
     guard: Guard | None
     defined: tuple[Register, ...]
     used: tuple[Register, ...]
-    verified: RegisterFile | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -102,6 +98,7 @@ class Instruction:
     span: Span = field(default_factory=Span)
     location: tuple[int, int] | None = None
     _accesses: _Accesses | None = field(default=None, init=False, repr=False)
+    _verified: tuple[object, ...] = field(default=(), init=False, repr=False)
 
     def __str__(self) -> str:
         guard = f"{self.guard} " if self.guard else ""
@@ -185,11 +182,18 @@ class Instruction:
 
     def is_verified(self, registers: RegisterFile) -> bool:
         """Whether it was found to be valid among these registers, as it is now."""
-        return self._known_accesses().verified is registers
+        known = self._verified
+        return (
+            bool(known)
+            and known[0] is registers
+            and known[1] is self.opcode
+            and known[2] is self.operands
+            and known[3] is self.guard
+        )
 
     def set_verified(self, registers: RegisterFile) -> None:
         """Remember that it is valid among these registers, which may only become more."""
-        self._known_accesses().verified = registers
+        self._verified = registers, self.opcode, self.operands, self.guard
 
     def _known_accesses(self) -> _Accesses:
         """Found once, since every analysis asks, and again when the instruction was changed."""
@@ -326,6 +330,8 @@ class RegisterFile:
         self.prefix = "%ccc_"
         self.ranges: dict[str, tuple[str, int]] = {}
         self.singles: dict[str, Register] = {}
+        self._found: dict[str, Register] = {}
+        self._found_in = self.ranges
 
     def declare(self, name: str, type_name: str, count: int | None = None) -> None:
         """Declare one register, or the range ``name0 .. name(count-1)``."""
@@ -333,11 +339,19 @@ class RegisterFile:
             self.singles[name] = Register(name, type_name)
         else:
             self.ranges[name] = (type_name, count)
+            self._found = {}
 
     def find(self, name: str) -> Register | None:
         """The register of that name, if it is declared."""
-        if name in self.singles:
-            return self.singles[name]
+        if self._found_in is not self.ranges:
+            self._found, self._found_in = {}, self.ranges  # a pass has taken declarations back
+        found = self.singles.get(name) or self._found.get(name) or self._numbered(name)
+        if found is not None:
+            self._found[name] = found
+        return found
+
+    def _numbered(self, name: str) -> Register | None:
+        """The register of a range that has this name."""
         prefix = name.rstrip("0123456789")
         number = name[len(prefix) :]
         if not number or prefix not in self.ranges or len(number) > _MOST_DIGITS:

@@ -14,7 +14,7 @@ from ccc.errors import CccError
 from ccc.garbage import without_looking
 from ccc.ir.edit import falls_off_the_end
 from ccc.ir.nodes import Block, Function, Instruction
-from ccc.ir.operands import CARRY, Discard, Register, leaves
+from ccc.ir.operands import CARRY, Discard, Register, leaves, registers
 
 
 class InvalidIR(CccError):
@@ -35,13 +35,13 @@ def verify(function: Function) -> None:
         raise InvalidIR(f"{function.name}: a label is defined twice")
     known = set(labels)
     declared = {id(CARRY)}
-    registers = function.registers
+    file = function.registers
     for block in function.blocks:
         _check_terminators(block)
         for instruction in block.instructions:
-            if not instruction.is_verified(registers):
+            if not instruction.is_verified(file):
                 _check_operands(function, instruction, declared)
-                instruction.set_verified(registers)
+                instruction.set_verified(file)
             if instruction.is_branch:
                 _check_branch(function, instruction, known)
     if falls_off_the_end(function):
@@ -66,14 +66,32 @@ def _check_operands(function: Function, instruction: Instruction, declared: set[
     row = instruction.row
     if row is not None and not row.accepts(len(instruction.operands)):
         raise InvalidIR(f"wrong number of operands: {instruction}", instruction.span)
-    for register in (*instruction.defined(), *instruction.used()):
-        if id(register) in declared:
-            continue
-        if register != CARRY and function.registers.find(register.name) != register:
-            raise InvalidIR(f"{register} is not declared: {instruction}", instruction.span)
-        declared.add(id(register))
-    for operand, role in () if instruction.name == "call" else instruction.roles():
-        if isinstance(operand, Register) or role not in ("def", "both"):
+    guard = () if instruction.guard is None else (instruction.guard.register,)
+    others = []
+    for operand in (*instruction.operands, *guard):
+        if not isinstance(operand, Register):
+            others.append(operand)
+        elif id(operand) not in declared:
+            _check_declared(function, instruction, operand, declared)
+    for register in (one for operand in others for one in registers(operand)):
+        _check_declared(function, instruction, register, declared)
+    if others and instruction.name != "call":
+        _check_written(instruction)
+
+
+def _check_declared(
+    function: Function, instruction: Instruction, register: Register, declared: set[int]
+) -> None:
+    found = function.registers.find(register.name)
+    if found is not register and register not in (CARRY, found):
+        raise InvalidIR(f"{register} is not declared: {instruction}", instruction.span)
+    declared.add(id(register))
+
+
+def _check_written(instruction: Instruction) -> None:
+    """Check that what it writes are registers."""
+    for operand, role in instruction.roles():
+        if role not in ("def", "both") or isinstance(operand, Register):
             continue
         wrong = next((n for n in leaves(operand) if not isinstance(n, (Register, Discard))), None)
         if wrong is not None:

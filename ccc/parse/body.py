@@ -57,6 +57,8 @@ _ADDRESSES = frozenset(
     ("mov", "cvta", "isspacep", "call", "bra", "brx", "istypep", "mapa", "getctarank")
 )
 """Instructions that take the address of a thing by its bare name."""
+_MOST_DIGITS = 18
+"""Of the number of a file or of a line."""
 _IN_BRACKETS = (Address, TupleAddress)
 _SELECTOR = re.compile(r"[bh][0-7]{1,4}")
 """What stands behind the dot of a register of which a video instruction takes a part."""
@@ -164,7 +166,7 @@ class _BodyParser:
                 self.brace(text, position)
             case "loc":
                 words = text.split()
-                if len(words) < 3:
+                if len(words) < 3 or max(map(len, words[1:3])) > _MOST_DIGITS:
                     raise self.source.fail("a .loc has a file, a line and a column", position)
                 self.location = (int(words[1]), int(words[2]))
                 self.block.statements.append(Directive(" ".join(words)))
@@ -239,7 +241,8 @@ class _BodyParser:
         words = [found[index(c)].lstrip(".") for c in tree.children if isinstance(c, Token)]
         lanes = words.pop(0) if words[0] in VECTORS else ""
         if len(words) != 1 or words[0] not in TYPES:
-            raise self.source.fail(f".{short(words[-1])} is no type of register", position)
+            told = short(" .".join([lanes, *words]).strip(" ."))
+            raise self.source.fail(f".{told} is no type of register", position)
         for child in tree.children:
             if isinstance(child, Token):
                 continue

@@ -111,8 +111,8 @@ def _without_table(text: str) -> tuple[str, str | None]:
 
 def _has_short_rows(table: str) -> bool:
     """Whether a table is nested and its rows differ in length: zeros are left out then."""
-    rows = [row.count(",") for row in re.findall(r"[^{}]*\d[^{}]*(?=\})", table)]
-    return len(set(rows)) > 1
+    rows = [row for row in re.split(r"[{}]", table) if row.strip(" \t\r\n,")]
+    return len({row.count(",") for row in rows}) > 1
 
 
 def variable(tree: Tree[Any], leaves: list[str], default_space: str = "global") -> Variable:
@@ -134,6 +134,8 @@ def variable(tree: Tree[Any], leaves: list[str], default_space: str = "global") 
         elif word in VECTORS:
             lanes = VECTORS[word]
         qualifiers.append(word)
+    if not any(word in TYPES or word in _HANDLES for word in qualifiers):
+        raise NoConstant("it has no type")
     sizes, initializer = _shape(item, leaves, lanes)
     known = [size for size in sizes if size is not None]
     size_of = TYPES[type_name].bytes if type_name in TYPES else 8

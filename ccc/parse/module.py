@@ -39,7 +39,7 @@ _NO_DECLARATION = re.compile(
     rf"|@@[^\n]*|\.section\b\s*[^\s{{]+\s*\{{[^{{}}]*\}}|\.pragma\b(?:{_QUOTED}|[^;\"])*;"
     rf"|\.alias\b[^;]*;|{_PROTOTYPE}|;"
 )
-_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.M)
+_FILE = re.compile(r'^\s*\.file\s+(\d{1,18})\s+"([^"]*)"', re.M)
 _DECLARATION = re.compile(r'(?:"[^"]*"|[^;"])*')
 
 
@@ -65,7 +65,7 @@ class _Cutting:
     def __init__(self, source: Source, module: Module):
         self.source = source
         self.module = module
-        self.begin = self.line = self.counted = self.depth = 0
+        self.begin = self.line = self.counted = self.depth = self.opened = 0
         self.start = self.head = -1
         self.in_pragma = False
 
@@ -82,6 +82,10 @@ class _Cutting:
                 raise self.source.fail('this "}" has no "{" before it; remove it', match.start())
             else:
                 self.take(token, match.start())
+        if self.head >= 0 and self.depth > 0:
+            raise self.source.fail('this "(" is never closed; is the file complete?', self.opened)
+        if self.head >= 0 and text.startswith(".entry", self.head):
+            raise self.source.fail("this kernel has no body; is the file complete?", self.head)
         if self.begin < len(text):
             self.module.pieces.append(text[self.begin :])
         return self.module
@@ -98,6 +102,7 @@ class _Cutting:
         elif token == ".pragma":
             self.in_pragma = True
         elif token in "()":
+            self.opened = at if not self.depth else self.opened
             self.depth += 1 if token == "(" else -1
         elif token == ";":
             if not self.in_pragma:

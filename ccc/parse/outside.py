@@ -14,7 +14,7 @@ from ccc.ptx.types import TYPES
 _FUNCTION = re.compile(
     r"\.(?:entry|func)\b(?:\s*\.\w+(?:\s*\([^()]*\))?)*\s*(?:\([^()]*\)\s*)?([\w$%]+)"
 )
-_LABEL = re.compile(r"([\w$%]+)\s*:(?!:)")
+_LABEL = re.compile(r"(?<![\w$%])([\w$%]+)\s*:(?!:)")
 
 
 class Outside:

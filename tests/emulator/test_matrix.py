@@ -175,3 +175,29 @@ def test_matrices_go_to_shared_memory_and_back(count: int, turned: str) -> None:
     assert (loaded[:count] == expected).all()
     # Turned in registers, stored as it was loaded: the other way round as it came.
     assert (given[4 : 4 + count] == matrices[:count].transpose(0, 2, 1)).all()
+
+
+def test_mma_of_bytes_that_are_floats() -> None:
+    """1.0 is 0x38 in e4m3 and 0x3c in e5m2; the sums are of 32 products."""
+    a, b = np.full((4, 32), 0x38383838, np.uint32), np.full((2, 32), 0xBC3CBC3C, np.uint32)
+    b[1] = 0x3C3C3C3C
+    out = np.zeros((4, 32), np.float32)
+    opcode = "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32"
+    run(ptx(kernel(opcode, 4, 2, 4, 4), 4), a, b, np.full((4, 32), 0.5, np.float32), out)
+    assert (out == 16.5).all()
+
+
+def test_the_least_and_the_largest_number_of_a_warp() -> None:
+    text = """
+    add.u64 %x1, %p0, %x0; ld.global.b32 %r1, [%x1];
+    redux.sync.min.f32 %r2, %r1, 0xffffffff;
+    redux.sync.max.abs.f32 %r3, %r1, 0xffffffff;
+    redux.sync.max.NaN.f32 %r4, %r1, 0xffffffff;
+    st.global.v2.b32 [%p1], {%r2, %r3}; st.global.b32 [%p1+8], %r4;
+    """
+    numbers = RANDOM.normal(size=32).astype(np.float32)
+    numbers[3], numbers[7] = np.nan, -99
+    out = np.zeros(3, np.float32)
+    run(ptx(text, 2), numbers, out)
+    assert out[:2].tolist() == [-99, 99]
+    assert np.isnan(out[2])

@@ -122,11 +122,27 @@ def edges(kind: str) -> list[int]:
     found = [0, 1, 2, 3, 5, 15, 16, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256, 0x5A5A5A5A5A5A5A5A]
     found += [ones, ones - 1, ones >> 1, (ones >> 1) + 1, (ones >> 1) + 2, ones >> (bits // 2)]
     if kind[0] == "f":
-        values = [1, 0.5, 1.5, 2.5, 3.7, 255.5, 256, 32767.5, 65536, 2**31 - 1, 2**31, 2**32, 2**63]
+        values = [
+            1,
+            0.5,
+            1.5,
+            2,
+            2.5,
+            3.7,
+            255.5,
+            256,
+            32767.5,
+            65536,
+            2**31 - 1,
+            2**31,
+            2**32,
+            2**63,
+        ]
         values += [2.0**64, 2.0**24 + 1, 1e-3, 1 / 3, 1e30, np.inf]
         array = np.array(values, f"f{bits // 8}")
         limits = np.finfo(array.dtype)
-        extremes = np.array([limits.tiny, limits.max, limits.tiny / 2, limits.eps], array.dtype)
+        tiny = limits.tiny
+        extremes = np.array([tiny, limits.max, tiny / 2, tiny * 2, limits.eps], array.dtype)
         array = np.concatenate([array, np.nextafter(array, 0), extremes, np.nextafter(extremes, 0)])
         array = np.concatenate([array, -array])
         found += array.view(f"u{bits // 8}").tolist()
@@ -335,3 +351,104 @@ def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     out, notes = said(in_a_process(cache, PATH=path, CCC_EMULATOR="native"))
     assert out == "numpy"
     assert "cannot write the cache folder" in notes
+
+
+# Accesses, and instructions on warps --------------------------------------------------------------
+
+LANES = 192
+RANDOM = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 p, .param .u64 q, .param .u64 o) {{
+.reg .b32 %r<9>; .reg .b64 %x<9>; .reg .b{bits} %v<9>; .reg .pred %q<4>;
+.shared .align 16 .b8 words[512]; .local .align 16 .b8 mine[512];
+mov.u32 %r0, %tid.x; mov.u32 %r1, %ctaid.x; mad.lo.s32 %r0, %r1, 96, %r0;
+ld.param.u64 %x0, [p]; ld.param.u64 %x1, [q]; ld.param.u64 %x2, [o];
+mul.wide.u32 %x3, %r0, 8; add.u64 %x1, %x1, %x3; add.u64 %x2, %x2, %x3;
+ld.global.b{bits} %v0, [%x1]; ld.global.u32 %r2, [%x1+4];
+and.b32 %r3, %r2, {mask}; cvt.u64.u32 %x3, %r3;
+mov.u64 %x4, words; mov.u64 %x5, mine; add.u64 %x6, %x0, %x3; add.u64 %x4, %x4, %x3;
+add.u64 %x5, %x5, %x3; cvta.shared.u64 %x7, %x4;
+setp.lt.s32 %q0, %r2, 0; and.b32 %r4, %r2, 1; setp.eq.u32 %q1, %r4, 1; mov.b{bits} %v1, %v0;
+mov.b32 %r5, 7; mov.b{bits} %v2, %v0; mov.b{bits} %v3, %v0; mov.b{bits} %v4, %v0;
+@%q0 bra rest;
+{body}
+rest:
+st.global.b{bits} [%x2], %v1; @!%q0 st.global.u32 [%x2], %r5;
+ret; }}
+"""
+PLACES = {"global": "%x6", "shared": "%x4", "local": "%x5", "generic": "%x7"}
+
+
+def accesses() -> Iterator[tuple[int, str]]:
+    """Bodies of the kernel above, each with the bits of its values."""
+    for space, bits in itertools.product(PLACES, (16, 32, 64)):
+        name = "" if space == "generic" else f".{space}"
+        at = PLACES[space]
+        for vector, count in (("", 1), (".v2", 2), (".v4", 4)):
+            if count * bits > 128:
+                continue
+            values = ", ".join(f"%v{k + 1}" for k in range(count))
+            values = f"{{{values}}}" if vector else values
+            store = f"st{name}{vector}.b{bits} [{at}], {values};"
+            yield bits, f"{store} @%q1 ld{name}{vector}.b{bits} {values}, [{at}];"
+    for space, kind in itertools.product(("global", "shared", "generic"), HOW):
+        bits, at = int(kind[1:]), PLACES[space]
+        name = "" if space == "generic" else f".{space}"
+        store = f"st{name}.b{bits} [{at}], %v0; " if space != "global" else ""
+        for how in HOW[kind]:
+            yield bits, f"{store}atom{name}.{how}.{kind} %v1, [{at}], %v0;"
+        bitwise = f"{store}@%q1 atom{name}.cas.b{bits} %v1, [{at}], %v0, %v2;"
+        yield from ((bits, bitwise), (bits, f"{store}red{name}.or.b{bits} [{at}], %v0;"))
+
+
+HOW = {
+    "u32": ("add", "min", "max", "inc", "dec"),
+    "s32": ("min", "max"),
+    "u64": ("add", "min", "max"),
+    "s64": ("min", "max"),
+    "f32": ("add",),
+    "f64": ("add",),
+}
+
+
+def on_warps() -> Iterator[tuple[int, str]]:
+    yield 32, "activemask.b32 %v1;"
+    yield 32, "vote.ballot.b32 %v1, %q1; vote.any.pred %q2, !%q1; selp.b32 %r5, 1, 2, %q2;"
+    sync = "activemask.b32 %r6; "
+    yield 32, f"{sync}vote.sync.ballot.b32 %v1, %q1, %r6;"
+    for mode in ("any", "all", "uni"):
+        yield 32, f"{sync}vote.sync.{mode}.pred %q2, %q1, %r6; selp.b32 %v1, 1, 2, %q2;"
+    for mode, c in itertools.product(("up", "down", "bfly", "idx"), ("0", "0x1F", "0x1807")):
+        shuffle = f"shfl.sync.{mode}.b32 %v1|%q2, %v0, %r2, {c}, %r6;"
+        yield 32, f"{sync}{shuffle} selp.b32 %r5, 1, 2, %q2;"
+    for bits in (32, 64):
+        value = "%r4" if bits == 32 else "%x3"
+        yield 32, f"{sync}match.any.sync.b{bits} %v1, {value}, %r6;"
+        yield 32, f"{sync}match.all.sync.b{bits} %v1|%q2, {value}, %r6; selp.b32 %r5, 1, 2, %q2;"
+    kinds = ("u32", "s32")
+    extremes = [f"{name}.{kind}" for name, kind in itertools.product(("min", "max"), kinds)]
+    for how in ("add.u32", *extremes, "and.b32", "or.b32", "xor.b32"):
+        yield 32, f"{sync}redux.sync.{how} %v1, %v0, %r6;"
+    yield 32, f"{sync}elect.sync %v1|%q2, %r6; selp.b32 %r5, 1, 2, %q2;"
+
+
+@needs_compiler
+@pytest.mark.parametrize(("bits", "body"), [*accesses(), *on_warps()])
+def test_random_lanes_leave_the_same_memory_and_counts(
+    bits: int, body: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wide = bits // 8 * (4 if ".v4" in body else 2 if ".v2" in body else 1)
+    text = RANDOM.format(bits=bits, body=body, mask=255 & ~(wide - 1))
+    random = np.random.default_rng(bits)
+    memory = random.integers(0, 256, 512, np.uint8).view(np.uint64)
+    values = random.integers(0, 256, 8 * LANES, np.uint8).view(np.uint64)
+    for schedule in ("lockstep", 5):
+        found = []
+        for mode in ("numpy", "native"):
+            monkeypatch.setenv("CCC_EMULATOR", mode)
+            arrays = memory.copy(), values.copy(), np.zeros_like(values)
+            kernel = Module(text).get_function("k")
+            counters = kernel((2,), (LANES // 2,), arrays, schedule=schedule)
+            found.append(([array.tolist() for array in arrays], counters))
+        assert found[0] == found[1]

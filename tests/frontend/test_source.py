@@ -201,75 +201,6 @@ def test_several_reductions() -> None:
     assert marked.annotations[0].clauses == {"reduction": "add:a,b;min:c"}
 
 
-KERNEL = """\
-__global__ void k(PARAMETERS) {
-    #pragma ccc for noalias(a.x, b->y) noalias(c, d)
-    for (;;) {
-        #pragma ccc if
-        if (x) y();
-    }
-}
-"""
-
-
-def test_pointers_that_are_told_apart() -> None:
-    marked = mark(KERNEL.replace("PARAMETERS", "int n"), "k.cu").text
-    pointers = re.findall(r'ccc\.apart 1 \S+ group=(\d) register=%0" :: "l"\(([^()]*)\)', marked)
-    assert pointers == [("0", "a.x"), ("0", "b->y"), ("1", "c"), ("1", "d")]
-
-
-@pytest.mark.parametrize(
-    ("parameters", "numbers"),
-    [
-        ("int *__restrict__ a, int *b, const float* __restrict c = 0", "0,2"),
-        ("int **__restrict__ a, int *const __restrict__ b", "1"),
-        ("int (*__restrict__ f)(int), S s", None),
-        ("int *a, int n", None),
-        ("int *__restrict__ a, T... rest", None),
-    ],
-)
-def test_restricted_parameters(parameters: str, numbers: str | None) -> None:
-    marked = mark(KERNEL.replace("PARAMETERS", parameters), "k.cu").text
-    found = re.search(r"ccc\.apart 1 \S+ restrict=(\S*?)\"", marked)
-    assert (found[1].replace("=2C", ",") if found else None) == numbers
-
-
-@pytest.mark.parametrize(
-    ("declaration", "pointer"),
-    [
-        ("extern __device__ float f(float x);", "float (*ccc_callable_1)(float x) = f;"),
-        (
-            'extern "C" __device__ const S *f(int a = g(1, 2), S s = S()) noexcept;',
-            "const S * (*ccc_callable_1)(int a, S s) = f;",
-        ),
-        ("static __device__ __noinline__ void f();", "void (*ccc_callable_1)() = f;"),
-    ],
-)
-def test_functions_of_other_files(declaration: str, pointer: str) -> None:
-    text = "#pragma ccc callable\n" + declaration
-    marked = mark(f"{text}\n{KERNEL}", "k.cu").text
-    assert f"{declaration} __attribute__((device)) {pointer}\n" in marked
-    assert "callable_" not in mark(f"{text}\n", "k.cu").text
-
-
-@pytest.mark.parametrize(
-    "declaration",
-    [
-        "__device__ int f(int), g(int);",
-        "template <class T> __device__ T f(T);",
-        "struct S {\n    __device__ int f();\n};",
-        "__device__ int f;",
-        "__device__ int f(int x) { return x; }",
-        "template <class... T> struct S;\n__device__ void f(S<int> x...);",
-    ],
-)
-def test_what_is_no_function_of_another_file(declaration: str) -> None:
-    where = "    __device__" if declaration.startswith("struct") else declaration.splitlines()[-1]
-    text = declaration.replace(where, f"#pragma ccc callable\n{where}")
-    with pytest.raises(SourceError, match=r"no declaration of one function|but speaks of"):
-        mark(f"{text}\n{KERNEL}", "k.cu")
-
-
 def test_a_path_of_a_device_function_may_be_inlined_into_a_loop() -> None:
     function = "__device__ void f() {\n#pragma ccc if\nif (a) b();\n}\n"
     marked = mark(function + loop("f();"), "k.cu")
@@ -367,53 +298,6 @@ def test_a_function_that_does_not_call_itself(function: str, calls: bool) -> Non
     assert [s.startswith("this function does not call itself") for s in said] == [True] * (
         not calls
     )
-
-
-FRESH = (
-    "if (__has_trivial_constructor(__typeof__(v)) && sizeof(v) <= 64)"
-    " __builtin_memset((void *)__builtin_addressof(v), 0, sizeof(v));"
-)
-
-
-@pytest.mark.parametrize(
-    ("declaration", "expected"),
-    [
-        ("float v;", "v = 0;"),
-        ("unsigned long long v, w = 2, *p, a[3];", "v = 0; p = 0;"),
-        ("float4 v;", FRESH),
-        ("ns::Hit<int> v;", FRESH),
-        ("Hit *v;", ""),  # or a product
-        ("Hit v{}, w(3), f();", ""),
-        ("const Hit v;", ""),
-        ("__shared__ float v;", ""),
-        ("static __attribute__((shared)) float v;", ""),
-        ("volatile int v;", ""),
-        ("extern int v;", ""),
-        ("Hit &v = w;", ""),
-        ("struct { int v; } w = {};", ""),
-        ("int f(int v);", ""),
-        ("auto f = [](int a) { Hit v; v.a = a; return v.a; };", ""),  # perhaps for a constant
-    ],
-)
-def test_what_an_iteration_declares_gets_a_value(declaration: str, expected: str) -> None:
-    body = f"{declaration}/*@*/\n#pragma ccc if\nif (x[i]) x[i]++;"
-    marked = mark(loop(body), "k.cu", values=(1, 2)).text
-    (line,) = [line for line in marked.split("\n") if "/*@*/" in line]
-    assert line.removeprefix(declaration).removesuffix("/*@*/").strip() == expected
-
-
-def test_what_is_declared_elsewhere_gets_no_value() -> None:
-    kernel = loop("#pragma ccc if\nif (x[i]) x[i] = f(i);").replace("{\n#", "{\nint v;\n#", 1)
-    called = "__device__ int f(int i) { int a; return g(i, &a) ? a : 0; }\n"
-    others = "constexpr int g(int i, int *a) { int b; return i; }\n__device__ int h() { int c; }\n"
-    marked = mark(called + others + kernel, "k.cu", values=(1, 2)).text
-    assert re.findall(r"\w+ = 0;", marked.replace("int i = 0;", "")) == ["a = 0;"]
-
-
-def test_a_name_that_may_be_a_macro_gets_no_value() -> None:
-    body = "float v;\nfloat W;\nHit h;\n#pragma ccc if\nif (x[i]) { x[i]++; }"
-    marked = mark(loop(body), "k.cu", macros={"W"}, values=(1, 2)).text
-    assert "float v; v = 0;\nfloat W;\nHit h;\n" in marked
 
 
 def test_leaving_annotations_out() -> None:

@@ -3,60 +3,31 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
-from collecting import transform
-from folders import DOCS, GOLDEN
+from deciding import decided, golden
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.model import Path
 from ccc.ir.printer import print_function
-from ccc.nvcc.command import usage
-from ccc.options import COLLECT, Options
+from ccc.options import COLLECT
 from ccc.parse import parse_function, parse_module
 from ccc.passes.context_collection import ContextCollection
 from ccc.passes.context_collection.layout import on_paper
 from ccc.passes.context_collection.weights import weights
-from ccc.passes.policy import IN_SHARED, KEPT, NO_ROOM, OTHERS, decide, settle
+from ccc.passes.policy import IN_SHARED, KEPT, NO_ROOM, OTHERS, settle
 from ccc.passes.strategies.cases import CASES
 from ccc.passes.strategies.engage import DEPENDENT, ENGAGE
-from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.long_tasks import HANDS_ON, LONG_TASKS
 from ccc.passes.strategies.merge import MERGE
 from ccc.passes.strategies.pool import POOL
 from ccc.passes.strategies.queue import QUEUE
 from ccc.passes.strategies.registry import (
-    COLLECTING,
-    NUMBERED,
-    SHARING,
-    STRATEGIES,
     STRATEGY_NAMES,
     read_request,
-    spellings,
 )
-from ccc.passes.strategies.strategy import Collectable, Decision, context_words
 from ccc.passes.strategies.uniform import NOTHING_INSIDE, UNIFORM
 from ccc.passes.thresholds import MANY, MOST_TURNS, ON_REQUEST
 from ccc.pipeline import Kernel
-
-CONTEXT_COLLECTION = GOLDEN / "context-collection"
-
-
-def golden(name: str) -> Kernel:
-    """The kernel of a golden file, as it was before."""
-    text = CONTEXT_COLLECTION.joinpath(f"{name}.ptx").read_text().partition("// %%% after %%%")[0]
-    function = parse_function(next(iter(parse_module(text, name).functions)))
-    return Kernel(function, Facts(function), Options(strategy=COLLECT))
-
-
-def decided(kernel: Kernel, wanted: str = COLLECT) -> Decision:
-    """What is decided of a kernel with one loop."""
-    chosen = [Collectable(r, r.path) for r in kernel.records if isinstance(r.path, Path)]
-    loops = [(chosen[0].path.loop, chosen)]
-    kernel.options = replace(kernel.options, strategy=wanted)
-    (decision,) = decide(loops, kernel, COLLECTING, LONG_TASKS, SHARING)
-    return decision
 
 
 @pytest.mark.parametrize(
@@ -375,143 +346,3 @@ def test_nothing_is_changed_by_deciding() -> None:
     choice = settle(decided(kernel), kernel, 0)
     assert choice.strategy is CASES
     assert (print_function(kernel.function), kernel.function.registers.ranges) == before
-
-
-def test_the_first_that_fits_is_taken() -> None:
-    kernel = golden("if_else")
-    decision = decided(kernel)
-    taken = []
-    for limit in range(0, 256 * 1024, 1024):
-        kernel.shared_limit = limit
-        taken.append(settle(decision, kernel, 0))
-    names = [choice.strategy.name for choice in taken]
-    assert list(dict.fromkeys(names)) == ["leave", "merge", "queue"]
-    ((record, reason),) = taken[0].reasons
-    assert "does not fit into shared memory" in reason
-    assert LEAVE.rewrite(kernel, taken[0]) is None
-    assert record.reason == reason
-
-
-@pytest.mark.parametrize(
-    ("name", "strategy", "shares"),
-    [("if_else", "queue", True), ("if_else", "merge", False), ("case_returns", "queue", True),
-     ("nested_paths", "queue", False)],
-)  # fmt: skip
-def test_exclusive_paths_of_a_queue_share_their_snapshots(
-    name: str, strategy: str, shares: bool
-) -> None:
-    kernel = golden(name)
-    choice = settle(decided(kernel, strategy), kernel, 0)
-    assert choice.strategy.name == strategy
-    plans = on_paper(choice).plans
-    snapshots = [set(plan.snapshot.values()) for plan in plans]
-    tasks = [set(plan.task_registers.values()) for plan in plans]
-    assert len(plans) > 1
-    assert bool(set.intersection(*snapshots)) == shares
-    assert all(one.isdisjoint(other) for one in snapshots for other in tasks) == shares
-    assert shares or snapshots == tasks
-
-
-def test_what_would_fit_is_told() -> None:
-    kernel = golden("if_else")
-
-    def reason() -> str:
-        ((_, text),) = settle(decided(kernel), kernel, 0).reasons
-        return text
-
-    kernel.shared_limit = 8 * 1024
-    assert "--ccc-max-block: " in reason()
-    kernel.function.limits["maxntid"] = (256, 1, 1)
-    kernel.shared_limit = 0
-    assert reason().endswith("a block would have 3072 and gets 0")
-    kernel.shared_limit = 256 // 32 * 4 * 32
-    assert reason().endswith("; a context of 4 bytes has room")
-    kernel.shared_limit *= 2
-    assert re.search(r"; blocks of \d+ threads have room; a context of", reason())
-
-
-def test_what_takes_no_room_is_not_too_large() -> None:
-    kernel = golden("uniform_turns")
-    kernel.shared_limit = 0
-    choice = settle(decided(kernel), kernel, 4)
-    assert choice.strategy is LEAVE
-    assert [record.path.repeats for record, _ in choice.reasons] == [False]
-
-
-def test_a_kernel_without_known_shared_memory_is_left() -> None:
-    kernel = golden("if_else")
-    kernel.dynamic_shared_bytes = None
-    choice = settle(decided(kernel), kernel, 0)
-    assert choice.strategy is LEAVE
-    assert [record for record, _ in choice.reasons] == kernel.records
-
-
-def test_costs() -> None:
-    kernel = golden("if_else")
-    paths = [path.path for path in decided(kernel).paths]
-    words = [context_words(path) for path in paths]
-    left = LEAVE.cost(paths, kernel.facts)
-    assert (left.exchange_slots, left.shared_bytes) == (0, 0)
-    assert left.run_slots == sum(
-        len(list(kernel.facts.blocks[label].instructions))
-        for path in paths
-        for label in path.blocks
-    )
-    queue, merge, cases = (one.cost(paths, kernel.facts) for one in (QUEUE, MERGE, CASES))
-    assert queue.run_slots == merge.run_slots == cases.run_slots
-    assert all(path.continuation for path in paths)  # so the rest runs with each of them
-    assert queue.run_slots > left.run_slots
-    assert queue.exchange_slots == merge.exchange_slots == 3 * sum(words)
-    assert cases.exchange_slots == 3 * max(words)
-    assert (queue.shared_bytes, merge.shared_bytes) == (8 * sum(words), 4 * sum(words))
-    assert cases.shared_bytes == 3 * 4 * max(words)
-
-
-def test_the_cost_is_what_the_stacks_take() -> None:
-    for name, wanted in (("mixed_types", "queue"), ("nested_paths", "merge"), ("if_else", "cases")):
-        kernel = golden(name)
-        decision = decided(kernel, wanted)
-        choice = settle(decision, kernel, 0)
-        paths = [path.path for path in decision.paths]
-        expected = choice.strategy.cost(paths, kernel.facts).shared_bytes
-        rewritten = choice.strategy.rewrite(kernel, choice)
-        assert rewritten is not None
-        tops = 4 * len(paths) if choice.strategy.together else 0
-        assert 32 * expected <= rewritten.share <= 32 * expected + tops + 16
-
-
-def test_the_registry_names_each_once() -> None:
-    names = [strategy.name for strategy in STRATEGIES]
-    assert len(set(names)) == len(names)
-    for name in STRATEGY_NAMES:
-        spelled = f"{name}({NUMBERED[name][0]})" if name in NUMBERED else name
-        assert str(read_request(spelled)) == spelled
-
-
-def test_help_and_docs_name_what_the_registry_has() -> None:
-    option = f"--ccc-strategy={'|'.join(spellings())}"
-    assert " ".join(usage().split()).count(", ".join(spellings())) == 1
-    assert option.replace("|", r"\|") in DOCS.joinpath("annotations.md").read_text()
-    design = DOCS.joinpath("design.md").read_text().replace("\n", " ")
-    assert all(f"`{strategy.name.partition('(')[0]}" in design for strategy in STRATEGIES)
-
-
-def test_each_path_that_does_not_fit_is_left_with_a_reason() -> None:
-    kernel = golden("if_else")
-    kernel.shared_limit = 0
-    before = print_function(kernel.function)
-    ContextCollection().run(kernel)
-    assert len(kernel.records) == 2
-    assert all("does not fit into shared memory" in str(r.reason) for r in kernel.records)
-    assert print_function(kernel.function) == before
-
-
-def test_what_is_for_paths_of_another_kind_is_declined() -> None:
-    path = CONTEXT_COLLECTION / "if_else.ptx"
-    text = path.read_text().partition("// %%% after %%%")[0]
-    asked = re.sub(r"(// ccc\.then \d+ \S+)", r"\1 strategy=engage", text)
-    result = transform(asked, filename="k.ptx")
-    (told,) = (one for one in result.complaints if "engage" in one.message)
-    assert told.message.endswith(
-        "does not apply: it has nothing to do with a path of this kind [in k]"
-    )

@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+CASES = (
+    "adaptive", "block_of_100", "clock", "dynamic_shared", "fetched_turns", "flatten_shared_state",
+    "grid_stride_barrier", "grid_stride_last_block", "joined_lists", "long_tasks_count_down",
+    "loops_in_a_row_of_turns", "meld_some_lanes", "out_parameter", "recursion_narrow",
+    "reduction_compared", "reduction_members", "restricted_pointers", "seldom_of_two",
+    "special_registers", "switch_cases", "tile_hands_back", "under_a_guard", "while_task",
+)  # fmt: skip
+"""Files of tests/cases."""
+
 # What a call of CUB's device algorithms is given: t and b are temporary storage and its size.
 CUB = {
     "sort_pairs": "DeviceRadixSort::SortPairs(t, b, i, o, v, w, n)",

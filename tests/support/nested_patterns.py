@@ -92,24 +92,26 @@ def draw(kernel: str, rng: Any, sizes: Array | None = None, *, few: bool = False
         sizes = SIZES[rng.integers(len(SIZES))][1](rng, count)
         if kernel == "nested":
             sizes = sizes % 30
-    scanned = "scanned" in kernel
+    joined = "scanned" in kernel and rng.random() < 0.7  # else that is wrong of them
     who = np.full(len(sizes), HERE, np.int8)
     kind = WHO[rng.integers(len(WHO))]
     if kind == "last":
-        who[rng.integers(len(sizes)) :] = ELSEWHERE if scanned else RETURNED
-    elif kind == "some" and not scanned:
+        who[rng.integers(len(sizes)) :] = ELSEWHERE if joined else RETURNED
+    elif kind == "some" and not joined:
         who[rng.random(len(sizes)) < 0.3] = rng.choice([RETURNED, ELSEWHERE])
-    elif kind == "mixed" and not scanned:
+    elif kind == "mixed" and not joined:
         who[:] = rng.integers(0, 4, len(sizes))
-    return Pattern(kernel, block, blocks, _tasks(kernel, sizes, rng), who, int(sizes.sum()) + 64)
+    tasks = _tasks(kernel, sizes, rng, joined)
+    places = int(max(tasks[name].max(initial=0) for name in ("begin", "end"))) + 1
+    return Pattern(kernel, block, blocks, tasks, who, places)
 
 
-def _tasks(kernel: str, sizes: Array, rng: Any) -> Array:
+def _tasks(kernel: str, sizes: Array, rng: Any, joined: bool) -> Array:
     index = np.int64 if kernel in WIDE_INDICES else np.int32
     fields = [("begin", index), ("end", index), ("stride", np.int32)]
     tasks = np.zeros(len(sizes), np.dtype(fields, align=True))
     begin = np.cumsum(sizes) - sizes
-    if "scanned" not in kernel:
+    if not joined:
         begin = np.where(rng.random(len(sizes)) < 0.5, begin, rng.permutation(begin) // 2)
     tasks["begin"], tasks["end"], tasks["stride"] = begin, begin + sizes, 1
     if "stride" in kernel:

@@ -158,7 +158,9 @@ class Module:
 def test_a_library_does_the_work_of_one_kernel() -> None:
     done: list[Any] = []
     device: Any = Device()
-    module = LibraryModule(device, Module(), "spmv", lambda *arguments: done.append(arguments))
+    module = LibraryModule(
+        device, Module(), "spmv", lambda *arguments: lambda: done.append(arguments)
+    )
     timing = module.get_function("spmv")((4,), (32,), (1, 2), shared_mem=0)
     assert done == [(1, 2)]
     assert timing.milliseconds == 2
@@ -177,7 +179,8 @@ def check(inputs, outputs): pass
 """
     (tmp_path / "kernel.cu").touch()
     (tmp_path / "sample.py").write_text(f'LIBRARIES = {{"mine": ("k", print)}}\n{text}')
-    assert Sample(tmp_path).libraries == {"mine": ("k", print)}
+    expected: object = {"mine": ("k", print)}
+    assert Sample(tmp_path).libraries == expected
     (tmp_path / "sample.py").write_text(text)
     assert Sample(tmp_path).libraries == {}
     (tmp_path / "sample.py").write_text(f'LIBRARIES = {{"mine": "k"}}\n{text}')

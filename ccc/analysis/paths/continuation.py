@@ -198,6 +198,12 @@ def _check_owner(
     culprit = next((i for i in in_path if i in more or i.is_terminator), None)
     if culprit is None and len(in_path) > CHEAP_SLICE:
         culprit = in_path[0]
+    if culprit is not None and path.turn is not path.loop.loop:
+        raise Refused(
+            "the next turn of the loop around it, or what follows that loop, needs a value that "
+            f"the path computes{at(culprit)}; remove this annotation, and the loop around it is "
+            "collected alone, or add the value up with an atomic"
+        )
     if culprit is not None:
         raise Refused(
             "the next iteration, or the code after the loop, needs a value that the path computes"
@@ -211,11 +217,29 @@ def _check_owner(
             f"of the two may matter{at(culprit)}; if it counts iterations, leave that counter to "
             "it, and what it gives to the next iteration"
         )
+    call = _call_that_gives(culprit, path, facts) if culprit is not None else None
+    if call is not None and not facts.memory.find_conflict(
+        instructions_of(path.blocks, facts), [call]
+    ):
+        raise Refused(
+            f"the next iteration needs what {called(call)} gives, which is called after the path, "
+            f"where all goes with the task{at(call)}; call it before the path"
+        )
     if culprit is not None:
         raise Refused(
             "the next iteration needs a value that is read after the path and may depend on what "
             f"the path writes{at(culprit)}{_writer_hint(path, culprit, facts)}"
         )
+
+
+def _call_that_gives(result: Instruction, path: CheckedPath, facts: Facts) -> Instruction | None:
+    """The call that a value comes from, if it does: that itself, or what it left behind."""
+    if result.effects & Effect.CALL or result.space != "param":
+        return result if result.effects & Effect.CALL else None
+    blocks = (list(facts.blocks[label].instructions) for label in path.rest)
+    own = next((one for one in blocks if result in one), [])
+    before = own[: own.index(result)] if own else []
+    return next((i for i in reversed(before) if i.effects & Effect.CALL), None)
 
 
 def _writer_hint(path: CheckedPath, read: Instruction, facts: Facts) -> str:

@@ -348,7 +348,7 @@ class _Examination:
 
     def _followers(self, path: PlacedPath) -> tuple[Path, ...]:
         """The paths to which tasks of an inner loop may come in the rest of their iteration."""
-        if not path.repeats or not loops_in_rest(path, self.facts):
+        if not loops_in_rest(path, self.facts):
             return ()
         # Whether these can be collected is asked first. Each has less of the iteration behind it.
         self.examine_all(other for other in self.found if other.entry in path.rest)

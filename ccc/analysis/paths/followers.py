@@ -10,7 +10,7 @@
 
 The lanes whose tasks of the first loop are over come to the second one a few at a time. So that is
 no part of their tasks: where they come to it, they have a task of the second loop, like a lane that
-passed the first one by.
+passed the first one by. So do the tasks of a branch before a loop, where that goes with them.
 """
 
 from __future__ import annotations
@@ -43,19 +43,21 @@ def holds_paths(path: PlacedPath, facts: Facts) -> bool:
 
 
 def find_followers(path: PlacedPath, collected: Iterable[Path], facts: Facts) -> tuple[Path, ...]:
-    """The paths that hold the loops which follow an inner loop; none if one of them is in none.
+    """The paths that hold the loops which follow a path; none if one of them is in none.
+
+    Behind a branch these are inner loops: what another branch holds goes with the tasks.
 
     Paths in the inner loop have their tasks served after each of its turns, before the loop's own
     meet again; what follows it would have to be served before that, too. That is not done.
 
     Args:
-        path: the inner loop.
+        path: the inner loop, or a branch.
         collected: those that can be collected, with all in the rest of its iteration.
         facts: the function's analyses.
     """
     loops = loops_in_rest(path, facts)
     # An iteration that is fetched behind the loops would be fetched with their tasks.
-    if not path.repeats or holds_paths(path, facts) or fetches_behind(path, facts):
+    if holds_paths(path, facts) or fetches_behind(path, facts):
         return ()
     beside = [
         other
@@ -64,6 +66,7 @@ def find_followers(path: PlacedPath, collected: Iterable[Path], facts: Facts) ->
         and other.parent is path.parent
         and other.blocks <= path.rest
         and other.stays is None
+        and (path.repeats or other.repeats)
         and any(loop <= other.blocks for loop in loops)
     ]
     covered = all(any(loop <= other.blocks for other in beside) for loop in loops)

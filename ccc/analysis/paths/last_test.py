@@ -13,12 +13,9 @@ from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Block, Instruction
 from ccc.ir.operands import Immediate, Operand, Register
+from ccc.ptx.operations import INVERSE, SOUGHT, STEPS, SWAPPED
 
-_INVERSE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
-_SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 _TYPES = ("s32", "u32", "s64", "u64")
-_STEPS = {"add": (0, 1), "sub": (0,), "mad": (2,)}
-"""What steps a counter, and where that may stand among what is added up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +68,8 @@ def find_last_test(loop: Loop, facts: Facts) -> LastTest | None:
         return None
     if not _decides_only(test, counter, latch):
         return None
-    relation = test.modifiers[0] if place == 2 else _SWAPPED[test.modifiers[0]]
-    relation = _INVERSE[relation] if _leaves_if_true(latch, loop) else relation
+    relation = test.modifiers[0] if place == 2 else SWAPPED[test.modifiers[0]]
+    relation = INVERSE[relation] if _leaves_if_true(latch, loop) else relation
     assert isinstance(bound, Register | Immediate)
     return LastTest(latch.label, test, place, bound, relation, counter, steps[0])
 
@@ -88,7 +85,7 @@ def _test(latch: Block) -> Instruction | None:
         return None
     (test,) = tests
     plain = len(test.operands) == 3 and len(test.modifiers) == 2
-    known = test.modifiers[0] in _SWAPPED and test.modifiers[-1] in _TYPES
+    known = test.modifiers[0] in SOUGHT and test.modifiers[-1] in _TYPES
     return test if plain and known else None
 
 
@@ -120,7 +117,7 @@ def _is_step(instruction: Instruction, counter: Register, written: set[Register]
     others = [operand for operand in sources if operand != counter]
     return (
         len(places) == 1
-        and places[0] in _STEPS.get(instruction.name, ())
+        and places[0] in STEPS.get(instruction.name, ())
         and instruction.guard is None
         and "wide" not in instruction.modifiers
         and all(_stays(operand, written) for operand in others)

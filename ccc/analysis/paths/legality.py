@@ -221,8 +221,12 @@ def check_independence(path: CheckedPath, invariant_stores: InvariantStores, fac
         own = next(loop for loop in facts.loops if loop.header == path.entry)
         found["turns"] = InvariantStores(own, facts).find(path.blocks)
     for what, shared in found.items():
-        if shared is not None:
-            raise Refused(
-                f"all {what} of the loop use the same memory, and are not independent{at(shared)}; "
-                "use an atomic, or a variable or an array declared in the loop"
-            )
+        if shared is None:
+            continue
+        advice = "use an atomic, or a variable or an array declared in the loop"
+        if shared.effects & Effect.CALL:
+            advice = f"let {called(shared)} use atomics, or give it other memory in each of them"
+        raise Refused(
+            f"all {what} of the loop use the same memory, and are not independent{at(shared)}; "
+            f"{advice}"
+        )

@@ -69,6 +69,8 @@ def _float(form: Form, name: str) -> NativeForm | None:
     """Arithmetic; the approximate forms are rounded to nearest, too."""
     if not _only(form, "rn", *DIRECTED, "ftz", "sat", "approx", "full", "NaN"):
         return None
+    if form.type == "f64" and form.has("approx") and name == "rcp" and not form.has("ftz"):
+        return None
     nan = ".NaN" if form.has("NaN") else ""
     mode = form.choose(*DIRECTED)
     ftz, sat = (f".{word}" if form.has(word) else "" for word in ("ftz", "sat"))
@@ -170,7 +172,7 @@ def _convert(form: Form) -> NativeForm | None:
     kinds = target[0] + source[0]
     if kinds[0] in "us" and kinds[1] in "us":
         if target == source:
-            return NativeForm(f"mov.u{target[1:]}", (source,), target)
+            return _named(f"mov.u{target[1:]}")
         sat = "sat." if form.has("sat") else ""
         return _named(f"cvt.{sat}{target}.{source}") if _only(form, "sat") else None
     rounding = form.choose(*DIRECTED)

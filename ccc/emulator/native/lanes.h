@@ -53,21 +53,31 @@ INLINE f32 flush(f32 x) {
 INLINE f32 canonical_f32(f32 x) { return float_f32(x == x ? bits_f32(x) : 0x7FFFFFFFu); }
 INLINE f64 canonical_f64(f64 x) { return x; }
 INLINE f32 saturate(f32 x) { return x > 0 ? (x < 1 ? x : 1) : 0; }
+INLINE f32 quiet_f32(f32 x) { return x; }
+INLINE f64 quiet_f64(f64 x) { return float_f64(bits_f64(x) | (u64)1 << 51); }
 INLINE f64 quiet(f64 x) { return float_f64(bits_f64(x) | (u64)1 << 51); }
 
-/* Of two NaNs the first one is the result, whatever the compiler does to the operands' order. */
+/* Which NaN is the result, whatever the compiler does to the operands' order: that of the first. */
 INLINE f64 first_nan(f64 a, f64 b, f64 result) {
     return a != a ? quiet(a) : b != b ? quiet(b) : result;
 }
-INLINE f32 fmaf(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
 INLINE f64 both_nan(f64 a, f64 b, f64 result) { return a != a && b != b ? quiet(b) : result; }
+INLINE f32 cut_nan(f64 a, f32 result) {
+    u64 b = bits_f64(a);
+    u32 nan = (u32)(b >> 63) << 31 | 0x7FC00000u | ((u32)(b >> 29) & 0x7FFFFFu);
+    return float_f32(a != a ? nan : bits_f32(result));
+}
+INLINE f32 fmaf(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
 INLINE f64 fused(f64 a, f64 b, f64 c) {
-    f64 product = a * b, sum = product != product ? product : __builtin_fma(a, b, c);
-    return b != b ? quiet(b) : c != c ? quiet(c) : a != a ? quiet(a) : sum;
+    return b != b ? quiet(b) : first_nan(c, a, __builtin_fma(a, b, c));
+}
+INLINE f64 flushed_f64(f64 x) {
+    u64 b = bits_f64(x), sign = (u64)1 << 63;
+    return float_f64(b & 0x7FFull << 52 ? b : b & sign);
 }
 
 /* Directed rounding: from the nearest value and the sign of what it misses. */
-enum { RZ, RM, RP };
+enum { RZ, RM, RP, RN };
 INLINE f32 next_f32(f32 x, int up) {
     u32 b = bits_f32(x), sign = b >> 31;
     u32 beyond = up != (int)sign ? b + 1 : b - 1;
@@ -90,23 +100,23 @@ INLINE f64 make_odd(f64 x, f64 error) {
     s64 by = (error > 0) == (x > 0) ? 1 : -1;
     return float_f64((u64)(inexact ? b + by : b));
 }
-INLINE f64 odd_sum(f64 product, f64 c) {
-    f64 total = product + c, back = total - product;
+/* What is normal only since the range of subnormal numbers is coarse is flushed, too. */
+INLINE f32 not_lifted(f32 result, f64 exact, int mode) {
+    f32 larger = __builtin_fabsf(narrow(exact * 0x1p64, mode));
+    int lifted = __builtin_fabsf(result) == 0x1p-126f && larger < 0x1p-62f;
+    return flush(lifted ? __builtin_copysignf(0, result) : result);
+}
+INLINE f64 exact_fused(f64 a, f64 b, f64 c) {
+    f64 product = a * b, total = product + c, back = total - product;
     return make_odd(total, (product - (total - back)) + (c - back));
 }
+INLINE f64 upper_half(f64 x) { return float_f64(bits_f64(x) & 0xFFFFFFFF00000000ull); }
 INLINE f32 fused_f32(f64 a, f64 b, f64 c, int mode) {
-    f64 product = a * b, total = product + c;
-    f32 result = narrow(odd_sum(product, c), mode);
+    f64 product = a * b, total = product + c, back = total - product;
+    f64 error = (product - (total - back)) + (c - back);
+    f32 result = narrow(make_odd(total, error), mode);
     int cancels = total == 0 && (bits_f64(product) | bits_f64(c)) >> 63;
     return mode == RM && cancels ? -__builtin_fabsf(result) : result;
-}
-
-/* Flush a result, also where only the coarse range of small numbers has made it normal:
-   ``larger`` is the exact value times 2^64, rounded. */
-INLINE f32 flush_lifted(f32 x, f32 larger) {
-    u32 b = bits_f32(flush(x));
-    int lifted = (b & 0x7FFFFFFFu) == 0x00800000u && __builtin_fabsf(larger) < 0x1p-62f;
-    return float_f32(b & (lifted ? 0x80000000u : 0xFFFFFFFFu));
 }
 
 INLINE f32 square_root_f32(f32 x) { return __builtin_sqrtf(x); }
@@ -121,12 +131,12 @@ INLINE f64 square_root_f64(f64 x) { return __builtin_sqrt(x); }
     INLINE f most_##f(f a, f b) { \
         f pick = a >= b || b != b ? a : b; \
         return a == b ? float_##f(bits_##f(a) & bits_##f(b)) : pick; \
+    } \
+    INLINE f either_nan_##f(f a, f b, f result) { \
+        return b != b ? quiet_##f(b) : a != a ? quiet_##f(a) : result; \
     }
 EXTREMES(f32, u32)
 EXTREMES(f64, u64)
-INLINE f32 either_nan_f32(f32 a, f32 b, f32 result) {
-    return a != a || b != b ? (f32)__builtin_nan("") : result;
-}
 
 /* Integers: integer.py, bits.py, logic.py */
 
@@ -140,9 +150,9 @@ QUOTIENT(16)
 QUOTIENT(32)
 QUOTIENT(64)
 
-/* A position or length of a bit field; of 32 bits, only the lowest 8 of it count. */
-INLINE u32 limit32(u32 x) { return (x & 255) < 32 ? x & 255 : 32; }
-INLINE u32 limit64(u32 x) { return x < 64 ? x : 64; }
+/* A position or length of a field: of 32 bits, only its lowest 8 bits count. */
+INLINE u32 clip32(u32 x) { return (x & 255) < 32 ? x & 255 : 32; }
+INLINE u32 clip64(u32 x) { return x < 64 ? x : 64; }
 
 #define FIELDS(bits, clz) \
     INLINE u##bits ones##bits(u32 count) { \
@@ -151,9 +161,9 @@ INLINE u32 limit64(u32 x) { return x < 64 ? x : 64; }
     INLINE u##bits above##bits(u##bits x, u32 by) { return by >= bits ? 0 : x << by; } \
     INLINE u##bits below##bits(u##bits x, u32 by) { return by >= bits ? 0 : x >> by; } \
     INLINE u##bits field##bits(u##bits a, u32 position, u32 length, int is_signed) { \
-        position = limit##bits(position); \
-        length = limit##bits(length); \
-        u32 room = bits - (position < bits ? position : bits); \
+        position = clip##bits(position); \
+        length = clip##bits(length); \
+        u32 room = bits - position; \
         u##bits mask = ones##bits(length < room ? length : room); \
         u##bits field = below##bits(a, position) & mask; \
         u32 top = position + length - 1; \
@@ -162,9 +172,9 @@ INLINE u32 limit64(u32 x) { return x < 64 ? x : 64; }
         return negative ? field | ~mask : field; \
     } \
     INLINE u##bits insert##bits(u##bits a, u##bits b, u32 position, u32 length) { \
-        u32 at = limit##bits(position); \
-        u##bits mask = above##bits(ones##bits(limit##bits(length)), at); \
-        return (b & ~mask) | (above##bits(a, at) & mask); \
+        position = clip##bits(position); \
+        u##bits mask = above##bits(ones##bits(clip##bits(length)), position); \
+        return (b & ~mask) | (above##bits(a, position) & mask); \
     } \
     INLINE u32 highest##bits(u##bits x, u32 top) { return top - (u32)clz(x | 1); } \
     INLINE u##bits reverse##bits(u##bits x) { \

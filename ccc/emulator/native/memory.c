@@ -24,7 +24,7 @@ typedef struct {
     s64 n, bytes;
     s64 *at;
     char *data, *written;
-    s32 space;
+    s32 space, how;
 } way;
 
 /* The lanes for which the guard holds. */
@@ -123,12 +123,21 @@ FUNCTION int space_of(way *w, u64 *least, u64 *most) {
     return tag == SHARED_TAG ? IN_SHARED : IN_LOCAL;
 }
 
+#define ALL_WRITTEN(type) \
+    for (s64 k = 0; k < w->n; k++) \
+        for (s64 element = 0; element < count; element++) \
+            missing |= !((const type *)(w->written + w->at[k]))[element];
+
+/* Whether some byte of each element was written. */
 FUNCTION int are_written(const way *w, s64 size, s64 count) {
-    static const char nothing[8];
-    for (s64 k = 0; k < w->n; k++)
-        for (s64 element = 0; element < count; element++)
-            if (!memcmp(w->written + w->at[k] + element * size, nothing, (size_t)size)) return 0;
-    return 1;
+    int missing = 0;
+    switch (size) {
+        case 1: ALL_WRITTEN(u8) break;
+        case 2: ALL_WRITTEN(u16) break;
+        case 4: ALL_WRITTEN(u32) break;
+        default: ALL_WRITTEN(u64)
+    }
+    return !missing;
 }
 
 /* Costs: traffic.py ------------------------------------------------------------------------------ */
@@ -239,12 +248,17 @@ FUNCTION void store(const context *c, const access_form *f, const way *w) {
             default: STORES(u64)
         }
     }
-    if (w->written) EACH memset(w->written + w->at[k], 0xFF, (size_t)(f->size * f->count));
+    if (!w->written) return;
+    if (f->size * f->count == 4) EACH *(u32 *)(w->written + w->at[k]) = ~0u;
+    else EACH memset(w->written + w->at[k], 0xFF, (size_t)(f->size * f->count));
 }
 
-enum { ADD, EXCH, CAS, MIN, MAX, AND, OR, XOR, INC, DEC };
+enum { ADD, EXCH, CAS, MIN, MAX, AND, OR, XOR, INC, DEC, ADD_FLUSHED };
 
-INLINE f32 sum_f32(f32 a, f32 b) { return canonical_f32(a + b); }
+INLINE f32 sum_f32(f32 a, f32 b) {
+    if (a != a) return float_f32(bits_f32(a) | 1u << 22);
+    return b != b ? float_f32(bits_f32(b) | 1u << 22) : a + b;
+}
 INLINE f64 sum_f64(f64 a, f64 b) { return first_nan(a, b, a + b); }
 
 #define UPDATE(type) \
@@ -266,7 +280,11 @@ UPDATE(u32)
 UPDATE(s32)
 UPDATE(u64)
 UPDATE(s64)
-#define update_f32(how, old, a, b) ((how) == ADD ? sum_f32(old, a) : (a))
+INLINE f32 update_f32(s32 how, f32 old, f32 a, f32 b) {
+    (void)b;
+    if (how == ADD_FLUSHED) return flush(sum_f32(flush(old), flush(a)));
+    return how == ADD ? sum_f32(old, a) : a;
+}
 #define update_f64(how, old, a, b) ((how) == ADD ? sum_f64(old, a) : (a))
 
 /* Lane after lane. */
@@ -281,7 +299,7 @@ UPDATE(s64)
             type *cell = (type *)(w->data + w->at[k]), old = *cell; \
             type x = *(const type *)(a + lane * stride_a), y = *(const type *)(b + lane * stride_b); \
             (void)y; \
-            *cell = update_##type(f->operation, old, x, y); \
+            *cell = update_##type(w->how, old, x, y); \
             if (to) *(type *)(to + lane * stride) = old; \
         } \
     }
@@ -300,7 +318,7 @@ FUNCTION void atomic(const context *c, const access_form *f, const way *w) {
 
 /* Do an access, if it is good. */
 FUNCTION int touch(context *c, const access_form *f) {
-    way w = {GET(s32, lanes), c->n, (s64)f->size * f->count, GET(s64, places), 0, 0, f->space};
+    way w = {GET(s32, lanes), c->n, (s64)f->size * f->count, GET(s64, places), 0, 0, f->space, f->operation};
     u64 least, most;
     if (f->guard >= 0) {
         w.n = choose(c, f, GET(s32, chosen));
@@ -318,6 +336,8 @@ FUNCTION int touch(context *c, const access_form *f) {
     s64 *traffic = f->method == LOAD ? GET(s64, loads) : GET(s64, stores);
     if (w.space == IN_GLOBAL) traffic[f->slot] += sectors(&w);
     if (w.space == IN_SHARED) GET(s64, conflicts)[f->slot] += conflicts(&w);
+    int is_f32 = f->kind == 2 && f->size == 4;
+    if (is_f32 && w.how == ADD && w.space == IN_GLOBAL) w.how = ADD_FLUSHED;
     switch (f->method) {
         case LOAD: load(c, f, &w); break;
         case STORE: store(c, f, &w); break;

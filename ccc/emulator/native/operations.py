@@ -121,13 +121,6 @@ def _bits() -> None:
     _define("isspacep", "pred", "u64 u64", "a >> 40 == b")
 
 
-_NANS = {
-    "f32": ("0x7F800000u", "0x7FFFFFFFu"),
-    "f64": ("(u64)0x7FF << 52", "a | (u64)1 << 51"),
-}
-"""Infinity, beyond which a magnitude is that of NaN, and what becomes of a NaN ``a``."""
-
-
 def _floats() -> None:
     for f, ftzs in (("f32", ("", ".ftz")), ("f64", ("",))):
         for ftz in ftzs:
@@ -135,54 +128,44 @@ def _floats() -> None:
             _float_comparisons(f, ftz)
         u, top = f"u{f[1:]}", int(f[1:]) - 1
         signs = f"(({u})1 << {top})"
-        nan, magnitude = _NANS[f], f"(a & ~{signs})"
-        _define(f"abs.{f}", u, u, f"{magnitude} > {nan[0]} ? {nan[1]} : {magnitude}")
-        _define(f"neg.{f}", u, u, f"{magnitude} > {nan[0]} ? {nan[1]} : a ^ {signs}")
         _define(f"copysign.{f}", u, f"{u} {u}", f"(a & {signs}) | (b & ~{signs})")
+    half = "flushed_f64(upper_half(1 / upper_half(flushed_f64(a))))"
+    _define("rcp.f64.ftz", "f64", "f64", half)
     for ftz in ("", ".ftz"):
         _directed(ftz)
-    _define("abs.f32.ftz", "f32", "f32", "canonical_f32(__builtin_fabsf(flush(a)))")
-    _define("neg.f32.ftz", "f32", "f32", "canonical_f32(-flush(a))")
-
-
-_NAN_SUM = {
-    **dict.fromkeys(("add", "sub", "mul"), "first_nan(b, a, a {} b)"),
-    "div": "first_nan(a, b, a {} b)",
-}
-"""On doubles, whose NaNs have a payload: of two, the hardware takes the second one's."""
-_EXACT = {
-    "mul": "((f64)<a> * (f64)<b>)",
-    "div": "((f64)<a> / (f64)<b>)",
-    "rcp": "(1 / (f64)<a>)",
-    "fma": "odd_sum((f64)<a> * (f64)<b>, <c>)",
-}
-"""Values before rounding, as far as that may lift them out of the range that is flushed."""
+    for ftz, value in (("", "a"), (".ftz", "flush(a)")):
+        _define(f"abs.f32{ftz}", "f32", "f32", f"canonical_f32(__builtin_fabsf({value}))")
+        _define(f"neg.f32{ftz}", "f32", "f32", f"canonical_f32(-{value})")
+    _define("abs.f64", "f64", "f64", "a != a ? quiet(a) : __builtin_fabs(a)")
+    _define("neg.f64", "f64", "f64", "a != a ? quiet(a) : -a")
 
 
 def _arithmetic(f: str, ftz: str) -> None:
-    def both(name: str, sources: int, text: str) -> None:
-        operands = " ".join([f] * sources)
-        exact = f"(f32)(0x1p64 * {_EXACT[name]})" if ftz and name in _EXACT else ""
-        text = f"flush_lifted({text}, {exact})" if exact else f"flush({text})" if ftz else text
-        for letter in "abc"[:sources]:
-            text = text.replace(f"<{letter}>", f"flush({letter})" if ftz else letter)
-        end = f"{f}{ftz}"
+    a, b, c = (f"flush({x})" if ftz else x for x in "abc")
+
+    def both(name: str, sources: int, text: str, exact: str = "") -> None:
+        """Without and with ``.sat``; ``exact`` is the result in double precision, for ``.ftz``."""
+        if ftz:
+            text = f"not_lifted({text}, {exact}, RN)" if exact else f"flush({text})"
+        operands, end = " ".join([f] * sources), f"{f}{ftz}"
         _define(f"{name}.{end}", f, operands, f"canonical_{f}({text})")
         if f == "f32" and name in ("add", "sub", "mul", "fma"):
             _define(f"{name}.{end}.sat", f, operands, f"saturate({text})")
 
+    wide = {sign: f"(f64){a} {sign} (f64){b}" for sign in "*/"}
+    order = {"add": "b, a", "sub": "b, a", "mul": "b, a", "div": "a, b"}
     for name, sign in (("add", "+"), ("sub", "-"), ("mul", "*"), ("div", "/")):
-        both(name, 2, f"<a> {sign} <b>" if f == "f32" else _NAN_SUM[name].format(sign))
-    both("fma", 3, "fmaf(<a>, <b>, <c>)" if f == "f32" else "fused(a, b, c)")
-    both("sqrt", 1, f"square_root_{f}(<a>)")
-    both("rcp", 1, "1 / <a>")
-    both("min", 2, "least_f32(<a>, <b>)" if f == "f32" else "both_nan(a, b, least_f64(a, b))")
-    both("max", 2, "most_f32(<a>, <b>)" if f == "f32" else "both_nan(a, b, most_f64(a, b))")
-    either = "either_nan_f32(<a>, <b>" if f == "f32" else "first_nan(b, a"
-    both("min.NaN", 2, f"{either}, least_{f}(<a>, <b>))")
-    both("max.NaN", 2, f"{either}, most_{f}(<a>, <b>))")
-    root = "1 / __builtin_sqrt((f64)<a>)"
-    both("rsqrt", 1, f"({f})({root})")
+        text = f"{a} {sign} {b}" if f == "f32" else f"first_nan({order[name]}, a {sign} b)"
+        both(name, 2, text, wide.get(sign, ""))
+    fused = f"fmaf({a}, {b}, {c})" if f == "f32" else "fused(a, b, c)"
+    both("fma", 3, fused, f"exact_fused({a}, {b}, {c})")
+    both("sqrt", 1, f"square_root_{f}({a})")
+    both("rcp", 1, f"1 / {a}", f"1 / (f64){a}")
+    for name, function in (("min", "least"), ("max", "most")):
+        found = f"{function}_{f}({a}, {b})"
+        both(name, 2, found if f == "f32" else f"both_nan(a, b, {found})")
+        both(f"{name}.NaN", 2, f"either_nan_{f}({a}, {b}, {found})")
+    both("rsqrt", 1, f"({f})(1 / __builtin_sqrt((f64){a}))")
 
 
 def _directed(ftz: str) -> None:
@@ -194,16 +177,12 @@ def _directed(ftz: str) -> None:
         "mul": f"narrow((f64){a} * (f64){b}, <mode>)",
         "fma": f"fused_f32({a}, {b}, {c}, <mode>)",
     }
-    exact = {
-        "mul": f"((f64){a} * (f64){b})",
-        "fma": f"odd_sum((f64){a} * (f64){b}, {c})",
-    }
+    exact = {"mul": f"(f64){a} * (f64){b}", "fma": f"exact_fused({a}, {b}, {c})"}
     for mode in ("rz", "rm", "rp"):
         for name, text in texts.items():
             result = text.replace("<mode>", mode.upper())
             if ftz and name in exact:
-                larger = f"narrow(0x1p64 * {exact[name]}, {mode.upper()})"
-                result = f"flush_lifted({result}, {larger})"
+                result = f"not_lifted({result}, {exact[name]}, {mode.upper()})"
             elif ftz:
                 result = f"flush({result})"
             sources = "f32 f32 f32" if name == "fma" else "f32 f32"
@@ -211,7 +190,7 @@ def _directed(ftz: str) -> None:
             _define(f"{name}.{mode}.f32{ftz}.sat", "f32", sources, f"saturate({result})")
         narrowed = f"narrow(a, {mode.upper()})"
         narrowed = f"flush({narrowed})" if ftz else narrowed
-        _define(f"cvt.{mode}.f32.f64{ftz}", "f32", "f64", narrowed)
+        _define(f"cvt.{mode}.f32.f64{ftz}", "f32", "f64", f"cut_nan(a, {narrowed})")
 
 
 def _float_comparisons(f: str, ftz: str) -> None:
@@ -254,10 +233,9 @@ def _conversions() -> None:
         value = "flush(a)" if ftz else "a"
         _define(f"cvt.f64.f32{ftz}", "f64", "f32", f"(f64){value}")
         text = "flush((f32)a)" if ftz else "(f32)a"
-        _define(f"cvt.f32.f64{ftz}", "f32", "f64", text)
+        _define(f"cvt.f32.f64{ftz}", "f32", "f64", f"cut_nan(a, {text})")
         _define(f"cvt.sat.f32.f32{ftz}", "f32", "f32", f"saturate({value})")
-        kept = f"canonical_f32({value})" if ftz else value
-        _define(f"cvt.f32.f32{ftz}", "f32", "f32", kept)
+        _define(f"cvt.f32.f32{ftz}", "f32", "f32", f"canonical_f32({value})" if ftz else "a")
 
 
 def _for_nan(target: str, source: str) -> str:

@@ -337,7 +337,7 @@ class StepWriter:
         values: tuple[Value, ...],
         targets: list[Operand],
     ) -> None:
-        if access.method in ("atomic", "reduce") and not _is_plain(access, space):
+        if access.method in ("atomic", "reduce") and not _is_plain(access):
             raise NotNativeError
         guard, bits = instruction.guard, 8 * access.size
         fits = [isinstance(each, Register) and each.bits == bits for each in targets]
@@ -431,9 +431,7 @@ def _parts(target: Operand) -> list[Operand]:
     return list(target.elements) if isinstance(target, Vector) else [target]
 
 
-def _is_plain(access: Access, space: str) -> bool:
-    """Whether an atomic is of one integer, or float in shared memory, that the library does."""
-    in_global = access.operation == "add" and access.dtype.kind == "f" and space != "shared"
-    is_packed = TYPES[access.type].kind == "x"
-    is_one = access.size >= 4 and access.count == 1 and not is_packed
-    return is_one and "." not in access.operation and not in_global
+def _is_plain(access: Access) -> bool:
+    """Whether an atomic is of one integer or float of 32 or 64 bits."""
+    is_one = access.size >= 4 and access.count == 1 and TYPES[access.type].kind != "x"
+    return is_one and "." not in access.operation

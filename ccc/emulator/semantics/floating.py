@@ -342,7 +342,7 @@ _emulate("ex2", np.exp2)
 _emulate("tanh", np.tanh)
 
 
-def _extreme(form: Form, name: str, smaller: bool) -> Compute:
+def extreme_of(form: Form, name: str, smaller: bool) -> Compute:
     """``min`` or ``max`` of two: a number beats NaN, and -0 is less than +0."""
     pick, meet = (np.fmin, np.bitwise_or) if smaller else (np.fmax, np.bitwise_and)
     bits = np.dtype(f"u{DTYPES[name].itemsize}")
@@ -366,8 +366,8 @@ def extreme(form: Form) -> Operation:
     """``min`` and ``max`` of two or three numbers."""
     smaller = form.instruction.name == "min"
     if form.type == "bf16":
-        return finished(form, _extreme_bf16(_extreme(form, "f32", smaller)), 2)
-    two = _extreme(form, form.type, smaller)
+        return finished(form, _extreme_bf16(extreme_of(form, "f32", smaller)), 2)
+    two = extreme_of(form, form.type, smaller)
     if form.type == "f64":
         return finished(form, lambda a, b: nan_of(two(a, b), b, a), 2)
     if len(form.instruction.operands) == 3:

@@ -22,6 +22,8 @@ from ccc.emulator.base.forms import (
 )
 from ccc.emulator.lanes.groups import Group
 from ccc.emulator.semantics.bits import popcount
+from ccc.emulator.semantics.floating import extreme_of
+from ccc.emulator.semantics.rounding import canonical
 
 _NOBODY_HOME = 0xA5A5A5A5
 """What ``shfl`` gives for a lane that does not take part."""
@@ -148,10 +150,12 @@ _REDUCTIONS: dict[str, Compute] = {
 def redux(form: Form) -> Operation:
     """Reduce over the members."""
     name = form.choose(*_REDUCTIONS)
-    if name is None or form.kind == "f":
+    if name is None or (form.kind == "f" and name not in ("min", "max")) or form.bits != 32:
         form.refuse("reduces something else than 32-bit integers")
     dtype = DTYPES[form.type]
     combine = _REDUCTIONS[name]
+    if form.kind == "f":
+        return _redux_float(form, name)
 
     def compute(group: Group, a: Any, mask: Any) -> Any:
         rows = group.by_warp(spread(a, group.n), 0)[group.rank]
@@ -164,6 +168,24 @@ def redux(form: Form) -> Operation:
         return result
 
     return Operation(compute, (form.type, "b32"), (form.type,), group=True)
+
+
+def _redux_float(form: Form, name: str) -> Operation:
+    """The least or largest of the members' numbers; NaN where all of them, or with .NaN one, is."""
+    combine = extreme_of(form, "f32", name == "min")
+    of_sizes = form.has("abs")
+
+    def compute(group: Group, a: Any, mask: Any) -> Any:
+        own = spread(np.abs(a) if of_sizes else a, group.n)
+        rows = group.by_warp(own, 0)[group.rank]
+        members = _mask(group, mask) & group.active[group.rank]
+        result = own
+        for k in range(32):
+            here = (members >> np.uint32(k)) & np.uint32(1) == 1
+            result = np.where(here, combine(result, rows[:, k]), result)
+        return canonical(result, "f32")
+
+    return Operation(compute, ("f32", "b32"), ("f32",), group=True)
 
 
 def _neutral(name: str, dtype: np.dtype[Any]) -> Any:

@@ -82,7 +82,7 @@ def literal_bits(text: str, bits: int) -> int | None:
             return None
         found = int(np.float64(-decimal if negative else decimal).view("u8"))
     if width == bits or bits not in (32, 64):
-        return found
+        return found if found >> bits == 0 else None
     with np.errstate(all="ignore"):
         value = np.array(found, f"u{width // 8}").view(f"f{width // 8}").astype(f"f{bits // 8}")
     return int(value.view(f"u{bits // 8}"))

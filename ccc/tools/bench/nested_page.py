@@ -21,11 +21,11 @@ HEAD = """\
 
 Nested patterns, a list of fine tasks for each coarse one, by who does the fine tasks: one thread a
 task, which is `kernel.cu` as nvcc compiles it; sub-warps that step over the tasks, by hand; the
-calls of [`cte.cuh`](cte.md), of which `cte::warp` is the paper's technique; and `ccc` with the same
-plain loop marked (the fastest of its choices). All in one bench, as
-[Measuring it on your card](bench.md) tells, each checked first. The paper's figures are those of F.
-Khorasani's dissertation, 2016, section 4.2, on an NVIDIA GeForce GTX 780, as far as its text tells
-the numbers; its matrices and graphs are downloads, set beside inputs of their kind.
+calls of `cte.cuh` (docs/cte.md), of which `cte::warp` is the paper's technique; and `ccc` with the
+same plain loop marked, the fastest of its choices. All in one bench, as docs/bench.md tells, each
+checked first. The paper's figures are those of F. Khorasani's dissertation, 2016, section 4.2, on
+an NVIDIA GeForce GTX 780, as far as its text tells the numbers; its matrices and graphs are
+downloads, set beside inputs of their kind.
 """
 
 SPEEDUP = """\

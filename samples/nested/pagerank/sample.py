@@ -6,7 +6,7 @@ links give nothing away.
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,27 +31,24 @@ TOLERANCE = 1e-6
 """Absolute, of ranks whose mean is 1; a quotient in the middle may be rounded either way."""
 
 
-@functools.lru_cache(maxsize=1)
-def _ones(count: int) -> Any:
-    """The entries of the matrix, which a library wants to have."""
-    import cupy  # noqa: PLC0415 - on a GPU only
-
-    return cupy.ones(count)
-
-
 def by_cusparse(
     vertices: Any, indptr: Any, indices: Any, shares: Any, damping: Any, ranks: Any
-) -> None:
-    """What ``csr @ x`` of CuPy does, with the scaling and the sum inside."""
-    import cupyx.cusparse  # noqa: PLC0415 - on a GPU only
+) -> Callable[[], object]:
+    """What ``csr @ x`` of CuPy does, for a matrix of ones, with the scaling and the sum inside."""
+    import cupy  # noqa: PLC0415 - on a GPU only
+    import cupyx.cusparse  # noqa: PLC0415
     import cupyx.scipy.sparse  # noqa: PLC0415
 
     shape = (int(vertices), int(vertices))
-    parts = (_ones(indices.size), indices, indptr)
+    parts = (cupy.ones(indices.size), indices, indptr)
     matrix = cupyx.scipy.sparse.csr_matrix(parts, shape=shape)
     matrix.has_canonical_format = True  # that nothing is sorted first
-    ranks.fill(1 - float(damping))
-    cupyx.cusparse.spmv(matrix, shares, y=ranks, alpha=float(damping), beta=1.0)
+
+    def gather() -> None:
+        ranks.fill(1 - float(damping))
+        cupyx.cusparse.spmv(matrix, shares, y=ranks, alpha=float(damping), beta=1.0)
+
+    return gather
 
 
 LIBRARIES = {"cuSPARSE": ("gather", by_cusparse)}

@@ -9,7 +9,7 @@ struct Cells {
     Sum own, total;
 };
 
-extern "C" __global__ void __launch_bounds__(128)
+extern "C" __global__ void __launch_bounds__(128, 8)
 becke(int size, const Vector* __restrict__ points, const int* __restrict__ owners,
       const int* __restrict__ counts, const Vector* __restrict__ near, int most, double* weights)
 {

@@ -1,0 +1,134 @@
+"""Annotations out of all proportion, and those that nothing comes of."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from annotated import complaint, loop
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ccc.compiler.unit import DevicePass, translate
+from ccc.frontend.marking import SourceError, mark
+from ccc.frontend.pragmas import PragmaError, parse
+from ccc.options import Options
+
+DEEP = 20000
+
+
+@pytest.mark.parametrize(
+    "clause",
+    [
+        "prob(" + "(" * DEEP + "0.5" + ")" * DEEP + ")",
+        "prob(" + "-" * DEEP + "0.5)",
+        "prob(" + "+".join(["0.00001"] * DEEP) + ")",
+        "prob(" + "x" * 100000 + ")",
+        "priority(" + "9" * 5000 + ")",
+        "priority(0x" + "f" * 5000 + ")",
+        "priority(" + "*".join(["99999999999999999"] * 9) + ")",
+        "priority(1<<20000000000)",
+        "priority(1<<-1)",
+        "priority(1>>64)",
+        "prob(1e999)",
+        "prob('a')",
+        'priority("a")',
+        "x" * 100000,
+        "strategy(" + "x" * 100000 + ")",
+        "prob(.5) " + "x" * 1000 + "(1)",
+    ],
+    ids=lambda clause: clause[:12],
+)
+def test_arguments_of_any_size_are_refused_in_few_words(clause: str) -> None:
+    said = complaint(loop(f"#pragma ccc if {clause}\nif (a) b();"))
+    assert said.startswith("k.cu:4:")
+    assert len(said) < 1000
+    assert said.split("\n")[-1].strip() == "^"
+
+
+@pytest.mark.parametrize(
+    "clause",
+    ["noalias(" + "(" * DEEP + "a" + ")" * DEEP + ", b)", "noalias(a" + ".b" * DEEP + ", b)",
+     "reduction(+: " + "(" * DEEP + "a" + ")" * DEEP + ")", "reduction(" + "x" * DEEP + ": a)"],
+    ids=["brackets", "members", "reduced", "operation"],
+)  # fmt: skip
+def test_lists_of_any_size_are_refused_in_few_words(clause: str) -> None:
+    said = complaint(loop("#pragma ccc if\nif (a) b();").replace("ccc for", f"ccc for {clause}"))
+    assert len(said) < 1000
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if (a) " + "{" * DEEP + "b();" + "}" * DEEP,
+        "if (" + "(" * DEEP + "a" + ")" * DEEP + ") b();",
+        "if (a) " * 5000 + "b();",
+        "if (a) b();" + "else if (a) b();" * 2000,
+    ],
+    ids=["blocks", "parentheses", "ifs", "elses"],
+)
+def test_code_of_any_depth_is_marked(body: str) -> None:
+    assert len(mark(loop(f"#pragma ccc if\n{body}"), "k.cu").annotations) == 2
+
+
+@pytest.mark.parametrize(
+    "pragma",
+    [
+        "if prob(.5) prb(1)",
+        "if /* a */ prb(1)",
+        "if /* größer */ prb(1)",
+        "if /* ü */ prob(.5) prb(1)",
+    ],
+)
+def test_the_caret_is_under_the_word_behind_comments(pragma: str) -> None:
+    shown, caret = complaint(loop(f"#pragma ccc {pragma}\nif (a) b();")).split("\n")[1:3]
+    assert shown.index("prb") == caret.index("^")
+
+
+def test_a_reduction_of_what_the_loop_only_reads() -> None:
+    text = loop("total += y * n; x = n + 1;\n#pragma ccc if\nif (a) { b(); }")
+    for name, is_idle in (("y", True), ("n", True), ("total", False), ("x", False)):
+        marked = mark(text.replace("ccc for", f"ccc for reduction(+: {name})")
+                      .replace("int n)", "int n, int y, int total, int x)"), "k.cu")  # fmt: skip
+        told = [str(warning) for warning in marked.warnings]
+        assert (
+            any(f'no effect on "{name}", which the loop only reads' in t for t in told) == is_idle
+        )
+    handed = text.replace("ccc for", "ccc for reduction(+: n)").replace("total += y * n", "f(&n)")
+    assert not mark(handed.replace("x = n + 1", "g(n)"), "k.cu").warnings
+
+
+def test_annotations_of_which_no_code_is_left_are_told() -> None:
+    body = "for (;;) {\n#pragma ccc if\nif (a) b();\n}"
+    text = (
+        f"void host() {{\n#pragma ccc for\n{body}\n}}\n"
+        f"template <class T> __global__ void never() {{\n#pragma ccc for\n{body}\n}}\n"
+        f"template <class T> __device__ void callee() {{\n#pragma ccc for\n{body}\n}}\n"
+        f"auto closure = [] {{\n#pragma ccc for\n{body}\n}};\n"
+    )
+    done = DevicePass()
+    translate(text, "k.cu", lambda _text, _again: ".version 9.0\n", Options(), done)
+    told = [line.partition("warning: ")[2] for line in done.diagnostics]
+    told = [line.splitlines()[0] for line in told]
+    assert len(told) == 4
+    for said, wanted in zip(
+        told, ("for the host", "this kernel", "calls this", "runs it"), strict=True
+    ):
+        assert wanted in said
+
+
+WORDS = st.sampled_from(
+    ["for", "if", "const", "variable", "while", "switch", "recursion", "grid_stride", "prob", "(",
+     ")", "reduction", "noalias", "strategy", "schedule", "priority", "+", ":", ",", "1", "0.5",
+     "<<", "99", "-", "/", "a", "s.b", "t->c", "é", '"', "'", "{", "}", "[", "]", "sub_warp", "\\",
+     "dynamic", "~", "0x", "1e9", "9" * 30, "?", "*", "&", "\0", "sizeof", "(int)", ";", "#"]
+)  # fmt: skip
+
+
+@settings(max_examples=400, deadline=None, derandomize=True)
+@given(st.lists(WORDS, max_size=12), st.sampled_from(["", " "]))
+def test_any_words_are_a_pragma_or_refused(words: list[str], between: str) -> None:
+    with suppress(PragmaError):
+        assert parse(between.join(words)).directive
+    with suppress(SourceError):
+        mark(loop(f"#pragma ccc {' '.join(words)}\nif (a) b();"), "k.cu")
