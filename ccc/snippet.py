@@ -202,7 +202,9 @@ class _Copy:
             base = self._value(operand.base)
             if isinstance(base, Address):
                 return Address(base.base, base.offset + operand.offset)
-        return map_leaves(operand, self._leaf)
+        made = map_leaves(operand, self._leaf)
+        # A number that stands for a word of the text is printed as any other.
+        return Address(made.base, made.offset) if isinstance(made, Address) else made
 
     def _leaf(self, leaf: Operand) -> Operand:
         if isinstance(leaf, Symbol):

@@ -18,10 +18,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from many_kernels import different, instances
 from nvcc_project import KERNEL, REFUSED
 
 from ccc.toolkit import find as toolchain
 
+MANY = 150
 CCCC = [sys.executable, "-c", "import sys; from ccc.cli import cccc; sys.exit(cccc())"]
 ROWS, COLUMNS = 32, 800
 
@@ -53,6 +55,8 @@ def sources() -> dict[str, str]:
         "a path that is refused, so compiled twice": REFUSED.replace("{name}", "k"),
         "tables of 51,200 numbers": table()
         + annotated.replace("float v = x[i];", f"float v = x[i] + table[i & 31][i % {COLUMNS}];"),
+        f"{MANY} kernels, all cases of the tests": different(MANY),
+        f"{MANY} instances of a template": instances(MANY),
     }
 
 
@@ -81,7 +85,7 @@ def main(repeat: int = 5) -> None:
         cases = {"`--version`": ["--version"]}
         for number, (case, text) in enumerate(sources().items()):
             (folder / f"{number}.cu").write_text(text)
-            cases[case] = [f"{number}.cu", "-arch=sm_90", "-cubin", "-o", "k.cubin"]
+            cases[case] = [f"{number}.cu", "-w", "-arch=sm_90", "-cubin", "-o", "k.cubin"]
         subprocess.run([*CCCC, *cases["no annotation"]], cwd=folder, check=True)  # finds nvcc
         for case, words in cases.items():
             plain, ours = (cost([*it, *words], repeat, folder) for it in ([nvcc], CCCC))
