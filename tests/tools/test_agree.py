@@ -20,7 +20,7 @@ from ccc.tools.agree import PTX_VERSION, bounds
 from ccc.tools.agree.assembling import assemble
 from ccc.tools.agree.case import Case, cases, kind_of, spell
 from ccc.tools.agree.forms import all_cases
-from ccc.tools.agree.operands import COUNT, edges, operands
+from ccc.tools.agree.operands import COUNT, WHOLE_WARPS, edges, operands
 from ccc.tools.agree.page import page
 from ccc.tools.agree.record import Agreement, read, row_of, summary, write
 from ccc.tools.agree.running import (
@@ -43,7 +43,10 @@ MEASURED = RECORD.measured
 
 NOT_COMPARED = {
     "barrier cp.async.bulk.prefetch": "nothing comes out of it",
-    "st.bulk": "it needs sm_100",
+    "st.bulk clusterlaunchcontrol.query_cancel clusterlaunchcontrol.try_cancel": "needs sm_100",
+    "st.async red.async": "it needs a launch with clusters",
+    "createpolicy": "what comes out of it is opaque",
+    "tex tld4 txq suld sust sured suq": "textures and surfaces are handles of a driver",
 }
 """Emulated rows that have no form here, and why."""
 
@@ -96,7 +99,7 @@ def test_each_emulated_row_is_compared() -> None:
 def test_operands_hold_the_edges_and_are_the_same_each_time() -> None:
     for kinds in {case.sources for case in CASES}:
         found = operands(kinds)
-        if len(kinds) == 1:
+        if len(kinds) == 1 and kinds[0] not in ("b128", *WHOLE_WARPS):
             assert set(edges(kinds[0])) <= set(found[0].tolist()), kinds
     again = operands(("f32", "f32", "f32"))
     assert (again == operands(("f32", "f32", "f32"))).all()
@@ -189,7 +192,7 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 @needs_ptxas
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["--device", "emulator", "--jobs", "1", "--only", r" (shf|add\.f32x2)"]
+    words = ["--device", "emulator", "--jobs", "1", "--only", r" (shf\.[lr]|add\.f32x2)"]
     against = ["--against", str(DOCS / "agreement.json"), "--out", str(tmp_path / "o.json")]
     assert main(["agree", *words, *against, "--page", str(tmp_path / "o.md")]) == 0
     assert "4 equal" in capsys.readouterr().out

@@ -101,20 +101,6 @@ def copies() -> Iterator[Case]:
         line = f"{opcode} [%y], [%m], 16;\n"
         body = f"{{\n{_BOTH}{zeros}{put}{_PROXY}{line}{done}{back}}}"
         yield _case(COPY, opcode, body, _WORDS, _WORDS)
-    sent = "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes"
-    for kind, size in (("b32", 4), ("b64", 8)):
-        begin = f"{_BAR}mbarrier.arrive.expect_tx.shared.b64 %x, [%z], {size};\n"
-        line = f"{sent}.{kind} [%m], %a, [%z];\n"
-        body = f"{{\n{_BOTH}{_CLEARED}{begin}{line}{_WAIT}{_READ}}}"
-        yield _case(COPY, f"{sent}.{kind}", body, (kind,), _WORDS)
-    added = "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes"
-    for opcode in spell(
-        f"{added}{{.add.u32|.min.s32|.max.u32|.and.b32|.or.b32|.xor.b32|.inc.u32}}"
-    ):
-        begin = f"{_BAR}mbarrier.arrive.expect_tx.shared.b64 %x, [%z], 4;\n"
-        filled = "st.shared.b32 [%m], %a;\nst.shared.b32 [%m+4], 0;\nst.shared.b64 [%m+8], 0;\n"
-        body = f"{{\n{_BOTH}{filled}{begin}{opcode} [%m], %b, [%z];\n{_WAIT}{_READ}}}"
-        yield _case(COPY, opcode, body, ("b32", "b32"), _WORDS)
 
 
 def barriers() -> Iterator[Case]:

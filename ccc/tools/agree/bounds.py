@@ -134,7 +134,12 @@ def _special(exact: Array, value: Array, name: str) -> tuple[Array, Array]:
     zero = exact == 0
     same = nan & np.isnan(exact) & np.isnan(value)
     same |= ~nan & infinite & (exact == value)
-    same |= ~nan & huge & (np.abs(value) >= top * (1 - 2.0 ** (3 - MANTISSA[name])))
+    same |= (
+        ~nan
+        & huge
+        & np.isfinite(exact)
+        & (np.abs(value) >= top * (1 - 2.0 ** (3 - MANTISSA[name])))
+    )
     same |= ~nan & zero & (value == 0)
     return nan | infinite | zero | (huge & np.isinf(value)), same
 
