@@ -76,3 +76,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def bless(pytestconfig: pytest.Config) -> bool:
     """Whether golden tests write what they get instead of comparing it."""
     return bool(pytestconfig.getoption("--bless"))
+
+
+@pytest.fixture
+def runs_on(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the emulator runs on in a test: ``numpy``, or ``native``, its C library."""
+    monkeypatch.setenv("CCC_EMULATOR", request.param)

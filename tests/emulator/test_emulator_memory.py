@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulating import HEADER, ptx, run
+from emulating import HEADER, ON_BOTH, ptx, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ccc.emulator import Counters, EmulatorError, Module
 from ccc.emulator.memory import atomics as atomics_of_emulator
 
+pytestmark = ON_BOTH
 COPY = "add.u64 %x1, %p0, %x0; add.u64 %x2, %p1, %x0; "
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulating import ptx, run
+from emulating import ON_BOTH, ptx, run
 
 from ccc.emulator import EmulatorError
 
+pytestmark = ON_BOTH
 HEAD = 3  # ld.param, mov and mul.wide that every kernel of ``ptx`` begins with
 
 DIAMOND = """

@@ -16,6 +16,12 @@ from ccc.ptx.types import TYPES
 
 HEADER = ".version 8.0\n.target sm_80\n.address_size 64\n"
 
+ON_BOTH = [
+    pytest.mark.usefixtures("runs_on"),
+    pytest.mark.parametrize("runs_on", ["numpy", "native"], indirect=True),
+]
+"""For files whose launches run on NumPy and in C; single operations are compared in test_native."""
+
 NVCC = shutil.which("nvcc")
 needs_nvcc = pytest.mark.skipif(NVCC is None, reason="there is no nvcc")
 
