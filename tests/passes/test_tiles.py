@@ -138,7 +138,7 @@ def test_a_rest_that_must_stay_is_no_reason_for_others() -> None:
         ("vote.sync.any.pred %p3, %p1, -1;", PATH, STORE, "lanes meet in an iteration"),
         ("", PATH, f"bra R; R: // ccc.then 3 k.cu:3:1\n {STORE}", "a path that is left alone"),
         ("st.local.u32 [own], %r3;", PATH, f"{STORE} ld.local.u32 %r5, [own];",
-         "the iteration passes local memory"),
+         "its tasks take an array of the thread's own along"),
         ("", f"{LOCK} {READ}", f"{STORE} membar.gl; atom.global.exch.b32 %r6, [%rd1], 0;",
          "lanes may wait (PTX line 26: atom.global.cas.b32 %r5"),
         ("", READ, f"{STORE} add.s32 %r2, %r2, %r4;",
