@@ -5,7 +5,7 @@ Nested Patterns via Collaborative Task Engagement", IPDPS 2016. The turns of all
 joined to one list, through which the warp goes, one turn for each member and step. So no lane
 waits for another that has a longer list, and neighbouring lanes mostly run neighbouring turns.
 
-    MEET:     who has a task, and how many turns? all as many, but for a quarter? each its own
+    MEET:     who has a task, and how many turns?
               the sum of the members before: where each list ends in the joined one
               each owner: its task, moved back to where the joined list begins
     ITEM:     whose turn is it? the first list that ends behind it
@@ -26,7 +26,6 @@ from ccc.passes.context_collection.counted_turns import go_back
 from ccc.passes.context_collection.partial_sums import NO_TASK
 from ccc.passes.context_collection.shared_tasks import SharedTasks
 from ccc.passes.context_collection.task_code import OWNER
-from ccc.passes.context_collection.task_counts import reduces
 from ccc.passes.thresholds import AT_ONCE, AT_ONCE_LENGTH
 from ccc.ptx.opcodes import Effect
 from ccc.snippet import Given, Snippet
@@ -205,11 +204,6 @@ class JoinedLists(SharedTasks):
 
     rows_at: Register
     ready: str
-
-    @property
-    def leaves_even_lists(self) -> bool:
-        """Where members can add up their lengths at once."""
-        return reduces(self.collector.kernel.arch)
 
     @property
     def at_once(self) -> int:

@@ -58,34 +58,13 @@ SHARES = Snippet(
         and.pred %alone, %alone, %pending;
         mov.pred %pending, 0;
         selp.b32 %count, %turns, 0, %shares;
+        @%alone bra RUN;                      // and back to JOIN
+    JOIN:
     """,
     MOST=MOST - 1,
 )
-"""The turns that a lane has for all; or it has a task for itself."""
-
-EVEN = Snippet("""
-    .reg .pred %even, %mine, %shares, %alone;
-    .reg .b32 %count, %mask, %longest, %sum, %members, %warp_bytes, %slots, %quarter, %most;
-        redux.sync.max.u32 %longest, %count, %mask;
-        redux.sync.add.u32 %sum, %count, %mask;
-        shr.u32 %members, %warp_bytes, 2;
-        mul.lo.u32 %slots, %longest, %members;
-        shr.u32 %quarter, %sum, 2;
-        add.s32 %most, %sum, %quarter;
-        setp.le.u32 %even, %slots, %most;     // the same for all members
-        and.pred %mine, %shares, %even;
-        or.pred %alone, %alone, %mine;
-""")
-"""Where all have as long a list, but for a quarter, there is nothing to be gained by sharing: each
-runs its own, as it was."""
-
-ALONE = Snippet("""
-    .reg .pred %alone;
-        @%alone bra RUN;                      // and back to JOIN
-    JOIN:
-""")
-"""Who has a task for itself runs it first: so nothing of it has to be kept while turns are shared
-out."""
+"""The turns that a lane has for all; or it has a task for itself, and runs it first: so nothing of
+it has to be kept while turns are shared out."""
 
 OVER = Snippet("""
     .reg .b32 %mask;
@@ -116,11 +95,6 @@ class SharedTasks(ABC):
         self.sums = PartialSums(collector, self._sums())
 
     @property
-    def leaves_even_lists(self) -> bool:
-        """Whether members run their own lists where these are as long as one another."""
-        return False
-
-    @property
     def entrance(self) -> str:
         """Where members go that have no task: nothing is saved, but all have to meet."""
         return self.label
@@ -144,11 +118,7 @@ class SharedTasks(ABC):
         nobody = collector.check if after == collector.again else after
         MEET.emit(emit, pending=node.pending, mask=collector.mask, NOBODY=nobody)
         turns = count_turns(emit, self.turns.induction, self.value)
-        mine = SHARES.emit(emit, turns=turns, pending=node.pending)
-        even = self._even(emit, mine) if self.leaves_even_lists else None
-        ALONE.emit(emit, alone=mine["alone"], RUN=node.run, JOIN=self.join)
-        if even is not None:
-            emit.emit("bra", after, guard=Guard(even))
+        mine = SHARES.emit(emit, turns=turns, pending=node.pending, RUN=node.run, JOIN=self.join)
         self.write(emit, mine["count"], mine["shares"])
         emit = self.run(emit)
         OVER.emit(emit, mask=collector.mask)
@@ -158,15 +128,6 @@ class SharedTasks(ABC):
             self._go_on(emit, mine["count"], after)
         else:
             emit.emit("bra", after)
-
-    def _even(self, emit: Emitter, mine: Mapping[str, Register]) -> Register:
-        """Whether all members keep their lists."""
-        collector = self.collector
-        found = EVEN.emit(
-            emit, count=mine["count"], shares=mine["shares"], alone=mine["alone"],
-            mask=collector.mask, warp_bytes=collector.warp_bytes,
-        )  # fmt: skip
-        return found["even"]
 
     # -- what a task is -------------------------------------------------------------------------
 
