@@ -155,6 +155,4 @@ def _whole(half: Instruction, function: Function) -> Iterator[Instruction]:
 
 def _unsigned(factor: Operand, kind: str) -> Operand:
     """A literal as the number that its bits are: ``mul.wide.u32`` takes no negative ones."""
-    if kind == "u32" and isinstance(factor, Immediate) and factor.integer is not None:
-        return Immediate(str(factor.integer & 0xFFFFFFFF))
-    return factor
+    return factor.unsigned(32) if kind == "u32" and isinstance(factor, Immediate) else factor

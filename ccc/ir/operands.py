@@ -58,6 +58,10 @@ class Immediate:
         """Its value if it is an integer literal."""
         return parse_integer(self.text)
 
+    def unsigned(self, bits: int) -> Immediate:
+        """The integer of so many bits without a sign, where nvcc may write it with one."""
+        return self if self.integer is None else Immediate(str(self.integer & ((1 << bits) - 1)))
+
 
 @dataclass(frozen=True, slots=True)
 class Symbol:

@@ -32,6 +32,7 @@ from ccc.ir.edit import Copy, Emitter, retarget, substitute
 from ccc.ir.nodes import Block
 from ccc.ir.operands import Immediate, Register
 from ccc.passes.context_collection.weights import Weights
+from ccc.ptx.types import TYPES
 from ccc.snippet import Snippet
 
 END = Snippet(
@@ -198,7 +199,7 @@ class PlainLoop:
             REACHES="ge" if up else "le", BEYOND="lt" if up else "gt",
         )  # fmt: skip
         soon.emit(
-            emit, counter=test.counter, step=self._step(emit, test), bound=test.bound, mask=mask,
+            emit, counter=test.counter, step=self._step(emit, test), bound=_bound(test), mask=mask,
             SHORT=self.short_labels[self.loop.header],
         )  # fmt: skip
 
@@ -209,7 +210,7 @@ class PlainLoop:
             NEARER="min" if up else "max", BEYOND="lt" if up else "gt",
         )  # fmt: skip
         step = self._step(emit, test)
-        end.emit(emit, counter=test.counter, step=step, bound=test.bound, end=self.end)
+        end.emit(emit, counter=test.counter, step=step, bound=_bound(test), end=self.end)
 
     def _step(self, emit: Emitter, test: LastTest) -> Register:
         """What an iteration adds to the counter is what it would make of 0."""
@@ -225,3 +226,10 @@ def _types(test: LastTest) -> dict[str, str]:
     """The counter's, as a register, as a number with a sign, and as what it is compared."""
     bits = test.counter.bits
     return {"NUMBER": f"b{bits}", "SIGNED": f"s{bits}", "TYPE": test.type}
+
+
+def _bound(test: LastTest) -> Register | Immediate:
+    """A literal without a sign where the comparison reads none."""
+    if isinstance(test.bound, Immediate) and TYPES[test.type].kind == "u":
+        return test.bound.unsigned(test.counter.bits)
+    return test.bound

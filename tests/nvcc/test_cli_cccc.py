@@ -362,11 +362,15 @@ def test_results_of_ptx_need_a_name_of_their_own(project: Project) -> None:
 
 
 def test_what_is_no_ptx(project: Project) -> None:
-    for number, data in enumerate((b"", bytes(range(256)), b"// .version in a comment\n")):
+    for data, why in (
+        (b"", "the file is empty"),
+        (bytes(range(256)), "the file is binary"),
+        (b"// .version in a comment\n", "there is no .version directive"),
+    ):
         (project.folder / "x.ptx").write_bytes(data)
-        said = project("x.ptx", "-o", f"{number}.ptx", code=1)
-        assert said == "x.ptx: error: this is no PTX: there is no .version directive\n"
-        assert not (project.folder / f"{number}.ptx").exists()
+        said = project("x.ptx", "-o", "y.ptx", code=1)
+        assert said == f"x.ptx: error: this is no PTX: {why}\n"
+        assert not (project.folder / "y.ptx").exists()
 
 
 def test_ptx_without_markers(project: Project) -> None:

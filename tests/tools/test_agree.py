@@ -231,8 +231,8 @@ def test_some_forms_give_what_a_gpu_gave() -> None:
 
 @pytest.mark.slow
 @needs_ptxas
-def test_all_forms_give_what_a_gpu_gave() -> None:
-    verdicts = agree(CASES, setting(2, recorded=MEASURED), lambda _: None)
+def test_every_fourth_form_gives_what_a_gpu_gave() -> None:
+    verdicts = agree(CASES[::4], setting(2, recorded=MEASURED), lambda _: None)
     assert not [one.form for one in verdicts if one.status == DIFFERS]
     for one in verdicts:
         if one.status == REFUSED:
