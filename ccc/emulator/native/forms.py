@@ -172,7 +172,8 @@ def _convert(form: Form) -> NativeForm | None:
     kinds = target[0] + source[0]
     if kinds[0] in "us" and kinds[1] in "us":
         if target == source:
-            return _named(f"mov.u{target[1:]}")
+            # A narrow one with a sign fills its register with that.
+            return _named(f"mov.{target}" if kinds == "uu" else f"cvt.{target}.{source}")
         sat = "sat." if form.has("sat") else ""
         return _named(f"cvt.{sat}{target}.{source}") if _only(form, "sat") else None
     rounding = form.choose(*DIRECTED)

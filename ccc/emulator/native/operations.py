@@ -210,8 +210,9 @@ def _float_comparisons(f: str, ftz: str) -> None:
 def _conversions() -> None:
     for source in INTEGERS:
         for target in INTEGERS:
-            if source != target:
+            if source != target or source[0] == "s":
                 _define(f"cvt.{target}.{source}", target, source, f"({target})a")
+            if source != target:
                 _saturating(target, source)
         for target in ("f32", "f64"):
             _define(f"cvt.{target}.{source}", target, source, f"({target})a")

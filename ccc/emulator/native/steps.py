@@ -432,6 +432,6 @@ def _parts(target: Operand) -> list[Operand]:
 
 
 def _is_plain(access: Access) -> bool:
-    """Whether an atomic is of one integer or float of 32 or 64 bits."""
-    is_one = access.size >= 4 and access.count == 1 and TYPES[access.type].kind != "x"
+    """Whether an atomic is of one integer of 32 or 64 bits: of floats, NaNs differ by space."""
+    is_one = access.size >= 4 and access.count == 1 and TYPES[access.type].kind not in "xf"
     return is_one and "." not in access.operation
