@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--block", type=_sizes, default=(1, 1, 1), metavar="X[,Y,Z]", help="threads [1]")
     add("--arg", action="append", default=[], metavar="A", dest="args",
         help=f"one for each parameter, in order: {FORMS}")  # fmt: skip
-    add("--shared", type=int, default=0, metavar="N", help="dynamic shared memory, bytes")
+    add("--shared", type=_count, default=0, metavar="N", help="dynamic shared memory, bytes")
     add("--schedule", type=_schedule, default="lockstep", metavar="S",
         help="lockstep, or a number: a random order of the warps [%(default)s]")  # fmt: skip
     add("--lines", type=int, default=20, metavar="N",
@@ -64,11 +64,19 @@ def _sizes(text: str) -> tuple[int, int, int]:
     return x, y, z
 
 
+def _count(text: str) -> int:
+    number = int(text)
+    if not 0 <= number < 1 << 32:
+        raise ValueError
+    return number
+
+
 def _schedule(text: str) -> str | int:
-    return text if text == "lockstep" else int(text)
+    return text if text == "lockstep" else _count(text)
 
 
-_sizes.__name__, _schedule.__name__ = "size", "schedule"  # argparse says "invalid size value"
+# argparse says "invalid size value"
+_sizes.__name__, _schedule.__name__, _count.__name__ = "size", "schedule", "count"
 
 
 def run(args: argparse.Namespace) -> int:

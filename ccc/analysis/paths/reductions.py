@@ -34,6 +34,9 @@ WITH = "with"
 _PLACES = {"add": (1, 2), "sub": (1,), "fma": (3,), "mad": (3,)}
 """Where an update of a sum may read the sum; other operations read it on either side."""
 
+OWN = "%ccc_"
+"""How registers begin that are no variables of the user's, such as numbers that tell an order."""
+
 
 def declared_operations(marker: Marker) -> frozenset[str]:
     """The operations that the ``reduction`` clauses of an annotated loop name, as PTX opcodes."""
@@ -202,6 +205,10 @@ def register_at(accumulator: Accumulator, label: str, facts: Facts) -> Register 
         places = accumulator.group.places.get(label)
         return places[accumulator.number] if places else None
     live = accumulator.registers & facts.liveness.live_in(label)
+    if len(live) > 1 and any(register.name.startswith(OWN) for register in live):
+        raise Refused(
+            "the order in which what goes with a minimum or maximum is taken would be lost"
+        )
     if len(live) > 1:
         raise Refused(
             "an accumulator of a reduction is used both before and after an update: "
