@@ -93,10 +93,17 @@ def ask(nvcc: str) -> Toolkit | str:
     if CCCC in answer.stderr:
         return CCCC
     said = dict(re.findall(r"^#\$ (\w+)=(.*)$", answer.stderr, re.MULTILINE))
-    if answer.returncode or "_HERE_" not in said or "CICC_PATH" not in said:
+    cicc = said.get("CICC_PATH") or _folder_of("cicc", said.get("PATH", ""))
+    if answer.returncode or "_HERE_" not in said or cicc is None:
         lines = (answer.stderr + answer.stdout).strip().splitlines()
         return lines[-1] if lines and answer.returncode else "it does not answer as nvcc does"
-    return Toolkit(Path(said["_HERE_"]), Path(said["CICC_PATH"]))
+    return Toolkit(Path(said["_HERE_"]), Path(cicc))
+
+
+def _folder_of(program: str, path: str) -> str | None:
+    """Where nvcc of CUDA 12 finds a program: in what it has added to ``PATH``."""
+    found = shutil.which(program, path=path)
+    return os.path.dirname(found) if found else None
 
 
 def identity(toolkit: Toolkit) -> list[str]:

@@ -19,7 +19,6 @@ from pathlib import Path
 
 from ccc import files as cache
 from ccc import header
-from ccc.errors import CccError
 from ccc.toolkit.find import Toolkit, identity
 
 # Without one of our pragmas in its input a shim is the real tool, and no Python is started.
@@ -92,8 +91,8 @@ def _profile(toolkit: Toolkit) -> str:
     text = (toolkit.bin / "nvcc.profile").read_text()
     text = text.replace("$(_HERE_)", str(toolkit.bin))
     text, count = re.subn(r"^CICC_PATH\b.*$", f"CICC_PATH = $({SHIMS})", text, flags=re.MULTILINE)
-    if not count:
-        raise CccError(f"{toolkit.bin / 'nvcc.profile'} does not set CICC_PATH: unknown toolkit")
+    if not count:  # nvcc of CUDA 12 looks for its programs in PATH, which "+=" puts this before
+        text += f"\nPATH += $({SHIMS}):\n"
     text += f'\nINCLUDES += $(_SPACE_) "-I{header.include()}" $(_SPACE_)\n'
     libraries = toolkit.bin.parent / "lib"
     if not libraries.with_name("lib64").exists():  # the wheels have lib, the profile says lib64

@@ -1,0 +1,36 @@
+"""A toolkit whose profile does not say where cicc is, as those of CUDA 12: nvcc searches PATH."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from emulating import needs_nvcc
+from nvcc_project import KERNEL, Project, cache, project
+
+from ccc.toolkit import find as toolchain
+
+__all__ = ["cache", "project"]
+
+
+@pytest.mark.slow
+@needs_nvcc
+def test_cicc_is_found_in_path(project: Project, tmp_path: Path) -> None:
+    real = toolchain.find()
+    made = tmp_path / "toolkit"
+    (made / "bin").mkdir(parents=True)
+    for entry in real.bin.parent.iterdir():
+        if entry.name != "bin":
+            (made / entry.name).symlink_to(entry)
+    for entry in real.bin.iterdir():
+        if entry.name not in ("nvcc", "nvcc.profile"):
+            (made / "bin" / entry.name).symlink_to(entry)
+    (made / "bin" / "nvcc").write_bytes((real.bin / "nvcc").read_bytes())
+    (made / "bin" / "nvcc").chmod(0o755)
+    profile = re.sub(r"^CICC_PATH.*\n", "", (real.bin / "nvcc.profile").read_text(), flags=re.M)
+    (made / "bin" / "nvcc.profile").write_text(f"{profile}\nPATH += {real.cicc}:\n")
+    project.write("k.cu", KERNEL.replace("{name}", "k"))
+    project("k.cu", "-arch=sm_90", "-ptx", "-o", "k.ptx", "--ccc-strict",
+            CCC_NVCC=str(made / "bin" / "nvcc"))  # fmt: skip
+    assert "ccc_context_stack" in project.read("k.ptx")
