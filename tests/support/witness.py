@@ -12,10 +12,12 @@ Liveness: what is in a register that is said to be dead at the top of a block do
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
+from unittest.mock import patch
 
 import numpy as np
 
@@ -179,10 +181,11 @@ def _claims(program: Program) -> Claims:
 
 @contextmanager
 def witnessed() -> Iterator[None]:
-    """Inside, launches on the emulator raise :class:`Contradiction`."""
+    """Inside, launches on the emulator, which runs on NumPy, raise :class:`Contradiction`."""
     emulator.Wave = Witness  # type: ignore[misc, attr-defined]
     try:
-        yield
+        with patch.dict(os.environ, CCC_EMULATOR="numpy"):
+            yield
     finally:
         emulator.Wave = Wave  # type: ignore[misc, attr-defined]
 
