@@ -28,9 +28,8 @@ from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Block, Function, Instruction
 from ccc.ir.operands import Immediate, Operand, Register, Vector
 from ccc.pipeline import Kernel, Pass
+from ccc.ptx.operations import ADDITIONS, HIGH_HALVES
 
-_HALVES = {f"{name}.hi.{kind}": kind for name in ("mul", "mad") for kind in ("u32", "s32")}
-_ADDITIONS = ("add.s32", "add.u32")
 _KEPT = 2
 """Additions of one half in a row that ptxas keeps."""
 
@@ -45,7 +44,7 @@ class HighProducts(Pass):
 
     def run(self, kernel: Kernel) -> None:
         """Rewrite what is added too often in a row."""
-        if not any(i.opcode in _HALVES for i in kernel.function.instructions):
+        if not any(i.opcode in HIGH_HALVES for i in kernel.function.instructions):
             return
         endangered = {
             half
@@ -86,7 +85,7 @@ def _only_definitions(function: Function) -> dict[Register, Instruction]:
     return {
         register: made[0]
         for register, made in found.items()
-        if len(made) == 1 and made[0].opcode in _HALVES
+        if len(made) == 1 and made[0].opcode in HIGH_HALVES
     }
 
 
@@ -108,12 +107,12 @@ def _added_too_often(blocks: list[Block], known: dict[Register, Instruction]) ->
         )
 
     for instruction in (i for block in blocks for i in block.instructions):
-        is_half = instruction.opcode in _HALVES
+        is_half = instruction.opcode in HIGH_HALVES
         of = value(instruction) if is_half else ()
         if is_half:
             made.setdefault(of, set()).add(instruction)
             added[of] += instruction.name == "mad"
-        elif instruction.opcode in _ADDITIONS:
+        elif instruction.opcode in ADDITIONS:
             added.update(held[one] for one in instruction.used() if one in held)
         for register in instruction.defined():
             times_set[register] += 1
@@ -138,7 +137,7 @@ def _rewrite(block: Block, endangered: set[Instruction], function: Function) -> 
 
 def _whole(half: Instruction, function: Function) -> Iterator[Instruction]:
     """The product, its half, and, of a ``mad``, the addition."""
-    kind = _HALVES[half.opcode]
+    kind = HIGH_HALVES[half.opcode]
     result, *factors = half.operands[:3]
     product = function.registers.fresh("b64", "product")
     low = function.registers.fresh("b32", "low")

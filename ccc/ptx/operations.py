@@ -22,3 +22,7 @@ COMPUTES_ADDRESSES = frozenset(
 """What makes an address of others, or an index for one."""
 SCALES = frozenset(("mul", "mad", "shl"))
 """What multiplies; of the operands before the last one, of ``mad``, none is an address."""
+HIGH_HALVES = {f"{name}.hi.{kind}": kind for name in ("mul", "mad") for kind in ("u32", "s32")}
+"""What gives the high half of a product of two words, and the type of these."""
+ADDITIONS = ("add.s32", "add.u32")
+"""What adds up words."""
