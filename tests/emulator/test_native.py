@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import pytest
 from folders import GOLDEN
 from goldens import Golden
 
-from ccc.emulator import Module
+from ccc.emulator import EmulatorError, Module, Race
 from ccc.emulator.base.forms import DTYPES, Form
 from ccc.emulator.native import library
 from ccc.emulator.native.forms import native_form
@@ -243,6 +244,33 @@ def test_a_launch_leaves_the_same_memory_and_counts(
         assert difference(memory, other_memory) is None
         assert counters == other_counters
         assert steps == other_steps
+
+
+@needs_compiler
+@pytest.mark.parametrize("path", SMALL[::3], ids=lambda path: path.stem)
+def test_the_same_races_are_found(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With each of the barriers, and without the first, or the second."""
+    golden = Golden.read(path)
+    parts = re.split(r"(?m)^\s*bar\.warp\.sync[^;]*;", golden.after)
+    barriers = re.findall(r"(?m)^\s*bar\.warp\.sync[^;]*;", golden.after)
+    for without, schedule in list(enumerate((1, "lockstep", 2), -1))[: len(barriers) + 1]:
+        left = ["" if place == without else one for place, one in enumerate([*barriers, ""])]
+        text = "".join(itertools.chain.from_iterable(zip(parts, left, strict=True)))
+        told = []
+        for mode in ("numpy", "native"):
+            monkeypatch.setenv("CCC_EMULATOR", mode)
+            told.append(raced(text, golden.launch, schedule))
+        assert told[0] == told[1]
+
+
+def raced(text: str, launch: Launch, schedule: str | int) -> tuple[list[str], str, int]:
+    """The races of a launch, the error that ended it, if one did, and the number of its steps."""
+    module, races, error = Module(text, step_limit=20_000), list[Race](), ""
+    try:
+        run(module, "k", launch, schedule=schedule, races=races)
+    except EmulatorError as caught:
+        error = str(caught)
+    return [str(race) for race in races], error, module.steps
 
 
 # The library itself -------------------------------------------------------------------------------
