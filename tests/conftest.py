@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import functools
 import gc
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from ccc import files
 from ccc.device import gpu
+from ccc.emulator.native import library
 from ccc.errors import CccError
 
 
@@ -28,6 +33,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="rewrite the expected halves of the golden tests instead of comparing them",
     )
+
+
+_MAKE_LIBRARY = "from ccc.emulator.native.library import native_library; native_library('native')"
+_making: list[subprocess.Popen[bytes]] = []
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The emulator's C library is made once for all tests, beside the first of them.
+
+    Until it is there they run on NumPy, which comes to the same. Tests that have a cache folder of
+    their own use this library, too, if they do not start a process.
+    """
+    maker = library._maker(files.folder())
+    library._maker = lambda _: maker  # type: ignore[assignment, misc]
+    library.WORTH_IT = float("inf")
+    is_worker = hasattr(config, "workerinput")
+    if maker and not is_worker and os.environ.get("CCC_EMULATOR") != "numpy" and not maker._load():
+        _making.append(subprocess.Popen([sys.executable, "-c", _MAKE_LIBRARY]))
+
+
+def pytest_unconfigure() -> None:
+    for process in _making:
+        process.wait()
 
 
 SLOW = Path(__file__).with_name("slow.txt")
