@@ -40,11 +40,15 @@ _making: list[subprocess.Popen[bytes]] = []
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The emulator's C library is made once for all tests, beside the first of them.
+    """What tests share is made once: Python's bytecode, and the emulator's C library.
 
-    Until it is there they run on NumPy, which comes to the same. Tests that have a cache folder of
-    their own use this library, too, if they do not start a process.
+    The library is made beside the first tests. Until it is there they run on NumPy, which comes to
+    the same. Tests that have a cache folder of their own use this library, too, if they do not
+    start a process.
     """
+    # Hundreds of processes import ccc, and need not compile all of it again.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     maker = library._maker(files.folder())
     library._maker = lambda _: maker  # type: ignore[assignment, misc]
     library.WORTH_IT = float("inf")
