@@ -253,7 +253,8 @@ def test_the_same_races_are_found(path: Path, monkeypatch: pytest.MonkeyPatch) -
     golden = Golden.read(path)
     parts = re.split(r"(?m)^\s*bar\.warp\.sync[^;]*;", golden.after)
     barriers = re.findall(r"(?m)^\s*bar\.warp\.sync[^;]*;", golden.after)
-    for without, schedule in list(enumerate((1, "lockstep", 2), -1))[: len(barriers) + 1]:
+    schedules: list[str | int] = [1, "lockstep", 2]
+    for without, schedule in list(enumerate(schedules, -1))[: len(barriers) + 1]:
         left = ["" if place == without else one for place, one in enumerate([*barriers, ""])]
         text = "".join(itertools.chain.from_iterable(zip(parts, left, strict=True)))
         told = []

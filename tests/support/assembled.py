@@ -25,7 +25,8 @@ def failure(*texts: str) -> str:
         for source, text in zip(sources, texts, strict=True):
             source.write_text(f"{text}\n")
         ptxas = toolchain.find().bin / "ptxas"
-        command = [ptxas, f"-arch={found[1]}", *sources, "-o", Path(folder, "k.cubin")]
+        output = Path(folder, "k.cubin")
+        command: list[str | Path] = [ptxas, f"-arch={found[1]}", *sources, "-o", output]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stderr or f"{done.returncode}" if done.returncode else ""
 
@@ -45,6 +46,7 @@ def all_assemble(texts: Iterable[str]) -> bool:
 def _renamed(text: str, number: int) -> str:
     """The same module with other names for all that it declares."""
     module = parse_module(text)
-    declared = [*module.functions, *parse_variables(module)]
-    names = "|".join(re.escape(name) for name in sorted({one.name for one in declared}))
+    declared = {piece.name for piece in module.functions}
+    declared |= {variable.name for variable in parse_variables(module)}
+    names = "|".join(map(re.escape, sorted(declared)))
     return re.sub(rf"(?<![\w$%.])({names})(?![\w$])", rf"\1_{number}", text)
