@@ -92,7 +92,7 @@ class WholeBatches:
         fresh = function.registers.fresh
         self.function, self.test = function, test
         self.further = iterations - 1
-        self.near = fresh(f"b{test.counter.bits}", "near")
+        self.near = fresh(f"b{test.counter.bits}", "whole_until")
         self.whole = fresh("pred", "whole")
         self.header = header
         self.begin = Block(function.fresh_label("begin"), [jump(header)], named=False)
@@ -183,4 +183,5 @@ def _bound_of(test: LastTest) -> Register | Immediate:
     """A literal as the comparison reads it."""
     if isinstance(test.bound, Register):
         return test.bound
-    return Immediate(str(number_of_type(test.bound, test.type)))
+    assert test.bound.integer is not None
+    return Immediate(str(number_of_type(test.bound.integer, test.type)))
