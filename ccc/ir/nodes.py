@@ -315,6 +315,11 @@ class Variable:
     initializer: str | None = None
     qualifiers: tuple[str, ...] = ()
 
+    @property
+    def is_vector_register(self) -> bool:
+        """Whether it is a register of several parts, which is ``.param`` here when it is passed."""
+        return self.space == "param" and "reg" in self.qualifiers
+
 
 _MOST_DIGITS = 12
 """Of the number of a register in a range."""
