@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from ccc.ir.nodes import Block, Function, FunctionText, Instruction
+from ccc.ir.nodes import Block, Function, FunctionText, Instruction, Variable
 from ccc.ir.operands import Address
 from ccc.ir.parameters import accessed
 
@@ -23,7 +24,7 @@ def print_function(function: Function) -> str:
         f"\t.reg .{type_name} \t{prefix}<{count}>;"
         for prefix, (type_name, count) in function.registers.ranges.items()
     ]
-    lines += [f"\t{variable.text};" for variable in function.variables]
+    lines += [f"\t{text};" for text in _declared(function.variables)]
     referenced = _referenced_labels(function)
     named = (*function.parameters, *function.results, *function.variables)
     vectors = {variable.name for variable in named if variable.is_vector_register}
@@ -32,6 +33,23 @@ def print_function(function: Function) -> str:
             lines += ["", f"{block.label}:"]
         lines += _statements(block, function, vectors)
     return "\n".join([*lines, "", "}"])
+
+
+def _declared(variables: list[Variable]) -> Iterator[str]:
+    """The declarations of variables: of a whole series, where it is still there, one."""
+    number = 0
+    while number < len(variables):
+        first = variables[number]
+        name, count = first.series or ("", 0)
+        there = [variable.name for variable in variables[number : number + count]]
+        if count and there == [f"{name}{index}" for index in range(count)]:
+            word = rf"(?<![\w$%]){re.escape(first.name)}(?![\w$])"
+            before, after = re.split(word, first.text, maxsplit=1)
+            yield f"{before}{name}<{count}>{after}"
+            number += count
+        else:
+            yield first.text
+            number += 1
 
 
 def replace(piece: FunctionText, function: Function) -> None:

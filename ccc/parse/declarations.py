@@ -58,7 +58,8 @@ def _declared(text: str, head: str, values: str | None) -> list[Variable]:
         if count is None:
             every.append(replace(one, text=own))
         else:
-            every += [_numbered(one, number, own) for number in range(count)]
+            series = replace(one, series=(one.name, count))
+            every += [_numbered(series, number, own) for number in range(count)]
     return every
 
 
