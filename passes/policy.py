@@ -393,8 +393,11 @@ def _room(kernel: Kernel) -> int:
 
 def _first_without_room(choice: Choice, kernel: Kernel, room: int) -> tuple[PathRecord, str]:
     """The first path that does not fit behind those that get stacks before it, and what to do
-    about it."""
-    ranked = sorted(choice.decision.paths, key=lambda one: kernel.ranks.get(one.path.key, 0))
+    about it. Without the loop around them, paths that carry its tasks can do nothing."""
+    ranked = sorted(
+        choice.decision.paths,
+        key=lambda one: (one.path.carries_parent, kernel.ranks.get(one.path.key, 0)),
+    )
     decision = replace(choice.decision, paths=tuple(ranked))
     layout = on_paper(replace(choice, decision=decision))
     stacks = (plan for plan in layout.plans if plan.stack.entries)

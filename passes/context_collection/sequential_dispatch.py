@@ -443,7 +443,7 @@ class SequentialDispatch(Collector[SequentialNode]):
     def _emit_merge(
         self, emit: Emitter, node: SequentialNode, scope: dict[str, Given], tasks: Register
     ) -> None:
-        if node.path.repeats:
+        if node.path.repeats or node.path.carries_parent:
             enough = enough_of(self, node)
             limit = emit.define("add.s32", "b32", self.base, enough, name="limit")
             scope = {**scope, "limit": limit}

@@ -219,9 +219,7 @@ class TaskCode(ABC, Generic[N]):
         snapshot = self._snapshot(node, copy.registers, copy.specials, onward)
         self.function.blocks.append(Block(copy.labels[path.entry], [jump(snapshot)], named=False))
 
-    def _end(
-        self, node: N, label: str, registers: Mapping[Register, Register], onward: str
-    ) -> str:
+    def _end(self, node: N, label: str, registers: Mapping[Register, Register], onward: str) -> str:
         """Where a task ends; one that carries a task of the loop around goes on as that there."""
         around = cast("N | None", node.parent)
         if around is None or not node.path.carries_parent or label != around.path.entry:

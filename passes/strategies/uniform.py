@@ -32,7 +32,7 @@ class UniformTurns:
     entries: int = 0
 
     def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:  # noqa: ARG002
-        """Something must be collected in the loop, and leave the tasks of the loop where they are."""
+        """Something must be collected in it, and leave its tasks where they are."""
         if any(path.carries_parent for path in paths[1:]):
             return TAKEN_ALONG
         return None if len(paths) > 1 else NOTHING_INSIDE

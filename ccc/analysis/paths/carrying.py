@@ -21,7 +21,7 @@ from dataclasses import replace
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.fetches import has_side_effect
 from ccc.analysis.paths.followers import loops_in_rest
-from ccc.analysis.paths.model import CheckedPath, Path, PlacedPath, Refused, instructions_of
+from ccc.analysis.paths.model import CheckedPath, Path, PlacedPath, instructions_of
 from ccc.analysis.paths.reductions import kept_at, register_at
 from ccc.analysis.slicing import Region, slice_region
 from ccc.ir.operands import Register
@@ -59,11 +59,17 @@ def carrying(path: PlacedPath, collected: Iterable[Path], facts: Facts) -> Check
     )  # fmt: skip
     region = Region(checked.region, facts.graph)
     for accumulator in checked.accumulators:
-        for label in (path.entry, *region.sinks):
-            register_at(accumulator, label, facts)
+        register_at(accumulator, path.entry, facts)
+    ends = region.sinks - {around.entry}
+    places = {tuple(register_at(a, s, facts) for a in checked.accumulators) for s in ends}
+    if len(places) == 1:  # else it matters how the iteration would have ended
+        region = replace(region, alike=ends)
+    # What of the iteration the tasks of the loop around leave to their owners, they do as well.
+    taken = around.task.instructions if around.task else None
+    effects = filter(has_side_effect, instructions_of(checked.region, facts))
     task = slice_region(
         region, facts.blocks, facts.reaching_within(checked.region),
-        filter(has_side_effect, instructions_of(checked.region, facts)),
+        [i for i in effects if taken is None or i in taken],
         lambda sink: kept_at(checked.accumulators, sink, facts) | handed_back(checked, sink),
         decide_sinks=True,
     )  # fmt: skip

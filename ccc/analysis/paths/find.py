@@ -307,9 +307,15 @@ class _Examination:
         Raises:
             Refused: it cannot be collected; not even if its rest stays where it is, if it may.
         """
-        beside = (one for one in self.collected if one.parent is path.parent)
-        if any(one.carries_parent for one in beside):
-            return find_context(self._check_carrying(path) or self._check(path), self.facts)
+        beside = [one for one in self.collected if one.parent is path.parent]
+        around = [path.parent] if path.parent else []
+        if any(one.carries_parent for one in (*beside, *around)):
+            if (carries := self._check_carrying(path)) is None:
+                raise Refused(
+                    "the tasks of another path in the loop around it, or of the path around it, "
+                    "take those of that loop along, and cannot leave this one behind"
+                )
+            return find_context(carries, self.facts)
         try:
             return find_context(self._check(path), self.facts)
         except Refused as refusal:
