@@ -36,4 +36,5 @@ class Sequential:
         """Rewrite the loop."""
         layout = lay_out(kernel.function, choice)
         collector = SequentialDispatch(kernel, choice.decision.loop, layout)
-        return Rewritten(collector.enter, collector.run(), layout.share)
+        base = collector.run()
+        return Rewritten(collector.enter, base, layout.share, tuple(collector.users))
