@@ -42,7 +42,7 @@ BEFORE_A_LOOP = "what follows it in the iteration holds a loop that is collected
 
 
 IN_A_PATH = "the path is an inner loop, or lies in another path"
-OF_A_WARP = "its turns add up what one warp keeps the lock of"
+OF_A_WARP = "its turns set several variables by one comparison, in memory of their own warp"
 
 
 @dataclass(frozen=True, slots=True)
