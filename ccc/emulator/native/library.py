@@ -37,7 +37,9 @@ _DIGEST = 32
 """Bytes at the end of the file, after the library, that tell whether it is whole."""
 
 
-SOURCES = ("lanes.h", "approximate.h", "program.h", "memory.c", "warp.c", "run.c")
+SOURCES = (
+    "lanes.h", "approximate.h", "program.h", "memory.c", "races.c", "warp.c", "run.c",
+)  # fmt: skip
 
 
 @functools.cache
