@@ -54,6 +54,15 @@ and 8 on an H200 (2026-11-22), R-MAT graphs of 2^21 and 2^20 vertices: samples/b
 that."""
 AT_ONCE_LENGTH = 120
 """Instructions of all of them, at most. Not measured."""
+OWN_AT_ONCE = 4
+"""Turns of its own list that a lane runs in a row, as nvcc unrolls loops."""
+OWN_LENGTH = 120
+"""Instructions of all of them, at most. Not measured."""
+OWN_LOADS = 16
+"""The same of turns that only load, so that all wait for memory at the same time, as ptxas unrolls
+what nvcc has unrolled."""
+OWN_LOADS_LENGTH = 320
+""""Instructions of all of these, at most."""
 BATCH_REGISTERS = 8
 """Registers that the further tasks of a batch take, at most. On an H200 (2026-11-22), original /
 ccc one by one, in batches of 3 and of 7: samples/synthetic (one word a task), 20 operations, 1 lane

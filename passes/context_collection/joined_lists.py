@@ -26,6 +26,7 @@ from ccc.passes.context_collection.counted_turns import go_back
 from ccc.passes.context_collection.partial_sums import NO_TASK
 from ccc.passes.context_collection.shared_tasks import SharedTasks
 from ccc.passes.context_collection.task_code import OWNER
+from ccc.passes.context_collection.task_counts import reduces
 from ccc.passes.thresholds import AT_ONCE, AT_ONCE_LENGTH
 from ccc.ptx.opcodes import Effect
 from ccc.snippet import Given, Snippet
@@ -204,6 +205,11 @@ class JoinedLists(SharedTasks):
 
     rows_at: Register
     ready: str
+
+    @property
+    def leaves_even_lists(self) -> bool:
+        """Where members can add up their lengths at once."""
+        return reduces(self.collector.kernel.arch)
 
     @property
     def at_once(self) -> int:

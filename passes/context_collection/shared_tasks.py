@@ -24,6 +24,7 @@ from ccc.ir.operands import Register, Special
 from ccc.passes.context_collection.context_stack import Stack
 from ccc.passes.context_collection.counted_turns import advance, count_turns
 from ccc.passes.context_collection.node import move
+from ccc.passes.context_collection.own_lists import OwnLists
 from ccc.passes.context_collection.partial_sums import PartialSums
 from ccc.passes.context_collection.reduction import Slots
 from ccc.passes.context_collection.task_code import OWNER
@@ -95,6 +96,11 @@ class SharedTasks(ABC):
         self.sums = PartialSums(collector, self._sums())
 
     @property
+    def leaves_even_lists(self) -> bool:
+        """Whether members run their own lists where these are about as long as one another."""
+        return False
+
+    @property
     def entrance(self) -> str:
         """Where members go that have no task: nothing is saved, but all have to meet."""
         return self.label
@@ -119,15 +125,21 @@ class SharedTasks(ABC):
         MEET.emit(emit, pending=node.pending, mask=collector.mask, NOBODY=nobody)
         turns = count_turns(emit, self.turns.induction, self.value)
         mine = SHARES.emit(emit, turns=turns, pending=node.pending, RUN=node.run, JOIN=self.join)
+        own = OwnLists(self) if self.leaves_even_lists else None
+        if own is not None:
+            own.ask(emit, mine["count"])
         self.write(emit, mine["count"], mine["shares"])
         emit = self.run(emit)
         OVER.emit(emit, mask=collector.mask)
         self._forget(emit)
+        rest = self._rest(after) if node.path.continuation or own is not None else after
         if node.path.continuation:
             emit.emit("bra", after, guard=Guard(mine["shares"], negated=True))
-            self._go_on(emit, mine["count"], after)
+            self._go_on(emit, mine["count"], rest)
         else:
             emit.emit("bra", after)
+        if own is not None:
+            own.emit(turns, mine["shares"], rest, after)
 
     # -- what a task is -------------------------------------------------------------------------
 
@@ -275,7 +287,7 @@ class SharedTasks(ABC):
         used = {*node.plan.snapshot.values(), *node.plan.specials.values()}
         emit.clear(used - kept)
 
-    def _go_on(self, emit: Emitter, turns: Register, after: str) -> None:
+    def _go_on(self, emit: Emitter, turns: Register, rest: str) -> None:
         """The owner goes on behind its loop, with what the turns have come to."""
         node, collector = self.node, self.collector
         induction = self.turns.induction
@@ -293,7 +305,7 @@ class SharedTasks(ABC):
             place = register_at(slots.accumulator, induction.exit, collector.facts)
             if place is not None:
                 slots.finish(emit, collector.base, self.value(place))
-        emit.emit("bra", self._rest(after))
+        emit.emit("bra", rest)
 
     def _rest(self, after: str) -> str:
         """What goes with a task, once more: the copy behind the loop as it was leads elsewhere."""

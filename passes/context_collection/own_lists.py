@@ -1,0 +1,175 @@
+"""Lists that are about as long as one another, each run by its own lane (no pass).
+
+Sharing out turns gains where lanes would wait for the one with the longest list, and costs a search
+for each turn. So members ask first: they add up their lists, and find the longest. Where all would
+be done sooner each by itself, each lane runs its own list, in order, as it was. nvcc unrolls short
+loops four times, and so ptxas has many loads under way at a time; a loop that is marked it leaves as
+it is. So that is done here, in the same form:
+
+    MEET:     all lists together, the longest of them: more work than all lanes would do by themselves?
+    OWN:      the first one, two or three turns, until the rest is a multiple of four
+    FOUR:     <a turn>
+              <a turn>
+              <a turn>
+              <a turn; done? to what follows it>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ccc.analysis.paths.fetches import has_side_effect
+from ccc.analysis.paths.model import instructions_of
+from ccc.ir.edit import Emitter, retarget, substitute
+from ccc.ir.operands import Register
+from ccc.passes.thresholds import OWN_AT_ONCE, OWN_LENGTH, OWN_LOADS, OWN_LOADS_LENGTH
+from ccc.snippet import Given, Snippet
+
+if TYPE_CHECKING:
+    from ccc.passes.context_collection.shared_tasks import SharedTasks
+
+EVEN = Snippet(
+    """
+    .reg .pred %even;
+    .reg .b32 %count, %mask, %longest, %sum, %warp_bytes, %slots, %most;
+        redux.sync.max.u32 %longest, %count, %mask;
+        redux.sync.add.u32 %sum, %count, %mask;
+        mul.lo.u32 %slots, %longest, %warp_bytes;
+        mad.lo.u32 %most, %sum, SKEW, START;  // wrong numbers of very long lists do no harm
+        setp.le.u32 %even, %slots, %most;     // the same for all members
+        @%even bra OWN;
+    """,
+    "SKEW",
+    "START",
+)
+"""Would sharing out take longer than the longest list? In fourths of turns of all members."""
+
+SHARES = Snippet("""
+    .reg .pred %shares;
+    OWN:
+        @!%shares bra AFTER;
+""")
+"""Who has no list waits where its next iteration begins."""
+
+MANY = Snippet(
+    """
+    .reg .pred %few;
+    .reg .b32 %turns, %left;
+        mov.b32 %left, %turns;
+    MANY:
+        setp.lt.u32 %few, %left, NUMBER;
+        @%few bra SOME;
+    """,
+    "NUMBER",
+)
+"""As long as there are so many turns left, they are run in a row,"""
+
+TAKE = Snippet(
+    """
+    .reg .b32 %left;
+    TAKE:
+        sub.s32 %left, %left, NUMBER;
+        bra MANY;
+    """,
+    "NUMBER",
+)
+"""and one goes round."""
+
+SOME = Snippet(
+    """
+    .reg .pred %none;
+    .reg .b32 %turns, %bit;
+    SOME:
+        and.b32 %bit, %turns, NUMBER;
+        setp.eq.s32 %none, %bit, 0;
+        @%none bra FEWER;
+    """,
+    "NUMBER",
+)
+"""Of what is left then, half as many, and so on."""
+
+UNROLLED = '.pragma "nounroll";'
+"""What tells ptxas to leave a loop as it is."""
+
+
+SKEW, START = 8, 0  # to be measured
+
+
+class OwnLists:
+    """The code of lists that their own lanes run."""
+
+    def __init__(self, tasks: SharedTasks) -> None:
+        self.collector, self.node, self.induction = (
+            tasks.collector, tasks.node, tasks.turns.induction
+        )  # fmt: skip
+        self.label = self.collector.function.fresh_label("own")
+
+    @property
+    def at_once(self) -> int:
+        """How many turns stand in a row: a power of two."""
+        path, facts = self.node.path, self.collector.facts
+        body = list(instructions_of(path.blocks, facts))
+        if any(loop.blocks < path.blocks for loop in facts.loops):
+            return 1
+        waits = len(path.blocks) > 1 or any(map(has_side_effect, body))
+        most, length = (OWN_AT_ONCE, OWN_LENGTH) if waits else (OWN_LOADS, OWN_LOADS_LENGTH)
+        number = 1
+        while 2 * number <= min(most, length // len(body)):
+            number *= 2
+        return number
+
+    def ask(self, emit: Emitter, count: Register) -> None:
+        """Emit what all members do to find out."""
+        collector = self.collector
+        EVEN.of(SKEW=SKEW, START=START).emit(
+            emit, count=count, mask=collector.mask, warp_bytes=collector.warp_bytes, OWN=self.label
+        )
+
+    def emit(self, turns: Register, shares: Register, done: str, after: str) -> None:
+        """Emit the lists of lanes that have one, on to ``done``; the others go on ``after``."""
+        collector, path = self.collector, self.node.path
+        emit = collector.here
+        SHARES.emit(emit, shares=shares, OWN=self.label, AFTER=after)
+        for instruction in self.node.prelude:
+            emit.block.statements.append(substitute(instruction, {}, {}))
+        label, number = collector.function.fresh_label, self.at_once
+        many, take, some = label("many"), label("take"), label("some") if number > 1 else done
+        scope: dict[str, Given] = {"turns": turns, "MANY": many, "SOME": some}
+        left = MANY.of(NUMBER=number).emit(emit, scope)["left"]
+        self._turns(emit, number, take, done)
+        TAKE.of(NUMBER=number).emit(collector.here, left=left, MANY=many, TAKE=take)
+        while number > 1:
+            number //= 2
+            fewer = label("some") if number > 1 else done
+            emit = collector.here
+            SOME.of(NUMBER=number).emit(emit, turns=turns, SOME=some, FEWER=fewer)
+            self._turns(emit, number, fewer, done)
+            some = fewer
+
+    def _turns(self, emit: Emitter, number: int, onward: str, done: str) -> None:
+        """Emit so many turns in a row, on to a label."""
+        path = self.node.path
+        row = [self.collector.fresh_labels(path.blocks, "turn") for _ in range(number)]
+        heads = [labels[path.entry] for labels in row]
+        emit.emit("bra", heads[0])
+        for labels, following in zip(row, [*heads[1:], onward], strict=True):
+            self._turn(labels, following, done)
+        self.node.heads = (*self.node.heads, *heads)
+
+    def _turn(self, labels: Mapping[str, str], onward: str, done: str) -> None:
+        """A turn, which does not ask whether it is the last one."""
+        function, path, copy = self.collector.function, self.node.path, self.node.copy
+        assert copy is not None
+        places = {**copy.labels, self.induction.exit: done, **labels}
+        skips = path.task.skips if path.task else {}
+        ways = {label: places[to] for label, (to, _) in skips.items() if label in labels}
+        successors = self.collector.facts.graph.successors(self.induction.end)
+        inside = next(label for label in successors if label in path.blocks)
+        ways[self.induction.end] = labels[inside]
+        blocks = replace(copy, labels=places, skips=ways).blocks(function, path.blocks)
+        for block in blocks:
+            retarget(function, block, labels[path.entry], onward)
+            block.statements[:] = [one for one in block.statements if str(one) != UNROLLED]
+        function.blocks += blocks
