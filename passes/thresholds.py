@@ -63,6 +63,20 @@ OWN_LOADS = 16
 what nvcc has unrolled."""
 OWN_LOADS_LENGTH = 320
 """"Instructions of all of these, at most."""
+SHUFFLED_WORDS = 3
+"""Words of a task, at most, that lanes ask its owner for in each turn where they do not add up."""
+OWN_LOAD = 10
+"""Issue slots for each load of a turn that a lane runs of its own list."""
+SHARED_TURN = 14
+"""Issue slots to find whose turn it is,"""
+SHARED_WORD = 1.5
+"""for each word of its task,"""
+SHARED_SUM = 16
+"""if it adds up,"""
+SHARED_SUM_WORD = 14
+"""for each word of sums,"""
+SHARED_START = 40
+"""and to begin."""
 BATCH_REGISTERS = 8
 """Registers that the further tasks of a batch take, at most. On an H200 (2026-11-22), original /
 ccc one by one, in batches of 3 and of 7: samples/synthetic (one word a task), 20 operations, 1 lane

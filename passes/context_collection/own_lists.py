@@ -1,50 +1,67 @@
 """Lists that are about as long as one another, each run by its own lane (no pass).
 
 Sharing out turns gains where lanes would wait for the one with the longest list, and costs a search
-for each turn. So members ask first: they add up their lists, and find the longest. Where all would
-be done sooner each by itself, each lane runs its own list, in order, as it was. nvcc unrolls short
-loops four times, and so ptxas has many loads under way at a time; a loop that is marked it leaves as
-it is. So that is done here, in the same form:
+for each turn. So lanes ask first: they add up their lists, and find the longest. Where all would be
+done sooner each by itself, each lane runs its own list, in order, as it was. nvcc unrolls short
+loops four times, and ptxas those once more, so that many loads are under way at a time; the loop
+that is marked it leaves as it is. So that is done here.
 
-    MEET:     all lists together, the longest of them: more work than all lanes would do by themselves?
-    OWN:      the first one, two or three turns, until the rest is a multiple of four
-    FOUR:     <a turn>
+    MEET:     would the longest list take less than sharing out all of them?
+    OWN:
+    MANY:     as many turns left as stand in a row? else to SOME
               <a turn>
-              <a turn>
-              <a turn; done? to what follows it>
+              ...
+              bra MANY;
+    SOME:     half as many left? then these; and so on
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ccc.analysis.facts import Facts
 from ccc.analysis.paths.fetches import has_side_effect
-from ccc.analysis.paths.model import instructions_of
+from ccc.analysis.paths.model import Path, instructions_of
 from ccc.ir.edit import Emitter, retarget, substitute
 from ccc.ir.operands import Register
-from ccc.passes.thresholds import OWN_AT_ONCE, OWN_LENGTH, OWN_LOADS, OWN_LOADS_LENGTH
+from ccc.passes.choice.work import passage
+from ccc.passes.thresholds import (
+    OWN_AT_ONCE,
+    OWN_LENGTH,
+    OWN_LOAD,
+    OWN_LOADS,
+    OWN_LOADS_LENGTH,
+    SHARED_START,
+    SHARED_SUM,
+    SHARED_SUM_WORD,
+    SHARED_TURN,
+    SHARED_WORD,
+)
+from ccc.ptx.types import WARP_SIZE
 from ccc.snippet import Given, Snippet
 
 if TYPE_CHECKING:
     from ccc.passes.context_collection.shared_tasks import SharedTasks
 
+FRACTION = 16
+"""In such parts of a turn the two ways are compared."""
+
 EVEN = Snippet(
     """
     .reg .pred %even;
-    .reg .b32 %count, %mask, %longest, %sum, %warp_bytes, %slots, %most;
-        redux.sync.max.u32 %longest, %count, %mask;
-        redux.sync.add.u32 %sum, %count, %mask;
-        mul.lo.u32 %slots, %longest, %warp_bytes;
-        mad.lo.u32 %most, %sum, SKEW, START;  // wrong numbers of very long lists do no harm
-        setp.le.u32 %even, %slots, %most;     // the same for all members
+    .reg .b32 %count, %longest, %sum, %own, %shared;
+        redux.sync.max.u32 %longest, %count, -1;
+        redux.sync.add.u32 %sum, %count, -1;
+        mul.lo.u32 %own, %longest, ALL;
+        mad.lo.u32 %shared, %sum, SHARED, START;      // numbers that are too large do no harm
+        setp.le.u32 %even, %own, %shared;
         @%even bra OWN;
     """,
-    "SKEW",
-    "START",
-)
-"""Would sharing out take longer than the longest list? In fourths of turns of all members."""
+    "ALL", "SHARED", "START",
+)  # fmt: skip
+"""Would the longest list take less than sharing out all of them? All lanes get the same answer."""
 
 SHARES = Snippet("""
     .reg .pred %shares;
@@ -94,7 +111,24 @@ UNROLLED = '.pragma "nounroll";'
 """What tells ptxas to leave a loop as it is."""
 
 
-SKEW, START = 8, 0  # to be measured
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What a turn takes, in issue slots of a warp: of a lane's ``own`` list, and ``shared`` out;
+    and what it takes to ``start`` with that."""
+
+    own: float
+    shared: float
+    start: float
+
+    @staticmethod
+    def of(path: Path, words: int, sum_words: int, facts: Facts, arch: str) -> Weights:
+        """Those of a path of whose task so many words are told, and so many of sums are handed
+        back."""
+        work = passage(path.blocks, facts, path.entry, path.entry).work
+        own = work.slots(arch) + OWN_LOAD * work.loads
+        sums = SHARED_SUM + SHARED_SUM_WORD * sum_words if sum_words else 0
+        shared = own + SHARED_TURN + SHARED_WORD * words + sums
+        return Weights(own, shared, SHARED_START + sums)
 
 
 class OwnLists:
@@ -120,16 +154,18 @@ class OwnLists:
             number *= 2
         return number
 
-    def ask(self, emit: Emitter, count: Register) -> None:
-        """Emit what all members do to find out."""
-        collector = self.collector
-        EVEN.of(SKEW=SKEW, START=START).emit(
-            emit, count=count, mask=collector.mask, warp_bytes=collector.warp_bytes, OWN=self.label
-        )
+    def ask(self, emit: Emitter, count: Register, weights: Weights) -> None:
+        """Emit what all lanes of the warp do to find out."""
+        share, start = weights.shared / weights.own, weights.start / weights.own
+        even = EVEN.of(
+            ALL=FRACTION * WARP_SIZE, SHARED=round(FRACTION * share),
+            START=round(FRACTION * WARP_SIZE * start),
+        )  # fmt: skip
+        even.emit(emit, count=count, OWN=self.label)
 
     def emit(self, turns: Register, shares: Register, done: str, after: str) -> None:
         """Emit the lists of lanes that have one, on to ``done``; the others go on ``after``."""
-        collector, path = self.collector, self.node.path
+        collector = self.collector
         emit = collector.here
         SHARES.emit(emit, shares=shares, OWN=self.label, AFTER=after)
         for instruction in self.node.prelude:

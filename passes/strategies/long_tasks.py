@@ -53,6 +53,7 @@ class Engaged:
 
     induction: Induction
     shares_all: bool = False
+    entries: int = 0
     sent: tuple[Register | Special, ...] = ()
     sums: tuple[Accumulator, ...] = ()
 

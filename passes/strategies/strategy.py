@@ -146,13 +146,13 @@ class Rewritten:
 
     Args:
         enter: the label that it is entered at.
-        base: the instruction that computes the base of the warp's share.
+        base: the instruction that computes the base of the warp's share, if it has one.
         share: the byte of that share behind those that it uses.
         users: further instructions that compute with the size of a share, as that does.
     """
 
     enter: str
-    base: Instruction
+    base: Instruction | None
     share: int
     users: tuple[Instruction, ...] = ()
 
@@ -217,6 +217,7 @@ class Sharing(Protocol):
     """How the tasks of one path are shared out.
 
     ``shares_all``: nothing else serves the path, else it is done with long tasks beside what does.
+    ``entries`` are the tasks that lie in shared memory, where all are shared out;
     ``sent`` are the registers and special registers of the context that others get to know, where
     all tasks are shared out, and ``sums`` what their turns add up for what follows the loop.
     """
@@ -224,6 +225,10 @@ class Sharing(Protocol):
     @property
     def shares_all(self) -> bool:
         """Whether short tasks are shared out, too."""
+
+    @property
+    def entries(self) -> int:
+        """How many tasks lie in shared memory."""
 
     @property
     def sent(self) -> tuple[Register | Special, ...]:
