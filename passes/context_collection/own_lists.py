@@ -112,7 +112,7 @@ UNROLLED = '.pragma "nounroll";'
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class TurnSlots:
     """What a turn takes, in issue slots of a warp: of a lane's ``own`` list, and ``shared`` out;
     and what it takes to ``start`` with that."""
 
@@ -121,14 +121,14 @@ class Weights:
     start: float
 
     @staticmethod
-    def of(path: Path, words: int, sum_words: int, facts: Facts, arch: str) -> Weights:
+    def of(path: Path, words: int, sum_words: int, facts: Facts, arch: str) -> TurnSlots:
         """Those of a path of whose task so many words are told, and so many of sums are handed
         back."""
         work = passage(path.blocks, facts, path.entry, path.entry).work
         own = work.slots(arch) + OWN_LOAD * work.loads
         sums = SHARED_SUM + SHARED_SUM_WORD * sum_words if sum_words else 0
         shared = own + SHARED_TURN + SHARED_WORD * words + sums
-        return Weights(own, shared, SHARED_START + sums)
+        return TurnSlots(own, shared, SHARED_START + sums)
 
 
 class OwnLists:
@@ -154,9 +154,9 @@ class OwnLists:
             number *= 2
         return number
 
-    def ask(self, emit: Emitter, count: Register, weights: Weights) -> None:
+    def ask(self, emit: Emitter, count: Register, slots: TurnSlots) -> None:
         """Emit what all lanes of the warp do to find out."""
-        share, start = weights.shared / weights.own, weights.start / weights.own
+        share, start = slots.shared / slots.own, slots.start / slots.own
         even = EVEN.of(
             ALL=FRACTION * WARP_SIZE, SHARED=round(FRACTION * share),
             START=round(FRACTION * WARP_SIZE * start),
