@@ -89,7 +89,9 @@ SHARED_SUM = 16
 SHARED_SUM_WORD = 14
 """for each word of sums,"""
 SHARED_START = 40
-"""and to begin with sharing."""
+"""to begin with sharing,"""
+SHARED_SUMS_START = 150
+"""and, where turns add up, beside that."""
 BATCH_REGISTERS = 8
 """Registers that the further tasks of a batch take, at most. On an H200 (2026-11-22), original /
 ccc one by one, in batches of 3 and of 7: samples/synthetic (one word a task), 20 operations, 1 lane

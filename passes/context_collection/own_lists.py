@@ -36,6 +36,7 @@ from ccc.passes.thresholds import (
     SHARED_START,
     SHARED_SUM,
     SHARED_SUM_WORD,
+    SHARED_SUMS_START,
     SHARED_TURN,
     SHARED_WORD,
 )
@@ -126,9 +127,11 @@ class TurnSlots:
         back."""
         work = passage(path.blocks, facts, path.entry, path.entry).work
         own = work.slots(arch) + OWN_LOAD * work.loads
-        sums = SHARED_SUM + SHARED_SUM_WORD * sum_words if sum_words else 0
-        shared = own + SHARED_TURN + SHARED_WORD * words + sums
-        return TurnSlots(own, shared, SHARED_START + sums)
+        shared, start = own + SHARED_TURN + SHARED_WORD * words, float(SHARED_START)
+        if sum_words:
+            shared += SHARED_SUM + SHARED_SUM_WORD * sum_words
+            start += SHARED_SUMS_START
+        return TurnSlots(own, shared, start)
 
 
 class OwnLists:
