@@ -184,6 +184,7 @@ def flame() -> str:
     return nvcc.build(source, "sm_90", ("-fmad=false",), Options(mark_only=True))[0]
 
 
+@pytest.mark.slow
 @needs_nvcc
 @pytest.mark.parametrize("limit", FLAME)
 def test_what_gets_stacks_in_a_fractal_flame(limit: int) -> None:
