@@ -208,8 +208,9 @@ class _SegmentEncoder:
         if isinstance(self.segment.end, Fork):
             register = self.segment.end.guard.register
             self.place(register, register in lasting)
-        for register in self.segment.live_in:
-            self.place(register, True)
+        if self.segment.waits is not None:  # no step may read the members of a barrier
+            for register in self.segment.instructions[0].used():
+                self.place(register, register in lasting)
 
     def place(self, register: Register, lasting: bool) -> None:
         if register in self.places:
