@@ -88,7 +88,8 @@ class Collector(TaskCode[N]):
 
     ``members`` are those who meet, and ``mask`` is what they are told by where they do: all lanes,
     as a constant, where all that have not ended are members, since that takes no register.
-    ``base`` is the warp's share of shared memory. ``rank_bytes`` and ``warp_bytes`` are the size of
+    ``base`` is the warp's share of shared memory, and ``users`` are the further instructions that
+    compute with its size. ``rank_bytes`` and ``warp_bytes`` are the size of
     one context word for the members before a lane, and for all of them.
     """
 
@@ -107,11 +108,13 @@ class Collector(TaskCode[N]):
         self.originals = list(self.function.blocks)
         self.exits = loop.loop.exits(self.facts.graph)
         self.targets = sorted({target for _, target in self.exits})
+        self.base_instruction: Instruction | None = None
         self.exit_number = fresh("b32", "exit") if len(self.targets) > 1 else None
         self.enter = self.function.fresh_label("enter")
         self.again = self.function.fresh_label("again")
         self.check = self.function.fresh_label("check")
         self.nodes: list[N] = []
+        self.users: list[Instruction] = []
         self.leaving: frozenset[str] = frozenset()
         for plan in layout.plans:
             parent = next((n for n in self.nodes if n.path is plan.path.parent), None)
@@ -134,8 +137,9 @@ class Collector(TaskCode[N]):
         """The paths that lie in no other one."""
         return [node for node in self.nodes if node.parent is None]
 
-    def run(self) -> Instruction:
-        """Do it; returns the instruction that computes the base of the warp's stack."""
+    def run(self) -> Instruction | None:
+        """Do it; returns the instruction that computes the base of the warp's stack, if it has
+        one."""
         # Copies first, while the blocks still lead where they led.
         entered = {node: self._snapshot_of(node) for node in self.roots}
         leaving = {target: self._leave(number) for number, target in enumerate(self.targets)}
@@ -181,6 +185,11 @@ class Collector(TaskCode[N]):
         return False
 
     @property
+    def check_snippet(self) -> Snippet:
+        """How members ask one another whether one of them has an iteration."""
+        return CHECK
+
+    @property
     def first_round(self) -> str:
         """Where the loop is entered."""
         return self.again
@@ -221,7 +230,8 @@ class Collector(TaskCode[N]):
             emit, members=self.members, below=self.below,
             rank_bytes=self.rank_bytes, warp_bytes=self.warp_bytes,
         )  # fmt: skip
-        self._find_base(emit)
+        if self.layout.share:
+            self._find_base(emit)
         BEGIN.emit(emit, live=self.live)
         if not self.is_last_apart:
             emit.emit("mov.pred", self.draining, 0)
@@ -293,7 +303,7 @@ class Collector(TaskCode[N]):
             AGAIN_ONCE.emit(emit, scope)
             emit.start(last)
         else:
-            CHECK.emit(emit, scope)
+            self.check_snippet.emit(emit, scope)
             self.before_again(emit)
             AGAIN.emit(emit, scope)
         self._emit_exits(self.drain(emit))

@@ -293,7 +293,8 @@ class SequentialDispatch(Collector[SequentialNode]):
 
     def prepare(self, emit: Emitter) -> None:
         """No task yet, and nothing saved."""
-        emit.emit("add.s32", self.limit, self.base, self.warp_bytes)
+        if not all(node.plan.saves_nothing for node in self.nodes):
+            emit.emit("add.s32", self.limit, self.base, self.warp_bytes)
         if self.enough is not self.warp_bytes:
             emit.emit("mov.b32", self.enough, self.warp_bytes)
         for node in self.nodes:
@@ -340,6 +341,13 @@ class SequentialDispatch(Collector[SequentialNode]):
             loop = node.outermost_loop
             self.if_saved(emit, node, node.pop if loop is None else loop.entrance)
         return emit
+
+    @property
+    def check_snippet(self) -> Snippet:
+        """Where the whole block shares tasks, all of it asks."""
+        (first, *_) = self.nodes
+        shared = isinstance(first.engagement, SharedTasks) and first.engagement.check
+        return shared or super().check_snippet
 
     @property
     def is_last_apart(self) -> bool:
