@@ -210,99 +210,12 @@ __device__ __forceinline__ T from_lane(unsigned mask, const T& value, unsigned l
     return detail::shuffled(value, [=](unsigned word) { return __shfl_sync(mask, word, lane); });
 }
 
-/// The lanes that work together. Each has a place among them, in the order of their numbers.
-///
-/// Everything is done by exactly those, whichever they are: lanes of one warp that come at
-/// different times are several teams, which know nothing of one another.
-template <bool WHOLE>
-struct team {
-    unsigned mask, place, count;
-
-    __device__ explicit team(unsigned members) : mask(members)
-    {
-        place = __popc(members & ((1u << lane_number()) - 1));
-        count = __popc(members);
-    }
-    __device__ unsigned lane_at(unsigned other) const { return nth_bit(mask, other); }
-    __device__ unsigned up_to_mine() const { return (2u << place) - 1; }
-    __device__ unsigned previous() const { return lane_at((place + count - 1) % count); }
-    __device__ unsigned next() const { return lane_at((place + 1) % count); }
-
-    /// The value so many places before, or behind; somebody's if there is none there.
-    ///
-    /// `lane` is the previous one, or the next, and then one twice as far in each step.
-    template <class T>
-    __device__ T before(const T& value, unsigned, unsigned& lane) const
-    {
-        const T result = detail::from_lane(mask, value, lane);
-        lane = __shfl_sync(mask, lane, lane);
-        return result;
-    }
-    template <class T>
-    __device__ T behind(const T& value, unsigned distance, unsigned& lane) const
-    {
-        return before(value, distance, lane);
-    }
-};
-
-/// A warp of which no lane is missing.
-template <>
-struct team<true> {
-    static constexpr unsigned mask = ALL, count = 32;
-    unsigned place;
-
-    __device__ explicit team(unsigned) : place(lane_number()) {}
-    __device__ unsigned lane_at(unsigned other) const { return other; }
-    __device__ unsigned up_to_mine() const { return (2u << place) - 1; }
-    __device__ unsigned previous() const { return 0; }
-    __device__ unsigned next() const { return 0; }
-    template <class T>
-    __device__ T before(const T& value, unsigned distance, unsigned&) const
-    {
-        const auto shuffle = [=](unsigned w) { return __shfl_up_sync(ALL, w, distance); };
-        return detail::shuffled(value, shuffle);
-    }
-    template <class T>
-    __device__ T behind(const T& value, unsigned distance, unsigned&) const
-    {
-        const auto shuffle = [=](unsigned w) { return __shfl_down_sync(ALL, w, distance); };
-        return detail::shuffled(value, shuffle);
-    }
-};
-
-/// All the bits that lanes of the team give.
-template <bool WHOLE>
-__device__ __forceinline__ unsigned all_bits(const team<WHOLE>& lanes, unsigned bits)
+/// The value of the lane so many places before, or behind; somebody's if there is none there.
+template <class T>
+__device__ __forceinline__ T before(const T& value, unsigned distance)
 {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_or_sync(lanes.mask, bits);
-#else
-    unsigned lane = lanes.next();
-    if constexpr (WHOLE) {
-        #pragma unroll
-        for (unsigned step = 1; step < 32; step *= 2) bits |= __shfl_xor_sync(ALL, bits, step);
-    } else {
-        for (unsigned step = 1; step < lanes.count; step *= 2)  // round the ring of them
-            bits |= lanes.before(bits, step, lane);
-    }
-    return bits;
-#endif
-}
-
-/// The reduction, in their order, of what the first `count` of the team hold, on the first of them.
-///
-/// Whose `place` it is counts, so that groups of LIMIT lanes can do so side by side.
-template <unsigned LIMIT, bool WHOLE, class T, class Reduce>
-__device__ __forceinline__ T
-over_all(const team<WHOLE>& lanes, T value, unsigned place, unsigned count, Reduce& reduce)
-{
-    unsigned lane = lanes.next();
-    #pragma unroll
-    for (unsigned step = 1; step < LIMIT; step *= 2) {
-        const T next = lanes.behind(value, step, lane);
-        if (place + step < count) value = reduce(value, next);
-    }
-    return value;
+    const auto shuffle = [=](unsigned word) { return __shfl_up_sync(ALL, word, distance); };
+    return detail::shuffled(value, shuffle);
 }
 
 // What a lane is called with ----------------------------------------------------------------------
@@ -426,6 +339,103 @@ __device__ __forceinline__ void alone(Job& job)
     });
 }
 
+// Lists in turn -----------------------------------------------------------------------------------
+
+/// Groups of LANES lanes of a whole warp, which take tasks side by side: consecutive ones.
+template <unsigned LANES>
+struct groups {
+    static constexpr unsigned mask = ALL, lanes = LANES, turns = LANES, count = 32 / LANES;
+    unsigned place = lane_number() % LANES;
+
+    __device__ unsigned owner(unsigned turn) const { return turn * count + lane_number() / LANES; }
+    __device__ bool is_mine(unsigned turn) const { return lane_number() / count == turn; }
+    /// The first lane of the group that takes the task of this one.
+    __device__ unsigned first() const { return lane_number() % count * LANES; }
+
+    /// The reduction, in order, of what the first `some` lanes of a group have, on the first.
+    template <class T, class Reduce>
+    __device__ __forceinline__ T reduced(T value, unsigned some, Reduce& reduce) const
+    {
+        #pragma unroll
+        for (unsigned step = 1; step < LANES; step *= 2) {
+            const auto shuffle = [=](unsigned word) { return __shfl_down_sync(ALL, word, step); };
+            const T behind = detail::shuffled(value, shuffle);
+            if (place + step < some) value = reduce(value, behind);
+        }
+        return value;
+    }
+};
+
+/// Those of a warp who are here, as one group: they know nothing of the others.
+struct some_lanes {
+    unsigned mask, lanes, turns, place;
+
+    __device__ explicit some_lanes(unsigned members) : mask(members)
+    {
+        turns = lanes = __popc(members);
+        place = __popc(members & ((1u << lane_number()) - 1));
+    }
+    __device__ unsigned owner(unsigned turn) const { return nth_bit(mask, turn); }
+    __device__ bool is_mine(unsigned turn) const { return place == turn; }
+    __device__ unsigned first() const { return __ffs(mask) - 1; }
+    template <class T, class Reduce>
+    __device__ __forceinline__ T reduced(T value, unsigned some, Reduce& reduce) const
+    {
+        unsigned lane = nth_bit(mask, (place + 1) % lanes);
+        #pragma unroll 1
+        for (unsigned step = 1; step < some; step *= 2) {
+            const T behind = detail::from_lane(mask, value, lane);
+            if (place + step < some) value = reduce(value, behind);
+            lane = __shfl_sync(mask, lane, lane);
+        }
+        return value;
+    }
+};
+
+/// Add what the groups have of the `count` next items of their tasks to what the owners have.
+template <class Groups, class Job, class Value, class size>
+__device__ __forceinline__ void
+hand_over(const Groups& group, Job& job, const Value& value, unsigned turn, size count)
+{
+    const unsigned here = count < group.lanes ? unsigned(count) : group.lanes;
+    const Value sum = group.reduced(value, here, job.reduce);
+    const Value mine = detail::from_lane(group.mask, sum, group.first());
+    const unsigned some = __shfl_sync(group.mask, here, group.first());
+    if (some && group.is_mine(turn)) job.add(mine);
+}
+
+/// Groups of lanes take the tasks of all of them in turn.
+template <class Groups, class Job>
+__device__ __forceinline__ void in_turn(const Groups& group, Job& job)
+{
+    using size = typename Job::size;
+    const unsigned mask = group.mask, lanes = group.lanes, place = group.place;
+    #pragma unroll 1
+    for (unsigned turn = 0; turn < group.turns; ++turn) {
+        const unsigned owner = group.owner(turn);
+        const size count = detail::from_lane(mask, job.count, owner);
+        if (!__any_sync(mask, count != 0)) continue;
+        const auto source = detail::from_lane(mask, job.source, owner);
+        const auto state = job.state.of(mask, owner);
+        const size steps = count > place ? (count - place - 1) / lanes + 1 : 0;
+        if constexpr (!Job::reduces) {
+            for (size k = 0; k < steps; ++k) job.mapped(source, k * lanes + place, state);
+        } else if constexpr (Job::commutes) {
+            auto value = job.value;
+            if (steps) value = job.mapped(source, place, state);
+            for (size k = 1; k < steps; ++k)
+                value = job.reduce(value, job.mapped(source, k * lanes + place, state));
+            detail::hand_over(group, job, value, turn, count);
+        } else {
+            for (size k = 0; __any_sync(mask, k < count); k += lanes) {
+                auto value = job.value;
+                if (k + place < count) value = job.mapped(source, k + place, state);
+                detail::hand_over(group, job, value, turn, k < count ? count - k : 0);
+            }
+        }
+    }
+}
+
 // The joined list ---------------------------------------------------------------------------------
 
 /// What is left unmade until something is assigned to it, as closures cannot be made of nothing.
@@ -436,63 +446,91 @@ union unmade {
     __device__ unmade() : nothing() {}
 };
 
-/// How many windows are looked at together: loads of one need not wait for those of another.
-///
-/// Of a value, a source and a state that take much room, fewer. SpMV, H200, 2026-11-23, 2 and 4 of
-/// joined lists, in microseconds: 102 and 98 (a mean of 4 entries), 49 and 49 (0 to 16), 47 and 47
-/// (a road network), but by more registers; of others 119 and 124, 55 and 57, 64 and 69, and 191
-/// and 146 (a power law), 100 and 103 (a web graph).
-template <class Job, bool SCANNED>
-constexpr unsigned windows = sizeof(Job) > 128                             ? 1
-                             : sizeof(Job) > 64                            ? 2
-                             : SCANNED && (Job::commutes || !Job::reduces) ? 2
-                                                                           : 4;
+#ifndef CTE_GROUP
+#define CTE_GROUP 4
+#endif
+#ifndef CTE_MOST
+#define CTE_MOST 8
+#endif
+#ifndef CTE_INSIDE
+#define CTE_INSIDE 8
+#endif
+#ifndef CTE_DEAL
+#define CTE_DEAL 1
+#endif
+#ifndef CTE_TURN
+#define CTE_TURN 1
+#endif
 
-/// The same where all are inside of one list.
-///
-/// SpMV as above, 4, 8 and 16 of joined lists: 199, 131 and 119 (a power law), 622, 375 and 311
-/// (R-MAT, permuted), 109, 101 and 138 (200 to 400 entries); 4 and 8 of others: 143 and 158, 451
-/// and 450, 100 and 138.
-template <class Job, bool SCANNED>
-constexpr unsigned windows_inside = sizeof(Job) > 128 ? 1 : SCANNED ? 8 : 4;
+constexpr unsigned TURN = CTE_TURN;
 
-/// One walk of a team through its joined list, which has fewer than 2^32 - 128 items.
+/// How a walk goes about a job: how many items a lane runs side by side, so that loads of one need
+/// not wait for those of another, in all and inside of one long list; and how many it has of a
+/// portion of the joined list.
+template <class Job, bool SCANNED>
+struct pace {
+    /// Whether an item needs what its task has, so that this is fetched.
+    static constexpr bool fetches = !SCANNED || !same<decltype(Job::state), pack<>>;
+    /// Whether lanes that lie side by side run items that do, and change values afterwards.
+    static constexpr bool deals = CTE_DEAL && Job::reduces && !fetches && sizeof(Job::value) <= 8;
+    static constexpr bool large = sizeof(Job) > 64;
+    static constexpr unsigned ahead = large ? 1 : CTE_GROUP;
+    static constexpr unsigned inside = large ? 1 : CTE_INSIDE;
+    static constexpr unsigned most = large ? 1 : CTE_MOST;
+};
+
+/// A piece of the joined list, of which each lane has as many items as any other, but for one.
+struct portion {
+    unsigned first, each, more;
+
+    __device__ portion(unsigned first, unsigned count)
+        : first(first), each(count / 32), more(count % 32)
+    {
+    }
+    __device__ unsigned end() const { return first + 32 * each + more; }
+    __device__ unsigned last_lane() const { return each ? 31 : more - 1; }
+    /// The first item of a lane.
+    __device__ unsigned begin(unsigned lane) const
+    {
+        return first + lane * each + (lane < more ? lane : more);
+    }
+    /// Who has an item.
+    __device__ unsigned lane_of(unsigned item) const
+    {
+        const unsigned k = item - first;
+        const bool early = k < more * (each + 1);
+        return (early ? k : k - more) / (early ? each + 1 : each);
+    }
+};
+
+/// One walk of a warp through its joined list, which has fewer than 2^32 items.
 ///
-/// WINDOWS of as many items as the team has lanes move over it together. Lists that begin inside
-/// of a window set a bit there, which says whose item each lane has, and where the reduction by
-/// shuffles stops. While all windows are inside of one list, nothing need be looked up, and each
-/// lane reduces what is its own if that is allowed.
-template <bool WHOLE, bool SCANNED, unsigned WINDOWS, class Job>
+/// Portion by portion, each lane goes through consecutive items, and reduces by itself what it has
+/// of a list. Where a list ends, its owner fetches that; what the lanes before have of it follows
+/// behind the portion. Inside of one long list, all lanes step through that together if the order
+/// of its values may change.
+template <bool SCANNED, class Job>
 struct joined_walk {
     using Source = decltype(Job::source);
     using State = decltype(Job::state);
     using Value = decltype(Job::value);
-    using size = typename Job::size;
-    static constexpr unsigned inside = WHOLE ? windows_inside<Job, SCANNED> : 1;
-    static constexpr bool fetches = !SCANNED || !same<State, pack<>>;  // for what an item needs
+    using Pace = pace<Job, SCANNED>;
 
-    team<WHOLE> lanes;
     Job& job;
     unsigned start, end, total;  // of the own list in the joined one, and how long that is
-    unsigned tasks, where;       // who has a list at all, and who is the place-th of these
+    unsigned owner_of, end_of;   // of the list, among those with items, whose number is the lane's
     Source own;                  // item k of the joined list is item k of this
-    unmade<Source> source[WINDOWS];
-    unmade<State> state[WINDOWS];
-    unsigned heads[WINDOWS];     // where in a window lists begin
+    unsigned item, list, stop;   // what this lane runs next, whose that is, and where that ends
+    unmade<Value> sum;           // what it has of that list
 
-    __device__ __forceinline__ joined_walk(const team<WHOLE>& lanes, Job& job, unsigned length)
-        : lanes(lanes), job(job), own(job.source)
+    __device__ __forceinline__ joined_walk(Job& job, unsigned length) : job(job), own(job.source)
     {
         place_lists(length);
         detail::assign(own, job.source.moved(start));
-        tasks = __ballot_sync(lanes.mask, length != 0);
-        where = WHOLE && tasks != ALL ? nth_bit(tasks, lanes.place) : lanes.place;
-        #pragma unroll
-        for (unsigned w = 0; w < WINDOWS; ++w) {
-            heads[w] = 0;
-            detail::assign(source[w].made, own);
-            detail::assign(state[w].made, job.state);
-        }
+        const unsigned some = __ballot_sync(ALL, length != 0);
+        owner_of = some == ALL ? lane_number() : nth_bit(some, lane_number());
+        end_of = __shfl_sync(ALL, end, owner_of);
+        if (lane_number() >= __popc(some)) end_of = ALL;
     }
 
     __device__ __forceinline__ void place_lists(unsigned length)
@@ -502,168 +540,208 @@ struct joined_walk {
             end = start + length;
         } else {
             end = length;
-            unsigned lane = lanes.previous();
             #pragma unroll
             for (unsigned step = 1; step < 32; step *= 2) {
-                const unsigned before = lanes.before(end, step, lane);
-                if (lanes.place >= step) end += before;
+                const unsigned before = __shfl_up_sync(ALL, end, step);
+                if (lane_number() >= step) end += before;
             }
             start = end - length;
         }
-        total = __shfl_sync(lanes.mask, end, lanes.lane_at(lanes.count - 1));
+        total = __shfl_sync(ALL, end, 31);
     }
 
     __device__ __forceinline__ void run()
     {
-        if constexpr (!Job::reduces && !fetches) return run_all();
+        if constexpr (!Job::reduces && !Pace::fetches) return run_all();
         for (unsigned first = 0; first < total;) {
             if constexpr (Job::commutes || !Job::reduces) {
-                const bool all = start <= first && first + inside * lanes.count <= end;
-                const unsigned owner = __ballot_sync(lanes.mask, all);
+                const bool all = start <= first && first + 32 * Pace::inside <= end;
+                const unsigned owner = __ballot_sync(ALL, all);
                 if (owner) {
                     first = run_inside(first, __ffs(owner) - 1);
                     continue;
                 }
             }
-            run_windows(first);
-            first += WINDOWS * lanes.count;
+            first = run_portion(first);
         }
     }
 
     /// Run all items where none needs to know whose it is.
     __device__ __forceinline__ void run_all()
     {
-        const unsigned turns = (total + lanes.count - 1 - lanes.place) / lanes.count;
-        for (unsigned turn = 0; turn < turns; ++turn)
-            job.mapped(own, turn * lanes.count + lanes.place, job.state);
+        for (unsigned k = lane_number(); k < total; k += 32) job.mapped(own, k, job.state);
     }
 
-    /// Run what is left of one list, but for less than all windows; where that ends.
+    /// Run what is left of one list, but for fewer than `inside` items a lane; where that ends.
     __device__ __forceinline__ unsigned run_inside(unsigned first, unsigned owner)
     {
-        const unsigned span = inside * lanes.count;
-        const unsigned turns = (__shfl_sync(lanes.mask, end, owner) - first) / span;
-        const Source from = SCANNED ? own : detail::from_lane(lanes.mask, own, owner);
-        const State with = job.state.of(lanes.mask, owner);
+        constexpr unsigned COUNT = Pace::inside;
+        const unsigned turns = (__shfl_sync(ALL, end, owner) - first) / (32 * COUNT);
+        const Source from = SCANNED ? own : detail::from_lane(ALL, own, owner);
+        const State with = job.state.of(ALL, owner);
         Value partial = job.value;
-        #pragma unroll 1
-        for (unsigned turn = 0; turn < turns; ++turn) {
-            const unsigned item = first + turn * span + lanes.place;
-            unmade<Value> value[inside];
+        #pragma unroll TURN
+        for (unsigned turn = 0; turn < turns; ++turn, first += 32 * COUNT) {
+            unmade<Value> value[COUNT];
             #pragma unroll
-            for (unsigned w = 0; w < inside; ++w)
-                detail::assign(value[w].made, job.mapped(from, item + w * lanes.count, with));
+            for (unsigned w = 0; w < COUNT; ++w) {
+                const unsigned k = first + w * 32 + lane_number();
+                detail::assign(value[w].made, job.mapped(from, k, with));
+            }
             if constexpr (Job::reduces) {
                 #pragma unroll
-                for (unsigned w = 1; w < inside; ++w)
+                for (unsigned w = 1; w < COUNT; ++w)
                     detail::assign(value[0].made, Value(job.reduce(value[0].made, value[w].made)));
                 partial = turn ? Value(job.reduce(partial, value[0].made)) : value[0].made;
             }
         }
         if constexpr (Job::reduces) {
-            partial = detail::over_all<32>(lanes, partial, lanes.place, lanes.count, job.reduce);
-            partial = detail::from_lane(lanes.mask, partial, lanes.lane_at(0));
+            partial = detail::from_lane(ALL, groups<32>().reduced(partial, 32, job.reduce), 0);
             if (lane_number() == owner) job.add(partial);
         }
-        return first + turns * span;
+        return first;
     }
 
-    __device__ __forceinline__ void run_windows(unsigned first)
+    /// Run the next items, about as many by each lane; where they end.
+    __device__ __forceinline__ unsigned run_portion(unsigned first)
     {
-        look(first);
-        unmade<Value> value[WINDOWS];
-        #pragma unroll
-        for (unsigned w = 0; w < WINDOWS; ++w) {
-            const unsigned item = first + w * lanes.count + lanes.place;
-            detail::assign(value[w].made, job.value);
-            if (item >= total) continue;
-            detail::assign(value[w].made, job.mapped(source[w].made, item, state[w].made));
+        const unsigned left = total - first;
+        const portion part(first, left < 32 * Pace::most ? left : 32 * Pace::most);
+        item = part.begin(lane_number());
+        find_list();
+
+        const bool ends = start < end && first < end && end <= part.end();
+        const unsigned from = ends ? part.lane_of(end - 1) : part.last_lane();
+        const unsigned wanted = ends ? end - 1 - part.begin(from) : ALL;
+        unmade<Value> found;  // what the lane with the last item of the own list has of that
+        const auto fetch = [&](unsigned step) {
+            const Value there = detail::from_lane(ALL, sum.made, from);
+            if (step == wanted) detail::assign(found.made, there);
+        };
+        unsigned step = 0;
+        if constexpr (Pace::ahead > 1) {
+            #pragma unroll 1
+            for (; step + Pace::ahead <= part.each; step += Pace::ahead)
+                run_items<Pace::ahead>(true, step, fetch);
         }
+        const bool one_more = lane_number() < part.more;
+        #pragma unroll 1
+        for (; step < part.each + (part.more != 0); ++step)
+            run_items<1>(step < part.each || one_more, step, fetch);
+
         if constexpr (Job::reduces) {
-            reduce_lists(first, value);
-            #pragma unroll
-            for (unsigned w = 0; w < WINDOWS; ++w)
-                hand_over(first + w * lanes.count, value[w].made);
+            reduce_along(part.each || one_more);
+            const unsigned before = ends ? from - 1 : from;
+            const Value rest = detail::from_lane(ALL, sum.made, before);
+            const unsigned begin = part.begin(from);
+            const bool split = begin > first && begin > start;  // lanes before have some of it
+            if (ends) job.add(split ? Value(job.reduce(rest, found.made)) : found.made);
+            else if (start < part.end() && part.end() < end) job.add(rest);
         }
+        return part.end();
     }
 
-    /// Find out whose items the windows hold, and fetch what these need to know.
-    __device__ __forceinline__ void look(unsigned first)
+    /// Stand before the list of the next item: the first one that ends behind it.
+    __device__ __forceinline__ void find_list()
     {
-        const bool some = start < end;
-        unsigned begun = __popc(__ballot_sync(lanes.mask, some && start < first));
+        list = 0;
         #pragma unroll
-        for (unsigned w = 0; w < WINDOWS; ++w, first += lanes.count) {
-            if (first >= total) break;
-            const unsigned place = start - first;
-            heads[w] = detail::all_bits(lanes, some && place < lanes.count ? 1u << place : 0);
-            if constexpr (fetches) {
-                const unsigned list = begun + __popc(heads[w] & lanes.up_to_mine()) - 1;
-                begun += __popc(heads[w]);
-                const unsigned owner = WHOLE ? __shfl_sync(ALL, where, list) : nth_bit(tasks, list);
-                if constexpr (!SCANNED)
-                    detail::assign(source[w].made, detail::from_lane(lanes.mask, own, owner));
-                detail::assign(state[w].made, job.state.of(lanes.mask, owner));
+        for (unsigned step = 16; step; step /= 2)
+            if (__shfl_sync(ALL, end_of, list + step - 1) <= item) list += step;
+        --list;
+        stop = item;
+    }
+
+    /// Run the next COUNT items of all lanes, or of those that have one more.
+    template <unsigned COUNT, class Fetch>
+    __device__ __forceinline__ void run_items(bool runs, unsigned step, Fetch& fetch)
+    {
+        bool begins[COUNT];  // whether a list does, with an item
+        unmade<Value> value[COUNT];
+        unmade<Source> source[COUNT];
+        unmade<State> state[COUNT];
+        #pragma unroll
+        for (unsigned w = 0; w < COUNT; ++w) {
+            begins[w] = runs && item + w == stop;
+            list += begins[w];
+            stop = __shfl_sync(ALL, end_of, list);
+            find_task(source[w], state[w]);
+        }
+        if constexpr (Pace::deals && COUNT > 1) {
+            run_dealt(value);
+        } else if (runs) {
+            #pragma unroll
+            for (unsigned w = 0; w < COUNT; ++w)
+                detail::assign(value[w].made,
+                               job.mapped(source[w].made, item + w, state[w].made));
+        }
+        if (runs) item += COUNT;
+        if constexpr (Job::reduces) {
+            #pragma unroll
+            for (unsigned w = 0; w < COUNT; ++w) {
+                if (begins[w]) detail::assign(sum.made, value[w].made);
+                else if (runs) detail::assign(sum.made, Value(job.reduce(sum.made, value[w].made)));
+                fetch(step + w);
             }
         }
     }
 
-    /// Reduce the values of the windows so that the last of each list there has all of them.
-    __device__ __forceinline__ void reduce_lists(unsigned first, unmade<Value>* value)
+    /// What map must know of the list where the lane is.
+    __device__ __forceinline__ void find_task(unmade<Source>& source, unmade<State>& state)
     {
-        unsigned far[WINDOWS];  // whose list begins at least so many places before them
-        #pragma unroll
-        for (unsigned w = 0; w < WINDOWS; ++w, first += lanes.count) {
-            const unsigned left = first < total ? total - first : 0;
-            far[w] = ~(heads[w] | 1) & (left < 32 ? (1u << left) - 1 : ALL);
+        if constexpr (Pace::fetches) {
+            const unsigned owner = __shfl_sync(ALL, owner_of, list);
+            if constexpr (SCANNED) detail::assign(source.made, own);
+            else detail::assign(source.made, detail::from_lane(ALL, own, owner));
+            detail::assign(state.made, job.state.of(ALL, owner));
+        } else {
+            detail::assign(source.made, own);
         }
-        unsigned lane = lanes.previous();
+    }
+
+    /// Run the next items of all lanes so that each COUNT lanes take those of one of them at a time.
+    template <unsigned COUNT>
+    __device__ __forceinline__ void run_dealt(unmade<Value> (&value)[COUNT])
+    {
+        const unsigned place = lane_number() % COUNT;
+        #pragma unroll
+        for (unsigned w = 0; w < COUNT; ++w) {
+            const unsigned k = __shfl_sync(ALL, item, lane_number() - place + w) + place;
+            detail::assign(value[w].made, job.mapped(own, k, job.state));
+        }
+        #pragma unroll
+        for (unsigned bit = 1; bit < COUNT; bit *= 2) {  // value w of lane l becomes l of lane w
+            const bool upper = lane_number() & bit;
+            #pragma unroll
+            for (unsigned w = 0; w < COUNT; ++w) {
+                if (w & bit) continue;
+                const Value given = upper ? value[w].made : value[w | bit].made;
+                const auto shuffle = [=](unsigned word) { return __shfl_xor_sync(ALL, word, bit); };
+                const Value got = detail::shuffled(given, shuffle);
+                if (upper) detail::assign(value[w].made, got);
+                else detail::assign(value[w | bit].made, got);
+            }
+        }
+    }
+
+    /// Reduce what the lanes have of the last lists of theirs, each with what those before it have.
+    __device__ __forceinline__ void reduce_along(bool has)
+    {
+        const unsigned which = has ? list : ALL;
         #pragma unroll
         for (unsigned step = 1; step < 32; step *= 2) {
-            unsigned any = 0;
-            for (unsigned w = 0; w < WINDOWS; ++w) any |= far[w];
-            if (!any) break;
-            #pragma unroll
-            for (unsigned w = 0; w < WINDOWS; ++w) {
-                const Value before = lanes.before(value[w].made, step, lane);
-                if (far[w] >> lanes.place & 1)
-                    detail::assign(value[w].made, Value(job.reduce(before, value[w].made)));
-                far[w] &= far[w] << step;
-            }
+            const bool same = __shfl_up_sync(ALL, which, step) == which;
+            const bool longer = has && same && lane_number() >= step;
+            if (!__any_sync(ALL, longer)) break;
+            const Value before = detail::before(sum.made, step);
+            if (longer) detail::assign(sum.made, Value(job.reduce(before, sum.made)));
         }
-    }
-
-    /// Give the owners of the lists in a window what these come to.
-    __device__ __forceinline__ void hand_over(unsigned first, const Value& value)
-    {
-        if (first >= total) return;
-        const unsigned behind = first + lanes.count;
-        const bool mine = start < end && start < behind && end > first;
-        const unsigned last = (end < behind ? end : behind) - 1 - first;
-        const unsigned from = lanes.lane_at(mine ? last : lanes.place);
-        const Value sum = detail::from_lane(lanes.mask, value, from);
-        if (mine) job.add(sum);
     }
 };
 
-/// The joined list of those who are here, however long it is.
-template <class Job>
-__device__ __forceinline__ void together_some(unsigned members, Job& job)
-{
-    using size = typename Job::size;
-    const team<false> lanes(members);
-    size left = job.count;
-    do {
-        const unsigned part = left < LONG ? left : LONG;
-        joined_walk<false, false, 1, Job>(lanes, job, part).run();
-        detail::assign(job.source, job.source.moved(size(0) - part));
-        left -= part;
-    } while (__any_sync(members, left != 0));
-}
-
 /// Whether the own list, if lists are SCANNED, ends where that of the next lane begins.
 ///
-/// Where somebody has been told so wrongly, the lists are walked as disjoint ones.
+/// Where somebody has been told so wrongly, the lists are taken in turn.
 template <bool SCANNED, class Job>
 __device__ __forceinline__ bool joins(const Job& job)
 {
@@ -674,61 +752,19 @@ __device__ __forceinline__ bool joins(const Job& job)
     return true;
 }
 
+/// All who are here go through their lists together.
+///
+/// Lists of a warp of which some are missing are taken in turn if one of them is long, and so are
+/// those too long to be joined, or that do not join though they should.
 template <int BLOCK, bool SCANNED, class Job>
 __device__ __forceinline__ void together(unsigned members, Job& job)
 {
     if constexpr (BLOCK == unknown || BLOCK >= 32) {
-        if (members == ALL && __all_sync(ALL, job.count < LONG && joins<SCANNED>(job))) {
-            const team<true> lanes(ALL);
-            joined_walk<true, SCANNED, windows<Job, SCANNED>, Job>(lanes, job, unsigned(job.count))
-                .run();
-            return;
-        }
+        if (members == ALL && __all_sync(ALL, job.count < LONG && joins<SCANNED>(job)))
+            return joined_walk<SCANNED, Job>(job, unsigned(job.count)).run();
     }
-    together_some(members, job);
-}
-
-// Groups of lanes ---------------------------------------------------------------------------------
-
-/// Add what the lanes of a group have of the `count` next items of the owner's task.
-template <unsigned LANES, class Job, class Value, class size>
-__device__ __forceinline__ void
-hand_over(Job& job, const Value& value, unsigned place, unsigned owner, size count)
-{
-    const unsigned here = count < LANES ? unsigned(count) : LANES;
-    const Value sum = detail::over_all<LANES>(team<true>(ALL), value, place, here, job.reduce);
-    const Value all = detail::from_lane(ALL, sum, lane_number() - place);
-    if (here && lane_number() == owner) job.add(all);
-}
-
-/// Groups of LANES lanes take the tasks of their lanes in turn; all lanes of the warp are here.
-template <unsigned LANES, class Job>
-__device__ __forceinline__ void in_groups(Job& job)
-{
-    using size = typename Job::size;
-    const unsigned place = lane_number() % LANES, leader = lane_number() - place;
-    for (unsigned turn = 0; turn < LANES; ++turn) {
-        const unsigned owner = leader + turn;
-        const size count = detail::from_lane(ALL, job.count, owner);
-        if (!__any_sync(ALL, count != 0)) continue;
-        const auto source = detail::from_lane(ALL, job.source, owner);
-        const auto state = job.state.of(ALL, owner);
-        if constexpr (!Job::reduces) {
-            for (size k = place; k < count; k += LANES) job.mapped(source, k, state);
-        } else if constexpr (Job::commutes) {
-            auto value = job.value;
-            if (place < count) value = job.mapped(source, place, state);
-            for (size k = size(place) + LANES; k < count; k += LANES)
-                value = job.reduce(value, job.mapped(source, k, state));
-            detail::hand_over<LANES>(job, value, place, owner, count);
-        } else {
-            for (size k = 0; __any_sync(ALL, k < count); k += LANES) {
-                auto value = job.value;
-                if (k + place < count) value = job.mapped(source, k + place, state);
-                detail::hand_over<LANES>(job, value, place, owner, k < count ? count - k : 0);
-            }
-        }
-    }
+    if (__any_sync(members, job.count >= 128)) in_turn(some_lanes(members), job);
+    else alone(job);
 }
 
 // Which of them -----------------------------------------------------------------------------------
@@ -792,7 +828,7 @@ struct by<sub_warp<LANES>> {
         const unsigned members = __activemask();
         if (members != ALL || __any_sync(ALL, job.count + LANES < job.count)) return alone(job);
         __syncwarp();
-        in_groups<LANES>(job);
+        in_turn(groups<LANES>(), job);
         __syncwarp();
     }
 };
