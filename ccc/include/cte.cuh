@@ -157,9 +157,6 @@ constexpr unsigned ALL = 0xffffffff;
 /// Lists of so many items are walked piece by piece: 32 of them have fewer items than 2^32 - 32.
 constexpr unsigned LONG = 1u << 26;
 
-/// Lists of so many items are not told from longer ones where it is asked if all are as long.
-constexpr unsigned EVEN = 1u << 21;
-
 __device__ __forceinline__ unsigned lane_number()
 {
     unsigned lane;  // not of threadIdx, for blocks of any shape
@@ -259,42 +256,91 @@ template <class Index>
 struct consecutive {
     using size = size_for<Index>;
     Index first;
-    __device__ Index at(size k) const { return Index(size(first) + k); }
-    __device__ consecutive moved(size by) const { return {at(-by)}; }
+    __device__ consecutive moved(size by) const { return {Index(size(first) - by)}; }
+
+    /// The index so many places ahead of the k-th, which is known to be there: so it is no overflow
+    /// to add them, and what is loaded there needs no address of its own.
+    __device__ Index at(size k, unsigned ahead = 0) const
+    {
+        return Index(size(first) + k) + Index(ahead);
+    }
     template <class F>
     __device__ __forceinline__ void each(size count, F run) const
     {
         for (Index index = first; index < at(count); ++index) run(index);
     }
+    /// Of the indices from the k-th on each `stride`-th, so many of them.
+    template <class F>
+    __device__ __forceinline__ void every(size k, unsigned stride, size steps, F run) const
+    {
+        Index index = at(k);
+        for (size step = 0; step < steps; ++step) {
+            run(index);
+            if (step + 1 < steps) index += Index(stride);
+        }
+    }
+    /// From the k-th index on: COUNT of them with a distance of 32 at a time, so many times.
+    ///
+    /// The index goes along, so that it is seen not to overflow, and what is loaded side by side
+    /// needs one address.
+    template <unsigned COUNT, class F>
+    __device__ __forceinline__ void blocks(size k, unsigned times, F run) const
+    {
+        Index index = at(k);
+        #pragma unroll 1
+        for (unsigned time = 0; time < times; ++time) {
+            run(time, [=](unsigned w) { return index + Index(32 * w); });
+            if (time + 1 < times) index += Index(32 * COUNT);
+        }
+    }
+};
+
+/// What indices are run by that have to be computed one by one.
+template <class Source, class size>
+struct computed {
+    template <class F>
+    __device__ __forceinline__ void each(size count, F run) const
+    {
+        every(0, 1, count, run);
+    }
+    template <class F>
+    __device__ __forceinline__ void every(size k, unsigned stride, size steps, F run) const
+    {
+        const Source& source = static_cast<const Source&>(*this);
+        for (size step = 0; step < steps; ++step) run(source.at(k + step * stride));
+    }
+    template <unsigned COUNT, class F>
+    __device__ __forceinline__ void blocks(size k, unsigned times, F run) const
+    {
+        const Source& source = static_cast<const Source&>(*this);
+        #pragma unroll 1
+        for (unsigned time = 0; time < times; ++time, k += 32 * COUNT)
+            run(time, [&](unsigned w) { return source.at(k + 32 * w); });
+    }
 };
 
 /// Indices with a stride between them.
 template <class Index>
-struct striding {
+struct striding : computed<striding<Index>, size_for<Index>> {
     using size = size_for<Index>;
     Index first, stride;
-    __device__ Index at(size k) const { return Index(size(first) + k * size(stride)); }
-    __device__ striding moved(size by) const { return {at(-by), stride}; }
-    template <class F>
-    __device__ __forceinline__ void each(size count, F run) const
+    __device__ striding(Index first, Index stride) : first(first), stride(stride) {}
+    __device__ Index at(size k, unsigned ahead = 0) const
     {
-        for (size k = 0; k < count; ++k) run(at(k));
+        return Index(size(first) + (k + ahead) * size(stride));
     }
+    __device__ striding moved(size by) const { return {at(-by), stride}; }
 };
 
 /// Indices that a function knows.
 template <class Count, class Kth>
-struct looked_up {
+struct looked_up : computed<looked_up<Count, Kth>, size_for<Count>> {
     using size = size_for<Count>;
     Kth kth;
     size skipped;
-    __device__ auto at(size k) const { return kth(Count(k - skipped)); }
+    __device__ looked_up(Kth kth, size skipped) : kth(kth), skipped(skipped) {}
+    __device__ auto at(size k, unsigned ahead = 0) const { return kth(Count(k + ahead - skipped)); }
     __device__ looked_up moved(size by) const { return {kth, skipped + by}; }
-    template <class F>
-    __device__ __forceinline__ void each(size count, F run) const
-    {
-        for (size k = 0; k < count; ++k) run(at(k));
-    }
 };
 
 /// What is to be done, and what has come out of it: `value`.
@@ -312,7 +358,7 @@ struct job {
 
     /// Run map for an index of somebody's task.
     template <class Index>
-    __device__ __forceinline__ Value mapped_at(const Index& index, const State& with) const
+    __device__ __forceinline__ Value mapped(const Index& index, const State& with) const
     {
         if constexpr (reduces) {
             return with.call(map, index);
@@ -320,10 +366,6 @@ struct job {
             with.call(map, index);
             return {};
         }
-    }
-    __device__ __forceinline__ Value mapped(const Source& of, size k, const State& with) const
-    {
-        return mapped_at(of.at(k), with);
     }
     __device__ __forceinline__ void add(const Value& more) { value = reduce(value, more); }
 };
@@ -334,7 +376,7 @@ template <class Job>
 __device__ __forceinline__ void alone(Job& job)
 {
     job.source.each(job.count, [&](auto index) {
-        [[maybe_unused]] const auto value = job.mapped_at(index, job.state);
+        [[maybe_unused]] const auto value = job.mapped(index, job.state);
         if constexpr (Job::reduces) job.add(value);
     });
 }
@@ -378,10 +420,11 @@ struct some_lanes {
     __device__ unsigned owner(unsigned turn) const { return nth_bit(mask, turn); }
     __device__ bool is_mine(unsigned turn) const { return place == turn; }
     __device__ unsigned first() const { return __ffs(mask) - 1; }
+    __device__ unsigned next() const { return nth_bit(mask, (place + 1) % lanes); }
     template <class T, class Reduce>
     __device__ __forceinline__ T reduced(T value, unsigned some, Reduce& reduce) const
     {
-        unsigned lane = nth_bit(mask, (place + 1) % lanes);
+        unsigned lane = next();
         #pragma unroll 1
         for (unsigned step = 1; step < some; step *= 2) {
             const T behind = detail::from_lane(mask, value, lane);
@@ -419,17 +462,19 @@ __device__ __forceinline__ void in_turn(const Groups& group, Job& job)
         const auto state = job.state.of(mask, owner);
         const size steps = count > place ? (count - place - 1) / lanes + 1 : 0;
         if constexpr (!Job::reduces) {
-            for (size k = 0; k < steps; ++k) job.mapped(source, k * lanes + place, state);
+            source.every(place, lanes, steps, [&](auto index) { job.mapped(index, state); });
         } else if constexpr (Job::commutes) {
             auto value = job.value;
-            if (steps) value = job.mapped(source, place, state);
-            for (size k = 1; k < steps; ++k)
-                value = job.reduce(value, job.mapped(source, k * lanes + place, state));
+            if (steps) value = job.mapped(source.at(place), state);
+            if (steps > 1)
+                source.every(place + size(lanes), lanes, steps - 1, [&](auto index) {
+                    value = job.reduce(value, job.mapped(index, state));
+                });
             detail::hand_over(group, job, value, turn, count);
         } else {
             for (size k = 0; __any_sync(mask, k < count); k += lanes) {
                 auto value = job.value;
-                if (k + place < count) value = job.mapped(source, k + place, state);
+                if (k + place < count) value = job.mapped(source.at(k + place), state);
                 detail::hand_over(group, job, value, turn, k < count ? count - k : 0);
             }
         }
@@ -446,37 +491,19 @@ union unmade {
     __device__ unmade() : nothing() {}
 };
 
-#ifndef CTE_GROUP
-#define CTE_GROUP 4
-#endif
-#ifndef CTE_MOST
-#define CTE_MOST 8
-#endif
-#ifndef CTE_INSIDE
-#define CTE_INSIDE 8
-#endif
-#ifndef CTE_DEAL
-#define CTE_DEAL 1
-#endif
-#ifndef CTE_TURN
-#define CTE_TURN 1
-#endif
-
-constexpr unsigned TURN = CTE_TURN;
-
-/// How a walk goes about a job: how many items a lane runs side by side, so that loads of one need
-/// not wait for those of another, in all and inside of one long list; and how many it has of a
-/// portion of the joined list.
+/// How a walk goes about a job.
 template <class Job, bool SCANNED>
 struct pace {
     /// Whether an item needs what its task has, so that this is fetched.
     static constexpr bool fetches = !SCANNED || !same<decltype(Job::state), pack<>>;
-    /// Whether lanes that lie side by side run items that do, and change values afterwards.
-    static constexpr bool deals = CTE_DEAL && Job::reduces && !fetches && sizeof(Job::value) <= 8;
-    static constexpr bool large = sizeof(Job) > 64;
-    static constexpr unsigned ahead = large ? 1 : CTE_GROUP;
-    static constexpr unsigned inside = large ? 1 : CTE_INSIDE;
-    static constexpr unsigned most = large ? 1 : CTE_MOST;
+    static constexpr bool large = sizeof(Job) > 64 || sizeof(Job::state) > 8;
+    /// How many items a lane runs side by side, so that loads of one need not wait for another's.
+    static constexpr unsigned ahead = large ? 1 : 4;
+    /// The same where all lanes are inside of one list.
+    static constexpr unsigned inside = large ? 1 : 8;
+    /// How many consecutive items a lane has in a portion: few where the lanes' loads would be
+    /// apart for it, and more where a portion costs more.
+    static constexpr unsigned most = large || !Job::reduces || !fetches ? 4 : SCANNED ? 8 : 16;
 };
 
 /// A piece of the joined list, of which each lane has as many items as any other, but for one.
@@ -569,37 +596,35 @@ struct joined_walk {
     /// Run all items where none needs to know whose it is.
     __device__ __forceinline__ void run_all()
     {
-        for (unsigned k = lane_number(); k < total; k += 32) job.mapped(own, k, job.state);
+        const unsigned steps = (total + 31 - lane_number()) / 32;
+        own.every(lane_number(), 32, steps, [&](auto index) { job.mapped(index, job.state); });
     }
 
     /// Run what is left of one list, but for fewer than `inside` items a lane; where that ends.
     __device__ __forceinline__ unsigned run_inside(unsigned first, unsigned owner)
     {
         constexpr unsigned COUNT = Pace::inside;
-        const unsigned turns = (__shfl_sync(ALL, end, owner) - first) / (32 * COUNT);
+        const unsigned times = (__shfl_sync(ALL, end, owner) - first) / (32 * COUNT);
         const Source from = SCANNED ? own : detail::from_lane(ALL, own, owner);
         const State with = job.state.of(ALL, owner);
         Value partial = job.value;
-        #pragma unroll TURN
-        for (unsigned turn = 0; turn < turns; ++turn, first += 32 * COUNT) {
+        from.template blocks<COUNT>(first + lane_number(), times, [&](unsigned time, auto index) {
             unmade<Value> value[COUNT];
             #pragma unroll
-            for (unsigned w = 0; w < COUNT; ++w) {
-                const unsigned k = first + w * 32 + lane_number();
-                detail::assign(value[w].made, job.mapped(from, k, with));
-            }
+            for (unsigned w = 0; w < COUNT; ++w)
+                detail::assign(value[w].made, job.mapped(index(w), with));
             if constexpr (Job::reduces) {
                 #pragma unroll
                 for (unsigned w = 1; w < COUNT; ++w)
                     detail::assign(value[0].made, Value(job.reduce(value[0].made, value[w].made)));
-                partial = turn ? Value(job.reduce(partial, value[0].made)) : value[0].made;
+                partial = time ? Value(job.reduce(partial, value[0].made)) : value[0].made;
             }
-        }
+        });
         if constexpr (Job::reduces) {
             partial = detail::from_lane(ALL, groups<32>().reduced(partial, 32, job.reduce), 0);
             if (lane_number() == owner) job.add(partial);
         }
-        return first;
+        return first + times * 32 * COUNT;
     }
 
     /// Run the next items, about as many by each lane; where they end.
@@ -667,15 +692,15 @@ struct joined_walk {
             stop = __shfl_sync(ALL, end_of, list);
             find_task(source[w], state[w]);
         }
-        if constexpr (Pace::deals && COUNT > 1) {
-            run_dealt(value);
-        } else if (runs) {
+        if (runs) {
             #pragma unroll
-            for (unsigned w = 0; w < COUNT; ++w)
-                detail::assign(value[w].made,
-                               job.mapped(source[w].made, item + w, state[w].made));
+            for (unsigned w = 0; w < COUNT; ++w) {
+                const auto index =
+                    SCANNED ? source[w].made.at(item, w) : source[w].made.at(item + w);
+                detail::assign(value[w].made, job.mapped(index, state[w].made));
+            }
+            item += COUNT;
         }
-        if (runs) item += COUNT;
         if constexpr (Job::reduces) {
             #pragma unroll
             for (unsigned w = 0; w < COUNT; ++w) {
@@ -696,31 +721,6 @@ struct joined_walk {
             detail::assign(state.made, job.state.of(ALL, owner));
         } else {
             detail::assign(source.made, own);
-        }
-    }
-
-    /// Run the next items of all lanes so that each COUNT lanes take those of one of them at a time.
-    template <unsigned COUNT>
-    __device__ __forceinline__ void run_dealt(unmade<Value> (&value)[COUNT])
-    {
-        const unsigned place = lane_number() % COUNT;
-        #pragma unroll
-        for (unsigned w = 0; w < COUNT; ++w) {
-            const unsigned k = __shfl_sync(ALL, item, lane_number() - place + w) + place;
-            detail::assign(value[w].made, job.mapped(own, k, job.state));
-        }
-        #pragma unroll
-        for (unsigned bit = 1; bit < COUNT; bit *= 2) {  // value w of lane l becomes l of lane w
-            const bool upper = lane_number() & bit;
-            #pragma unroll
-            for (unsigned w = 0; w < COUNT; ++w) {
-                if (w & bit) continue;
-                const Value given = upper ? value[w].made : value[w | bit].made;
-                const auto shuffle = [=](unsigned word) { return __shfl_xor_sync(ALL, word, bit); };
-                const Value got = detail::shuffled(given, shuffle);
-                if (upper) detail::assign(value[w].made, got);
-                else detail::assign(value[w | bit].made, got);
-            }
         }
     }
 
@@ -752,10 +752,16 @@ __device__ __forceinline__ bool joins(const Job& job)
     return true;
 }
 
+/// A warp of which some are missing takes its lists in turn if one of them is long. So does one
+/// whose lists are too long to be joined, or do not join though they should.
+template <class Job>
+__device__ __forceinline__ void in_part(unsigned members, Job& job)
+{
+    if (__any_sync(members, job.count >= 128)) in_turn(some_lanes(members), job);
+    else alone(job);
+}
+
 /// All who are here go through their lists together.
-///
-/// Lists of a warp of which some are missing are taken in turn if one of them is long, and so are
-/// those too long to be joined, or that do not join though they should.
 template <int BLOCK, bool SCANNED, class Job>
 __device__ __forceinline__ void together(unsigned members, Job& job)
 {
@@ -763,35 +769,53 @@ __device__ __forceinline__ void together(unsigned members, Job& job)
         if (members == ALL && __all_sync(ALL, job.count < LONG && joins<SCANNED>(job)))
             return joined_walk<SCANNED, Job>(job, unsigned(job.count)).run();
     }
-    if (__any_sync(members, job.count >= 128)) in_turn(some_lanes(members), job);
-    else alone(job);
+    in_part(members, job);
 }
 
 // Which of them -----------------------------------------------------------------------------------
 
-/// Whether one thread a task is as good: lists are short, or all as long as the longest of them.
-///
-/// Of a whole warp even lists are better walked together if they are long, since the items of one
-/// list lie side by side in memory. SpMV as above, one thread a task, together, and by this: 48, 59
-/// and 48 (3 entries each), 82, 57 and 56 (16 each), 35, 36 and 32 (a mesh, about 6 each), 43, 47
-/// and 45 (a road network, 1 to 6), 118, 101 and 102 (a mean of 4).
-__device__ __forceinline__ bool is_even(unsigned members, unsigned count)
-{
-    unsigned most = count, sum = count;
+/// Lists of so many items are not told from longer ones where it is asked how even they are.
+constexpr unsigned MANY = 1u << 21;
+
+/// The longest of the lists of a whole warp, and the sum of them.
+struct sizes {
+    unsigned most, sum;
+
+    __device__ __forceinline__ explicit sizes(unsigned count) : most(count), sum(count)
+    {
 #if __CUDA_ARCH__ >= 800
-    most = __reduce_max_sync(members, count);
-    sum = __reduce_add_sync(members, count);
+        most = __reduce_max_sync(ALL, count);
+        sum = __reduce_add_sync(ALL, count);
 #else
-    if (members != ALL) return false;
-    #pragma unroll
-    for (unsigned step = 1; step < 32; step *= 2) {
-        const unsigned other = __shfl_xor_sync(ALL, most, step);
-        most = other > most ? other : most;
-        sum += __shfl_xor_sync(ALL, sum, step);
-    }
+        #pragma unroll
+        for (unsigned step = 1; step < 32; step *= 2) {
+            const unsigned other = __shfl_xor_sync(ALL, most, step);
+            most = other > most ? other : most;
+            sum += __shfl_xor_sync(ALL, sum, step);
+        }
 #endif
-    const bool even = 5 * most * __popc(members) <= 8 * sum;
-    return most <= 4 || (even && (most <= 12 || members != ALL));
+    }
+};
+
+/// A whole warp does what its lists are best done by.
+///
+/// Short ones by a thread each, and even ones by two lanes. Of others the joined list is walked; but
+/// where much must be fetched for an item, groups of lanes take them in turn, or all lanes if one
+/// list is most of all.
+template <int BLOCK, bool SCANNED, class Job>
+__device__ __forceinline__ void by_sizes(Job& job)
+{
+    using Pace = pace<Job, SCANNED>;
+    constexpr unsigned EVEN = Pace::fetches ? 7 : 5;  // fourths of the mean that the longest has
+    const sizes of(job.count < MANY ? unsigned(job.count) : MANY);
+    if (of.most <= 4) return alone(job);
+    if (4 * 32 * of.most <= EVEN * of.sum) return in_turn(groups<2>(), job);
+    if constexpr (Pace::large) {
+        if (2 * of.most > of.sum) return in_turn(some_lanes(ALL), job);
+        if (of.sum < 32 * 32) return in_turn(groups<8>(), job);
+        return in_turn(groups<16>(), job);
+    }
+    return together<BLOCK, SCANNED>(ALL, job);
 }
 
 template <class Decomposition>
@@ -839,10 +863,9 @@ struct by<automatic> {
     __device__ __forceinline__ static void run(Job& job)
     {
         const unsigned members = __activemask();
-        const unsigned count = job.count < EVEN ? unsigned(job.count) : EVEN;
-        if (members == ALL ? is_even(ALL, count) : is_even(members, count)) return alone(job);
         __syncwarp(members);
-        together<BLOCK, SCANNED>(members, job);
+        if (members == ALL) by_sizes<BLOCK, SCANNED>(job);
+        else in_part(members, job);
         __syncwarp(members);
     }
 };
@@ -943,7 +966,7 @@ __device__ __forceinline__ auto strided(Begin begin, End end, Stride stride)
     const size step = up ? size(by) : size(0) - size(by);
     const size way = up ? size(last) - size(first) : size(first) - size(last);
     const bool some = up ? first < last : stride != 0 && last < first;
-    return detail::tasks<Source>{{first, by}, some ? (way - 1) / step + 1 : 0};
+    return detail::tasks<Source>{Source(first, by), some ? (way - 1) / step + 1 : 0};
 }
 
 /// `count` indices of which `kth(k)` is the k-th.
@@ -955,7 +978,7 @@ __device__ __forceinline__ auto listed(Count count, Kth kth)
     static_assert(detail::integral<Count>, "counts have 32 or 64 bits");
     using Source = detail::looked_up<Count, Kth>;
     using size = typename Source::size;
-    return detail::tasks<Source>{{kth, 0}, count > 0 ? size(count) : 0};
+    return detail::tasks<Source>{Source(kth, 0), count > 0 ? size(count) : 0};
 }
 
 // The calls ---------------------------------------------------------------------------------------
