@@ -269,16 +269,6 @@ struct consecutive {
     {
         for (Index index = first; index < at(count); ++index) run(index);
     }
-    /// Of the indices from the k-th on each `stride`-th, so many of them.
-    template <class F>
-    __device__ __forceinline__ void every(size k, unsigned stride, size steps, F run) const
-    {
-        Index index = at(k);
-        for (size step = 0; step < steps; ++step) {
-            run(index);
-            if (step + 1 < steps) index += Index(stride);
-        }
-    }
     /// From the k-th index on: COUNT of them with a distance of 32 at a time, so many times.
     ///
     /// The index goes along, so that it is seen not to overflow, and what is loaded side by side
@@ -301,13 +291,8 @@ struct computed {
     template <class F>
     __device__ __forceinline__ void each(size count, F run) const
     {
-        every(0, 1, count, run);
-    }
-    template <class F>
-    __device__ __forceinline__ void every(size k, unsigned stride, size steps, F run) const
-    {
         const Source& source = static_cast<const Source&>(*this);
-        for (size step = 0; step < steps; ++step) run(source.at(k + step * stride));
+        for (size k = 0; k < count; ++k) run(source.at(k));
     }
     template <unsigned COUNT, class F>
     __device__ __forceinline__ void blocks(size k, unsigned times, F run) const
@@ -462,14 +447,12 @@ __device__ __forceinline__ void in_turn(const Groups& group, Job& job)
         const auto state = job.state.of(mask, owner);
         const size steps = count > place ? (count - place - 1) / lanes + 1 : 0;
         if constexpr (!Job::reduces) {
-            source.every(place, lanes, steps, [&](auto index) { job.mapped(index, state); });
+            for (size k = 0; k < steps; ++k) job.mapped(source.at(k * lanes + place), state);
         } else if constexpr (Job::commutes) {
             auto value = job.value;
             if (steps) value = job.mapped(source.at(place), state);
-            if (steps > 1)
-                source.every(place + size(lanes), lanes, steps - 1, [&](auto index) {
-                    value = job.reduce(value, job.mapped(index, state));
-                });
+            for (size k = 1; k < steps; ++k)
+                value = job.reduce(value, job.mapped(source.at(k * lanes + place), state));
             detail::hand_over(group, job, value, turn, count);
         } else {
             for (size k = 0; __any_sync(mask, k < count); k += lanes) {
@@ -492,6 +475,12 @@ union unmade {
 };
 
 /// How a walk goes about a job.
+///
+/// samples/nested, by how many consecutive items a lane has, as many times as fast as one thread a
+/// task (H200, 2026-11-23): with nothing to fetch (SpMV, rows of about 16) by 4 1.29, by 8 1.15;
+/// with a state (diagonal, power law) by 4 2.90, by 8 3.08, by 16 3.16; lists anywhere (task sizes)
+/// by 4 0.73, by 8 1.00, by 16 1.24; with 16 bytes of state (U-list) by 1 to 8 1.38, 1.55, 1.43 and
+/// 1.25; with 40 (quadrature) by 1 2.32, by 2 2.24.
 template <class Job, bool SCANNED>
 struct pace {
     /// Whether an item needs what its task has, so that this is fetched.
@@ -501,9 +490,13 @@ struct pace {
     static constexpr unsigned ahead = large ? 1 : 4;
     /// The same where all lanes are inside of one list.
     static constexpr unsigned inside = large ? 1 : 8;
-    /// How many consecutive items a lane has in a portion: few where the lanes' loads would be
-    /// apart for it, and more where a portion costs more.
-    static constexpr unsigned most = large || !Job::reduces || !fetches ? 4 : SCANNED ? 8 : 16;
+    /// How many consecutive items it has in a portion: more where a portion costs more, but few
+    /// where it is loads that count, which are farther apart for it.
+    static constexpr unsigned most = sizeof(Job) > 64                ? 1
+                                     : large                         ? 2
+                                     : !Job::reduces || !fetches     ? 4
+                                     : SCANNED                       ? 8
+                                                                     : 16;
 };
 
 /// A piece of the joined list, of which each lane has as many items as any other, but for one.
@@ -596,8 +589,7 @@ struct joined_walk {
     /// Run all items where none needs to know whose it is.
     __device__ __forceinline__ void run_all()
     {
-        const unsigned steps = (total + 31 - lane_number()) / 32;
-        own.every(lane_number(), 32, steps, [&](auto index) { job.mapped(index, job.state); });
+        for (unsigned k = lane_number(); k < total; k += 32) job.mapped(own.at(k), job.state);
     }
 
     /// Run what is left of one list, but for fewer than `inside` items a lane; where that ends.
@@ -799,23 +791,25 @@ struct sizes {
 
 /// A whole warp does what its lists are best done by.
 ///
-/// Short ones by a thread each, and even ones by two lanes. Of others the joined list is walked; but
-/// where much must be fetched for an item, groups of lanes take them in turn, or all lanes if one
-/// list is most of all.
+/// Short ones by a thread each, and even ones by two lanes. Of others the joined list is walked;
+/// but where much must be fetched for an item, groups of lanes take them in turn, or all lanes if
+/// one list is most of all. As above, by a thread, by two lanes, and together: rows of 17 1.00,
+/// 1.08 and 1.07 (SpMV), 1.00, 0.98 and 0.77 (diagonal); of about 16 1.00, 1.15, 0.77 (diagonal).
 template <int BLOCK, bool SCANNED, class Job>
 __device__ __forceinline__ void by_sizes(Job& job)
 {
     using Pace = pace<Job, SCANNED>;
-    constexpr unsigned EVEN = Pace::fetches ? 7 : 5;  // fourths of the mean that the longest has
     const sizes of(job.count < MANY ? unsigned(job.count) : MANY);
-    if (of.most <= 4) return alone(job);
-    if (4 * 32 * of.most <= EVEN * of.sum) return in_turn(groups<2>(), job);
+    if (of.most <= 8) return alone(job);
     if constexpr (Pace::large) {
         if (2 * of.most > of.sum) return in_turn(some_lanes(ALL), job);
         if (of.sum < 32 * 32) return in_turn(groups<8>(), job);
         return in_turn(groups<16>(), job);
+    } else {
+        constexpr unsigned EVEN = Pace::fetches && Job::reduces ? 7 : 5;  // fourths of the mean
+        if (4 * 32 * of.most <= EVEN * of.sum) return in_turn(groups<2>(), job);
+        return together<BLOCK, SCANNED>(ALL, job);
     }
-    return together<BLOCK, SCANNED>(ALL, job);
 }
 
 template <class Decomposition>
