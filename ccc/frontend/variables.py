@@ -206,17 +206,17 @@ def _extremes(path: Node) -> Iterator[tuple[str, str]]:
         if condition is None or taken is None:
             continue
         given = {
-            base.text: right.text
+            base.text: value.text
             for change, base in _changes(taken)
-            if (right := change.child_by_field_name("right")) is not None
+            if (value := change.child_by_field_name("right")) is not None
         }
         for test in _every(condition, lambda node: node.type == "binary_expression"):
-            sides = [test.child_by_field_name(f) for f in ("left", "operator", "right")]
-            left, sign, right = ((side.text or b"") if side else b"" for side in sides)
-            if given.get(right) == left and sign[:1] in _SOUGHT:
-                yield _SOUGHT[sign[:1]][0], right.decode(errors="replace")
-            elif given.get(left) == right and sign[:1] in _SOUGHT:
-                yield _SOUGHT[sign[:1]][1], left.decode(errors="replace")
+            sides = [test.child_by_field_name(field) for field in ("left", "operator", "right")]
+            one, sign, other = ((side.text or b"") if side else b"" for side in sides)
+            if sign[:1] in _SOUGHT and given.get(other) == one:
+                yield _SOUGHT[sign[:1]][0], other.decode(errors="replace")
+            elif sign[:1] in _SOUGHT and given.get(one) == other:
+                yield _SOUGHT[sign[:1]][1], one.decode(errors="replace")
 
 
 def _base(node: Node | None) -> Node | None:
