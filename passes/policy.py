@@ -70,6 +70,7 @@ IN_SHARED = (
     "other"
 )
 KEPT = "its tasks stay with their lanes, which go round together"
+SEVERAL = "there are several paths"
 NO_ROOM = "its stacks do not fit into shared memory"
 
 DYNAMIC = (
@@ -140,7 +141,8 @@ class _Deciding:
         own: Serving | None = asked if asked and asked.mixes else None
         by = self.sharing
         if path.repeats:
-            whole = _shared_by([path, *inside], request, self.shared, kernel)
+            others = len(mine) > len(inside) + 1
+            whole = _shared_by([path, *inside], request, self.shared, kernel, others)
             whole = None if _takes_tasks(path, mine, kernel) else whole
             own, by = whole or named[REPEATING], whole or self.sharing
         if path.carries_parent:
@@ -164,11 +166,18 @@ def _returning(path: Path, kernel: Kernel) -> ReturningPath:
 
 
 def _shared_by(
-    paths: Sequence[Path], request: Request | None, shared: Sequence[PathStrategy], kernel: Kernel
+    paths: Sequence[Path],
+    request: Request | None,
+    shared: Sequence[PathStrategy],
+    kernel: Kernel,
+    others: bool,
 ) -> PathStrategy | None:
-    """What serves a path that others lie in, if that is asked for and applies."""
+    """What serves a path that others lie in, if that is asked for and applies; there may be
+    ``others`` in its loop."""
     wanted = next((one for one in shared if one.name == str(request)), None)
     reason = wanted.applies(paths, kernel.facts) if wanted else None
+    if wanted and wanted.alone and others:
+        reason = SEVERAL
     if reason is not None:
         kernel.decline(paths[0].marker, reason)
     return None if reason is not None else wanted

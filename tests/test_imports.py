@@ -55,6 +55,7 @@ HELPERS = (
     "ccc.passes.context_collection.task_code",
     "ccc.passes.context_collection.context_stack",
     "ccc.passes.grid_stride.dynamic_schedule",
+    "ccc.passes.context_collection.block_lists",
     "ccc.passes.context_collection.engagement",
     "ccc.passes.context_collection.shared_tasks",
     "ccc.passes.context_collection.joined_lists",

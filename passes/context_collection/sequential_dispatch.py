@@ -342,6 +342,13 @@ class SequentialDispatch(Collector[SequentialNode]):
         return emit
 
     @property
+    def check_snippet(self) -> Snippet:
+        """Where the whole block shares tasks, all of it asks."""
+        (first, *_) = self.nodes
+        shared = isinstance(first.engagement, SharedTasks) and first.engagement.check
+        return shared or super().check_snippet
+
+    @property
     def is_last_apart(self) -> bool:
         """Where there is one path, its last round is the only one that is partly filled."""
         (first, *others) = self.nodes

@@ -39,4 +39,5 @@ class Sequential:
         carried = any(one.path.carries_parent for one in choice.decision.paths)
         kind = CarriedDispatch if carried else SequentialDispatch
         collector = kind(kernel, choice.decision.loop, layout)
-        return Rewritten(collector.enter, collector.run(), layout.share)
+        base = collector.run()
+        return Rewritten(collector.enter, base, layout.share, tuple(collector.users))

@@ -30,6 +30,7 @@ class UniformTurns:
 
     name: str = "uniform"
     entries: int = 0
+    alone: bool = False
 
     def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:  # noqa: ARG002
         """Something must be collected in it, and leave its tasks where they are."""
