@@ -21,13 +21,9 @@ from ccc.ir.edit import (
 )
 from ccc.ir.nodes import Block, Guard
 from ccc.passes.context_collection.members import count_members
-from ccc.passes.flattening.iteration_pool import (
-    CLOSE,
-    ENDS,
-    NEXT,
-    POOLED_ANEW,
-    IterationPool,
-)
+from ccc.passes.flattening.grid_pool import GridPool
+from ccc.passes.flattening.iteration_pool import ENDS, NEXT, POOLED_ANEW, IterationPool
+from ccc.passes.grid_stride.task_counter import CounterTable
 from ccc.passes.policy import turns_apart
 from ccc.pipeline import Kernel
 from ccc.ptx.opcodes import Unit
@@ -133,7 +129,8 @@ GOES = Snippet(
 
 
 class FlattenedLoop:
-    """Rewrites one loop.
+    """Rewrites one loop, whose iterations are handed out if there is a ``space`` of them, to the
+    lanes of a warp, or to those of all with a ``table`` of counters.
 
     Of a lane, ``turning`` says whether it is in the inner loop, and else ``place`` where it goes
     on: at the beginning of an iteration, behind the inner loop, or, from ``gone`` on, behind the
@@ -144,7 +141,13 @@ class FlattenedLoop:
     """
 
     def __init__(
-        self, kernel: Kernel, span: Span, nest: Nest, idle: int, space: IterationSpace | None
+        self,
+        kernel: Kernel,
+        span: Span,
+        nest: Nest,
+        idle: int,
+        space: IterationSpace | None,
+        table: CounterTable | None,
     ):
         self.kernel = kernel
         self.function = function = kernel.function
@@ -161,8 +164,11 @@ class FlattenedLoop:
         self.registers = {name: function.registers.fresh(t, name) for name, t in names.items()}
         labels = ("enter", "anew", "meet", "refill", "go_on", "next", "leave")
         self.labels = {name.upper(): function.fresh_label(name) for name in labels}
-        members = self.registers["members"]
-        self.pool = space and IterationPool(space, self.gone, BEGINS, members)
+        self.pool: IterationPool | GridPool | None = None
+        if space is not None:
+            members = self.registers["members"]
+            one = IterationPool(space, self.gone, BEGINS, members)
+            self.pool = one if table is None else GridPool(space, self.gone, BEGINS, members, table)
 
     def _turns_in_a_row(self) -> int:
         """One of a turn that holds a loop, which may take long."""
@@ -319,7 +325,7 @@ class FlattenedLoop:
         if self.pool:
             self._begin_given(self.pool)
 
-    def _begin_given(self, pool: IterationPool) -> None:
+    def _begin_given(self, pool: IterationPool | GridPool) -> None:
         """Where a lane that is through with an iteration begins the one that it was given."""
         emit = self._at(self.function.fresh_label("next"))
         scope = {**self._scope("place", "NEXT", "ANEW", "GO_ON"), **pool.scope("has")}
@@ -329,8 +335,7 @@ class FlattenedLoop:
         """Every lane goes to where it wanted to go."""
         emit = self._at(self.labels["LEAVE"])
         if self.pool:
-            members = self.registers["members"]
-            CLOSE.emit(emit, members=members, restore=self.pool.restore)
+            self.pool.close(emit)
         *others, last = self.exits
         for number, target in enumerate(others):
             self._branch(emit, "eq", self.gone + number, target)

@@ -13,12 +13,11 @@ parameters, and no thread knows what others have done yet.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection
 
-from ccc.analysis.callees import called
 from ccc.analysis.cfg import reachable
 from ccc.analysis.defuse import Definition
+from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.iteration_space import IterationSpace, find_iteration_space
 from ccc.analysis.paths.model import FoundLoop, Refused, at, instructions_of
@@ -29,156 +28,127 @@ from ccc.pipeline import Kernel
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import BLOCK, WARP
 
-HARMLESS = (
-    Effect.BRANCH | Effect.RETURN | Effect.EXIT | Effect.SETS_CARRY | Effect.READS_CARRY
-)
+HARMLESS = Effect.BRANCH | Effect.RETURN | Effect.EXIT | Effect.SETS_CARRY | Effect.READS_CARRY
 """What may be done before and behind the loop."""
-_ELSEWHERE = Effect.CALL | Effect.OPAQUE
+_UNKNOWN = Effect.CALL | Effect.OPAQUE
 _MEMORY = Effect.READ | Effect.WRITE
 
 
-@dataclass(frozen=True, slots=True)
-class GridSpace:
-    """The iterations of a launch: those of ``space``, whose only carried register is the counter.
-
-    The first one of a thread has its number in the grid.
-    """
-
-    space: IterationSpace
-
-
-def find_grid_space(annotated: FoundLoop, kernel: Kernel) -> GridSpace:
-    """The iterations of all threads of a launch, as one row of numbers.
+def find_grid_space(annotated: FoundLoop, kernel: Kernel) -> IterationSpace:
+    """The iterations of all threads of a launch, as one row of numbers, which the counter holds.
 
     Raises:
         Refused: they are not; the reason says why.
     """
-    facts = kernel.facts
+    facts, loop = kernel.facts, annotated.loop
     space = find_iteration_space(annotated, facts)
     same = invariants(facts).keys()
-    _check_body(annotated, kernel)
-    _check_surroundings(annotated, facts)
-    _check_values(annotated, space, same, facts)
-    inside = annotated.loop.blocks
-    before = facts.reaching.at_top(annotated.loop.header, space.counter)
-    if not _is_thread_number([one for one in before if one.label not in inside], facts):
+    _check_body(loop, kernel)
+    _check_surroundings(loop, facts)
+    _check_values(loop, space, same, facts)
+    before = facts.reaching.at_top(loop.header, space.counter)
+    if not _is_thread_number([one for one in before if one.label not in loop.blocks], facts):
         raise Refused(
             "the loop around it does not begin with blockIdx.x * blockDim.x + threadIdx.x"
         )
-    _check_way(annotated, space, same, facts)
-    return GridSpace(space)
+    _check_way(loop, space, same, facts)
+    return space
 
 
-def _check_body(annotated: FoundLoop, kernel: Kernel) -> None:
+def _check_body(loop: Loop, kernel: Kernel) -> None:
     """That an iteration does the same in every block."""
     has_shared = bool(kernel.shared) or kernel.dynamic_shared_bytes != 0
     has_shared |= any(one.space == "shared" for one in kernel.function.variables)
-    for instruction in instructions_of(annotated.loop.blocks, kernel.facts):
-        if any(one.register.varies in (WARP, BLOCK) for one in instruction.specials()):
-            raise Refused(f"its iterations ask for their block or warp{at(instruction)}")
-        if instruction.effects & _ELSEWHERE:
-            raise Refused(f"its iterations call {called(instruction)}{at(instruction)}")
-        if instruction.effects & _MEMORY and (
-            instruction.space == "shared" or (has_shared and instruction.space == "generic")
-        ):
-            raise Refused(f"its iterations may use the shared memory of a block{at(instruction)}")
+    for one in instructions_of(loop.blocks, kernel.facts):
+        if any(special.register.varies in (WARP, BLOCK) for special in one.specials()):
+            raise Refused(f"its iterations ask for their block or warp{at(one)}")
+        if one.effects & _UNKNOWN:
+            raise Refused(f"its iterations hold what may belong to their block{at(one)}")
+        in_block = one.space == "shared" or (has_shared and one.space == "generic")
+        if one.effects & _MEMORY and in_block:
+            raise Refused(f"its iterations may use the shared memory of a block{at(one)}")
 
 
-def _check_surroundings(annotated: FoundLoop, facts: Facts) -> None:
+def _check_surroundings(loop: Loop, facts: Facts) -> None:
     """That nothing is done before the loop or behind it that others may see, or have done."""
-    header = annotated.loop.header
-    if any(header in loop.blocks and loop.header != header for loop in facts.loops):
+    if any(loop.header in one.blocks and loop.header != one.header for one in facts.loops):
         raise Refused("the loop around it lies in a loop, and so is come to more than once")
-    outside = frozenset(facts.blocks).intersection(facts.graph) - annotated.loop.blocks
-    for instruction in instructions_of(outside, facts):
-        if instruction.effects & ~HARMLESS and instruction.space != "param":
+    outside = frozenset(facts.blocks).intersection(facts.graph) - loop.blocks
+    for one in instructions_of(outside, facts):
+        if one.effects & ~HARMLESS:
             raise Refused(
-                "something is done before or after the loop around it that has to come before or "
-                f"after iterations{at(instruction)}"
+                f"more is done before or after the loop around it than to compute{at(one)}, and "
+                "other blocks may not have come to that, or have left it"
             )
 
 
 def _check_values(
-    annotated: FoundLoop, space: IterationSpace, same: Collection[Register], facts: Facts
+    loop: Loop, space: IterationSpace, same: Collection[Register], facts: Facts
 ) -> None:
     """That iterations differ in their number, and in nothing else."""
-    body = list(instructions_of(annotated.loop.blocks, facts))
+    body = list(instructions_of(loop.blocks, facts))
     written = {register for i in body for register in i.defined()}
     needed = {register for i in body for register in i.used()} - written
-    needed &= facts.liveness.live_in(annotated.loop.header)
-    needed.update(one for one in space.steps[space.counter] if isinstance(one, Register))
-    needed.update([space.bound] if isinstance(space.bound, Register) else [])
-    others = sorted((needed - set(same)) | (space.steps.keys() - {space.counter}), key=str)
+    needed &= facts.liveness.live_in(loop.header)
+    ends = (*space.steps[space.counter], space.bound)
+    needed.update(one for one in ends if isinstance(one, Register))
+    others = (needed - set(same)) | (space.steps.keys() - {space.counter})
     if others:
+        name = min(register.name for register in others)
         raise Refused(
-            f"its iterations need more than their number and what all threads have ({others[0]})"
+            f"its iterations need more than their number and what all threads have ({name})"
         )
 
 
-def _check_way(
-    annotated: FoundLoop, space: IterationSpace, same: Collection[Register], facts: Facts
-) -> None:
+def _check_way(loop: Loop, space: IterationSpace, same: Collection[Register], facts: Facts) -> None:
     """That the threads whose number is below the bound come to the loop, and no others."""
-    loop = annotated.loop
-    before = reachable(facts.graph.predecessors, [loop.header], stops=loop.blocks)
+    ways = set(facts.graph.predecessors(loop.header)) - loop.blocks
     is_guarded = False
-    for label in before - loop.blocks:
+    for label in reachable(facts.graph.predecessors, ways):
         branch = next((i for i in facts.blocks[label].instructions if i.is_terminator), None)
         if branch is None or (branch.guard is None and branch.name == "bra"):
             continue
         if branch.guard is not None and branch.guard.register in same:
-            continue
-        if not _keeps_others_away(label, branch, annotated, space, facts):
+            continue  # all threads go the same way
+        if not _leads_others_away(label, branch, loop, space, facts):
             raise Refused(
-                "threads may come to the loop around it, or pass it by, for other reasons than "
-                f"their number{at(branch)}"
+                "threads come to the loop around it, or pass it by, for other reasons than their "
+                f"number{at(branch)}"
             )
         is_guarded |= facts.dominators.dominates(label, loop.header)
     if not is_guarded:
         raise Refused("the loop around it begins before its bound is looked at")
 
 
-def _keeps_others_away(
-    label: str, branch: Instruction, annotated: FoundLoop, space: IterationSpace, facts: Facts
+def _leads_others_away(
+    label: str, branch: Instruction, loop: Loop, space: IterationSpace, facts: Facts
 ) -> bool:
-    """Whether a branch leads away the threads whose number is not below the bound, and only them."""
-    if branch.guard is None:
+    """Whether a branch leads away those whose number is not below the bound, and nobody else."""
+    if branch.guard is None or branch.name not in ("bra", "ret", "exit"):
         return False
-    makers = facts.makers.get(branch.guard.register, [])
-    if len(makers) != 1 or makers[0].guard is not None or len(makers[0].operands) != 3:
+    test, *more = facts.makers.get(branch.guard.register, [None])
+    if test is None or more or not _compares_with_bound(test, space, facts):
         return False
-    (test,) = makers
-    home = next(one.label for one in facts.function.blocks if test in one.statements)
-    relation, *kind = test.modifiers
-    if test.name != "setp" or kind != [space.type] or relation not in ("lt", "ge"):
+    others_take_it = ("ge" in test.modifiers) != branch.guard.negated
+    if branch.target is None:
+        return others_take_it
+    ways = facts.graph.successors(label)
+    away = [after for after in ways if (after == branch.target) == others_take_it]
+    return loop.header not in reachable(facts.graph.successors, away)
+
+
+def _compares_with_bound(test: Instruction, space: IterationSpace, facts: Facts) -> bool:
+    """Whether it compares the number of the thread with the bound of the loop."""
+    kinds = [("lt", space.type), ("ge", space.type)]
+    if test.name != "setp" or test.guard or tuple(test.modifiers) not in kinds:
         return False
     _, number, bound = test.operands
-    if not isinstance(number, Register) or not _is_bound(bound, space):
-        return False
-    if not _is_thread_number(facts.reaching.of_uses(home)[test, number], facts):
-        return False
-    taken_by_others = (relation == "ge") != branch.guard.negated
-    others = [
-        after
-        for after in facts.graph.successors(label)
-        if (after == branch.target) == taken_by_others or branch.target is None
-    ]
-    return branch.name in ("bra", "ret", "exit") and (
-        branch.target is not None or taken_by_others
-    ) and _leads_away(others, branch, annotated, facts)
-
-
-def _leads_away(
-    others: list[str], branch: Instruction, annotated: FoundLoop, facts: Facts
-) -> bool:
-    """Whether those who go there never come to the loop; who ends there does not."""
-    if branch.target is None:
-        return True
-    return annotated.loop.header not in reachable(facts.graph.successors, others)
-
-
-def _is_bound(operand: Operand, space: IterationSpace) -> bool:
-    return operand == space.bound or getattr(operand, "integer", None) == space.bound
+    home = next(label for label, block in facts.blocks.items() if test in block.statements)
+    return (
+        isinstance(number, Register)
+        and space.bound in (bound, getattr(bound, "integer", None))
+        and _is_thread_number(facts.reaching.of_uses(home)[test, number], facts)
+    )
 
 
 def _is_thread_number(definitions: Collection[Definition], facts: Facts) -> bool:

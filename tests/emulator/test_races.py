@@ -200,6 +200,7 @@ SHOW_THEM = (
     "grid-stride/grid_stride_dynamic_inner_loop",
     "context-collection/adaptive",
     "small/batch",
+    "small/counter",
     "small/dynamic",
     "small/flatten",
     "small/joined_sums",
