@@ -14,7 +14,8 @@ __device__ bool step(Place &at, unsigned &random, unsigned absorbed, int far) {
     return random >= absorbed && at.x * at.x + at.y * at.y + at.z * at.z < far;
 }
 
-extern "C" __global__ void k(const unsigned *seeds, unsigned *reach, int n, unsigned absorbed, int far) {
+extern "C" __global__ void k(const unsigned *seeds, unsigned *reach, int n, unsigned absorbed,
+                             int far) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     unsigned random = seeds[i], sum = 0;
