@@ -36,6 +36,7 @@ from ccc.parse.plain import read_plain
 from ccc.parse.scopes import Scopes, part_of
 from ccc.parse.shapes import index, read
 from ccc.parse.source import NotRepresentable, Source
+from ccc.parse.vectors import VectorPassing
 from ccc.ptx.types import TYPES, VECTORS, parse_integer
 
 _STATEMENT = re.compile(
@@ -121,8 +122,12 @@ class _BodyParser:
         self.sizes: dict[str, int] = {}
         self.foreign: set[str] = set()
         self.opcode = ""
+        self.passing = VectorPassing(function, self.scopes)
         for parameter in (*function.parameters, *function.results):
-            self.scopes.declare(parameter.name)
+            if parameter.is_vector_register:
+                self.passing.declare(parameter)
+            else:
+                self.scopes.declare(parameter.name)
             self.sizes[parameter.name] = element_bytes(parameter)
         self.scopes.open()
         self.location: tuple[int, int] | None = None
@@ -131,6 +136,7 @@ class _BodyParser:
         self.tables: list[tuple[int, str, list[str], tuple[dict[str, str], ...]]] = []
         self.prefix = function.names.free("$ccc", "_")
         self.block = Block(self.scopes.fresh(f"{self.prefix}entry"), named=False)
+        self.block.statements += self.passing.taken()
         function.blocks.append(self.block)
 
     def run(self) -> None:
@@ -306,7 +312,7 @@ class _BodyParser:
             raise self.source.fail(error.message, position, NotRepresentable) from error
         instruction = Instruction(opcode, operands, guard, self.span, self.location)
         self.check(instruction, position)
-        self.block.statements.append(instruction)
+        self.append(instruction, position)
         if instruction.is_terminator:
             if instruction.target is not None:
                 view = self.scopes.label_view()
@@ -314,6 +320,19 @@ class _BodyParser:
             number = len(self.function.blocks)
             self.start_block(self.scopes.fresh(f"{self.prefix}block_{number}"), named=False)
         return instruction
+
+    def append(self, instruction: Instruction, position: int) -> None:
+        """Add an instruction, and what moves the vectors that it passes."""
+        before: list[Instruction] = []
+        after: list[Instruction] = []
+        try:
+            if instruction.name == "call":
+                before, after = self.passing.around(instruction)
+            elif instruction.name == "ret":
+                before = self.passing.left()
+        except NotRepresentable as error:
+            raise self.source.fail(error.message, position, NotRepresentable) from error
+        self.block.statements += [*before, instruction, *after]
 
     def name(self, text: str) -> Operand:
         """What a name stands for: declared here, or a symbol of the module."""
@@ -414,5 +433,5 @@ class _BodyParser:
             instruction.target = name
         if falls_off_the_end(self.function):
             closing = self.source.span(self.source.code.rindex("}"))
-            self.function.implied_return = Instruction("ret", span=closing)
-            self.function.blocks[-1].statements.append(self.function.implied_return)
+            self.function.implied_return = end = Instruction("ret", span=closing)
+            self.function.blocks[-1].statements += [*self.passing.left(), end]
