@@ -134,6 +134,7 @@ def _compile(tool: str, arguments: Sequence[str], options: Options, done: Device
     keeps = any(option in arguments for option in (_LINES, "-g"))
     made = translate(text, name, cicc, options, done, output=shown, keeps_lines=keeps)
     write(output, made)
+    importlib.import_module("ccc.parse").keep_shapes()
 
 
 def _watch_launches(stubs: str) -> None:
@@ -163,7 +164,6 @@ def _load_passes() -> None:
     gc.disable()
     load_graphs()
     importlib.import_module("ccc.compiler.transform")
-    importlib.import_module("ccc.parse").load_grammar()
     gc.freeze()
     gc.enable()
 

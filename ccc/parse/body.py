@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any
-
-from lark import Token, Tree
-from lark.exceptions import UnexpectedInput
 
 from ccc.errors import short
 from ccc.garbage import without_looking
@@ -34,7 +30,7 @@ from ccc.parse.operands import BadOperand, Meanings, OperandBuilder
 from ccc.parse.outside import Outside, element_bytes
 from ccc.parse.plain import read_plain
 from ccc.parse.scopes import Scopes, part_of
-from ccc.parse.shapes import index, read
+from ccc.parse.shapes import Node, NoShape, read
 from ccc.parse.source import NotRepresentable, Source
 from ccc.ptx.types import TYPES, VECTORS, parse_integer
 
@@ -225,8 +221,8 @@ class _BodyParser:
             return
         try:
             tree, found = read("statement", text)
-        except UnexpectedInput as error:
-            at = position + min(max(error.pos_in_stream or 0, 0), len(text))
+        except NoShape as error:
+            at = position + min(max(error.position, 0), len(text))
             raise self.source.fail("this statement is not understood", at) from error
         if tree.data == "instruction":
             instruction = self.instruction(tree, found, position)
@@ -237,20 +233,20 @@ class _BodyParser:
         else:
             self.declare_variables(position, position + len(text))
 
-    def declare_registers(self, tree: Tree[Any], found: list[str], position: int) -> None:
-        words = [found[index(c)].lstrip(".") for c in tree.children if isinstance(c, Token)]
+    def declare_registers(self, tree: Node, found: list[str], position: int) -> None:
+        words = [found[c].lstrip(".") for c in tree.children if isinstance(c, int)]
         lanes = words.pop(0) if words[0] in VECTORS else ""
         if len(words) != 1 or words[0] not in TYPES:
             told = short(" .".join([lanes, *words]).strip(" ."))
             raise self.source.fail(f".{told} is no type of register", position)
         for child in tree.children:
-            if isinstance(child, Token):
+            if isinstance(child, int):
                 continue
-            name = found[index(child.children[0])]
+            name = found[child.children[0]]
             if len(child.children) == 1:
                 is_new = self.declare_register(name, words[0], lanes)
             else:
-                number = found[index(child.children[1].children[0])]
+                number = found[child.children[1].children[0]]
                 count = parse_integer(number)
                 if count is None:
                     raise self.source.fail(f"{short(number)} is no number", position)
@@ -287,15 +283,15 @@ class _BodyParser:
             self.sizes[name] = element_bytes(variable)
             self.function.variables.append(replace(variable, name=name, text=text))
 
-    def instruction(self, tree: Tree[Any], found: list[str], position: int) -> Instruction:
+    def instruction(self, tree: Node, found: list[str], position: int) -> Instruction:
         children = list(tree.children)
         guard = None
         self.span = self.source.span(position)
         try:
-            if isinstance(children[0], Tree) and children[0].data == "guard":
+            if isinstance(children[0], Node) and children[0].data == "guard":
                 tokens = children.pop(0).children
-                guard = Guard(self.register(found[index(tokens[-1])]), negated=len(tokens) > 1)
-            self.opcode = opcode = "".join(found[index(children[0])].split())
+                guard = Guard(self.register(found[tokens[-1]]), negated=len(tokens) > 1)
+            self.opcode = opcode = "".join(found[children[0]].split())
             build = OperandBuilder(found, self.meanings, loads=opcode.startswith(("ld.", "st.")))
             operands = tuple(build(child) for child in children[1:])
         except BadOperand as error:
