@@ -30,6 +30,7 @@ from ccc.compiler.unit import (
 from ccc.errors import CccError, Span, render
 from ccc.files import put_text, read_text, write
 from ccc.frontend import marking as source
+from ccc.garbage import looking_seldom
 from ccc.ir.markers import hide_markers
 from ccc.nvcc import host
 from ccc.nvcc.host import input_of
@@ -132,7 +133,8 @@ def _compile(tool: str, arguments: Sequence[str], options: Options, done: Device
     is_kept = not Path(output).name.startswith(_TEMPORARY)
     shown = output if is_kept else f"<PTX of {name}>"
     keeps = any(option in arguments for option in (_LINES, "-g"))
-    made = translate(text, name, cicc, options, done, output=shown, keeps_lines=keeps)
+    with looking_seldom():
+        made = translate(text, name, cicc, options, done, output=shown, keeps_lines=keeps)
     write(output, made)
     importlib.import_module("ccc.parse").keep_shapes()
 
@@ -157,14 +159,11 @@ def _ptx(tool: str, arguments: Sequence[str], text: str, *, quiet: bool) -> str:
 
 
 def _load_passes() -> None:
-    """Import what is needed when cicc is done, which takes about as long as a small kernel.
-
-    It stays until the end, so that looking for garbage in it would be in vain.
-    """
+    """Import what is needed when cicc is done, which takes about as long as a small kernel."""
     gc.disable()
     load_graphs()
     importlib.import_module("ccc.compiler.transform")
-    gc.freeze()
+    gc.freeze()  # it stays until the end
     gc.enable()
 
 

@@ -28,7 +28,7 @@ from ccc.parse.constants import NoConstant
 from ccc.parse.declarations import declarations, read_header
 from ccc.parse.operands import BadOperand, Meanings, OperandBuilder
 from ccc.parse.outside import Outside, element_bytes
-from ccc.parse.plain import read_plain
+from ccc.parse.plain import STATEMENT, PlainInstruction, Words, read_plain
 from ccc.parse.scopes import Scopes, part_of
 from ccc.parse.shapes import Node, NoShape, read
 from ccc.parse.source import NotRepresentable, Source
@@ -48,6 +48,10 @@ _STATEMENT = re.compile(
              | (?P<other>\S) )""",
     re.X | re.S,
 )
+_REGISTERS = re.compile(
+    r"\.reg\s+\.(\w+)\s+(%?[a-zA-Z_$][\w$]*)(?:<([1-9][0-9]{0,8})>)?\s*", re.ASCII
+)
+"""What most declarations of registers look like."""
 _TABLE = re.compile(r"([\w$%]+)\s*:\s*\.(\w+)(.*);", re.S)
 _ADDRESSES = frozenset(
     ("mov", "cvta", "isspacep", "call", "bra", "brx", "istypep", "mapa", "getctarank")
@@ -116,6 +120,9 @@ class _BodyParser:
         self.meanings = Meanings(self.name, self.sum, self.element_bytes)
         self.sizes: dict[str, int] = {}
         self.foreign: set[str] = set()
+        self.words = Words(self.scopes.find, self.foreign)
+        self.words_outside: list[Words] = []
+        self.unlearnt: PlainInstruction | None = None
         self.opcode = ""
         for parameter in (*function.parameters, *function.results):
             self.scopes.declare(parameter.name)
@@ -134,6 +141,10 @@ class _BodyParser:
         code = self.source.code
         end = code.rindex("}")
         while self.position < end:
+            match = STATEMENT.match(code, self.position, end)
+            if match is not None and self.plain(match):
+                self.position = match.end()
+                continue
             match = _STATEMENT.match(code, self.position, end)
             assert match is not None
             self.position = match.end()
@@ -185,10 +196,15 @@ class _BodyParser:
             raise self.source.fail('this "}" has no "{" before it; remove it', position)
         if text == "{":
             self.scopes.open()
+            self.words_outside.append(self.words)
+            self.words = Words(self.scopes.find, self.foreign)
         else:
             self.scopes.close()
+            self.words = self.words_outside.pop()
 
     def declare(self, name: str, position: int) -> str:
+        if name in self.foreign or self.scopes.find(name) is not None:
+            self.words.clear()  # it meant something else here
         unique = self.scopes.declare(name)
         if unique is None:
             raise self.source.fail(f"{short(name)} is declared twice; rename one", position)
@@ -212,12 +228,22 @@ class _BodyParser:
         self.block = Block(label, named=named)
         self.function.blocks.append(self.block)
 
+    def plain(self, match: re.Match[str]) -> bool:
+        """Take a statement whose form is known; whether it was one."""
+        self.unlearnt = plain = read_plain(match, self.words)
+        if plain is None or not plain.is_known:
+            return False
+        _, opcode, operands, guard = plain
+        position = match.start(1)
+        span = self.source.span(position)
+        self.append(Instruction(opcode, operands, guard, span, self.location), position)
+        return True
+
     def statement(self, text: str, position: int) -> None:
-        plain = read_plain(text, self.scopes.find)
-        if plain is not None and plain.is_known:
-            span = self.source.span(position)
-            made = Instruction(plain.opcode, plain.operands, plain.guard, span, self.location)
-            self.block.statements.append(made)
+        plain, self.unlearnt = self.unlearnt, None
+        registers = _REGISTERS.fullmatch(text)
+        if registers is not None and registers[1] in TYPES:
+            self.declare_plain(registers[1], registers[2], registers[3], position)
             return
         try:
             tree, found = read("statement", text)
@@ -255,8 +281,19 @@ class _BodyParser:
             if not is_new:
                 raise self.source.fail(f"{short(name)} is declared twice; rename one", position)
 
+    def declare_plain(self, type_name: str, name: str, count: str | None, position: int) -> None:
+        """Declare a register, or a range of so many."""
+        if count is None:
+            is_new = self.declare_register(name, type_name, "")
+        else:
+            is_new = self.declare_range(name, type_name, "", int(count))
+        if not is_new:
+            told = name if count is None else f"{name}<...>"
+            raise self.source.fail(f"{short(told)} is declared twice; rename one", position)
+
     def declare_register(self, name: str, type_name: str, lanes: str) -> bool:
         """Declare one; whether it was not there yet."""
+        self.words.clear()
         if lanes:
             return self.scopes.declare_vector(name, lanes, type_name)
         unique = self.scopes.declare(name)
@@ -266,6 +303,7 @@ class _BodyParser:
 
     def declare_range(self, name: str, type_name: str, lanes: str, count: int) -> bool:
         """Declare several; whether they were not there yet."""
+        self.words.clear()
         if lanes:
             return self.scopes.declare_vector_range(name, lanes, type_name, count)
         unique = self.scopes.declare_range(name)
@@ -302,6 +340,11 @@ class _BodyParser:
             raise self.source.fail(error.message, position, NotRepresentable) from error
         instruction = Instruction(opcode, operands, guard, self.span, self.location)
         self.check(instruction, position)
+        self.append(instruction, position)
+        return instruction
+
+    def append(self, instruction: Instruction, position: int) -> None:
+        """Add an instruction; one that may transfer control ends the block."""
         self.block.statements.append(instruction)
         if instruction.is_terminator:
             if instruction.target is not None:
@@ -309,7 +352,6 @@ class _BodyParser:
                 self.pending.append((position, instruction, instruction.target, view))
             number = len(self.function.blocks)
             self.start_block(self.scopes.fresh(f"{self.prefix}block_{number}"), named=False)
-        return instruction
 
     def name(self, text: str) -> Operand:
         """What a name stands for: declared here, or a symbol of the module."""

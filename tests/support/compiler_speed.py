@@ -19,6 +19,7 @@ from folders import GOLDEN
 from goldens import Golden
 
 from ccc.compiler.transform import transform
+from ccc.garbage import looking_seldom
 from ccc.ir.nodes import FunctionText
 from ccc.ir.printer import print_function
 from ccc.ir.verify import verify
@@ -44,6 +45,7 @@ def read(ptx: str) -> list[FunctionText]:
     return list(parse_module(ptx).functions)
 
 
+@looking_seldom()  # as where a source is compiled
 def speed(name: str, ptx: str) -> str:
     """A row of the table."""
     pieces = read(ptx)
