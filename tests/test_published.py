@@ -85,6 +85,17 @@ def test_the_site_shows_all_pages() -> None:
     assert sorted(shown) == sorted(path.name for path in DOCS.glob("*.md"))
 
 
+def test_no_merge_was_left_half_done() -> None:
+    marked = subprocess.run(
+        ["git", "grep", "-nE", "^(<{7}|>{7}) "],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert marked.returncode == 1, marked.stdout + marked.stderr
+
+
 @pytest.mark.slow
 def test_the_site(tmp_path: Path) -> None:
     if not os.access(BIN / "mkdocs", os.X_OK):

@@ -70,13 +70,16 @@ def check_block_meets(loop: Loop, facts: BlockFacts) -> None:
         raise Refused("the annotated loop may be left to several places")
 
 
-def check_any_warp_may_run(path: Path, facts: Facts, of_block: BlockFacts) -> None:
-    """That a path's tasks can be run by another warp of the block.
+def check_any_warp_may_run(
+    path: Path, facts: Facts, of_block: BlockFacts, *, adds: bool = False
+) -> None:
+    """That a path's tasks can be run by another warp of the block; with ``adds`` what they add to
+    reductions comes to the warp that they are of.
 
     Raises:
         Refused: they cannot; the reason says why.
     """
-    if path.accumulators:
+    if path.accumulators and not adds:
         raise Refused("its tasks add to a reduction, for lanes of their own warp")
     body = [*instructions_of(path.region, facts), *path.recomputed]
     for instruction in body:
@@ -110,10 +113,11 @@ def _is_of_all(instruction: Instruction, label: str, facts: BlockFacts) -> bool:
     keeps no other warp waiting."""
     if "warp" in instruction.modifiers:
         return True
-    plain = instruction.name in ("bar", "barrier") and not {"arrive", "red", "cluster"} & set(
+    plain = instruction.name in ("bar", "barrier") and not {"arrive", "cluster"} & set(
         instruction.modifiers
     )
-    number, *counts = instruction.operands
+    votes = "red" in instruction.modifiers
+    number, *counts = instruction.operands[1:-1] if votes else instruction.operands
     deciding = reachable(facts.controllers.__getitem__, facts.controllers[label])
     return (
         plain

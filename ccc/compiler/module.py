@@ -152,7 +152,8 @@ class ModuleContext:
         except CccError as obstacle:
             line = obstacle.source_line
             raise NotRepresentable(obstacle.message, obstacle.span, line) from obstacle
-        if any(v.space == "reg" for v in (*function.parameters, *function.results)):
+        passed = (*function.parameters, *function.results)
+        if any(v.space == "reg" or v.is_vector_register for v in passed):
             raise NotRepresentable(IN_REGISTERS, piece.span)
         return function
 

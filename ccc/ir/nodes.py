@@ -305,7 +305,8 @@ class Variable:
     """A variable or parameter (PTX ISA section 5.4).
 
     ``bytes`` is the whole size, None for an array of unknown size (``extern .shared x[]``).
-    ``initializer`` is a list of values, each as written or worked out.
+    ``initializer`` is a list of values, each as written or worked out. ``series`` is the name and
+    the number of the variables with which it was declared at once, as ``x<4>``.
     """
 
     name: str
@@ -316,6 +317,12 @@ class Variable:
     text: str
     initializer: str | None = None
     qualifiers: tuple[str, ...] = ()
+    series: tuple[str, int] | None = None
+
+    @property
+    def is_vector_register(self) -> bool:
+        """Whether it is a register of several parts, which is ``.param`` here when it is passed."""
+        return self.space == "param" and "reg" in self.qualifiers
 
 
 _MOST_DIGITS = 12

@@ -32,6 +32,7 @@ from ccc.parse.plain import STATEMENT, PlainInstruction, Words, read_plain
 from ccc.parse.scopes import Scopes, part_of
 from ccc.parse.shapes import Node, NoShape, read
 from ccc.parse.source import NotRepresentable, Source
+from ccc.parse.vectors import VectorPassing
 from ccc.ptx.types import TYPES, VECTORS, parse_integer
 
 _STATEMENT = re.compile(
@@ -124,8 +125,12 @@ class _BodyParser:
         self.words_outside: list[Words] = []
         self.unlearnt: PlainInstruction | None = None
         self.opcode = ""
+        self.passing = VectorPassing(function, self.scopes)
         for parameter in (*function.parameters, *function.results):
-            self.scopes.declare(parameter.name)
+            if parameter.is_vector_register:
+                self.passing.declare(parameter)
+            else:
+                self.scopes.declare(parameter.name)
             self.sizes[parameter.name] = element_bytes(parameter)
         self.scopes.open()
         self.location: tuple[int, int] | None = None
@@ -134,6 +139,7 @@ class _BodyParser:
         self.tables: list[tuple[int, str, list[str], tuple[dict[str, str], ...]]] = []
         self.prefix = function.names.free("$ccc", "_")
         self.block = Block(self.scopes.fresh(f"{self.prefix}entry"), named=False)
+        self.block.statements += self.passing.taken()
         function.blocks.append(self.block)
 
     def run(self) -> None:
@@ -344,14 +350,31 @@ class _BodyParser:
         return instruction
 
     def append(self, instruction: Instruction, position: int) -> None:
-        """Add an instruction; one that may transfer control ends the block."""
-        self.block.statements.append(instruction)
+        """Add an instruction, and what moves the vectors that it passes; one that may transfer
+        control ends the block."""
+        if instruction.opcode.startswith(("call", "ret")):
+            self.pass_vectors(instruction, position)
+        else:
+            self.block.statements.append(instruction)
         if instruction.is_terminator:
             if instruction.target is not None:
                 view = self.scopes.label_view()
                 self.pending.append((position, instruction, instruction.target, view))
             number = len(self.function.blocks)
             self.start_block(self.scopes.fresh(f"{self.prefix}block_{number}"), named=False)
+
+    def pass_vectors(self, instruction: Instruction, position: int) -> None:
+        """Add a call, or what ends one, with what moves the vectors that it passes."""
+        before: list[Instruction] = []
+        after: list[Instruction] = []
+        try:
+            if instruction.name == "call":
+                before, after = self.passing.around(instruction)
+            elif instruction.name == "ret":
+                before = self.passing.left()
+        except NotRepresentable as error:
+            raise self.source.fail(error.message, position, NotRepresentable) from error
+        self.block.statements += [*before, instruction, *after]
 
     def name(self, text: str) -> Operand:
         """What a name stands for: declared here, or a symbol of the module."""
@@ -452,5 +475,5 @@ class _BodyParser:
             instruction.target = name
         if falls_off_the_end(self.function):
             closing = self.source.span(self.source.code.rindex("}"))
-            self.function.implied_return = Instruction("ret", span=closing)
-            self.function.blocks[-1].statements.append(self.function.implied_return)
+            self.function.implied_return = end = Instruction("ret", span=closing)
+            self.function.blocks[-1].statements += [*self.passing.left(), end]

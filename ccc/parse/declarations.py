@@ -10,6 +10,7 @@ from ccc.ir.nodes import Function, Variable
 from ccc.parse.constants import NoConstant, fold_integer, fold_literal
 from ccc.parse.shapes import Node, NoShape, read
 from ccc.parse.source import NotRepresentable, Source
+from ccc.parse.vectors import as_variable
 from ccc.ptx.types import STATE_SPACES, TYPES, VECTORS, parse_integer
 
 _LONG = 1000
@@ -20,7 +21,6 @@ _NUMBER = re.compile(r"[^\s{},]+")
 _HANDLES = ("texref", "surfref", "samplerref")
 _PREFIX = re.compile(r"\s*(?:\.\w+(?:::\w+)*\s*(?:\d\w*\s*|\((?:[^()]|\([^()]*\))*\)\s*)?)*")
 _IN_LIST = re.compile(r'[()\[\]{},]|"[^"]*"')
-VECTOR_PARAMETER = "a parameter in a register that is a vector is not supported"
 _MOST_IN_RANGE = 1 << 16
 """More variables are not declared at once, such as ``x<100>``."""
 
@@ -54,7 +54,8 @@ def _declared(text: str, head: str, values: str | None) -> list[Variable]:
         if count is None:
             every.append(replace(one, text=own))
         else:
-            every += [_numbered(one, number, own) for number in range(count)]
+            series = replace(one, series=(one.name, count))
+            every += [_numbered(series, number, own) for number in range(count)]
     return every
 
 
@@ -227,8 +228,18 @@ def read_header(function: Function, source: Source) -> None:
             word, *values = (leaves[token] for token in child.children)
             numbers = [parse_integer(value) for value in values]
             function.limits[word.lstrip(".")] = tuple(n for n in numbers if n is not None)
-    for parameter in (*function.parameters, *function.results):
-        if parameter.space == "reg":
-            if not VECTORS.keys().isdisjoint(parameter.qualifiers):
-                raise source.fail(VECTOR_PARAMETER, 0, NotRepresentable)
-            function.registers.declare(parameter.name, parameter.type)
+    try:
+        for passed in (function.parameters, function.results):
+            passed[:] = [_passed(one, function) for one in passed]
+    except NotRepresentable as error:
+        raise source.fail(error.message, 0, NotRepresentable) from error
+
+
+def _passed(one: Variable, function: Function) -> Variable:
+    """A parameter or result as the IR has it, declared if it is a register."""
+    if one.space != "reg":
+        return one
+    if not VECTORS.keys().isdisjoint(one.qualifiers):
+        return as_variable(one)
+    function.registers.declare(one.name, one.type)
+    return one

@@ -201,7 +201,11 @@ class AdaptiveDispatch(SequentialDispatch):
         emit.emit("mov.b32", self.score, self.weights.again)
         for node in self.nodes:
             self.forget(emit, node)
+        self.go_back(emit)
         emit.emit("bra", self.again)
+
+    def go_back(self, emit: Emitter) -> None:
+        """Emit what is to be found out anew behind iterations of the loop as it was."""
 
 
 class AdaptiveQueue(AdaptiveDispatch):
@@ -238,6 +242,11 @@ class AdaptiveBatches(AdaptiveDispatch, Batches):
         self.reduces = reduces(kernel.arch)
         self.any = self.function.registers.fresh("pred", "any")
         self.every = self.function.registers.fresh("b32", "every")
+
+    def go_back(self, emit: Emitter) -> None:
+        """The counter has gone on."""
+        if self.whole:
+            self.whole.look(emit)
 
     def count(self, emit: Emitter) -> tuple[Register, Register]:
         """Who has a task of which iteration is seen first, where members can see it at once."""

@@ -18,18 +18,24 @@ iterations. All are pushed, and as long as there is a full warp of tasks, all la
     MORE:     another one? back to POP
 
 The copies also give back what a loop loses that is not unrolled: ptxas can begin the loads of the
-next iteration before it knows of this one.
+next iteration before it knows of this one. Where it can be told that a batch is whole, there are
+other copies which do not ask (:mod:`ccc.passes.context_collection.whole_batches`).
+
+A snapshot copies registers before it is known whether there is a task. So the copy and the register
+can be one, which is no instruction; behind the branch it were one with a guard.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import chain, takewhile
 
 from ccc.analysis.cfg import reachable
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import AnnotatedLoop
 from ccc.ir.edit import Copy, Emitter, retarget
-from ccc.ir.nodes import Block, Guard, Instruction
+from ccc.ir.nodes import Block, Guard, Instruction, Statement
 from ccc.ir.operands import Immediate, Register
 from ccc.passes.context_collection.layout import Layout
 from ccc.passes.context_collection.sequential_dispatch import (
@@ -37,6 +43,7 @@ from ccc.passes.context_collection.sequential_dispatch import (
     SequentialNode,
 )
 from ccc.passes.context_collection.task_counts import count_tasks
+from ccc.passes.context_collection.whole_batches import WholeBatches, find_steady_test
 from ccc.pipeline import Kernel
 from ccc.snippet import Snippet
 
@@ -96,6 +103,20 @@ class Batches(SequentialDispatch):
             {register: fresh(register.type, "context") for register in held}
             for _ in range(iterations - 1)
         ]
+        test = find_steady_test(loop.loop, self.facts)
+        header = loop.loop.header
+        self.whole = WholeBatches(self.function, test, header, iterations) if test else None
+
+    @property
+    def iteration(self) -> str:
+        """Where it is told whether a batch is whole, if that can be."""
+        return self.whole.begin.label if self.whole else super().iteration
+
+    def prepare(self, emit: Emitter) -> None:
+        """Whether the first batch is whole."""
+        super().prepare(emit)
+        if self.whole:
+            self.whole.prepare(emit)
 
     @property
     def batch(self) -> list[Mapping[Register, Register]]:
@@ -112,25 +133,56 @@ class Batches(SequentialDispatch):
 
     def unroll(self) -> None:
         """Put copies of an iteration behind the loop's body, each leading to the next."""
-        loop, graph = self.loop.loop, Facts(self.function).graph
-        body = reachable(graph.successors, [loop.header], stops=[self.meeting, *self.leaving])
-        body -= {self.meeting, *self.leaving}
-        copies = [self.fresh_labels(frozenset(body), "iteration") for _ in self.others]
-        heads = [labels[loop.header] for labels in copies]
-        elsewhere = {label: label for label in (self.meeting, *self.leaving)}
-        new: list[Block] = []
-        following = [*heads[1:], self.meeting]
-        for number, labels in enumerate(copies, 1):
-            other, again = self.others[number - 1], following[number - 1]
-            copy = Copy({**elsewhere, **labels, self.meeting: again}, other)
-            new += self._noting(number, copy.blocks(self.function, body))
-        for block in self.function.blocks:
-            if block.label in body:
-                retarget(self.function, block, self.meeting, heads[0])
+        if self.whole:
+            self.function.blocks.append(self.whole.begin)
+        facts, header = Facts(self.function), self.loop.loop.header
+        labels = reachable(facts.graph.successors, [header], stops=[self.meeting, *self.leaving])
+        labels -= {self.meeting, *self.leaving}
+        body = [block for block in self.function.blocks if block.label in labels]
+        self._copy_before(body, facts)
+        new = self._whole_copies(body)
+        new[:0] = self._copies(body)
         originals = {block.label for block in self.originals}
         known = self.function.blocks
         behind = max(i for i, block in enumerate(known) if block.label in originals) + 1
         known[behind:behind] = new
+
+    def _copies(self, body: Sequence[Block]) -> list[Block]:
+        """The further iterations of a batch, to the first of which the body leads then."""
+        header, labels = self.loop.loop.header, frozenset(block.label for block in body)
+        copies = [self.fresh_labels(labels, "iteration") for _ in self.others]
+        heads = [mine[header] for mine in copies]
+        elsewhere = {label: label for label in (self.meeting, *self.leaving)}
+        new: list[Block] = []
+        following = [*heads[1:], self.meeting]
+        for number, mine in enumerate(copies, 1):
+            other, again = self.others[number - 1], following[number - 1]
+            copy = Copy({**elsewhere, **mine, self.meeting: again}, other)
+            new += self._noting(number, copy.blocks(self.function, labels))
+        for block in body:
+            retarget(self.function, block, self.meeting, heads[0])
+        return new
+
+    def _whole_copies(self, body: Sequence[Block]) -> list[Block]:
+        """All iterations of a batch that is whole."""
+        if self.whole is None:
+            return []
+        iterations, over = self.whole.copies(body, self.meeting, self.leaving, self.batch)
+        noting = (self._noting(number, blocks) for number, blocks in enumerate(iterations))
+        return [*chain.from_iterable(noting), over]
+
+    def _copy_before(self, body: Sequence[Block], facts: Facts) -> None:
+        """Copy the registers of a context before the branch to where a task is noted."""
+        held = set(self.only.plan.snapshot.values())
+        blocks = {block.label: block for block in body}
+        for block in body:
+            before, *others = facts.graph.predecessors(block.label)
+            copies = list(takewhile(partial(_copies_to, held), block.statements))
+            if not others and before in blocks and copies:
+                branches = [i for i in blocks[before].instructions if i.is_terminator]
+                place = blocks[before].statements.index(branches[0])
+                blocks[before].statements[place:place] = copies
+                del block.statements[: len(copies)]
 
     def _noting(self, number: int, blocks: list[Block]) -> list[Block]:
         """Copies that note tasks by the bit of their iteration."""
@@ -209,3 +261,11 @@ class Batches(SequentialDispatch):
             if isinstance(one, Instruction) and one.name == "st":
                 one.guard = guard
         emit.emit("add.s32", address, address, 4, guard=guard)
+
+
+def _copies_to(held: set[Register], statement: Statement) -> bool:
+    """Whether it copies a register to one that is ``held`` for a task."""
+    if not isinstance(statement, Instruction) or statement.name != "mov" or statement.guard:
+        return False
+    target, source = statement.operands
+    return target in held and isinstance(source, Register)

@@ -88,7 +88,8 @@ class Collector(TaskCode[N]):
 
     ``members`` are those who meet, and ``mask`` is what they are told by where they do: all lanes,
     as a constant, where all that have not ended are members, since that takes no register.
-    ``base`` is the warp's share of shared memory. ``rank_bytes`` and ``warp_bytes`` are the size of
+    ``base`` is the warp's share of shared memory, and ``users`` are the further instructions that
+    compute with its size. ``rank_bytes`` and ``warp_bytes`` are the size of
     one context word for the members before a lane, and for all of them.
     """
 
@@ -112,6 +113,7 @@ class Collector(TaskCode[N]):
         self.again = self.function.fresh_label("again")
         self.check = self.function.fresh_label("check")
         self.nodes: list[N] = []
+        self.users: list[Instruction] = []
         self.leaving: frozenset[str] = frozenset()
         for plan in layout.plans:
             parent = next((n for n in self.nodes if n.path is plan.path.parent), None)
@@ -179,6 +181,11 @@ class Collector(TaskCode[N]):
     def is_last_apart(self) -> bool:
         """Whether the last tasks, less than fill a warp, have code of their own."""
         return False
+
+    @property
+    def check_snippet(self) -> Snippet:
+        """How members ask one another whether one of them has an iteration."""
+        return CHECK
 
     @property
     def first_round(self) -> str:
@@ -293,7 +300,7 @@ class Collector(TaskCode[N]):
             AGAIN_ONCE.emit(emit, scope)
             emit.start(last)
         else:
-            CHECK.emit(emit, scope)
+            self.check_snippet.emit(emit, scope)
             self.before_again(emit)
             AGAIN.emit(emit, scope)
         self._emit_exits(self.drain(emit))

@@ -234,6 +234,7 @@ class JoinedLists(SharedTasks):
             mask=collector.mask, rank_bytes=collector.rank_bytes,
         )  # fmt: skip
         self.rows_at = found["rows"]
+        self.summed(emit, found["end"])
         ready = collector.function.fresh_label("ready")
         emit.emit("bra", ready, guard=Guard(shares, negated=True))
         steps = self.turns.induction.steps
@@ -247,6 +248,9 @@ class JoinedLists(SharedTasks):
                     begins[register] = go_back(emit, self.value(register), step, begin)
         self.store(emit, found["row"], begins)
         self.ready = ready
+
+    def summed(self, emit: Emitter, end: Register) -> None:
+        """Emit what is to be done where the members know the ``end`` of their lists."""
 
     def run(self, emit: Emitter) -> Emitter:
         """One item after the other."""

@@ -190,7 +190,7 @@ def _plan(
     sums: tuple[Slots, ...] = ()
     if engage is not None and engage.shares_all:
         sums = place_slots(engage.sums, offset)
-        offset += sum(slots.bytes for slots in sums)
+        offset += sum(slots.bytes for slots in sums) + engage.counts
         sent = (registers.fresh(_plain(value), "sent") for value in engage.sent)
         pool = (registers.fresh("b32", "turns"), *sent)
     stack = Stack(pool, own.entries, offset, one.path.frame)

@@ -81,13 +81,16 @@ class PartialSums:
         for register, slots in self.slots.items():
             emit.emit(move(register), self.registers[register], slots.neutral)
 
-    def combine(self, emit: Emitter, owner: Register) -> None:
-        """The lane goes to the slots of an owner by itself."""
+    def combine(self, emit: Emitter, owner: Register, base: Register | None = None) -> None:
+        """The lane goes to the slots of an owner by itself; they lie behind ``base``, which is the
+        own warp's unless it is told."""
         for register, slots in self.slots.items():
-            slots.combine(emit, self.collector.base, owner, self.registers[register])
+            slots.combine(emit, base or self.collector.base, owner, self.registers[register])
 
-    def flush(self, emit: Emitter, task: Register, owner: Register) -> None:
-        """All members meet, and owners get what was added up for them.
+    def flush(
+        self, emit: Emitter, task: Register, owner: Register, base: Register | None = None
+    ) -> None:
+        """All members meet, and owners get what was added up for them, behind ``base``.
 
         Members at the same task are neighbours, those at ``NO_TASK`` have nothing.
         """
@@ -106,7 +109,7 @@ class PartialSums:
             emit, task=task, members=members, APART=apart, COMBINED=combined,
             rank_bytes=collector.rank_bytes, warp_bytes=collector.warp_bytes,
         )  # fmt: skip
-        self.combine(emit, owner)
+        self.combine(emit, owner, base)
         emit.start(combined)
 
     def add_up(self, emit: Emitter, lanes: int, group: Register) -> None:

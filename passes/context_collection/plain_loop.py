@@ -199,7 +199,7 @@ class PlainLoop:
             REACHES="ge" if up else "le", BEYOND="lt" if up else "gt",
         )  # fmt: skip
         soon.emit(
-            emit, counter=test.counter, step=self._step(emit, test), bound=_bound(test), mask=mask,
+            emit, counter=test.counter, step=step_of(test, emit), bound=bound_of(test), mask=mask,
             SHORT=self.short_labels[self.loop.header],
         )  # fmt: skip
 
@@ -209,17 +209,9 @@ class PlainLoop:
             **_types(test), ITERATIONS=self.weights.iterations,
             NEARER="min" if up else "max", BEYOND="lt" if up else "gt",
         )  # fmt: skip
-        step = self._step(emit, test)
-        end.emit(emit, counter=test.counter, step=step, bound=_bound(test), end=self.end)
-
-    def _step(self, emit: Emitter, test: LastTest) -> Register:
-        """What an iteration adds to the counter is what it would make of 0."""
-        step = self.function.registers.fresh(f"b{test.counter.bits}", "step")
-        made = substitute(test.step, {}, {})
-        zero = Immediate("0")
-        made.operands = (step, *(zero if i == test.counter else i for i in made.operands[1:]))
-        emit.block.statements.append(made)
-        return step
+        end.emit(
+            emit, counter=test.counter, step=step_of(test, emit), bound=bound_of(test), end=self.end
+        )
 
 
 def _types(test: LastTest) -> dict[str, str]:
@@ -228,7 +220,17 @@ def _types(test: LastTest) -> dict[str, str]:
     return {"NUMBER": f"b{bits}", "SIGNED": f"s{bits}", "TYPE": test.type}
 
 
-def _bound(test: LastTest) -> Register | Immediate:
+def step_of(test: LastTest, emit: Emitter) -> Register:
+    """What an iteration adds to the counter is what it would make of 0."""
+    step = emit.function.registers.fresh(f"b{test.counter.bits}", "step")
+    made = substitute(test.step, {}, {})
+    zero = Immediate("0")
+    made.operands = (step, *(zero if i == test.counter else i for i in made.operands[1:]))
+    emit.block.statements.append(made)
+    return step
+
+
+def bound_of(test: LastTest) -> Register | Immediate:
     """A literal without a sign where the comparison reads none."""
     if isinstance(test.bound, Immediate) and TYPES[test.type].kind == "u":
         return test.bound.unsigned(test.counter.bits)

@@ -28,7 +28,7 @@ from ccc.passes.context_collection.partial_sums import PartialSums
 from ccc.passes.context_collection.reduction import Slots
 from ccc.passes.context_collection.task_code import OWNER
 from ccc.ptx.types import WARP_SIZE
-from ccc.snippet import Snippet
+from ccc.snippet import Given, Snippet
 
 if TYPE_CHECKING:
     from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
@@ -77,8 +77,12 @@ class SharedTasks(ABC):
 
     They begin at ``label``, and at ``join`` when they have run what cannot be shared out. What
     a lane must know of a task lies in the row of ``table`` that the rank of its owner says;
-    the first word of a row says how many turns there are.
+    the first word of a row says how many turns there are. By ``meet`` all come by before, and by
+    ``over`` behind; ``check`` is how they ask for iterations, if not as ever.
     """
+
+    meet, over = MEET, OVER
+    check: Snippet | None = None
 
     def __init__(
         self, collector: SequentialDispatch, node: SequentialNode, turns: SharedTurns
@@ -116,12 +120,13 @@ class SharedTasks(ABC):
         collector, emit, node = self.collector, self.collector.at(self.label), self.node
         after = collector.after(node)
         nobody = collector.check if after == collector.again else after
-        MEET.emit(emit, pending=node.pending, mask=collector.mask, NOBODY=nobody)
+        given: dict[str, Given] = {"pending": node.pending, "mask": collector.mask}
+        self.meet.emit(emit, given, NOBODY=nobody)
         turns = count_turns(emit, self.turns.induction, self.value)
         mine = SHARES.emit(emit, turns=turns, pending=node.pending, RUN=node.run, JOIN=self.join)
         self.write(emit, mine["count"], mine["shares"])
         emit = self.run(emit)
-        OVER.emit(emit, mask=collector.mask)
+        self.over.emit(emit, given)
         self._forget(emit)
         if node.path.continuation:
             emit.emit("bra", after, guard=Guard(mine["shares"], negated=True))

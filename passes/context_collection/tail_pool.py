@@ -17,7 +17,6 @@ from functools import partial
 from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.paths.model import AnnotatedLoop, instructions_of
 from ccc.ir.edit import Emitter
-from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Register
 from ccc.passes.context_collection.context_stack import Stack, stack_name
 from ccc.passes.context_collection.layout import Layout
@@ -80,6 +79,13 @@ FIND = Snippet("""
 """)
 """Where a slot is: the share of a warp holds 32 of them."""
 
+SHARE = Snippet("""
+    .reg .b32 %target, %number, %share, %stack;
+        mov.u32 %stack, STACK;
+        mad.lo.s32 %target, %number, %share, %stack;
+""")
+"""Where that of another warp begins."""
+
 TAKE = Snippet("""
     .reg .pred %idle;
     .reg .b32 %place, %counts, %tasks, %source;
@@ -100,17 +106,29 @@ CLOSE = Snippet("""
 """Behind the tasks, where anything follows: other warps may not be through yet."""
 
 
-class TailPool(SequentialDispatch):
-    """Rewrites a loop with one path, whose last tasks all warps of the block share.
+def has_company(collector: SequentialDispatch) -> bool:
+    """Whether the kernel has other annotated loops, whose stacks lie where those of a loop do."""
+    loops = (record.path.loop for record in collector.kernel.records)
+    headers = {loop.loop.header for loop in loops if loop is not None}
+    return headers != {collector.loop.loop.header}
 
-    ``users`` are the instructions that compute with the size of a share.
-    """
+
+def find_share(
+    collector: SequentialDispatch, emit: Emitter, target: Register, number: Register
+) -> None:
+    """Where the share of a warp of the block begins."""
+    stack, share = stack_name(collector.function), collector.layout.share
+    SHARE.emit(emit, number=number, share=share, target=target, STACK=stack)
+    collector.users.append(next(reversed(list(emit.block.instructions))))
+
+
+class TailPool(SequentialDispatch):
+    """Rewrites a loop with one path, whose last tasks all warps of the block share."""
 
     def __init__(self, kernel: Kernel, loop: AnnotatedLoop, layout: Layout):
         super().__init__(kernel, loop, layout)
         assert layout.overflow is not None
         self.pool: Stack = layout.overflow
-        self.users: list[Instruction] = []
 
     @property
     def is_last_apart(self) -> bool:
@@ -120,15 +138,9 @@ class TailPool(SequentialDispatch):
     def prepare(self, emit: Emitter) -> None:
         """An empty pool."""
         super().prepare(emit)
-        if self._has_company():
+        if has_company(self):
             AFTER_OTHERS.emit(emit)
         OPEN.emit(emit, rank_bytes=self.rank_bytes, counts=self._counts(emit))
-
-    def _has_company(self) -> bool:
-        """Whether the kernel has other annotated loops, whose stacks lie where the pool does."""
-        loops = (record.path.loop for record in self.kernel.records)
-        headers = {loop.loop.header for loop in loops if loop is not None}
-        return headers != {self.loop.loop.header}
 
     def _counts(self, emit: Emitter) -> Address:
         """Where the block counts its last tasks, and its threads: in the first warp's share."""

@@ -1,8 +1,10 @@
-"""``engage``: the whole warp is engaged on the joined lists of a ``for variable``.
+"""``engage``: the whole warp is engaged on the joined lists of a ``for variable``; with
+``engage_block``, the whole block.
 
 It asks for an inner loop whose turns can be counted. All tasks are shared out, short ones too:
-:mod:`ccc.passes.context_collection.joined_lists` shows the code. Of long tasks alone, one after
-the other beside what serves the loop, :mod:`ccc.passes.strategies.long_tasks` takes care.
+:mod:`ccc.passes.context_collection.joined_lists` and ``block_lists`` show the code. Of long tasks
+alone, one after the other beside what serves the loop, :mod:`ccc.passes.strategies.long_tasks`
+takes care.
 """
 
 from __future__ import annotations
@@ -10,17 +12,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ccc.analysis.block_meetings import BlockFacts, check_any_warp_may_run, check_block_meets
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.induction import Induction, find_induction
-from ccc.analysis.paths.model import Accumulator, Path
+from ccc.analysis.paths.model import Accumulator, Path, Refused
 from ccc.analysis.paths.shared_turns import SharedTurns, find_shared_turns
 from ccc.ir.operands import Register, Special
+from ccc.passes.context_collection.block_lists import BlockLists
 from ccc.passes.context_collection.joined_lists import JoinedLists
 from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
 from ccc.passes.context_collection.shared_tasks import SharedTasks
 from ccc.passes.context_collection.sub_warps import SubWarps
 from ccc.passes.context_collection.task_code import OWNER
-from ccc.passes.strategies.strategy import WORD_BYTES, Estimate, context_words, run_slots
+from ccc.passes.strategies.strategy import (
+    COUNTS,
+    WORD_BYTES,
+    Estimate,
+    context_words,
+    run_slots,
+)
 from ccc.ptx.types import WARP_SIZE
 
 DEPENDENT = 'its turns are not said to be independent; that is "ccc for variable"'
@@ -28,19 +38,28 @@ OF_OTHERS = (
     "its turns add up what the rest of the iteration needs, and it lies in a path whose tasks run "
     "on other lanes than their own, which its context names"
 )
+CARRIES = "its tasks take those of the loop around it along"
 BEFORE_A_LOOP = "what follows it in the iteration holds a loop that is collected, too"
+
+
+IN_A_PATH = "the path is an inner loop, or lies in another path"
+OF_A_WARP = "its turns set several variables by one comparison, in memory of their own warp"
 
 
 @dataclass(frozen=True, slots=True)
 class Engage:
-    """Share out all tasks, among all lanes or among groups of so many ``lanes``."""
+    """Share out all tasks, among all lanes, among groups of so many ``lanes``, or, where it is
+    ``alone`` in its loop, among the warps of the block."""
 
     lanes: int | None = None
     entries: int = WARP_SIZE
+    alone: bool = False
 
     @property
     def name(self) -> str:
         """With the number of lanes."""
+        if self.alone:
+            return "engage_block"
         return "engage" if self.lanes is None else f"sub_warp({self.lanes})"
 
     def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:
@@ -48,7 +67,10 @@ class Engage:
         path = paths[0]
         if path.followers:
             return BEFORE_A_LOOP
-        return why_not(path, facts) or is_of_others(path, facts, path.parent is not None)
+        if path.carries_parent:
+            return CARRIES
+        why = why_not(path, facts) or is_of_others(path, facts, path.parent is not None)
+        return why or (_why_not_in_block(path, facts) if self.alone else None)
 
     def of(self, path: Path, facts: Facts) -> SharedOut | None:
         """How it is done with one path; None if it cannot be done."""
@@ -56,7 +78,10 @@ class Engage:
         if induction is None or isinstance(induction, str):
             return None
         return SharedOut(
-            self.lanes, find_shared_turns(path, induction, facts), bool(path.accumulators)
+            self.lanes,
+            find_shared_turns(path, induction, facts),
+            bool(path.accumulators),
+            counts=COUNTS if self.alone else 0,
         )
 
     def cost(self, paths: Sequence[Path], facts: Facts) -> Estimate:
@@ -73,6 +98,7 @@ class SharedOut:
     turns: SharedTurns
     adds: bool
     shares_all: bool = True
+    counts: int = 0
 
     @property
     def sums(self) -> tuple[Accumulator, ...]:
@@ -88,6 +114,8 @@ class SharedOut:
 
     def rewrite(self, collector: SequentialDispatch, node: SequentialNode) -> SharedTasks:
         """Put it where the turns would begin."""
+        if self.counts:
+            return BlockLists(collector, node, self.turns)
         if self.lanes is None:
             return JoinedLists(collector, node, self.turns)
         return SubWarps(collector, node, self.turns, self.lanes)
@@ -113,4 +141,20 @@ def is_of_others(path: Path, facts: Facts, in_tasks: bool) -> str | None:
     return OF_OTHERS if hands_back and names_another else None
 
 
+def _why_not_in_block(path: Path, facts: Facts) -> str | None:
+    """Why warps of the block cannot run turns of one another's tasks; None if they can."""
+    if path.parent is not None:
+        return IN_A_PATH
+    if any(accumulator.group is not None for accumulator in path.accumulators):
+        return OF_A_WARP
+    of_block = BlockFacts.of(facts)
+    try:
+        check_any_warp_may_run(path, facts, of_block, adds=True)
+        check_block_meets(path.loop.loop, of_block)
+    except Refused as refusal:
+        return str(refusal)
+    return None
+
+
 ENGAGE = Engage()
+ENGAGE_BLOCK = Engage(alone=True)

@@ -27,6 +27,7 @@ class LongTasks:
 
     name: str = "long_tasks"
     entries: int = 0
+    alone: bool = False
 
     def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:
         """The turns of the path must be independent, and countable before the first of them."""
@@ -53,6 +54,7 @@ class Engaged:
 
     induction: Induction
     shares_all: bool = False
+    counts: int = 0
     sent: tuple[Register | Special, ...] = ()
     sums: tuple[Accumulator, ...] = ()
 

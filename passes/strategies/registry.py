@@ -12,7 +12,7 @@ from ccc.options import AUTO, COLLECT, Request
 from ccc.passes.strategies.adaptive import ADAPTIVE
 from ccc.passes.strategies.batch import BATCHES
 from ccc.passes.strategies.cases import CASES
-from ccc.passes.strategies.engage import ENGAGE
+from ccc.passes.strategies.engage import ENGAGE, ENGAGE_BLOCK
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.long_tasks import LONG_TASKS
 from ccc.passes.strategies.merge import MERGE
@@ -27,7 +27,7 @@ from ccc.ptx.types import WARP_SIZE
 COLLECTING: tuple[LoopStrategy, ...] = (CASES, *BATCHES, QUEUE, MERGE, POOL, *TILES, *ADAPTIVE)
 """What collects the tasks of a loop, from the one that is preferred on; ``auto`` takes one, but for
 those that the policy takes only if they are asked for."""
-SHARING: tuple[PathStrategy, ...] = (ENGAGE, *SUB_WARPS, UNIFORM)
+SHARING: tuple[PathStrategy, ...] = (ENGAGE, ENGAGE_BLOCK, *SUB_WARPS, UNIFORM)
 """What is done with an inner loop where that is asked for, whatever serves the paths around it: all
 its turns are shared out, or each lane keeps its own."""
 STRATEGIES: tuple[Strategy, ...] = (LEAVE, *COLLECTING, *SHARING, LONG_TASKS)

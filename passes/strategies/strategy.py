@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from ccc.passes.context_collection.shared_tasks import SharedTasks
 
 WORD_BYTES = 4
+COUNTS = 8
+"""Bytes of the counts of a warp's joined list, where the whole block goes through it: how many
+items there are, and how many of them are taken."""
 WITH_ARRAY = (
     "its tasks take an array of the thread's own along, which must be saved before the lane begins "
     "another iteration"
@@ -217,6 +220,7 @@ class Sharing(Protocol):
     """How the tasks of one path are shared out.
 
     ``shares_all``: nothing else serves the path, else it is done with long tasks beside what does.
+    ``counts`` are bytes in front of what others get to know.
     ``sent`` are the registers and special registers of the context that others get to know, where
     all tasks are shared out, and ``sums`` what their turns add up for what follows the loop.
     """
@@ -224,6 +228,10 @@ class Sharing(Protocol):
     @property
     def shares_all(self) -> bool:
         """Whether short tasks are shared out, too."""
+
+    @property
+    def counts(self) -> int:
+        """Bytes in front of that."""
 
     @property
     def sent(self) -> tuple[Register | Special, ...]:
@@ -242,8 +250,13 @@ class Sharing(Protocol):
 class PathStrategy(Serving, Protocol):
     """What can be done with one path, whatever serves the others of its loop.
 
-    It is asked whether it ``applies`` to that path and, behind it, those that lie in it.
+    It is asked whether it ``applies`` to that path and, behind it, those that lie in it. ``alone``:
+    there must be no other path in the loop.
     """
+
+    @property
+    def alone(self) -> bool:
+        """Whether it bears no other path beside it."""
 
     def of(self, path: Path, facts: Facts) -> Sharing | None:
         """How it is done; None if it does not apply."""

@@ -35,6 +35,34 @@ def test_parameters_and_results_in_registers(schedule: str | int) -> None:
     assert out.tolist() == [310 + i + (7 if i + 10 > 20 else 1000000) for i in range(32)]
 
 
+VECTORS = """
+.func (.reg .v2 .u32 o) swap(.reg .b32 n, .reg .v2 .u32 a, .reg .v4 .b16 h)
+{ .reg .pred p; .reg .u32 t;
+  setp.eq.u32 p, n, 1;
+  @p bra ONE;
+  mov.v2.u32 o, {a.y, a.x};
+  mov.b32 t, {h.w, h.x}; add.u32 o.x, o.x, t;
+  ret;
+ONE: mov.u32 o.x, n; mov.u32 o.y, 0; }
+.visible .entry k(.param .u64 p)
+{ .reg .u32 i, n; .reg .u64 a, w; .reg .v2 .u32 v; .reg .v4 .b16 h;
+  ld.param.u64 a, [p]; mov.u32 i, %tid.x; mul.wide.u32 w, i, 8; add.u64 a, a, w;
+  and.b32 n, i, 1; ld.global.v2.u32 v, [a];
+  mov.b64 h, 0x0007000600050004;
+  call (v), swap, (n, v, h);
+  mov.v2.u32 {v.y, v.x}, v;
+  st.global.v2.u32 [a], v; ret; }
+"""
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_vectors_in_registers(schedule: str | int) -> None:
+    out = np.arange(64, dtype=np.uint32)
+    run(Module(HEADER + VECTORS), out, schedule=schedule)
+    odd, even = [0, 1], [[2 * i, 2 * i + 1 + 0x40007] for i in range(0, 32, 2)]
+    assert out.reshape(32, 2).tolist() == [part for two in even for part in (two, odd)]
+
+
 FUNCTIONS = """
 .func (.param .u32 r) plus(.param .u32 a) { .reg .u32 x; ld.param.u32 x, [a];
   add.u32 x, x, 5; st.param.u32 [r], x; ret; }

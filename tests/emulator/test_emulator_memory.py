@@ -129,6 +129,22 @@ def test_generic_addresses_lead_to_every_space() -> None:
     assert out.tolist() == [100 + i + (3000, 1000, 2000)[i % 3] for i in range(32)]
 
 
+def test_a_variable_that_is_named_without_a_space_is_in_its_own() -> None:
+    kernel = ptx(
+        """.shared .align 8 .b32 box[4]; .local .align 8 .b32 mine[4]; add.u64 %x1, %p0, %x0;
+        st.u32 [mine+4], %r0; ld.volatile.u32 %r1, [mine+4]; ld.u32 %r2, mine[1];
+        setp.eq.u32 %q0, %r0, 0; @%q0 st.u32 [box+8], 100; bar.sync 0;
+        atom.add.u32 %r3, [box+8], 3; bar.sync 0; ld.u32 %r4, box[2];
+        ld.u32 %r5, [table+4]; red.add.u32 [table], 1;
+        add.u32 %r6, %r1, %r2; add.u32 %r6, %r6, %r4; add.u32 %r6, %r6, %r5;
+        st.global.u32 [%x1], %r6;""",
+        module=".global .u32 table[2] = {0, 5000};",
+    )
+    out = np.zeros(32, np.uint32)
+    run(kernel, out)
+    assert out.tolist() == [2 * i + 100 + 96 + 5000 for i in range(32)]
+
+
 def test_module_variables_live_on() -> None:
     module = ptx(
         """

@@ -189,9 +189,74 @@ def test_results_in_registers_are_declared_once() -> None:
     assert ".reg .b32 \to" not in print_function(function)
 
 
-def test_a_vector_as_a_parameter_is_left() -> None:
-    with pytest.raises(NotRepresentable, match="is a vector is not supported"):
-        function_of("ret;", header=".func f (.reg .v4 .f32 i)")
+TURN = "(.reg .v2 .u32 o, .reg .b16 t) turn (.reg .b32 n, .reg .v4 .b16 i)"
+VECTORS = f""".version 8.0
+.target sm_90
+.address_size 64
+.func {TURN};
+.visible .entry k(.param .u64 x)
+{{
+	.reg .v4 .u16 v; .reg .v2 .u32 w; .reg .b16 h; .reg .b64 d; .reg .pred p;
+	ld.param.u64 d, [x];
+	ld.global.v4.u16 v, [d];
+	setp.ne.u64 p, d, 0;
+	call (w, h), turn, (3, v);
+	st.global.v2.u32 [d+8], w;
+	st.global.u16 [d+16], h;
+	ret;
+}}
+.func {TURN}
+{{
+	.reg .pred p;
+	mov.b32 o.y, {{i.x, i.y}};
+	setp.eq.u32 p, n, 3;
+	@p bra END;
+	mov.b32 o.x, n;
+	mov.b16 t, i.w;
+	ret;
+END:
+	mov.b32 o.x, {{i.z, i.w}};
+	mov.b16 t, i.x;
+}}
+"""
+
+
+def test_vectors_as_parameters_arguments_and_results() -> None:
+    module = parse_module(VECTORS)
+    kernel, function = (parse_function(piece) for piece in module.functions)
+    assert [str(i) for i in kernel.instructions][3:6] == [
+        "st.param.v4.b16 [vector_s1], {v_x, v_y, v_z, v_w};",
+        "call (vector, h), turn, (3, vector_s1);",
+        "ld.param.v2.b32 {w_x, w_y}, [vector];",
+    ]
+    moved = [str(i) for i in function.instructions if i.space == "param"]
+    assert moved == ["ld.param.v4.b16 {i_x, i_y, i_z, i_w}, [i];"] + 2 * [
+        "st.param.v2.b32 [o], {o_x, o_y};"
+    ]
+
+
+@needs_nvcc
+def test_vectors_that_are_passed_become_the_same_machine_code(tmp_path: Path) -> None:
+    module = parse_module(VECTORS)
+    for piece in module.functions:
+        function = parse_function(piece)
+        verify(function)
+        replace(piece, function)
+    assert "mov.v4.b16 {i_x, i_y, i_z, i_w}, i;" in module.text
+    found = code_of(assemble(module.text, "sm_90", tmp_path))
+    assert found == code_of(assemble(VECTORS, "sm_90", tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("code", "header", "message"),
+    [
+        (".reg .v2 .u32 v; @%p1 call (v), f;", ".entry k()", "a guarded call whose result"),
+        ("ret;", ".func f (.reg .v4 .u8 i)", "has parts of 16, 32 or 64 bits"),
+    ],
+)
+def test_vectors_that_are_not_passed(code: str, header: str, message: str) -> None:
+    with pytest.raises(NotRepresentable, match=message):
+        function_of(code, header=header)
 
 
 # ---- declarations --------------------------------------------------------------------------------

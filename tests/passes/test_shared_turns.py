@@ -103,7 +103,9 @@ def sums(module: Module, bound: int) -> list[int]:
     return [int(value) for value in result]
 
 
-STRATEGIES = {"auto": "$ccc_engage_0:", "engage": "$ccc_share_0:"}
+STRATEGIES = {
+    "auto": "$ccc_engage_0:", "engage": "$ccc_share_0:", "engage_block": "$ccc_share_0:"
+}  # fmt: skip
 """With the label where tasks are shared out."""
 
 

@@ -13,7 +13,10 @@ FILES = (
     *sorted(ROOT.glob("ccc/analysis/**/*.py")),
     *sorted(ROOT.glob("passes/**/*.py")),
     *(ROOT / name for name in ("ccc/compiler/module.py", "ccc/ptx/occupancy.py")),
-    *(ROOT / "ccc" / "parse" / f"{name}.py" for name in ("body", "declarations", "outside")),
+    *(
+        ROOT / "ccc" / "parse" / f"{name}.py"
+        for name in ("body", "declarations", "outside", "vectors")
+    ),
 )
 CALLED = {"Refused": 0, "_refuse_all": 1, "NotRepresentable": 0}
 """What is called with a reason, and which argument that is."""

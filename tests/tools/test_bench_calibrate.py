@@ -37,6 +37,16 @@ class MadeUpCard:
         return visits * (AROUND + VISIT + lanes / 32 * task)
 
 
+class MadeUpCases(MadeUpCard):
+    """With several cases, warps go several ways, but for those who collect."""
+
+    def time(self, module: Any, count: int, number: int) -> float:
+        lanes, cases = number % 32, number // 32 + 1
+        one = types.SimpleNamespace(strategy=module.strategy, length=module.length)
+        assert (cases > 1) == bool(module.strategy) or not number
+        return super().time(one, count, lanes)
+
+
 class MadeUpTurns(MadeUpCard):
     def time(self, module: Any, count: int, most: int) -> float:
         numbers = np.arange(count, dtype=np.uint32) * np.uint32(2654435769) >> np.uint32(16)
@@ -54,6 +64,12 @@ def test_what_collecting_a_branch_takes() -> None:
     card: Any = MadeUpCard()
     found = list(calibrate._arms(card, "queue", {"visit": 1.0, "task": 2.0}))
     assert [(one.name, one.known) for one in found] == [("queue, visit", 1), ("queue, task", 2)]
+    assert [one.measured for one in found] == pytest.approx([VISIT, TASK])
+
+
+def test_what_collecting_cases_takes() -> None:
+    card: Any = MadeUpCases()
+    found = list(calibrate._cases(card, "cases", {"visit": 1.0, "task": 2.0}))
     assert [one.measured for one in found] == pytest.approx([VISIT, TASK])
 
 

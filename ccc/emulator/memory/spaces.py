@@ -21,6 +21,8 @@ IMAGES, CODE, PARAM, SHARED, LOCAL, GLOBAL = (
 )
 """Where the generic addresses of each space begin; and the handles of images and the addresses of
 functions, at which there is nothing to read."""
+WINDOWS = {"shared": SHARED, "local": LOCAL, "param": PARAM}
+"""By state space: where those begin whose own addresses begin at zero."""
 
 HEAP_BYTES = 8 << 20
 """What ``malloc`` may give away (CUDA C++ Programming Guide, cudaLimitMallocHeapSize)."""

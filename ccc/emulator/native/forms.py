@@ -6,12 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ccc.emulator.base.forms import Form
-from ccc.emulator.memory.spaces import GLOBAL, LOCAL, PARAM, SHARED, WINDOW_BITS
+from ccc.emulator.memory.spaces import GLOBAL, WINDOW_BITS, WINDOWS
 from ccc.emulator.native.operations import OPERATIONS, TO_WHOLE
 from ccc.ir.operands import Immediate
-
-WINDOWS = {"shared": SHARED, "local": LOCAL, "param": PARAM}
-
 
 DIRECTED = ("rz", "rm", "rp")
 

@@ -324,6 +324,8 @@ class StepWriter:
             ):
                 raise NotNativeError
             space = "local"
+        elif space == "generic" and isinstance(place.base, Symbol):
+            space = self.find_symbol(self.segment.code, place.base.name).space
         address, offset = self._address(place)
         values = [self.read(each, access.type) for each in self._stored(access, operands)]
         self._touch(instruction, access, space, (address, offset), tuple(values), targets)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ccc.emulator.base.forms import DTYPES, Form, Operation, emulates, same
-from ccc.emulator.memory.spaces import GLOBAL, LOCAL, PARAM, SHARED, WINDOW_BITS
+from ccc.emulator.memory.spaces import GLOBAL, WINDOW_BITS, WINDOWS
 from ccc.emulator.semantics import floating, integer
 
 
@@ -109,13 +109,10 @@ def mov(form: Form) -> Operation:
     return Operation(lambda a: a, (kind,), (kind,), may_alias=True)
 
 
-_WINDOWS = {"shared": SHARED, "local": LOCAL, "param": PARAM}
-
-
 @emulates("cvta")
 def cvta(form: Form) -> Operation:
     """To a generic address, or with ``.to`` from one (PTX ISA section 9.7.9, cvta)."""
-    window = _WINDOWS.get(form.instruction.space, 0)
+    window = WINDOWS.get(form.instruction.space, 0)
     kind = f"u{form.bits}"
     if form.bits == 32 and window:
         form.refuse("has generic addresses of 32 bits")
@@ -152,7 +149,7 @@ def isspacep(form: Form) -> Operation:
     if space == "const":
         form.refuse("asks for .const")
     bits = np.uint64(WINDOW_BITS)
-    wanted = np.uint64(_WINDOWS.get(space, GLOBAL) >> WINDOW_BITS)
+    wanted = np.uint64(WINDOWS.get(space, GLOBAL) >> WINDOW_BITS)
 
     def compute(a: Any) -> Any:
         return a >> bits == wanted

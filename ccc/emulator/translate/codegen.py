@@ -45,6 +45,7 @@ from ccc.ir.operands import (
     Vector,
 )
 from ccc.ptx.opcodes import Effect
+from ccc.ptx.types import VECTORS
 
 _EVERYONE = "np.uint32(0xFFFFFFFF)"
 RunSegment: TypeAlias = Callable[[Any, Any, list[Array]], Any]
@@ -235,7 +236,7 @@ class _SegmentWriter(CallWriter):
         if operation is None:
             return
         operands = instruction.operands[bool(operation.results) :]
-        sources, uniform = self.sources(operation, operands)
+        sources, uniform = self.sources(operation, operands, instruction.space == "generic")
         if not operation.results:
             self.effect(operation, sources, guard)
             return
@@ -256,22 +257,22 @@ class _SegmentWriter(CallWriter):
             self.write(target, type_name, name, uniform, guard)
 
     def sources(
-        self, operation: Operation, operands: tuple[Operand, ...]
+        self, operation: Operation, operands: tuple[Operand, ...], is_generic: bool
     ) -> tuple[list[tuple[str, bool]], bool]:
         """The operands' expressions, each with its being uniform; and whether all of them are."""
         pairs = zip(_elements(operands), operation.sources, strict=False)
-        found = [self.source(operand, type_name) for operand, type_name in pairs]
+        found = [self.source(operand, type_name, is_generic) for operand, type_name in pairs]
         if "in" in operation.carry:
             found.append(self.read(CARRY, "pred"))
         return found, all(uniform for _, uniform in found)
 
-    def source(self, operand: Operand, type_name: str) -> tuple[str, bool]:
+    def source(self, operand: Operand, type_name: str, is_generic: bool) -> tuple[str, bool]:
         """An operand's expression, and whether it is uniform."""
         if type_name != ADDRESS:
             return self.read(operand, type_name)
         if not isinstance(operand, Address):
             raise self.refuse(f"{operand} is no address")
-        return self.address(operand), False
+        return self.address(operand, is_generic), False
 
     @staticmethod
     def first(operation: Operation, group: str) -> list[str]:
@@ -328,12 +329,23 @@ class _SegmentWriter(CallWriter):
         target, source = instruction.operands
         form = Form(instruction)
         bits = form.bits
-        if bits > 64:
+        if isinstance(target, Vector) and isinstance(source, Vector):
+            self.move_each(target, source, form, guard)
+        elif bits > 64:
             self.move_halves(target, source, guard)
         elif isinstance(source, Vector):
             self.pack(target, source, bits, guard)
         elif isinstance(target, Vector):
             self.unpack(target, source, bits, guard)
+
+    def move_each(self, target: Vector, source: Vector, form: Form, guard: str) -> None:
+        """Part by part, as if at once."""
+        is_whole = VECTORS.keys().isdisjoint(form.instruction.modifiers)
+        bits = form.bits // len(target.elements) if is_whole else form.bits
+        found = [self.read(element, f"b{bits}") for element in source.elements]
+        for element, (name, uniform) in zip(target.elements, found, strict=True):
+            copied = name if uniform else self.let(f"{name}.copy()")
+            self.write(element, f"b{bits}", copied, uniform, guard)
 
     def move_halves(self, target: Operand, source: Operand, guard: str) -> None:
         """128 bits, from two halves or to them."""
@@ -386,7 +398,7 @@ class _SegmentWriter(CallWriter):
             access.space = "param" if self.segment.code.is_kernel else "local"
         elif access.space == "param":
             access.space = "local"
-        address = self.address(place)
+        address = self.address(place, access.space == "generic")
         values = self.stored(access, operands)
         group = "g"
         if guard:

@@ -12,6 +12,7 @@ from ccc.emulator.base.errors import EmulatorError
 from ccc.emulator.base.forms import DTYPES, Array
 from ccc.emulator.lanes.special import PER_LANE
 from ccc.emulator.memory.memory import Location
+from ccc.emulator.memory.spaces import WINDOWS
 from ccc.emulator.translate.program import Code, Program, Segment
 from ccc.ir.operands import Address, Discard, Immediate, Negated, Operand, Register, Special, Symbol
 from ccc.ptx.types import TIME, TYPES, parse_decimal
@@ -199,15 +200,19 @@ class CodeWriter:
             return name
         return self.let(f"{name}.view({self.names.dtype(type_name)})")
 
-    def symbol_address(self, name: str, offset: int) -> Value:
-        """The address of a variable in its own space, 64 bits wide."""
+    def symbol_address(self, name: str, offset: int, is_generic: bool = False) -> Value:
+        """The address of a variable in its own space, or a generic one, 64 bits wide."""
         location = self.find_symbol(self.segment.code, name)
+        offset += WINDOWS.get(location.space, 0) if is_generic else 0
         if location.in_frame:
             return Value(self.let(f"m.frame_address(g, {location.address + offset})"), 64, True)
         return Value(self.names.constant(location.address + offset, 64), 64, True)
 
-    def address(self, operand: Address) -> str:
-        """The addresses of a memory operand, one uint64 a lane."""
+    def address(self, operand: Address, is_generic: bool) -> str:
+        """The addresses of a memory operand, one uint64 a lane.
+
+        Where no state space is named, a variable is in its own: it gets its generic address then.
+        """
         offset = operand.offset
         if isinstance(operand.base, Register):
             value = self.value(operand.base)
@@ -218,7 +223,8 @@ class CodeWriter:
                 name = self.let(f"{name}.astype(np.uint64)")
             return self.let(f"full(g, {name})") if value.uniform else name
         if isinstance(operand.base, Symbol):
-            name = self.symbol_address(operand.base.name, operand.base.offset + offset).name
+            at = operand.base.offset + offset
+            name = self.symbol_address(operand.base.name, at, is_generic).name
         else:
             name = self.names.constant((operand.base.integer or 0) + offset, 64)
         return self.let(f"full(g, {name})")

@@ -21,6 +21,7 @@ from ccc.device.choose import Device
 from ccc.errors import CccError
 from ccc.nvcc import run as nvcc
 from ccc.options import Options
+from ccc.passes.choice.cost_model import TOGETHER
 from ccc.passes.choice.exchange import ARMS, CARD, TURNS, WORD
 from ccc.passes.policy import turns_apart, turns_in_a_row
 
@@ -29,6 +30,8 @@ REPEAT = 5
 TASKS = 1 << 22
 LENGTHS = (20, 64, 256)
 LANES = (1, 4, 8, 16, 24, 31)
+CASES = 8
+"""Of the switch. ``cases`` is one exchange for all of them."""
 TURN_LENGTHS = (4, 16, 40, 64, 160)
 """Of which a task does 8, 8, 4, 2 and 1 in a row, about: that tells turns from meetings."""
 MEANS = (4, 16, 64)
@@ -51,6 +54,26 @@ extern "C" __global__ void __launch_bounds__(256) loop(int count, int lanes, flo
     }
 }
 """
+CASES_SOURCE = """\\
+#define CASE(N)                                                                                \\
+    case N: {                                                                                  \\
+        float x = __int_as_float(0x3f800000 | (i * 2654435769u >> 10));                        \\
+        _Pragma("unroll") for (int step = 0; step < LENGTH; ++step) x = fmaf(x, x, -1.9f - N); \\
+        if (x == 7 + N) out[i] = x;                                                            \\
+        break;                                                                                 \\
+    }
+extern "C" __global__ void __launch_bounds__(256) loop(int count, int number, float* out)
+{
+    const int stride = gridDim.x * blockDim.x, lanes = number % 32, cases = number / 32;
+    #pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
+        #pragma ccc switch
+        switch ((5 * i + (i >> 5)) % 32u < lanes ? (i * 2654435769u >> 24) & cases : -1) {
+            CASE(0) CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7)
+        }
+    }
+}
+"""
 TURNS_SOURCE = """\\
 extern "C" __global__ void __launch_bounds__(256) loop(int count, int most, float* out)
 {
@@ -58,7 +81,7 @@ extern "C" __global__ void __launch_bounds__(256) loop(int count, int most, floa
     #pragma ccc for
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
         const int turns = (i * 2654435769u >> 16) % most;
-        #pragma ccc for variable
+        #pragma ccc DIRECTIVE
         for (int turn = 0; turn < turns; ++turn) {
             float x = __int_as_float(0x3f800000 | i * 64 + turn);
             #pragma unroll
@@ -118,12 +141,21 @@ class Card:
         self._device = device
         self._out = device.put({"out": np.zeros(TASKS, np.float32)})["out"]
         self.words = 0
-        """Of the contexts in what was compiled last."""
+        """Of a task's context, in what was compiled last."""
+        self._made: dict[tuple[str, ...], tuple[Any, int]] = {}
         self._slot = 1.0
         self._slot = self.step("multiply-addition")
 
     def compile(self, text: str, strategy: str, *defines: str) -> Any:
         """The module of a source; the original where no strategy is asked for."""
+        key = text, strategy, *defines
+        if key not in self._made:
+            self._made[key] = self._compile(text, strategy, *defines)
+        module, self.words = self._made[key]
+        return module
+
+    def _compile(self, text: str, strategy: str, *defines: str) -> tuple[Any, int]:
+        """It, and the words of a task."""
         ours = Options(strategy=strategy) if strategy else Options(off=True)
         with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
             source = Path(folder, "calibrate.cu")
@@ -133,9 +165,9 @@ class Card:
         served = [path for path in paths if path["strategy"] == strategy]
         if strategy and not served:
             raise CccError("it does not apply to a kernel as simple as that here")
-        context = [value for path in served for value in path.get("context", ())]
-        self.words = sum(int(value["type"][1:]) // 32 for value in context)
-        return self._device.load(ptx)
+        contexts = [path.get("context", ()) for path in served]
+        words = [sum(int(value["type"][1:]) // 32 for value in one) for one in contexts]
+        return self._device.load(ptx), max(words, default=0)
 
     def slots(self, module: Any, count: int, number: int) -> float:
         """The issue slots of all warps of a launch together."""
@@ -159,7 +191,8 @@ def constants(device: Device) -> Iterator[Constant]:
         yield Constant(name, 1.0 if name == "multiply-addition" else None, card.step(name))
     for name, arms in ARMS.items():
         try:
-            yield from _arms(card, name, {"visit": arms.visit, "task": arms.task})
+            measure = _cases if name in TOGETHER else _arms
+            yield from measure(card, name, {"visit": arms.visit, "task": arms.task})
         except CccError as error:
             print(f"{name}: {error.message}")
     for name, turns in TURNS.items():
@@ -185,13 +218,31 @@ def _arms(card: Card, name: str, known: Mapping[str, float]) -> Iterator[Constan
     yield from fit.constants(name, known)
 
 
+def _cases(card: Card, name: str, known: Mapping[str, float]) -> Iterator[Constant]:
+    """The same of many branches, of which lanes take one each, at random."""
+    fit, several = _Fit(), 32 * (CASES - 1)
+    for length in LENGTHS:
+        modules = [card.compile(CASES_SOURCE, one, f"-DLENGTH={length}") for one in ("", name)]
+        visits = TASKS / 32
+        around = card.slots(modules[0], TASKS, 0) / visits
+        for lanes in LANES:
+            before = card.slots(modules[0], TASKS, lanes) / visits  # all of them the same one
+            after = card.slots(modules[1], TASKS, several + lanes) / visits
+            full = lanes / 32
+            copied = WORD.instructions * card.words * full
+            fit.add([1.0, full], after - around - full * (before - around) - copied, after)
+    yield from fit.constants(name, known)
+
+
 def _turns(card: Card, name: str, known: Mapping[str, float]) -> Iterator[Constant]:
     """What doing turns of an inner loop for one another takes."""
     numbers = np.arange(TASKS, dtype=np.uint32) * np.uint32(2654435769) >> np.uint32(16)
     in_a_row = turns_apart if name == "flatten" else turns_in_a_row
     fit, tasks = _Fit(), TASKS / 32
+    # Of a "for variable", merge would have long tasks shared out.
+    text = TURNS_SOURCE.replace("DIRECTIVE", "for variable" if name == "engage" else "while")
     for length in TURN_LENGTHS:
-        modules = [card.compile(TURNS_SOURCE, one, f"-DLENGTH={length}") for one in ("", name)]
+        modules = [card.compile(text, one, f"-DLENGTH={length}") for one in ("", name)]
         turns = {mean: (numbers % np.uint32(2 * mean)).reshape(-1, 32) for mean in MEANS}
         most = [float(turns[mean].max(axis=1).sum(dtype=np.int64)) for mean in MEANS]
         before, after = (

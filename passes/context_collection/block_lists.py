@@ -1,0 +1,263 @@
+"""Engaging the whole block on the joined lists of its warps (no pass; ``engage_block`` uses it).
+
+Warps of a block may have far more to do than others, which then wait for them: the block keeps its
+room on the multiprocessor until the last one is through. So the lists of each warp are joined as in
+:mod:`ccc.passes.context_collection.joined_lists`, and all warps of the block go through all of
+them, their own first. A warp takes as many items as it has members from a counter that belongs to
+the joined list.
+
+    MEET:     the block meets: has anybody a task?
+              where each list ends in its warp's joined one, and each task
+              the first item of the joined list that nobody has taken
+    READY:    the block meets
+    ITEMS:    the next items of the joined list; none left? to NEXT_LIST
+              whose turn is it? that task's state in this turn; the turn
+    NEXT_LIST: the one of the next warp, until it is the own one again
+    OVER:     the block meets
+
+Whether anybody has an iteration left is asked of the whole block, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ccc.ir.edit import Emitter
+from ccc.ir.operands import Register
+from ccc.passes.context_collection.joined_lists import CHANGED, FIND, JoinedLists
+from ccc.passes.context_collection.partial_sums import NO_TASK
+from ccc.passes.context_collection.tail_pool import AFTER_OTHERS, find_share, has_company
+from ccc.passes.context_collection.task_code import OWNER
+from ccc.passes.launch_shape import known_block_size, thread_number
+from ccc.passes.strategies.strategy import COUNTS
+from ccc.ptx.types import WARP_SIZE
+from ccc.snippet import Given, Snippet
+
+NONE = Snippet(
+    """
+    .reg .pred %done;
+    .reg .b32 %number, %list, %rank_bytes, %warp_bytes, %step;
+        shr.u32 %number, %rank_bytes, 2;
+        shr.u32 %step, %warp_bytes, 2;
+    CLEAR:
+        setp.ge.u32 %done, %number, WARPS;
+        @%done bra CLEARED;
+        call find, (%list, %number);
+        st.volatile.shared.b32 [%list+TOTAL], 0;
+        st.volatile.shared.b32 [%list+TAKEN], 0;
+        add.s32 %number, %number, %step;
+        bra CLEAR;
+    CLEARED:
+    """,
+    "WARPS",
+    "TOTAL",
+    "TAKEN",
+)
+"""Before the loop: a warp that nobody is there of has no list."""
+
+MEET_IN_BLOCK = Snippet("""
+    .reg .pred %pending, %some;
+        barrier.red.or.pred %some, 0, %pending;
+        @!%some bra NOBODY;
+""")
+"""All threads of the block come by when they have run their part of the iteration."""
+
+CHECK_IN_BLOCK = Snippet("""
+    .reg .pred %live, %draining, %some;
+    CHECK:                                    // nobody has a task
+        barrier.red.or.pred %some, 0, %live;
+        not.pred %draining, %some;            // nor an iteration: leave
+""")
+
+COUNT_ITEMS = Snippet(
+    """
+    .reg .pred %is_last;
+    .reg .b32 %behind, %rank_bytes, %warp_bytes, %base, %end;
+        add.s32 %behind, %rank_bytes, 4;
+        setp.eq.b32 %is_last, %behind, %warp_bytes;
+        @%is_last st.shared.b32 [%base+TOTAL], %end;
+        @%is_last st.shared.b32 [%base+TAKEN], 0;
+    """,
+    "TOTAL",
+    "TAKEN",
+)
+"""The last member knows how many items the warp has."""
+
+BLOCK_READY = Snippet("""
+    .reg .b32 %number, %thread;
+        shr.u32 %number, %thread, 5;          // the own list first
+""")
+
+TAKE = Snippet(
+    """
+    .reg .pred %other, %over, %has;
+    .reg .b32 %list, %number, %first, %step, %rank, %total, %item, %task, %reverse, %leader;
+    .reg .b32 %members, %rank_bytes, %warp_bytes, %mask;
+    ITEMS:
+        call find, (%list, %number);
+        mov.b32 %first, 0;
+        shr.u32 %step, %warp_bytes, 2;
+        setp.ne.b32 %other, %rank_bytes, 0;
+        @%other bra TOLD;
+        atom.shared.add.u32 %first, [%list+TAKEN], %step;
+    TOLD:
+        brev.b32 %reverse, %members;
+        clz.b32 %leader, %reverse;
+        shfl.sync.idx.b32 %first, %first, %leader, 31, %mask;
+        ld.shared.b32 %total, [%list+TOTAL];
+        setp.ge.u32 %over, %first, %total;    // the same for all
+        @%over bra NEXT_LIST;
+        shr.u32 %rank, %rank_bytes, 2;
+        add.s32 %item, %first, %rank;
+        mov.b32 %task, -1;
+        setp.lt.u32 %has, %item, %total;
+        @!%has bra FOUND;
+    """,
+    "TOTAL",
+    "TAKEN",
+)
+"""The first member takes an item for each of them."""
+
+ROWS_OF = Snippet(
+    """
+    .reg .b32 %rows, %list;
+        add.s32 %rows, %list, ROWS;
+    """,
+    "ROWS",
+)
+
+NO_SUMS = Snippet("""
+    .reg .pred %has;
+    FOUND:
+        @!%has bra LATCH;
+""")
+
+AGAIN_IN_LIST = Snippet("""
+    .reg .pred %has;
+    .reg .b32 %task, %last_task, %owner, %last_owner, %list, %last_list;
+        mov.b32 %last_task, %task;
+        mov.b32 %last_owner, %owner;
+        mov.b32 %last_list, %list;
+    SAME:
+        @!%has bra LATCH;
+""")
+"""An owner's slots lie in the share of its warp."""
+
+NEXT_LIST = Snippet(
+    """
+    .reg .pred %beyond, %other;
+    .reg .b32 %number, %thread, %own;
+        shr.u32 %own, %thread, 5;
+        add.s32 %number, %number, 1;
+        setp.ge.u32 %beyond, %number, WARPS;
+        @%beyond mov.b32 %number, 0;
+        setp.ne.b32 %other, %number, %own;
+        @%other bra ITEMS;
+    """,
+    "WARPS",
+)
+"""Behind the last item of a list."""
+
+OVER_IN_BLOCK = Snippet("""
+        barrier.sync 0;                       // what the turns have written is there for all
+""")
+
+
+class BlockLists(JoinedLists):
+    """Has all warps of the block go through the joined lists of each."""
+
+    meet, over, check = MEET_IN_BLOCK, OVER_IN_BLOCK, CHECK_IN_BLOCK
+
+    @property
+    def _counts(self) -> dict[str, int]:
+        """Where a list's counts are, in the share of its warp."""
+        return {"TOTAL": self.rows - COUNTS, "TAKEN": self.rows - COUNTS + 4}
+
+    @property
+    def _warps(self) -> int:
+        """The warps that a block may have."""
+        kernel = self.collector.kernel
+        return -(-known_block_size(kernel.function, kernel.options.max_block) // WARP_SIZE)
+
+    def _find(self, emit: Emitter, target: Register, number: Register) -> None:
+        """The share of a warp."""
+        find_share(self.collector, emit, target, number)
+
+    def prepare(self, emit: Emitter) -> None:
+        """Say that nobody has a list."""
+        super().prepare(emit)
+        collector = self.collector
+        if has_company(collector):
+            AFTER_OTHERS.emit(emit)
+        none = NONE.of(WARPS=self._warps, **self._counts)
+        none.emit(
+            emit, find=self._find,
+            rank_bytes=collector.rank_bytes, warp_bytes=collector.warp_bytes,
+        )  # fmt: skip
+
+    def summed(self, emit: Emitter, end: Register) -> None:
+        """Let the block know how long the joined list is."""
+        collector = self.collector
+        COUNT_ITEMS.of(**self._counts).emit(
+            emit, base=collector.base, end=end,
+            rank_bytes=collector.rank_bytes, warp_bytes=collector.warp_bytes,
+        )  # fmt: skip
+
+    def run(self, emit: Emitter) -> Emitter:
+        """All lists, the own one first."""
+        label = self.collector.function.fresh_label
+        head, latch, next_list = label("items"), label("latch"), label("next_list")
+        emit.start(self.ready)
+        emit.emit("barrier.sync", 0)
+        number = BLOCK_READY.emit(emit, thread=thread_number(emit))["number"]
+        last: dict[str, Register] = {}
+        if self.sums:
+            self.sums.clear(emit)
+            last = {
+                "last_task": emit.define("mov.b32", "b32", NO_TASK, name="last_task"),
+                "last_owner": emit.define("mov.b32", "b32", 0, name="last_owner"),
+                "last_list": emit.define("mov.b32", "b32", 0, name="last_list"),
+                "owner": emit.define("mov.b32", "b32", 0, name="owner"),
+            }
+        self._emit_turn(emit, number, last, (head, latch, next_list))
+        emit = self.collector.at(next_list)
+        thread = thread_number(emit)
+        NEXT_LIST.of(WARPS=self._warps).emit(emit, number=number, thread=thread, ITEMS=head)
+        if self.sums:
+            self.sums.flush(emit, last["last_task"], last["last_owner"], last["last_list"])
+        return emit
+
+    def _emit_turn(
+        self,
+        emit: Emitter,
+        number: Register,
+        last: Mapping[str, Register],
+        labels: tuple[str, str, str],
+    ) -> None:
+        """Take items of a list, and run the turn of one."""
+        collector, (head, latch, next_list) = self.collector, labels
+        found, same = (collector.function.fresh_label(hint) for hint in ("found", "same"))
+        mine = TAKE.of(**self._counts).emit(
+            emit, find=self._find, number=number, members=collector.members,
+            mask=collector.mask, rank_bytes=collector.rank_bytes,
+            warp_bytes=collector.warp_bytes, ITEMS=head, FOUND=found, NEXT_LIST=next_list,
+        )  # fmt: skip
+        item, listed = mine["item"], mine["list"]
+        rows = ROWS_OF.of(ROWS=self.rows).emit(emit, list=listed)["rows"]
+        row = FIND.emit(emit, item=item, rows=rows)["row"]
+        task = self.load(emit, row)
+        if self.sums:
+            emit.emit("mov.b32", mine["task"], row)
+            emit.emit("mov.b32", last["owner"], task[OWNER])
+            scope: dict[str, Given] = {
+                "has": mine["has"], "task": mine["task"], "list": listed, **last
+            }  # fmt: skip
+            CHANGED.emit(emit, scope, mask=collector.mask, FOUND=found, SAME=same)
+            self.sums.flush(emit, last["last_task"], last["last_owner"], last["last_list"])
+            self.sums.clear(emit)
+            AGAIN_IN_LIST.emit(emit, scope, SAME=same, LATCH=latch)
+        else:
+            NO_SUMS.emit(emit, has=mine["has"], FOUND=found, LATCH=latch)
+        self.emit_turns(emit, [(item, task)], latch)
+        emit = collector.at(latch)
+        emit.emit("bra", head)
