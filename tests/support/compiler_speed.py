@@ -111,7 +111,7 @@ def main(files: list[str]) -> None:
     for name, text in texts.items():
         print(speed(name, text), flush=True)
     if not files:
-        for count in (50, 100, 200):
+        for count in (50, 100, 200, 400):
             print(transforming(count), flush=True)
 
 
