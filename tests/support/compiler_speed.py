@@ -106,7 +106,7 @@ def main(files: list[str]) -> None:
     load_grammar()
     texts = {Path(file).name: Path(file).read_text() for file in files}
     if not texts:
-        ptx = module(4)
+        ptx = module(1)
         texts = {"kernels of tests/golden": ptx, "the same in one line": in_one_line(ptx)}
     for name, text in texts.items():
         print(speed(name, text), flush=True)
