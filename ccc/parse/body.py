@@ -30,7 +30,7 @@ from ccc.parse.operands import BadOperand, Meanings, OperandBuilder
 from ccc.parse.outside import Outside, element_bytes
 from ccc.parse.plain import STATEMENT, PlainInstruction, Words, read_plain
 from ccc.parse.scopes import Scopes, part_of
-from ccc.parse.shapes import Node, NoShape, read
+from ccc.parse.shapes import NoShape, ParseNode, read
 from ccc.parse.source import NotRepresentable, Source
 from ccc.parse.vectors import VectorPassing
 from ccc.ptx.types import TYPES, VECTORS, parse_integer
@@ -265,7 +265,7 @@ class _BodyParser:
         else:
             self.declare_variables(position, position + len(text))
 
-    def declare_registers(self, tree: Node, found: list[str], position: int) -> None:
+    def declare_registers(self, tree: ParseNode, found: list[str], position: int) -> None:
         words = [found[c].lstrip(".") for c in tree.children if isinstance(c, int)]
         lanes = words.pop(0) if words[0] in VECTORS else ""
         if len(words) != 1 or words[0] not in TYPES:
@@ -327,12 +327,12 @@ class _BodyParser:
             self.sizes[name] = element_bytes(variable)
             self.function.variables.append(replace(variable, name=name, text=text))
 
-    def instruction(self, tree: Node, found: list[str], position: int) -> Instruction:
+    def instruction(self, tree: ParseNode, found: list[str], position: int) -> Instruction:
         children = list(tree.children)
         guard = None
         self.span = self.source.span(position)
         try:
-            if isinstance(children[0], Node) and children[0].data == "guard":
+            if isinstance(children[0], ParseNode) and children[0].data == "guard":
                 tokens = children.pop(0).children
                 guard = Guard(self.register(found[tokens[-1]]), negated=len(tokens) > 1)
             self.opcode = opcode = "".join(found[children[0]].split())

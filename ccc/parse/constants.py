@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ccc.errors import short
-from ccc.parse.shapes import Node
+from ccc.parse.shapes import ParseNode
 from ccc.ptx.types import WARP_SIZE, parse_decimal, parse_integer
 
 _BITS = 64
@@ -43,7 +43,7 @@ class _Integer:
 _Value = _Integer | float
 
 
-def fold(tree: Node, leaves: list[str]) -> str:
+def fold(tree: ParseNode, leaves: list[str]) -> str:
     """The literal that a constant expression comes to; a double as its bits, ``0d...``.
 
     However deep the expression is nested, this does not recur.
@@ -54,7 +54,7 @@ def fold(tree: Node, leaves: list[str]) -> str:
     values: dict[int, _Value] = {}
     for part in tree.bottom_up():
         words = [leaves[child] for child in part.children if isinstance(child, int)]
-        inner = [values[id(child)] for child in part.children if isinstance(child, Node)]
+        inner = [values[id(child)] for child in part.children if isinstance(child, ParseNode)]
         values[id(part)] = _FOLDS[part.data](words, inner)
     value = values[id(tree)]
     if isinstance(value, _Integer):
@@ -62,7 +62,7 @@ def fold(tree: Node, leaves: list[str]) -> str:
     return f"0d{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
-def fold_literal(tree: Node, leaves: list[str]) -> str:
+def fold_literal(tree: ParseNode, leaves: list[str]) -> str:
     """The literal that a constant comes to: itself, but for a sign, where it is none but that.
 
     Raises:
@@ -79,7 +79,7 @@ def fold_literal(tree: Node, leaves: list[str]) -> str:
     return text
 
 
-def fold_integer(tree: Node, leaves: list[str]) -> int:
+def fold_integer(tree: ParseNode, leaves: list[str]) -> int:
     """The integer that a constant expression comes to.
 
     Raises:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ccc.ir.nodes import Function, Variable
 from ccc.parse.constants import NoConstant, fold_integer, fold_literal
-from ccc.parse.shapes import Node, NoShape, read
+from ccc.parse.shapes import NoShape, ParseNode, read
 from ccc.parse.source import NotRepresentable, Source
 from ccc.parse.vectors import as_variable
 from ccc.ptx.types import STATE_SPACES, TYPES, VECTORS, parse_integer
@@ -44,7 +44,7 @@ def declarations(source: Source, begin: int, end: int) -> list[Variable]:
 def _declared(text: str, head: str, values: str | None) -> list[Variable]:
     tree, leaves = read("variables", head)
     shared, *items = tree.children
-    found = [variable(Node("variable", [shared, item]), leaves) for item in items]
+    found = [variable(ParseNode("variable", [shared, item]), leaves) for item in items]
     if values is not None:
         found[-1] = replace(found[-1], initializer=values)
     texts = [" ".join(text.split())] if len(items) == 1 else _split(text)
@@ -59,9 +59,9 @@ def _declared(text: str, head: str, values: str | None) -> list[Variable]:
     return every
 
 
-def _range(item: Node, leaves: list[str]) -> int | None:
+def _range(item: ParseNode, leaves: list[str]) -> int | None:
     """How many variables ``x<4>`` declares; None where one is declared by its own name."""
-    found = next((c for c in item.children if isinstance(c, Node) and c.data == "range"), None)
+    found = next((c for c in item.children if isinstance(c, ParseNode) and c.data == "range"), None)
     if found is None:
         return None
     count = parse_integer(leaves[found.children[0]])
@@ -112,7 +112,7 @@ def _has_short_rows(table: str) -> bool:
     return len({row.count(",") for row in rows}) > 1
 
 
-def variable(tree: Node, leaves: list[str], default_space: str = "global") -> Variable:
+def variable(tree: ParseNode, leaves: list[str], default_space: str = "global") -> Variable:
     """A parsed declaration such as ``.shared .align 4 .b8 name[512]``."""
     qualifiers: list[str] = []
     alignment = None
@@ -143,7 +143,7 @@ def variable(tree: Node, leaves: list[str], default_space: str = "global") -> Va
     )  # fmt: skip
 
 
-def _shape(item: Node, leaves: list[str], lanes: int) -> tuple[list[int | None], str | None]:
+def _shape(item: ParseNode, leaves: list[str], lanes: int) -> tuple[list[int | None], str | None]:
     """The dimensions of a variable, None for one that is not told, and its initial values."""
     sizes: list[int | None] = []
     initializer = None
@@ -158,7 +158,7 @@ def _shape(item: Node, leaves: list[str], lanes: int) -> tuple[list[int | None],
     return sizes, initializer
 
 
-def _flat(tree: Node, leaves: list[str], sizes: list[int]) -> list[str]:
+def _flat(tree: ParseNode, leaves: list[str], sizes: list[int]) -> list[str]:
     """An initializer as a list of values, with zeros where it leaves inner ones out.
 
     Args:
@@ -167,7 +167,7 @@ def _flat(tree: Node, leaves: list[str], sizes: list[int]) -> list[str]:
         sizes: the dimensions of an element.
     """
     values: list[str] = []
-    pending: list[tuple[Node | int, int]] = [(tree, -1)]
+    pending: list[tuple[ParseNode | int, int]] = [(tree, -1)]
     while pending:
         node, depth = pending.pop()
         if isinstance(node, int):  # a row ends, which has to be that long by now
@@ -187,7 +187,7 @@ _MOST_VALUES = 1 << 20
 """Zeros are filled in up to here only."""
 
 
-def _value(tree: Node, leaves: list[str]) -> str:
+def _value(tree: ParseNode, leaves: list[str]) -> str:
     """One initial value, such as ``generic name + 8``; constants are worked out."""
     words: list[str] = []
     for child in tree.children:

@@ -21,7 +21,7 @@ from ccc.ir.operands import (
     Vector,
 )
 from ccc.parse.constants import NoConstant, fold_integer, fold_literal
-from ccc.parse.shapes import Node
+from ccc.parse.shapes import ParseNode
 from ccc.ptx.types import parse_integer
 
 
@@ -62,7 +62,7 @@ class OperandBuilder:
         self.meanings = meanings
         self.loads = loads
 
-    def __call__(self, tree: Node) -> Operand:
+    def __call__(self, tree: ParseNode) -> Operand:
         """The operand of a subtree.
 
         Raises:
@@ -102,7 +102,7 @@ class OperandBuilder:
     def _name(self, token: Any) -> Operand:
         return self.meanings.find(self.leaves[token])
 
-    def _offset(self, tree: Node) -> tuple[int, str]:
+    def _offset(self, tree: ParseNode) -> tuple[int, str]:
         """The integer that is added to a name, and how it is written where that is a literal."""
         _, sign, number = tree.children
         is_plus = self.leaves[sign] == "+"
@@ -116,7 +116,7 @@ class OperandBuilder:
         offset = fold_integer(number, self.leaves)
         return (offset if is_plus else -offset), ""
 
-    def _sum(self, tree: Node) -> Operand:
+    def _sum(self, tree: ParseNode) -> Operand:
         base = self._name(tree.children[0])
         offset, written = self._offset(tree)
         if isinstance(base, Symbol):
@@ -125,7 +125,7 @@ class OperandBuilder:
             return self.meanings.add(base, offset)
         raise BadOperand(f"{base} has no address to add {offset} to")
 
-    def _element(self, tree: Node) -> Symbol | Address:
+    def _element(self, tree: ParseNode) -> Symbol | Address:
         base = self._name(tree.children[0])
         if not isinstance(base, Symbol):
             raise BadOperand(f"{base} is no array; write an address in brackets")
@@ -133,7 +133,7 @@ class OperandBuilder:
         offset = base.offset + number * self.meanings.element_bytes(base.name)
         return Address(Symbol(base.name), offset) if self.loads else Symbol(base.name, offset)
 
-    def _address(self, tree: Node) -> Address:
+    def _address(self, tree: ParseNode) -> Address:
         offset, written = 0, ""
         if tree.data == "offset_name":
             inner = self._name(tree.children[0])

@@ -45,19 +45,19 @@ class NoShape(Exception):
 
 
 @dataclass(slots=True, eq=False)
-class Node:
+class ParseNode:
     """A node of the tree of a text: the name of its rule, and what it is made of, nodes and leaves,
     each of these by its number."""
 
     data: str
     children: list[Any]
 
-    def bottom_up(self) -> Iterator[Node]:
+    def bottom_up(self) -> Iterator[ParseNode]:
         """The nodes, each behind those below it; this does not recur, however deep it is."""
         found, waiting = [], [self]
         while waiting:
             found.append(node := waiting.pop())
-            waiting += [child for child in node.children if isinstance(child, Node)]
+            waiting += [child for child in node.children if isinstance(child, ParseNode)]
         return reversed(found)
 
 
@@ -72,7 +72,7 @@ class _Shape:
     """A parsed statement with holes: ``tree``, and its ``leaves``, each the literal parts of its
     text with a number between each two, and which is the first of these numbers."""
 
-    tree: Node
+    tree: ParseNode
     leaves: list[tuple[tuple[str, ...], int]]
 
     def fill(self, numbers: list[str]) -> list[str]:
@@ -132,7 +132,7 @@ def _place() -> Path:
     return files.folder() / "shapes" / "-".join([VERSION, f"{sys.hexversion:x}", *stamps])
 
 
-def _plain(tree: Node) -> tuple[str, list[Any]]:
+def _plain(tree: ParseNode) -> tuple[str, list[Any]]:
     """A tree as values that can be kept."""
     made: dict[int, tuple[str, list[Any]]] = {}
     for node in tree.bottom_up():
@@ -141,14 +141,14 @@ def _plain(tree: Node) -> tuple[str, list[Any]]:
     return made[id(tree)]
 
 
-def _tree(plain: tuple[str, list[Any]]) -> Node:
+def _tree(plain: tuple[str, list[Any]]) -> ParseNode:
     """The tree of such values."""
-    whole = Node(*plain)
+    whole = ParseNode(*plain)
     waiting = [whole]
     while waiting:
         node = waiting.pop()
-        node.children = [c if isinstance(c, int) else Node(*c) for c in node.children]
-        waiting += [child for child in node.children if isinstance(child, Node)]
+        node.children = [c if isinstance(c, int) else ParseNode(*c) for c in node.children]
+        waiting += [child for child in node.children if isinstance(child, ParseNode)]
     return whole
 
 
@@ -169,14 +169,14 @@ def _parse_shape(start: str, text: str) -> _Shape:
         leaves.append((tuple(_NUMBER.split(token)), first))
         return len(leaves) - 1
 
-    made: dict[int, Node] = {}
+    made: dict[int, ParseNode] = {}
     for node in tree.iter_subtrees():  # which does not recur, however deep it is
         below = [hole(c) if isinstance(c, Token) else made[id(c)] for c in node.children]
-        made[id(node)] = Node(str(node.data), below)
+        made[id(node)] = ParseNode(str(node.data), below)
     return _Shape(made[id(tree)], leaves)
 
 
-def read(start: str, text: str) -> tuple[Node, list[str]]:
+def read(start: str, text: str) -> tuple[ParseNode, list[str]]:
     """The tree of a text, and its leaves' texts.
 
     Raises:
