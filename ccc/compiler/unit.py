@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 from ccc.compiler import lines
 from ccc.errors import CccError, Span, render
-from ccc.files import read_text
+from ccc.files import put_text, read_text
 from ccc.frontend import marking as source
 from ccc.frontend.syntax import Home
 from ccc.ir.markers import MARKER_PREFIX
 from ccc.options import Options
 from ccc.ptx.dynamic_stack import added, shares
+from ccc.ptx.occupancy import registers_limit
 from ccc.remark import Remark, read_report, report
 
 if TYPE_CHECKING:
@@ -70,11 +71,13 @@ class DevicePass:
     error: str | None = None
     original: str = ""
 
-    def save(self, folder: str) -> None:
-        """Leave this for the command that started nvcc."""
-        handle, _ = tempfile.mkstemp(suffix=".json", dir=folder)
+    def save(self, folder: str, said: str = "") -> None:
+        """Leave this for the command that started nvcc, and beside it what there is to be ``said``
+        if nothing else is asked."""
+        handle, name = tempfile.mkstemp(suffix=".json", dir=folder)
         with os.fdopen(handle, "w") as file:
             json.dump({**asdict(self), "remarks": report(self.remarks)}, file)
+        put_text(f"{name}.said", said)
 
     def take(self, other: DevicePass) -> None:
         """Say what ``other`` says."""
@@ -392,12 +395,17 @@ def _transform(
 
 def _tried(before: str, result: Transformed, assembler: Assembler) -> dict[str, tuple[int, int]]:
     """How many registers a thread takes before and after, of the kernels in which something is
-    collected that nobody asked to have collected; nothing where ptxas alone cannot tell."""
+    collected that nobody asked to have collected, and where this may leave it fewer warps; nothing
+    where ptxas alone cannot tell."""
     chosen = [name for name, mine in result.remarks.items() if any(map(_is_chosen, mine))]
     if not chosen:
         return {}
+    from ccc.compiler.registers import target_of  # noqa: PLC0415 - seldom asked for
+
     old, new = (assembler.resources(ptx, chosen) for ptx in (before, result.ptx))
-    return {name: (old[name].registers, one.registers) for name, one in new.items() if name in old}
+    arch = target_of(before)
+    pairs = {name: (old[name].registers, new[name].registers) for name in new if name in old}
+    return {name: pair for name, pair in pairs.items() if registers_limit(arch, max(pair))}
 
 
 def _is_chosen(remark: Remark) -> bool:
