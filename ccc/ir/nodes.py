@@ -59,6 +59,8 @@ class _Decoded:
     is_branch: bool
     sets_carry: bool
     reads_carry: bool
+    types: tuple[str, ...]
+    space: str
 
 
 @functools.lru_cache(maxsize=4096)
@@ -71,7 +73,9 @@ def _decode(opcode: str) -> _Decoded:
     ends = bool(effects & (Effect.BRANCH | Effect.RETURN | Effect.EXIT))
     branches = bool(effects & Effect.BRANCH)
     sets, reads = bool(effects & Effect.SETS_CARRY), bool(effects & Effect.READS_CARRY)
-    return _Decoded(name, modifiers, row, effects, ends, branches, sets, reads)
+    types = tuple(word for word in modifiers if word in TYPES)
+    space = next((word for word in modifiers if word in STATE_SPACES), "generic")
+    return _Decoded(name, modifiers, row, effects, ends, branches, sets, reads, types, space)
 
 
 @dataclass(slots=True, eq=False)
@@ -133,12 +137,12 @@ class Instruction:
     @property
     def types(self) -> tuple[str, ...]:
         """The type modifiers in order: ``("s64", "s32")`` of ``cvt.s64.s32``."""
-        return tuple(word for word in self.modifiers if word in TYPES)
+        return _decode(self.opcode).types
 
     @property
     def space(self) -> str:
         """The state space of a memory access; ``generic`` where none is named."""
-        return next((word for word in self.modifiers if word in STATE_SPACES), "generic")
+        return _decode(self.opcode).space
 
     @property
     def is_terminator(self) -> bool:
