@@ -118,7 +118,7 @@ def test_the_sanitizers_find_nothing(tool: str) -> None:
     if not sanitizer.exists():
         pytest.skip("the toolkit has no compute-sanitizer")
     test = [sys.executable, "-m", "pytest", "-q", __file__, "-k", "patterns_on_a_gpu"]
-    command = [sanitizer, "--tool", tool, "--error-exitcode", "9", *test]
+    command = [str(sanitizer), "--tool", tool, "--error-exitcode", "9", *test]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     assert "0 errors" in done.stdout
