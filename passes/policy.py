@@ -24,6 +24,7 @@ from ccc.passes.context_collection.layout import Plan, on_paper
 from ccc.passes.launch_shape import known_block_size, shared_bytes, shared_room, static_room
 from ccc.passes.strategies.engage import is_of_others
 from ccc.passes.strategies.leave import LEAVE
+from ccc.passes.strategies.merge import merging
 from ccc.passes.strategies.strategy import (
     WORD_BYTES,
     Choice,
@@ -125,7 +126,7 @@ class _Deciding:
         if any(path.stays for path in every):
             keeping = tuple(one for one in asked if one.returns)
             return Decision(loop, tuple(replace(one, own=None) for one in paths), keeping)
-        if any(one.own and not one.path.repeats for one in paths):
+        if any(one.own and not one.path.repeats and not one.path.carries_parent for one in paths):
             preferred = tuple(one for one in strategies if one.mixes)
             _decline_others(paths, asked, kernel)
             asked = []
@@ -144,6 +145,8 @@ class _Deciding:
             whole = _shared_by([path, *inside], request, self.shared, kernel, others)
             whole = None if _takes_tasks(path, mine, kernel) else whole
             own, by = whole or named[REPEATING], whole or self.sharing
+        if path.carries_parent:
+            own = merging(path, [other.path for other in mine])
         engage = by.of(path, kernel.facts)
         turns = 1 if engage and engage.shares_all else turns_of(path, kernel.facts)
         why_not = None if engage else by.applies([path, *inside], kernel.facts) or KEPT
@@ -214,7 +217,8 @@ def _asked(
         wanted = [strategy for strategy in strategies if _is_asked(one.request, strategy)]
         for strategy in wanted:
             reason = strategy.applies(every, kernel.facts)
-            if strategy.mixes and one.path.repeats and strategy.name != REPEATING:
+            comes_back = one.path.repeats or one.path.carries_parent
+            if strategy.mixes and comes_back and strategy.name != REPEATING:
                 reason = RETURNS
             if reason is None:
                 able.append(strategy)
@@ -398,8 +402,11 @@ def _room(kernel: Kernel) -> int:
 
 def _first_without_room(choice: Choice, kernel: Kernel, room: int) -> tuple[PathRecord, str]:
     """The first path that does not fit behind those that get stacks before it, and what to do
-    about it."""
-    ranked = sorted(choice.decision.paths, key=lambda one: kernel.ranks.get(one.path.key, 0))
+    about it. Without the loop around them, paths that carry its tasks can do nothing."""
+    ranked = sorted(
+        choice.decision.paths,
+        key=lambda one: (one.path.carries_parent, kernel.ranks.get(one.path.key, 0)),
+    )
     decision = replace(choice.decision, paths=tuple(ranked))
     layout = on_paper(replace(choice, decision=decision))
     stacks = (plan for plan in layout.plans if plan.stack.entries)

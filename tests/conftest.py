@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import functools
 import gc
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from ccc import files
 from ccc.device import gpu
+from ccc.emulator.native import library
 from ccc.errors import CccError
 
 
@@ -28,6 +33,33 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="rewrite the expected halves of the golden tests instead of comparing them",
     )
+
+
+_MAKE_LIBRARY = "from ccc.emulator.native.library import native_library; native_library('native')"
+_making: list[subprocess.Popen[bytes]] = []
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """What tests share is made once: Python's bytecode, and the emulator's C library.
+
+    The library is made beside the first tests. Until it is there they run on NumPy, which comes to
+    the same. Tests that have a cache folder of their own use this library, too, if they do not
+    start a process.
+    """
+    # Hundreds of processes import ccc, and need not compile all of it again.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
+    maker = library._maker(files.folder())
+    library._maker = lambda _: maker  # type: ignore[assignment, misc]
+    library.WORTH_IT = float("inf")
+    is_worker = hasattr(config, "workerinput")
+    if maker and not is_worker and os.environ.get("CCC_EMULATOR") != "numpy" and not maker._load():
+        _making.append(subprocess.Popen([sys.executable, "-c", _MAKE_LIBRARY]))
+
+
+def pytest_unconfigure() -> None:
+    for process in _making:
+        process.wait()
 
 
 SLOW = Path(__file__).with_name("slow.txt")

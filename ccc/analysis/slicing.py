@@ -22,10 +22,14 @@ _END = "<end>"
 
 @dataclass
 class Region:
-    """Some blocks, and the edges that leave them, each to a *sink*."""
+    """Some blocks, and the edges that leave them, each to a *sink*.
+
+    It never matters to which of several sinks control leaves that are ``alike``.
+    """
 
     blocks: frozenset[str]
     graph: nx.DiGraph[str]
+    alike: frozenset[str] = frozenset()
     sinks: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -36,15 +40,19 @@ class Region:
             if target not in self.blocks
         )
 
+    def end(self, sink: str) -> str:
+        """The node that stands for a sink, and for those like it."""
+        return f"{_END}{min(self.alike) if sink in self.alike else sink}"
+
     def _flow(self) -> nx.DiGraph[str]:
         """The region alone; edges out of it lead to nodes for their sinks, and those to an end."""
         flow: nx.DiGraph[str] = nx.DiGraph()
         for label in self.blocks:
             for target in self.graph.successors(label):
                 inside = target in self.blocks
-                flow.add_edge(label, target if inside else f"{_END}{target}")
+                flow.add_edge(label, target if inside else self.end(target))
         for sink in self.sinks:
-            flow.add_edge(f"{_END}{sink}", _END)
+            flow.add_edge(self.end(sink), _END)
         return flow
 
 
@@ -90,7 +98,7 @@ def slice_region(
             if sink in region.sinks:
                 marker.need_values(label, live_at_sink(sink))
                 if decide_sinks and len(region.sinks) > 1:
-                    marker.need_decision(f"{_END}{sink}")
+                    marker.need_decision(region.end(sink))
     return marker.finish()
 
 
@@ -144,7 +152,7 @@ class _Marker:
     def _skips(self) -> dict[str, tuple[str, bool]]:
         skips = {}
         for label, block in self.blocks.items():
-            if len(set(self.flow.successors(label))) < 2:
+            if len(set(self.region.graph.successors(label))) < 2:
                 continue
             if not any(i in self.needed for i in block.instructions if i.is_terminator):
                 target = self.post.immediate(label)

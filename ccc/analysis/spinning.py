@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ccc.analysis.dominators import Loop
     from ccc.analysis.facts import Facts
 
-_ANEW = STRONG | {"cv", "cg"}
+ANEW = STRONG | {"cv", "cg"}
 """Of loads that are done anew each time, or see in the second level cache what others wrote."""
 _LINEAR = frozenset({"add", "sub", "mov", "mul", "mad", "shl", "cvt", "neg"})
 """What may be made of a counter so that it still comes to its end."""
@@ -167,7 +167,7 @@ def _succeeds(comparison: Instruction, swap: Instruction, behind: list[Instructi
 
 
 def _is_strong(instruction: Instruction) -> bool:
-    return instruction.name == "atom" or not _ANEW.isdisjoint(instruction.modifiers)
+    return instruction.name == "atom" or not ANEW.isdisjoint(instruction.modifiers)
 
 
 def _stepped(labels: Iterable[str], slices: _Slices, facts: Facts) -> set[Register]:
@@ -308,7 +308,7 @@ def _is_poll(
         return False
     words = set(instruction.modifiers)
     if instruction.name == "ld":
-        anew = bool(words & _ANEW) or slices.is_fenced
+        anew = bool(words & ANEW) or slices.is_fenced
         return anew or not _goes_on(_address(instruction), slices, carried)
     operand = instruction.operands[2]
     if isinstance(operand, Immediate) and operand.integer and words & MOVES_ON:

@@ -49,9 +49,7 @@ ADVICE = {
         "let what follows the path not depend on it"
     ),
     "an accumulator of a reduction is used both": "use the variable after the loop only",
-    "the order in which what goes with a minimum or maximum": (
-        "let the loop have no other reduction (add up with atomicAdd), or drop what goes with it"
-    ),
+    "the tasks of another path in the loop around it": "remove the annotation of one of the two",
     "some lanes may pass by the annotated loop": (
         "let every thread come to the loop; one without work runs it no times"
     ),

@@ -450,7 +450,7 @@ class SequentialDispatch(Collector[SequentialNode]):
     def _emit_merge(
         self, emit: Emitter, node: SequentialNode, scope: dict[str, Given], tasks: Register
     ) -> None:
-        if node.path.repeats:
+        if node.path.repeats or node.path.carries_parent:
             enough = enough_of(self, node)
             limit = emit.define("add.s32", "b32", self.base, enough, name="limit")
             scope = {**scope, "limit": limit}
@@ -458,7 +458,11 @@ class SequentialDispatch(Collector[SequentialNode]):
         total = MERGE.emit(emit, scope, tasks=tasks, FILL=fill)["total"]
         PUSH.emit(emit, scope, tasks=tasks)
         SAVED.emit(emit, scope, total=total)
-        FILL.emit(emit, scope, tasks=tasks, FILL=fill)
+        FILL.emit(emit, scope, tasks=tasks, FILL=self.freed(emit, node, fill))
+
+    def freed(self, emit: Emitter, node: SequentialNode, fill: str) -> str:  # noqa: ARG002
+        """Emit at ``fill`` what members do before idle lanes pop, and where they go on then."""
+        return fill
 
     def _emit_idle(self, emit: Emitter, node: SequentialNode, fetch: str, onward: str) -> None:
         """At the end, what is saved of a path in an inner loop must not be run from outside it:

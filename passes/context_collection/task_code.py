@@ -80,7 +80,8 @@ class TaskCode(ABC, Generic[N]):
         """A block that copies a task's context, from registers that may have other names here."""
         plan = node.plan
         block, emit = self.block("snapshot")
-        neutral = dict(self.accumulators_at(node, plan.path.entry)) if plan.path.repeats else {}
+        begins = plan.path.repeats and not plan.path.carries_parent
+        neutral = dict(self.accumulators_at(node, plan.path.entry)) if begins else {}
         for register, copy in plan.snapshot.items():
             if register in neutral:
                 emit.emit(move(register), copy, neutral[register].neutral)
@@ -161,7 +162,7 @@ class TaskCode(ABC, Generic[N]):
         plan, path = node.plan, node.path
         emit = self.at(run or node.run)
         registers = plan.task_registers
-        if not path.repeats:
+        if not path.repeats and not path.carries_parent:
             self.recompute(emit, node, registers)
             for register, slots in self.accumulators_at(node, path.entry):
                 registers[register] = emit.function.registers.fresh(register.type)
@@ -170,7 +171,7 @@ class TaskCode(ABC, Generic[N]):
         within = node.handed_on
         labels = self.fresh_labels(path.region - within, "task")
         sinks = {
-            target: self.deliver(node, target, registers, onward or self.resume(node))
+            target: self._end(node, target, registers, onward or self.resume(node))
             for target in self.targets_of(path.region)
             if target not in path.region
         }
@@ -209,12 +210,30 @@ class TaskCode(ABC, Generic[N]):
         snapshot. Who comes to a follower has no turn to think of, whatever its owner has."""
         path = node.path
         is_owner = path.owner is not None and node not in outer.followers
-        if is_owner or not path.continuation:
+        if path.carries_parent:
+            onward = self.resume(outer)
+        elif is_owner or not path.continuation:
             onward = self._owner(node, copy)
         else:
             onward = self.deliver(outer, path.entry, copy.registers, self.resume(outer))
         snapshot = self._snapshot(node, copy.registers, copy.specials, onward)
         self.function.blocks.append(Block(copy.labels[path.entry], [jump(snapshot)], named=False))
+
+    def _end(self, node: N, label: str, registers: Mapping[Register, Register], onward: str) -> str:
+        """Where a task ends; one that carries a task of the loop around goes on as that there."""
+        around = cast("N | None", node.parent)
+        if around is None or not node.path.carries_parent or label != around.path.entry:
+            return self.deliver(node, label, registers, onward)
+        block, emit = self.block("come_back")
+        for register in around.path.context:
+            copy = around.plan.snapshot[register]
+            emit.emit(move(register), copy, registers.get(register, register))
+        for special, copy in around.plan.specials.items():
+            emit.emit(f"mov.{special.register.type}", copy, node.plan.task_specials[special])
+        self.recompute(emit, around, dict(around.plan.snapshot))
+        self.note(emit, around)
+        emit.emit("bra", onward)
+        return block.label
 
     def deliver(
         self, node: N, label: str, registers: Mapping[Register, Register], onward: str

@@ -38,6 +38,7 @@ OF_OTHERS = (
     "its turns add up what the rest of the iteration needs, and it lies in a path whose tasks run "
     "on other lanes than their own, which its context names"
 )
+CARRIES = "its tasks take those of the loop around it along"
 BEFORE_A_LOOP = "what follows it in the iteration holds a loop that is collected, too"
 
 
@@ -66,6 +67,8 @@ class Engage:
         path = paths[0]
         if path.followers:
             return BEFORE_A_LOOP
+        if path.carries_parent:
+            return CARRIES
         why = why_not(path, facts) or is_of_others(path, facts, path.parent is not None)
         return why or (_why_not_in_block(path, facts) if self.alone else None)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Path
+from ccc.passes.context_collection.carried_tasks import CarriedDispatch
 from ccc.passes.context_collection.layout import lay_out
 from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch
 from ccc.passes.strategies.strategy import Choice, Estimate, Rewritten, collecting_cost
@@ -35,6 +36,8 @@ class Sequential:
     def rewrite(self, kernel: Kernel, choice: Choice) -> Rewritten | None:
         """Rewrite the loop."""
         layout = lay_out(kernel.function, choice)
-        collector = SequentialDispatch(kernel, choice.decision.loop, layout)
+        carried = any(one.path.carries_parent for one in choice.decision.paths)
+        kind = CarriedDispatch if carried else SequentialDispatch
+        collector = kind(kernel, choice.decision.loop, layout)
         base = collector.run()
         return Rewritten(collector.enter, base, layout.share, tuple(collector.users))

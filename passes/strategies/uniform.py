@@ -21,6 +21,7 @@ from ccc.passes.strategies.strategy import Estimate, context_words, run_slots
 NOTHING_INSIDE = (
     "no path that can be collected lies in it, for whose sake lanes would go round together"
 )
+TAKEN_ALONG = "the tasks of a path in it take its own along"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,9 @@ class UniformTurns:
     alone: bool = False
 
     def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:  # noqa: ARG002
-        """Something must be collected in the loop."""
+        """Something must be collected in it, and leave its tasks where they are."""
+        if any(path.carries_parent for path in paths[1:]):
+            return TAKEN_ALONG
         return None if len(paths) > 1 else NOTHING_INSIDE
 
     def of(self, path: Path, facts: Facts) -> None:

@@ -1,5 +1,5 @@
 // run: grid=1 block=64 args=f32[400]=0 f32[2000]~0:1 s32[400]~0:12 s32:400
-// The sum of the turns lives in the task of their loop, so that a path inside cannot add to it elsewhere.
+// The sum of the turns lives in the task of their loop, which goes along to the branch that adds to it.
 extern "C" __global__ void __launch_bounds__(128) k(float *out, const float *x, const int *nuclides, int n) {
 #pragma ccc for
     for (int i = threadIdx.x; i < n; i += 64) {

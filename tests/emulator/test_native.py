@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import pytest
 from folders import GOLDEN
 from goldens import Golden
 
-from ccc.emulator import Module
+from ccc.emulator import EmulatorError, Module, Race
 from ccc.emulator.base.forms import DTYPES, Form
 from ccc.emulator.native import library
 from ccc.emulator.native.forms import native_form
@@ -245,6 +246,34 @@ def test_a_launch_leaves_the_same_memory_and_counts(
         assert steps == other_steps
 
 
+@needs_compiler
+@pytest.mark.parametrize("path", SMALL[::3], ids=lambda path: path.stem)
+def test_the_same_races_are_found(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With each of the barriers, and without the first, or the second."""
+    golden = Golden.read(path)
+    parts = re.split(r"(?m)^\s*bar\.warp\.sync[^;]*;", golden.after)
+    barriers = re.findall(r"(?m)^\s*bar\.warp\.sync[^;]*;", golden.after)
+    schedules: list[str | int] = [1, "lockstep", 2]
+    for without, schedule in list(enumerate(schedules, -1))[: len(barriers) + 1]:
+        left = ["" if place == without else one for place, one in enumerate([*barriers, ""])]
+        text = "".join(itertools.chain.from_iterable(zip(parts, left, strict=True)))
+        told = []
+        for mode in ("numpy", "native"):
+            monkeypatch.setenv("CCC_EMULATOR", mode)
+            told.append(raced(text, golden.launch, schedule))
+        assert told[0] == told[1]
+
+
+def raced(text: str, launch: Launch, schedule: str | int) -> tuple[list[str], str, int]:
+    """The races of a launch, the error that ended it, if one did, and the number of its steps."""
+    module, races, error = Module(text, step_limit=20_000), list[Race](), ""
+    try:
+        run(module, "k", launch, schedule=schedule, races=races)
+    except EmulatorError as caught:
+        error = str(caught)
+    return [str(race) for race in races], error, module.steps
+
+
 # The library itself -------------------------------------------------------------------------------
 
 PROGRAM = """
@@ -314,10 +343,18 @@ def test_nothing_is_made_before_it_is_worth_it(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def quick(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A PATH on which the C compiler takes a sixth of the time, since it does not optimise."""
+    real = shutil.which("cc") or shutil.which("gcc")
+    folder = compiler(tmp_path_factory.mktemp("compiler") / "bin", f'exec {real} "$@" -O0')
+    return f"{folder}{os.pathsep}{os.environ['PATH']}"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, quick: str) -> Path:
     """A cache folder with a library, which two processes have made at once."""
     cache = tmp_path_factory.mktemp("cache")
-    both = [in_a_process(cache, CCC_EMULATOR="native") for _ in range(2)]
+    both = [in_a_process(cache, CCC_EMULATOR="native", PATH=quick) for _ in range(2)]
     assert [said(process)[0] for process in both] == ["loaded"] * 2
     return cache
 
@@ -329,19 +366,21 @@ def only_file(cache: Path) -> Path:
 
 @needs_compiler
 @pytest.mark.slow
-def test_what_is_in_the_cache_is_used(made: Path) -> None:
-    assert said(in_a_process(made))[0] == "loaded"
-    assert said(in_a_process(made, CCC_EMULATOR="numpy"))[0] == "numpy"
+def test_what_is_in_the_cache_is_used(made: Path, quick: str) -> None:
+    assert said(in_a_process(made, PATH=quick))[0] == "loaded"
+    assert said(in_a_process(made, PATH=quick, CCC_EMULATOR="numpy"))[0] == "numpy"
 
 
 @needs_compiler
 @pytest.mark.slow
 @pytest.mark.parametrize("length", [0, 20, 4096, -1])
-def test_a_file_that_was_cut_short_is_no_library(made: Path, tmp_path: Path, length: int) -> None:
+def test_a_file_that_was_cut_short_is_no_library(
+    made: Path, quick: str, tmp_path: Path, length: int
+) -> None:
     file = tmp_path / "emulator" / only_file(made).name
     file.parent.mkdir()
     file.write_bytes(only_file(made).read_bytes()[:length])
-    assert said(in_a_process(tmp_path))[0] == "numpy"
+    assert said(in_a_process(tmp_path, PATH=quick))[0] == "numpy"
 
 
 def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from itertools import product
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -23,12 +26,17 @@ SCHEDULES = ("lockstep", 1, 2)
 
 
 def races(body: str, threads: int = 32, schedules: tuple[Any, ...] = SCHEDULES) -> list[Race]:
-    """The races of a kernel in any schedule; it gets an array of 64 zeros, and ``s`` is shared."""
-    found: list[Race] = []
-    for schedule in schedules:
-        module = ptx(f"{HERE_AND_NEXT}{body}", module=SHARED)
-        run(module, np.zeros(64, np.uint32), threads=threads, schedule=schedule, races=found)
-    return found
+    """The races of a kernel in any schedule; it gets an array of 64 zeros, and ``s`` is shared.
+
+    The C library and NumPy must find the same ones.
+    """
+    found: dict[str, list[Race]] = {"numpy": [], "native": []}
+    module = ptx(f"{HERE_AND_NEXT}{body}", module=SHARED)
+    for (mode, mine), schedule in product(found.items(), schedules):
+        with patch.dict(os.environ, CCC_EMULATOR=mode):
+            run(module, np.zeros(64, np.uint32), threads=threads, schedule=schedule, races=mine)
+    assert [str(race) for race in found["numpy"]] == [str(race) for race in found["native"]]
+    return found["native"]
 
 
 def opcodes(race: Race) -> set[str]:
@@ -200,6 +208,7 @@ SHOW_THEM = (
     "grid-stride/grid_stride_dynamic_inner_loop",
     "context-collection/adaptive",
     "small/batch",
+    "small/carried",
     "small/dynamic",
     "small/flatten",
     "small/joined_sums",

@@ -13,6 +13,7 @@ from ccc.analysis.callees import called
 from ccc.analysis.facts import Facts
 from ccc.analysis.liveness import reads_and_writes
 from ccc.analysis.memory import EVERY_SPACE
+from ccc.analysis.paths.carrying import handed_back
 from ccc.analysis.paths.fetches import find_fetches, has_side_effect
 from ccc.analysis.paths.followers import fetches_behind, holds_paths, loops_in_rest
 from ccc.analysis.paths.model import (
@@ -335,7 +336,7 @@ def find_context(
     live = facts.liveness.live_in(path.entry)
     # A task begins with the operation's neutral element. One that repeats takes along what its
     # turns have made of that, also where it only sets a flag and so reads none before.
-    carried = updated & live if path.repeats else frozenset()
+    carried = updated & live if path.repeats or path.carries_parent else frozenset()
     exposed = _exposed(path, facts, set(body), results) - updated | carried
     for register in sorted(exposed, key=_by_name):
         definitions = facts.reaching.at_top(path.entry, register)
@@ -348,6 +349,8 @@ def find_context(
     found = {s for i in body for s in i.specials() if s.register.varies == LANE}
     if path.accumulators:  # the owner's
         found.add(Special("%laneid"))
+    if path.carries_parent and path.parent is not None:
+        found.update(path.parent.specials)
     return Path(
         **vars(path),
         live=live,
@@ -371,6 +374,8 @@ def _exposed(
     for label, (_, writes) in effects.items():
         if not path.region.issuperset(facts.graph.successors(label)):
             live[label] |= set(results) - writes
+        for after in facts.graph.successors(label):
+            live[label] |= handed_back(path, after) - writes
     pending = list(path.region)
     while pending:
         label = pending.pop()

@@ -15,6 +15,7 @@ from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.companions import Companions
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
+from ccc.analysis.paths.carrying import carrying
 from ccc.analysis.paths.continuation import choose_continuation, find_context
 from ccc.analysis.paths.followers import find_followers, loops_in_rest
 from ccc.analysis.paths.invariant_stores import InvariantStores
@@ -306,9 +307,20 @@ class _Examination:
         Raises:
             Refused: it cannot be collected; not even if its rest stays where it is, if it may.
         """
+        beside = [one for one in self.collected if one.parent is path.parent]
+        around = [path.parent] if path.parent else []
+        if any(one.carries_parent for one in (*beside, *around)):
+            if (carries := self._check_carrying(path)) is None:
+                raise Refused(
+                    "the tasks of another path in the loop around it, or of the path around it, "
+                    "take those of that loop along, and cannot leave this one behind"
+                )
+            return find_context(carries, self.facts)
         try:
             return find_context(self._check(path), self.facts)
         except Refused as refusal:
+            if (carries := self._check_carrying(path)) is not None:
+                return find_context(carries, self.facts)
             holds_others = any(other.entry in path.blocks - {path.entry} for other in self.found)
             is_plain = path.parent is None and not path.repeats and not holds_others
             if not is_plain or not self.keeps_rest(path, path.loop):
@@ -317,6 +329,18 @@ class _Examination:
                 return find_context(self._check_alone(path, str(refusal)), self.facts)
             except Refused:
                 raise refusal from None
+
+    def _check_carrying(self, path: PlacedPath) -> CheckedPath | None:
+        """The path with tasks that carry those of the loop around; None if they cannot."""
+        try:
+            check_instructions(path, self.facts)
+            checked = carrying(path, self.collected, self.facts)
+            if checked is None:
+                return None
+            check_meetings(checked, self.facts)
+            return self._check_tasks(checked)
+        except Refused:
+            return None
 
     def _check_alone(self, path: PlacedPath, reason: str) -> CheckedPath:
         """The path without the rest of its iteration, which for that reason must stay."""

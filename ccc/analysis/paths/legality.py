@@ -21,7 +21,7 @@ from ccc.analysis.paths.model import (
     instructions_of,
 )
 from ccc.analysis.paths.reductions import register_at
-from ccc.analysis.spinning import roots
+from ccc.analysis.spinning import ANEW, Spin, roots
 from ccc.ir.nodes import Instruction
 from ccc.ptx.opcodes import Effect
 
@@ -188,6 +188,8 @@ def check_waiting(path: CheckedPath, facts: Facts) -> None:
     for spin in facts.spins:
         if not spin.blocks < loop.blocks or spin.blocks <= path.blocks or spin.gives_up:
             continue
+        if path.carries_parent and _looks_at_its_own(spin, path, facts):
+            continue
         polled = roots(spin.poll, facts)
         for instruction in instructions_of(later, facts):
             if path.entry in reachable(step, spin.blocks) and may_end(instruction, polled, facts):
@@ -195,6 +197,19 @@ def check_waiting(path: CheckedPath, facts: Facts) -> None:
                     f"lanes may wait before the path{at(spin.poll)} for what is done in it or "
                     f"after it{at(instruction)}; leave the critical section before the branch"
                 )
+
+
+def _looks_at_its_own(spin: Spin, path: CheckedPath, facts: Facts) -> bool:
+    """Whether it is the loop around the path that seems to wait, and plain loads decide about it.
+
+    What these see no other iteration has written meanwhile, as those are independent; and what the
+    path itself will write is no longer to come for a task that goes there.
+    """
+    around = path.parent
+    if around is None or spin.blocks != around.blocks or spin.poll.name != "ld":
+        return False
+    body = instructions_of(around.blocks, facts)
+    return not any(i.effects & Effect.FENCE or ANEW.intersection(i.modifiers) for i in body)
 
 
 def may_end(instruction: Instruction, polled: frozenset[str] | None, facts: Facts) -> bool:

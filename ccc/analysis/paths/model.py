@@ -136,6 +136,9 @@ class CheckedPath(PlacedPath):
     Where loops lie in what goes with the task, ``followers`` are the paths that hold them: a task
     that comes to one of these ends there, as a task of that.
 
+    One that ``carries_parent`` has for its tasks those of the loop around it, as far as these have
+    come: where it ends, the turn is finished, and they are tasks of that loop again.
+
     ``frame`` are the words of the thread's own memory that a task takes along.
     """
 
@@ -146,6 +149,12 @@ class CheckedPath(PlacedPath):
     stays: str | None = None
     followers: tuple[Path, ...] = ()
     frame: tuple[Word, ...] = ()
+    carries_parent: bool = False
+
+    @property
+    def gives_away(self) -> bool:
+        """Whether the lane that gives a task away has another turn to think of."""
+        return not self.carries_parent and super().gives_away
 
     @property
     def region(self) -> frozenset[str]:

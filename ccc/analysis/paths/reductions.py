@@ -74,6 +74,8 @@ def find_accumulators(
             accumulator = _web(register, touching, loop, facts)
             if accumulator is None or accumulator.operation not in operations:
                 continue
+            if any(one.name.startswith(OWN) for one in accumulator.registers):
+                continue  # numbers that tell the order of what is taken: no sum of the user's
             named = accumulator.registers & _named(marker, accumulator.operation, loop, facts)
             if accumulator.type[0] != "f" or named:
                 found.append(accumulator)
@@ -205,10 +207,6 @@ def register_at(accumulator: Accumulator, label: str, facts: Facts) -> Register 
         places = accumulator.group.places.get(label)
         return places[accumulator.number] if places else None
     live = accumulator.registers & facts.liveness.live_in(label)
-    if len(live) > 1 and any(register.name.startswith(OWN) for register in live):
-        raise Refused(
-            "the order in which what goes with a minimum or maximum is taken would be lost"
-        )
     if len(live) > 1:
         raise Refused(
             "an accumulator of a reduction is used both before and after an update: "

@@ -17,6 +17,8 @@ FIELDS = (
     # memory
     "arena", "starts", "ends", "stretches", "shared", "shared_written", "shared_size",
     "shared_stride", "local", "local_written", "local_size", "mixes_atomics",
+    # who knows of whom, where somebody looks for races
+    "clock", "ended", "shared_shadow", "global_shadow", "noted",
     # counters
     "steps", "limit", "tally_warps", "tally_lanes", "divergent", "guarded", "loads", "stores",
     "conflicts",

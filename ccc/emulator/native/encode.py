@@ -28,6 +28,7 @@ from ccc.emulator.native.values import (
     Value,
     bytes_of,
 )
+from ccc.emulator.run.races import is_strong, orders
 from ccc.emulator.translate.operands import FindSymbol
 from ccc.emulator.translate.program import (
     Exit,
@@ -103,7 +104,7 @@ def encode(program: Program, slots: list[range], find_symbol: FindSymbol) -> Enc
         _SegmentEncoder(program, segment, encoded, find_symbol).encode(mine.start)
     for name in ("refs", "ops", "items", "accesses", "segments"):
         rows: Any = getattr(encoded, name)
-        encoded.tables[name] = np.array(rows or [(0,) * 14], np.int32)
+        encoded.tables[name] = np.array(rows or [(0,) * 15], np.int32)
     return encoded
 
 
@@ -124,7 +125,7 @@ class _SegmentEncoder:
         """Add its row, its items and what they consist of."""
         end = self.end()
         if end is None:
-            self.out.segments.append((0, 0, OTHER, 0, 0, 0, 0, 0))
+            self.out.segments.append((0, 0, OTHER, 0, 0, 0, 0, 0, 0))
             return
         for number, instruction in enumerate(self.segment.instructions, slot):
             self.writer.instruction(instruction, number)
@@ -165,26 +166,29 @@ class _SegmentEncoder:
             passed += code.function.results
         return any(passed_in_registers(passed))
 
-    def meeting(self) -> tuple[int, int]:
-        """Whom it waits for: nobody, 0; a warp, 1, with the member mask; 2 where Python looks."""
+    def meeting(self) -> tuple[int, int, int]:
+        """Whom it waits for: nobody, 0; a warp, 1, with the member mask; 2 where Python looks.
+
+        With whether what the members did before is in order then.
+        """
         if self.segment.waits is None:
-            return 0, 0
+            return 0, 0, 0
         instruction = self.segment.instructions[0]
         mask = instruction.operands[-1] if instruction.operands else None
         if self.segment.waits == "block" or instruction.effects & Effect.BARRIER:
-            return 2, 0
+            return 2, 0, 0
         if not names_members(instruction):
-            return 2, 0
+            return 2, 0, 0
         before = len(self.writer.steps)
         try:
             value = self.writer.read(mask, "u32") if mask else None
         except NotNativeError:
-            return 2, 0
+            return 2, 0, 0
         if value is None or len(self.writer.steps) > before or value.bits != 32:
-            return 2, 0
+            return 2, 0, 0
         if isinstance(value, Register) and value not in self.places:
-            return 2, 0
-        return 1, self.ref(value)
+            return 2, 0, 0
+        return 1, self.ref(value), int(orders(instruction))
 
     # Registers -----------------------------------------------------------------------------------
 
@@ -291,6 +295,7 @@ class _SegmentEncoder:
                 _METHODS[access.method], _SPACES[step.space], access.size, access.count, how,
                 access.slot, guard, int(step.negated), address, int(bool(step.targets)),
                 step.offset, first_value, first_result, "uif".index(access.dtype.kind),
+                int(is_strong(step.instruction)),
             )
         )  # fmt: skip
         self.part(step.instruction, access.slot)

@@ -37,7 +37,7 @@ _DIGEST = 32
 """Bytes at the end of the file, after the library, that tell whether it is whole."""
 
 
-SOURCES = ("lanes.h", "program.h", "memory.c", "warp.c", "run.c")
+SOURCES = ("lanes.h", "program.h", "memory.c", "races.c", "warp.c", "run.c")
 
 
 @functools.cache

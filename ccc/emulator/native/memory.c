@@ -316,6 +316,8 @@ FUNCTION void atomic(const context *c, const access_form *f, const way *w) {
     all[f->kind + (f->size == 8 ? 3 : 0)](c, f, w);
 }
 
+FUNCTION int note(context *c, const access_form *f, const way *w);
+
 /* Do an access, if it is good. */
 FUNCTION int touch(context *c, const access_form *f) {
     way w = {GET(s32, lanes), c->n, (s64)f->size * f->count, GET(s64, places), 0, 0, f->space, f->operation};
@@ -333,6 +335,7 @@ FUNCTION int touch(context *c, const access_form *f) {
                : w.space != GENERIC && in_arena(c, &w, least, most);
     if (!good) return 0;
     if (w.written && f->method != STORE && !are_written(&w, f->size, f->count)) return 0;
+    if (c->clock && !note(c, f, &w)) return 0;
     s64 *traffic = f->method == LOAD ? GET(s64, loads) : GET(s64, stores);
     if (w.space == IN_GLOBAL) traffic[f->slot] += sectors(&w);
     if (w.space == IN_SHARED) GET(s64, conflicts)[f->slot] += conflicts(&w);

@@ -17,10 +17,10 @@ enum { FINISHED, STEP, PART, FRAME, LIMIT, PAUSE, DRAW, ENDING, MOVED, SPLIT }; 
 typedef struct { s32 kind, index, size, use, shadow; } ref;
 typedef struct { s32 function, args[7]; } op;
 typedef struct { s32 kind, first, count, first_ref, refs; s32 x[5]; } item;
-typedef struct { s32 first, items, end, taken, other, decision, meets, mask; } segment;
+typedef struct { s32 first, items, end, taken, other, decision, meets, mask, joins; } segment;
 typedef struct {
     s32 method, space, size, count, operation, slot, guard, negated, address, has_result;
-    s32 offset, first_value, first_result, kind;
+    s32 offset, first_value, first_result, kind, is_strong;
 } access_form;
 
 typedef struct { s32 base, n, warp; } span; /* ``warp`` is NOBODY where lanes are gathered */

@@ -162,6 +162,7 @@ FUNCTION int branch(context *c, const segment *s) {
 
 FUNCTION int leave(context *c) {
     const s32 *lanes = GET(s32, lanes);
+    if (c->clock) note_end(c);
     for (s64 k = 0; k < c->n; k++) {
         GET(s32, pc)[lanes[k]] = ENDED;
         GET(u8, present)[lanes[k]] = 0;
@@ -237,6 +238,8 @@ INLINE int step(context *c) {
     GET(s64, tally_warps)[c->number] += c->warp_count;
     GET(s64, tally_lanes)[c->number] += c->n;
     cut(c);
+    const segment *s = GET(segment, segments) + c->number;
+    if (c->clock && s->joins) join(c, s);
     return items_from(c, 0);
 }
 

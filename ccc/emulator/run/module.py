@@ -20,6 +20,7 @@ from ccc.emulator.memory.memory import Memory
 from ccc.emulator.memory.spaces import IMAGES, Arena, Local, Shared, Uniform
 from ccc.emulator.native.library import native_library, note_seconds
 from ccc.emulator.native.schedule import NativeLockstep, NativeShuffled
+from ccc.emulator.native.watched import WatchedNativeWave
 from ccc.emulator.native.wave import NativeProgram, NativeWave, compile_native
 from ccc.emulator.run.arguments import Buffers, by_value, pack_parameters
 from ccc.emulator.run.counters import Counters
@@ -201,7 +202,7 @@ class LoadedKernel:
             EmulatorError: the kernel is at fault, or needs what is not emulated.
         """
         with self.module.showing_lines():
-            library = native_library() if races is None else None
+            library = native_library()
             program, names, compiled = self._code(schedule != "lockstep", library)
         grid3, block3 = _three(grid), _three(block)
         shared_mem += added(self.module.shares.get(self.name, 0), math.prod(block3))
@@ -331,9 +332,9 @@ class _Launch:
             geometry = Geometry(grid, block, first, min(at_once, blocks - first))
             specials = special_registers(geometry, shared_bytes, dynamic)
             parts = self.program, self.compiled, geometry
+            is_native = isinstance(self.compiled, NativeProgram)
             if self.races is None:
                 memory = self._memory(Memory, geometry, shared_bytes, shuffle)
-                is_native = isinstance(self.compiled, NativeProgram)
                 kind = NativeWave if is_native else Wave
                 yield kind(*parts, memory, specials, self.tally)
                 continue
@@ -341,7 +342,8 @@ class _Launch:
             detector = RaceDetector(geometry.lanes, names, self.races)
             watched = self._memory(WatchedMemory, geometry, shared_bytes, shuffle)
             watched.watch(detector)
-            wave = WatchedWave(*parts, watched, specials, self.tally)
+            watching = WatchedNativeWave if is_native else WatchedWave
+            wave = watching(*parts, watched, specials, self.tally)
             wave.watch(detector)
             yield wave
 

@@ -39,11 +39,10 @@ from ccc.emulator.lanes.barriers import Barriers
 from ccc.emulator.lanes.groups import Group
 from ccc.emulator.memory.memory import Access, Memory, Touch
 from ccc.emulator.run.simt import Wave
+from ccc.emulator.translate.program import Segment
 from ccc.ir.nodes import Instruction
 from ccc.ptx.types import STRONG
 
-_BARRIERS = frozenset({"bar", "barrier"})
-"""What orders memory among the lanes that wait for one another at it."""
 _MOST = 100
 """Findings after which nobody looks any more."""
 
@@ -107,8 +106,11 @@ class Legend:
         return names[-1] if names and space == "shared" else None
 
 
-class _Shadow:
-    """What is known of each byte of a space: its last write, and the reads since then."""
+class Shadow:
+    """What is known of each byte of a space: its last write, and the reads since then.
+
+    The C library has the same arrays, in this order (races.c).
+    """
 
     def __init__(self, size: int):
         self.writer = np.full(size, -1, np.int32)
@@ -117,13 +119,14 @@ class _Shadow:
         self.reading_warp = np.full(size, -1, np.int32)
         self.read = np.zeros((size, 32), np.uint32)
         self.read_slot = np.zeros((size, 32), np.int32)
+        self.noted = np.zeros(size, np.uint32)  # the C library's
 
     def grow(self, size: int) -> None:
         """Make room for a space that has grown, as by ``malloc``."""
         more = size - len(self.writer)
         if more <= 0:
             return
-        fresh = _Shadow(more)
+        fresh = Shadow(more)
         for name, known in vars(self).items():
             setattr(self, name, np.concatenate([known, getattr(fresh, name)]))
 
@@ -143,7 +146,7 @@ class _ByteAccesses:
 
     @property
     def is_strong(self) -> bool:
-        return _is_strong(self.touch.access.instruction)
+        return is_strong(self.touch.access.instruction)
 
 
 class RaceDetector:
@@ -162,13 +165,13 @@ class RaceDetector:
         self.clock = np.zeros((lanes, 32), np.uint32)
         self._advance(np.arange(lanes))
         self.ended = np.zeros((lanes // 32, 32), np.uint32)
-        self.shadows: dict[str, _Shadow] = {}
+        self.shadows: dict[str, Shadow] = {}
         self.left: dict[tuple[str, int, int], Array] = {}
 
     @functools.cached_property
     def strong(self) -> Array:
         """Which of the instructions are strong accesses: bool, by slot."""
-        return np.array([_is_strong(instruction) for instruction in self.names.slots], bool)
+        return np.array([is_strong(instruction) for instruction in self.names.slots], bool)
 
     # Order ---------------------------------------------------------------------------------------
 
@@ -212,6 +215,13 @@ class RaceDetector:
 
     # Accesses ------------------------------------------------------------------------------------
 
+    def shadow(self, space: str, size: int) -> Shadow:
+        """What is known of the bytes of a space that has so many now."""
+        if space not in self.shadows:
+            self.shadows[space] = Shadow(size)
+        self.shadows[space].grow(size)
+        return self.shadows[space]
+
     def note(self, touch: Touch, values: tuple[Array, ...] | None) -> None:
         """Judge accesses that are about to be done, and write them down.
 
@@ -225,10 +235,7 @@ class RaceDetector:
         place, bad = touch.space.locate(touch.group, touch.address, size)
         if bad is not None:
             return  # a fault, which the memory reports
-        shadow = self.shadows.get(touch.name)
-        if shadow is None:
-            shadow = self.shadows[touch.name] = _Shadow(len(touch.space.data))
-        shadow.grow(len(touch.space.data))
+        shadow = self.shadow(touch.name, len(touch.space.data))
         place = place.astype(np.int64)
         steps = np.arange(size)
         value = None if values is None else _bytes_of(touch.access, touch.group.n, values)
@@ -264,7 +271,7 @@ class RaceDetector:
             slot = new.touch.access.slot
             self._report(new, int(order[row + 1]), int(lane[row]), slot)
 
-    def _against_write(self, shadow: _Shadow, new: _ByteAccesses) -> None:
+    def _against_write(self, shadow: Shadow, new: _ByteAccesses) -> None:
         """The last write of each byte must be known to who accesses it."""
         writer = shadow.writer[new.byte]
         ahead = shadow.written[new.byte] > self.clock[new.lane, writer & 31]
@@ -282,7 +289,7 @@ class RaceDetector:
                 self._report(new, int(row), int(writer[row]), slot)
                 return
 
-    def _against_reads(self, shadow: _Shadow, new: _ByteAccesses) -> None:
+    def _against_reads(self, shadow: Shadow, new: _ByteAccesses) -> None:
         """The reads of each byte must be known to who writes it."""
         rows = np.flatnonzero(shadow.reading_warp[new.byte] == new.lane >> 5)
         if not len(rows):
@@ -298,21 +305,19 @@ class RaceDetector:
         slot = int(shadow.read_slot[byte[row], reader])
         self._report(new, int(rows[row]), int(lane[row]) & ~31 | reader, slot)
 
-    def _read(self, shadow: _Shadow, new: _ByteAccesses) -> None:
-        warp = new.lane >> 5
-        others = shadow.reading_warp[new.byte] != warp
-        if others.any():
-            shadow.read[new.byte[others]] = 0
-            shadow.reading_warp[new.byte[others]] = warp[others]
-            # Several warps may read at once: the last of them stays.
-            mine = shadow.reading_warp[new.byte] == warp
-            byte, lane = new.byte[mine], new.lane[mine]
+    def _read(self, shadow: Shadow, new: _ByteAccesses) -> None:
+        warp, before = new.lane >> 5, shadow.reading_warp[new.byte]
+        if (before != warp).any():
+            shadow.reading_warp[new.byte] = warp  # several may read at once: the last of them stays
+            now = shadow.reading_warp[new.byte]
+            shadow.read[new.byte[before != now]] = 0
+            byte, lane = new.byte[now == warp], new.lane[now == warp]
         else:
             byte, lane = new.byte, new.lane
         shadow.read[byte, lane & 31] = self._now(lane)
         shadow.read_slot[byte, lane & 31] = new.touch.access.slot
 
-    def _write(self, shadow: _Shadow, new: _ByteAccesses) -> None:
+    def _write(self, shadow: Shadow, new: _ByteAccesses) -> None:
         shadow.writer[new.byte] = new.lane
         shadow.written[new.byte] = self._now(new.lane)
         shadow.write_slot[new.byte] = new.touch.access.slot
@@ -330,9 +335,15 @@ class RaceDetector:
         self.races.append(Race(first, second, threads, space, address, variable))
 
 
-def _is_strong(instruction: Instruction) -> bool:
+def is_strong(instruction: Instruction) -> bool:
+    """Whether an instruction accesses memory strongly (PTX ISA, memory consistency model)."""
     is_atomic = instruction.name in ("atom", "red", "mbarrier")
     return is_atomic or not STRONG.isdisjoint(instruction.modifiers)
+
+
+def orders(instruction: Instruction) -> bool:
+    """Whether what lanes did before they meet at an instruction comes before what they do then."""
+    return instruction.name in ("bar", "barrier")
 
 
 def _bytes_of(access: Access, lanes: int, values: tuple[Array, ...]) -> Array:
@@ -380,7 +391,7 @@ class WatchedMemory(Memory):
         self.detector.note(touch, stored)
         self.order = None
         result = act(touch, values)
-        if _is_strong(touch.access.instruction) and touch.name in ("shared", "global"):
+        if is_strong(touch.access.instruction) and touch.name in ("shared", "global"):
             lanes = touch.group.lanes
             self.detector.synchronise(touch, lanes if self.order is None else lanes[self.order])
         return result
@@ -413,10 +424,14 @@ class WatchedWave(Wave):
         self.detector.end(group.lanes)
         super()._exit(group)
 
+    def tells(self, segment: Segment) -> bool:
+        """Whether the detector is to be told of lanes that have met at the segment's start."""
+        return orders(segment.instructions[0])
+
     def execute(self, code: int, group: Group) -> int | None:
         """As of :class:`Wave`; lanes that need not wait any longer have met."""
         segment = self.segment_of(code)
-        if segment.waits == "warp" and segment.instructions[0].name in _BARRIERS:
+        if segment.waits == "warp" and self.tells(segment):
             waits = self.compiled.waits[segment.number]
             masks: Any = waits(group, self, self.frame(group.depth))
             if not isinstance(masks, tuple):  # else they have only arrived

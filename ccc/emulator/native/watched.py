@@ -1,0 +1,36 @@
+"""A wave in the C library's hands, with a race detector that sees what lanes do there."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ccc.emulator.base.forms import Array
+from ccc.emulator.native.wave import NativeWave, address_of
+from ccc.emulator.run.races import WatchedWave
+from ccc.emulator.translate.program import Segment
+
+
+class WatchedNativeWave(WatchedWave, NativeWave):
+    """The library notes what is in order (races.c); all else it leaves to the detector."""
+
+    def start(self, limit: int) -> None:
+        """As of :class:`NativeWave`."""
+        self.shadow_tables: dict[str, Array] = {}
+        super().start(limit)
+        self.context.clock = address_of(self.detector.clock)
+        self.context.ended = address_of(self.detector.ended)
+
+    def refresh(self) -> None:
+        """As of :class:`NativeWave`, also of what is known of each byte."""
+        super().refresh()
+        for name in ("shared", "global"):
+            space = self.memory.spaces[name]
+            shadow = self.detector.shadow(name, len(space.data))
+            table = np.array([address_of(array) for array in vars(shadow).values()], np.int64)
+            self.shadow_tables[name] = table
+            setattr(self.context, f"{name}_shadow", address_of(table))
+
+    def tells(self, segment: Segment) -> bool:
+        """As of :class:`WatchedWave`, where the library does not join their clocks itself."""
+        joins = self.compiled.encoded.segments[segment.number][-1]
+        return not joins and super().tells(segment)
