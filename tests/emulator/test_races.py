@@ -208,6 +208,7 @@ SHOW_THEM = (
     "grid-stride/grid_stride_dynamic_inner_loop",
     "context-collection/adaptive",
     "small/batch",
+    "small/block_sums",
     "small/carried",
     "small/counter",
     "small/dynamic",

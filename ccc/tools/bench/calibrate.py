@@ -27,7 +27,10 @@ from ccc.passes.policy import turns_apart, turns_in_a_row
 
 BLOCK = 256
 REPEAT = 5
-TASKS = 1 << 22
+VISITS = 1 << 26
+"""Iterations of the loops around branches: so many that it hardly counts how they begin and end."""
+TASKS = 1 << 24
+"""Tasks of an inner loop; the same."""
 LENGTHS = (20, 64, 256)
 LANES = (1, 4, 8, 16, 24, 31)
 CASES = 8
@@ -139,7 +142,7 @@ class Card:
 
     def __init__(self, device: Device):
         self._device = device
-        self._out = device.put({"out": np.zeros(TASKS, np.float32)})["out"]
+        self._out = device.put({"out": np.zeros(VISITS, np.float32)})["out"]
         self.words = 0
         """Of a task's context, in what was compiled last."""
         self._made: dict[tuple[str, ...], tuple[Any, int]] = {}
@@ -208,10 +211,10 @@ def _arms(card: Card, name: str, known: Mapping[str, float]) -> Iterator[Constan
     fit = _Fit()
     for length in LENGTHS:
         modules = [card.compile(ARMS_SOURCE, one, f"-DLENGTH={length}") for one in ("", name)]
-        visits = TASKS / 32
-        around = card.slots(modules[0], TASKS, 0) / visits
+        visits = VISITS / 32
+        around = card.slots(modules[0], VISITS, 0) / visits
         for lanes in LANES:
-            before, after = (card.slots(module, TASKS, lanes) / visits for module in modules)
+            before, after = (card.slots(module, VISITS, lanes) / visits for module in modules)
             full = lanes / 32
             copied = WORD.instructions * card.words * full
             fit.add([1.0, full], after - around - full * (before - around) - copied, after)
@@ -219,18 +222,26 @@ def _arms(card: Card, name: str, known: Mapping[str, float]) -> Iterator[Constan
 
 
 def _cases(card: Card, name: str, known: Mapping[str, float]) -> Iterator[Constant]:
-    """The same of many branches, of which lanes take one each, at random."""
-    fit, several = _Fit(), 32 * (CASES - 1)
+    """The same of many branches, of which lanes take one each, at random.
+
+    What it takes to part, in the original and with snapshots, is no part of that: each time that a
+    warp comes to a branch it is what the original takes more than the branch."""
+    fit, several, visits = _Fit(), 32 * (CASES - 1), VISITS / 32
+    numbers = np.arange(1 << 16, dtype=np.uint32)
+    own_case = numbers * np.uint32(2654435769) >> np.uint32(24) & np.uint32(CASES - 1)
+    place = (np.uint32(5) * numbers + (numbers >> np.uint32(5))) % np.uint32(32)
     for length in LENGTHS:
         modules = [card.compile(CASES_SOURCE, one, f"-DLENGTH={length}") for one in ("", name)]
-        visits = TASKS / 32
-        around = card.slots(modules[0], TASKS, 0) / visits
+        around = card.slots(modules[0], VISITS, 0) / visits
         for lanes in LANES:
-            before = card.slots(modules[0], TASKS, lanes) / visits  # all of them the same one
-            after = card.slots(modules[1], TASKS, several + lanes) / visits
-            full = lanes / 32
+            one = card.slots(modules[0], VISITS, lanes) / visits - around
+            before, after = (card.slots(m, VISITS, several + lanes) / visits for m in modules)
+            taken = np.where(place < lanes, 1 << own_case, 0).reshape(-1, 32)
+            ways = np.bitwise_or.reduce(taken, axis=1)[:, None] >> np.arange(CASES) & 1
+            full, entered = lanes / 32, float(ways.sum(axis=1).mean())
             copied = WORD.instructions * card.words * full
-            fit.add([1.0, full], after - around - full * (before - around) - copied, after)
+            added = after - before + (entered - full) * one - copied
+            fit.add([1.0, full], added, after)
     yield from fit.constants(name, known)
 
 
