@@ -91,7 +91,9 @@ SHARED_SUM_WORD = 14
 SHARED_START = 40
 """to begin with sharing,"""
 SHARED_SUMS_START = 150
-"""and, where turns add up, beside that."""
+"""and, where turns add up, beside that. Without it, on an H200 (2026-11-23), rows of which nine in
+ten are empty and the others have 3 entries were shared out: spmv 0.61, pagerank 0.72, diagonal
+0.65, and own lists 0.79, 0.96 and 0.84. What it makes of them was not measured."""
 BATCH_REGISTERS = 8
 """Registers that the further tasks of a batch take, at most. On an H200 (2026-11-22), original /
 ccc one by one, in batches of 3 and of 7: samples/synthetic (one word a task), 20 operations, 1 lane

@@ -10,7 +10,7 @@ k(int n, const unsigned *__restrict__ a, unsigned *__restrict__ t)
         const unsigned v = a[(i * 5u) & 255];
 #pragma ccc if strategy(queue)
         if (v % 7u == 3) {
-            unsigned left = (a[(i * 3) & 255] >> 5) % 40;
+            unsigned left = (a[(i * 3) & 255] >> 5) % (v % 11 == 3 ? 4000 : 40);
             asm("" : "+r"(left));
 #pragma ccc for variable strategy(engage)
             for (; left >= 5; left -= 5) sum ^= left * left;
