@@ -55,7 +55,8 @@ class Booleans(Pass):
     def run(self, kernel: Kernel) -> None:
         """Rewrite what makes, copies and tests them."""
         function = kernel.function
-        found = _booleans(function)
+        # Parameters of other functions may be registers, which callers set.
+        found = _booleans(function) if function.kind == "entry" else set()
         if not found:
             return
         fresh = function.registers.fresh

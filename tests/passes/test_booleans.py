@@ -34,6 +34,15 @@ def rewritten(*body: str) -> list[str]:
     return [str(one) for one in function.instructions if str(one) not in old]
 
 
+def test_a_function_that_is_called_stays_as_it_is() -> None:
+    body = "\n".join(f"{one};" for one in (MADE, TESTED))
+    text = TEXT.format(body=body).replace(".visible .entry k", ".visible .func k")
+    function = parse_function(next(iter(parse_module(text, "k.ptx").functions)))
+    old = list(map(str, function.instructions))
+    Booleans().run(Kernel(function, Facts(function)))
+    assert list(map(str, function.instructions)) == old
+
+
 MADE = "selp.u16 %rs1, 1, 0, %p1"
 TESTED = "setp.ne.s16 %p2, %rs1, 0"
 
