@@ -114,9 +114,12 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
     >>> nearest("fro", ["for", "if"])
     '; did you mean "for"?'
+    >>> nearest("probability", ["priority", "prob"])
+    '; did you mean "prob"?'
     """
     import difflib  # noqa: PLC0415 - most commands do without it
 
     near = [] if len(word) > 100 else list(known)
-    matches = difflib.get_close_matches(word, near, n=1, cutoff=0.5)
+    shortened = [one for one in near if len(one) > 2 and word.startswith(one)]
+    matches = shortened or difflib.get_close_matches(word, near, n=1, cutoff=0.5)
     return f'; did you mean "{matches[0]}"?' if matches else ""

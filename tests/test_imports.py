@@ -100,6 +100,7 @@ HELPERS = (
     "ccc.passes.strategies.tile",
     "ccc.passes.strategies.uniform",
     "ccc.passes.grid_stride.task_counter",
+    "ccc.passes.invariant_motion",
     "ccc.passes.grid_stride.virtual_grid",
 )
 

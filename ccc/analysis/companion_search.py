@@ -43,8 +43,30 @@ def find_companions(carried: Register, loop: Loop, facts: Facts) -> Companions |
         return None
 
 
+def find_misfit(carried: Register, loop: Loop, facts: Facts) -> Instruction | None:
+    """What keeps a register that takes what it is compared with from being such a value; None if it
+    is no such register, or it is not known what does.
+
+    Args:
+        carried: the register that goes from iteration to iteration.
+        loop: the loop.
+        facts: the function's analyses.
+    """
+    value = _FollowedValue(carried, loop, facts)
+    if not facts.is_reducible or not value.takes_compared:
+        return None
+    try:
+        value.run()
+    except _Unfit:
+        return value.at
+    return None
+
+
 class _FollowedValue:
-    """``classes`` are the registers of the value, and of each companion."""
+    """``classes`` are the registers of the value, and of each companion; ``at`` is the instruction
+    that is looked at."""
+
+    at: Instruction | None = None
 
     def __init__(self, carried: Register, loop: Loop, facts: Facts):
         self.loop = loop
@@ -64,6 +86,7 @@ class _FollowedValue:
             raise _Unfit
         for block in self.blocks:
             self._find_updates(block)
+        self.at = None
         self._find_classes()
         registers = [register for one in self.classes for register in one]
         if len(self.classes) == 1 or len(set(registers)) < len(registers):
@@ -84,6 +107,20 @@ class _FollowedValue:
         if any(update.grown - {found.order} for update in found.updates):
             raise _Unfit
         return found
+
+    @property
+    def takes_compared(self) -> bool:
+        """Whether it is ever given what it is compared with."""
+        (values, *_) = self.classes
+        compared = {
+            operand
+            for i in self.body
+            if i.name == "setp" and not values.isdisjoint(i.operands[1:])
+            for operand in i.operands[1:]
+            if operand not in values
+        }
+        takers = (i for i in self.body if i.name in ("mov", "selp", *EXTREMES))
+        return any(i.operands[0] in values and compared & {*i.operands[1:]} for i in takers)
 
     def _live(self, *labels: str) -> set[Register]:
         live = (self.facts.liveness.live_in(label) for label in labels if label != EXIT)
@@ -111,6 +148,7 @@ class _FollowedValue:
     def _find_updates(self, block: Block) -> None:
         known: dict[Register, ComparedValue] = {}
         for instruction in block.instructions:
+            self.at = instruction
             comparison = self._comparison(instruction, known)
             if comparison is None:
                 self._find_update(instruction, block, known)
@@ -272,6 +310,7 @@ class _FollowedValue:
         sequences: list[list[Replacement]] = [[] for _ in self.classes]
         own = {u.instruction: u for u in self.updates.values() if u.label == block.label}
         for instruction in block.instructions:
+            self.at = instruction
             registers = {*instruction.used(), *instruction.defined()}
             update = own.get(instruction)
             if update is not None and update.arm is not None:
@@ -329,6 +368,7 @@ class _FollowedValue:
         for instruction in self.facts.blocks[update.arm].instructions:
             if instruction.is_terminator:
                 continue
+            self.at = instruction
             grows = self._grows(instruction)
             if not grows:
                 self._check_pure(instruction, update)

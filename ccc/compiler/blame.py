@@ -31,6 +31,7 @@ _ABOUT = {
 }
 """What a reason is about, by words of it; the first counts."""
 VARIABLE = "reduction(+: variable)"
+KEEPS = {"min": "if the loop only keeps the least", "max": "if the loop only keeps the most"}
 OWN = "declare it in the loop"
 _TEXTS = ("reason", "declined")
 _MOST_NAMED = 3
@@ -86,7 +87,11 @@ class Blame:
         """A reason with the names of variables, and the place before each instruction."""
         first = _IN_PTX.search(text)
         names = self._names(remark, text, self._span(first) if first else None)
-        if len(names) == 1:
+        extreme = self._marked.suspects.extreme(remark.position) if self._marked.suspects else None
+        if extreme and extreme[1] in names:
+            hint = "reduction({}: {})".format(*extreme)
+            text = text.replace(REDUCTION_HINT, f"{KEEPS[extreme[0]]}, say so on the loop: {hint}")
+        elif len(names) == 1:
             text = self._with_operation(remark, text, names[0])
         quoted = " or ".join(f'"{name}"' for name in names)
         if quoted and first is None:

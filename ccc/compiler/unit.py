@@ -60,6 +60,7 @@ class DevicePass:
     """What one device pass has to say; ``unit`` names its source and architecture.
 
     ``hints`` are warnings that no annotation is to blame for: ``strict`` lets them pass.
+    ``original`` is the PTX of the source without annotations, if that was asked for.
     """
 
     unit: tuple[str, str] = ("", "")
@@ -68,6 +69,7 @@ class DevicePass:
     hints: list[str] = field(default_factory=list)
     printed: str = ""
     error: str | None = None
+    original: str = ""
 
     def save(self, folder: str, said: str = "") -> None:
         """Leave this for the command that started nvcc, and beside it what there is to be ``said``
@@ -140,6 +142,7 @@ def translate(
         done.take(now.done)
         check_strict(options, done)
         if options.mark_only or not now.refused or options.profile:
+            done.original = unit.known_original
             _add_alternatives(all_marked, output, options, unit.places, done)
             return now.ptx  # what is left alone is counted all the same
         unit.left |= now.refused
@@ -164,6 +167,7 @@ class _Unit:
     left: set[int] = field(default_factory=set)
     places: dict[int, Place] = field(default_factory=dict)
     known: Earlier | None = None
+    known_original: str = ""
 
     def mark(self, values: Collection[int]) -> source.Marked:
         """The source with markers, and values for the variables of some loops."""
@@ -173,11 +177,12 @@ class _Unit:
     def _annotated(self) -> source.Annotated:
         return source.Annotated(self.text, self.name, self.macros)
 
-    @cached_property
     def original(self) -> str:
         """What the compiler makes of the source without annotations."""
-        ptx = self.compiler(source.strip(self.text), True)
-        return ptx if self.keeps_lines else lines.split(ptx)[0]
+        if not self.known_original:
+            ptx = self.compiler(source.strip(self.text), True)
+            self.known_original = ptx if self.keeps_lines else lines.split(ptx)[0]
+        return self.known_original
 
     def tried(self, marked: source.Marked, again: bool) -> _Tried:
         """Compile and transform it as it is marked."""
@@ -202,7 +207,7 @@ class _Unit:
                 trial,
                 self.places,
                 Blame(table, marked, ptx),
-                lambda: self.original,
+                self.original,
                 self.known,
             )
         return _Tried(marked, before, ptx, trial)

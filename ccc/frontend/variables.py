@@ -31,6 +31,9 @@ _OPERATIONS = {
     "+=": "+", "-=": "+", "++": "+", "--": "+", "&=": "&", "|=": "|", "^=": "^",
 }  # fmt: skip
 
+_SOUGHT = {b"<": ("min", "max"), b">": ("max", "min")}
+"""What is sought where a new value stands on the left of a comparison, or on its right."""
+
 
 class Suspects:
     """The variables of annotated statements that reasons may speak of.
@@ -100,6 +103,11 @@ class Suspects:
         changes = _changes(placed.statement) if placed else ()
         made = {_operation(change) for change, base in changes if base.text == name.encode()}
         return made.pop() if len(made) == 1 else None
+
+    def extreme(self, at: Span) -> tuple[str, str] | None:
+        """The operation and the variable, where a statement keeps the least or the most."""
+        placed = self._at(at)
+        return next(_extremes(placed.statement), None) if placed else None
 
     def sums(self, at: Span) -> list[str]:
         """The floating-point variables that a loop adds up, and does not say so."""
@@ -189,6 +197,26 @@ def _operation(change: Node) -> str | None:
         return None
     signs = (child.type for child in change.children if child.type in _OPERATIONS)
     return _OPERATIONS.get(next(signs, ""))
+
+
+def _extremes(path: Node) -> Iterator[tuple[str, str]]:
+    """What is taken where it is less, or more, than what there is: ``if (x < best) best = x``."""
+    for branch in _every(path, lambda node: node.type == "if_statement"):
+        condition, taken = (branch.child_by_field_name(f) for f in ("condition", "consequence"))
+        if condition is None or taken is None:
+            continue
+        given = {
+            base.text: value.text
+            for change, base in _changes(taken)
+            if (value := change.child_by_field_name("right")) is not None
+        }
+        for test in _every(condition, lambda node: node.type == "binary_expression"):
+            sides = [test.child_by_field_name(field) for field in ("left", "operator", "right")]
+            one, sign, other = ((side.text or b"") if side else b"" for side in sides)
+            if sign[:1] in _SOUGHT and given.get(other) == one:
+                yield _SOUGHT[sign[:1]][0], other.decode(errors="replace")
+            elif sign[:1] in _SOUGHT and given.get(one) == other:
+                yield _SOUGHT[sign[:1]][1], one.decode(errors="replace")
 
 
 def _base(node: Node | None) -> Node | None:

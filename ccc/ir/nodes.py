@@ -59,6 +59,7 @@ class Decoded:
     is_branch: bool
     sets_carry: bool
     reads_carry: bool
+    types: tuple[str, ...]
     space: str
 
 
@@ -72,8 +73,9 @@ def decode(opcode: str) -> Decoded:
     ends = bool(effects & (Effect.BRANCH | Effect.RETURN | Effect.EXIT))
     branches = bool(effects & Effect.BRANCH)
     sets, reads = bool(effects & Effect.SETS_CARRY), bool(effects & Effect.READS_CARRY)
+    types = tuple(word for word in modifiers if word in TYPES)
     space = next((word for word in modifiers if word in STATE_SPACES), "generic")
-    return Decoded(name, modifiers, row, effects, ends, branches, sets, reads, space)
+    return Decoded(name, modifiers, row, effects, ends, branches, sets, reads, types, space)
 
 
 @dataclass(slots=True, eq=False)
@@ -135,7 +137,7 @@ class Instruction:
     @property
     def types(self) -> tuple[str, ...]:
         """The type modifiers in order: ``("s64", "s32")`` of ``cvt.s64.s32``."""
-        return tuple(word for word in self.modifiers if word in TYPES)
+        return decode(self.opcode).types
 
     @property
     def space(self) -> str:

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.lib.format import MAGIC_PREFIX
 
 from ccc import emulator
 from ccc.emulator.run.counters import Counters
+from ccc.emulator.run.module import STEP_LIMIT
 from ccc.errors import CccError, nearest
 from ccc.ir.nodes import Variable
 
@@ -52,6 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--shared", type=_count, default=0, metavar="N", help="dynamic shared memory, bytes")
     add("--schedule", type=_schedule, default="lockstep", metavar="S",
         help="lockstep, or a number: a random order of the warps [%(default)s]")  # fmt: skip
+    add("--steps", type=_count, default=STEP_LIMIT, metavar="N",
+        help="after so many steps it is taken to be without end [%(default)s]")  # fmt: skip
     add("--lines", type=int, default=20, metavar="N",
         help="source lines that are shown, those with most instructions [%(default)s]")  # fmt: skip
 
@@ -85,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         CccError: no PTX, no such kernel, an argument that does not fit, or a fault of the kernel.
     """
-    module = emulator.Module(_text(args.file), str(args.file))
+    module = emulator.Module(_text(args.file), str(args.file), step_limit=args.steps)
     kernel = module.get_function(args.kernel or _only_kernel(module))
     function = module.function_ir(kernel.name)
     assert function is not None
@@ -93,6 +97,8 @@ def run(args: argparse.Namespace) -> int:
         raise CccError(_miscounted(kernel.name, function.parameters, args.args))
     pairs = zip(args.args, function.parameters, strict=True)
     arguments = [_argument(text, parameter) for text, parameter in pairs]
+    for argument in arguments:
+        _try_out(argument.out)
     try:
         counters = kernel(
             args.grid, args.block, [argument.value for argument in arguments],
@@ -101,9 +107,19 @@ def run(args: argparse.Namespace) -> int:
     finally:
         for argument in arguments:
             if argument.out:
-                np.save(argument.out, argument.value)
+                with argument.out.open("wb") as file:
+                    np.save(file, argument.value)
     _show(kernel.name, counters, args.lines)
     return 0
+
+
+def _try_out(file: Path | None) -> None:
+    """Fail before the run, which may take long, if a result could not be written."""
+    if file is not None:
+        is_new = not file.exists()
+        file.open("ab").close()
+        if is_new:
+            file.unlink()
 
 
 def _text(file: Path) -> str:
@@ -115,9 +131,11 @@ def _text(file: Path) -> str:
 
 def _only_kernel(module: emulator.Module) -> str:
     names = [piece.name for piece in module.module.functions if piece.kind == "entry"]
-    if len(names) != 1:
-        known = f": {', '.join(names)}" if names else ""
-        raise CccError(f"{module.file} has {len(names)} kernels; --kernel says which{known}")
+    if not names:
+        raise CccError(f"{module.file} has no kernel: nothing in it is .entry")
+    if len(names) > 1:
+        known = ", ".join(names)
+        raise CccError(f"{module.file} has {len(names)} kernels; --kernel says which: {known}")
     return names[0]
 
 
@@ -154,10 +172,15 @@ def _files(text: str) -> tuple[Path, Path | None]:
 
 def _loaded(source: Path) -> Any:
     with source.open("rb") as file:
+        if file.read(len(MAGIC_PREFIX)) != MAGIC_PREFIX:
+            raise CccError(f"{source} is no .npy file: it does not begin as one")
+        file.seek(0)
         try:
-            return np.ascontiguousarray(np.load(file))
+            array = np.load(file)
         except (ValueError, EOFError) as error:
             raise CccError(f"{source} is no .npy file: {error}") from None
+    # The kernel finds the bytes of a number in the order of this machine.
+    return np.ascontiguousarray(array, array.dtype.newbyteorder("="))
 
 
 def _fresh(text: str, words: list[str]) -> Argument:

@@ -81,6 +81,8 @@ TAIL = """
 IF = "#pragma ccc if\n"
 CASES = [
     (IF + "if (v > 3) sum += sqrtf(v) + x[i + 3];", '("sum", k.cu:9, PTX', "(+: sum)"),
+    (IF + "if (v > 3) if (x[i + n] < last) last = x[i + n];", '"last"', "reduction(min: last)"),
+    (IF + "if (v > 3) if (last <= v) { last = v; y[i] = v; }", '"last"', "reduction(max: last)"),
     (IF + "if (v > 3) last = x[i + n];", '("last", k.cu:9, PTX', 'needs "last" of another'),
     (IF + "if (v > 3) pair.a += x[i + n];", '("pair", k.cu:9, PTX', 'needs "pair" of another'),
     (IF + "if (v > 3) x[i] = 4;", '("count", k.cu:6, PTX', "the path writes (k.cu:9, PTX"),
@@ -120,6 +122,16 @@ def test_a_reason_names_kernel_line_variable_and_a_way_out(
     assert place in line
     assert advice in line
     assert line.endswith(" [in k]")
+
+
+@pytest.mark.slow
+def test_what_keeps_a_minimum_from_being_one_is_named(tmp_path: Path) -> None:
+    head = HEAD.replace("ccc for", "ccc for reduction(min: last)").replace("i < n", "i < 99")
+    body = IF + "if (v > 3) {\nfor (int k = 0; k < 9; k++) v = sqrtf(v + k);\nif (v < last) {\n"
+    body += "last = v;\nwindow[0] = i;\ny[i] = v;\n}\n}"
+    (line,) = said(head + body + TAIL, tmp_path, Options(strategy=COLLECT))
+    assert "in the way is (k.cu:14, PTX line" in line
+    assert "st.global.f32" in line
 
 
 BLOCKS = """#pragma ccc grid_stride

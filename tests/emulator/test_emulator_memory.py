@@ -245,7 +245,7 @@ def test_scalar_arguments() -> None:
     kernel((1,), (1,), (out, -3, 2.0))
     assert out.tolist() == [0xFFFFFFFD, 0, 0, 0x40000000]
     for arguments, message in [
-        ((out, np.int64(1), 1.0), "argument 1 of _Z1kPjif has 8 bytes, its parameter 4"),
+        ((out, np.int64(1), 1.0), "argument 2 of _Z1kPjif has 8 bytes, its parameter k_1 4"),
         ((out, 1), "takes 3 arguments, not 2"),
         ((out, "one", 1.0), "an argument of type str cannot be passed"),
     ]:

@@ -232,6 +232,9 @@ def test_some_numbers_may_be_left_out() -> None:
         read_request("sub_warp")
 
 
+SIZE = "; say how large its blocks are, by __launch_bounds__ or --ccc-max-block"
+
+
 def test_what_was_asked_for_without_a_number_is_declined_if_none_of_them_fits() -> None:
     kernel = golden("lock_in_the_path")
     marker = kernel.records[0].marker
@@ -242,7 +245,7 @@ def test_what_was_asked_for_without_a_number_is_declined_if_none_of_them_fits() 
         choice = settle(decision, kernel, 0)
         said[choice.strategy.name] = kernel.declined.get(marker)
     assert said == {
-        "leave": NO_ROOM, "merge": NO_ROOM,
+        "leave": NO_ROOM + SIZE, "merge": NO_ROOM + SIZE,
         "adaptive(1)": None, "adaptive(3)": None, "adaptive(7)": None,
     }  # fmt: skip
 

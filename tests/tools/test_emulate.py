@@ -121,7 +121,7 @@ def test_structures_of_files_and_shapes() -> None:
         ("steps.ptx --arg null --arg null --arg 4294967296", "4294967296 does not fit u32"),
         ("steps.ptx --arg null --arg null --arg five", "five is no number of type u32"),
         ("steps.ptx --arg null --arg null --arg f32:five", "five is no number of type f32"),
-        ("steps.ptx --arg null --arg null --arg i64:1", "has 8 bytes, its parameter 4"),
+        ("steps.ptx --arg null --arg null --arg i64:1", "has 8 bytes, its parameter n 4"),
         ("steps.ptx --kernel step", 'there is no kernel step; did you mean "steps"?'),
         ("two.ptx", "two.ptx has 2 kernels; --kernel says which: a, b"),
         ("start.npy", "start.npy is no PTX"),
@@ -141,3 +141,56 @@ def test_what_is_no_size(words: str, capsys: pytest.CaptureFixture[str]) -> None
     with pytest.raises(SystemExit):
         emulate("steps.ptx", *words.split())
     assert "invalid s" in capsys.readouterr().err
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """What is said of a mistake."""
+    assert emulate(*words) == 1
+    return capsys.readouterr().err
+
+
+def test_a_result_that_cannot_be_written_is_told_before_the_run(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = "zeros:u32:50:missing/count.npy"
+    told = said(capsys, "steps.ptx", "--steps", "1", "--arg", "start.npy", "--arg", out,
+                "--arg", "50")  # fmt: skip
+    assert "missing/count.npy" in told
+    assert "steps" not in told.replace("steps.ptx", "")
+
+
+def test_a_result_goes_to_the_file_that_is_named() -> None:
+    words = ["--block", "64", "--arg", "start.npy", "--arg", "zeros:u32:50:count", "--arg", "50"]
+    assert emulate("steps.ptx", *words) == 0
+    assert np.load("count")[27] == steps(27)
+    assert not Path("count.npy").exists()
+
+
+def test_bytes_in_the_other_order_are_turned_round() -> None:
+    np.save("start.npy", np.arange(50, dtype=">u4"))
+    assert main(shlex.split(COMMAND)) == 0
+    assert np.load("count.npy").tolist() == [steps(number) for number in range(50)]
+
+
+def test_so_many_steps_are_enough(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--block", "64", "--arg", "start.npy", "--arg", "zeros:u32:50", "--arg", "50"]
+    assert "more than 9 steps" in said(capsys, "steps.ptx", "--steps", "9", *words)
+
+
+def test_ptx_without_a_kernel(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("header.ptx").write_text(STEPS[: STEPS.index(".visible")])
+    assert "header.ptx has no kernel: nothing in it is .entry" in said(capsys, "header.ptx")
+
+
+def test_text_is_no_array(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("start.npy").write_text("1 2 3")
+    told = said(capsys, *shlex.split(COMMAND)[1:])
+    assert "start.npy is no .npy file: it does not begin as one" in told
+
+
+def test_an_emulator_that_there_is_not(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CCC_EMULATOR", "nativ")
+    told = said(capsys, *shlex.split(COMMAND)[1:])
+    assert 'CCC_EMULATOR=nativ: it is native, numpy or nothing; did you mean "native"' in told

@@ -12,7 +12,7 @@ import pytest
 from ccc.cli import main
 from ccc.errors import CccError, Span
 from ccc.toolkit import find as toolchain
-from ccc.tools.explain.notes import Note
+from ccc.tools.explain.notes import Note, _saved
 from ccc.tools.explain.sarif import log
 from ccc.tools.explain.show import page
 
@@ -130,6 +130,13 @@ def test_a_page_shows_every_line_and_every_note(
     for note in NOTES:
         assert note.title in text
     assert "1 applied, 1 not worth it, 1 refused, 2 warnings or errors" in text
+
+
+def test_arrays_that_go_along_are_counted() -> None:
+    index = [{"register": "%r1", "type": "u32", "variable": "i"}]
+    assert _saved(index, 128) == "saves i, 128 bytes of arrays for each task (132 bytes)"
+    assert _saved([], 16) == "saves 16 bytes of arrays for each task (16 bytes)"
+    assert _saved([], 0) == "saves nothing"
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from ccc.analysis.callees import called
+from ccc.analysis.companion_search import find_misfit
 from ccc.analysis.facts import Facts
 from ccc.analysis.liveness import reads_and_writes
 from ccc.analysis.memory import EVERY_SPACE
@@ -276,6 +277,11 @@ def _reduction_hint(path: CheckedPath, facts: Facts) -> str:
     )
     if declared.intersection(EXTREMES):
         hint += "; what goes with it may only be set where it is, and not be read"
+        loop = path.loop.loop
+        carried = sorted(facts.liveness.live_in(loop.header), key=_by_name)
+        misfits = (find_misfit(register, loop, facts) for register in carried)
+        if (misfit := next(filter(None, misfits), None)) is not None:
+            hint += f"; in the way is{at(misfit)}"
     if declared.intersection(EXTREMES) and any(
         map(flushes, instructions_of(path.loop.loop.blocks, facts))
     ):

@@ -23,7 +23,7 @@ from typing import Any
 from ccc import files
 from ccc.emulator.native.context import Context, declaration
 from ccc.emulator.native.operations import series_text, source_text
-from ccc.errors import CccError
+from ccc.errors import CccError, nearest
 
 NATIVE, NUMPY, EITHER = "native", "numpy", ""
 WORTH_IT = 1.5
@@ -140,7 +140,10 @@ class _Maker:
 
 def native_library(mode: str | None = None) -> Any:
     """The library, if the emulator is to run on it now, else None."""
-    mode = os.environ.get("CCC_EMULATOR", EITHER) if mode is None else mode
+    mode = (os.environ.get("CCC_EMULATOR") or EITHER) if mode is None else mode
+    if mode not in (NATIVE, NUMPY, EITHER):
+        hint = nearest(mode, [NATIVE, NUMPY])
+        raise CccError(f"CCC_EMULATOR={mode}: it is {NATIVE}, {NUMPY} or nothing{hint}")
     if mode == NUMPY:
         return None
     maker = _maker(files.folder())

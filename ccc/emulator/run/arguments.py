@@ -24,7 +24,9 @@ class Buffers:
         for position, argument in enumerate(arguments):
             if isinstance(argument, np.ndarray):
                 if not argument.flags.c_contiguous:
-                    raise EmulatorError(f"argument {position} is not C-contiguous")
+                    raise EmulatorError(f"argument {position + 1} is not C-contiguous")
+                if not argument.dtype.isnative:
+                    raise EmulatorError(f"argument {position + 1} has its bytes in the other order")
                 self.arrays.append(argument)
         self.stretches: list[list[int]] = []
         for start, end in sorted(map(_extent, self.arrays)):
@@ -101,8 +103,8 @@ def pack_parameters(kernel: Function, arguments: tuple[Any, ...], address_of: An
         value = _encode(parameter, argument, address_of)
         if len(value) != parameter.bytes:
             raise EmulatorError(
-                f"argument {position} of {kernel.name} has {len(value)} bytes, "
-                f"its parameter {parameter.bytes}",
+                f"argument {position + 1} of {kernel.name} has {len(value)} bytes, "
+                f"its parameter {parameter.name} {parameter.bytes}",
                 kernel.span,
             )
         content += value

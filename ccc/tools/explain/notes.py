@@ -117,7 +117,7 @@ def _lines(remark: Remark) -> Iterator[str]:
         yield f"strategy({remark.asked}) does not apply: {remark.declined}"
     yield from _expected(told)
     if "context" in told:
-        yield _saved(told["context"])
+        yield _saved(told["context"], told.get("local_bytes", 0))
     if told.get("continuation"):
         yield "the rest of the iteration runs with the task"
     if told.get("reductions"):
@@ -149,11 +149,15 @@ def _expected(told: Mapping[str, Any]) -> Iterator[str]:
         yield f"expected speed: {considered(told).replace(chr(10), ', ')}"
 
 
-def _saved(context: Sequence[Mapping[str, str]]) -> str:
-    """What a task saves: variables where they are known, and the bytes."""
-    size = sum(TYPES[one["type"]].bits // 8 for one in context if one["type"] in TYPES)
+def _saved(context: Sequence[Mapping[str, str]], local_bytes: int) -> str:
+    """What a task saves: variables where they are known, what it takes along of the thread's own
+    arrays, and the bytes of all that."""
+    size = local_bytes + sum(
+        TYPES[one["type"]].bits // 8 for one in context if one["type"] in TYPES
+    )
     names = list(dict.fromkeys(one["variable"] for one in context if "variable" in one))
     more = sum("variable" not in one for one in context)
     parts = names + ([f"{more} value{'s' * (more != 1)} more"] if more and names else [])
-    parts = parts or [f"{more} value{'s' * (more != 1)}"]
-    return f"saves {', '.join(parts)} for each task ({size} bytes)" if context else "saves nothing"
+    parts = parts or ([f"{more} value{'s' * (more != 1)}"] if more else [])
+    parts += [f"{local_bytes} bytes of arrays"] if local_bytes else []
+    return f"saves {', '.join(parts)} for each task ({size} bytes)" if parts else "saves nothing"
