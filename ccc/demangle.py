@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
 from functools import lru_cache
 from typing import Any
@@ -30,6 +29,8 @@ def _by_library(name: str) -> str | None:
     function = _function()
     if function is None:
         return None
+    import ctypes  # noqa: PLC0415 - of many sources nothing is said
+
     status = ctypes.c_int()
     text = function(name.encode(errors="replace"), None, None, ctypes.byref(status))
     return None if status.value or not text else bytes(text).decode(errors="replace")
@@ -38,6 +39,8 @@ def _by_library(name: str) -> str | None:
 @lru_cache(maxsize=1)
 def _function() -> Any:
     """``__cxa_demangle``; what it returns stays in memory, which is little."""
+    import ctypes  # noqa: PLC0415 - as above
+
     for library in _LIBRARIES:
         try:
             function = ctypes.CDLL(library).__cxa_demangle

@@ -6,8 +6,6 @@ line and a caret under the column.
 
 from __future__ import annotations
 
-import difflib
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -80,6 +78,8 @@ def printable(text: str) -> str:
 
 def _width(text: str, least: int) -> int:
     """How many columns a text takes; a place behind its end is that many characters along."""
+    import unicodedata  # noqa: PLC0415 - most commands do without it
+
     marks = sum(unicodedata.combining(c) > 0 for c in text)
     wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
     return max(least, len(text)) + wide - marks
@@ -117,6 +117,8 @@ def nearest(word: str, known: Iterable[str]) -> str:
     >>> nearest("probability", ["priority", "prob"])
     '; did you mean "prob"?'
     """
+    import difflib  # noqa: PLC0415 - most commands do without it
+
     near = [] if len(word) > 100 else list(known)
     shortened = [one for one in near if len(one) > 2 and word.startswith(one)]
     matches = shortened or difflib.get_close_matches(word, near, n=1, cutoff=0.5)

@@ -6,13 +6,19 @@ import hashlib
 import io
 import sys
 from contextlib import suppress
-from importlib import resources
-from typing import Any
-
-import lark
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ccc import files
 from ccc.errors import CccError
+
+if TYPE_CHECKING:
+    import lark
+
+
+def place(name: str) -> Path:
+    """The file of a grammar."""
+    return Path(__file__).with_name(name)
 
 
 def load(name: str, **options: Any) -> lark.Lark:
@@ -25,7 +31,9 @@ def load(name: str, **options: Any) -> lark.Lark:
         name: of the file.
         options: of Lark.
     """
-    text = resources.files(__name__).joinpath(name).read_text(encoding="utf-8")
+    import lark  # noqa: PLC0415 - what was parsed before is kept
+
+    text = place(name).read_text(encoding="utf-8")
     made_of = (text, sorted(options.items()), lark.__version__, sys.version_info[:2])
     key = hashlib.sha256(repr(made_of).encode()).hexdigest()[:16]
     kept = files.folder() / "grammars" / f"{key}.tables"

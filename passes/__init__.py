@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ccc.passes.booleans import Booleans
 from ccc.passes.bound_motion import BoundMotion
 from ccc.passes.context_collection import ContextCollection
 from ccc.passes.context_compression import ContextCompression
@@ -27,4 +28,5 @@ PIPELINE: tuple[type[Pass], ...] = (
     EarlyLoads,
     ContextCollection,
     HighProducts,
+    Booleans,
 )

@@ -46,10 +46,9 @@ class HighProducts(Pass):
         """Rewrite what is added too often in a row."""
         if not any(i.opcode in HIGH_HALVES for i in kernel.function.instructions):
             return
+        known = _only_definitions(kernel.function)
         endangered = {
-            half
-            for blocks in _runs(kernel.facts)
-            for half in _added_too_often(blocks, _only_definitions(kernel.function))
+            half for blocks in _runs(kernel.facts) for half in _added_too_often(blocks, known)
         }
         if endangered:
             for block in kernel.function.blocks:

@@ -41,7 +41,7 @@ class InvariantMotion(Pass):
         around = [loop for loop in facts.loops if facts.entry in loop.blocks]
         if function.kind != "entry" or around:
             return
-        known = _invariants(facts)
+        known = invariants(facts)
         moved = _wanted(facts, known)
         if not moved:
             return
@@ -52,7 +52,7 @@ class InvariantMotion(Pass):
         kernel.changed()
 
 
-def _invariants(facts: Facts) -> dict[Register, Instruction]:
+def invariants(facts: Facts) -> dict[Register, Instruction]:
     """The registers with one value for the whole launch, and what makes each, operands first."""
     single = {register for register, made in facts.makers.items() if len(made) == 1}
     waiting: dict[Instruction, set[Register]] = {}

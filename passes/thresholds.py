@@ -54,6 +54,44 @@ and 8 on an H200 (2026-11-22), R-MAT graphs of 2^21 and 2^20 vertices: samples/b
 that."""
 AT_ONCE_LENGTH = 120
 """Instructions of all of them, at most. Not measured."""
+OWN_AT_ONCE = 4
+"""Turns of its own list that a lane runs in a row, as nvcc unrolls loops."""
+OWN_LENGTH = 120
+"""Instructions of all of them, at most. Not measured."""
+OWN_LOADS = 16
+"""The same of turns that only load, so that all wait for memory at the same time, as ptxas unrolls
+what nvcc has unrolled. On an H200 (2026-11-23), matrices with 17 and 27 entries round the diagonal
+in each row, lists run by their own lanes, original / ccc with 1, 4 and 16: pagerank 0.84, 0.87,
+0.98 and 0.70, 0.86, 1.00; spmv 0.79, 0.59, 0.77 and 0.66, 0.53, 0.65 (4: registers were spilled).
+That was beside 6 and 7 KB of shared memory for a block; without it, 16: pagerank 0.97, 1.06, spmv
+1.04, 1.18."""
+OWN_LOADS_LENGTH = 320
+"""Instructions of all of these, at most. Not measured."""
+SHUFFLED_WORDS = 3
+"""Words of a task, at most, that lanes ask its owner for in each turn, where they do not add up;
+others lie in shared memory. On an H200 (2026-11-23), samples/sssp (five words) by shuffles and from
+shared memory, original / ccc: R-MAT 3.50, 4.89; power law 3.03, 3.79; uniform 1.07, 1.08: by
+shuffles, registers are scarce, and ptxas loads late."""
+OWN_LOAD = 10
+"""Issue slots for each load of a turn that a lane runs of its own list, beside those of the model.
+With this and what follows, lists are shared out from 2.1 (spmv), 2.4 (pagerank), 2.7 (diagonal),
+1.4 (bfs) and 1.5 times (sssp) the mean length on. On an H200 (2026-11-23), what sharing out takes
+of the time of own lists was: rows round the diagonal, 5 and 17 in each, spmv 1.81, 1.50, pagerank
+2.40, 2.69, diagonal 2.16, 2.39; with 16 entries anywhere 0.86, 0.98, 1.69; 8 to 32 anywhere, the
+longest being 1.55 times the mean, 0.75, 0.91, 2.2. No figure that a warp sees tells the first from
+the last."""
+SHARED_TURN = 14
+"""Issue slots to find whose turn it is, counted in machine code of sm_90."""
+SHARED_WORD = 1.5
+"""The same for each word of its task,"""
+SHARED_SUM = 16
+"""where turns add up,"""
+SHARED_SUM_WORD = 14
+"""for each word of sums,"""
+SHARED_START = 40
+"""to begin with sharing,"""
+SHARED_SUMS_START = 150
+"""and, where turns add up, beside that."""
 BATCH_REGISTERS = 8
 """Registers that the further tasks of a batch take, at most. On an H200 (2026-11-22), original /
 ccc one by one, in batches of 3 and of 7: samples/synthetic (one word a task), 20 operations, 1 lane
@@ -190,6 +228,7 @@ TRIED_NUMBERS: dict[str, Sequence[int]] = {
     "tile": (7,),
     "sub_warp": (4, 16),
     "refill": (8, 16),
+    "counter": (2,),
 }
 """The numbers of a strategy that are tried where versions are measured. Not measured."""
 EARLY_PROB = 0.5

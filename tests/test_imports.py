@@ -26,7 +26,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "ccc.header",
     ),
     ("ccc.ptx", "ccc.files"),
-    ("ccc.ir", "ccc.grammars"),
+    ("ccc.ir", "ccc.grammars", "ccc.dataclass_code"),
     ("ccc.parse", "ccc.analysis", "ccc.profile", "ccc.toolkit", "ccc.remark"),
     ("ccc.decisions",),
     ("ccc.pipeline", "ccc.emulator", "ccc.snippet"),
@@ -100,6 +100,7 @@ HELPERS = (
     "ccc.passes.strategies.tile",
     "ccc.passes.strategies.uniform",
     "ccc.passes.grid_stride.task_counter",
+    "ccc.passes.invariant_motion",
     "ccc.passes.grid_stride.virtual_grid",
 )
 

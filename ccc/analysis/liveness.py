@@ -37,6 +37,7 @@ class Liveness:
     def __init__(self, effects: Mapping[str, ReadsAndWrites], graph: nx.DiGraph[str]):
         self.registers: list[Register] = []
         self.bits: dict[Register, int] = {}
+        self._sets: dict[int, frozenset[Register]] = {}
         effect = {label: tuple(map(self._mask, both)) for label, both in effects.items()}
 
         def transfer(label: str, live: int) -> int:
@@ -65,7 +66,9 @@ class Liveness:
         return mask
 
     def _registers(self, mask: int) -> frozenset[Register]:
-        return frozenset(members(mask, self.registers))
+        if mask not in self._sets:
+            self._sets[mask] = frozenset(members(mask, self.registers))
+        return self._sets[mask]
 
     def live_in(self, label: str) -> frozenset[Register]:
         """Registers whose value at the top of the block may still be read."""

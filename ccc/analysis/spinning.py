@@ -280,8 +280,12 @@ class _Slices:
         """What the loop makes some registers from."""
         found: set[Instruction] = set()
         worklist = list(registers)
+        seen: set[Register | str] = set()
         while worklist:
-            for maker in self.makers.get(worklist.pop(), ()):
+            if (one := worklist.pop()) in seen:
+                continue
+            seen.add(one)
+            for maker in self.makers.get(one, ()):
                 if maker not in found and maker not in but:
                     found.add(maker)
                     worklist += maker.used()

@@ -13,6 +13,7 @@ from ccc.compiler.advice import advised
 from ccc.compiler.module import ModuleContext
 from ccc.compiler.outcome import FunctionOutcome, Outcomes
 from ccc.errors import CccError, render
+from ccc.garbage import looking_seldom
 from ccc.ir.markers import PROMISE, WHOLE_KERNEL, parse_marker
 from ccc.ir.nodes import FunctionText, Module
 from ccc.ir.printer import print_function
@@ -74,6 +75,7 @@ class Transformed:
         return [render("warning", one.message, one.span) for one in told]
 
 
+@looking_seldom()
 def transform(
     ptx: str,
     options: Options | None = None,

@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 from ccc.compiler import lines
 from ccc.errors import CccError, Span, render
-from ccc.files import read_text
+from ccc.files import put_text, read_text
 from ccc.frontend import marking as source
 from ccc.frontend.syntax import Home
 from ccc.ir.markers import MARKER_PREFIX
 from ccc.options import Options
 from ccc.ptx.dynamic_stack import added, shares
+from ccc.ptx.occupancy import registers_limit
 from ccc.remark import Remark, read_report, report
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class DevicePass:
     """What one device pass has to say; ``unit`` names its source and architecture.
 
     ``hints`` are warnings that no annotation is to blame for: ``strict`` lets them pass.
+    ``original`` is the PTX of the source without annotations, if that was asked for.
     """
 
     unit: tuple[str, str] = ("", "")
@@ -67,12 +69,15 @@ class DevicePass:
     hints: list[str] = field(default_factory=list)
     printed: str = ""
     error: str | None = None
+    original: str = ""
 
-    def save(self, folder: str) -> None:
-        """Leave this for the command that started nvcc."""
-        handle, _ = tempfile.mkstemp(suffix=".json", dir=folder)
+    def save(self, folder: str, said: str = "") -> None:
+        """Leave this for the command that started nvcc, and beside it what there is to be ``said``
+        if nothing else is asked."""
+        handle, name = tempfile.mkstemp(suffix=".json", dir=folder)
         with os.fdopen(handle, "w") as file:
             json.dump({**asdict(self), "remarks": report(self.remarks)}, file)
+        put_text(f"{name}.said", said)
 
     def take(self, other: DevicePass) -> None:
         """Say what ``other`` says."""
@@ -137,6 +142,7 @@ def translate(
         done.take(now.done)
         check_strict(options, done)
         if options.mark_only or not now.refused or options.profile:
+            done.original = unit.known_original
             _add_alternatives(all_marked, output, options, unit.places, done)
             return now.ptx  # what is left alone is counted all the same
         unit.left |= now.refused
@@ -161,6 +167,7 @@ class _Unit:
     left: set[int] = field(default_factory=set)
     places: dict[int, Place] = field(default_factory=dict)
     known: Earlier | None = None
+    known_original: str = ""
 
     def mark(self, values: Collection[int]) -> source.Marked:
         """The source with markers, and values for the variables of some loops."""
@@ -170,11 +177,12 @@ class _Unit:
     def _annotated(self) -> source.Annotated:
         return source.Annotated(self.text, self.name, self.macros)
 
-    @cached_property
     def original(self) -> str:
         """What the compiler makes of the source without annotations."""
-        ptx = self.compiler(source.strip(self.text), True)
-        return ptx if self.keeps_lines else lines.split(ptx)[0]
+        if not self.known_original:
+            ptx = self.compiler(source.strip(self.text), True)
+            self.known_original = ptx if self.keeps_lines else lines.split(ptx)[0]
+        return self.known_original
 
     def tried(self, marked: source.Marked, again: bool) -> _Tried:
         """Compile and transform it as it is marked."""
@@ -199,7 +207,7 @@ class _Unit:
                 trial,
                 self.places,
                 Blame(table, marked, ptx),
-                lambda: self.original,
+                self.original,
                 self.known,
             )
         return _Tried(marked, before, ptx, trial)
@@ -387,12 +395,17 @@ def _transform(
 
 def _tried(before: str, result: Transformed, assembler: Assembler) -> dict[str, tuple[int, int]]:
     """How many registers a thread takes before and after, of the kernels in which something is
-    collected that nobody asked to have collected; nothing where ptxas alone cannot tell."""
+    collected that nobody asked to have collected, and where this may leave it fewer warps; nothing
+    where ptxas alone cannot tell."""
     chosen = [name for name, mine in result.remarks.items() if any(map(_is_chosen, mine))]
     if not chosen:
         return {}
+    from ccc.compiler.registers import target_of  # noqa: PLC0415 - seldom asked for
+
     old, new = (assembler.resources(ptx, chosen) for ptx in (before, result.ptx))
-    return {name: (old[name].registers, one.registers) for name, one in new.items() if name in old}
+    arch = target_of(before)
+    pairs = {name: (old[name].registers, new[name].registers) for name in new if name in old}
+    return {name: pair for name, pair in pairs.items() if registers_limit(arch, max(pair))}
 
 
 def _is_chosen(remark: Remark) -> bool:

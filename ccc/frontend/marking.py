@@ -24,6 +24,7 @@ from ccc.errors import CccError, Span
 from ccc.frontend import unset
 from ccc.frontend.linemap import LineMap
 from ccc.frontend.placement import PLACES, Placed, Placement
+from ccc.frontend.stripping import REST, newlines, pragmas, stripped
 from ccc.frontend.syntax import (
     Home,
     body_of,
@@ -42,11 +43,9 @@ from ccc.ir.markers import PROMISE, Marker
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
 
-_REST = rb"(?:\\\r?\n|[^\n])*"
-_PRAGMA = re.compile(rb"^([ \t]*)(#[ \t]*pragma[ \t]+ccc(?!\w))(" + _REST + rb")$", re.MULTILINE)
-_UNROLL = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+unroll\b" + _REST + rb"$", re.MULTILINE)
+_UNROLL = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+unroll\b" + REST + rb"$", re.MULTILINE)
 _TABLE = re.compile(rb"\{[\s{},.+\dxXa-fA-FuUlL-]{500,}\}")  # numbers that nobody need understand
-_ANY_PRAGMA = re.compile(rb"^[ \t]*#[ \t]*pragma\b" + _REST + rb"$", re.MULTILINE)
+_ANY_PRAGMA = re.compile(rb"^[ \t]*#[ \t]*pragma\b" + REST + rb"$", re.MULTILINE)
 _SPACE = re.compile(rb"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _STATEMENT_WORD = re.compile(rb"(?:\w+\s*:\s*|\[\[[^\]]*\]\]\s*)*(?:for|while|do|if|switch)\b")
 _OF_LAMBDA = re.compile(rb"(?<=\])[ \t]*(?:__attribute__\(\(\w+\)\)[ \t]*)+(?=[({])")
@@ -158,7 +157,7 @@ class Annotated:
     @cached_property
     def _marking(self) -> _Marking | None:
         code = self.text.encode(errors="surrogateescape")
-        if not _PRAGMA.search(code):
+        if next(pragmas(code), None) is None:
             return None
         marking = _Marking(code, self._filename, self._macros)
         marking.read()
@@ -172,13 +171,13 @@ def strip(text: str) -> str:
     '\\nif (x) y();\\n'
     """
     code = text.encode(errors="surrogateescape")
-    return _PRAGMA.sub(lambda m: _newlines(m[0]), code).decode(errors="surrogateescape")
+    return stripped(code).decode(errors="surrogateescape")
 
 
 def first(text: str, filename: str) -> Span | None:
     """Where the first annotation of a text stands; ``filename`` where no line marker tells."""
     code = text.encode(errors="surrogateescape")
-    found = _PRAGMA.search(code)
+    found = next(pragmas(code), None)
     return Span(*LineMap(code, filename).line(found.start(2))) if found else None
 
 
@@ -195,11 +194,11 @@ class _Marking:
     def __init__(self, code: bytes, filename: str, macros: Collection[str] | None):
         self.code = code
         self.lines = LineMap(code, filename)
-        pragmas = list(_PRAGMA.finditer(code))
-        self.ranges = self.lines.user_ranges([match.start(2) for match in pragmas])
+        found = list(pragmas(code))
+        self.ranges = self.lines.user_ranges([match.start(2) for match in found])
         self.blank = _blanked(code, self.ranges)
         self.tree = parse_cuda(self.blank, self.ranges)
-        self.pragmas = [match for match in pragmas if not self._in_comment(match)]
+        self.pragmas = [match for match in found if not self._in_comment(match)]
         self.unrolls = [m for r in self.ranges for m in _UNROLL.finditer(code, *r)]
         self.placement = Placement(self.tree.root_node, code, self.blank, macros)
         self.errors: list[CccError] = []
@@ -224,7 +223,7 @@ class _Marking:
 
     def write(self, without: Collection[int]) -> tuple[list[Annotation], list[_Edit]]:
         """The annotations to be marked, and the edits that mark them."""
-        edits = [_Edit(m.start(2), m.end(), _newlines(m[0])) for m in self.pragmas]
+        edits = [_Edit(m.start(2), m.end(), newlines(m[0])) for m in self.pragmas]
         annotations = []
         for placed in self.placement.placed:
             if placed.id not in without and self.placement.is_active(placed):
@@ -361,7 +360,7 @@ class _Marking:
         words = [b" ".join(m[0].split()[1:]) for m in own] or [b"unroll 1"]
         head = b"{ " + marker + b"".join(b' _Pragma("%s")' % word for word in words)
         at = placed.match.start(2)
-        edits = [_Edit(m.start(), m.end(), _newlines(m[0])) for m in own]
+        edits = [_Edit(m.start(), m.end(), newlines(m[0])) for m in own]
         end = placed.statement.end_byte
         return [*edits, _Edit(at, at, head), _Edit(end, end, b" }")]
 
@@ -459,10 +458,6 @@ def _blanked(code: bytes, ranges: list[tuple[int, int]]) -> bytes:
         parts += [b" " * (start - at), own]
         at = end
     return b"".join([*parts, b" " * (len(code) - at)])
-
-
-def _newlines(text: bytes) -> bytes:
-    return b"\n" * text.count(b"\n")
 
 
 def _end(pattern: re.Pattern[bytes], code: bytes, at: int) -> int:

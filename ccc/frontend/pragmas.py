@@ -12,13 +12,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
-
-from lark import Lark, Token, Tree
-from lark.exceptions import UnexpectedInput, UnexpectedToken
+from typing import TYPE_CHECKING, Any
 
 from ccc import grammars
 from ccc.errors import choices, nearest, short
+
+if TYPE_CHECKING:
+    from lark import Lark, Token
 
 Number = int | float
 TOO_DEEP = "this is nested too deeply or too long; write what it comes to"
@@ -98,15 +98,16 @@ def parse(text: str) -> Pragma:
     Raises:
         PragmaError: an unknown or misplaced word, or an argument that cannot be used.
     """
+    words = " ".join(text.split())
+    if words in DIRECTIVES:  # nothing behind it: for most annotations no grammar need be loaded
+        return Pragma(words, {})
     if _depth(text) > _MOST_NESTED:
         raise PragmaError(TOO_DEEP, re.search(r"[(\[{]", text).start())  # type: ignore[union-attr]
     directive, *clauses = _tree(text).children
-    assert isinstance(directive, Tree)
     name = _directive_name(directive)
     allowed = DIRECTIVES[name].clauses
     values: dict[str, str] = {}
     for clause in clauses:
-        assert isinstance(clause, Tree)
         word, argument = _clause_parts(clause, text)
         _check_clause(word, name, allowed)
         if word in values and word not in REPEATABLE:
@@ -137,10 +138,12 @@ def _grammar() -> Lark:
     return grammars.load("pragma.lark", propagate_positions=True)
 
 
-def _tree(text: str) -> Tree[Token]:
+def _tree(text: str) -> Any:
     hyphened = re.match(r"\s*(\w+-[\w-]+)", text)
     if hyphened and (hint := nearest(hyphened[1], DIRECTIVES)):
         raise PragmaError(f'unknown directive "{short(hyphened[1])}"{hint}', hyphened.start(1))
+    from lark.exceptions import UnexpectedInput, UnexpectedToken  # noqa: PLC0415 - as in parse
+
     try:
         return _grammar().parse(text)
     except UnexpectedToken as error:
@@ -155,11 +158,10 @@ def _tree(text: str) -> Tree[Token]:
         raise PragmaError(f'"{text[at]}" is not expected here', at) from None
 
 
-def _directive_name(tree: Tree[Token]) -> str:
+def _directive_name(tree: Any) -> str:
     if tree.data != "other":
         return "for variable" if tree.data == "for_variable" else "for"
     word = tree.children[0]
-    assert isinstance(word, Token)
     if word not in DIRECTIVES:
         hint = choices(word, DIRECTIVES)
         raise PragmaError(f'unknown directive "{short(word)}"{hint}', _offset(word))
@@ -185,8 +187,8 @@ class _Argument:
         return PragmaError(message, self.offset + len(text) - len(text.lstrip()))
 
 
-def _clause_parts(clause: Tree[Token], text: str) -> tuple[Token, _Argument]:
-    tokens = [child for child in clause.children if isinstance(child, Token)]
+def _clause_parts(clause: Any, text: str) -> tuple[Token, _Argument]:
+    tokens = clause.children
     word = tokens[0]
     if len(tokens) == 1:
         return word, _Argument(word, None, _offset(word))

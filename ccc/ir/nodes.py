@@ -48,7 +48,7 @@ class Guard:
 
 
 @dataclass(frozen=True, slots=True)
-class _Decoded:
+class Decoded:
     """What the spelling of an opcode says."""
 
     name: str
@@ -59,11 +59,13 @@ class _Decoded:
     is_branch: bool
     sets_carry: bool
     reads_carry: bool
+    types: tuple[str, ...]
+    space: str
 
 
 @functools.lru_cache(maxsize=4096)
-def _decode(opcode: str) -> _Decoded:
-    """Split ``ld.global.u32`` and look its row up; the same few spellings come again and again."""
+def decode(opcode: str) -> Decoded:
+    """What the spelling ``ld.global.u32`` says; the same few come again and again."""
     name, *rest = opcode.split(".")
     modifiers = tuple(word for part in rest for word in part.split("::")[:1])
     row = find_opcode(name, modifiers)
@@ -71,7 +73,9 @@ def _decode(opcode: str) -> _Decoded:
     ends = bool(effects & (Effect.BRANCH | Effect.RETURN | Effect.EXIT))
     branches = bool(effects & Effect.BRANCH)
     sets, reads = bool(effects & Effect.SETS_CARRY), bool(effects & Effect.READS_CARRY)
-    return _Decoded(name, modifiers, row, effects, ends, branches, sets, reads)
+    types = tuple(word for word in modifiers if word in TYPES)
+    space = next((word for word in modifiers if word in STATE_SPACES), "generic")
+    return Decoded(name, modifiers, row, effects, ends, branches, sets, reads, types, space)
 
 
 @dataclass(slots=True, eq=False)
@@ -108,22 +112,22 @@ class Instruction:
     @property
     def name(self) -> str:
         """The opcode without modifiers: ``ld``."""
-        return _decode(self.opcode).name
+        return decode(self.opcode).name
 
     @property
     def modifiers(self) -> tuple[str, ...]:
         """The modifiers in order: ``("global", "u32")``; of ``shared::cta`` the first word."""
-        return _decode(self.opcode).modifiers
+        return decode(self.opcode).modifiers
 
     @property
     def row(self) -> Opcode | None:
         """The opcode table's row; None where the table does not know the opcode."""
-        return _decode(self.opcode).row
+        return decode(self.opcode).row
 
     @property
     def effects(self) -> Effect:
         """What it may do; OPAQUE where the table does not know the opcode."""
-        return _decode(self.opcode).effects
+        return decode(self.opcode).effects
 
     @property
     def unit(self) -> Unit:
@@ -133,22 +137,22 @@ class Instruction:
     @property
     def types(self) -> tuple[str, ...]:
         """The type modifiers in order: ``("s64", "s32")`` of ``cvt.s64.s32``."""
-        return tuple(word for word in self.modifiers if word in TYPES)
+        return decode(self.opcode).types
 
     @property
     def space(self) -> str:
         """The state space of a memory access; ``generic`` where none is named."""
-        return next((word for word in self.modifiers if word in STATE_SPACES), "generic")
+        return decode(self.opcode).space
 
     @property
     def is_terminator(self) -> bool:
         """Whether control never, or not always, goes on to the next instruction."""
-        return _decode(self.opcode).is_terminator
+        return decode(self.opcode).is_terminator
 
     @property
     def is_branch(self) -> bool:
         """Whether it goes to a label, always or if its guard holds."""
-        return _decode(self.opcode).is_branch
+        return decode(self.opcode).is_branch
 
     @property
     def target(self) -> str | None:
@@ -162,7 +166,7 @@ class Instruction:
 
     def roles(self) -> Iterator[tuple[Operand, str]]:
         """Each operand with its role; of a call, ``def`` for results and ``use`` otherwise."""
-        decoded = _decode(self.opcode)
+        decoded = decode(self.opcode)
         if decoded.row is None:
             return zip(self.operands, repeat("use"), strict=False)
         if decoded.name == "call":
@@ -218,7 +222,7 @@ class Instruction:
                 defined += found
             if role != "def":
                 used += found
-        decoded = _decode(self.opcode)
+        decoded = decode(self.opcode)
         if decoded.sets_carry:
             defined.append(CARRY)
         if decoded.reads_carry:
@@ -352,9 +356,11 @@ class RegisterFile:
         """The register of that name, if it is declared."""
         if self._found_in is not self.ranges:
             self._found, self._found_in = {}, self.ranges  # a pass has taken declarations back
-        found = self.singles.get(name) or self._found.get(name) or self._numbered(name)
-        if found is not None:
-            self._found[name] = found
+        found = self.singles.get(name) or self._found.get(name)
+        if found is None:
+            found = self._numbered(name)
+            if found is not None:
+                self._found[name] = found
         return found
 
     def _numbered(self, name: str) -> Register | None:

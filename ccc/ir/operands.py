@@ -19,6 +19,9 @@ class Register:
     def __str__(self) -> str:
         return self.name
 
+    def __hash__(self) -> int:
+        return hash(self.name)  # which Python keeps with the text; registers go into many sets
+
     @property
     def bits(self) -> int:
         """Width in bits; 1 for a predicate."""

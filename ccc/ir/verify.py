@@ -13,8 +13,22 @@ from __future__ import annotations
 from ccc.errors import CccError
 from ccc.garbage import without_looking
 from ccc.ir.edit import falls_off_the_end
-from ccc.ir.nodes import Block, Function, Instruction
-from ccc.ir.operands import CARRY, Discard, Register, leaves, registers
+from ccc.ir.nodes import Block, Function, Instruction, decode
+from ccc.ir.operands import (
+    CARRY,
+    Discard,
+    Immediate,
+    Register,
+    Special,
+    Symbol,
+    leaves,
+    registers,
+)
+
+_WITHOUT_REGISTERS = frozenset((Immediate, Special, Symbol, Discard))
+_forms: dict[tuple[object, ...], bool] = {}
+"""Opcodes with the kinds of their operands, of which there are as many as the opcode takes; and
+whether what they write are registers, whatever these operands are."""
 
 
 class InvalidIR(CccError):
@@ -35,48 +49,63 @@ def verify(function: Function) -> None:
         raise InvalidIR(f"{function.name}: a label is defined twice")
     known = set(labels)
     declared = {id(CARRY)}
-    file = function.registers
     for block in function.blocks:
-        _check_terminators(block)
-        for instruction in block.instructions:
-            if not instruction.is_verified(file):
-                _check_operands(function, instruction, declared)
-                instruction.set_verified(file)
-            if instruction.is_branch:
-                _check_branch(function, instruction, known)
+        _check_block(function, block, known, declared)
     if falls_off_the_end(function):
         raise InvalidIR(f"{function.name}: control falls off the end of the function")
 
 
-def _check_terminators(block: Block) -> None:
+def _check_block(function: Function, block: Block, labels: set[str], declared: set[int]) -> None:
+    file = function.registers
     ended = guarded = False
-    for instruction in block.instructions:
-        if ended or (guarded and not instruction.is_terminator):
+    for instruction in block.statements:
+        if not isinstance(instruction, Instruction):
+            continue
+        decoded = decode(instruction.opcode)
+        if ended or (guarded and not decoded.is_terminator):
             raise InvalidIR(
                 f"an instruction follows a branch in block {block.label}: {instruction}",
                 instruction.span,
             )
-        guarded = instruction.is_terminator
+        guarded = decoded.is_terminator
         ended = guarded and instruction.guard is None
+        if not instruction.is_verified(file):
+            _check_operands(function, instruction, declared)
+            instruction.set_verified(file)
+        if decoded.is_branch:
+            _check_branch(function, instruction, labels)
 
 
 def _check_operands(function: Function, instruction: Instruction, declared: set[int]) -> None:
     """Check one instruction; ``declared`` are registers of the function that are known to be, by
     identity, and grows."""
+    operands = instruction.operands
+    form = (instruction.opcode, *map(type, operands))
+    writes_registers = _forms.get(form)
+    if writes_registers is None:
+        writes_registers = _forms[form] = _check_form(instruction)
+    if instruction.guard is not None:
+        operands = (*operands, instruction.guard.register)
+    for operand in operands:
+        if isinstance(operand, Register):
+            if id(operand) not in declared:
+                _check_declared(function, instruction, operand, declared)
+        elif type(operand) not in _WITHOUT_REGISTERS:
+            for register in registers(operand):
+                if id(register) not in declared:
+                    _check_declared(function, instruction, register, declared)
+    if not writes_registers:
+        _check_written(instruction)
+
+
+def _check_form(instruction: Instruction) -> bool:
+    """Check the number of operands; whether their kinds alone tell that what it writes are
+    registers."""
     row = instruction.row
     if row is not None and not row.accepts(len(instruction.operands)):
         raise InvalidIR(f"wrong number of operands: {instruction}", instruction.span)
-    guard = () if instruction.guard is None else (instruction.guard.register,)
-    others = []
-    for operand in (*instruction.operands, *guard):
-        if not isinstance(operand, Register):
-            others.append(operand)
-        elif id(operand) not in declared:
-            _check_declared(function, instruction, operand, declared)
-    for register in (one for operand in others for one in registers(operand)):
-        _check_declared(function, instruction, register, declared)
-    if others and instruction.name != "call":
-        _check_written(instruction)
+    written = (one for one, role in instruction.roles() if role in ("def", "both"))
+    return instruction.name == "call" or all(type(one) in (Register, Discard) for one in written)
 
 
 def _check_declared(

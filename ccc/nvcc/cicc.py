@@ -1,8 +1,7 @@
-"""What nvcc starts in place of ``cicc`` and ``cudafe++``.
+"""What nvcc starts in place of ``cicc``.
 
-``cicc`` gets the preprocessed device code: it is marked, compiled by the real ``cicc``, and the
-PTX transformed. ``cudafe++`` gets the same text for the host, where our pragmas would only cause
-warnings.
+It gets the preprocessed device code: that is marked, compiled by the real ``cicc``, and the PTX
+transformed.
 """
 
 from __future__ import annotations
@@ -31,7 +30,10 @@ from ccc.compiler.unit import (
 from ccc.errors import CccError, Span, render
 from ccc.files import put_text, read_text, write
 from ccc.frontend import marking as source
+from ccc.garbage import looking_seldom
 from ccc.ir.markers import hide_markers
+from ccc.nvcc import host
+from ccc.nvcc.host import input_of
 from ccc.nvcc.timed_launches import time_launches
 from ccc.options import Options
 from ccc.remark import notes, report
@@ -53,19 +55,18 @@ class ToolError(CompilerError):
         self.said = said
 
 
-def main() -> int:
-    """Run as NAME TOOL ARGUMENTS...: ``name`` is what nvcc asked for, ``tool`` the real one."""
-    name, tool, *arguments = sys.argv[1:]
+def main(tool: str, arguments: Sequence[str]) -> int:
+    """Do what the real ``tool`` would do with these arguments, and what is asked of us."""
     options = Options.received()
+    if options.plain:
+        return host.run(tool, arguments)
     if isinstance(sys.stderr, io.TextIOWrapper):
         sys.stderr.reconfigure(errors="surrogateescape")  # names are shown as they are
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, _stop)
     try:
-        if name == "cicc" and not options.plain:
-            return _device(tool, arguments, options)
-        return _plain(tool, arguments)
+        return _device(tool, arguments, options)
     except ToolError as error:
         sys.stderr.write(error.said)
         return error.code
@@ -76,12 +77,6 @@ def main() -> int:
 def _stop(number: int, _: object) -> None:
     """End so that nothing of ours stays behind."""
     raise SystemExit(128 + number)
-
-
-def _plain(tool: str, arguments: Sequence[str]) -> int:
-    """Run the tool on its input without our pragmas."""
-    _call(tool, arguments, source.strip(read_text(_input(arguments))))
-    return 0
 
 
 def _device(tool: str, arguments: Sequence[str], options: Options) -> int:
@@ -103,29 +98,30 @@ def _device(tool: str, arguments: Sequence[str], options: Options) -> int:
         done.error = str(error)
     except OSError as error:
         done.error = render("error", f"{error.filename}: {error.strerror}")
-    if options.folder:
-        done.save(options.folder)
-    else:
-        _speak(done)
+    _tell(done, options.folder)
     return 1 if done.error else 0
 
 
-def _speak(done: DevicePass) -> None:
-    """Say what there is to say, where no command of ours waits for it."""
-    remarked = notes(report(done.remarks))
-    for line in [*done.diagnostics, *done.hints, *remarked, *filter(None, [done.error])]:
-        print(line, file=sys.stderr)
-    print(done.printed, end="")
+def _tell(done: DevicePass, folder: str | None) -> None:
+    """Say what there is to say, or leave it for the command of ours that waits for it."""
+    told = dict.fromkeys([*done.diagnostics, *done.hints])
+    lines = [*told, *notes(report(done.remarks)), *filter(None, [done.error])]
+    said = "".join(f"{line}\n" for line in lines)
+    if folder:
+        done.save(folder, said)
+    else:
+        sys.stderr.write(said)
+        print(done.printed, end="")
 
 
 def _annotated(arguments: Sequence[str]) -> Span | None:
     """Where the first annotation of the source stands."""
-    return source.first(read_text(_input(arguments)), _value(arguments, "--orig_src_file_name"))
+    return source.first(read_text(input_of(arguments)), _value(arguments, "--orig_src_file_name"))
 
 
 def _compile(tool: str, arguments: Sequence[str], options: Options, done: DevicePass) -> None:
     """CUDA -> transformed PTX, written to where cicc was told to write."""
-    text, name = read_text(_input(arguments)), _value(arguments, "--orig_src_file_name")
+    text, name = read_text(input_of(arguments)), _value(arguments, "--orig_src_file_name")
     output = _value(arguments, "-o")
     if options.off and not options.profile:
         _call(tool, arguments, source.strip(text))
@@ -137,8 +133,10 @@ def _compile(tool: str, arguments: Sequence[str], options: Options, done: Device
     is_kept = not Path(output).name.startswith(_TEMPORARY)
     shown = output if is_kept else f"<PTX of {name}>"
     keeps = any(option in arguments for option in (_LINES, "-g"))
-    made = translate(text, name, cicc, options, done, output=shown, keeps_lines=keeps)
+    with looking_seldom():
+        made = translate(text, name, cicc, options, done, output=shown, keeps_lines=keeps)
     write(output, made)
+    importlib.import_module("ccc.parse").keep_shapes()
 
 
 def _watch_launches(stubs: str) -> None:
@@ -161,15 +159,11 @@ def _ptx(tool: str, arguments: Sequence[str], text: str, *, quiet: bool) -> str:
 
 
 def _load_passes() -> None:
-    """Import what is needed when cicc is done, which takes about as long as a small kernel.
-
-    It stays until the end, so that looking for garbage in it would be in vain.
-    """
+    """Import what is needed when cicc is done, which takes about as long as a small kernel."""
     gc.disable()
     load_graphs()
     importlib.import_module("ccc.compiler.transform")
-    importlib.import_module("ccc.parse").load_grammar()
-    gc.freeze()
+    gc.freeze()  # it stays until the end
     gc.enable()
 
 
@@ -186,7 +180,7 @@ def _call(
     Raises:
         ToolError: the tool failed.
     """
-    given = _input(arguments)
+    given = input_of(arguments)
     with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
         changed = Path(folder, Path(given).name)
         put_text(changed, text)
@@ -204,10 +198,6 @@ def _call(
         raise ToolError(code, text)
     if not quiet:
         sys.stderr.write(text)
-
-
-def _input(arguments: Sequence[str]) -> str:
-    return next(word for word in reversed(arguments) if word.endswith(".ii"))
 
 
 def _value(arguments: Sequence[str], option: str) -> str:

@@ -7,6 +7,7 @@ has something to tell, the long way tells it.
 from __future__ import annotations
 
 import os
+import sys
 
 from ccc.nvcc import process, words
 from ccc.toolkit import places
@@ -35,15 +36,28 @@ def run(arguments: Sequence[str]) -> int | None:
         }
         nvcc = os.path.join(home, "bin", "nvcc")
         code = process.run([nvcc, *words.with_phase(arguments, arguments)], environment)
-        if os.listdir(folder):
-            from ccc.nvcc import command  # noqa: PLC0415 - only where there is something to tell
-
-            return command.tell(folder, code)
-        return code
+        return _tell(folder, code)
     finally:
         for name in os.listdir(folder):
             os.unlink(os.path.join(folder, name))
         os.rmdir(folder)
+
+
+def _tell(folder: str, code: int) -> int:
+    """Say what shims have left in a folder; the status."""
+    names = os.listdir(folder)
+    said = set()
+    for name in names:
+        if name.endswith(".said"):
+            with open(os.path.join(folder, name), "rb") as file:
+                said.add(file.read())
+    if len(said) > 1:  # what is said of several architectures is put together
+        from ccc.nvcc import command  # noqa: PLC0415 - seldom they differ
+
+        return command.tell(folder, code)
+    for text in said:
+        sys.stderr.write(text.decode(errors="surrogateescape"))
+    return code
 
 
 def _is_ours(arguments: Sequence[str]) -> bool:

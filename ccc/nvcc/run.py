@@ -28,6 +28,7 @@ class Outcome:
     """What one nvcc command came to; ``stderr`` is nvcc's own, where it was captured.
 
     ``diagnostics`` and ``errors`` are rendered; what several device passes say alike is there once.
+    ``original`` is the PTX of the source without annotations, if the only pass needed that.
     """
 
     code: int
@@ -36,11 +37,13 @@ class Outcome:
     errors: list[str] = field(default_factory=list)
     printed: str = ""
     stderr: str = ""
+    original: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """PTX of one source: transformed, and ``original``, as plain nvcc makes it.
+    """PTX of one source: transformed, and ``original``, as plain nvcc makes it (but for empty lines
+    at its end).
 
     ``diagnostics`` are rendered lines: paths left as they were, and nvcc's own warnings.
     """
@@ -105,8 +108,6 @@ def compile(  # noqa: A001 - the name that users see, as ccc.compile
         CccError: no nvcc, an error in the source, or an annotation that is wrong.
         TypeError: there is no option of that name.
     """
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - the commands need none
-
     _check_arguments(source, options)
     ours = Options(measure=True, **asked)
     with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
@@ -120,11 +121,10 @@ def compile(  # noqa: A001 - the name that users see, as ccc.compile
             text, outcome = _ptx(path, shown, arch, options, Path(folder, name), ours)
             return text.replace(path, shown), outcome
 
-        with ThreadPoolExecutor() as pool:
-            transformed = pool.submit(ptx, "transformed.ptx", ours)
-            plain = pool.submit(ptx, "original.ptx", Options(off=True))
-            text, outcome = transformed.result()
-            original, _ = plain.result()
+        text, outcome = ptx("transformed.ptx", ours)
+        original = outcome.original.replace(path, shown)
+        if not original:  # nothing was transformed, so that nobody has made it
+            original, _ = ptx("original.ptx", Options(off=True))
     said = [*outcome.diagnostics, *outcome.stderr.splitlines()]
     report = json.loads(json.dumps(outcome.report).replace(json.dumps(path)[1:-1], shown))
     return Compiled(text, original, report, [line.replace(path, shown) for line in said])
@@ -207,6 +207,7 @@ def merge(passes: Sequence[DevicePass], code: int, stderr: str = "") -> Outcome:
         _once(one.error for one in passes if one.error),
         "".join(one.printed for one in passes),
         stderr,
+        passes[0].original if len(passes) == 1 else "",
     )
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from ccc.parse.body import parse_function
 from ccc.parse.module import parse_files, parse_module, parse_variables
-from ccc.parse.shapes import load_grammar
+from ccc.parse.shapes import keep_shapes, load_grammar
 from ccc.parse.source import NotRepresentable
 from ccc.parse.whole import check_file
 
 __all__ = [
     "NotRepresentable",
     "check_file",
+    "keep_shapes",
     "load_grammar",
     "parse_files",
     "parse_function",

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any
-
-from lark import Token, Tree
-from lark.exceptions import UnexpectedInput
 
 from ccc.errors import short
 from ccc.garbage import without_looking
@@ -32,9 +28,9 @@ from ccc.parse.constants import NoConstant
 from ccc.parse.declarations import declarations, read_header
 from ccc.parse.operands import BadOperand, Meanings, OperandBuilder
 from ccc.parse.outside import Outside, element_bytes
-from ccc.parse.plain import read_plain
+from ccc.parse.plain import STATEMENT, PlainInstruction, Words, read_plain
 from ccc.parse.scopes import Scopes, part_of
-from ccc.parse.shapes import index, read
+from ccc.parse.shapes import NoShape, ParseNode, read
 from ccc.parse.source import NotRepresentable, Source
 from ccc.parse.vectors import VectorPassing
 from ccc.ptx.types import TYPES, VECTORS, parse_integer
@@ -53,6 +49,10 @@ _STATEMENT = re.compile(
              | (?P<other>\S) )""",
     re.X | re.S,
 )
+_REGISTERS = re.compile(
+    r"\.reg\s+\.(\w+)\s+(%?[a-zA-Z_$][\w$]*)(?:<([1-9][0-9]{0,8})>)?\s*", re.ASCII
+)
+"""What most declarations of registers look like."""
 _TABLE = re.compile(r"([\w$%]+)\s*:\s*\.(\w+)(.*);", re.S)
 _ADDRESSES = frozenset(
     ("mov", "cvta", "isspacep", "call", "bra", "brx", "istypep", "mapa", "getctarank")
@@ -121,6 +121,9 @@ class _BodyParser:
         self.meanings = Meanings(self.name, self.sum, self.element_bytes)
         self.sizes: dict[str, int] = {}
         self.foreign: set[str] = set()
+        self.words = Words(self.scopes.find, self.foreign)
+        self.words_outside: list[Words] = []
+        self.unlearnt: PlainInstruction | None = None
         self.opcode = ""
         self.passing = VectorPassing(function, self.scopes)
         for parameter in (*function.parameters, *function.results):
@@ -144,6 +147,10 @@ class _BodyParser:
         code = self.source.code
         end = code.rindex("}")
         while self.position < end:
+            match = STATEMENT.match(code, self.position, end)
+            if match is not None and self.plain(match):
+                self.position = match.end()
+                continue
             match = _STATEMENT.match(code, self.position, end)
             assert match is not None
             self.position = match.end()
@@ -195,10 +202,15 @@ class _BodyParser:
             raise self.source.fail('this "}" has no "{" before it; remove it', position)
         if text == "{":
             self.scopes.open()
+            self.words_outside.append(self.words)
+            self.words = Words(self.scopes.find, self.foreign)
         else:
             self.scopes.close()
+            self.words = self.words_outside.pop()
 
     def declare(self, name: str, position: int) -> str:
+        if name in self.foreign or self.scopes.find(name) is not None:
+            self.words.clear()  # it meant something else here
         unique = self.scopes.declare(name)
         if unique is None:
             raise self.source.fail(f"{short(name)} is declared twice; rename one", position)
@@ -222,17 +234,27 @@ class _BodyParser:
         self.block = Block(label, named=named)
         self.function.blocks.append(self.block)
 
+    def plain(self, match: re.Match[str]) -> bool:
+        """Take a statement whose form is known; whether it was one."""
+        self.unlearnt = plain = read_plain(match, self.words)
+        if plain is None or not plain.is_known:
+            return False
+        _, opcode, operands, guard = plain
+        position = match.start(1)
+        span = self.source.span(position)
+        self.append(Instruction(opcode, operands, guard, span, self.location), position)
+        return True
+
     def statement(self, text: str, position: int) -> None:
-        plain = read_plain(text, self.scopes.find)
-        if plain is not None and plain.is_known:
-            span = self.source.span(position)
-            made = Instruction(plain.opcode, plain.operands, plain.guard, span, self.location)
-            self.block.statements.append(made)
+        plain, self.unlearnt = self.unlearnt, None
+        registers = _REGISTERS.fullmatch(text)
+        if registers is not None and registers[1] in TYPES:
+            self.declare_plain(registers[1], registers[2], registers[3], position)
             return
         try:
             tree, found = read("statement", text)
-        except UnexpectedInput as error:
-            at = position + min(max(error.pos_in_stream or 0, 0), len(text))
+        except NoShape as error:
+            at = position + min(max(error.position, 0), len(text))
             raise self.source.fail("this statement is not understood", at) from error
         if tree.data == "instruction":
             instruction = self.instruction(tree, found, position)
@@ -243,20 +265,20 @@ class _BodyParser:
         else:
             self.declare_variables(position, position + len(text))
 
-    def declare_registers(self, tree: Tree[Any], found: list[str], position: int) -> None:
-        words = [found[index(c)].lstrip(".") for c in tree.children if isinstance(c, Token)]
+    def declare_registers(self, tree: ParseNode, found: list[str], position: int) -> None:
+        words = [found[c].lstrip(".") for c in tree.children if isinstance(c, int)]
         lanes = words.pop(0) if words[0] in VECTORS else ""
         if len(words) != 1 or words[0] not in TYPES:
             told = short(" .".join([lanes, *words]).strip(" ."))
             raise self.source.fail(f".{told} is no type of register", position)
         for child in tree.children:
-            if isinstance(child, Token):
+            if isinstance(child, int):
                 continue
-            name = found[index(child.children[0])]
+            name = found[child.children[0]]
             if len(child.children) == 1:
                 is_new = self.declare_register(name, words[0], lanes)
             else:
-                number = found[index(child.children[1].children[0])]
+                number = found[child.children[1].children[0]]
                 count = parse_integer(number)
                 if count is None:
                     raise self.source.fail(f"{short(number)} is no number", position)
@@ -265,8 +287,19 @@ class _BodyParser:
             if not is_new:
                 raise self.source.fail(f"{short(name)} is declared twice; rename one", position)
 
+    def declare_plain(self, type_name: str, name: str, count: str | None, position: int) -> None:
+        """Declare a register, or a range of so many."""
+        if count is None:
+            is_new = self.declare_register(name, type_name, "")
+        else:
+            is_new = self.declare_range(name, type_name, "", int(count))
+        if not is_new:
+            told = name if count is None else f"{name}<...>"
+            raise self.source.fail(f"{short(told)} is declared twice; rename one", position)
+
     def declare_register(self, name: str, type_name: str, lanes: str) -> bool:
         """Declare one; whether it was not there yet."""
+        self.words.clear()
         if lanes:
             return self.scopes.declare_vector(name, lanes, type_name)
         unique = self.scopes.declare(name)
@@ -276,6 +309,7 @@ class _BodyParser:
 
     def declare_range(self, name: str, type_name: str, lanes: str, count: int) -> bool:
         """Declare several; whether they were not there yet."""
+        self.words.clear()
         if lanes:
             return self.scopes.declare_vector_range(name, lanes, type_name, count)
         unique = self.scopes.declare_range(name)
@@ -293,15 +327,15 @@ class _BodyParser:
             self.sizes[name] = element_bytes(variable)
             self.function.variables.append(replace(variable, name=name, text=text))
 
-    def instruction(self, tree: Tree[Any], found: list[str], position: int) -> Instruction:
+    def instruction(self, tree: ParseNode, found: list[str], position: int) -> Instruction:
         children = list(tree.children)
         guard = None
         self.span = self.source.span(position)
         try:
-            if isinstance(children[0], Tree) and children[0].data == "guard":
+            if isinstance(children[0], ParseNode) and children[0].data == "guard":
                 tokens = children.pop(0).children
-                guard = Guard(self.register(found[index(tokens[-1])]), negated=len(tokens) > 1)
-            self.opcode = opcode = "".join(found[index(children[0])].split())
+                guard = Guard(self.register(found[tokens[-1]]), negated=len(tokens) > 1)
+            self.opcode = opcode = "".join(found[children[0]].split())
             build = OperandBuilder(found, self.meanings, loads=opcode.startswith(("ld.", "st.")))
             operands = tuple(build(child) for child in children[1:])
         except BadOperand as error:
@@ -313,16 +347,24 @@ class _BodyParser:
         instruction = Instruction(opcode, operands, guard, self.span, self.location)
         self.check(instruction, position)
         self.append(instruction, position)
+        return instruction
+
+    def append(self, instruction: Instruction, position: int) -> None:
+        """Add an instruction, and what moves the vectors that it passes; one that may transfer
+        control ends the block."""
+        if instruction.opcode.startswith(("call", "ret")):
+            self.pass_vectors(instruction, position)
+        else:
+            self.block.statements.append(instruction)
         if instruction.is_terminator:
             if instruction.target is not None:
                 view = self.scopes.label_view()
                 self.pending.append((position, instruction, instruction.target, view))
             number = len(self.function.blocks)
             self.start_block(self.scopes.fresh(f"{self.prefix}block_{number}"), named=False)
-        return instruction
 
-    def append(self, instruction: Instruction, position: int) -> None:
-        """Add an instruction, and what moves the vectors that it passes."""
+    def pass_vectors(self, instruction: Instruction, position: int) -> None:
+        """Add a call, or what ends one, with what moves the vectors that it passes."""
         before: list[Instruction] = []
         after: list[Instruction] = []
         try:

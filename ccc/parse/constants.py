@@ -12,10 +12,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from lark import Token, Tree
-
 from ccc.errors import short
-from ccc.parse.shapes import index
+from ccc.parse.shapes import ParseNode
 from ccc.ptx.types import WARP_SIZE, parse_decimal, parse_integer
 
 _BITS = 64
@@ -45,7 +43,7 @@ class _Integer:
 _Value = _Integer | float
 
 
-def fold(tree: Tree[Any], leaves: list[str]) -> str:
+def fold(tree: ParseNode, leaves: list[str]) -> str:
     """The literal that a constant expression comes to; a double as its bits, ``0d...``.
 
     However deep the expression is nested, this does not recur.
@@ -54,9 +52,9 @@ def fold(tree: Tree[Any], leaves: list[str]) -> str:
         NoConstant: it has no value.
     """
     values: dict[int, _Value] = {}
-    for part in tree.iter_subtrees():
-        words = [leaves[index(child)] for child in part.children if isinstance(child, Token)]
-        inner = [values[id(child)] for child in part.children if isinstance(child, Tree)]
+    for part in tree.bottom_up():
+        words = [leaves[child] for child in part.children if isinstance(child, int)]
+        inner = [values[id(child)] for child in part.children if isinstance(child, ParseNode)]
         values[id(part)] = _FOLDS[part.data](words, inner)
     value = values[id(tree)]
     if isinstance(value, _Integer):
@@ -64,24 +62,24 @@ def fold(tree: Tree[Any], leaves: list[str]) -> str:
     return f"0d{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
-def fold_literal(tree: Tree[Any], leaves: list[str]) -> str:
+def fold_literal(tree: ParseNode, leaves: list[str]) -> str:
     """The literal that a constant comes to: itself, but for a sign, where it is none but that.
 
     Raises:
         NoConstant: it has no value.
     """
     sign, number = "", tree
-    if tree.data == "unary" and leaves[index(tree.children[0])] == "-":
+    if tree.data == "unary" and leaves[tree.children[0]] == "-":
         sign, number = "-", tree.children[1]
-    if number.data != "literal" or leaves[index(number.children[0])] == "WARP_SZ":
+    if number.data != "literal" or leaves[number.children[0]] == "WARP_SZ":
         return fold(tree, leaves)
-    text = sign + leaves[index(number.children[0])]
+    text: str = sign + leaves[number.children[0]]
     if parse_integer(text) is None and text[:2] not in _AS_BITS:
         fold(tree, leaves)  # a decimal number that is too large has no value
     return text
 
 
-def fold_integer(tree: Tree[Any], leaves: list[str]) -> int:
+def fold_integer(tree: ParseNode, leaves: list[str]) -> int:
     """The integer that a constant expression comes to.
 
     Raises:

@@ -5,14 +5,10 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
-from typing import Any
-
-from lark import Token, Tree
-from lark.exceptions import UnexpectedInput
 
 from ccc.ir.nodes import Function, Variable
 from ccc.parse.constants import NoConstant, fold_integer, fold_literal
-from ccc.parse.shapes import index, read
+from ccc.parse.shapes import NoShape, ParseNode, read
 from ccc.parse.source import NotRepresentable, Source
 from ccc.parse.vectors import as_variable
 from ccc.ptx.types import STATE_SPACES, TYPES, VECTORS, parse_integer
@@ -39,7 +35,7 @@ def declarations(source: Source, begin: int, end: int) -> list[Variable]:
     head, values = _without_table(text)
     try:
         return _declared(text, head, values)
-    except UnexpectedInput as error:
+    except NoShape as error:
         raise source.fail("this declaration is not understood", begin) from error
     except NoConstant as error:
         raise source.fail(f"this declaration is not understood: {error}", begin) from error
@@ -48,7 +44,7 @@ def declarations(source: Source, begin: int, end: int) -> list[Variable]:
 def _declared(text: str, head: str, values: str | None) -> list[Variable]:
     tree, leaves = read("variables", head)
     shared, *items = tree.children
-    found = [variable(Tree("variable", [shared, item]), leaves) for item in items]
+    found = [variable(ParseNode("variable", [shared, item]), leaves) for item in items]
     if values is not None:
         found[-1] = replace(found[-1], initializer=values)
     texts = [" ".join(text.split())] if len(items) == 1 else _split(text)
@@ -63,12 +59,12 @@ def _declared(text: str, head: str, values: str | None) -> list[Variable]:
     return every
 
 
-def _range(item: Tree[Any], leaves: list[str]) -> int | None:
+def _range(item: ParseNode, leaves: list[str]) -> int | None:
     """How many variables ``x<4>`` declares; None where one is declared by its own name."""
-    found = next((c for c in item.children if isinstance(c, Tree) and c.data == "range"), None)
+    found = next((c for c in item.children if isinstance(c, ParseNode) and c.data == "range"), None)
     if found is None:
         return None
-    count = parse_integer(leaves[index(found.children[0])])
+    count = parse_integer(leaves[found.children[0]])
     if count is None or count > _MOST_IN_RANGE:
         raise NoConstant(f"at most {_MOST_IN_RANGE} variables are declared at once")
     return count
@@ -116,16 +112,16 @@ def _has_short_rows(table: str) -> bool:
     return len({row.count(",") for row in rows}) > 1
 
 
-def variable(tree: Tree[Any], leaves: list[str], default_space: str = "global") -> Variable:
+def variable(tree: ParseNode, leaves: list[str], default_space: str = "global") -> Variable:
     """A parsed declaration such as ``.shared .align 4 .b8 name[512]``."""
     qualifiers: list[str] = []
     alignment = None
     space, type_name, lanes = default_space, "b8", 1
     shared, item = tree.children
     for child in shared.children:
-        word = leaves[index(child.children[0])].lstrip(".")
+        word = leaves[child.children[0]].lstrip(".")
         second = child.children[1] if len(child.children) > 1 else None
-        value = leaves[index(second)] if isinstance(second, Token) else None
+        value = leaves[second] if isinstance(second, int) else None
         if word == "align" and value:
             alignment = parse_integer(value)
         elif word in (*STATE_SPACES, "reg") and "ptr" not in qualifiers:
@@ -142,12 +138,12 @@ def variable(tree: Tree[Any], leaves: list[str], default_space: str = "global") 
     size_of = TYPES[type_name].bytes if type_name in TYPES else 8
     total = size_of * lanes * math.prod(known) if len(known) == len(sizes) else None
     return Variable(
-        leaves[index(item.children[0])], space, type_name, total,
+        leaves[item.children[0]], space, type_name, total,
         alignment or size_of * lanes, "", initializer, tuple(qualifiers),
     )  # fmt: skip
 
 
-def _shape(item: Tree[Any], leaves: list[str], lanes: int) -> tuple[list[int | None], str | None]:
+def _shape(item: ParseNode, leaves: list[str], lanes: int) -> tuple[list[int | None], str | None]:
     """The dimensions of a variable, None for one that is not told, and its initial values."""
     sizes: list[int | None] = []
     initializer = None
@@ -162,7 +158,7 @@ def _shape(item: Tree[Any], leaves: list[str], lanes: int) -> tuple[list[int | N
     return sizes, initializer
 
 
-def _flat(tree: Tree[Any], leaves: list[str], sizes: list[int]) -> list[str]:
+def _flat(tree: ParseNode, leaves: list[str], sizes: list[int]) -> list[str]:
     """An initializer as a list of values, with zeros where it leaves inner ones out.
 
     Args:
@@ -171,7 +167,7 @@ def _flat(tree: Tree[Any], leaves: list[str], sizes: list[int]) -> list[str]:
         sizes: the dimensions of an element.
     """
     values: list[str] = []
-    pending: list[tuple[Tree[Any] | int, int]] = [(tree, -1)]
+    pending: list[tuple[ParseNode | int, int]] = [(tree, -1)]
     while pending:
         node, depth = pending.pop()
         if isinstance(node, int):  # a row ends, which has to be that long by now
@@ -191,12 +187,12 @@ _MOST_VALUES = 1 << 20
 """Zeros are filled in up to here only."""
 
 
-def _value(tree: Tree[Any], leaves: list[str]) -> str:
+def _value(tree: ParseNode, leaves: list[str]) -> str:
     """One initial value, such as ``generic name + 8``; constants are worked out."""
     words: list[str] = []
     for child in tree.children:
-        if isinstance(child, Token):
-            words.append(leaves[index(child)])
+        if isinstance(child, int):
+            words.append(leaves[child])
         elif words:
             number = fold_integer(child, leaves)
             sign = words.pop()
@@ -214,12 +210,12 @@ def read_header(function: Function, source: Source) -> None:
     """
     try:
         tree, leaves = read("header", source.code)
-    except UnexpectedInput as error:
-        position = error.pos_in_stream or 0
+    except NoShape as error:
+        position = error.position
         raise source.fail("this function header is not understood", position) from error
     named = False
     for child in tree.children:
-        if isinstance(child, Token):
+        if isinstance(child, int):
             named = True
         elif child.data == "parameters":
             try:
@@ -229,7 +225,7 @@ def read_header(function: Function, source: Source) -> None:
                 raise source.fail(message, 0) from error
             (function.parameters if named else function.results).extend(found)
         elif child.data == "limit":
-            word, *values = (leaves[index(token)] for token in child.children)
+            word, *values = (leaves[token] for token in child.children)
             numbers = [parse_integer(value) for value in values]
             function.limits[word.lstrip(".")] = tuple(n for n in numbers if n is not None)
     try:

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from lark import Token, Tree
-
 from ccc.errors import CccError, short
 from ccc.ir.operands import (
     Address,
@@ -23,7 +21,7 @@ from ccc.ir.operands import (
     Vector,
 )
 from ccc.parse.constants import NoConstant, fold_integer, fold_literal
-from ccc.parse.shapes import index
+from ccc.parse.shapes import ParseNode
 from ccc.ptx.types import parse_integer
 
 
@@ -64,7 +62,7 @@ class OperandBuilder:
         self.meanings = meanings
         self.loads = loads
 
-    def __call__(self, tree: Tree[Any]) -> Operand:
+    def __call__(self, tree: ParseNode) -> Operand:
         """The operand of a subtree.
 
         Raises:
@@ -75,7 +73,7 @@ class OperandBuilder:
         match tree.data:
             case "name":
                 return self._name(children[0])
-            case "literal" if self.leaves[index(children[0])] == "WARP_SZ":
+            case "literal" if self.leaves[children[0]] == "WARP_SZ":
                 return Symbol("WARP_SZ")
             case "offset_name":
                 return self._sum(tree)
@@ -85,11 +83,11 @@ class OperandBuilder:
                 return self._address(children[0])
             case "negated":
                 name = self._name(children[1])
-                return Minus(name) if self.leaves[index(children[0])] == "-" else Negated(name)
+                return Minus(name) if self.leaves[children[0]] == "-" else Negated(name)
             case "pair":
                 first, _, second = children
                 return Pair(
-                    self._name(first) if isinstance(first, Token) else self(first),
+                    self._name(first) if isinstance(first, int) else self(first),
                     self._name(second),
                 )
             case "vector":
@@ -102,14 +100,14 @@ class OperandBuilder:
                 return Immediate(fold_literal(tree, self.leaves))
 
     def _name(self, token: Any) -> Operand:
-        return self.meanings.find(self.leaves[index(token)])
+        return self.meanings.find(self.leaves[token])
 
-    def _offset(self, tree: Tree[Any]) -> tuple[int, str]:
+    def _offset(self, tree: ParseNode) -> tuple[int, str]:
         """The integer that is added to a name, and how it is written where that is a literal."""
         _, sign, number = tree.children
-        is_plus = self.leaves[index(sign)] == "+"
+        is_plus = self.leaves[sign] == "+"
         if number.data == "literal":
-            text = self.leaves[index(number.children[0])]
+            text = self.leaves[number.children[0]]
             offset = parse_integer(text)
             if offset is None and text != "WARP_SZ":
                 raise NoConstant(f"{short(text)} is no offset; write an integer")
@@ -118,7 +116,7 @@ class OperandBuilder:
         offset = fold_integer(number, self.leaves)
         return (offset if is_plus else -offset), ""
 
-    def _sum(self, tree: Tree[Any]) -> Operand:
+    def _sum(self, tree: ParseNode) -> Operand:
         base = self._name(tree.children[0])
         offset, written = self._offset(tree)
         if isinstance(base, Symbol):
@@ -127,7 +125,7 @@ class OperandBuilder:
             return self.meanings.add(base, offset)
         raise BadOperand(f"{base} has no address to add {offset} to")
 
-    def _element(self, tree: Tree[Any]) -> Symbol | Address:
+    def _element(self, tree: ParseNode) -> Symbol | Address:
         base = self._name(tree.children[0])
         if not isinstance(base, Symbol):
             raise BadOperand(f"{base} is no array; write an address in brackets")
@@ -135,7 +133,7 @@ class OperandBuilder:
         offset = base.offset + number * self.meanings.element_bytes(base.name)
         return Address(Symbol(base.name), offset) if self.loads else Symbol(base.name, offset)
 
-    def _address(self, tree: Tree[Any]) -> Address:
+    def _address(self, tree: ParseNode) -> Address:
         offset, written = 0, ""
         if tree.data == "offset_name":
             inner = self._name(tree.children[0])

@@ -139,12 +139,13 @@ class Scopes:
 
     def _find(self, name: str) -> Operand | None:
         prefix = name.rstrip(_DIGITS)
-        for names, prefixes in zip(reversed(self._names), reversed(self._prefixes), strict=True):
-            if name in names:
-                unique = names[name]
+        for depth in range(len(self._names) - 1, -1, -1):
+            unique = self._names[depth].get(name)
+            if unique is not None:
                 return self._vectors.get(unique) or self._registers.find(unique) or Symbol(unique)
-            if prefix in prefixes and prefix != name:
-                found = self._numbered(prefixes[prefix], name[len(prefix) :])
+            unique = self._prefixes[depth].get(prefix)
+            if unique is not None and prefix != name:
+                found = self._numbered(unique, name[len(prefix) :])
                 if found is not None:
                     return found
         return Discard() if name == "_" else _special(name)

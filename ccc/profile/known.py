@@ -5,7 +5,6 @@ This is advice for the policy: what is wrong with it can make code slower, and n
 
 from __future__ import annotations
 
-import datetime
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -152,8 +151,10 @@ def _read(file: str) -> list[KernelProfile]:
 
 
 def _date(file: str) -> str:
+    from datetime import date  # noqa: PLC0415 - seldom asked for
+
     try:
-        return datetime.date.fromtimestamp(os.stat(file).st_mtime).isoformat()
+        return date.fromtimestamp(os.stat(file).st_mtime).isoformat()
     except OSError:
         return "an unknown day"
 

@@ -163,6 +163,15 @@ def warps_with_registers(registers: int) -> int:
     return REGISTERS // PARTITIONS // _registers_per_warp(registers) * PARTITIONS
 
 
+def registers_limit(arch: str, registers: int) -> bool:
+    """Whether fewer warps than a multiprocessor of ``arch`` runs may find so many registers, each
+    of its threads; whatever else its blocks take."""
+    try:
+        return warps_with_registers(registers) < limits(arch).threads // WARP_SIZE
+    except CccError:
+        return True
+
+
 def _by_registers(registers: int, warps: int) -> int:
     """How many blocks of ``warps`` warps find registers."""
     if registers > REGISTERS_PER_THREAD:

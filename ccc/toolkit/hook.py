@@ -10,6 +10,7 @@ there all that was asked for.
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import re
 import shlex
 import shutil
@@ -27,12 +28,22 @@ _SHIM = """\
 for argument; do case $argument in *.ii) input=$argument ;; esac; done
 if LC_ALL=C grep -q '^[[:space:]]*#[[:space:]]*pragma[[:space:]][[:space:]]*ccc' \\
     -- "${{input-/dev/null}}"; then
-    exec {python} -X utf8 {launcher} {name} {tool} "$@"
+    exec {python} {launcher} {name} {tool} "$@"
 fi
 exec {tool} "$@"
 """
 SHIMS = "CCC_SHIMS"
-_LAUNCHER = "from ccc.nvcc.cicc import main\n\nraise SystemExit(main())\n"
+_LAUNCHER = """\
+import sys
+
+sys.path += {folders!a}
+
+from ccc.nvcc.shim import main
+
+raise SystemExit(main())
+"""
+_NEEDED = ("lark", "networkx", "pycparser", "tree_sitter", "tree_sitter_cuda")
+"""The packages that a shim may load."""
 
 
 def hook(toolkit: Toolkit) -> Path:
@@ -70,11 +81,30 @@ def told(nvcc: Path, settings: str) -> Path:
     return folder
 
 
+def _folders() -> list[str]:
+    """Where ccc and the packages that it needs lie; none where Python alone can tell."""
+    found = [importlib.util.find_spec(name) for name in _NEEDED]
+    origins = [Path(spec.origin) for spec in found if spec is not None and spec.origin]
+    if len(origins) < len(found) or not all(path.name == "__init__.py" for path in origins):
+        return []
+    ours = Path(__file__).parents[2]
+    return list(dict.fromkeys(map(str, [ours, *(path.parents[1] for path in origins)])))
+
+
+def _launcher() -> str:
+    return _LAUNCHER.format(folders=_folders())
+
+
+def _python() -> str:
+    """How a shim starts Python, which needs not look for packages if that is known."""
+    return f"{shlex.quote(sys.executable)}{' -S' if _folders() else ''} -X utf8"
+
+
 def _shims(toolkit: Toolkit, home: Path) -> dict[str, str]:
     tools = {"cicc": toolkit.cicc / "cicc", "cudafe++": toolkit.bin / "cudafe++"}
     return {
         name: _SHIM.format(
-            python=shlex.quote(sys.executable),
+            python=_python(),
             launcher=shlex.quote(str(home / "launch.py")),
             name=name,
             tool=shlex.quote(str(tool)),
@@ -103,7 +133,7 @@ def _profile(toolkit: Toolkit) -> str:
 def _key(toolkit: Toolkit) -> str:
     """A name for the hooked folder: whatever it is made of changes it."""
     here = Path("HOME")
-    parts = [*identity(toolkit), _LAUNCHER]
+    parts = [*identity(toolkit), _launcher()]
     parts += [_profile(toolkit), *_shims(toolkit, here).values()]
     return hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()[:16]
 
@@ -134,7 +164,7 @@ def _fill(toolkit: Toolkit, made: Path, home: Path) -> None:
         if entry.name != "bin":
             (made / entry.name).symlink_to(entry)
     (made / "bin" / "nvcc.profile").write_text(_profile(toolkit))
-    (made / "launch.py").write_text(_LAUNCHER)
+    (made / "launch.py").write_text(_launcher())
     for name, text in _shims(toolkit, home).items():
         path = made / "shims" / name
         path.write_text(text)

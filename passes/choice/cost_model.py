@@ -21,16 +21,19 @@ from ccc.errors import CccError
 from ccc.passes.choice.exchange import (
     ADAPTIVE,
     ARMS,
+    ASKED,
     BEGIN,
     LEFT,
     SAMPLED,
     TURNS,
     WEIGHED,
     WORD,
+    OfTurns,
     exchange,
 )
 from ccc.passes.choice.lanes import Lanes, most
 from ccc.passes.choice.work import Work, passage, work_of_blocks
+from ccc.passes.context_collection.task_counts import reduces
 from ccc.passes.launch_shape import known_block_size, shared_bytes, shared_room
 from ccc.passes.policy import turns_of
 from ccc.passes.strategies.leave import LEAVE
@@ -198,15 +201,24 @@ class LoopCost:
         cost, lanes = TURNS[name], one.lanes
         tasks = lanes.lanes / WARP_SIZE
         if name in SHARED_OUT:
-            executions = tasks * lanes.turns
-            return executions, (one.own + exchange(cost.turn)) * executions + (
-                exchange(cost.start) * entered
-            )
+            return self._shared_out(one, cost, entered)
         executions = tasks * (lanes.turns + (one.turns - 1) / 2)
         if self._iterations:  # the last tasks are over one after the other
             executions += (lanes.most_turns - lanes.turns) / self._iterations
         turn = one.own + exchange(cost.turn + cost.meeting / one.turns)
         return executions, turn * executions + (exchange(cost.start) + WORD * one.words) * tasks
+
+    def _shared_out(self, one: PathCost, cost: OfTurns, entered: float) -> tuple[float, Work]:
+        """The same where members share out their lists: they ask whether that pays, and else each
+        runs its own."""
+        arch, lanes = self._kernel.arch, one.lanes
+        executions = lanes.lanes / WARP_SIZE * lanes.turns
+        shared = (one.own + exchange(cost.turn)) * executions + exchange(cost.start) * entered
+        alone = entered * lanes.most_turns
+        own = one.own * alone + exchange(ASKED) * entered
+        if reduces(arch) and own.slots(arch) < shared.slots(arch):
+            return alone, own
+        return executions, shared
 
     def share(self, served: Assignment) -> int:
         """The bytes of a warp's stacks."""

@@ -69,6 +69,9 @@ TURNS: dict[str, OfTurns] = {
     "engage": OfTurns(20, 0, 90),
     "flatten": OfTurns(14, 28, 20),
 }
+ASKED = 25.0
+"""Each time that lanes ask whether to share out their lists, and do not. Counted in machine code of
+sm_90, not measured."""
 WORD = Work.of(Pipe.MEMORY, 2) + Work.of(Pipe.LOGIC, 1)
 """A word of a context, of a full warp of tasks: a copy, a store and a load."""
 BEGIN = 20.0

@@ -39,6 +39,11 @@ class Work:
         """All of them."""
         return self.amounts[_PIPES.index(Pipe.ISSUE)]
 
+    @property
+    def loads(self) -> float:
+        """Those of memory."""
+        return self.amounts[_PIPES.index(Pipe.MEMORY)]
+
     def slots(self, arch: str) -> float:
         """The issue slots in which it is done, where other warps hide its latencies."""
         return max(n * slots_of(p, arch) for p, n in zip(_PIPES, self.amounts, strict=True))

@@ -23,15 +23,83 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ccc.ir.edit import Emitter
+from ccc.ir.nodes import Guard
 from ccc.ir.operands import Register
-from ccc.passes.context_collection.joined_lists import CHANGED, FIND, JoinedLists
+from ccc.passes.context_collection.counted_turns import go_back
 from ccc.passes.context_collection.partial_sums import NO_TASK
+from ccc.passes.context_collection.stored_tasks import StoredTasks
 from ccc.passes.context_collection.tail_pool import AFTER_OTHERS, find_share, has_company
 from ccc.passes.context_collection.task_code import OWNER
 from ccc.passes.launch_shape import known_block_size, thread_number
 from ccc.passes.strategies.strategy import COUNTS
 from ccc.ptx.types import WARP_SIZE
 from ccc.snippet import Given, Snippet
+
+UNUSED = Snippet(
+    """
+    .reg .pred %more;
+    .reg .b32 %row, %behind, %base, %rank_bytes, %warp_bytes;
+        add.s32 %row, %base, ROWS;
+        add.s32 %behind, %row, 128;
+        add.s32 %row, %row, %rank_bytes;
+    FILL:
+        st.shared.b32 [%row], -1;
+        add.s32 %row, %row, %warp_bytes;
+        setp.lt.u32 %more, %row, %behind;
+        @%more bra FILL;
+    """,
+    "ROWS",
+)
+"""Before the loop: lists that nobody has end behind all others."""
+
+SUM = Snippet(
+    """
+    .reg .pred %has, %apart;
+    .reg .b32 %members, %mask, %more, %count, %end, %before, %rows, %row, %place, %base;
+    .reg .b32 %rank_bytes;
+        add.s32 %rows, %base, ROWS;
+        add.s32 %row, %rows, %rank_bytes;
+        mov.b32 %end, %count;
+        add.s32 %more, %members, 1;
+        and.b32 %more, %more, %members;
+        setp.ne.b32 %apart, %more, 0;         // a lane is missing before the last member
+        @%apart bra APART;
+        shfl.sync.up.b32 %before|%has, %end, 1, 0, %mask;
+        @%has add.s32 %end, %end, %before;
+        shfl.sync.up.b32 %before|%has, %end, 2, 0, %mask;
+        @%has add.s32 %end, %end, %before;
+        shfl.sync.up.b32 %before|%has, %end, 4, 0, %mask;
+        @%has add.s32 %end, %end, %before;
+        shfl.sync.up.b32 %before|%has, %end, 8, 0, %mask;
+        @%has add.s32 %end, %end, %before;
+        shfl.sync.up.b32 %before|%has, %end, 16, 0, %mask;
+        @%has add.s32 %end, %end, %before;
+        bra SUMMED;
+    APART:
+        st.shared.b32 [%row], %count;
+        bar.warp.sync %mask;
+        mov.b32 %place, %rows;
+    ADD:
+        setp.ge.u32 %has, %place, %row;
+        @%has bra ADDED;
+        ld.shared.b32 %before, [%place];
+        add.s32 %end, %end, %before;
+        add.s32 %place, %place, 4;
+        bra ADD;
+    ADDED:
+        bar.warp.sync %mask;                  // all have read what they add up
+    SUMMED:
+        st.shared.b32 [%row], %end;
+    """,
+    "ROWS",
+)
+"""Where each list ends in the joined one: the sum of the members up to a lane."""
+
+BEGIN = Snippet("""
+    .reg .b32 %begin, %end, %count;
+        sub.s32 %begin, %end, %count;
+""")
+"""Where the lane's own list begins in the joined one."""
 
 NONE = Snippet(
     """
@@ -126,11 +194,43 @@ ROWS_OF = Snippet(
     "ROWS",
 )
 
+FIND = Snippet("""
+    .reg .pred %behind;
+    .reg .b32 %item, %row, %rows, %end;
+        mov.b32 %row, %rows;                  // the first list that ends behind the item
+        ld.shared.b32 %end, [%row+60];
+        setp.le.u32 %behind, %end, %item;
+        @%behind add.s32 %row, %row, 64;
+        ld.shared.b32 %end, [%row+28];
+        setp.le.u32 %behind, %end, %item;
+        @%behind add.s32 %row, %row, 32;
+        ld.shared.b32 %end, [%row+12];
+        setp.le.u32 %behind, %end, %item;
+        @%behind add.s32 %row, %row, 16;
+        ld.shared.b32 %end, [%row+4];
+        setp.le.u32 %behind, %end, %item;
+        @%behind add.s32 %row, %row, 8;
+        ld.shared.b32 %end, [%row];
+        setp.le.u32 %behind, %end, %item;
+        @%behind add.s32 %row, %row, 4;
+""")
+"""Whose item is it? Binary search."""
+
 NO_SUMS = Snippet("""
     .reg .pred %has;
     FOUND:
         @!%has bra LATCH;
 """)
+
+CHANGED = Snippet("""
+    .reg .pred %has, %changed, %any;
+    .reg .b32 %task, %last_task, %mask;
+    FOUND:
+        setp.ne.and.b32 %changed, %task, %last_task, %has;
+        vote.sync.any.pred %any, %changed, %mask;
+        @!%any bra SAME;
+""")
+"""What turns add up stays in registers while no lane gets a turn of another task."""
 
 AGAIN_IN_LIST = Snippet("""
     .reg .pred %has;
@@ -163,8 +263,13 @@ OVER_IN_BLOCK = Snippet("""
 """)
 
 
-class BlockLists(JoinedLists):
-    """Has all warps of the block go through the joined lists of each."""
+class BlockLists(StoredTasks):
+    """Has all warps of the block go through the joined lists of each.
+
+    The first word of a row says where that list ends in the joined one of its warp.
+    """
+
+    ready: str
 
     meet, over, check = MEET_IN_BLOCK, OVER_IN_BLOCK, CHECK_IN_BLOCK
 
@@ -185,8 +290,11 @@ class BlockLists(JoinedLists):
 
     def prepare(self, emit: Emitter) -> None:
         """Say that nobody has a list."""
-        super().prepare(emit)
         collector = self.collector
+        UNUSED.of(ROWS=self.rows).emit(
+            emit, base=collector.base,
+            rank_bytes=collector.rank_bytes, warp_bytes=collector.warp_bytes,
+        )  # fmt: skip
         if has_company(collector):
             AFTER_OTHERS.emit(emit)
         none = NONE.of(WARPS=self._warps, **self._counts)
@@ -195,13 +303,35 @@ class BlockLists(JoinedLists):
             rank_bytes=collector.rank_bytes, warp_bytes=collector.warp_bytes,
         )  # fmt: skip
 
-    def summed(self, emit: Emitter, end: Register) -> None:
-        """Let the block know how long the joined list is."""
+    def write(self, emit: Emitter, count: Register, shares: Register) -> None:
+        """Where the lists end, and each task as it would be at the joined list's first item; the
+        block gets to know how long that is."""
         collector = self.collector
+        found = SUM.of(ROWS=self.rows).emit(
+            emit, count=count, base=collector.base, members=collector.members,
+            mask=collector.mask, rank_bytes=collector.rank_bytes,
+        )  # fmt: skip
         COUNT_ITEMS.of(**self._counts).emit(
-            emit, base=collector.base, end=end,
+            emit, base=collector.base, end=found["end"],
             rank_bytes=collector.rank_bytes, warp_bytes=collector.warp_bytes,
         )  # fmt: skip
+        self.ready = collector.function.fresh_label("ready")
+        emit.emit("bra", self.ready, guard=Guard(shares, negated=True))
+        self.store(emit, found["row"], self._begins(emit, found["end"], count))
+
+    def _begins(self, emit: Emitter, end: Register, count: Register) -> dict[Register, Register]:
+        """What steps from turn to turn, as it would be at the joined list's first item."""
+        steps = self.turns.induction.steps
+        stepped = [register for register in self.turns.registers if register in steps]
+        if not stepped:
+            return {}
+        begin = BEGIN.emit(emit, end=end, count=count)["begin"]
+        begins = {}
+        for register in stepped:
+            step = steps[register]
+            step = self.value(step) if isinstance(step, Register) else step
+            begins[register] = go_back(emit, self.value(register), step, begin)
+        return begins
 
     def run(self, emit: Emitter) -> Emitter:
         """All lists, the own one first."""
@@ -224,7 +354,7 @@ class BlockLists(JoinedLists):
         thread = thread_number(emit)
         NEXT_LIST.of(WARPS=self._warps).emit(emit, number=number, thread=thread, ITEMS=head)
         if self.sums:
-            self.sums.flush(emit, last["last_task"], last["last_owner"], last["last_list"])
+            self.sums.flush_to_slots(emit, last["last_task"], last["last_owner"], last["last_list"])
         return emit
 
     def _emit_turn(
@@ -253,7 +383,7 @@ class BlockLists(JoinedLists):
                 "has": mine["has"], "task": mine["task"], "list": listed, **last
             }  # fmt: skip
             CHANGED.emit(emit, scope, mask=collector.mask, FOUND=found, SAME=same)
-            self.sums.flush(emit, last["last_task"], last["last_owner"], last["last_list"])
+            self.sums.flush_to_slots(emit, last["last_task"], last["last_owner"], last["last_list"])
             self.sums.clear(emit)
             AGAIN_IN_LIST.emit(emit, scope, SAME=same, LATCH=latch)
         else:

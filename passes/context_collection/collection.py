@@ -128,7 +128,7 @@ class ContextCollection(Pass):
         if rewritten:
             share = max(placed.values())
             block = known_block_size(kernel.function, kernel.options.max_block)
-            users = [user for one in rewritten for user in (one.base, *one.users)]
+            users = [user for one in rewritten for user in (one.base, *one.users) if user]
             described = reserve_stack(kernel, share, -(-block // WARP_SIZE), users)
             for record in kernel.records:
                 record.describe(described if "placement" in record.remark.details else {})

@@ -108,6 +108,7 @@ class Collector(TaskCode[N]):
         self.originals = list(self.function.blocks)
         self.exits = loop.loop.exits(self.facts.graph)
         self.targets = sorted({target for _, target in self.exits})
+        self.base_instruction: Instruction | None = None
         self.exit_number = fresh("b32", "exit") if len(self.targets) > 1 else None
         self.enter = self.function.fresh_label("enter")
         self.again = self.function.fresh_label("again")
@@ -136,8 +137,9 @@ class Collector(TaskCode[N]):
         """The paths that lie in no other one."""
         return [node for node in self.nodes if node.parent is None]
 
-    def run(self) -> Instruction:
-        """Do it; returns the instruction that computes the base of the warp's stack."""
+    def run(self) -> Instruction | None:
+        """Do it; returns the instruction that computes the base of the warp's stack, if it has
+        one."""
         # Copies first, while the blocks still lead where they led.
         entered = {node: self._snapshot_of(node) for node in self.roots}
         leaving = {target: self._leave(number) for number, target in enumerate(self.targets)}
@@ -228,7 +230,8 @@ class Collector(TaskCode[N]):
             emit, members=self.members, below=self.below,
             rank_bytes=self.rank_bytes, warp_bytes=self.warp_bytes,
         )  # fmt: skip
-        self._find_base(emit)
+        if self.layout.share:
+            self._find_base(emit)
         BEGIN.emit(emit, live=self.live)
         if not self.is_last_apart:
             emit.emit("mov.pred", self.draining, 0)

@@ -174,7 +174,7 @@ def reserve_stack(
         user.operands = (base, warp, Immediate(str(-share if is_dynamic else share)), stack)
     if is_dynamic:
         _put_at_the_end(kernel, share, users)
-    else:
+    elif total:
         name = stack_name(function)
         text = f".shared .align {ALIGNMENT} .b8 {name}[{total}]"
         function.variables.append(Variable(name, "shared", "b8", total, ALIGNMENT, text))

@@ -5,205 +5,185 @@ Nested Patterns via Collaborative Task Engagement", IPDPS 2016. The turns of all
 joined to one list, through which the warp goes, one turn for each member and step. So no lane
 waits for another that has a longer list, and neighbouring lanes mostly run neighbouring turns.
 
-    MEET:     who has a task, and how many turns?
-              the sum of the members before: where each list ends in the joined one
+    MEET:     who has a task, and how many turns? is it worth it? else each runs its own list
+              the sum of the lanes before: where each list ends in the joined one
               each owner: its task, moved back to where the joined list begins
     ITEM:     whose turn is it? the first list that ends behind it
-              that task's state in this turn; the turn
-              the next one, so many further as there are members
+              that task's state in this turn, from its owner; the turn
+              the next one, 32 further
     OVER:     all are done
+
+All that lanes tell one another stays in registers, and goes by shuffles: shared memory would be
+taken from the first level cache, in which lanes that run their own lists keep what is next in them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 from ccc.analysis.paths.model import instructions_of
 from ccc.ir.edit import Emitter
-from ccc.ir.nodes import Guard
-from ccc.ir.operands import Register
+from ccc.ir.nodes import Block
+from ccc.ir.operands import Register, Special
+from ccc.passes.context_collection.context_stack import Stack, join, split
 from ccc.passes.context_collection.counted_turns import go_back
+from ccc.passes.context_collection.own_lists import OwnLists, TurnSlots
 from ccc.passes.context_collection.partial_sums import NO_TASK
-from ccc.passes.context_collection.shared_tasks import SharedTasks
-from ccc.passes.context_collection.task_code import OWNER
+from ccc.passes.context_collection.shared_tasks import SharedTasks, Task
+from ccc.passes.context_collection.task_counts import reduces
 from ccc.passes.thresholds import AT_ONCE, AT_ONCE_LENGTH
 from ccc.ptx.opcodes import Effect
+from ccc.ptx.types import ALL_LANES, WARP_SIZE
 from ccc.snippet import Given, Snippet
+
+if TYPE_CHECKING:
+    from ccc.analysis.paths.shared_turns import SharedTurns
+    from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
 
 ORDERED = Effect.FENCE | Effect.OPAQUE | Effect.CALL | Effect.SETS_CARRY | Effect.READS_CARRY
 """What must not be done for several turns side by side."""
 
-UNUSED = Snippet(
-    """
-    .reg .pred %more;
-    .reg .b32 %row, %behind, %base, %rank_bytes, %warp_bytes;
-        add.s32 %row, %base, ROWS;
-        add.s32 %behind, %row, 128;
-        add.s32 %row, %row, %rank_bytes;
-    FILL:
-        st.shared.b32 [%row], -1;
-        add.s32 %row, %row, %warp_bytes;
-        setp.lt.u32 %more, %row, %behind;
-        @%more bra FILL;
-    """,
-    "ROWS",
-)
-"""Before the loop: lists that nobody has end behind all others."""
+FULL = Snippet("""
+    .reg .pred %apart;
+    .reg .b32 %members;
+        setp.ne.b32 %apart, %members, -1;
+        @%apart bra OWN;
+""")
+"""Shuffles go over lanes, and all of them must be there: else each runs its own list."""
 
-SUM = Snippet(
-    """
-    .reg .pred %has, %apart;
-    .reg .b32 %members, %mask, %more, %count, %end, %before, %rows, %row, %place, %base;
-    .reg .b32 %rank_bytes;
-        add.s32 %rows, %base, ROWS;
-        add.s32 %row, %rows, %rank_bytes;
+SUM = Snippet("""
+    .reg .pred %has;
+    .reg .b32 %count, %begin, %end, %before;
         mov.b32 %end, %count;
-        add.s32 %more, %members, 1;
-        and.b32 %more, %more, %members;
-        setp.ne.b32 %apart, %more, 0;         // a lane is missing before the last member
-        @%apart bra APART;
-        shfl.sync.up.b32 %before|%has, %end, 1, 0, %mask;
+        shfl.sync.up.b32 %before|%has, %end, 1, 0, -1;
         @%has add.s32 %end, %end, %before;
-        shfl.sync.up.b32 %before|%has, %end, 2, 0, %mask;
+        shfl.sync.up.b32 %before|%has, %end, 2, 0, -1;
         @%has add.s32 %end, %end, %before;
-        shfl.sync.up.b32 %before|%has, %end, 4, 0, %mask;
+        shfl.sync.up.b32 %before|%has, %end, 4, 0, -1;
         @%has add.s32 %end, %end, %before;
-        shfl.sync.up.b32 %before|%has, %end, 8, 0, %mask;
+        shfl.sync.up.b32 %before|%has, %end, 8, 0, -1;
         @%has add.s32 %end, %end, %before;
-        shfl.sync.up.b32 %before|%has, %end, 16, 0, %mask;
+        shfl.sync.up.b32 %before|%has, %end, 16, 0, -1;
         @%has add.s32 %end, %end, %before;
-        bra SUMMED;
-    APART:
-        st.shared.b32 [%row], %count;
-        bar.warp.sync %mask;
-        mov.b32 %place, %rows;
-    ADD:
-        setp.ge.u32 %has, %place, %row;
-        @%has bra ADDED;
-        ld.shared.b32 %before, [%place];
-        add.s32 %end, %end, %before;
-        add.s32 %place, %place, 4;
-        bra ADD;
-    ADDED:
-        bar.warp.sync %mask;                  // all have read what they add up
-    SUMMED:
-        st.shared.b32 [%row], %end;
-    """,
-    "ROWS",
-)
-"""Where each list ends in the joined one: the sum of the members up to a lane."""
-
-BEGIN = Snippet("""
-    .reg .b32 %begin, %end, %count;
         sub.s32 %begin, %end, %count;
 """)
-"""Where the lane's own list begins in the joined one."""
+"""Where each list begins and ends in the joined one: the sum of the lanes up to this one."""
 
 READY = Snippet("""
-    .reg .b32 %mask, %rows, %last, %warp_bytes, %total, %item, %rank_bytes, %step;
-    READY:
-        bar.warp.sync %mask;                  // all that is to be known of the lists is there
-        add.s32 %last, %rows, %warp_bytes;
-        ld.shared.b32 %total, [%last+-4];
-        shr.u32 %item, %rank_bytes, 2;
-        shr.u32 %step, %warp_bytes, 2;
+    .reg .b32 %end, %total, %half, %quarter, %last_quarter, %first, %lane;
+        bar.warp.sync -1;                     // what owners have written is there for all
+        shfl.sync.idx.b32 %total, %end, 31, 31, -1;
+        shfl.sync.idx.b32 %half, %end, 15, 31, -1;
+        shfl.sync.idx.b32 %quarter, %end, 7, 31, -1;
+        shfl.sync.idx.b32 %last_quarter, %end, 23, 31, -1;
+        mov.b32 %first, 0;
+        mov.u32 %lane, %laneid;
 """)
 
 SOME_ITEMS = Snippet(
     """
     .reg .pred %over;
-    .reg .b32 %item, %step, %total, %last_item;
+    .reg .b32 %first, %lane, %item, %total, %behind;
     ITEMS:
-        mad.lo.s32 %last_item, %step, FURTHER, %item;
-        setp.ge.u32 %over, %last_item, %total;
+        add.s32 %behind, %first, ITEMS_OF_ALL;
+        setp.gt.u32 %over, %behind, %total;   // the same for all
         @%over bra DONE;
+        add.s32 %item, %first, %lane;
     """,
-    "FURTHER",
+    "ITEMS_OF_ALL",
 )
-"""A lane runs so many turns at once, ``FURTHER`` and one, as long as it has so many."""
+"""Lanes run several turns at once, as long as there are so many for all."""
 
 ITEM = Snippet("""
-    .reg .pred %over;
-    .reg .b32 %item, %total;
+    .reg .pred %over, %has;
+    .reg .b32 %first, %lane, %item, %total;
     ITEMS:
-        setp.ge.u32 %over, %item, %total;
+        setp.ge.u32 %over, %first, %total;    // the same for all
         @%over bra DONE;
+        add.s32 %item, %first, %lane;
+        setp.lt.u32 %has, %item, %total;
 """)
-"""At the end, one turn at a time."""
-
-AHEAD = Snippet("""
-    .reg .b32 %item, %step, %ahead;
-        add.s32 %ahead, %item, %step;
-""")
+"""At the end, one turn at a time; all stay together until nobody has one."""
 
 FIND = Snippet("""
     .reg .pred %behind;
-    .reg .b32 %item, %row, %rows, %end;
-        mov.b32 %row, %rows;                  // the first list that ends behind the item
-        ld.shared.b32 %end, [%row+60];
-        setp.le.u32 %behind, %end, %item;
-        @%behind add.s32 %row, %row, 64;
-        ld.shared.b32 %end, [%row+28];
-        setp.le.u32 %behind, %end, %item;
-        @%behind add.s32 %row, %row, 32;
-        ld.shared.b32 %end, [%row+12];
-        setp.le.u32 %behind, %end, %item;
-        @%behind add.s32 %row, %row, 16;
-        ld.shared.b32 %end, [%row+4];
+    .reg .b32 %item, %row, %end, %ends, %half, %quarter, %last_quarter, %place;
+        setp.le.u32 %behind, %half, %item;    // the first list that ends behind the item
+        selp.b32 %row, 16, 0, %behind;
+        selp.b32 %end, %last_quarter, %quarter, %behind;
         setp.le.u32 %behind, %end, %item;
         @%behind add.s32 %row, %row, 8;
-        ld.shared.b32 %end, [%row];
+        add.s32 %place, %row, 3;
+        shfl.sync.idx.b32 %end, %ends, %place, 31, -1;
         setp.le.u32 %behind, %end, %item;
         @%behind add.s32 %row, %row, 4;
+        add.s32 %place, %row, 1;
+        shfl.sync.idx.b32 %end, %ends, %place, 31, -1;
+        setp.le.u32 %behind, %end, %item;
+        @%behind add.s32 %row, %row, 2;
+        shfl.sync.idx.b32 %end, %ends, %row, 31, -1;
+        setp.le.u32 %behind, %end, %item;
+        @%behind add.s32 %row, %row, 1;
 """)
 """Whose item is it? Binary search."""
 
-ITEM_OF_ALL = Snippet("""
-    .reg .pred %over, %has;
-    .reg .b32 %item, %total, %first, %rank, %rank_bytes, %task;
-    ITEMS:
-        shr.u32 %rank, %rank_bytes, 2;
-        sub.s32 %first, %item, %rank;
-        setp.ge.u32 %over, %first, %total;    // the same for all
-        @%over bra DONE;
-        mov.b32 %task, -1;
-        setp.lt.u32 %has, %item, %total;
-        @!%has bra FOUND;
+HAS_NONE = Snippet("""
+    .reg .pred %has;
+        @!%has bra LATCH;
 """)
-"""Where turns add up, members stay together to the end."""
 
 CHANGED = Snippet("""
-    .reg .pred %has, %changed, %any;
-    .reg .b32 %task, %last_task, %mask;
-    FOUND:
+    .reg .pred %has, %changed, %any, %none;
+    .reg .b32 %row, %task, %last_task, %total, %step_begin;
+        selp.b32 %task, %row, -1, %has;
         setp.ne.and.b32 %changed, %task, %last_task, %has;
-        vote.sync.any.pred %any, %changed, %mask;
+        vote.sync.any.pred %any, %changed, -1;
         @!%any bra SAME;
+        setp.ge.u32 %none, %step_begin, %total;
+        @%none bra FIRST;                     // nothing was added up yet
 """)
 """What turns add up stays in registers while no lane gets a turn of another task."""
 
 AGAIN = Snippet("""
     .reg .pred %has;
-    .reg .b32 %task, %last_task, %owner, %last_owner;
+    .reg .b32 %task, %last_task, %first, %step_begin;
         mov.b32 %last_task, %task;
-        mov.b32 %last_owner, %owner;
+        mov.b32 %step_begin, %first;
     SAME:
         @!%has bra LATCH;
 """)
 
-NEXT_ITEMS = Snippet("""
-    .reg .b32 %item, %next, %step;
+NEXT_ITEMS = Snippet(
+    """
+    .reg .b32 %first;
     LATCH:
-        add.s32 %next, %item, %step;
+        add.s32 %first, %first, ITEMS_OF_ALL;
         bra ITEMS;
-""")
+    """,
+    "ITEMS_OF_ALL",
+)
 
 
 class JoinedLists(SharedTasks):
-    """Has the members go through all lists, joined to one."""
+    """Has the lanes of a warp go through all lists, joined to one.
 
-    rows_at: Register
-    ready: str
+    ``begun`` is what a lane knows of the joined list, and ``sent`` its own task, as it would be at
+    the first item. Where a lane of the warp is missing, or would not wait for long, all run their
+    own lists.
+    """
+
+    begun: dict[str, Register]
+    sent: dict[Register | Special, Register]
+
+    def __init__(
+        self, collector: SequentialDispatch, node: SequentialNode, turns: SharedTurns
+    ) -> None:
+        super().__init__(collector, node, turns)
+        self.own = OwnLists(self)
+        stack = node.plan.stack
+        self.table = Stack(stack.context[1:], stack.entries, stack.offset)
 
     @property
     def at_once(self) -> int:
@@ -219,101 +199,169 @@ class JoinedLists(SharedTasks):
         return max(1, min(AT_ONCE, AT_ONCE_LENGTH // len(body)))
 
     def prepare(self, emit: Emitter) -> None:
-        """Fill the rows that no member has."""
-        collector = self.collector
-        UNUSED.of(ROWS=self.rows).emit(
-            emit, base=collector.base,
-            rank_bytes=collector.rank_bytes, warp_bytes=collector.warp_bytes,
-        )  # fmt: skip
+        """Do nothing: all is in registers."""
 
-    def write(self, emit: Emitter, count: Register, shares: Register) -> None:
+    def write(self, emit: Emitter, count: Register, shares: Register) -> None:  # noqa: ARG002
         """Where the lists end, and each task as it would be at the joined list's first item."""
         collector = self.collector
-        found = SUM.of(ROWS=self.rows).emit(
-            emit, count=count, base=collector.base, members=collector.members,
-            mask=collector.mask, rank_bytes=collector.rank_bytes,
-        )  # fmt: skip
-        self.rows_at = found["rows"]
-        self.summed(emit, found["end"])
-        ready = collector.function.fresh_label("ready")
-        emit.emit("bra", ready, guard=Guard(shares, negated=True))
+        FULL.emit(emit, members=collector.members, OWN=self.own.label)
+        if reduces(collector.kernel.arch):
+            self.own.ask(emit, count, self._slots())
+        self.begun = SUM.emit(emit, count=count)
         steps = self.turns.induction.steps
-        begins = {}
-        if any(register in steps for register in self.turns.registers):
-            begin = BEGIN.emit(emit, end=found["end"], count=count)["begin"]
-            for register in self.turns.registers:
-                step = steps.get(register)
+        self.sent = {}
+        for name in self.turns_sent:
+            if isinstance(name, Register):
+                self.sent[name] = self.value(name)
+                step = steps.get(name)
                 if step is not None:
                     step = self.value(step) if isinstance(step, Register) else step
-                    begins[register] = go_back(emit, self.value(register), step, begin)
-        self.store(emit, found["row"], begins)
-        self.ready = ready
+                    self.sent[name] = go_back(emit, self.value(name), step, self.begun["begin"])
+            elif name in self.node.plan.specials:
+                self.sent[name] = self.node.plan.specials[name]
+        if self.table.entries:
+            self._store(emit)
 
-    def summed(self, emit: Emitter, end: Register) -> None:
-        """Emit what is to be done where the members know the ``end`` of their lists."""
+    def _slots(self) -> TurnSlots:
+        """What a turn of a lane's own list takes, and one that is shared out."""
+        plan, collector = self.node.plan, self.collector
+        told = [n if isinstance(n, Register) else plan.specials.get(n) for n in self.turns_sent]
+        words = sum(-(-one.bits // 32) for one in told if one)
+        sum_words = sum(-(-one.bits // 32) for one in self.sums.slots)
+        return TurnSlots.of(
+            self.node.path, words, sum_words, collector.facts, collector.kernel.arch
+        )
+
+    def _store(self, emit: Emitter) -> None:
+        """Write it to shared memory."""
+        collector, names = self.collector, self.turns_sent
+        row = emit.define("add.s32", "b32", collector.base, collector.rank_bytes, name="row")
+        held = zip(self.table.context, (self.sent[name] for name in names), strict=True)
+        self.table.of(dict(held)).store(emit, row)
+
+    def load(self, emit: Emitter, row: Register) -> dict[Register | Special, Register]:
+        """Get the task of a lane, into new registers; that lane itself is its owner if no other
+        one is told."""
+        if self.table.entries:
+            copies = {one: emit.function.registers.fresh(one.type) for one in self.table.context}
+            address = emit.define("mad.lo.s32", "b32", row, 4, self.collector.base, name="address")
+            self.table.of(copies).load(emit, address)
+            return dict(zip(self.turns_sent, copies.values(), strict=True))
+        task = {name: self._receive(emit, value, row) for name, value in self.sent.items()}
+        return {**dict.fromkeys(self.turns_sent, row), **task}
+
+    def _receive(self, emit: Emitter, value: Register, lane: Register) -> Register:
+        """A value of another lane, in a new register."""
+        copy = emit.function.registers.fresh(value.type)
+        words = [
+            emit.define("shfl.sync.idx.b32", "b32", word, lane, WARP_SIZE - 1, ALL_LANES)
+            for word in split(emit, value)
+        ]
+        join(emit, copy, words)
+        return copy
+
+    def find(self, emit: Emitter, item: Register) -> Register:
+        """Emit the search for the lane whose item that is."""
+        begun = self.begun
+        return FIND.emit(
+            emit, item=item, ends=begun["end"], half=begun["half"], quarter=begun["quarter"],
+            last_quarter=begun["last_quarter"],
+        )["row"]  # fmt: skip
 
     def run(self, emit: Emitter) -> Emitter:
         """One item after the other."""
         collector, label = self.collector, self.collector.function.fresh_label
-        begun = READY.emit(
-            emit, mask=collector.mask, rows=self.rows_at, READY=self.ready,
-            warp_bytes=collector.warp_bytes, rank_bytes=collector.rank_bytes,
-        )  # fmt: skip
+        self.begun |= READY.emit(emit, end=self.begun["end"])
         if self.sums:
-            return self._add_up(emit, begun)
+            return self._add_up(emit)
         for number in sorted({self.at_once, min(self.at_once, 2), 1}, reverse=True):
             done = label("done")
-            self._emit_items(emit, begun, number, done)
+            self._emit_items(emit, number, done)
             emit = collector.at(done)
         return emit
 
-    def _emit_items(
-        self, emit: Emitter, begun: Mapping[str, Register], number: int, done: str
-    ) -> None:
+    def _look_up(self, emit: Emitter, items: Sequence[Register]) -> list[Task]:
+        """Find the tasks of some items side by side: ptxas leaves shuffles in their order."""
+        function = emit.function
+        tasks: list[Task] = []
+        found = []
+        for item in items:
+            apart = Emitter(function, Block("", [], False), emit.span)
+            tasks.append(self.load(apart, self.find(apart, item)))
+            found.append(apart.block.statements)
+        for side_by_side in zip_longest(*found):
+            emit.block.statements += [one for one in side_by_side if one is not None]
+        return tasks
+
+    def _scope(self, *names: str) -> dict[str, Given]:
+        return {name: self.begun[name] for name in names}
+
+    def _emit_items(self, emit: Emitter, number: int, done: str) -> None:
         """Run a number of turns at once, again and again, as long as there are so many."""
         label = self.collector.function.fresh_label
-        head, latch = label("items"), label("latch")
-        item, step = begun["item"], begun["step"]
-        test = SOME_ITEMS.of(FURTHER=number - 1) if number > 1 else ITEM
-        scope: dict[str, Given] = {"step": step}
-        test.emit(emit, scope, item=item, total=begun["total"], ITEMS=head, DONE=done)
-        ahead = [item]
+        head, latch, together = label("items"), label("latch"), number * WARP_SIZE
+        test = SOME_ITEMS.of(ITEMS_OF_ALL=together) if number > 1 else ITEM
+        scope = self._scope("first", "lane", "total")
+        found = test.emit(emit, scope, ITEMS=head, DONE=done)
+        ahead = [found["item"]]
         while len(ahead) < number:
-            ahead.append(AHEAD.emit(emit, item=ahead[-1], step=step)["ahead"])
-        rows = [FIND.emit(emit, item=one, rows=self.rows_at)["row"] for one in ahead]
-        tasks = [self.load(emit, row) for row in rows]
+            ahead.append(emit.define("add.s32", "b32", ahead[-1], WARP_SIZE, name="ahead"))
+        tasks = self._look_up(emit, ahead)
+        if number == 1:
+            HAS_NONE.emit(emit, has=found["has"], LATCH=latch)
         self.emit_turns(emit, list(zip(ahead, tasks, strict=True)), latch)
-        emit = self.collector.here
-        NEXT_ITEMS.emit(emit, item=ahead[-1], next=item, step=step, ITEMS=head, LATCH=latch)
+        following = NEXT_ITEMS.of(ITEMS_OF_ALL=together)
+        following.emit(self.collector.here, first=self.begun["first"], ITEMS=head, LATCH=latch)
 
-    def _add_up(self, emit: Emitter, begun: Mapping[str, Register]) -> Emitter:
+    def _add_up(self, emit: Emitter) -> Emitter:
         """Run one turn after the other, and give owners their sums where lanes change tasks."""
         collector, label = self.collector, self.collector.function.fresh_label
         head, latch, done = label("items"), label("latch"), label("done")
-        found, same = label("found"), label("same")
-        item, step = begun["item"], begun["step"]
-        self.sums.clear(emit)
-        last = {
+        first, same = label("first"), label("same")
+        total = self.begun["total"]
+        last: dict[str, Given] = {
             "last_task": emit.define("mov.b32", "b32", NO_TASK, name="last_task"),
-            "last_owner": emit.define("mov.b32", "b32", 0, name="last_owner"),
-            "owner": emit.define("mov.b32", "b32", 0, name="owner"),
+            "step_begin": emit.define("mov.b32", "b32", total, name="step_begin"),
         }
-        mine = ITEM_OF_ALL.emit(
-            emit, item=item, total=begun["total"], rank_bytes=collector.rank_bytes,
-            ITEMS=head, DONE=done, FOUND=found,
-        )  # fmt: skip
-        row = FIND.emit(emit, item=item, rows=self.rows_at)["row"]
+        mine = ITEM.emit(emit, self._scope("first", "lane", "total"), ITEMS=head, DONE=done)
+        row = self.find(emit, mine["item"])
         task = self.load(emit, row)
-        emit.emit("mov.b32", mine["task"], row)
-        emit.emit("mov.b32", last["owner"], task[OWNER])
-        scope: dict[str, Given] = {**mine, **last}
-        CHANGED.emit(emit, scope, mask=collector.mask, FOUND=found, SAME=same)
-        self.sums.flush(emit, last["last_task"], last["last_owner"])
+        changed = CHANGED.emit(
+            emit, last, row=row, has=mine["has"], total=total, SAME=same, FIRST=first
+        )
+        self._flush(emit, last)
+        emit.start(first)
         self.sums.clear(emit)
-        AGAIN.emit(emit, scope, SAME=same, LATCH=latch)
-        self.emit_turns(emit, [(item, task)], latch)
-        emit = collector.here
-        NEXT_ITEMS.emit(emit, item=item, next=item, step=step, ITEMS=head, LATCH=latch)
+        AGAIN.emit(
+            emit, last, task=changed["task"], has=mine["has"], first=self.begun["first"],
+            SAME=same, LATCH=latch,
+        )  # fmt: skip
+        self.emit_turns(emit, [(mine["item"], task)], latch)
+        following = NEXT_ITEMS.of(ITEMS_OF_ALL=WARP_SIZE)
+        following.emit(collector.here, first=self.begun["first"], ITEMS=head, LATCH=latch)
         emit = collector.at(done)
-        self.sums.flush(emit, last["last_task"], last["last_owner"])
+        self._flush(emit, last)
         return emit
+
+    def _flush(self, emit: Emitter, last: Mapping[str, Given]) -> None:
+        """Owners get what was added up for them so far."""
+        task, step_begin = last["last_task"], last["step_begin"]
+        assert isinstance(task, Register)
+        assert isinstance(step_begin, Register)
+        begin, end = self.begun["begin"], self.begun["end"]
+        lists = {"task": task, "step_begin": step_begin, "begin": begin, "end": end}
+        self.sums.flush(emit, lists, {one: self.value(one) for one in self.sums.slots})
+
+    @property
+    def kept(self) -> set[Register]:
+        """The sums."""
+        return {self.value(one) for one in self.sums.slots}
+
+    @property
+    def goes_on(self) -> bool:
+        """Also where a task brings sums of the annotated loop to those that it belongs to."""
+        return self.node.path.continuation or bool(self.sums)
+
+    def emit_others(self, turns: Register, shares: Register, after: str) -> None:
+        """The lists that their own lanes run."""
+        self.own.emit(turns, shares, self.rest(after), after)

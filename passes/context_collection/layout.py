@@ -108,8 +108,10 @@ class Layout:
 
     @property
     def share(self) -> int:
-        """The bytes of a warp; something even for tasks without a context, to have an address."""
-        end = max(plan.end for plan in self.plans) or TOP_BYTES
+        """The bytes of a warp; something even for tasks without a context, to have an address, but
+        nothing where no task is ever saved."""
+        least = 0 if all(plan.saves_nothing for plan in self.plans) else TOP_BYTES
+        end = max(plan.end for plan in self.plans) or least
         return -(-end // ALIGNMENT) * ALIGNMENT
 
 
@@ -186,14 +188,15 @@ def _plan(
     offset: int,
 ) -> Plan:
     """A path's plan, but for its snapshot; its room begins at byte ``offset``."""
-    engage = one.engage
+    engage, entries = one.engage, own.entries
     sums: tuple[Slots, ...] = ()
     if engage is not None and engage.shares_all:
+        entries = engage.entries
         sums = place_slots(engage.sums, offset)
-        offset += sum(slots.bytes for slots in sums) + engage.counts
+        offset += (sum(slots.bytes for slots in sums) if entries else 0) + engage.counts
         sent = (registers.fresh(_plain(value), "sent") for value in engage.sent)
         pool = (registers.fresh("b32", "turns"), *sent)
-    stack = Stack(pool, own.entries, offset, one.path.frame)
+    stack = Stack(pool, entries, offset, one.path.frame)
     return Plan(
         one.record, one.path, own.name, stack, {}, {},
         engage, one.turns, one.last_apart, {}, sums, one.unshared, one.counter,

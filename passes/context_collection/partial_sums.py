@@ -8,7 +8,7 @@ tree, over neighbours that are at the same task, and one of them goes to the slo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ccc.ir.edit import Emitter
@@ -17,6 +17,7 @@ from ccc.ir.operands import Register
 from ccc.passes.context_collection.context_stack import join, split
 from ccc.passes.context_collection.node import move
 from ccc.passes.context_collection.reduction import Slots
+from ccc.ptx.types import ALL_LANES, WARP_SIZE
 from ccc.snippet import Snippet
 
 if TYPE_CHECKING:
@@ -44,8 +45,19 @@ SAME_UP = Snippet(
     """,
     "DISTANCE",
 )
-"""Whether a lane before is at the same task, and so all between. By the owner that cannot be told:
-tasks of one lane may stand apart, where other lanes run the path around them."""
+"""Whether a lane before is at the same task, and so all between."""
+
+LAST_OF_MINE = Snippet("""
+    .reg .pred %mine;
+    .reg .b32 %begin, %end, %step_begin, %before, %behind, %lane;
+        sub.s32 %before, %begin, %step_begin;
+        sub.s32 %behind, %end, %step_begin;
+        max.s32 %before, %before, 0;
+        min.s32 %behind, %behind, 32;
+        setp.lt.s32 %mine, %before, %behind;
+        add.s32 %lane, %behind, -1;
+""")
+"""The last lane at a task has the sum of all that are at it: which one that is, the owner knows."""
 
 IS_LAST = Snippet("""
     .reg .pred %there, %last, %end;
@@ -88,23 +100,37 @@ class PartialSums:
             slots.combine(emit, base or self.collector.base, owner, self.registers[register])
 
     def flush(
-        self, emit: Emitter, task: Register, owner: Register, base: Register | None = None
+        self, emit: Emitter, lists: Mapping[str, Register], places: Mapping[Register, Register]
     ) -> None:
-        """All members meet, and owners get what was added up for them, behind ``base``.
+        """All lanes of the warp meet, and owners get what was added up for them.
+
+        Lanes at the same task are neighbours.
+
+        Args:
+            emit: where to.
+            lists: the lane's ``task``, that of ``NO_TASK`` having nothing; where its own list
+                begins, and ends, and the items at which lanes were.
+            places: where the owner has each register.
+        """
+        self._add_before(emit, lists["task"], ALL_LANES)
+        last = LAST_OF_MINE.emit(
+            emit, begin=lists["begin"], end=lists["end"], step_begin=lists["step_begin"]
+        )
+        for register in self.slots:
+            words = [self._of(emit, w, last["lane"]) for w in self._words(emit, register)]
+            self._add(emit, register, places[register], words, Guard(last["mine"]))
+
+    def flush_to_slots(
+        self, emit: Emitter, task: Register, owner: Register, base: Register
+    ) -> None:
+        """All members meet, and what was added up goes to the slots of owners, behind ``base``.
 
         Members at the same task are neighbours, those at ``NO_TASK`` have nothing.
         """
         collector, label = self.collector, self.collector.function.fresh_label
         apart, combined, members = label("apart"), label("combined"), collector.members
         MISSING.emit(emit, members=members, APART=apart)
-        same = {
-            distance: SAME_UP.of(DISTANCE=distance).emit(emit, task=task, members=members)["same"]
-            for distance in (1, 2, 4, 8, 16)
-        }
-        for distance, is_same in same.items():
-            for register in self.slots:
-                others = [self._before(emit, w, distance) for w in self._words(emit, register)]
-                self._add(emit, register, others, Guard(is_same))
+        self._add_before(emit, task, members)
         IS_LAST.emit(
             emit, task=task, members=members, APART=apart, COMBINED=combined,
             rank_bytes=collector.rank_bytes, warp_bytes=collector.warp_bytes,
@@ -112,31 +138,61 @@ class PartialSums:
         self.combine(emit, owner, base)
         emit.start(combined)
 
+    def _add_before(self, emit: Emitter, task: Register, members: Register | int) -> None:
+        """The last lane at a task gets the sum of all that are at it."""
+        same = {
+            distance: SAME_UP.of(DISTANCE=distance).emit(emit, task=task, members=members)["same"]
+            for distance in (1, 2, 4, 8, 16)
+        }
+        for distance, is_same in same.items():
+            for register in self.slots:
+                words = self._words(emit, register)
+                others = [self._before(emit, word, distance, members) for word in words]
+                self._add(emit, register, self.registers[register], others, Guard(is_same))
+
     def add_up(self, emit: Emitter, lanes: int, group: Register) -> None:
         """The ``lanes`` of a ``group`` meet, and all get the sum of all."""
         for distance in (1, 2, 4, 8, 16):
             for register in self.slots if distance < lanes else ():
                 words = self._words(emit, register)
                 others = [self._across(emit, word, distance, group) for word in words]
-                self._add(emit, register, others, None)
+                self._add(emit, register, self.registers[register], others, None)
 
     def _words(self, emit: Emitter, register: Register) -> list[Register]:
         return split(emit, self.registers[register])
 
-    def _before(self, emit: Emitter, word: Register, distance: int) -> Register:
+    def _before(
+        self, emit: Emitter, word: Register, distance: int, members: Register | int
+    ) -> Register:
         """What a lane before has."""
-        members = self.collector.members
         return emit.define("shfl.sync.up.b32", "b32", word, distance, 0, members)
+
+    def _of(self, emit: Emitter, word: Register, lane: Register) -> Register:
+        """What some lane has."""
+        return emit.define("shfl.sync.idx.b32", "b32", word, lane, WARP_SIZE - 1, ALL_LANES)
 
     def _across(self, emit: Emitter, word: Register, distance: int, group: Register) -> Register:
         """What a lane of the same group has."""
         return emit.define("shfl.sync.bfly.b32", "b32", word, distance, 31, group)
 
     def _add(
-        self, emit: Emitter, register: Register, words: list[Register], guard: Guard | None
+        self,
+        emit: Emitter,
+        register: Register,
+        sum_of: Register,
+        words: list[Register],
+        guard: Guard | None,
     ) -> None:
         """Add what another lane has."""
-        mine, accumulator = self.registers[register], self.slots[register].accumulator
-        other = emit.function.registers.fresh(mine.type)
+        accumulator = self.slots[register].accumulator
+        kind = f"{accumulator.operation}.{accumulator.type}"
+        other = emit.function.registers.fresh(sum_of.type)
         join(emit, other, words)
-        emit.emit(f"{accumulator.operation}.{accumulator.type}", mine, mine, other, guard=guard)
+        if accumulator.compares and guard is not None:
+            relation = "lt" if accumulator.operation == "min" else "gt"
+            better = emit.define(
+                f"setp.{relation}.and.{accumulator.type}", "pred", other, sum_of, guard.register
+            )
+            emit.emit(move(sum_of), sum_of, other, guard=Guard(better))
+        else:
+            emit.emit(kind, sum_of, sum_of, other, guard=guard)

@@ -293,7 +293,8 @@ class SequentialDispatch(Collector[SequentialNode]):
 
     def prepare(self, emit: Emitter) -> None:
         """No task yet, and nothing saved."""
-        emit.emit("add.s32", self.limit, self.base, self.warp_bytes)
+        if not all(node.plan.saves_nothing for node in self.nodes):
+            emit.emit("add.s32", self.limit, self.base, self.warp_bytes)
         if self.enough is not self.warp_bytes:
             emit.emit("mov.b32", self.enough, self.warp_bytes)
         for node in self.nodes:

@@ -21,12 +21,10 @@ from ccc.analysis.paths.shared_turns import SharedTurns
 from ccc.ir.edit import Copy, Emitter, retarget, substitute
 from ccc.ir.nodes import Guard, Instruction
 from ccc.ir.operands import Register, Special
-from ccc.passes.context_collection.context_stack import Stack
 from ccc.passes.context_collection.counted_turns import advance, count_turns
 from ccc.passes.context_collection.node import move
 from ccc.passes.context_collection.partial_sums import PartialSums
 from ccc.passes.context_collection.reduction import Slots
-from ccc.passes.context_collection.task_code import OWNER
 from ccc.ptx.types import WARP_SIZE
 from ccc.snippet import Given, Snippet
 
@@ -75,10 +73,9 @@ OVER = Snippet("""
 class SharedTasks(ABC):
     """Shares out the tasks of one path; who inherits says who runs which turn.
 
-    They begin at ``label``, and at ``join`` when they have run what cannot be shared out. What
-    a lane must know of a task lies in the row of ``table`` that the rank of its owner says;
-    the first word of a row says how many turns there are. By ``meet`` all come by before, and by
-    ``over`` behind; ``check`` is how they ask for iterations, if not as ever.
+    They begin at ``label``, and at ``join`` when they have run what cannot be shared out.
+    By ``meet`` all come by before, and by ``over`` behind; ``check`` is how they ask for
+    iterations, if not as ever.
     """
 
     meet, over = MEET, OVER
@@ -92,11 +89,8 @@ class SharedTasks(ABC):
         self.turns = turns
         self.label = collector.function.fresh_label("share")
         self.join = collector.function.fresh_label("join")
-        offset = node.plan.stack.offset
-        self.rows = offset
-        entries = node.plan.stack.entries
-        self.table = Stack(node.plan.stack.context[1:], entries, 4 * entries)
         self.sums = PartialSums(collector, self._sums())
+        self._behind: str | None = None
 
     @property
     def entrance(self) -> str:
@@ -128,11 +122,26 @@ class SharedTasks(ABC):
         emit = self.run(emit)
         self.over.emit(emit, given)
         self._forget(emit)
-        if node.path.continuation:
+        if self.goes_on:
             emit.emit("bra", after, guard=Guard(mine["shares"], negated=True))
             self._go_on(emit, mine["count"], after)
         else:
             emit.emit("bra", after)
+        self.emit_others(turns, mine["shares"], after)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether owners have something to do when the turns are done."""
+        return self.node.path.continuation
+
+    def emit_others(self, turns: Register, shares: Register, after: str) -> None:  # noqa: B027
+        """Emit what members do who do not share out their tasks.
+
+        Args:
+            turns: of the lane's own task.
+            shares: whether it has one.
+            after: where all meet then.
+        """
 
     # -- what a task is -------------------------------------------------------------------------
 
@@ -158,36 +167,11 @@ class SharedTasks(ABC):
             if not written.isdisjoint(slots.accumulator.registers)
         ]
 
-    def store(self, emit: Emitter, row: Register, begin: Mapping[Register, Register]) -> None:
-        """The owner writes its task, the registers as ``begin`` says or as it has them."""
-        plan, sent = self.node.plan, {}
-        for name, register in zip(self.turns_sent, self.table.context, strict=True):
-            if isinstance(name, Register):
-                sent[register] = begin.get(name) or self.value(name)
-            elif name in plan.specials:
-                sent[register] = plan.specials[name]
-            else:
-                sent[register] = emit.define(f"mov.{name.register.type}", "b32", name)
-        self.table.of(sent).store(emit, row)
-        for slots in plan.sums:
-            slots.clear(emit, self.collector.base)
-            begins_as = register_at(slots.accumulator, self.node.path.entry, self.collector.facts)
-            if begins_as is not None:
-                lane = emit.define("mov.u32", "b32", OWNER)
-                slots.combine(emit, self.collector.base, lane, self.value(begins_as))
-
     @property
     def turns_sent(self) -> tuple[Register | Special, ...]:
         """What is known of a task, in the order of the table."""
         assert self.node.plan.engage is not None
         return self.node.plan.engage.sent
-
-    def load(self, emit: Emitter, row: Register) -> dict[Register | Special, Register]:
-        """Read the task of a row, into new registers."""
-        fresh = emit.function.registers.fresh
-        copies = {r: fresh(r.type) for r in self.table.context}
-        self.table.of(copies).load(emit, row)
-        return dict(zip(self.turns_sent, copies.values(), strict=True))
 
     # -- what a turn is -------------------------------------------------------------------------
 
@@ -271,12 +255,10 @@ class SharedTasks(ABC):
         if node.path.continuation:
             live |= facts.liveness.live_in(self.turns.induction.exit)
             live |= {s for s in self.turns.induction.steps.values() if isinstance(s, Register)}
-            for slots in node.plan.sums:
-                place = register_at(slots.accumulator, self.turns.induction.exit, facts)
-                if place is not None:
-                    emit.emit(move(place), self.value(place), slots.neutral)
+            self.forget_sums(emit)
         kept = {self.value(register) for register in live}
-        kept |= set(node.plan.specials.values()) if node.path.continuation else set()
+        kept |= set(node.plan.specials.values()) if self.goes_on else set()
+        kept |= self.kept
         used = {*node.plan.snapshot.values(), *node.plan.specials.values()}
         emit.clear(used - kept)
 
@@ -294,14 +276,27 @@ class SharedTasks(ABC):
                 ends[register] = advance(emit, self.value(register), gain, turns)
         for register, end in ends.items():
             emit.emit(move(register), self.value(register), end)
-        for slots in node.plan.sums:
-            place = register_at(slots.accumulator, induction.exit, collector.facts)
-            if place is not None:
-                slots.finish(emit, collector.base, self.value(place))
-        emit.emit("bra", self._rest(after))
+        self.finish_sums(emit)
+        emit.emit("bra", self.rest(after))
 
-    def _rest(self, after: str) -> str:
+    @property
+    def kept(self) -> set[Register]:
+        """What else owners need then."""
+        return set()
+
+    def forget_sums(self, emit: Emitter) -> None:  # noqa: B027
+        """Emit what becomes of the registers of sums when the turns are done."""
+
+    def finish_sums(self, emit: Emitter) -> None:  # noqa: B027
+        """Emit how owners get what was added up."""
+
+    def rest(self, after: str) -> str:
         """What goes with a task, once more: the copy behind the loop as it was leads elsewhere."""
+        if self._behind is None:
+            self._behind = self._copy_rest(after)
+        return self._behind
+
+    def _copy_rest(self, after: str) -> str:
         node, collector, exit_label = self.node, self.collector, self.turns.induction.exit
         path = node.path
         assert node.copy is not None

@@ -21,7 +21,7 @@ from ccc.analysis.paths.shared_turns import SharedTurns
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Guard
 from ccc.ir.operands import Register
-from ccc.passes.context_collection.shared_tasks import SharedTasks
+from ccc.passes.context_collection.stored_tasks import StoredTasks
 from ccc.passes.context_collection.task_code import OWNER
 from ccc.snippet import Snippet
 
@@ -124,8 +124,11 @@ NEXT_TASK = Snippet("""
 """)
 
 
-class SubWarps(SharedTasks):
-    """Has groups of ``lanes`` members go through their tasks."""
+class SubWarps(StoredTasks):
+    """Has groups of ``lanes`` members go through their tasks.
+
+    The first word of a row says how many turns there are.
+    """
 
     rows_at: Register
 

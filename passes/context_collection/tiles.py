@@ -187,7 +187,7 @@ class Tiles(Collector[TileNode]):
         for register in (*(node.tasks for node in self.nodes), *self.passing.values()):
             emit.emit("mov.b32", register, 0)
 
-    def run(self) -> Instruction:
+    def run(self) -> Instruction | None:
         """Do it; returns the instruction that computes the base of the warp's share."""
         self._enter()
         self._emit_heads()

@@ -31,7 +31,8 @@ After:
 
 The snippets are those of flattened_loop.py. ``flatten`` does so as soon as one lane has left the
 inner loop. ``refill(k)`` waits until k members have nothing to do in it, or all: so the code around
-it is run by more lanes, and less often.
+it is run by more lanes, and less often. With ``counter(k)`` the lanes of all warps of the launch
+take their iterations from one counter.
 """
 
 from __future__ import annotations
@@ -56,8 +57,10 @@ from ccc.options import Request
 from ccc.passes.choice.before import counted, details, flattening
 from ccc.passes.choice.work import work_of_blocks
 from ccc.passes.flattening.flattened_loop import FlattenedLoop
+from ccc.passes.flattening.grid_space import find_grid_space
+from ccc.passes.grid_stride.task_counter import CounterTable
 from ccc.passes.strategies.leave import LEAVE
-from ccc.passes.strategies.registry import FLATTENING
+from ccc.passes.strategies.registry import COUNTER, FLATTENING
 from ccc.passes.thresholds import FLATTEN_GAIN
 from ccc.pipeline import Kernel, Pass, PathRecord
 
@@ -96,14 +99,16 @@ class Flattening(Pass):
                 elif not request.insists and _holds_branch(kernel, nest):
                     kernel.announced.add(path.marker)
                     raise Refused(BESIDE)
+                space, table, pooled = _pooled(nest, request, kernel)
             except Refused as refusal:
                 if _request(kernel, path) is not None:
                     _decline(kernel, path, str(refusal))
             else:
                 _leave_others(kernel, path, nest)
-                space, pooled = _pooled(nest, request, kernel.facts)
-                loop = FlattenedLoop(kernel, path.marker.span, nest, request.number or 1, space)
+                idle = request.number or 1
+                loop = FlattenedLoop(kernel, path.marker.span, nest, idle, space, table)
                 loop.rewrite()
+                kernel.declarations += [table.declaration()] if table else []
                 record.apply(str(request), {"turns": loop.turns, **pooled})
                 kernel.settled.append(record)
 
@@ -153,31 +158,39 @@ def _annotated_around(label: str, facts: Facts) -> list[FoundLoop]:
 
 
 def _pooled(
-    nest: Nest, request: Request, facts: Facts
-) -> tuple[IterationSpace | None, dict[str, Any]]:
-    """The iterations of all members, if idle lanes take them from one pool; and for the report."""
-    try:
-        return _space(nest, request, facts), {"pooled": True, "pooled_reason": None}
-    except Refused as refusal:
-        return None, {"pooled": False, "pooled_reason": str(refusal)}
-
-
-def _space(nest: Nest, request: Request, facts: Facts) -> IterationSpace:
-    """The iterations of all members, if idle lanes shall take them from one pool.
-
-    That is for ``refill`` in an annotated loop: ``flatten`` lets each lane keep its own.
+    nest: Nest, request: Request, kernel: Kernel
+) -> tuple[IterationSpace | None, CounterTable | None, dict[str, Any]]:
+    """The iterations that idle lanes take from one pool, if they do; a counter for the pool of all
+    warps; and what the report says.
 
     Raises:
-        Refused: they shall not, or cannot.
+        Refused: they shall take them from a counter, and cannot.
     """
-    if request.name == FLATTENING[0]:
-        raise Refused("flatten lets each lane keep its own iterations")
+    if request.name == COUNTER:
+        space = find_grid_space(_annotated(nest, kernel.facts), kernel)
+        name = kernel.function.names.free(f"ccc_counters_{kernel.function.name}")
+        return space, CounterTable(name, 1), {"pooled": True, "pooled_reason": None}
+    try:
+        if request.name == FLATTENING[0]:
+            raise Refused("flatten lets each lane keep its own iterations")
+        space = find_iteration_space(_annotated(nest, kernel.facts), kernel.facts)
+    except Refused as refusal:
+        return None, None, {"pooled": False, "pooled_reason": str(refusal)}
+    return space, None, {"pooled": True, "pooled_reason": None}
+
+
+def _annotated(nest: Nest, facts: Facts) -> FoundLoop:
+    """The loop around it as an annotated one.
+
+    Raises:
+        Refused: it is not annotated.
+    """
     (around, *_) = [*_annotated_around(nest.outer.header, facts), None]
     if around is None or around.loop.header != nest.outer.header:
         raise Refused(
             'the loop around it is not annotated "ccc for", so its iterations may be dependent'
         )
-    return find_iteration_space(around, facts)
+    return around
 
 
 def _holds_branch(kernel: Kernel, nest: Nest) -> bool:

@@ -167,12 +167,12 @@ class IterationPool:
     def open(self, emit: Emitter, place: Register) -> None:
         """Before the loop: count the lane's iterations, and keep what they begin with."""
         space = self.space
-        self.steps = {r: _product(emit, step, r) for r, step in space.steps.items()}
+        self.steps = {r: product_of(emit, step, r.bits) for r, step in space.steps.items()}
         signed = TYPES[space.type].kind == "s"
         most = (1 << 31) - 1 if signed else (1 << 32) - 1
         counted = COUNT_ITERATIONS.of(MOST=most, TYPE=space.type).emit(
-            emit, first=space.counter, bound=_register(emit, space.bound),
-            step=_register(emit, self.steps[space.counter]),
+            emit, first=space.counter, bound=number_of(emit, space.bound),
+            step=number_of(emit, self.steps[space.counter]),
         )  # fmt: skip
         for register in (*space.steps, *space.context):
             self.own[register] = emit.define(move(register), register.type, register, name="own")
@@ -220,21 +220,26 @@ class IterationPool:
         for register, source in self.given.items():
             emit.emit(move(register), register, source)
 
+    def close(self, emit: Emitter) -> None:
+        """Behind the loop, lanes may read what others have written for them."""
+        CLOSE.emit(emit, members=self.members, restore=self.restore)
+
     def restore(self, emit: Emitter) -> None:
         """Behind the loop, lanes have their own values again; what is carried nobody reads."""
         for register in self.space.context:
             emit.emit(move(register), register, self.own[register])
 
 
-def _product(emit: Emitter, step: Step, register: Register) -> Register | int:
-    """What a register gains in an iteration."""
+def product_of(emit: Emitter, step: Step, bits: int) -> Register | int:
+    """What a register of so many bits gains in an iteration."""
     first, *others = step
     for factor in others:
-        first = emit.define(f"mul.lo.s{register.bits}", register.type, first, factor, name="step")
+        first = emit.define(f"mul.lo.s{bits}", f"b{bits}", first, factor, name="step")
     return first
 
 
-def _register(emit: Emitter, value: Register | int) -> Register:
+def number_of(emit: Emitter, value: Register | int) -> Register:
+    """A number as a register."""
     if isinstance(value, Register):
         return value
     return emit.define("mov.b32", "b32", value, name="number")

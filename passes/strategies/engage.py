@@ -31,6 +31,7 @@ from ccc.passes.strategies.strategy import (
     context_words,
     run_slots,
 )
+from ccc.passes.thresholds import SHUFFLED_WORDS
 from ccc.ptx.types import WARP_SIZE
 
 DEPENDENT = 'its turns are not said to be independent; that is "ccc for variable"'
@@ -87,7 +88,9 @@ class Engage:
     def cost(self, paths: Sequence[Path], facts: Facts) -> Estimate:
         """Each task is written once, and read for each of its turns."""
         words = sum(map(context_words, paths)) + len(paths)
-        return Estimate(run_slots(paths, facts, as_tasks=True), 2 * words, words * WORD_BYTES)
+        found = [self.of(path, facts) for path in paths]
+        stored = words * WORD_BYTES if any(one and one.entries for one in found) else 0
+        return Estimate(run_slots(paths, facts, as_tasks=True), 2 * words, stored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,15 @@ class SharedOut:
     def sums(self) -> tuple[Accumulator, ...]:
         """What its turns add up for what follows it."""
         return self.turns.induction.sums
+
+    @property
+    def entries(self) -> int:
+        """How many tasks lie in shared memory: joined lists stay in their owners' registers, if
+        what is known of each is short, or lanes add up."""
+        words = sum(-(-one.bits // 32) for one in self.turns.registers) + len(self.turns.specials)
+        apart = self.adds or self.sums or words <= SHUFFLED_WORDS
+        is_warp = self.lanes is None and not self.counts
+        return 0 if is_warp and apart else WARP_SIZE
 
     @property
     def sent(self) -> tuple[Register | Special, ...]:

@@ -55,6 +55,7 @@ class Engaged:
     induction: Induction
     shares_all: bool = False
     counts: int = 0
+    entries: int = 0
     sent: tuple[Register | Special, ...] = ()
     sums: tuple[Accumulator, ...] = ()
 

@@ -32,7 +32,8 @@ SHARING: tuple[PathStrategy, ...] = (ENGAGE, ENGAGE_BLOCK, *SUB_WARPS, UNIFORM)
 its turns are shared out, or each lane keeps its own."""
 STRATEGIES: tuple[Strategy, ...] = (LEAVE, *COLLECTING, *SHARING, LONG_TASKS)
 """All."""
-FLATTENING = ("flatten", "refill")
+COUNTER = "counter"
+FLATTENING = ("flatten", "refill", COUNTER)
 """What :mod:`ccc.passes.flattening` does with inner loops."""
 BEFORE = ("meld", *FLATTENING)
 """What passes of their own do before paths are collected. Nothing need be promised for that, and no
@@ -42,6 +43,7 @@ NUMBERED: dict[str, Sequence[int]] = {
     "adaptive": tuple(one.iterations for one in ADAPTIVE),
     "sub_warp": LANES,
     "refill": range(1, WARP_SIZE + 1),
+    COUNTER: range(1, WARP_SIZE + 1),
 }
 """The numbers that a name takes."""
 MAY_LACK = ("adaptive",)

@@ -149,13 +149,13 @@ class Rewritten:
 
     Args:
         enter: the label that it is entered at.
-        base: the instruction that computes the base of the warp's share.
+        base: the instruction that computes the base of the warp's share, if it has one.
         share: the byte of that share behind those that it uses.
         users: further instructions that compute with the size of a share, as that does.
     """
 
     enter: str
-    base: Instruction
+    base: Instruction | None
     share: int
     users: tuple[Instruction, ...] = ()
 
@@ -220,7 +220,8 @@ class Sharing(Protocol):
     """How the tasks of one path are shared out.
 
     ``shares_all``: nothing else serves the path, else it is done with long tasks beside what does.
-    ``counts`` are bytes in front of what others get to know.
+    ``entries`` are the tasks that lie in shared memory, where all are shared out, and ``counts``
+    bytes in front of them;
     ``sent`` are the registers and special registers of the context that others get to know, where
     all tasks are shared out, and ``sums`` what their turns add up for what follows the loop.
     """
@@ -228,6 +229,10 @@ class Sharing(Protocol):
     @property
     def shares_all(self) -> bool:
         """Whether short tasks are shared out, too."""
+
+    @property
+    def entries(self) -> int:
+        """How many tasks lie in shared memory."""
 
     @property
     def counts(self) -> int:

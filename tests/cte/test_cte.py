@@ -21,6 +21,7 @@ import ccc
 from ccc import cli, header
 from ccc.device import gpu
 from ccc.emulator import Module, Race
+from ccc.toolkit.find import find
 from ccc.version import VERSION
 
 HERE = Path(__file__).parent
@@ -107,6 +108,21 @@ def test_patterns_on_a_gpu() -> None:
 
         for pattern in nested.patterns(kernels(text), 300, seed=7):
             pattern.run(launch)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("tool", ["memcheck", "racecheck", "synccheck"])
+def test_the_sanitizers_find_nothing(tool: str) -> None:
+    """All kernels, whose decompositions and values differ, on blocks and lanes of all kinds."""
+    sanitizer = find().bin / "compute-sanitizer"
+    if not sanitizer.exists():
+        pytest.skip("the toolkit has no compute-sanitizer")
+    test = [sys.executable, "-m", "pytest", "-q", __file__, "-k", "patterns_on_a_gpu"]
+    command = [sanitizer, "--tool", tool, "--error-exitcode", "9", *test]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "0 errors" in done.stdout
+    assert "1 passed" in done.stdout
 
 
 def test_what_is_refused() -> None:

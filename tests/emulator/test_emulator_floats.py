@@ -291,10 +291,8 @@ APPROXIMATE: list[tuple[str, Callable[[float], float], Any]] = [
     ("rcp.approx.f32", lambda x: 1 / x, [0.5, 3.0, -7.0]),
     ("rsqrt.approx.f32", lambda x: 1 / math.sqrt(x), [0.5, 3.0, 7.0]),
     ("sqrt.approx.f32", math.sqrt, [0.5, 3.0, 7.0]),
-    ("sin.approx.f32", math.sin, [0.5, 3.0, -7.0]),
-    ("cos.approx.ftz.f32", math.cos, [0.5, 3.0, -7.0]),
-    ("lg2.approx.f32", math.log2, [0.5, 3.0, 7.0]),
-    ("ex2.approx.ftz.f32", lambda x: 2.0**x, [0.5, 3.0, -7.0]),
+    ("lg2.approx.f32", math.log2, [0.5, 3.0, 7.0, 1.0, 0.875, 2.0**-140]),
+    ("ex2.approx.ftz.f32", lambda x: 2.0**x, [0.5, 3.0, -7.0, 0.0, -125.25, 127.5]),
     ("tanh.approx.f32", math.tanh, [0.5, 3.0, -7.0]),
 ]
 
@@ -305,6 +303,34 @@ def test_approximations_are_rounded_correctly(
 ) -> None:
     (found,) = evaluate(f"{opcode} {{d}}, {{a}}", {"a_f32": floats(*numbers)}, {"d": "f32"})
     assert found == floats(*map(function, numbers))
+
+
+@pytest.mark.parametrize("opcode", ["sin.approx.f32", "cos.approx.ftz.f32"])
+def test_angles_are_reduced_as_the_hardware_does(opcode: str) -> None:
+    """They are multiplied in single precision, and so lose what the ISA says that they may."""
+    numbers = np.concatenate([np.linspace(-6.28, 6.28, 400), np.linspace(-314, 314, 400)])
+    angles = numbers.astype(np.float32)
+    (found,) = evaluate(f"{opcode} {{d}}, {{a}}", {"a_f32": floats(*angles)}, {"d": "f32"})
+    got = np.array(found, np.uint32).view(np.float32).astype(float)
+    function = np.sin if opcode.startswith("sin") else np.cos
+    missed = np.abs(got - function(angles.astype(float)))
+    assert missed[:400].max() <= 2.0**-20.5
+    assert 2.0**-18 < missed[400:].max() <= 2.0**-14.7
+
+
+def test_what_functions_make_of_what_is_no_usual_number() -> None:
+    special = [0.0, -0.0, math.inf, -math.inf, math.nan]
+    nan = bits_of(math.nan, "f32") & 0x7FFFFFFF | 0x7FFFFFFF
+    wanted = {
+        "sin.approx.f32": [*floats(0.0, -0.0), nan, nan, nan],
+        "cos.approx.f32": [*floats(1.0, 1.0), nan, nan, nan],
+        "lg2.approx.f32": [*floats(-math.inf, -math.inf, math.inf), nan, nan],
+        "ex2.approx.f32": [*floats(1.0, 1.0, math.inf, 0.0), nan],
+    }
+    for opcode, results in wanted.items():
+        sources = {"a_f32": floats(*special)}
+        (found,) = evaluate(f"{opcode} {{d}}, {{a}}", sources, {"d": "f32"})
+        assert found == results, opcode
 
 
 def test_packed_halves() -> None:

@@ -22,7 +22,7 @@ from ccc.emulator import EmulatorError, Module, Race
 from ccc.emulator.base.forms import DTYPES, Form
 from ccc.emulator.native import library
 from ccc.emulator.native.forms import native_form
-from ccc.emulator.native.operations import INTEGERS, OPERATIONS, TO_WHOLE
+from ccc.emulator.native.operations import APPROXIMATIONS, INTEGERS, OPERATIONS, TO_WHOLE
 from ccc.emulator.semantics.table import operation_of
 from ccc.harness.equivalence import Launch, difference, run
 from ccc.ir.nodes import Instruction
@@ -80,6 +80,7 @@ def floats() -> Iterator[str]:
         yield from (f"rsqrt.approx.{end}", f"copysign.{end.split('.')[-1]}")
         yield from (f"setp.{order}.{end}" for order in FLOAT_ORDERS)
     for ftz in ("", ".ftz"):
+        yield from (f"{name}.approx{ftz}.f32" for name in APPROXIMATIONS)
         yield from (f"{name}.rn{ftz}.sat.f32" for name in ("add", "sub", "mul", "fma"))
         yield from (f"div.approx{ftz}.f32", f"div.full{ftz}.f32")
         for name, mode in itertools.product(("add", "sub", "mul", "fma"), ("rz", "rm", "rp")):

@@ -431,6 +431,13 @@ def test_packing() -> None:
     assert (low, top) == ([0x9ABCDEF0], [0x12345678])
     parts = evaluate("mov.b32 {{{x}, {y}}}, {a}", sources, {"x": "b16", "y": "b16"})
     assert parts == [[0x2222], [0x1111]]
+    quarters = evaluate(
+        "{{ .reg .b128 %wide; mov.b128 %wide, {{{a}, {b}, {b}, {a}}};"
+        "mov.b128 {{{x}, {y}, {z}, {w}}}, %wide; }} mov.b32 {v}, 0",
+        {name: sources[name] for name in ("a_b32", "b_b32")},
+        dict.fromkeys("xyzwv", "b32"),
+    )
+    assert quarters == [[0x11112222], [0x33334444], [0x33334444], [0x11112222], [0]]
 
 
 def test_a_guard_keeps_the_old_value() -> None:

@@ -209,6 +209,7 @@ SHOW_THEM = (
     "context-collection/adaptive",
     "small/batch",
     "small/carried",
+    "small/counter",
     "small/dynamic",
     "small/flatten",
     "small/joined_sums",

@@ -11,7 +11,8 @@ from goldens import Golden
 from ccc.errors import CccError
 from ccc.ir.nodes import Function, FunctionText
 from ccc.parse import body, parse_function, parse_module
-from ccc.parse.plain import read_plain
+from ccc.parse.plain import STATEMENT, PlainInstruction, Words, read_plain
+from ccc.parse.scopes import Scopes
 
 GOLDENS = sorted((GOLDEN / "context-collection").glob("*.ptx"))
 HEAD = ".version 9.0\n.target sm_90\n.address_size 64\n"
@@ -31,11 +32,23 @@ def one(text: str) -> FunctionText:
     return function
 
 
+DECLARED = ".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .f32 %f<9>; .reg .pred %p<3>;\n"
+
+
+def read(text: str, function: Function) -> PlainInstruction | None:
+    """What a statement of a function seems to mean."""
+    match = STATEMENT.fullmatch(f"{text};")
+    assert match is not None
+    scopes = Scopes(function.registers, "")
+    words = Words(lambda name: function.registers.find(name) or scopes.find(name), set())
+    return read_plain(match, words)
+
+
 @pytest.mark.parametrize("path", GOLDENS[::6], ids=lambda path: path.stem)
 def test_both_ways_lead_to_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pieces = list(parse_module(Golden.read(path).after).functions)
     fast = [parts(parse_function(piece)) for piece in pieces]
-    monkeypatch.setattr(body, "read_plain", lambda _text, _find: None)
+    monkeypatch.setattr(body, "read_plain", lambda _match, _words: None)
     assert fast == [parts(parse_function(piece)) for piece in pieces]
 
 
@@ -47,13 +60,21 @@ def test_both_ways_lead_to_the_same(path: Path, monkeypatch: pytest.MonkeyPatch)
         "ld.global.u32 %r1, [%rd1]",
         "ld.global.f32\t%f1, [%rd1+16]",
         "fma.rn.f32 %f1, %f2, 0f3F800000, %f1",
+        "mov.u32 %r1, %tid.x",
+        "st.shared.u32 [place+4], %r1",
+        "ld.shared.u32 %r1, [%r2+-8]",
+        "mov.b64 {%r1, %r2}, %rd1",
+        "mov.b64 %rd1, {%r1,%r2}",
+        "shfl.sync.idx.b32 %r1|%p2, %r1, 0, 0x1F, -1",
+        "add.s32 %r1 , %r2, 5",
+        "bar.sync 0",
+        "membar.gl",
     ],
 )
 def test_a_form_is_learnt_once(text: str) -> None:
-    declared = ".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .f32 %f<9>; .reg .pred %p<3>;\n"
-    function = parse_function(one(f"{declared}{text};\nret;"))
+    function = parse_function(one(f"{DECLARED}{text};\nret;"))
     instruction = next(function.instructions)
-    plain = read_plain(text, function.registers.find)
+    plain = read(text, function)
     assert plain is not None
     assert plain.is_known
     assert (plain.opcode, plain.operands) == (instruction.opcode, instruction.operands)
@@ -63,19 +84,37 @@ def test_a_form_is_learnt_once(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "mov.u32 %r1, %tid.x",
-        "st.shared.u32 [place], %r1",
-        "mov.b64 {%r1, %r2}, %rd1",
-        "setp.lt.s32 %p1|%p2, %r1, %r2",
         "add.s32 %r1, %r2, %r9",
-        "add.s32 %r1 , %r2, 5",
-        "ret",
+        "add.s32 %r1, %r2, 4+1",
+        "add.s32 %r1, %r2, 0777",
+        "mov.u32 %r1, %nothing.x",
+        "mov.u32 %r1, WARP_SZ",
+        "mov.u32 %r1, {{%r1}}",
+        "ld.global.u32 %r1, [%rd1+0]",
+        "call (%r1), f, (%r2)",
+        "brx.idx %r1, table",
     ],
 )
 def test_the_rest_is_left_to_the_grammar(text: str) -> None:
-    declared = ".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<3>;"
-    known = parse_function(one(f"{declared}\nret;")).registers.find
-    assert read_plain(text, known) is None
+    assert read(text, parse_function(one(f"{DECLARED}ret;"))) is None
+
+
+def test_what_is_declared_anew_means_something_else() -> None:
+    add = "add.s32 a, a, 1;\n"
+    text = f".reg .b32 a;\n{add}{{\n{add}.reg .b32 a;\n{add}}}\n{add}ret;"
+    function = parse_function(one(text))
+    inner, outer = [name for name in function.registers.singles if name != "a"], "a"
+    used = [str(i.operands[0]) for i in function.instructions if i.operands]
+    assert used == [outer, outer, *inner, outer]
+
+
+def test_a_label_of_the_name_of_a_variable_around() -> None:
+    head = f"{HEAD}.shared .b32 same;\n.entry k()\n{{\n.reg .u32 %r<2>;\nmov.u32 %r1, same;\n"
+    (piece,) = parse_module(f"{head}mov.u32 %r1, same;\nbra same;\nsame: ret;\n}}\n").functions
+    function = parse_function(piece)
+    first, second, branch, *_ = function.instructions
+    assert str(first) == str(second) == "mov.u32 %r1, same;"
+    assert branch.target == function.blocks[-1].label != "same"
 
 
 def test_a_known_form_of_registers_that_are_not_declared_is_an_error() -> None:

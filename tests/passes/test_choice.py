@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -176,14 +177,20 @@ FLAME = {
 """What serves which arms, by their instructions, for the shared memory that a block may have."""
 
 
+@functools.cache
+def flame() -> str:
+    """The PTX of a fractal flame with its markers, compiled once for all sizes."""
+    source = SAMPLES / "fractal_flame" / "kernel.cu"
+    return nvcc.build(source, "sm_90", ("-fmad=false",), Options(mark_only=True))[0]
+
+
+@pytest.mark.slow
 @needs_nvcc
 @pytest.mark.parametrize("limit", FLAME)
 def test_what_gets_stacks_in_a_fractal_flame(limit: int) -> None:
     strategy, lengths = FLAME[limit]
-    options = Options(strategy=COLLECT, shared_limit=limit)
-    source = SAMPLES / "fractal_flame" / "kernel.cu"
-    _, report = nvcc.build(source, "sm_90", ("-fmad=false",), options)
-    ((paths),) = (one["paths"] for one in report["kernels"])
+    result = transform(flame(), Options(strategy=COLLECT, shared_limit=limit))
+    ((paths),) = (one["paths"] for one in result.report["kernels"])
     applied = [path for path in paths if path["applied"]]
     assert {path["strategy"] for path in applied} == {strategy}
     found = sorted((path["path_instructions"] for path in applied), reverse=True)

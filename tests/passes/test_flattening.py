@@ -30,6 +30,7 @@ def before(name: str) -> str:
 
 
 POOLED = before("small/refill_pool")
+COUNTED = before("small/counter")
 
 
 def test_of_two_inner_loops_one_is_flattened() -> None:
@@ -173,6 +174,69 @@ def test_flatten_lets_lanes_keep_theirs() -> None:
     (found,) = remarks(POOLED, "flatten")
     assert not found.details["pooled"]
     assert found.details["pooled_reason"] == "flatten lets each lane keep its own iterations"
+
+
+@pytest.mark.parametrize(
+    ("place", "instead"),
+    [
+        ("", ""),
+        ("setp.ge.s32 %p3, %r2, %r1;\n\t@%p3", "setp.lt.s32 %p3, %r2, %r1;\n\t@!%p3"),
+        ("@%p3 bra DONE;", "@%p3 ret;"),
+        ("mad.lo.s32 %r2, %r5, %r6", "mad.lo.u32 %r2, %r6, %r5"),
+        ("mul.lo.s32 %r9, %r8, %r6;", "mov.u32 %r9, 128;"),
+        (
+            "setp.ge.s32 %p3",
+            "setp.eq.s32 %p0, %r1, 7;\n\t@%p0 bra DONE;\n\tsetp.ge.s32 %p3",
+        ),
+    ],
+)
+def test_all_warps_take_iterations_from_a_counter(place: str, instead: str) -> None:
+    (found,) = remarks(COUNTED.replace(place, instead), "counter(2)")
+    assert (found.strategy, found.details["pooled"]) == ("counter(2)", True)
+
+
+@pytest.mark.parametrize(
+    ("place", "instead", "reason"),
+    [
+        ("// ccc.for 1", "// ccc.loop 1", 'is not annotated "ccc for"'),
+        ("mov.u32 %r7, %tid.x;", "mov.u32 %r7, %laneid;", "does not begin with blockIdx.x"),
+        ("%r5, %r6, %r7;", "%r5, 64, %r7;", "does not begin with blockIdx.x"),
+        ("and.b32 %r4, %r3, 31;", "and.b32 %r4, %r3, %r5;", "more than their number and what"),
+        ("mov.u32 %r3, %r2;", "add.s32 %r3, %r2, %ctaid.y;", "ask for their block or warp"),
+        (
+            "st.global.u32 [%rd2], %r3;",
+            "st.global.u32 [%rd2], %r3; nanosleep.u32 9;",
+            "hold what may belong to their block",
+        ),
+        (
+            "st.global.u32 [%rd2], %r3;",
+            "st.global.u32 [%rd2], %r3; st.shared.u32 [%r4], %r3;",
+            "may use the shared memory of a block",
+        ),
+        ("mul.lo.s32 %r9", "ld.global.u32 %r4, [%rd1];\n\tmul.lo.s32 %r9", "is done before or"),
+        ("DONE:", "DONE:\n\tst.global.u32 [%rd1], %r1;", "is done before or after"),
+        ("\t@%p3 bra DONE;\n", "", "begins before its bound is looked at"),
+        ("@%p3 bra DONE;", "@!%p3 bra DONE;", "for other reasons than their number"),
+        ("setp.ge.s32 %p3, %r2, %r1", "setp.ge.s32 %p3, %r7, %r1", "for other reasons"),
+        ("setp.ge.s32 %p3, %r2, %r1", "setp.ge.s32 %p3, %r2, 99", "for other reasons"),
+        ("setp.ge.s32 %p3, %r2, %r1", "setp.gt.s32 %p3, %r2, %r1", "for other reasons"),
+        ("setp.ge.s32 %p3, %r2, %r1", "setp.ge.u32 %p3, %r2, %r1", "for other reasons"),
+        ("add.s32 %r2, %r2, %r9;", "add.s32 %r2, %r2, %r5;", "more than their number and what"),
+        (
+            "@%p2 bra OUTER;",
+            "@%p2 bra OUTER;\n\tsetp.lt.s32 %p0, %r1, 5;\n\t@%p0 bra AGAIN;",
+            "lies in a loop",
+        ),
+    ],
+)
+def test_a_counter_needs_a_row_of_numbers(place: str, instead: str, reason: str) -> None:
+    marked = re.sub(r"(// ccc.while 2 \S+)", r"\1 strategy=counter(2)", COUNTED)
+    marked = marked.replace("\tmov.u32 %r5", "AGAIN:\n\tmov.u32 %r5")
+    changed = marked.replace(place, instead)
+    assert changed != marked
+    (found,) = remarks(changed)
+    assert found.strategy != "counter(2)"
+    assert reason in str(found.complaint)
 
 
 def lone_loops() -> Iterator[tuple[Golden, str, bool]]:

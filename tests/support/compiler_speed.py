@@ -19,6 +19,7 @@ from folders import GOLDEN
 from goldens import Golden
 
 from ccc.compiler.transform import transform
+from ccc.garbage import looking_seldom
 from ccc.ir.nodes import FunctionText
 from ccc.ir.printer import print_function
 from ccc.ir.verify import verify
@@ -44,6 +45,7 @@ def read(ptx: str) -> list[FunctionText]:
     return list(parse_module(ptx).functions)
 
 
+@looking_seldom()  # as where a source is compiled
 def speed(name: str, ptx: str) -> str:
     """A row of the table."""
     pieces = read(ptx)
@@ -104,12 +106,12 @@ def main(files: list[str]) -> None:
     load_grammar()
     texts = {Path(file).name: Path(file).read_text() for file in files}
     if not texts:
-        ptx = module(4)
+        ptx = module(1)
         texts = {"kernels of tests/golden": ptx, "the same in one line": in_one_line(ptx)}
     for name, text in texts.items():
         print(speed(name, text), flush=True)
     if not files:
-        for count in (50, 100, 200):
+        for count in (50, 100, 200, 400):
             print(transforming(count), flush=True)
 
 

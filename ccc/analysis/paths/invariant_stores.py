@@ -99,16 +99,15 @@ class InvariantStores:
         written = {r for i in self._inside for r in i.defined()}
         differing = written & self.facts.liveness.live_in(loop.header)
         differing.update(r for i in filter(differs, self._inside) for r in i.defined())
-        grown = True
-        while grown:
-            found = {
-                register
-                for instruction in self._inside
-                if not differing.isdisjoint(instruction.used())
-                for register in instruction.defined()
-            }
-            grown = not found <= differing
+        made_from: dict[Register, set[Register]] = {}
+        for instruction in self._inside:
+            for register in instruction.used():
+                made_from.setdefault(register, set()).update(instruction.defined())
+        worklist = list(differing)
+        while worklist:
+            found = made_from.get(worklist.pop(), set()) - differing
             differing |= found
+            worklist += found
         return differing
 
     def _find_overwritten(self, stores: Iterable[Instruction]) -> None:

@@ -71,8 +71,8 @@ class Encoded:
     """The tables; all are int32 with a row for each entry.
 
     ``parts`` are by the number of their item. ``pool`` has the bits of the registers that the
-    frames have after those of the program: they live in one segment each. ``scratch`` and
-    ``pointers`` say how much a run needs at most.
+    frames have after those of the program: they live in one segment each; ``in_pool`` has their
+    places by bits. ``scratch`` and ``pointers`` say how much a run needs at most.
     """
 
     uniforms: UniformValues = field(default_factory=UniformValues)
@@ -83,6 +83,7 @@ class Encoded:
     segments: list[tuple[int, ...]] = field(default_factory=list)
     parts: dict[int, PythonPart] = field(default_factory=dict)
     pool: list[int] = field(default_factory=list)
+    in_pool: dict[int, list[int]] = field(default_factory=dict)
     scratch: int = 1
     pointers: int = 1
     tables: dict[str, Array] = field(default_factory=dict)
@@ -207,8 +208,9 @@ class _SegmentEncoder:
         if isinstance(self.segment.end, Fork):
             register = self.segment.end.guard.register
             self.place(register, register in lasting)
-        for register in self.segment.live_in:
-            self.place(register, True)
+        if self.segment.waits is not None:  # no step may read the members of a barrier
+            for register in self.segment.instructions[0].used():
+                self.place(register, register in lasting)
 
     def place(self, register: Register, lasting: bool) -> None:
         if register in self.places:
@@ -218,10 +220,10 @@ class _SegmentEncoder:
             self.places[register] = self.program.registers[key]
             return
         count = self.used.get(register.bits, 0)
-        mine = [place for place, bits in enumerate(self.out.pool) if bits == register.bits]
+        mine = self.out.in_pool.setdefault(register.bits, [])
         if count == len(mine):
+            mine.append(len(self.out.pool))
             self.out.pool.append(register.bits)
-            mine.append(len(self.out.pool) - 1)
         self.used[register.bits] = count + 1
         self.places[register] = len(self.program.registers) + mine[count]
 

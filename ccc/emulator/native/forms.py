@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ccc.emulator.base.forms import Form
 from ccc.emulator.memory.spaces import GLOBAL, WINDOW_BITS, WINDOWS
-from ccc.emulator.native.operations import OPERATIONS, TO_WHOLE
+from ccc.emulator.native.operations import APPROXIMATIONS, OPERATIONS, TO_WHOLE
 from ccc.ir.operands import Immediate
 
 DIRECTED = ("rz", "rm", "rp")
@@ -204,6 +204,7 @@ _FORMS: dict[str, Callable[[Form], NativeForm | None]] = {
     **dict.fromkeys(("add", "sub", "neg", "abs"), _arithmetic),
     **dict.fromkeys(("mul", "mad", "fma"), _product),
     **dict.fromkeys(("div", "rem", "min", "max", "sad", "sqrt", "rcp", "rsqrt"), _typed),
+    **dict.fromkeys(APPROXIMATIONS, _typed),
     "copysign": _typed,
     **dict.fromkeys(("and", "or", "xor", "not", "cnot", "mov", "selp"), _bitwise),
     **dict.fromkeys(("shl", "shr"), _shift),

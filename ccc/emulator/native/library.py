@@ -22,7 +22,7 @@ from typing import Any
 
 from ccc import files
 from ccc.emulator.native.context import Context, declaration
-from ccc.emulator.native.operations import source_text
+from ccc.emulator.native.operations import series_text, source_text
 from ccc.errors import CccError, nearest
 
 NATIVE, NUMPY, EITHER = "native", "numpy", ""
@@ -37,16 +37,20 @@ _DIGEST = 32
 """Bytes at the end of the file, after the library, that tell whether it is whole."""
 
 
-SOURCES = ("lanes.h", "program.h", "memory.c", "races.c", "warp.c", "run.c")
+SOURCES = (
+    "lanes.h", "approximate.h", "program.h", "memory.c", "races.c", "warp.c", "run.c",
+)  # fmt: skip
 
 
 @functools.cache
 def text() -> str:
     """The library's source."""
-    lanes, program, *rest = (
+    lanes, approximations, program, *rest = (
         Path(__file__).with_name(name).read_text(encoding="utf-8") for name in SOURCES
     )
-    return "\n".join([lanes, source_text(), program, declaration(), *rest])
+    return "\n".join(
+        [lanes, series_text(), approximations, source_text(), program, declaration(), *rest]
+    )
 
 
 class _Maker:

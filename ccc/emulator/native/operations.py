@@ -2,15 +2,19 @@
 
 Each becomes a loop over many lanes (:func:`source_text`). They must give, bit for bit, what
 ``semantics`` gives; ``tests/emulator/test_native.py`` runs all of them both ways. Conversions that
-round otherwise than to nearest, the half types and what NumPy approximates are not among them.
+round otherwise than to nearest, the half types and ``tanh`` are not among them.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+
+from ccc.emulator.semantics import approximate
 
 COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 TO_WHOLE = {"rni": "rint", "rzi": "trunc", "rmi": "floor", "rpi": "ceil"}
+APPROXIMATIONS = {"sin": "sine", "cos": "cosine", "ex2": "power_of_two", "lg2": "logarithm"}
 INTEGERS = tuple(f"{kind}{bits}" for bits in (8, 16, 32, 64) for kind in "us")
 
 _LEAST = {bits: f"((s{bits})((u{bits})1 << {bits - 1}))" for bits in (8, 16, 32, 64)}
@@ -166,6 +170,9 @@ def _arithmetic(f: str, ftz: str) -> None:
         both(name, 2, found if f == "f32" else f"both_nan(a, b, {found})")
         both(f"{name}.NaN", 2, f"either_nan_{f}({a}, {b}, {found})")
     both("rsqrt", 1, f"({f})(1 / __builtin_sqrt((f64){a}))")
+    if f == "f32":
+        for name, function in APPROXIMATIONS.items():
+            both(name, 1, f"(f32){function}({a})")
 
 
 def _directed(ftz: str) -> None:
@@ -263,6 +270,21 @@ def _limits(kind: str) -> tuple[int, int]:
 
 for _fill in (_moves, _integers, _bits, _floats, _conversions):
     _fill()
+
+
+def series_text() -> str:
+    """The C functions of the series of what is approximated, and their constants."""
+    parts = [
+        f"#define TURNS_IN_RADIAN {approximate.TURNS_IN_RADIAN!r}\n"
+        f"#define LARGEST_POWER {approximate.LARGEST_POWER!r}\n"
+        f"#define ROOT_OF_TWO {math.sqrt(2)!r}\n"
+    ]
+    for name, coefficients in approximate.SERIES.items():
+        text = repr(coefficients[-1])
+        for coefficient in coefficients[-2::-1]:
+            text = f"({text}) * x + {coefficient!r}"
+        parts.append(f"INLINE f64 series_{name}(f64 x) {{ return {text}; }}\n")
+    return "".join(parts)
 
 
 def source_text() -> str:

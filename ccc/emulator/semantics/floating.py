@@ -1,8 +1,9 @@
 """Floating-point arithmetic (PTX ISA sections 9.7.3 to 9.7.5).
 
 Results are correctly rounded. Those of ``.approx`` and ``.full`` forms are the correctly rounded
-value of the function, computed in double precision: hardware differs from it in the last bits, and
-so does the emulator from hardware.
+value of the function, computed in double precision (of ``sin`` and ``cos``, of the angle as the
+hardware reduces it): hardware differs from it in the last bits, and so does the emulator from
+hardware.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ccc.emulator.base.forms import DTYPES, SEMANTICS, Compute, Form, Operation, emulates, same
+from ccc.emulator.semantics import approximate
 from ccc.emulator.semantics.fma import fma_double, fma_narrow
 from ccc.emulator.semantics.rounding import (
     MODES,
@@ -335,10 +337,10 @@ def _emulate(row: str, function: Callable[[Any], Any]) -> None:
 
 
 _emulate("rsqrt", lambda x: 1 / np.sqrt(x))
-_emulate("sin", np.sin)
-_emulate("cos", np.cos)
-_emulate("lg2", np.log2)
-_emulate("ex2", np.exp2)
+_emulate("sin", approximate.sine)
+_emulate("cos", approximate.cosine)
+_emulate("lg2", approximate.logarithm)
+_emulate("ex2", approximate.power_of_two)
 _emulate("tanh", np.tanh)
 
 

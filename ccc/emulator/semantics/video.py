@@ -50,27 +50,41 @@ class _Scalar:
     """What is done to the result of a scalar instruction before it is written.
 
     ptxas makes several instructions of one, and they are what counts: with a third operand of the
-    result's type it compares 64 bits, signed or not as that is, but of signed sums and differences
-    only 32; and what is merged into the upper half is not moved there.
+    result's type it compares 64 bits, signed or not as that is, but of sums and differences only
+    32, with their sign; and what is merged into the upper half is not moved there.
     """
 
     def __init__(self, form: Form, signed: bool):
         self.signed = signed
-        self.cuts = signed and form.instruction.name in ("vadd", "vsub")
+        self.shifts = form.instruction.name in ("vshl", "vshr")
+        self.cuts = form.instruction.name in ("vadd", "vsub")
         self.selector = _selector(form.instruction.operands[0])
         self.saturates = form.has("sat")
         self.second = _SECOND.get(form.choose(*_SECOND) or "")
-        if self.selector and self.saturates:
-            form.refuse("clamps a part of a word in a way that the manual does not say")
         if len(form.instruction.operands) == 4 and not (self.second or self.selector):
             form.refuse("neither merges its third operand nor computes with it")
+
+    def clamped(self, result: Any) -> Any:
+        """A result in the range of its type, as far as what ptxas makes of that goes.
+
+        Of a shift it looks at 34 bits. To a part of a word nothing is too small; and what is
+        unsigned is never too large.
+        """
+        if self.shifts:
+            top = np.int64(1 << 33)
+            bits = result & np.int64((1 << 34) - 1)
+            return np.clip((bits ^ top) - top, *_limits(32, self.signed))
+        if self.selector:
+            most = _limits(8 if self.selector[0] == "b" else 16, self.signed)[1]
+            return np.where(result >> 32 != 0, most, np.minimum(result, most))
+        return np.clip(result, *_limits(32, True)) if self.signed else np.maximum(result, 0)
 
     def finish(self, result: Any, c: Any) -> Any:
         """Saturate, and compute with the third operand or merge it: uint32."""
         if self.saturates:
-            result = np.clip(result, *_limits(32, self.signed))
+            result = self.clamped(result)
         if self.second is not None:
-            number = _wide(result, self.signed) if self.cuts else result
+            number = _wide(result, signed=True) if self.cuts else result
             other = _wide(c, self.signed)
             if not self.signed:
                 number, other = number.view(np.uint64), other.view(np.uint64)
@@ -122,23 +136,10 @@ def _signs(form: Form, count: int) -> list[bool]:
     return [name == "s32" for name in types]
 
 
-def _saturates_by_the_manual(name: str, signed: bool, a: bool, b: bool) -> bool:
-    """Whether ptxas clamps results of words to the range of an unsigned type as it says."""
-    if signed:
-        return True
-    unlike = {"vadd": not (a and b), "vsub": b and not a, "vabsdiff": a != b}
-    return not unlike.get(name, False)
-
-
 @emulates("vadd", "vsub", "vabsdiff", "vmin", "vmax")
 def scalar(form: Form) -> Operation:
     """Sums, differences and extremes of a byte, half or word each."""
-    name, signs = form.instruction.name, _signs(form, 3)
-    if form.has("sat") and not _saturates_by_the_manual(name, *signs):
-        form.refuse("clamps numbers of more than 32 bits")
-    if form.has("min", "max") and name in ("vadd", "vsub") and not signs[0]:
-        form.refuse("compares numbers of more than 32 bits")
-    return _scalar(form, signs, _STEPS[name])
+    return _scalar(form, _signs(form, 3), _STEPS[form.instruction.name])
 
 
 @emulates("vset")
@@ -158,19 +159,20 @@ def vshift(form: Form) -> Operation:
     """Shift by an unsigned amount."""
     signed, a_signed, _ = _signs(form, 3)
     left, wraps = form.instruction.name == "vshl", form.has("wrap")
-    if left and form.has("sat", "min", "max"):
-        form.refuse("compares numbers of more than 32 bits")
 
     def step(a: Any, b: Any) -> Any:
         amount = b & 31 if wraps else np.minimum(b, 32)
-        return (a & 0xFFFFFFFF) << np.minimum(amount, 31) << amount // 32 if left else a >> amount
+        return a << amount if left else a >> amount
 
     return _scalar(form, [signed, a_signed, False], step)
 
 
 @emulates("vmad")
 def vmad(form: Form) -> Operation:
-    """Multiply, add, scale and clamp."""
+    """Multiply, add, scale and clamp.
+
+    ptxas multiplies words as signed ones, also where they are not.
+    """
     operands = form.instruction.operands
     _, a_signed, b_signed = _signs(form, 3)
     negates = (isinstance(operands[1], Minus)) != (isinstance(operands[2], Minus))
@@ -179,19 +181,21 @@ def vmad(form: Form) -> Operation:
     signed = c_signed or subtracts
     shift = 7 if form.has("shr7") else 15 if form.has("shr15") else 0
     low, high = _limits(32, signed)
-    if form.has("sat", "shr7", "shr15") and not (a_signed and b_signed):
-        form.refuse("clamps or shifts a product of unsigned words")
     plus_one, saturates = form.has("po"), form.has("sat")
     left, right = _selector(operands[1]), _selector(operands[2])
 
     def one(a: int, b: int, c: int) -> int:
-        total = (-1 if negates else 1) * a * b + (-c if subtracts else c) + plus_one >> shift
+        total = (-1 if negates else 1) * a * b + (-c if subtracts else c) + plus_one
+        if not signed and shift:
+            total &= (1 << 64) - 1
+        total >>= shift
         return (min(max(total, low), high) if saturates else total) & 0xFFFFFFFF
 
     exactly = np.frompyfunc(one, 3, 1)
 
     def compute(a: Any, b: Any, c: Any) -> Any:
-        numbers = _part(a, a_signed, left), _part(b, b_signed, right), _wide(c, c_signed)
+        factors = _part(a, a_signed, left), _part(b, b_signed, right)
+        numbers = (_wide(x, signed=True) for x in (*factors, c))
         return np.asarray(exactly(*(np.asarray(x, object) for x in numbers))).astype(np.uint32)
 
     return Operation(compute, ("u32",) * 3, ("u32",))

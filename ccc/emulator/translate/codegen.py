@@ -131,6 +131,11 @@ def _elements(operands: Sequence[Operand]) -> Iterator[Operand]:
             yield operand
 
 
+def part_bits(parts: Vector) -> int:
+    """The bits of each of the parts of 128."""
+    return 128 // len(parts.elements)
+
+
 class _SegmentWriter(CallWriter):
     """Writes the functions of one segment."""
 
@@ -348,16 +353,23 @@ class _SegmentWriter(CallWriter):
             self.write(element, f"b{bits}", copied, uniform, guard)
 
     def move_halves(self, target: Operand, source: Operand, guard: str) -> None:
-        """128 bits, from two halves or to them."""
+        """128 bits, from two halves or four quarters, or to them."""
         if isinstance(source, Vector):
-            low, high = (self.read(element, "b64")[0] for element in source.elements)
-            whole = self.let(f"{self.names.of(pair)}({low}, {high}, g.n)")
+            parts = [self.read(element, f"b{part_bits(source)}")[0] for element in source.elements]
+            if len(parts) == 4:
+                wide = [self.let(f"{name}.astype(np.uint64)") for name in parts]
+                pairs = zip(wide[::2], wide[1::2], strict=True)
+                parts = [self.let(f"{a} | {b} << np.uint64(32)") for a, b in pairs]
+            whole = self.let(f"{self.names.of(pair)}({parts[0]}, {parts[1]}, g.n)")
             self.write(target, "b128", whole, False, guard)
         elif isinstance(target, Vector):
-            name = self.read(source, "b128")[0]
-            for element, half in zip(target.elements, ("low", "high"), strict=True):
-                part = self.let(f"{name}[{half!r}].copy()")
-                self.write(element, "b64", part, False, guard)
+            name, bits = self.read(source, "b128")[0], part_bits(target)
+            for number, element in enumerate(target.elements):
+                half = ("low", "high")[number * bits // 64]
+                part = self.let(f"{name}[{half!r}] >> np.uint64({number * bits % 64})")
+                self.write(
+                    element, f"b{bits}", self.let(f"{part}.astype(np.uint{bits})"), False, guard
+                )
 
     def pack(self, target: Operand, source: Vector, bits: int, guard: str) -> None:
         part = bits // len(source.elements)

@@ -145,6 +145,7 @@ class Program:
     allocates: bool = False
 
 
+_LEAVES = Effect.CALL | Effect.RETURN | Effect.EXIT
 RECURSION_LIMIT = 1000
 BUILT_IN = ("__assertfail", "vprintf", "malloc", "free")
 """Functions without a body that the emulator knows."""
@@ -172,8 +173,9 @@ def names_members(instruction: Instruction) -> bool:
 
 def is_set_apart(instruction: Instruction) -> bool:
     """Whether it is a guarded call, exit or wait, done in a segment of its own."""
-    leaves = instruction.effects & (Effect.CALL | Effect.RETURN | Effect.EXIT)
-    return instruction.guard is not None and bool(leaves or waits_for(instruction))
+    if instruction.guard is None:
+        return False
+    return bool(instruction.effects & _LEAVES or waits_for(instruction))
 
 
 def build_program(kernel: Function, pointers: FunctionPointers, cut_after_waits: bool) -> Program:
@@ -286,7 +288,7 @@ class _Cutter:
         waits = waits_for(instruction)
         if instruction.target is not None:
             self.branch(instruction, instruction.target)
-        elif instruction.effects & (Effect.CALL | Effect.RETURN | Effect.EXIT) or waits:
+        elif instruction.effects & _LEAVES or waits:
             if instruction.guard:
                 self.apart(instruction, instruction.guard, waits)
             else:

@@ -1,4 +1,4 @@
-"""How far off the ISA lets approximate forms be (PTX ISA sections 9.7.3 and 9.7.4, by instruction).
+"""How far off the ISA lets approximate forms be (PTX ISA 9.0, sections 9.7.3 and 9.7.4).
 
 The exact values are computed in double precision, which is exact enough for those of ``f32`` and
 narrower; where the ISA states no error, the largest one is shown and nothing is judged by it.
@@ -172,23 +172,33 @@ _TURNS = (
     Limit(ABSOLUTE, 2.0**-20.5, partial(_up_to, 2 * np.pi)),
     Limit(ABSOLUTE, 2.0**-14.7, partial(_up_to, 100 * np.pi)),
 )
+# 9.7.3.8: 2 ulp for a divisor from 2^-126 to 2^126; .full everywhere.
 DIV_APPROX = Bound(np.divide, (Limit(ULP, 2.0, _usual_divisor),))
 DIV_FULL = Bound(np.divide, _any(ULP, 2.0))
+# 9.7.3.13: 1 ulp. 9.7.3.14, of doubles: none is stated.
 RCP = Bound(_reciprocal, _any(ULP, 1.0))
 RCP_DOUBLE = Bound(_reciprocal, _any(RELATIVE, None), truncated=True)
+# 9.7.3.15: 2^-23 of the result.
 SQRT = Bound(np.sqrt, _any(RELATIVE, 2.0**-23))
+# 9.7.3.16: 2^-22.9 of the result for f32; of doubles, there and in 9.7.3.17, none is stated.
 RSQRT = Bound(_inverse_root, _any(RELATIVE, 2.0**-22.9))
 RSQRT_DOUBLE = Bound(_inverse_root, _any(RELATIVE, None))
 RSQRT_UPPER = Bound(_inverse_root, _any(RELATIVE, None), truncated=True)
+# 9.7.3.18 and 9.7.3.19: 2^-20.5 up to one turn, 2^-14.7 up to fifty, none beyond.
 SIN, COS = Bound(np.sin, _TURNS), Bound(np.cos, _TURNS)
+# 9.7.3.20: 2^-22 between 0.5 and 2, elsewhere 2^-22 of the result.
 LG2 = Bound(
     np.log2,
     (Limit(ABSOLUTE, 2.0**-22, _near_one), Limit(RELATIVE, 2.0**-22)),
 )
-EX2 = Bound(np.exp2, _any(RELATIVE, 2.0**-22))
+# 9.7.3.21: 2 ulp from the correctly rounded result.
+EX2 = Bound(np.exp2, _any(ULP, 2.5))
+# 9.7.4.10: 2^-9.9 of the result for f16, 2^-7 for bf16.
 EX2_HALF = Bound(np.exp2, _any(RELATIVE, 2.0**-9.9))
 EX2_BRAIN = Bound(np.exp2, _any(RELATIVE, 2.0**-7))
+# 9.7.3.22: 2^-11 of the result.
 TANH = Bound(np.tanh, _any(RELATIVE, 2.0**-11))
+# 9.7.4.9: 2^-10.987 for f16, 2^-8 for bf16.
 TANH_HALF = Bound(np.tanh, _any(ABSOLUTE, 2.0**-10.987))
 TANH_BRAIN = Bound(np.tanh, _any(ABSOLUTE, 2.0**-7.9999))
 """The ISA says 2^-8; an H200 is off by 2^-7.99991 for +-0.74609375."""

@@ -35,6 +35,27 @@ TABLE = """\
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |
 """
 
+LIMITS = """\
+## What the ISA allows
+
+The errors of approximate forms are judged by these sections of the PTX ISA 9.0.
+
+| instruction | section | largest error |
+| --- | --- | --- |
+| `div.approx.f32`, `div.full.f32` | 9.7.3.8 | 2 ulp; of `.approx`, for divisors in 2^(+-126) |
+| `rcp.approx.f32` | 9.7.3.13 | 1 ulp |
+| `rcp.approx.ftz.f64` | 9.7.3.14 | none is stated |
+| `sqrt.approx.f32` | 9.7.3.15 | 2^-23 of the result |
+| `rsqrt.approx.f32`; `.f64` | 9.7.3.16 | 2^-22.9 of the result; none is stated |
+| `rsqrt.approx.ftz.f64` | 9.7.3.17 | none is stated |
+| `sin.approx.f32`, `cos.approx.f32` | 9.7.3.18, .19 | 2^-20.5 up to 2 pi, 2^-14.7 up to 100 pi |
+| `lg2.approx.f32` | 9.7.3.20 | 2^-22 between 0.5 and 2, elsewhere 2^-22 of the result |
+| `ex2.approx.f32` | 9.7.3.21 | 2 ulp from the correctly rounded result |
+| `tanh.approx.f32` | 9.7.3.22 | 2^-11 of the result |
+| `tanh.approx.f16`; `.bf16` | 9.7.4.9 | 2^-10.987; 2^-8 |
+| `ex2.approx.f16`; `.bf16` | 9.7.4.10 | 2^-9.9 of the result; 2^-7 of the result |
+"""
+
 AGAIN = """\
 ## Without a GPU
 
@@ -52,7 +73,7 @@ def page(record: Agreement) -> str:
         command=COMMAND, device=device.get("gpu", "The emulator alone"), date=setting["date"],
         ptx=setting["ptx"], ptxas=setting["ptxas"], seconds=setting["seconds"],
     )  # fmt: skip
-    return "\n".join([head, *_all(record.verdicts), *_sections(record.verdicts), AGAIN])
+    return "\n".join([head, *_all(record.verdicts), *_sections(record.verdicts), LIMITS, AGAIN])
 
 
 def _all(verdicts: list[FormVerdict]) -> Iterator[str]:

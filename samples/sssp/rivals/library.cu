@@ -5,7 +5,7 @@
 #include "../settle.cuh"
 #include "offer.cuh"
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 5)
 relax(int vertices, const unsigned* __restrict__ mask, const int* __restrict__ indptr,
       const int* __restrict__ indices, const int* __restrict__ weights,
       const int* __restrict__ costs, int* offers)

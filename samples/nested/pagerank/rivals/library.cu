@@ -4,7 +4,7 @@
 
 #include "../spread.cuh"
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 5)
 gather(int vertices, const int* __restrict__ indptr, const int* __restrict__ indices,
        const double* __restrict__ shares, double damping, double* __restrict__ ranks)
 {

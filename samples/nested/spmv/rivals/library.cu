@@ -2,7 +2,7 @@
 
 #include <cte.cuh>
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 5)
 spmv(int rows, const int* __restrict__ indptr, const int* __restrict__ indices,
      const float* __restrict__ values, const float* __restrict__ x, float* __restrict__ y)
 {

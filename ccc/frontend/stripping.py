@@ -1,0 +1,45 @@
+"""CUDA without our pragmas, for whoever has no use for them; nothing is loaded for that."""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+REST = rb"(?:\\\r?\n|[^\n])*"
+_PRAGMA = re.compile(rb"^([ \t]*)(#[ \t]*pragma[ \t]+ccc(?!\w))(" + REST + rb")$", re.MULTILINE)
+_WORDS = re.compile(rb"#[ \t]*pragma[ \t]+ccc(?!\w)")
+
+
+def pragmas(code: bytes) -> Iterator[re.Match[bytes]]:
+    """Our pragmas in a text: what stands before them, their first words, and the rest.
+
+    A pattern that begins with a character is found much faster than one that begins with a line.
+    """
+    at = 0
+    while words := _WORDS.search(code, at):
+        begin = code.rfind(b"\n", 0, words.start()) + 1
+        found = _PRAGMA.match(code, begin) if begin >= at else None
+        if found:
+            yield found
+        at = found.end() if found else words.end()
+
+
+def stripped(code: bytes) -> bytes:
+    """The code without our pragmas; lines stay where they are.
+
+    >>> stripped(b"#pragma ccc if\\nif (x) y();\\n")
+    b'\\nif (x) y();\\n'
+    """
+    parts, at = [], 0
+    for found in pragmas(code):
+        parts += [code[at : found.start()], newlines(found[0])]
+        at = found.end()
+    return b"".join([*parts, code[at:]])
+
+
+def newlines(text: bytes) -> bytes:
+    """As many lines, without what stands in them."""
+    return b"\n" * text.count(b"\n")

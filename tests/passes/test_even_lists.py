@@ -1,0 +1,82 @@
+"""Joined lists where they pay, and each lane its own list where these are about equally long."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from collecting import transform
+from folders import GOLDEN
+from goldens import Golden
+
+from ccc.emulator import Module
+from ccc.options import Options
+
+BEFORE = Golden.read(GOLDEN / "small" / "joined_sums.ptx").before
+ITERATIONS, LENGTH = 76, "rem.u32 %r4, %r2, 40;"
+EVEN = "shr.u32 %r4, %r2, 5;\n\tadd.u32 %r4, %r4, 20;"
+NEARLY = "rem.u32 %r4, %r2, 3;\n\tadd.u32 %r4, %r4, 20;"
+ONE_LONG = """and.b32 %r8, %r2, 31;
+	setp.eq.u32 %p2, %r8, 9;
+	selp.u32 %r4, 199, 3, %p2;"""
+SHORT = "and.b32 %r4, %r2, 3;"
+
+
+def shuffles(lengths: str, threads: int, arch: str = "sm_90") -> int:
+    """How many lanes tell one another something, in a launch that leaves what it should."""
+    marked = BEFORE.replace(LENGTH, lengths).replace("sm_90", arch)
+    text = transform(marked, Options(strategy="engage"), filename="k.ptx").ptx
+    assert "$ccc_share_0:" in text
+    found, expected = np.zeros(300, np.uint32), np.zeros(300, np.uint32)
+    counted = Module(text, step_limit=20_000).get_function("k")(
+        (1,), (threads,), (np.int32(ITERATIONS), found)
+    )
+    Module(marked, step_limit=20_000).get_function("k")(
+        (1,), (threads,), (np.int32(ITERATIONS), expected)
+    )
+    np.testing.assert_array_equal(found, expected)
+    lines = text.splitlines()
+    return sum(
+        counts.thread_instructions
+        for (_, number), counts in counted.lines.items()
+        if "shfl.sync" in lines[number - 1]
+    )
+
+
+@pytest.mark.parametrize("lengths", [EVEN, NEARLY, SHORT])
+def test_even_and_short_lists_are_run_by_their_own_lanes(lengths: str) -> None:
+    assert shuffles(lengths, 64) == 0
+
+
+@pytest.mark.parametrize("arch", ["sm_75", "sm_80"])
+def test_a_long_list_among_short_ones_is_shared_out(arch: str) -> None:
+    assert shuffles(ONE_LONG, 64, arch) > 0
+
+
+def test_nobody_can_ask_before_lengths_can_be_added_up_at_once() -> None:
+    assert shuffles(EVEN, 64, "sm_75") > 0
+    assert shuffles(EVEN, 64, "sm_80") == 0
+
+
+def test_a_warp_without_one_of_its_lanes_shares_nothing_out() -> None:
+    both, one, none = (shuffles(ONE_LONG, threads) for threads in (64, 63, 31))
+    assert both > one > none == 0
+
+
+def test_a_long_turn_is_shared_out_sooner_than_a_short_one() -> None:
+    slow = "\n".join(["mul.lo.u32 %r6, %r6, %r6;"] * 40)
+    lengths = "shr.u32 %r8, %r2, 3;\n\tand.b32 %r8, %r8, 1;\n\tmul.lo.u32 %r4, %r8, 40;"
+    longer = lengths + "\n\tadd.u32 %r4, %r4, 20;"
+    assert shuffles(longer, 64) == 0
+    add = "add.s32 %r5, %r5, %r6;"
+    assert add in BEFORE
+    marked = BEFORE.replace(add, f"{slow}\n\t{add}").replace(LENGTH, longer)
+    text = transform(marked, Options(strategy="engage"), filename="k.ptx").ptx
+    share, start = _asked(text)
+    assert (share, start) < _asked(transform(BEFORE, Options(strategy="engage"), filename="k").ptx)
+
+
+def _asked(text: str) -> tuple[int, int]:
+    """By what all lists are multiplied, and what is added, before the longest is compared."""
+    line = next(one for one in text.splitlines() if "mad.lo.u32 %ccc_shared" in one)
+    share, start = line.strip().rstrip(";").split(", ")[-2:]
+    return int(share), int(start)
