@@ -87,6 +87,10 @@ GONE = (
 FLATTEN = "; or ask for strategy(flatten), in which each lane keeps its own iterations"
 
 KNOWN = "not collected"
+NEEDS_LEFT = (
+    "the loop around it, or one that its tasks come to, is left as it was, and would have to be "
+    "collected with it"
+)
 
 
 class ContextCollection(Pass):
@@ -261,15 +265,27 @@ def _collectable(kernel: Kernel, known: Sequence[Collectable]) -> list[Collectab
         elif key not in found:
             record.reason = GONE
         else:
+            before = record.path
             record.path = path = found[key]
             if path.loop is not None and _is_in_collected(path.loop, kernel):
                 record.reason = IN_COLLECTED
+            elif isinstance(path, LeftPath) and _needs_what_is_left(before, kernel):
+                record.leave_alone(NEEDS_LEFT)
             elif isinstance(path, LeftPath):
                 applied = any(other.applied for other in kernel.records)
                 record.reason = without_places(path.reason) if applied else path.reason
             else:
                 chosen.append(Collectable(record, path))
     return chosen
+
+
+def _needs_what_is_left(path: FoundPath, kernel: Kernel) -> bool:
+    """Whether a path could be collected with another one, which nothing would gain by."""
+    if not isinstance(path, Path):
+        return False
+    left = {record.path.key for record in kernel.records if record.remark.advice is not None}
+    with_it = (*path.followers, *([path.parent] if path.parent else []))
+    return any(one.key in left for one in with_it)
 
 
 def _outside_refused(found: Iterable[Collectable]) -> list[Collectable]:

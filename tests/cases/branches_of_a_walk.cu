@@ -1,4 +1,4 @@
-// run: grid=2 block=50 args=s32[900]~0:100000 f32[200]=0 s32[200]=0 s32[900]=0 s32[97]~0:50 s32:850
+// run: grid=2 block=50 args=s32[900]~0:100000 f32[200]=0 s32[200]=0 s32[900]=0 s32[97]~0:50 s32:260
 // Branches in the turns of a walk that goes on with what they make: each carries the walk along.
 extern "C" __global__ void __launch_bounds__(64)
 k(const int *seed, float *sums, int *most, int *out, int *seen, int n) {

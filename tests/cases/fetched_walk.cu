@@ -1,4 +1,4 @@
-// run: grid=1 block=64 args=s32[400]~0:30 s32[1]=64 s32[400]=0 s32:390
+// run: grid=1 block=64 args=s32[400]~0:30 s32[1]=64 s32[400]=0 s32:140
 // A sum of sums, with tasks that are fetched behind them, which their lanes do once.
 extern "C" __global__ void __launch_bounds__(128) k(const int *__restrict__ x, int *__restrict__ next, int *__restrict__ out, int n) {
     int i = threadIdx.x;

@@ -1,4 +1,4 @@
-// run: grid=1 block=100 args=s32[500]~0:9 s32[500]~0:40 s32[61]~0:24 f32[960]~-1:1 f32[500]=0 s32:430
+// run: grid=1 block=100 args=s32[500]~0:9 s32[500]~0:40 s32[61]~0:24 f32[960]~-1:1 f32[500]=0 s32:180
 // A sum over poles in a walk over the nuclides of a material: the walk goes on with the sum.
 extern "C" __global__ void __launch_bounds__(128)
 k(const int *count, const int *first, const int *__restrict__ poles, const float *__restrict__ value,

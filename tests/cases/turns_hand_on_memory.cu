@@ -1,4 +1,4 @@
-// run: grid=1 block=64 args=s32[400]~0:30 s32[4000]~0:9 s32[400]=0 s32:390
+// run: grid=1 block=64 args=s32[400]~0:30 s32[4000]~0:9 s32[400]=0 s32:140
 // The turns hand values on through memory.
 extern "C" __global__ void __launch_bounds__(128) k(const int *x, int *cell, int *out, int n) {
 #pragma ccc for

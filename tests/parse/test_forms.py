@@ -7,6 +7,7 @@ import struct
 from pathlib import Path
 
 import pytest
+from corpus import printed
 from emulating import needs_nvcc
 from folders import TESTS
 from machine_code import assemble, code_of, sections
@@ -23,18 +24,6 @@ FORMS = sorted((TESTS / "parse" / "forms").glob("*.ptx"))
 REGISTERS = ".reg .b32 %r<9>, a; .reg .b64 %rd<9>; .reg .pred %p<4>; .reg .f32 f;"
 
 
-def printed(text: str) -> str:
-    """The module with every function printed from its IR, which reads as it did."""
-    module = parse_module(text)
-    parse_variables(module)
-    for piece in module.functions:
-        function = parse_function(piece)
-        verify(function)
-        replace(piece, function)
-        assert print_function(parse_function(piece)) == piece.text
-    return module.text
-
-
 def function_of(body: str, module: str = "", header: str = ".entry k(.param .u64 x)") -> Function:
     text = f".version 9.0\n{module}\n{header}\n{{ {REGISTERS} {body} }}"
     *_, piece = parse_module(text, "k.ptx").functions
@@ -49,7 +38,9 @@ def first(body: str, module: str = "") -> Instruction:
 @pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
 def test_forms_become_the_same_machine_code(path: Path, tmp_path: Path) -> None:
     text = path.read_text()
-    outcome = code_of(assemble(printed(text), "sm_90", tmp_path))
+    again = printed(text)
+    assert printed(again) == again
+    outcome = code_of(assemble(again, "sm_90", tmp_path))
     assert outcome == code_of(assemble(text, "sm_90", tmp_path))
 
 
