@@ -307,28 +307,42 @@ class _Examination:
         Raises:
             Refused: it cannot be collected; not even if its rest stays where it is, if it may.
         """
-        beside = [one for one in self.collected if one.parent is path.parent]
-        around = [path.parent] if path.parent else []
-        if any(one.carries_parent for one in (*beside, *around)):
-            if (carries := self._check_carrying(path)) is None:
-                raise Refused(
-                    "the tasks of another path in the loop around it, or of the path around it, "
-                    "take those of that loop along, and cannot leave this one behind"
-                )
-            return find_context(carries, self.facts)
-        try:
-            return find_context(self._check(path), self.facts)
-        except Refused as refusal:
-            if (carries := self._check_carrying(path)) is not None:
-                return find_context(carries, self.facts)
-            holds_others = any(other.entry in path.blocks - {path.entry} for other in self.found)
-            is_plain = path.parent is None and not path.repeats and not holds_others
-            if not is_plain or not self.keeps_rest(path, path.loop):
-                raise
+        if not self._is_beside_carried(path):
             try:
-                return find_context(self._check_alone(path, str(refusal)), self.facts)
-            except Refused:
-                raise refusal from None
+                found = find_context(self._check(path), self.facts)
+            except Refused as refusal:
+                return self._collectable_otherwise(path, refusal)
+            if not self._is_beside_carried(path):  # nor any behind it, which were asked meanwhile
+                return found
+        if (carries := self._check_carrying(path)) is None:
+            raise Refused(
+                "the tasks of another path in the loop around it, or of the path around it, "
+                "take those of that loop along, and cannot leave this one behind"
+            )
+        return find_context(carries, self.facts)
+
+    def _is_beside_carried(self, path: PlacedPath) -> bool:
+        """Whether tasks of a path beside it, or around it, carry those of the loop around."""
+        beside = (one for one in self.collected if one.parent is path.parent)
+        around = (path.parent,) if path.parent else ()
+        return any(one.carries_parent for one in (*beside, *around))
+
+    def _collectable_otherwise(self, path: PlacedPath, refusal: Refused) -> Path:
+        """The path with its context, if its tasks carry others, or its rest stays where it is.
+
+        Raises:
+            Refused: as before.
+        """
+        if (carries := self._check_carrying(path)) is not None:
+            return find_context(carries, self.facts)
+        holds_others = any(other.entry in path.blocks - {path.entry} for other in self.found)
+        is_plain = path.parent is None and not path.repeats and not holds_others
+        if not is_plain or not self.keeps_rest(path, path.loop):
+            raise refusal
+        try:
+            return find_context(self._check_alone(path, str(refusal)), self.facts)
+        except Refused:
+            raise refusal from None
 
     def _check_carrying(self, path: PlacedPath) -> CheckedPath | None:
         """The path with tasks that carry those of the loop around; None if they cannot."""
