@@ -6,7 +6,7 @@ k(int n, const unsigned *__restrict__ x, unsigned *__restrict__ z,
     int thread = threadIdx.x + blockIdx.x * blockDim.x;
 #pragma ccc for
     for (int i = thread; i < n; i += blockDim.x * gridDim.x) {
-        const int end = i / 32 % 3 == 0 ? i % 8 == 0 ? 5 : 6 : i / 32 % 3 == 1 ? 0 : x[i];
+        const int end = i / 32 % 3 == 0 ? i % 8 == 0 ? 5 : 6 : i / 32 % 3 == 1 ? 0 : i % 32 == 3 ? 90 * x[i] : x[i];
         unsigned s = 7;
 #pragma ccc for variable reduction(+: s)
         for (int j = 0; j < end; ++j) s += (j + i) * x[j];

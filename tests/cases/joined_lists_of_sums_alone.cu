@@ -5,7 +5,7 @@ extern "C" __global__ void k(int n, const unsigned *x, unsigned *t) {
     int sum = -1;
 #pragma ccc for reduction(&: sum)
     for (int i = first; i < n; i += blockDim.x * gridDim.x) {
-        unsigned left = x[i] % 50 == 7 ? 300 : x[i] % 7;
+        unsigned left = x[i] % 50 == 7 ? 900 : x[i] % 4;
 #pragma ccc for variable strategy(engage)
         do {
             sum &= n;

@@ -12,8 +12,9 @@ k(int n, const unsigned *__restrict__ x, float *__restrict__ sums, unsigned *__r
         float sum = i;
         int low = 1000;
         unsigned j = x[i] % 4;
+        const unsigned end = x[i] == 30 ? 400 : x[i] / 2;
 #pragma ccc for variable reduction(+: sum)
-        for (; j < x[i]; j += 2) {
+        for (; j < end; j += 2) {
             sum += (float)(j * i % 8);
             low = min(low, (int)(i * 5 + j * 11) % 97);
             all += j;

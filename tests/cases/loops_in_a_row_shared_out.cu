@@ -1,4 +1,4 @@
-// run: grid=1 block=64 args=s32:200 s32[200]~0:9 s32[200]~0:12 u32[2600]=0 u32[64]=0
+// run: grid=1 block=64 args=s32:200 s32[200]~0:9 s32[200]~0:12 u32[50000]=0 u32[64]=0
 // Tasks of a loop become tasks of one whose turns are shared out among all lanes, in a branch that
 // is collected; the other arm does something else.
 extern "C" __global__ void __launch_bounds__(64) k(
@@ -13,7 +13,7 @@ extern "C" __global__ void __launch_bounds__(64) k(
 #pragma ccc while
             for (int left = x[i]; left > 0; --left) value = value * 3 + left;
 #pragma ccc for variable strategy(engage)
-            for (int e = 0; e < z[i]; ++e) y[13 * i + e] = value + e;
+            for (int e = 0; e < (z[i] == 7 ? 200 : z[i]); ++e) y[250 * i + e] = value + e;
         } else {
             sum += value;
         }

@@ -195,6 +195,8 @@ SHOW_THEM = (
     "context-collection/reduction",
     "context-collection/else_if_cases",
     "context-collection/long_tasks_of_fresh_values",
+    "context-collection/block_lists_apart",
+    "context-collection/joined_lists",
     "context-collection/joined_lists_with_sums",
     "context-collection/sub_warps",
     "context-collection/sum_then_a_guard",
