@@ -94,7 +94,8 @@ def test_what_fits_no_rule_has_a_position(kept: Path) -> None:
         ("mov.f32 %f1, 1e5", "mov.f32 %f1, 0b1e5"),
     ],
 )
-def test_numbers_stand_where_the_grammar_allows_them(kept: Path, known: str, other: str) -> None:
+@pytest.mark.usefixtures("kept")
+def test_numbers_stand_where_the_grammar_allows_them(known: str, other: str) -> None:
     shapes.read("statement", known)
     with pytest.raises(shapes.NoShape):
         shapes.read("statement", other)
