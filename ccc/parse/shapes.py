@@ -26,7 +26,12 @@ from ccc.version import VERSION
 if TYPE_CHECKING:
     from lark import Lark
 
-_NUMBER = re.compile(r"0[fF][0-9a-fA-F]{8}\b|0[dD][0-9a-fA-F]{16}\b|0[xX][0-9a-fA-F]+|\d+")
+_NUMBER = re.compile(
+    r"(?<![\w.])0(?:[fF][0-9a-fA-F]{8}\b|[dD][0-9a-fA-F]{16}\b|[xX][0-9a-fA-F]+|[bB][01]+)(?![.eE])"
+    r"|\d+"
+)
+_AS_BITS = ("0f", "0F", "0d", "0D")
+"""How numbers begin that the grammar allows at fewer places than others."""
 
 _STARTS = ["header", "statement", "variables"]
 """The grammar's rules that texts are parsed by."""
@@ -87,7 +92,7 @@ class _Shape:
 
 
 class _Shapes:
-    """Those that are known, by the grammar's rule and the text with 0 for each number."""
+    """Those that are known, by the grammar's rule and the text with a hole for each number."""
 
     def __init__(self) -> None:
         self.known: dict[tuple[str, str], _Shape] = {}
@@ -176,11 +181,16 @@ def _parse_shape(start: str, text: str) -> _Shape:
     return _Shape(made[id(tree)], leaves)
 
 
+def _hole(number: re.Match[str]) -> str:
+    """What stands for a number in a shape; no statement holds the first of these."""
+    return "#" if number[0].startswith(_AS_BITS) else "0"
+
+
 def read(start: str, text: str) -> tuple[ParseNode, list[str]]:
     """The tree of a text, and its leaves' texts.
 
     Raises:
         NoShape: the grammar's rule ``start`` does not fit.
     """
-    shape = _shapes.find((start, _NUMBER.sub("0", text)), text)
+    shape = _shapes.find((start, _NUMBER.sub(_hole, text)), text)
     return shape.tree, shape.fill(_NUMBER.findall(text))

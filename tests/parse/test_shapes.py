@@ -79,3 +79,23 @@ def test_what_fits_no_rule_has_a_position(kept: Path) -> None:
     assert wrong.value.position == len("add.s32 %r1, ")
     keep_shapes()
     assert not kept.exists()
+
+
+@pytest.mark.parametrize(
+    ("known", "other"),
+    [
+        ("mov.b32 %r1, -1", "mov.b32 %r1, -0f3F800000"),
+        ("ld.local.b32 %r1, [a+4]", "ld.local.b32 %r1, [a+0f00000004]"),
+        ("mov.b64 %rd1, 1+2", "mov.b64 %rd1, 1+0d3FF0000000000000"),
+        (".reg .b32 %r<5>", ".reg .b32 %r<0f3F800000>"),
+        ("mov.b32 %r1, 0b1", "mov.b32 %r1, 0b2"),
+        ("mov.f32 %f1, 1.5", "mov.f32 %f1, 1.0x1f"),
+        ("mov.f32 %f1, 1.5", "mov.f32 %f1, 0x1.5"),
+        ("mov.f32 %f1, 1e5", "mov.f32 %f1, 0b1e5"),
+    ],
+)
+@pytest.mark.usefixtures("kept")
+def test_numbers_stand_where_the_grammar_allows_them(known: str, other: str) -> None:
+    shapes.read("statement", known)
+    with pytest.raises(shapes.NoShape):
+        shapes.read("statement", other)

@@ -19,8 +19,9 @@ PER_LANE = frozenset(
 def special_registers(geometry: Geometry, shared_bytes: int, dynamic_bytes: int) -> dict[str, Any]:
     """The values of all special registers that do not change with time.
 
-    ``%smid`` is 0 and ``%nsmid`` 1; a cluster is one block. Those of PER_LANE are uint32 arrays of
-    shape (lanes of the wave,), the others scalars, uint32 or uint64.
+    ``%smid`` is 0 and ``%nsmid`` 1; a cluster is one block; ``%gridid`` is that of a first launch.
+    Those of PER_LANE are uint32 arrays of shape (lanes of the wave,), the others scalars, uint32 or
+    uint64.
     """
     values: dict[str, Any] = {}
     lane = np.arange(geometry.lanes, dtype=np.uint32) & np.uint32(31)

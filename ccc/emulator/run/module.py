@@ -65,6 +65,8 @@ class LoadedModule:
         self.step_limit = step_limit
         self.steps = 0
         """How many the last launch took."""
+        self.launches = 0
+        """How many there have been, also those that failed: what tells a launch from these."""
         self.lines = ptx.splitlines()
         self.files = parse_files(ptx)
         self.pieces = {piece.name: piece for piece in self.module.functions}
@@ -315,6 +317,7 @@ class _Launch:
 
     def finish(self) -> None:
         """Give everything that the kernel wrote back; what it got of ``malloc`` stays."""
+        self.module.launches += 1
         self.buffers.download(self.arena, self.first)
         self.module.arena.take_back(self.arena, len(self.buffers.sizes))
 
@@ -331,6 +334,7 @@ class _Launch:
         for first in range(0, blocks, at_once):
             geometry = Geometry(grid, block, first, min(at_once, blocks - first))
             specials = special_registers(geometry, shared_bytes, dynamic)
+            specials["%gridid"] = np.uint64(self.module.launches)
             parts = self.program, self.compiled, geometry
             is_native = isinstance(self.compiled, NativeProgram)
             if self.races is None:
