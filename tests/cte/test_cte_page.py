@@ -39,7 +39,7 @@ def compiled(how: str) -> Module:
         body = code.replace("#include", "//").replace('extern "C" ', "")
         if how:
             body = _CALL.sub(rf"cte::\1<cte::{how}, ", body)
-        body = body.replace("int main()", "void host()")
+        body = body.replace("int main()", "int host()")
         parts.append(f"namespace example{number} {{\n{body}}}\n")
     command = ["nvcc", "-std=c++17", "-arch=sm_80", f"-I{ccc.include()}", "-ptx", "-x", "cu"]
     done = subprocess.run(

@@ -64,7 +64,7 @@ def test_bfs_through_the_whole_compiler(capsys: pytest.CaptureFixture[str]) -> N
     assert cli.main(["compare", str(BFS), "--device", "emulator", "--size", "7"]) == 0
     out = capsys.readouterr().out
     assert "equal: yes" in out
-    assert "kernel.cu:15:9: ccc if: applied" in out
+    assert "kernel.cu:18:13: ccc for variable: applied (engage" in out
 
 
 def test_bfs_finds_a_wrong_level() -> None:

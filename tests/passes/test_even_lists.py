@@ -12,7 +12,8 @@ from ccc.emulator import Module
 from ccc.options import Options
 
 BEFORE = Golden.read(GOLDEN / "small" / "joined_sums.ptx").before
-ITERATIONS, LENGTH = 76, "rem.u32 %r4, %r2, 40;"
+ITERATIONS = 76
+LENGTH = BEFORE[BEFORE.index("and.b32 %r7") : BEFORE.index("mov.u32 %r3")]
 EVEN = "shr.u32 %r4, %r2, 5;\n\tadd.u32 %r4, %r4, 20;"
 NEARLY = "rem.u32 %r4, %r2, 3;\n\tadd.u32 %r4, %r4, 20;"
 ONE_LONG = """and.b32 %r8, %r2, 31;
