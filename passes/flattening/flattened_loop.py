@@ -90,46 +90,6 @@ MANY_TURN = Snippet("""
 """Of ``refill``: enough lanes are in the inner loop, or the others go on."""
 
 TURN = Snippet("""
-    .reg .pred %turning, %fewer;
-    .reg .b32 %turners, %lives, %members;
-    MEET:
-        vote.sync.ballot.b32 %turners, %turning, %members;
-        setp.ne.b32 %fewer, %turners, %lives;
-        @%fewer bra REFILL;
-""")
-"""Of ``flatten``: whoever has an iteration left is in the inner loop, or somebody goes on."""
-
-LIMIT = Snippet(
-    """
-    .reg .b32 %lives, %limit;
-        popc.b32 %limit, %lives;
-        sub.s32 %limit, %limit, IDLE;
-        max.s32 %limit, %limit, 0;
-    """,
-    "IDLE",
-)
-"""Of ``refill``: so few lanes in the inner loop are too few."""
-
-MANY_TURN = Snippet("""
-    .reg .pred %turning, %few;
-    .reg .b32 %turners, %count, %limit, %members;
-    MEET:
-        vote.sync.ballot.b32 %turners, %turning, %members;
-        popc.b32 %count, %turners;
-        setp.le.u32 %few, %count, %limit;
-        @%few bra REFILL;
-""")
-"""Of ``refill``: enough lanes are in the inner loop, or the others go on."""
-
-TOGETHER = Snippet("""
-    .reg .b32 %members;
-        bar.warp.sync %members;
-""")
-"""Of ``counter``: nothing relies on that, but ptxas does better. On an H200 (2026-11-23)
-path_tracing was 2.44 times as fast as the original, with 46 registers, and 2.32 without, with 40
-and two that were spilled; random walks with ``flatten`` were as fast with it as without."""
-
-TURN = Snippet("""
     .reg .pred %turning;
         @!%turning bra MEET;
 """)
