@@ -230,7 +230,7 @@ TRIED_NUMBERS: dict[str, Sequence[int]] = {
     "tile": (7,),
     "sub_warp": (4, 16),
     "refill": (8, 16),
-    "counter": (2,),
+    "counter": (1, 2, 4),
 }
 """The numbers of a strategy that are tried where versions are measured. Not measured."""
 EARLY_PROB = 0.5

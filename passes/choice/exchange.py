@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from ccc.passes.choice.work import Work
 from ccc.ptx.throughput import Pipe
 
-CARD = "NVIDIA H200, 2026-11-22"
+CARD = "NVIDIA H200, 2026-11-23"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,11 @@ class OfTurns:
 
 
 ARMS: dict[str, OfArms] = {
-    "queue": OfArms(27, 5),
-    "merge": OfArms(31, 0),
-    "batch7": OfArms(12, 6),
-    "batch3": OfArms(16, 6),
-    "cases": OfArms(35, 10),
+    "queue": OfArms(22, 0),
+    "merge": OfArms(25, 3),
+    "batch7": OfArms(7, 5),
+    "batch3": OfArms(13, 5),
+    "cases": OfArms(104, 193),
 }
 ADAPTIVE = {"adaptive(7)": "batch7", "adaptive(3)": "batch3"}
 """What a warp does as the latter, or leaves as it was, whichever costs less for its lanes."""
@@ -65,9 +65,9 @@ WEIGHED = 1.5
 1.70 and 1.19, 1.27; 64 operations 2.80, 2.94 and 1.93, 1.96; 256 operations 8.10, 8.22 and 3.01,
 3.02."""
 TURNS: dict[str, OfTurns] = {
-    "merge": OfTurns(6, 35, 40),
-    "engage": OfTurns(20, 0, 90),
-    "flatten": OfTurns(14, 28, 20),
+    "merge": OfTurns(3, 55, 0),
+    "engage": OfTurns(20, 0, 26),
+    "flatten": OfTurns(3, 84, 0),
 }
 ASKED = 25.0
 """Each time that lanes ask whether to share out their lists, and do not. Counted in machine code of

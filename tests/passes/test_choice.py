@@ -129,7 +129,7 @@ def test_what_has_no_room_says_so() -> None:
 
 
 def test_the_others_get_none_where_fewer_warps_would_have_room() -> None:
-    many = [Arm(arm.length, arm.prob, words=10) for arm in FOUR]
+    many = [Arm(arm.length, arm.prob, words=14) for arm in FOUR]
     assert served(remarks(kernel(*FOUR), shared_limit=232448)) == [1, 2, 3]
     left = remarks(kernel(*many), shared_limit=232448)
     assert served(left) == [1, 3]
@@ -200,7 +200,7 @@ def test_what_gets_stacks_in_a_fractal_flame(limit: int) -> None:
 @pytest.mark.parametrize(("block", "expected"), [(256, []), (128, [0])])
 def test_registers_are_weighed_against_what_is_gained(block: int, expected: list[int]) -> None:
     """With 164 registers a multiprocessor holds 8 warps in blocks of 256, 12 in those of 128."""
-    ptx = kernel(Arm(100, 0.25)).replace(".maxntid 256", f".maxntid {block}")
+    ptx = kernel(Arm(80, 0.25)).replace(".maxntid 256", f".maxntid {block}")
     assert served(remarks(ptx)) == [0]
     found = remarks(ptx, tried={"k": (80, 164)})
     assert served(found) == expected
@@ -210,7 +210,7 @@ def test_registers_are_weighed_against_what_is_gained(block: int, expected: list
 
 
 def test_the_assembler_is_asked_what_was_chosen_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    ptx, asked = kernel(Arm(100, 0.25)), []
+    ptx, asked = kernel(Arm(80, 0.25)), []
 
     def resources(*texts: str) -> list[dict[str, Resources]]:
         asked.append(texts)
