@@ -67,6 +67,13 @@ That was beside 6 and 7 KB of shared memory for a block; without it, 16: pageran
 1.04, 1.18."""
 OWN_LOADS_LENGTH = 320
 """Instructions of all of these, at most. Not measured."""
+BLOCK_TURN = 1000
+"""Issue slots of a turn from which on the block shares out lists where nobody asks for that. On an
+H200 (2026-11-23), original / ccc with ``engage`` and ``engage_block``: samples/quadrature_grid
+(some 5900) 2.40, 2.72; nested/u_list (1550) 1.92, 2.00; loops of 20, 60, 150 and 400
+multiply-additions that add up, two to eight iterations a thread, 16 turns for each lane 0.89, 0.92,
+0.96, 0.98 and 0.54, 0.71, 0.84, 0.92, 0 to 32 turns 0.87, 0.86, 1.21, 1.45 and 0.65, 0.69, 1.02,
+1.35, a few long lists 3.2, 5.6, 7.6, 9.3 and 2.7, 5.3, 8.7, 18.0."""
 SHUFFLED_WORDS = 3
 """Words of a task, at most, that lanes ask its owner for in each turn, where they do not add up;
 others lie in shared memory. On an H200 (2026-11-23), samples/sssp (five words) by shuffles and from
@@ -215,6 +222,15 @@ BATCH_LOADS = 1
 """Loads of global memory in a path, at most, that is served in batches. On an H200 (2026-11-22),
 four loads and 20 operations, 8, 16 and 24 lanes: batches of seven 0.86, 0.74 and 0.55 times as fast
 as the original, a queue 1.02, 1.04 and 0.98."""
+COUNTER_LANES = 2
+"""Idle lanes for which a warp takes iterations from the counter of the launch, where nobody says
+how many. On an H200 (2026-11-23), original / ccc with 1, 2 and 4: samples/path_tracing 2.43, 2.44,
+2.42; samples/patterns/collatz 1.23, 1.25, 1.29, escape_time 2.25, 2.24, 2.29."""
+COUNTER_ROUNDS = 32
+"""Iterations for each thread from which on a launch takes them from a counter, where nobody asks
+for that: a warp takes 32 at a time, and 32 ahead. On an H200 (2026-11-23) loops with 0.3 to 8
+iterations a thread were 0.36 to 1.2 times as fast with a counter as the original, 0.53 to 1.03 of
+them with a turn of 2500 multiply-additions, one task for each thread of which many were without."""
 TUNED_GAIN = 0.02
 """The share of a kernel's time that a version must save to be taken by ``ccc tune``, or by a
 ``ccc.RawKernel`` that tunes itself; otherwise the kernel stays as it was. Not measured."""
@@ -230,7 +246,7 @@ TRIED_NUMBERS: dict[str, Sequence[int]] = {
     "tile": (7,),
     "sub_warp": (4, 16),
     "refill": (8, 16),
-    "counter": (1, 2, 4),
+    "counter": (COUNTER_LANES,),
 }
 """The numbers of a strategy that are tried where versions are measured. Not measured."""
 EARLY_PROB = 0.5

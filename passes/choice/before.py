@@ -12,9 +12,10 @@ from typing import Any
 from ccc.analysis.paths.model import FoundPath
 from ccc.analysis.paths.nests import Nest
 from ccc.passes.choice.exchange import TURNS, exchange
-from ccc.passes.choice.lanes import Lanes
-from ccc.passes.choice.work import work_of_blocks
+from ccc.passes.choice.lanes import UNKNOWN, Lanes, most
+from ccc.passes.choice.work import Work, work_of_blocks
 from ccc.passes.policy import turns_apart
+from ccc.passes.thresholds import UNKNOWN_TURNS
 from ccc.pipeline import Kernel
 from ccc.ptx.types import WARP_SIZE
 
@@ -24,6 +25,12 @@ def counted(paths: Sequence[FoundPath], kernel: Kernel) -> list[Lanes] | None:
     known = [kernel.known(path) for path in paths]
     found = [Lanes.counted(one) for one in known if one is not None]
     return found if len(found) == len(paths) else None
+
+
+def guessed() -> Lanes:
+    """What is taken of an inner loop that all lanes come to, and nobody has counted."""
+    longest = most(UNKNOWN_TURNS, WARP_SIZE)
+    return Lanes(UNKNOWN, 1.0, WARP_SIZE, UNKNOWN_TURNS, longest, is_known=False)
 
 
 def melding(lengths: Sequence[int], lanes: Sequence[Lanes], around: int, after: int) -> float:
@@ -42,11 +49,7 @@ def melding(lengths: Sequence[int], lanes: Sequence[Lanes], around: int, after: 
 
 def flattening(nest: Nest, lanes: Lanes, kernel: Kernel) -> float:
     """How many times as fast a nest of loops is expected if its lanes begin iterations apart."""
-    facts, inner = kernel.facts, nest.inner
-    turn = work_of_blocks(inner.blocks, facts, inner.header, inner.header)
-    rest = work_of_blocks(
-        nest.outer.blocks - inner.blocks, facts, nest.outer.header, nest.outer.header
-    )
+    turn, rest = _turn_and_rest(nest, kernel)
     in_a_row = turns_apart(round(turn.instructions))
     cost = TURNS["flatten"]
     full = lanes.lanes / WARP_SIZE
@@ -57,20 +60,42 @@ def flattening(nest: Nest, lanes: Lanes, kernel: Kernel) -> float:
     return _ratio(before.slots(kernel.arch), after.slots(kernel.arch))
 
 
+def flattening_at_worst(nest: Nest, kernel: Kernel) -> float:
+    """The same if lanes never wait for one another, and each turn ends the iteration of a lane."""
+    turn, rest = _turn_and_rest(nest, kernel)
+    cost = TURNS["flatten"]
+    after = turn + exchange(cost.turn + cost.meeting + cost.start) + rest
+    return _ratio(turn.slots(kernel.arch), after.slots(kernel.arch))
+
+
+def _turn_and_rest(nest: Nest, kernel: Kernel) -> tuple[Work, Work]:
+    """What a turn of the inner loop takes, and what of an iteration is around it."""
+    facts, inner, outer = kernel.facts, nest.inner, nest.outer
+    around = outer.blocks - inner.blocks
+    turn = work_of_blocks(inner.blocks, facts, inner.header, inner.header)
+    return turn, work_of_blocks(around, facts, outer.header, outer.header)
+
+
 def _ratio(before: float, after: float) -> float:
     """How many times as fast; what was never run does not become faster."""
     return before / after if after else 1.0
 
 
 def details(
-    name: str, expected: float, lanes: Sequence[Lanes], instructions: float
+    name: str,
+    expected: float,
+    lanes: Sequence[Lanes],
+    instructions: float,
+    at_worst: float | None = None,
 ) -> dict[str, Any]:
-    """What the report says of such a choice."""
+    """What the report says of such a choice; ``at_worst`` counts where nobody told the lanes."""
+    is_known = all(one.is_known for one in lanes)
+    together = sum(one.together for one in lanes) / len(lanes)
     return {
         "expected": round(expected, 3),
-        "expected_lanes": round(sum(one.together for one in lanes) / len(lanes), 2),
+        "expected_lanes": round(together, 2) if is_known else None,
         "expected_from": lanes[0].source,
         "path_instructions": round(instructions),
         "considered": {name: round(expected, 3)},
-        "at_worst": {},
+        "at_worst": {} if is_known or at_worst is None else {name: round(at_worst, 3)},
     }

@@ -20,12 +20,13 @@ from ccc.passes.choice.cost_model import SHARED_OUT, TOGETHER, LoopCost, PathCos
 from ccc.passes.choice.exchange import ADAPTIVE, ARMS, TURNS
 from ccc.passes.choice.lanes import Lanes, expected_lanes
 from ccc.passes.policy import NO_ROOM, batches_pay
-from ccc.passes.strategies.engage import is_of_others
+from ccc.passes.strategies.engage import ENGAGE_BLOCK, is_of_others
 from ccc.passes.strategies.registry import COLLECTING, FLATTENING, SHARING
 from ccc.passes.strategies.strategy import Collectable, Hints, LoopStrategy, instruction_count
 from ccc.passes.thresholds import (
     ADAPTIVE_GAIN,
     BATCH_LOADS,
+    BLOCK_TURN,
     GAIN,
     LOSS,
     PLAIN_LENGTH,
@@ -286,13 +287,21 @@ class _Search:
                 return [MERGE]
             sharing = [one for one in SHARING if one.name in SHARED_OUT]
             able = [one.name for one in sharing if one.applies([path], self._facts) is None]
-            return [*able, MERGE]
+            if not self._may_meet_block(path):
+                able = [name for name in able if name != ENGAGE_BLOCK.name]
+            return [*reversed(able), MERGE]
         arms = [one for one in beside if not one.repeats]
         return [
             one.name
             for one in self._strategies(beside)
             if one.applies(arms if one.together else [path], self._facts) is None
         ]
+
+    def _may_meet_block(self, path: Path) -> bool:
+        """Whether the block may share out an inner loop where nobody asks for that: what it saves
+        is that warps wait for one another, which no figure of a warp tells."""
+        turn = self.cost.paths[path].own.slots(self.cost.arch)
+        return len(self.cost.paths) == 1 and turn >= BLOCK_TURN
 
     def _strategies(self, paths: Sequence[Path]) -> list[LoopStrategy]:
         """What may serve the branches among some paths; batches only with few loads in them."""

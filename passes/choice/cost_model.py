@@ -47,7 +47,7 @@ from ccc.ptx.types import WARP_SIZE
 Assignment = Mapping[Path, str]
 """The strategy of each path, by name."""
 
-SHARED_OUT = ("engage",)
+SHARED_OUT = ("engage", "engage_block")
 TOGETHER = tuple(one.name for one in COLLECTING if one.together)
 """What serves several branches with one exchange."""
 _USUAL_BLOCK = 256
@@ -136,6 +136,11 @@ class LoopCost:
         inner = (lanes[one] for one in self._children[path])
         inside = sum((one.length or 0.0) * one.executions for one in inner) / mine.executions
         return replace(mine, length=max(1.0, mine.length - inside))
+
+    @property
+    def arch(self) -> str:
+        """What the kernel is compiled for."""
+        return self._kernel.arch
 
     def slots(self, served: Assignment) -> float:
         """Issue slots of an iteration, where what is not ``served`` stays as it is."""

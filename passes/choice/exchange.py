@@ -67,6 +67,7 @@ WEIGHED = 1.5
 TURNS: dict[str, OfTurns] = {
     "merge": OfTurns(3, 55, 0),
     "engage": OfTurns(20, 0, 26),
+    "engage_block": OfTurns(43, 0, 353),
     "flatten": OfTurns(3, 84, 0),
 }
 ASKED = 25.0

@@ -7,6 +7,7 @@ them, their own first. A warp takes as many items as it has members from a count
 the joined list.
 
     MEET:     the block meets: has anybody a task?
+              lists of a warp that are even? each lane runs its own first, and the warp has none
               where each list ends in its warp's joined one, and each task
               the first item of the joined list that nobody has taken
     READY:    the block meets
@@ -21,19 +22,26 @@ Whether anybody has an iteration left is asked of the whole block, too.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Guard
 from ccc.ir.operands import Register
 from ccc.passes.context_collection.counted_turns import go_back
+from ccc.passes.context_collection.own_lists import OwnLists
 from ccc.passes.context_collection.partial_sums import NO_TASK
 from ccc.passes.context_collection.stored_tasks import StoredTasks
 from ccc.passes.context_collection.tail_pool import AFTER_OTHERS, find_share, has_company
 from ccc.passes.context_collection.task_code import OWNER
+from ccc.passes.context_collection.task_counts import reduces
 from ccc.passes.launch_shape import known_block_size, thread_number
 from ccc.passes.strategies.strategy import COUNTS
 from ccc.ptx.types import WARP_SIZE
 from ccc.snippet import Given, Snippet
+
+if TYPE_CHECKING:
+    from ccc.analysis.paths.shared_turns import SharedTurns
+    from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
 
 UNUSED = Snippet(
     """
@@ -51,6 +59,14 @@ UNUSED = Snippet(
     "ROWS",
 )
 """Before the loop: lists that nobody has end behind all others."""
+
+FULL = Snippet("""
+    .reg .pred %apart;
+    .reg .b32 %members;
+        setp.ne.b32 %apart, %members, -1;
+        @%apart bra JOIN;
+""")
+"""Where a lane of the warp is missing, nobody asks whether its lists are even."""
 
 SUM = Snippet(
     """
@@ -150,6 +166,14 @@ COUNT_ITEMS = Snippet(
     "TAKEN",
 )
 """The last member knows how many items the warp has."""
+
+NONE_LEFT = Snippet("""
+    .reg .pred %shares;
+    .reg .b32 %end;
+        mov.pred %shares, 0;
+        mov.b32 %end, 0;
+""")
+"""Who has run its own list has no other, and nothing to go on with."""
 
 BLOCK_READY = Snippet("""
     .reg .b32 %number, %thread;
@@ -273,6 +297,12 @@ class BlockLists(StoredTasks):
 
     meet, over, check = MEET_IN_BLOCK, OVER_IN_BLOCK, CHECK_IN_BLOCK
 
+    def __init__(
+        self, collector: SequentialDispatch, node: SequentialNode, turns: SharedTurns
+    ) -> None:
+        super().__init__(collector, node, turns)
+        self.own = OwnLists(self) if reduces(collector.kernel.arch) else None
+
     @property
     def _counts(self) -> dict[str, int]:
         """Where a list's counts are, in the share of its warp."""
@@ -307,17 +337,38 @@ class BlockLists(StoredTasks):
         """Where the lists end, and each task as it would be at the joined list's first item; the
         block gets to know how long that is."""
         collector = self.collector
+        if self.own:
+            joined = collector.function.fresh_label("joined")
+            FULL.emit(emit, members=collector.members, JOIN=joined)
+            self.own.ask(emit, count)
+            emit.start(joined)
         found = SUM.of(ROWS=self.rows).emit(
             emit, count=count, base=collector.base, members=collector.members,
             mask=collector.mask, rank_bytes=collector.rank_bytes,
         )  # fmt: skip
-        COUNT_ITEMS.of(**self._counts).emit(
-            emit, base=collector.base, end=found["end"],
-            rank_bytes=collector.rank_bytes, warp_bytes=collector.warp_bytes,
-        )  # fmt: skip
+        self._tell(emit, found["end"])
         self.ready = collector.function.fresh_label("ready")
         emit.emit("bra", self.ready, guard=Guard(shares, negated=True))
         self.store(emit, found["row"], self._begins(emit, found["end"], count))
+
+    def _tell(self, emit: Emitter, end: Register) -> None:
+        """How many items the warp has."""
+        collector = self.collector
+        COUNT_ITEMS.of(**self._counts).emit(
+            emit, base=collector.base, end=end,
+            rank_bytes=collector.rank_bytes, warp_bytes=collector.warp_bytes,
+        )  # fmt: skip
+
+    def emit_others(self, turns: Register, shares: Register, after: str) -> None:  # noqa: ARG002
+        """The lists that their own lanes run, before they meet the block."""
+        if self.own is None:
+            return
+        collector, owned = self.collector, self.collector.function.fresh_label("owned")
+        self.own.emit(turns, shares, self.copy_rest(owned), owned)
+        emit = collector.at(owned)
+        end = NONE_LEFT.emit(emit, shares=shares)["end"]
+        self._tell(emit, end)
+        emit.emit("bra", self.ready)
 
     def _begins(self, emit: Emitter, end: Register, count: Register) -> dict[Register, Register]:
         """What steps from turn to turn, as it would be at the joined list's first item."""

@@ -29,7 +29,7 @@ from ccc.ir.nodes import Block
 from ccc.ir.operands import Register, Special
 from ccc.passes.context_collection.context_stack import Stack, join, split
 from ccc.passes.context_collection.counted_turns import go_back
-from ccc.passes.context_collection.own_lists import OwnLists, TurnSlots
+from ccc.passes.context_collection.own_lists import OwnLists
 from ccc.passes.context_collection.partial_sums import NO_TASK
 from ccc.passes.context_collection.shared_tasks import SharedTasks, Task
 from ccc.passes.context_collection.task_counts import reduces
@@ -206,7 +206,7 @@ class JoinedLists(SharedTasks):
         collector = self.collector
         FULL.emit(emit, members=collector.members, OWN=self.own.label)
         if reduces(collector.kernel.arch):
-            self.own.ask(emit, count, self._slots())
+            self.own.ask(emit, count)
         self.begun = SUM.emit(emit, count=count)
         steps = self.turns.induction.steps
         self.sent = {}
@@ -221,16 +221,6 @@ class JoinedLists(SharedTasks):
                 self.sent[name] = self.node.plan.specials[name]
         if self.table.entries:
             self._store(emit)
-
-    def _slots(self) -> TurnSlots:
-        """What a turn of a lane's own list takes, and one that is shared out."""
-        plan, collector = self.node.plan, self.collector
-        told = [n if isinstance(n, Register) else plan.specials.get(n) for n in self.turns_sent]
-        words = sum(-(-one.bits // 32) for one in told if one)
-        sum_words = sum(-(-one.bits // 32) for one in self.sums.slots)
-        return TurnSlots.of(
-            self.node.path, words, sum_words, collector.facts, collector.kernel.arch
-        )
 
     def _store(self, emit: Emitter) -> None:
         """Write it to shared memory."""

@@ -138,6 +138,7 @@ class OwnLists:
     """The code of lists that their own lanes run."""
 
     def __init__(self, tasks: SharedTasks) -> None:
+        self.tasks = tasks
         self.collector, self.node, self.induction = (
             tasks.collector, tasks.node, tasks.turns.induction
         )  # fmt: skip
@@ -157,14 +158,24 @@ class OwnLists:
             number *= 2
         return number
 
-    def ask(self, emit: Emitter, count: Register, slots: TurnSlots) -> None:
+    def ask(self, emit: Emitter, count: Register) -> None:
         """Emit what all lanes of the warp do to find out."""
+        slots = self._slots()
         share, start = slots.shared / slots.own, slots.start / slots.own
         even = EVEN.of(
             ALL=FRACTION * WARP_SIZE, SHARED=round(FRACTION * share),
             START=round(FRACTION * WARP_SIZE * start),
         )  # fmt: skip
         even.emit(emit, count=count, OWN=self.label)
+
+    def _slots(self) -> TurnSlots:
+        """What a turn of a lane's own list takes, and one that is shared out."""
+        tasks, specials = self.tasks, self.node.plan.specials
+        told = [n if isinstance(n, Register) else specials.get(n) for n in tasks.turns_sent]
+        words = sum(-(-one.bits // 32) for one in told if one)
+        sum_words = sum(-(-one.bits // 32) for one in tasks.sums.slots)
+        arch = self.collector.kernel.arch
+        return TurnSlots.of(self.node.path, words, sum_words, self.collector.facts, arch)
 
     def emit(self, turns: Register, shares: Register, done: str, after: str) -> None:
         """Emit the lists of lanes that have one, on to ``done``; the others go on ``after``."""

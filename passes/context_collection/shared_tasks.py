@@ -293,10 +293,11 @@ class SharedTasks(ABC):
     def rest(self, after: str) -> str:
         """What goes with a task, once more: the copy behind the loop as it was leads elsewhere."""
         if self._behind is None:
-            self._behind = self._copy_rest(after)
+            self._behind = self.copy_rest(after)
         return self._behind
 
-    def _copy_rest(self, after: str) -> str:
+    def copy_rest(self, after: str) -> str:
+        """A copy of what goes with a task, on to ``after``."""
         node, collector, exit_label = self.node, self.collector, self.turns.induction.exit
         path = node.path
         assert node.copy is not None

@@ -153,6 +153,7 @@ class FlattenedLoop:
         idle: int,
         space: IterationSpace | None,
         table: CounterTable | None,
+        least: int = 0,
     ):
         self.kernel = kernel
         self.function = function = kernel.function
@@ -171,9 +172,8 @@ class FlattenedLoop:
         self.labels = {name.upper(): function.fresh_label(name) for name in labels}
         self.pool: IterationPool | GridPool | None = None
         if space is not None:
-            members = self.registers["members"]
-            one = IterationPool(space, self.gone, BEGINS, members)
-            self.pool = one if table is None else GridPool(space, self.gone, BEGINS, members, table)
+            common = (space, self.gone, BEGINS, self.registers["members"])
+            self.pool = IterationPool(*common) if table is None else GridPool(*common, table, least)
 
     def _turns_in_a_row(self) -> int:
         """One of a turn that holds a loop, which may take long."""

@@ -54,14 +54,20 @@ from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Path, Refus
 from ccc.analysis.paths.nests import Nest, find_nest
 from ccc.ir.nodes import Block, MarkerNote
 from ccc.options import Request
-from ccc.passes.choice.before import counted, details, flattening
+from ccc.passes.choice.before import (
+    counted,
+    details,
+    flattening,
+    flattening_at_worst,
+    guessed,
+)
 from ccc.passes.choice.work import work_of_blocks
 from ccc.passes.flattening.flattened_loop import FlattenedLoop
 from ccc.passes.flattening.grid_space import find_grid_space
 from ccc.passes.grid_stride.task_counter import CounterTable
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.registry import COUNTER, FLATTENING
-from ccc.passes.thresholds import FLATTEN_GAIN
+from ccc.passes.thresholds import COUNTER_LANES, COUNTER_ROUNDS, FLATTEN_GAIN, LOSS
 from ccc.pipeline import Kernel, Pass, PathRecord
 
 IN_FLATTENED = (
@@ -92,7 +98,7 @@ class Flattening(Pass):
             try:
                 nest = find_nest(path, kernel.facts)
                 if _request(kernel, path) is None:
-                    choice = _choice(nest, path, kernel)
+                    choice = _choice(nest, path, request, kernel)
                     if choice is None:
                         continue
                     record.choice = choice
@@ -105,8 +111,8 @@ class Flattening(Pass):
                     _decline(kernel, path, str(refusal))
             else:
                 _leave_others(kernel, path, nest)
-                idle = request.number or 1
-                loop = FlattenedLoop(kernel, path.marker.span, nest, idle, space, table)
+                idle, least = request.number or 1, 0 if _request(kernel, path) else COUNTER_ROUNDS
+                loop = FlattenedLoop(kernel, path.marker.span, nest, idle, space, table, least)
                 loop.rewrite()
                 kernel.declarations += [table.declaration()] if table else []
                 record.apply(str(request), {"turns": loop.turns, **pooled})
@@ -120,17 +126,19 @@ def _next_wanted(kernel: Kernel, looked_at: Collection[tuple[int, str, str]]) ->
 
 
 def _wanted(kernel: Kernel, path: FoundPath) -> Request | None:
-    """What is asked for; where nothing is, ``flatten`` for a loop that a profile has seen in one
-    whose iterations are no tasks, so that its turns cannot be collected."""
+    """What is asked for; where nothing is, what may be chosen: ``counter`` for a ``while`` whose
+    iterations are tasks, and ``flatten``, where a profile has seen the loop, for one whose
+    iterations are none, so that its turns cannot be collected."""
     request = _request(kernel, path)
     around = [one.marker for one in _annotated_around(path.entry, kernel.facts)]
     if request is not None or kernel.request(path.marker, *around[:1]) is not None:
         return request
     loops = (loop for loop in kernel.facts.loops if path.entry in loop.blocks)
     outer = next((loop for loop in loops if loop.header != path.entry), None)
-    annotated = {one.loop.header for one in annotated_loops(kernel.facts)}
-    if not path.repeats or outer is None or outer.header in annotated:
+    if not path.repeats or outer is None:
         return None
+    if outer.header in {one.loop.header for one in annotated_loops(kernel.facts)}:
+        return Request(COUNTER, COUNTER_LANES) if path.marker.kind == "while" else None
     return Request(FLATTENING[0]) if kernel.known(path) is not None else None
 
 
@@ -141,14 +149,24 @@ def _request(kernel: Kernel, path: FoundPath) -> Request | None:
     return request if request is not None and request.name in FLATTENING else None
 
 
-def _choice(nest: Nest, path: FoundPath, kernel: Kernel) -> dict[str, Any] | None:
-    """What the report says of a loop that a profile speaks for flattening; None if it does not."""
-    lanes = counted([path], kernel)
-    expected = flattening(nest, lanes[0], kernel) if lanes else 0.0
-    if lanes is None or expected < FLATTEN_GAIN:
+def _choice(nest: Nest, path: FoundPath, request: Request, kernel: Kernel) -> dict[str, Any] | None:
+    """What the report says of a loop that is to be flattened though nobody asks for that; None of
+    one that is not.
+
+    A profile has to speak for it. A counter of the launch is taken without one, too, where little
+    can be lost: turns are long, and no iteration is without one.
+    """
+    lanes, facts = counted([path], kernel), kernel.facts
+    if lanes is not None and flattening(nest, lanes[0], kernel) < FLATTEN_GAIN:
         return None
-    turn = work_of_blocks(nest.inner.blocks, kernel.facts, nest.inner.header, nest.inner.header)
-    return details(FLATTENING[0], expected, lanes, turn.instructions)
+    if request.name == COUNTER:
+        always = all(facts.dominators.dominates(path.entry, one) for one in nest.outer.latches)
+        if not always or flattening_at_worst(nest, kernel) < LOSS or _holds_branch(kernel, nest):
+            return None
+    turn = work_of_blocks(nest.inner.blocks, facts, nest.inner.header, nest.inner.header)
+    lanes = lanes or [guessed()]
+    expected, at_worst = flattening(nest, lanes[0], kernel), flattening_at_worst(nest, kernel)
+    return details(str(request), expected, lanes, turn.instructions, at_worst)
 
 
 def _annotated_around(label: str, facts: Facts) -> list[FoundLoop]:

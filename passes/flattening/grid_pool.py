@@ -56,6 +56,17 @@ ONE_ROW = Snippet(
 )
 """Before the loop: whether the iterations are the numbers below the bound."""
 
+ENOUGH = Snippet(
+    """
+    .reg .pred %pooled;
+    .reg .b32 %bound, %rounds, %threads;
+        div.u32 %rounds, %bound, LEAST;
+        setp.ge.and.u32 %pooled, %rounds, %threads, %pooled;
+    """,
+    "LEAST",
+)
+"""And whether there are so many for each thread that it pays to take them from a counter."""
+
 OPEN = Snippet("""
     .reg .pred %pooled, %takes, %has, %more;
     .reg .b32 %thread, %lane, %ahead, %next, %place;
@@ -170,7 +181,8 @@ counter back."""
 class GridPool:
     """The pool of one loop, whose code the flattened loop has emitted at its places.
 
-    ``given`` holds the number of the iteration that a lane begins next.
+    It is used from ``least`` iterations for each thread on. ``given`` holds the number of the
+    iteration that a lane begins next.
     """
 
     space: IterationSpace
@@ -178,6 +190,7 @@ class GridPool:
     begins: int
     members: Register
     table: CounterTable
+    least: int = 0
     given: Register | None = None
     registers: dict[str, Register] = field(default_factory=dict)
 
@@ -187,6 +200,9 @@ class GridPool:
         step: Step = space.steps[space.counter]
         bound = number_of(emit, space.bound)
         row = ONE_ROW.emit(emit, step=number_of(emit, product_of(emit, step, 32)), bound=bound)
+        if self.least:
+            enough = {name: row[name] for name in ("pooled", "threads")}
+            ENOUGH.of(LEAST=self.least).emit(emit, enough, bound=bound)
         ready = emit.function.fresh_label("ready")
         opened = OPEN.of(GONE=self.gone, BEGINS=self.begins).emit(
             emit, pooled=row["pooled"], place=place, READY=ready

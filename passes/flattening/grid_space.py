@@ -146,9 +146,22 @@ def _compares_with_bound(test: Instruction, space: IterationSpace, facts: Facts)
     home = next(label for label, block in facts.blocks.items() if test in block.statements)
     return (
         isinstance(number, Register)
-        and space.bound in (bound, getattr(bound, "integer", None))
+        and (_is_same(bound, space.bound, facts) or getattr(bound, "integer", None) == space.bound)
         and _is_thread_number(facts.reaching.of_uses(home)[test, number], facts)
     )
+
+
+def _is_same(one: Operand, other: Register | int, facts: Facts) -> bool:
+    """Whether two registers are one, or the same parameter, which nvcc loads where it is used."""
+    if not isinstance(one, Register) or not isinstance(other, Register):
+        return False
+    made = [facts.makers.get(register, []) for register in (one, other)]
+    loads = [
+        (only[0].opcode, only[0].operands[1])
+        for only in made
+        if len(only) == 1 and only[0].guard is None and only[0].space == "param"
+    ]
+    return one == other or (len(loads) == 2 and loads[0] == loads[1])
 
 
 def _is_thread_number(definitions: Collection[Definition], facts: Facts) -> bool:

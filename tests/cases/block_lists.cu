@@ -1,4 +1,5 @@
 // run: grid=2 block=160 args=s32:700 u32[700]~0:37 f32[700]=0 u32[700]=0 s32[700]=0 u32[320]=0
+// nvcc: -arch=sm_75
 // options: strategy=engage_block
 // All warps of a block share their lists. Some threads have left before, one warp of them whole;
 // some warps have far longer lists, and some have no iteration. The launch is smaller than blocks

@@ -1,4 +1,5 @@
 // run: grid=1 block=64 args=s32:200 u32[200]~0:37 f32[200]=0
+// nvcc: -arch=sm_75
 // options: strategy=engage_block
 // What a comparison begins with may be no number: then no other one is less, and it stays.
 extern "C" __global__ void __launch_bounds__(64)

@@ -1,4 +1,5 @@
 // run: grid=2 block=(10,10) args=s32:500 u32[500]~0:60 u32[4096]=0 u64[8]=0
+// nvcc: -arch=sm_75
 // The last warp of a block has four lanes. What comes before uses the same shared memory.
 extern "C" __global__ void __launch_bounds__(100)
 k(int n, const unsigned *__restrict__ x, unsigned *__restrict__ y, unsigned long long *__restrict__ w) {

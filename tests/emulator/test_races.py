@@ -196,6 +196,7 @@ SHOW_THEM = (
     "context-collection/else_if_cases",
     "context-collection/long_tasks_of_fresh_values",
     "context-collection/block_lists_apart",
+    "context-collection/block_lists_even",
     "context-collection/joined_lists",
     "context-collection/joined_lists_with_sums",
     "context-collection/sub_warps",

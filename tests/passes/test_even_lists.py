@@ -22,10 +22,16 @@ ONE_LONG = """and.b32 %r8, %r2, 31;
 SHORT = "and.b32 %r4, %r2, 3;"
 
 
-def shuffles(lengths: str, threads: int, arch: str = "sm_90") -> int:
+def shuffles(
+    lengths: str,
+    threads: int,
+    arch: str = "sm_90",
+    strategy: str = "engage",
+    told: str = "shfl.sync",
+) -> int:
     """How many lanes tell one another something, in a launch that leaves what it should."""
     marked = BEFORE.replace(LENGTH, lengths).replace("sm_90", arch)
-    text = transform(marked, Options(strategy="engage"), filename="k.ptx").ptx
+    text = transform(marked, Options(strategy=strategy), filename="k.ptx").ptx
     assert "$ccc_share_0:" in text
     found, expected = np.zeros(300, np.uint32), np.zeros(300, np.uint32)
     counted = Module(text, step_limit=20_000).get_function("k")(
@@ -39,7 +45,7 @@ def shuffles(lengths: str, threads: int, arch: str = "sm_90") -> int:
     return sum(
         counts.thread_instructions
         for (_, number), counts in counted.lines.items()
-        if "shfl.sync" in lines[number - 1]
+        if told in lines[number - 1]
     )
 
 
@@ -56,6 +62,17 @@ def test_a_long_list_among_short_ones_is_shared_out(arch: str) -> None:
 def test_nobody_can_ask_before_lengths_can_be_added_up_at_once() -> None:
     assert shuffles(EVEN, 64, "sm_75") > 0
     assert shuffles(EVEN, 64, "sm_80") == 0
+
+
+@pytest.mark.parametrize(
+    ("lengths", "is_shared"), [(EVEN, False), (SHORT, False), (ONE_LONG, True)]
+)
+def test_a_block_shares_out_the_lists_of_warps_that_are_uneven(
+    lengths: str, is_shared: bool
+) -> None:
+    taken = shuffles(lengths, 64, strategy="engage_block", told="shfl.sync.idx")
+    asked = 64 * 3  # once each time that the block meets, whether a list has an item left
+    assert (taken > asked * 4) == is_shared
 
 
 def test_a_warp_without_one_of_its_lanes_shares_nothing_out() -> None:

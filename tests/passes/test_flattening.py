@@ -11,6 +11,7 @@ from folders import ERRORS, GOLDEN
 from goldens import Golden
 
 from ccc.analysis.facts import Facts
+from ccc.compiler import transform as compiler
 from ccc.options import Options
 from ccc.parse import parse_function, parse_module
 from ccc.passes.context_collection.collection import FLATTEN
@@ -22,6 +23,11 @@ from ccc.remark import Remark
 
 def remarks(ptx: str, strategy: str = "auto") -> list[Remark]:
     (mine,) = transform(ptx, Options(strategy=strategy)).remarks.values()
+    return mine
+
+
+def chosen(ptx: str) -> list[Remark]:
+    (mine,) = compiler.transform(ptx).remarks.values()
     return mine
 
 
@@ -185,6 +191,10 @@ def test_flatten_lets_lanes_keep_theirs() -> None:
         ("mad.lo.s32 %r2, %r5, %r6", "mad.lo.u32 %r2, %r6, %r5"),
         ("mul.lo.s32 %r9, %r8, %r6;", "mov.u32 %r9, 128;"),
         (
+            "setp.ge.s32 %p3, %r2, %r1;",
+            ".reg .b32 %n;\n\tld.param.u32 %n, [n];\n\tsetp.ge.s32 %p3, %r2, %n;",
+        ),
+        (
             "setp.ge.s32 %p3",
             "setp.eq.s32 %p0, %r1, 7;\n\t@%p0 bra DONE;\n\tsetp.ge.s32 %p3",
         ),
@@ -193,6 +203,32 @@ def test_flatten_lets_lanes_keep_theirs() -> None:
 def test_all_warps_take_iterations_from_a_counter(place: str, instead: str) -> None:
     (found,) = remarks(COUNTED.replace(place, instead), "counter(2)")
     assert (found.strategy, found.details["pooled"]) == ("counter(2)", True)
+
+
+LONG_TURNS = before("small/counter_unasked")
+
+
+def test_a_counter_serves_long_turns_though_nobody_asks() -> None:
+    (found,) = chosen(LONG_TURNS)
+    assert (found.strategy, found.asked) == ("counter(2)", None)
+    assert 0.95 <= found.details["at_worst"]["counter(2)"] < 1 < found.details["expected"]
+
+
+@pytest.mark.parametrize(
+    ("place", "instead"),
+    [
+        ("\t@%p1 bra FAR;\n", ""),  # a shorter turn
+        ("INNER:", "\tsetp.eq.s32 %p1, %r4, 0;\n\t@%p1 bra PAST;\nINNER:"),  # none for some
+        ("// ccc.for 1", "// ccc.loop 1"),
+        ("ccc.while 2 k.cu:2:1", "ccc.while 2 k.cu:2:1 strategy=leave"),
+        ("mov.u32 %r3, %r2;", "add.s32 %r3, %r2, %ctaid.x;"),
+    ],
+)
+def test_it_serves_no_others(place: str, instead: str) -> None:
+    marked = LONG_TURNS.replace("\tmul.wide", "PAST:\n\tmul.wide")
+    assert place in marked
+    changed = marked.replace(place, instead)
+    assert all(one.strategy != "counter(2)" for one in chosen(changed))
 
 
 @pytest.mark.parametrize(

@@ -29,10 +29,11 @@ from typing import Any
 
 from collecting import transform
 
+from ccc.compiler import transform as compiler
 from ccc.compiler.transform import Transformed
 from ccc.frontend.marking import mark
 from ccc.harness.equivalence import Launch
-from ccc.options import Options
+from ccc.options import AUTO, Options
 from ccc.toolkit import find as toolchain
 
 AFTER = "// %%% after %%%\n"
@@ -51,6 +52,8 @@ class Golden:
     says: list[str]
     options: Options
     registers: dict[str, int] = field(default_factory=dict)
+    chooses: bool = False
+    """Whether it says ``strategy=auto``: the policy chooses what to do, and whether to."""
 
     @staticmethod
     def read(path: Path) -> Golden:
@@ -65,7 +68,8 @@ class Golden:
         asked: dict[str, Any] = {k: int(v) if v.isdigit() else v for k, v in pairs.items()}
         registers = {"k": asked.pop("registers")} if "registers" in asked else {}
         said = [line.removeprefix("// ") for line in says.splitlines()]
-        return Golden(path, head, before, after, said, Options(**asked), registers)
+        chooses = asked.get("strategy") == AUTO
+        return Golden(path, head, before, after, said, Options(**asked), registers, chooses)
 
     @property
     def launch(self) -> Launch:
@@ -80,9 +84,8 @@ class Golden:
         return found[1]
 
     def transform(self) -> Transformed:
-        return transform(
-            self.before, self.options, filename=self.path.name, registers=self.registers
-        )
+        call = compiler.transform if self.chooses else transform
+        return call(self.before, self.options, filename=self.path.name, registers=self.registers)
 
     def write(self, result: Transformed) -> None:
         said = [f"// {line}" for line in lines_said(result)]
@@ -109,7 +112,9 @@ def marked_ptx(source: Path, arch: str = "sm_90") -> str:
         output = Path(folder, "k.ptx")
         nvcc = toolchain.find().nvcc
         more = options[1].split() if options else []
-        subprocess.run([nvcc, "-ptx", f"-arch={arch}", *more, marked, "-o", output], check=True)
+        if not any(option.startswith("-arch") for option in more):
+            more.append(f"-arch={arch}")
+        subprocess.run([nvcc, "-ptx", *more, marked, "-o", output], check=True)
         return output.read_text().replace(f"{folder}/", "")
 
 

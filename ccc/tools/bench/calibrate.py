@@ -21,7 +21,7 @@ from ccc.device.choose import Device
 from ccc.errors import CccError
 from ccc.nvcc import run as nvcc
 from ccc.options import Options
-from ccc.passes.choice.cost_model import TOGETHER
+from ccc.passes.choice.cost_model import SHARED_OUT, TOGETHER
 from ccc.passes.choice.exchange import ARMS, CARD, TURNS, WORD
 from ccc.passes.policy import turns_apart, turns_in_a_row
 
@@ -249,9 +249,9 @@ def _turns(card: Card, name: str, known: Mapping[str, float]) -> Iterator[Consta
     """What doing turns of an inner loop for one another takes."""
     numbers = np.arange(TASKS, dtype=np.uint32) * np.uint32(2654435769) >> np.uint32(16)
     in_a_row = turns_apart if name == "flatten" else turns_in_a_row
-    fit, tasks = _Fit(), TASKS / 32
+    fit, tasks, shared = _Fit(), TASKS / 32, name in SHARED_OUT
     # Of a "for variable", merge would have long tasks shared out.
-    text = TURNS_SOURCE.replace("DIRECTIVE", "for variable" if name == "engage" else "while")
+    text = TURNS_SOURCE.replace("DIRECTIVE", "for variable" if shared else "while")
     for length in TURN_LENGTHS:
         modules = [card.compile(text, one, f"-DLENGTH={length}") for one in ("", name)]
         turns = {mean: (numbers % np.uint32(2 * mean)).reshape(-1, 32) for mean in MEANS}
@@ -261,10 +261,10 @@ def _turns(card: Card, name: str, known: Mapping[str, float]) -> Iterator[Consta
         )
         scaled = [[tasks / spent, one / spent] for one, spent in zip(most, before, strict=True)]
         around, own = _fit(scaled, [1.0] * len(scaled))
-        row = 1 if name == "engage" else in_a_row(round(own))
+        row = 1 if shared else in_a_row(round(own))
         for mean, spent in zip(MEANS, after, strict=True):
             full = float(turns[mean].sum(dtype=np.int64)) / 32 / tasks + (row - 1) / 2
-            meetings, words = (0.0, 0) if name == "engage" else (full / row, card.words)
+            meetings, words = (0.0, 0) if shared else (full / row, card.words)
             added = spent / tasks - around - own * full - WORD.instructions * words
             fit.add([full, meetings, 1.0], added, spent / tasks)
     yield from fit.constants(name, known)
