@@ -8,6 +8,7 @@ from collecting import transform
 from folders import GOLDEN
 from goldens import Golden
 
+from ccc.compiler import transform as compiler
 from ccc.emulator import Module
 from ccc.options import Options
 
@@ -78,6 +79,33 @@ def test_a_block_shares_out_the_lists_of_warps_that_are_uneven(
 def test_a_warp_without_one_of_its_lanes_shares_nothing_out() -> None:
     both, one, none = (shuffles(ONE_LONG, threads) for threads in (64, 63, 31))
     assert both > one > none == 0
+
+
+ONE_LOOP = """	mov.u32 %r7, 0;
+NEAR:
+	mad.lo.u32 %r6, %r6, %r6, %r7;
+	add.s32 %r7, %r7, 1;
+	setp.lt.u32 %p2, %r7, %r4;
+	@%p2 bra NEAR;
+	add.s32 %r5, %r5, %r6;"""
+LOOPS = f"""	mov.u32 %r8, 0;
+FAR:
+{ONE_LOOP}
+	add.s32 %r8, %r8, 1;
+	setp.lt.u32 %p2, %r8, %r4;
+	@%p2 bra FAR;"""
+
+
+@pytest.mark.parametrize(("turn", "expected"), [(LOOPS, "engage_block"), (ONE_LOOP, "engage")])
+def test_a_block_shares_out_long_turns_though_nobody_asks(turn: str, expected: str) -> None:
+    add = "\tadd.s32 %r5, %r5, %r6;"
+    assert add in BEFORE
+    marked = BEFORE.replace(add, turn)
+    ((found,),) = compiler.transform(marked).remarks.values()
+    assert (found.strategy, found.asked) == (expected, None)
+    named = marked.replace("ccc.variable 2 k.cu:2:1", "ccc.variable 2 k.cu:2:1 strategy=engage")
+    ((found,),) = compiler.transform(named).remarks.values()
+    assert (found.strategy, found.asked) == ("engage", "engage")
 
 
 def test_a_long_turn_is_shared_out_sooner_than_a_short_one() -> None:
