@@ -20,7 +20,7 @@ from ccc.passes.choice.cost_model import SHARED_OUT, TOGETHER, LoopCost, PathCos
 from ccc.passes.choice.exchange import ADAPTIVE, ARMS, TURNS
 from ccc.passes.choice.lanes import Lanes, expected_lanes
 from ccc.passes.policy import NO_ROOM, batches_pay
-from ccc.passes.strategies.engage import ENGAGE_BLOCK, is_of_others
+from ccc.passes.strategies.engage import ENGAGE_BLOCK, is_exact, is_of_others
 from ccc.passes.strategies.registry import COLLECTING, FLATTENING, SHARING
 from ccc.passes.strategies.strategy import Collectable, Hints, LoopStrategy, instruction_count
 from ccc.passes.thresholds import (
@@ -299,9 +299,11 @@ class _Search:
 
     def _may_meet_block(self, path: Path) -> bool:
         """Whether the block may share out an inner loop where nobody asks for that: what it saves
-        is that warps wait for one another, which no figure of a warp tells."""
+        is that warps wait for one another, which no figure of a warp tells. Which of them adds up
+        what is found out as they run, so rounded sums would differ from launch to launch."""
         turn = self.cost.paths[path].own.slots(self.cost.arch)
-        return len(self.cost.paths) == 1 and turn >= BLOCK_TURN
+        alone = len(self.cost.paths) == 1
+        return alone and turn >= BLOCK_TURN and is_exact(path, self._facts)
 
     def _strategies(self, paths: Sequence[Path]) -> list[LoopStrategy]:
         """What may serve the branches among some paths; batches only with few loads in them."""

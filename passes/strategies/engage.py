@@ -153,6 +153,16 @@ def is_of_others(path: Path, facts: Facts, in_tasks: bool) -> str | None:
     return OF_OTHERS if hands_back and names_another else None
 
 
+def is_exact(path: Path, facts: Facts) -> bool:
+    """Whether what turns add up comes out the same, in whatever order they do."""
+    induction = find_induction(path, facts)
+    sums = induction.sums if isinstance(induction, Induction) else ()
+    return not any(
+        one.type.startswith("f") and one.operation in ("add", "mul")
+        for one in (*path.accumulators, *sums)
+    )
+
+
 def _why_not_in_block(path: Path, facts: Facts) -> str | None:
     """Why warps of the block cannot run turns of one another's tasks; None if they can."""
     if path.parent is not None:

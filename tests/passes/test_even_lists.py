@@ -5,12 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from collecting import transform
+from deciding import golden
 from folders import GOLDEN
 from goldens import Golden
 
+from ccc.analysis.paths.find import find_paths
+from ccc.analysis.paths.model import Path
 from ccc.compiler import transform as compiler
 from ccc.emulator import Module
 from ccc.options import Options
+from ccc.passes.strategies.engage import is_exact
 
 BEFORE = Golden.read(GOLDEN / "small" / "joined_sums.ptx").before
 ITERATIONS = 76
@@ -106,6 +110,15 @@ def test_a_block_shares_out_long_turns_though_nobody_asks(turn: str, expected: s
     named = marked.replace("ccc.variable 2 k.cu:2:1", "ccc.variable 2 k.cu:2:1 strategy=engage")
     ((found,),) = compiler.transform(named).remarks.values()
     assert (found.strategy, found.asked) == ("engage", "engage")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("block_lists_apart", False), ("block_lists_even", True)]
+)
+def test_rounded_sums_are_not_left_to_chance(name: str, expected: bool) -> None:
+    kernel = golden(name)
+    (path,) = (one for one in find_paths(kernel.facts) if isinstance(one, Path))
+    assert is_exact(path, kernel.facts) == expected
 
 
 def test_a_long_turn_is_shared_out_sooner_than_a_short_one() -> None:

@@ -109,12 +109,14 @@ def _make(folder: Path) -> None:
 
 
 def _publish(results: Results, args: argparse.Namespace) -> None:
-    """Write the page, and the plots where matplotlib is there."""
+    """Write the pages, and the plots where matplotlib is there."""
+    is_nested = any(entry.name.startswith(nested_page.SAMPLES) for entry in results.entries)
     try:
-        drawn = draw(results, args.out, nested_plots.PLOTS)
+        drawn = draw(results, args.out, nested_plots.PLOTS if is_nested else {})
     except NoMatplotlib as error:
         print(f"ccc: {error.message}", file=sys.stderr)
         drawn = {}
     write(results, args.out, args.samples, drawn)
-    nested_page.write(results, args.out, drawn, args.samples)
+    if is_nested:
+        nested_page.write(results, args.out, drawn, args.samples)
     print(args.out / PAGE)

@@ -13,6 +13,9 @@ from ccc.tools.bench.results import ORIGINAL, Entry, Results
 from ccc.tools.bench.tables import amount, gain, percent, ratio, table
 
 PAGE = "cte-results.md"
+SAMPLES = "nested/"
+"""How the names of the samples begin that the page is made for. Others that call the library stand
+on it beside them, and alone are told in ``results.md``."""
 
 HEAD = """\
 # Results of Collaborative Task Engagement
