@@ -21,7 +21,8 @@ from ccc.passes.context_collection.shared_tasks import SharedTasks
 from ccc.passes.context_collection.task_code import OWNER
 
 if TYPE_CHECKING:
-    from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
+    from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch
+    from ccc.passes.context_collection.sequential_node import SequentialNode
 
 
 class StoredTasks(SharedTasks):
