@@ -53,7 +53,7 @@ def target_of(ptx: str) -> str:
 def resources_of(*texts: str) -> list[Mapping[str, Resources]]:
     """What all kernels of PTX files need, by name; nothing where ptxas alone cannot tell."""
     try:
-        ptxas = toolchain.find().bin / "ptxas"
+        ptxas = toolchain.find().program("ptxas")
         return [resources(text, target_of(text), ptxas) for text in texts]
     except CccError:
         return []

@@ -31,6 +31,12 @@ class Toolkit:
         """The real nvcc."""
         return self.bin / "nvcc"
 
+    def program(self, name: str) -> Path:
+        """Another program of it: beside nvcc, or where Debian keeps some, among all programs."""
+        beside = self.bin / name
+        elsewhere = None if beside.exists() else shutil.which(name)
+        return Path(elsewhere) if elsewhere else beside
+
 
 def find(nvcc: str | None = None) -> Toolkit:
     """The toolkit of ``nvcc``, or the first one found.

@@ -101,7 +101,7 @@ def _python() -> str:
 
 
 def _shims(toolkit: Toolkit, home: Path) -> dict[str, str]:
-    tools = {"cicc": toolkit.cicc / "cicc", "cudafe++": toolkit.bin / "cudafe++"}
+    tools = {"cicc": toolkit.cicc / "cicc", "cudafe++": toolkit.program("cudafe++")}
     return {
         name: _SHIM.format(
             python=_python(),

@@ -129,7 +129,7 @@ def run(args: argparse.Namespace) -> int:
         if path:
             files.check_writable(path)
     step = functools.partial(_step, Console(stderr=True))
-    ptxas = toolchain.find().bin / "ptxas"
+    ptxas = toolchain.find().program("ptxas")
     sample = Sample(args.sample)
     if args.png and not sample.draws:
         raise CccError("this sample draws no picture", Span(str(args.sample)))
