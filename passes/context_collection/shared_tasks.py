@@ -224,6 +224,10 @@ class SharedTasks(ABC):
             if isinstance(step, Register):
                 step = task.get(step, step)
             state[register] = begin if step is None else advance(emit, begin, step, turn)
+        counter = self.turns.induction.counter
+        for register, one in self.turns.derived.items():
+            made = emit.define(one.mad, register.type, state[counter], one.factor, one.base)
+            state[register] = made
         for register in self._written():
             if register not in state:
                 state[register] = function.registers.fresh(register.type)

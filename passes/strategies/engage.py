@@ -81,7 +81,7 @@ class Engage:
             return None
         return SharedOut(
             self.lanes,
-            find_shared_turns(path, induction, facts),
+            find_shared_turns(path, induction, facts, in_warp=not self.alone),
             bool(path.accumulators),
             counts=COUNTS if self.alone else 0,
         )
