@@ -268,13 +268,15 @@ def _leave_others(kernel: Kernel, path: FoundPath, nest: Nest) -> None:
     for other in located(facts):
         if other.entry not in concerned or other.key == path.key or _is_first_turn(other, path):
             continue
-        reason = IN_FLATTENED if other.entry in nest.outer.blocks else HOLDS_FLATTENED
-        left = _record(kernel, other, reason)
+        if other.entry in nest.outer.blocks:
+            left = _record(kernel, other, reason=IN_FLATTENED)
+        else:
+            left = _record(kernel, other, reason=HOLDS_FLATTENED)
         request = kernel.request_of(left.path)
         if request is not None and request.name == LEAVE.name:
             left.leave(LEAVE.name)
-        elif "strategy" not in other.marker.clauses:
-            left.leave_alone(reason)  # nobody asked for it, and the loop is served
+        elif "strategy" not in other.marker.clauses and left.reason:
+            left.leave_alone(left.reason)  # nobody asked for it, and the loop is served
         kernel.settled.append(left)
     for label in concerned:
         _remove_markers(facts.blocks[label])
