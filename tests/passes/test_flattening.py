@@ -222,6 +222,7 @@ def test_a_counter_serves_long_turns_though_nobody_asks() -> None:
         ("// ccc.for 1", "// ccc.loop 1"),
         ("ccc.while 2 k.cu:2:1", "ccc.while 2 k.cu:2:1 strategy=leave"),
         ("mov.u32 %r3, %r2;", "add.s32 %r3, %r2, %ctaid.x;"),
+        ("NEAR:", "NEAR:\n// ccc.while 3 k.cu:3:1 strategy=merge"),  # would be left alone
     ],
 )
 def test_it_serves_no_others(place: str, instead: str) -> None:
@@ -229,6 +230,34 @@ def test_it_serves_no_others(place: str, instead: str) -> None:
     assert place in marked
     changed = marked.replace(place, instead)
     assert all(one.strategy != "counter(2)" for one in chosen(changed))
+
+
+IN_A_TURN = """	and.b32 %r11, %r3, 7;
+	setp.ne.s32 %p1, %r11, 0;
+	@%p1 bra JOIN;
+	// ccc.then 3 k.cu:3:1ASKED
+	mad.lo.u32 %r3, %r3, 1664525, 5;
+JOIN:
+FAR:
+"""
+
+
+@pytest.mark.parametrize("asked", ["", " prob=0.01", " strategy=merge", " strategy=leave"])
+def test_nobody_has_to_give_up_a_branch_of_its_turns(asked: str) -> None:
+    """Only one that is to be left stands in a loop with a counter, and nobody is warned of it."""
+    found = {one.arm: one for one in chosen(
+        LONG_TURNS.replace("FAR:\n", IN_A_TURN.replace("ASKED", asked))
+    )}  # fmt: skip
+    assert (found["while"].strategy == "counter(2)") == ("leave" in asked)
+    assert found["then"].complaint is None
+    assert found["then"].advice != IN_FLATTENED
+
+
+@pytest.mark.parametrize("asked", ["flatten", "refill(2)"])
+def test_nobody_is_warned_of_a_branch_that_is_to_be_left(asked: str) -> None:
+    found = beside("auto", of_branch=" strategy=leave", of_loop=f" strategy={asked}")
+    assert found["while"].strategy == asked
+    assert (found["then"].strategy, found["then"].complaint) == ("leave", None)
 
 
 @pytest.mark.parametrize(
