@@ -251,9 +251,10 @@ def _writer_hint(path: CheckedPath, read: Instruction, facts: Facts) -> str:
         return ""
     if clash[0].effects & Effect.CALL:
         return f"; the path calls {called(clash[0])}, which may write it: read it before the path"
+    promise = ", or promise noalias(a, b) of the two pointers"
     return (
         f"; the path writes{at(clash[0])}: read it before the path, or declare what is only read "
-        '"const __restrict__"'
+        f'"const __restrict__"{"" if "noalias" in path.loop.marker.clauses else promise}'
     )
 
 
