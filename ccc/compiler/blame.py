@@ -36,6 +36,10 @@ _MISUSED = re.compile(r"the variable of a reduction \(.*")
 _MISUSED_AT = "; in the way is"
 KEEPS = {"min": "if the loop only keeps the least", "max": "if the loop only keeps the most"}
 OWN = "declare it in the loop"
+SEVERAL = (
+    "if the loop only adds them up, or keeps the least or the most, say so on the loop: "
+    "reduction(op: variables)"
+)
 _TEXTS = ("reason", "declined")
 _MOST_NAMED = 3
 """Of more variables, each is as likely to be none that is meant."""
@@ -100,6 +104,8 @@ class Blame:
             text = text.replace(REDUCTION_HINT, f"{KEEPS[extreme[0]]}, say so on the loop: {hint}")
         elif len(names) == 1:
             text = self._with_operation(remark, text, names[0])
+        else:
+            text = text.replace(REDUCTION_HINT, SEVERAL) if names else text
         named = names if len(names) <= _MOST_NAMED else []
         quoted = " or ".join(f'"{name}"' for name in named)
         if quoted and first is None:
