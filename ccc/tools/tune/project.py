@@ -27,8 +27,8 @@ SLOWEST = 10
 """A run that takes so many times as long as the first one, and ``GRACE`` seconds, is ended."""
 GRACE = 60.0
 NO_GPU = (
-    "the program found no GPU, and nothing is timed without one; ccc compare FOLDER --strategy NAME "
-    "counts the instructions of a strategy on the emulator"
+    "the program found no GPU, and nothing is timed without one; ccc compare FOLDER --strategy "
+    "NAME counts the instructions of a strategy on the emulator"
 )
 _SHOWN = 12
 """Lines of what a command said that are shown where it failed."""
