@@ -159,6 +159,32 @@ def test_all_variables_that_a_reduction_should_name_are_told(
     assert ("the variable of a reduction" in line) == ("may only" in advice)
 
 
+TURNS = """__global__ void k(const int *row, const float *v, float *out, int n) {
+#pragma ccc for
+    for (int r = threadIdx.x; r < n; r += blockDim.x) {
+        float sum = 0;
+        int end = row[r + 1];
+#pragma ccc LOOP
+        for (int e = row[r]; e < end; ++e) {
+            float a = v[e];
+#pragma ccc if
+            if (a > 0.9f) { for (int k = 0; k < 9; ++k) a = sqrtf(a) * 2; sum += a; }
+        }
+        out[r] = sum;
+    }
+}
+"""
+
+
+@pytest.mark.slow
+def test_a_sum_of_turns_may_be_of_a_while(tmp_path: Path) -> None:
+    asked = Options(strategy=COLLECT, max_block=64)
+    (line,) = said(TURNS.replace("LOOP", "for variable"), tmp_path, asked)
+    assert "the next turn of the loop around it" in line
+    assert '; mark that loop "ccc while"' in line
+    assert said(TURNS.replace("LOOP", "while"), tmp_path, asked) == []
+
+
 POINTERS = """struct Chain { const float *first; float *value; int *step; int n; };
 __global__ void k(CHAIN, const int *start) {
 #pragma ccc for
