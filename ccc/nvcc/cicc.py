@@ -31,7 +31,7 @@ from ccc.errors import CccError, Span, render
 from ccc.files import put_text, read_text, write
 from ccc.frontend import marking as source
 from ccc.garbage import looking_seldom
-from ccc.ir.markers import hide_markers
+from ccc.ir.markers import PROMISE, hide_markers
 from ccc.nvcc import host
 from ccc.nvcc.host import input_of
 from ccc.nvcc.timed_launches import time_launches
@@ -44,6 +44,9 @@ _TEMPORARY = "tmpxft_"  # how names of nvcc's own begin, which the user has neve
 
 _LINES = "-generate-line-info"
 """The option for a table of lines in the PTX."""
+
+_REGISTERED = re.compile(rf" __cudaRegisterVariable\([^;]*\b{PROMISE}\d+[^;]*;")
+"""How the host's side makes a variable known that names a function for us."""
 
 
 class ToolError(CompilerError):
@@ -90,6 +93,7 @@ def _device(tool: str, arguments: Sequence[str], options: Options) -> int:
             options = replace(options, off=True, profile=None, time=None)
         _compile(tool, arguments, options, done)
         stubs = _value(arguments, "--stub_file_name")
+        _forget_promises(stubs)
         if options.profile:
             _watch_launches(stubs)
         if options.time:
@@ -137,6 +141,12 @@ def _compile(tool: str, arguments: Sequence[str], options: Options, done: Device
         made = translate(text, name, cicc, options, done, output=shown, keeps_lines=keeps)
     write(output, made)
     importlib.import_module("ccc.parse").keep_shapes()
+
+
+def _forget_promises(stubs: str) -> None:
+    """Let the host's side not speak of variables of ours, which its source does not have."""
+    if stubs and Path(stubs).exists() and PROMISE in (text := read_text(stubs)):
+        put_text(stubs, _REGISTERED.sub("", text))
 
 
 def _watch_launches(stubs: str) -> None:

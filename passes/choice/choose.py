@@ -19,7 +19,7 @@ from ccc.options import COLLECT
 from ccc.passes.choice.cost_model import SHARED_OUT, TOGETHER, LoopCost, PathCost
 from ccc.passes.choice.exchange import ADAPTIVE, ARMS, TURNS
 from ccc.passes.choice.lanes import Lanes, expected_lanes
-from ccc.passes.policy import NO_ROOM, batches_pay
+from ccc.passes.policy import batches_pay, no_room
 from ccc.passes.strategies.engage import ENGAGE_BLOCK, is_exact, is_of_others
 from ccc.passes.strategies.registry import COLLECTING, FLATTENING, SHARING
 from ccc.passes.strategies.strategy import Collectable, Hints, LoopStrategy, instruction_count
@@ -84,8 +84,7 @@ class Chosen:
             "does_not_fit": self.too_large,
         }
 
-    @property
-    def reason(self) -> str:
+    def reason(self, kernel: Kernel) -> str:
         """Why the path is left, in figures, and how to insist."""
         lanes = self.cost.lanes
         length = f"{self.cost.own.instructions:.0f} instructions"
@@ -103,7 +102,7 @@ class Chosen:
             insist = f"tell with prob(share) or a profile, or {insist}"
         if best in self.fewer_warps:
             told = f"{told}, since {self.fewer_warps[best]}"
-        return f"{told}; {insist}" if able else f"{told}, but {NO_ROOM}"
+        return f"{told}; {insist}" if able else f"{told}, but {no_room(kernel)}"
 
 
 def choose(paths: Sequence[Collectable], kernel: Kernel) -> None:
@@ -127,7 +126,7 @@ def choose(paths: Sequence[Collectable], kernel: Kernel) -> None:
             if search.is_asked(one.path):
                 continue
             if chosen.strategy == LEAVE:
-                one.record.leave_alone(chosen.reason)
+                one.record.leave_alone(chosen.reason(kernel))
             else:
                 kernel.chosen[one.path.key] = chosen.strategy
 

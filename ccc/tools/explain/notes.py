@@ -143,8 +143,6 @@ def _expected(told: Mapping[str, Any]) -> Iterator[str]:
             f", {told['path_instructions']} instructions" if "path_instructions" in told else ""
         )
         yield f"{lanes:.1f} of 32 lanes expected ({told.get('expected_from') or 'a guess'}){length}"
-    elif told.get("considered"):
-        yield "nothing is known of its lanes: say prob(share), or give a profile"
     if told.get("considered"):
         yield f"expected speed: {considered(told).replace(chr(10), ', ')}"
 
