@@ -25,7 +25,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "ccc.garbage",
         "ccc.header",
     ),
-    ("ccc.ptx", "ccc.files"),
+    ("ccc.ptx", "ccc.files", "ccc.bytecode"),
     ("ccc.ir", "ccc.grammars", "ccc.dataclass_code"),
     ("ccc.parse", "ccc.analysis", "ccc.profile", "ccc.toolkit", "ccc.remark"),
     ("ccc.decisions",),

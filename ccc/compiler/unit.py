@@ -402,7 +402,7 @@ def _tried(before: str, result: Transformed, assembler: Assembler) -> dict[str, 
         return {}
     from ccc.compiler.registers import target_of  # noqa: PLC0415 - seldom asked for
 
-    old, new = (assembler.resources(ptx, chosen) for ptx in (before, result.ptx))
+    old, new = assembler.resources_in([before, result.ptx], chosen)
     arch = target_of(before)
     pairs = {name: (old[name].registers, new[name].registers) for name in new if name in old}
     return {name: pair for name, pair in pairs.items() if registers_limit(arch, max(pair))}

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 
+from ccc import bytecode
+
 
 def main() -> int:
     """Run as NAME TOOL ARGUMENTS...: ``name`` is what nvcc asked for, ``tool`` the real one."""
+    bytecode.keep_bytecode()
     name, tool, *arguments = sys.argv[1:]
     if name != "cicc":
         from ccc.nvcc import host  # noqa: PLC0415 - one of both
