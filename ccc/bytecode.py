@@ -14,8 +14,8 @@ from ccc import cache
 
 
 def keep_bytecode() -> None:
-    """Have bytecode kept in the cache folder, if there is none beside this file."""
+    """Have bytecode kept in the cache folder, unless it is kept beside this file."""
     beside = __spec__.cached
-    if beside is None or not os.path.exists(beside):
+    if sys.dont_write_bytecode or beside is None or not os.path.exists(beside):
         sys.pycache_prefix = os.path.join(cache.folder(), "bytecode")
         sys.dont_write_bytecode = False

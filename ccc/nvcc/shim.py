@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 from ccc import bytecode
@@ -15,6 +16,7 @@ def main() -> int:
         from ccc.nvcc import host  # noqa: PLC0415 - one of both
 
         return host.run(tool, arguments)
+    gc.disable()  # until all is loaded
     from ccc import dataclass_code  # noqa: PLC0415 - one of both
 
     with dataclass_code.kept():

@@ -57,23 +57,25 @@ def test_a_shim_need_not_look_for_the_toolkit(
     assert len(asked.read_text().splitlines()) == 1
 
 
-def test_bytecode_is_kept_where_python_keeps_none(tmp_path: Path) -> None:
+@pytest.mark.parametrize("told", [{"PYTHONDONTWRITEBYTECODE": "1"}, {}])
+def test_bytecode_is_kept_where_python_keeps_none(told: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "new.py").write_text("VALUE = 1\n")
+    known = {**os.environ, "CCC_CACHE_DIR": str(tmp_path / "cache")}
+    known.pop("PYTHONDONTWRITEBYTECODE", None)
     code = (
         "import sys, ccc.bytecode as b; b.__spec__.cached = sys.argv[1]\n"
         "b.keep_bytecode(); import new; print(new.__spec__.cached)"
     )
-    told = {**os.environ, "CCC_CACHE_DIR": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
     kept = []
     for beside in ("/no/such.pyc", str(tmp_path / "new.py")):
         command = [sys.executable, "-c", code, beside]
         done = subprocess.run(
-            command, cwd=tmp_path, env=told, capture_output=True, text=True, check=True
+            command, cwd=tmp_path, env={**known, **told}, capture_output=True, text=True, check=True
         )
         kept.append(Path(done.stdout.strip()))
-    assert kept[0].is_file()
     assert kept[0].is_relative_to(tmp_path / "cache")
-    assert not kept[1].exists()
+    assert kept[1].is_relative_to(tmp_path / "cache") == bool(told)
+    assert all(path.is_file() for path in kept)
 
 
 @pytest.mark.slow
