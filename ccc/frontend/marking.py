@@ -182,6 +182,8 @@ def first(text: str, filename: str) -> Span | None:
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
+    """``text`` in place of what stands from ``start`` to ``end``."""
+
     start: int
     end: int
     text: bytes

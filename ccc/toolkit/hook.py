@@ -39,11 +39,11 @@ import sys
 
 sys.path += {folders!a}
 
-from ccc.nvcc.shim import main
+from ccc.nvcc.shim import run
 
-raise SystemExit(main())
+run()
 """
-_NEEDED = ("lark", "networkx", "pycparser", "tree_sitter", "tree_sitter_cuda")
+_NEEDED = ("lark", "pycparser", "tree_sitter", "tree_sitter_cuda")
 """The packages that a shim may load."""
 
 
