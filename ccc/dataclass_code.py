@@ -77,7 +77,7 @@ def _load(path: str) -> dict[str, CodeType]:
     """What a file holds; nothing where there is none, or it is damaged in any way."""
     try:
         with open(path, "rb") as file:
-            found = marshal.load(file)
+            found = marshal.loads(file.read())  # marshal.load asks for a few bytes at a time
     except (OSError, EOFError, ValueError, TypeError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import sys
 from contextlib import suppress
@@ -31,7 +30,9 @@ def load(name: str, **options: Any) -> lark.Lark:
         name: of the file.
         options: of Lark.
     """
-    import lark  # noqa: PLC0415 - what was parsed before is kept
+    import hashlib  # noqa: PLC0415 - what was parsed before is kept
+
+    import lark  # noqa: PLC0415 - the same
 
     text = place(name).read_text(encoding="utf-8")
     made_of = (text, sorted(options.items()), lark.__version__, sys.version_info[:2])

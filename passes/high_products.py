@@ -62,7 +62,8 @@ def _runs(facts: Facts) -> Iterator[list[Block]]:
 
     def follows(label: str) -> str | None:
         after = list(graph.successors(label))
-        return after[0] if len(after) == 1 and graph.in_degree(after[0]) == 1 else None
+        before = list(graph.predecessors(after[0])) if len(after) == 1 else []
+        return after[0] if len(before) == 1 else None
 
     goes_on = {after for label in graph if (after := follows(label)) is not None}
     for start in graph:

@@ -80,6 +80,6 @@ def test_a_process_of_ours_finds_its_packages(tmp_path: Path) -> None:
 
     folders = hook._folders()
     assert folders
-    code = f"import sys; sys.path += {folders}; import ccc.nvcc.cicc as c; c._load_passes()"
+    code = f"import sys; sys.path += {folders}; import ccc.nvcc.device_pass"
     told = {"CCC_CACHE_DIR": str(tmp_path), "PATH": "/usr/bin:/bin"}
     subprocess.run([sys.executable, "-S", "-X", "utf8", "-c", code], check=True, env=told)

@@ -1,1 +1,1 @@
-"""What can be said of a function without running it. Graphs are networkx DiGraphs over labels."""
+"""What can be said of a function without running it. Graphs are over labels."""

@@ -58,7 +58,7 @@ def check_block_meets(loop: Loop, facts: BlockFacts) -> None:
             f"threads may wait for one another{at(facts.spins[0].poll)}, and would now wait for "
             "their whole block, too"
         )
-    for label in sorted(facts.graph.nodes - {EXIT}):
+    for label in sorted(set(facts.graph) - {EXIT}):
         for instruction in facts.blocks[label].instructions:
             _check_barriers(instruction, label, facts)
     outcome = find_reconvergence(facts, loop)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-import networkx as nx
-
+from ccc.analysis.graphs import FlowGraph
 from ccc.ir.nodes import Block, Function, Instruction
 
 EXIT = "<exit>"
 """The node that every way out of the function leads to."""
 
 
-def control_flow_graph(function: Function) -> nx.DiGraph[str]:
+def control_flow_graph(function: Function) -> FlowGraph:
     """The blocks that control can reach, by label, with edges to the blocks that may follow.
 
     The node :data:`EXIT` is always there.
     """
-    graph: nx.DiGraph[str] = nx.DiGraph()
+    graph = FlowGraph()
     following = {
         block.label: successors(function, block, next_label)
         for block, next_label in zip(function.blocks, _next_labels(function), strict=True)
@@ -34,12 +33,10 @@ def control_flow_graph(function: Function) -> nx.DiGraph[str]:
     return graph
 
 
-def graph_of(following: Mapping[str, Iterable[str]]) -> nx.DiGraph[str]:
+def graph_of(following: Mapping[str, Iterable[str]]) -> FlowGraph:
     """The graph of some nodes, each with those that may follow it."""
-    graph: nx.DiGraph[str] = nx.DiGraph()
-    graph.add_nodes_from(following)
-    graph.add_edges_from((label, after) for label, ways in following.items() for after in ways)
-    return graph
+    edges = ((label, after) for label, ways in following.items() for after in ways)
+    return FlowGraph(edges, following)
 
 
 def _next_labels(function: Function) -> list[str]:

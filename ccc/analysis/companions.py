@@ -20,10 +20,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import networkx as nx
-
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
+from ccc.analysis.graphs import FlowGraph, topological
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Immediate, Operand, Register
 from ccc.ptx.operations import SOUGHT
@@ -118,14 +117,14 @@ class Companions:
     def _sequence(self, home: Mapping[str, str]) -> list[str]:
         """The blocks of an iteration in an order in which control may come to them; an inner loop
         is one of them."""
-        order: nx.DiGraph[str] = nx.DiGraph()
-        order.add_nodes_from(home.get(label, label) for label in self.loop.blocks)
+        order = FlowGraph()
+        order.add_nodes(home.get(label, label) for label in self.loop.blocks)
         for label in self.loop.blocks:
             for after in self.facts.graph.successors(label):
                 ends = home.get(label, label), home.get(after, after)
                 if after in self.loop.blocks - {self.loop.header} and ends[0] != ends[1]:
                     order.add_edge(*ends)
-        return list(nx.lexicographical_topological_sort(order))
+        return topological(order)
 
     @property
     def steps(self) -> int:

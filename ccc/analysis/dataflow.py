@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Generic, TypeVar
 
-import networkx as nx
+from ccc.analysis.graphs import FlowGraph, postorder
 
 Fact = TypeVar("Fact")
 Member = TypeVar("Member")
@@ -37,13 +37,13 @@ class Problem(Generic[Fact]):
 
 
 def solve(
-    graph: nx.DiGraph[str], starts: set[str], problem: Problem[Fact]
+    graph: FlowGraph, starts: set[str], problem: Problem[Fact]
 ) -> tuple[dict[str, Fact], dict[str, Fact]]:
     """The least fixed point: each label's fact before and after its transfer.
 
     "Before" is at the block's top for a forward problem, at its bottom for a backward one.
     """
-    order = list(nx.dfs_postorder_nodes(graph, next(iter(graph))))
+    order = postorder(graph, next(iter(graph)))
     if problem.forward:
         order.reverse()
     sources = graph.predecessors if problem.forward else graph.successors

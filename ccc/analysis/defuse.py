@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import or_
-from typing import TypeAlias
-
-import networkx as nx
+from typing import TYPE_CHECKING, TypeAlias
 
 from ccc.analysis.dataflow import Problem, members, solve
+from ccc.analysis.graphs import FlowGraph
 from ccc.ir.nodes import Function, Instruction
 from ccc.ir.operands import Operand, Register
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,7 @@ class ReachingDefinitions:
     A guarded instruction does not kill: where its guard fails, the earlier value stays.
     """
 
-    def __init__(self, function: Function, graph: nx.DiGraph[str]):
+    def __init__(self, function: Function, graph: FlowGraph):
         self.definitions: list[Definition] = []
         self.of_register: dict[Register, int] = {}
         self._of_uses: dict[str, dict[tuple[Instruction, Register], list[Definition]]] = {}
@@ -147,6 +149,8 @@ def def_use_graph(function: Function, path: Collection[str] = ()) -> nx.DiGraph[
     apart. An edge's ``inside`` attribute is true if such an instruction lies in a block of ``path``
     (labels), ``outside`` if one lies elsewhere, and ``opcodes`` lists them.
     """
+    import networkx as nx  # noqa: PLC0415 - for drawing only
+
     graph: nx.DiGraph[str] = nx.DiGraph()
     for block in function.blocks:
         inside = block.label in path

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
-import networkx as nx
-
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.dataflow import Problem, members, solve
 from ccc.analysis.dominators import Loop
+from ccc.analysis.graphs import FlowGraph
 from ccc.analysis.joins import JoinFinder
 from ccc.analysis.liveness import Liveness
 from ccc.ir.nodes import Function, Instruction
@@ -95,9 +94,7 @@ class Divergence:
     ``literals`` are the registers that hold a literal.
     """
 
-    def __init__(
-        self, function: Function, graph: nx.DiGraph[str], loops: list[Loop], liveness: Liveness
-    ):
+    def __init__(self, function: Function, graph: FlowGraph, loops: list[Loop], liveness: Liveness):
         self._function = function
         self._graph = graph
         self._loops = loops

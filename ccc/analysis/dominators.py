@@ -5,19 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import networkx as nx
-
 from ccc.analysis.cfg import EXIT, reachable
+from ccc.analysis.graphs import FlowGraph, immediate_dominators, is_acyclic
 
 
 class Dominators:
     """The dominator tree of a graph from ``root``: a dominates b if every way to b leads over a."""
 
-    def __init__(self, graph: nx.DiGraph[str], root: str):
-        parents: dict[str, str] = dict(nx.immediate_dominators(graph, root))
-        parents.pop(root, None)
+    def __init__(self, graph: FlowGraph, root: str):
         self.root = root
-        self.parents: dict[str, str] = parents
+        self.parents = immediate_dominators(graph, root)
 
     def immediate(self, label: str) -> str | None:
         """The nearest strict dominator; None for the root."""
@@ -61,29 +58,29 @@ class Dominators:
         return {label: (n, n + size[label]) for n, label in enumerate(self._order)}
 
 
-def dominators(graph: nx.DiGraph[str], entry: str) -> Dominators:
+def dominators(graph: FlowGraph, entry: str) -> Dominators:
     """Dominators of the control-flow graph."""
     return Dominators(graph, entry)
 
 
-def post_dominators(graph: nx.DiGraph[str]) -> Dominators:
+def post_dominators(graph: FlowGraph) -> Dominators:
     """Dominators of the reversed graph from EXIT.
 
     A loop without a way out gets an edge from each of its blocks to EXIT, so that every block has
     a post-dominator.
     """
-    reverse = graph.reverse(copy=True)
+    reverse = graph.reverse()
     connect(reverse, EXIT)
     return Dominators(reverse, EXIT)
 
 
-def connect(reverse: nx.DiGraph[str], end: str) -> None:
+def connect(reverse: FlowGraph, end: str) -> None:
     """Make every node of a reversed graph reachable from ``end``, for loops without a way out."""
     for label in set(reverse) - reachable(reverse.successors, [end]):
         reverse.add_edge(end, label)
 
 
-def control_dependence(graph: nx.DiGraph[str], passed: Dominators) -> dict[str, set[str]]:
+def control_dependence(graph: FlowGraph, passed: Dominators) -> dict[str, set[str]]:
     """For each node the branches that decide, themselves, whether it is reached.
 
     One way out of such a branch surely leads to the node, and another may not (Ferrante, Ottenstein
@@ -108,13 +105,13 @@ class Loop:
     blocks: frozenset[str]
     latches: frozenset[str]
 
-    def exits(self, graph: nx.DiGraph[str]) -> list[tuple[str, str]]:
+    def exits(self, graph: FlowGraph) -> list[tuple[str, str]]:
         """The edges that leave the loop, in a fixed order."""
         found = [(a, b) for a in self.blocks for b in graph.successors(a) if b not in self.blocks]
         return sorted(found)
 
 
-def natural_loops(graph: nx.DiGraph[str], tree: Dominators) -> list[Loop]:
+def natural_loops(graph: FlowGraph, tree: Dominators) -> list[Loop]:
     """All natural loops, inner before outer; loops that share a header are one."""
     bodies: dict[str, set[str]] = {}
     latches: dict[str, set[str]] = {}
@@ -127,8 +124,7 @@ def natural_loops(graph: nx.DiGraph[str], tree: Dominators) -> list[Loop]:
     return sorted(loops, key=lambda loop: (len(loop.blocks), loop.header))
 
 
-def is_reducible(graph: nx.DiGraph[str], tree: Dominators) -> bool:
+def is_reducible(graph: FlowGraph, tree: Dominators) -> bool:
     """Whether every cycle is entered at one block only, as in code without wild ``goto``."""
-    forward: nx.DiGraph[str] = nx.DiGraph()
-    forward.add_edges_from((a, b) for a, b in graph.edges if not tree.dominates(b, a))
-    return bool(nx.is_directed_acyclic_graph(forward))
+    edges = ((a, b) for a, b in graph.edges if not tree.dominates(b, a))
+    return is_acyclic(FlowGraph(edges))

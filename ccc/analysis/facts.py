@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from functools import cached_property
 
-import networkx as nx
-
 from ccc.analysis.callees import Callees
 from ccc.analysis.cfg import EXIT, control_flow_graph, reachable
 from ccc.analysis.defuse import ReachingDefinitions, makers
@@ -20,6 +18,7 @@ from ccc.analysis.dominators import (
     natural_loops,
     post_dominators,
 )
+from ccc.analysis.graphs import FlowGraph
 from ccc.analysis.liveness import Liveness
 from ccc.analysis.local_memory import LocalMemory
 from ccc.analysis.memory import VisibleMemory
@@ -59,7 +58,7 @@ class Facts:
         return next((i for i in self.function.instructions if i.row is None), None)
 
     @cached_property
-    def graph(self) -> nx.DiGraph[str]:
+    def graph(self) -> FlowGraph:
         """The control-flow graph."""
         return control_flow_graph(self.function)
 
@@ -128,9 +127,9 @@ class Facts:
 
     def reaching_within(self, labels: Collection[str]) -> ReachingDefinitions:
         """Reaching definitions inside some blocks, as far as control does not leave them."""
-        within: nx.DiGraph[str] = nx.DiGraph()
-        within.add_edges_from((_BEGIN, label) for label in labels)
-        within.add_edges_from(self.graph.subgraph(labels).edges)
+        within = FlowGraph()
+        within.add_edges((_BEGIN, label) for label in labels)
+        within.add_edges(self.graph.edges_within(labels))
         return ReachingDefinitions(self.function, within)
 
     @cached_property

@@ -18,10 +18,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
-import networkx as nx
-
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.dominators import Loop
+from ccc.analysis.graphs import FlowGraph, postorder
 
 
 @dataclass
@@ -42,16 +41,14 @@ class JoinFinder:
         defines: the registers written in a block, as a bit set.
     """
 
-    def __init__(
-        self, graph: nx.DiGraph[str], loops: Sequence[Loop], defines: Callable[[str], int]
-    ):
+    def __init__(self, graph: FlowGraph, loops: Sequence[Loop], defines: Callable[[str], int]):
         self._graph = graph
         self._loops = loops
         self._defines = defines
         exits = {loop.header: loop.exits(graph) for loop in loops}
         self._exits = {h: [(a, b) for a, b in exits[h] if b != EXIT] for h in exits}
         onward = _onward(graph, loops, self._exits)
-        order = list(nx.dfs_postorder_nodes(onward, next(iter(graph))))
+        order = postorder(onward, next(iter(graph)))
         self._rank = {label: number for number, label in enumerate(reversed(order))}
         self._is_reducible = all(self._rank[a] < self._rank[b] for a, b in onward.edges)
         outer_first = reversed(loops)
@@ -65,8 +62,8 @@ class JoinFinder:
 
         def step(label: str) -> Iterator[str]:
             home = nexts.get(label)
-            edges = self._exits[home] if home else [(label, t) for t in self._graph[label]]
-            for source, target in edges:
+            onward = [(label, after) for after in self._graph.successors(label)] if not home else []
+            for source, target in self._exits[home] if home else onward:
                 goes_back = target in headers and source in headers[target].blocks
                 if target != EXIT:
                     yield _next(target) if goes_back else target
@@ -95,16 +92,15 @@ def _next(header: str) -> str:
 
 
 def _onward(
-    graph: nx.DiGraph[str], loops: Sequence[Loop], exits: Mapping[str, Sequence[tuple[str, str]]]
-) -> nx.DiGraph[str]:
+    graph: FlowGraph, loops: Sequence[Loop], exits: Mapping[str, Sequence[tuple[str, str]]]
+) -> FlowGraph:
     """The graph in which an iteration of any loop ends at its "next", before what follows it."""
-    onward: nx.DiGraph[str] = nx.DiGraph()
-    onward.add_edges_from(graph.edges)
+    onward = FlowGraph(graph.edges)
     for loop in loops:
-        edges = [(latch, loop.header) for latch in loop.latches]
-        onward.remove_edges_from(edges)
-        onward.add_edges_from((_next(loop.header), target) for _, target in exits[loop.header])
-        onward.add_edges_from((latch, _next(loop.header)) for latch in loop.latches)
+        for latch in loop.latches:
+            onward.remove_edge(latch, loop.header)
+        onward.add_edges((_next(loop.header), target) for _, target in exits[loop.header])
+        onward.add_edges((latch, _next(loop.header)) for latch in loop.latches)
     return onward
 
 

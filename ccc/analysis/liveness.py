@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 from operator import or_
 from typing import TypeAlias
 
-import networkx as nx
-
 from ccc.analysis.dataflow import Problem, members, solve
+from ccc.analysis.graphs import FlowGraph
 from ccc.ir.nodes import Function, Instruction
 from ccc.ir.operands import Register
 
@@ -34,7 +33,7 @@ class Liveness:
         graph: which block may follow which; its first node is the entry.
     """
 
-    def __init__(self, effects: Mapping[str, ReadsAndWrites], graph: nx.DiGraph[str]):
+    def __init__(self, effects: Mapping[str, ReadsAndWrites], graph: FlowGraph):
         self.registers: list[Register] = []
         self.bits: dict[Register, int] = {}
         self._sets: dict[int, frozenset[Register]] = {}
@@ -48,7 +47,7 @@ class Liveness:
         self._out, self._in = solve(graph, set(), problem)
 
     @classmethod
-    def of(cls, function: Function, graph: nx.DiGraph[str]) -> Liveness:
+    def of(cls, function: Function, graph: FlowGraph) -> Liveness:
         """That of a function and its control-flow graph."""
         blocks = function.blocks
         return cls({block.label: reads_and_writes(block.instructions) for block in blocks}, graph)

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import networkx as nx
-
 from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.convergence import ReconvergencePoint
 from ccc.analysis.facts import Facts
+from ccc.analysis.graphs import FlowGraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ def _is_taken(guard: str, towards: str, facts: Facts) -> bool:
 
 
 def may_be_in_both(
-    one: Entrance, other: Entrance, known: Iterable[Entrance], graph: nx.DiGraph[str]
+    one: Entrance, other: Entrance, known: Iterable[Entrance], graph: FlowGraph
 ) -> bool:
     """Whether a lane may be in one loop, and another one of its warp in the other.
 

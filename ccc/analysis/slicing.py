@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-import networkx as nx
-
 from ccc.analysis.defuse import ReachingDefinitions
 from ccc.analysis.dominators import Dominators, connect, control_dependence
+from ccc.analysis.graphs import FlowGraph
 from ccc.ir.nodes import Block, Instruction
 from ccc.ir.operands import Register
 
@@ -28,7 +27,7 @@ class Region:
     """
 
     blocks: frozenset[str]
-    graph: nx.DiGraph[str]
+    graph: FlowGraph
     alike: frozenset[str] = frozenset()
     sinks: frozenset[str] = field(init=False)
 
@@ -44,9 +43,9 @@ class Region:
         """The node that stands for a sink, and for those like it."""
         return f"{_END}{min(self.alike) if sink in self.alike else sink}"
 
-    def _flow(self) -> nx.DiGraph[str]:
+    def _flow(self) -> FlowGraph:
         """The region alone; edges out of it lead to nodes for their sinks, and those to an end."""
-        flow: nx.DiGraph[str] = nx.DiGraph()
+        flow = FlowGraph()
         for label in self.blocks:
             for target in self.graph.successors(label):
                 inside = target in self.blocks
@@ -108,7 +107,7 @@ class _Marker:
         self.blocks = {label: blocks[label] for label in region.blocks}
         self.reaching = reaching
         self.flow = region._flow()
-        reverse = self.flow.reverse(copy=True)
+        reverse = self.flow.reverse()
         if _END not in reverse:
             reverse.add_node(_END)
         connect(reverse, _END)

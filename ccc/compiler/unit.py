@@ -12,7 +12,7 @@ import re
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -102,34 +102,30 @@ class CompilerError(Exception):
 
 
 def translate(
-    text: str,
-    name: str,
+    annotated: source.Annotated,
     compiler: Callable[[str, bool], str],
     options: Options,
     done: DevicePass,
     *,
     output: str = "<ptx>",
-    macros: Collection[str] | None = None,
     keeps_lines: bool = True,
 ) -> str:
     """CUDA -> transformed PTX; what there is to say is added to ``done``.
 
     Args:
-        text: CUDA, preprocessed or not; see ``source.mark``, also for ``macros``.
-        name: of its file, where no line marker tells.
+        annotated: CUDA, preprocessed or not.
         compiler: makes PTX of marked CUDA; the second argument says that it did so before, with
             more markers, so that what it warns of is known.
         options: of the command.
         done: takes the remarks and the diagnostics.
         output: what to call the PTX in messages.
-        macros: those that text which is not preprocessed may use.
         keeps_lines: whether the table of lines, where the compiler makes one, stays in the PTX.
 
     Raises:
         CccError: an annotation is wrong, or (with ``strict``) one could not be followed.
         CompilerError: raised by ``compiler``, unless an earlier result can be kept.
     """
-    unit = _Unit(text, name, compiler, options, done, output, macros, keeps_lines)
+    unit = _Unit(annotated, compiler, options, done, output, keeps_lines)
     values: frozenset[int] = frozenset()
     all_marked: str | None = None
     while True:
@@ -156,13 +152,11 @@ class _Unit:
     ``known`` is what became of kernels so far.
     """
 
-    text: str
-    name: str
+    annotated: source.Annotated
     compiler: Callable[[str, bool], str]
     options: Options
     done: DevicePass
     output: str
-    macros: Collection[str] | None
     keeps_lines: bool
     left: set[int] = field(default_factory=set)
     places: dict[int, Place] = field(default_factory=dict)
@@ -171,16 +165,12 @@ class _Unit:
 
     def mark(self, values: Collection[int]) -> source.Marked:
         """The source with markers, and values for the variables of some loops."""
-        return self._annotated.mark(without=self.left, values=values)
-
-    @cached_property
-    def _annotated(self) -> source.Annotated:
-        return source.Annotated(self.text, self.name, self.macros)
+        return self.annotated.mark(without=self.left, values=values)
 
     def original(self) -> str:
         """What the compiler makes of the source without annotations."""
         if not self.known_original:
-            ptx = self.compiler(source.strip(self.text), True)
+            ptx = self.compiler(source.strip(self.annotated.text), True)
             self.known_original = ptx if self.keeps_lines else lines.split(ptx)[0]
         return self.known_original
 
@@ -190,7 +180,8 @@ class _Unit:
         ptx, trial = self.compiler(marked.text, again), replace(self.done)
         ptx, table = (ptx, lines.read(ptx)) if self.keeps_lines else lines.split(ptx)
         if not again and not options.off:
-            warn([*marked.warnings, *_without_code(marked, ptx, self.name)], options, trial)
+            gone = _without_code(marked, ptx, self.annotated.filename)
+            warn([*marked.warnings, *gone], options, trial)
         asks = options.profile or options.use or options.decisions or options.alternatives
         if not self.places and asks:
             self.places.update(_places(marked.annotations))  # later some may be left out
@@ -402,7 +393,7 @@ def _tried(before: str, result: Transformed, assembler: Assembler) -> dict[str, 
         return {}
     from ccc.compiler.registers import target_of  # noqa: PLC0415 - seldom asked for
 
-    old, new = (assembler.resources(ptx, chosen) for ptx in (before, result.ptx))
+    old, new = assembler.resources_in([before, result.ptx], chosen)
     arch = target_of(before)
     pairs = {name: (old[name].registers, new[name].registers) for name in new if name in old}
     return {name: pair for name, pair in pairs.items() if registers_limit(arch, max(pair))}

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _LINE_MARKER = re.compile(
-    rb'#(?:[ \t]*line)?[ \t]+(\d{1,18})(?:[ \t]+"((?:[^"\\\n]|\\.)*)")?([ \t\d]*)\r?$',
+    rb'#(?:[ \t]*line)?[ \t]+(\d{1,18})(?:[ \t]+"([^"\\\n]*(?:\\.[^"\\\n]*)*)")?([ \t\d]*)\r?$',
     re.MULTILINE,
 )
 """What stands behind spaces in a line of its own; a pattern that begins with a character is found
@@ -78,15 +78,16 @@ def _chunks(code: bytes, filename: str) -> list[Chunk]:
     start, file, line, system = 0, filename, 1, False
     for begin, match in _line_markers(code):
         chunks.append(Chunk(start, begin, file, line, system))
-        start, line = min(match.end() + 1, len(code)), int(match[1])
+        number, quoted, flags = match.groups()
+        start, line = min(match.end() + 1, len(code)), int(number)
         name = file
-        if match[2] is not None:
-            name = names.get(match[2]) or names.setdefault(match[2], _name(match[2]))
-        flags = match[3].split()
+        if quoted is not None:
+            name = names.get(quoted) or names.setdefault(quoted, _name(quoted))
         # A macro of a system header, used in a user's file, is marked 3 as well: whose file it
         # is can be told only where the file is entered (1), returned to (2) or first named.
-        if name != file or b"1" in flags or b"2" in flags:
-            system = b"3" in flags
+        words = flags.split()
+        if name != file or b"1" in words or b"2" in words:
+            system = b"3" in words
         file = name
     chunks.append(Chunk(start, len(code), file, line, system))
     return chunks
@@ -95,8 +96,9 @@ def _chunks(code: bytes, filename: str) -> list[Chunk]:
 def _line_markers(code: bytes) -> Iterator[tuple[int, re.Match[bytes]]]:
     """Where the lines of line markers begin, and what they say."""
     for match in _LINE_MARKER.finditer(code):
-        begin = code.rfind(b"\n", 0, match.start()) + 1
-        if not code[begin : match.start()].strip(b" \t"):
+        at = match.start()
+        begin = at if code[at - 1 : at] == b"\n" else code.rfind(b"\n", 0, at) + 1
+        if begin == at or not code[begin:at].strip(b" \t"):
             yield begin, match
 
 

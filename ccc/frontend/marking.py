@@ -17,7 +17,6 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ccc.errors import CccError, Span
@@ -134,7 +133,7 @@ class Annotated:
 
     def __init__(self, text: str, filename: str, macros: Collection[str] | None = None):
         self.text = text
-        self._filename = filename
+        self.filename = filename
         self._macros = macros
 
     def mark(self, *, without: Collection[int] = (), values: Collection[int] = ()) -> Marked:
@@ -159,7 +158,7 @@ class Annotated:
         code = self.text.encode(errors="surrogateescape")
         if next(pragmas(code), None) is None:
             return None
-        marking = _Marking(code, self._filename, self._macros)
+        marking = _Marking(code, self.filename, self._macros)
         marking.read()
         return marking
 
@@ -183,6 +182,8 @@ def first(text: str, filename: str) -> Span | None:
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
+    """``text`` in place of what stands from ``start`` to ``end``."""
+
     start: int
     end: int
     text: bytes
@@ -404,7 +405,8 @@ class _Marking:
         """The line as the user wrote it: a preprocessor moves a pragma to the first column."""
         if file not in self._originals:
             try:
-                self._originals[file] = Path(file).read_text("utf-8", "replace").split("\n")
+                with open(file, encoding="utf-8", errors="replace") as text:
+                    self._originals[file] = text.read().split("\n")
             except OSError:
                 self._originals[file] = []
         lines = self._originals[file]

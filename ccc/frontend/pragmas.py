@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ccc import grammars
 from ccc.errors import choices, nearest, short
 
 if TYPE_CHECKING:
@@ -135,6 +134,8 @@ def _check_reductions(pragma: Pragma, word: Token) -> None:
 
 @lru_cache(maxsize=1)
 def _grammar() -> Lark:
+    from ccc import grammars  # noqa: PLC0415 - most annotations need none
+
     return grammars.load("pragma.lark", propagate_positions=True)
 
 

@@ -69,12 +69,10 @@ def translate(job: CompileJob) -> tuple[str, dict[str, str], nvcc.Outcome]:
             ptx = compiler(source.strip(job.text), False)
         else:
             ptx = unit.translate(
-                job.text,
-                job.shown,
+                source.Annotated(job.text, job.shown, {name for name, _ in macros}),
                 compiler,
                 job.ours,
                 done,
-                macros={name for name, _ in macros},
                 keeps_lines=not _LINES.isdisjoint(job.options),
             )
     except CccError as error:

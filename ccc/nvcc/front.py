@@ -10,6 +10,7 @@ import os
 import sys
 
 from ccc.nvcc import process, words
+from ccc.nvcc.folder import make_folder, remove_folder
 from ccc.toolkit import places
 
 TYPE_CHECKING = False
@@ -25,10 +26,15 @@ def run(arguments: Sequence[str]) -> int | None:
     if _is_ours(arguments):
         return None
     home = places.recall()
-    folder = _make_folder() if home else None
-    if home is None or folder is None:
+    if home is None:
         return None
     try:
+        folder = make_folder()
+    except OSError:
+        return None
+    try:
+        if not _is_simple(folder):
+            return None
         environment = {
             **os.environ,
             "CCC_OPTIONS": f'{{"folder": "{folder}"}}',
@@ -38,9 +44,7 @@ def run(arguments: Sequence[str]) -> int | None:
         code = process.run([nvcc, *words.with_phase(arguments, arguments)], environment)
         return _tell(folder, code)
     finally:
-        for name in os.listdir(folder):
-            os.unlink(os.path.join(folder, name))
-        os.rmdir(folder)
+        remove_folder(folder)
 
 
 def _tell(folder: str, code: int) -> int:
@@ -72,14 +76,6 @@ def _is_ours(arguments: Sequence[str]) -> bool:
     )
 
 
-def _make_folder() -> str | None:
-    """A folder of our own for what shims have to tell; None where its name needs quoting."""
-    base = os.environ.get("TMPDIR") or "/tmp"
-    folder = os.path.join(os.path.abspath(base), f"ccc-{os.getpid()}-{os.urandom(6).hex()}")
-    if not (folder.isascii() and folder.isprintable()) or '"' in folder or "\\" in folder:
-        return None
-    try:
-        os.mkdir(folder, 0o700)
-    except OSError:
-        return None
-    return folder
+def _is_simple(name: str) -> bool:
+    """Whether a name needs no quoting."""
+    return name.isascii() and name.isprintable() and '"' not in name and "\\" not in name

@@ -14,39 +14,64 @@ if TYPE_CHECKING:
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def run(command: list[str], environment: Mapping[str, str], errors: int | None = None) -> int:
-    """Run a program to its end; returns the status that a shell would give.
+class Process:
+    """A program that runs.
 
     A signal that is to stop us goes to all that was started, and we end when that has ended.
-
-    Args:
-        command: its words; the first is a path.
-        environment: its variables.
-        errors: the descriptor that takes what it says of errors, if not ours.
-
-    Raises:
-        OSError: it cannot be started.
     """
-    stopped: list[int] = []
 
-    def pass_on(number: int, _: FrameType | None) -> None:
-        stopped.append(number)
+    def __init__(
+        self, command: list[str], environment: Mapping[str, str], errors: int | None = None
+    ):
+        """Start it.
+
+        Args:
+            command: its words; the first is a path.
+            environment: its variables.
+            errors: the descriptor that takes what it says of errors, if not ours.
+
+        Raises:
+            OSError: it cannot be started.
+        """
+        self._stopped: list[int] = []
+        self._before = _heed(self._pass_on)
+        try:
+            actions = [] if errors is None else [(os.POSIX_SPAWN_DUP2, errors, 2)]
+            self._id = os.posix_spawn(command[0], command, environment, file_actions=actions)
+        except BaseException:
+            self._heed_as_before()
+            raise
+        for number in self._stopped:
+            _kill(self._id, number)  # it came before there was anybody to be told
+
+    def wait(self) -> int:
+        """Wait until it ends; the status that a shell would give."""
+        try:
+            code = os.waitstatus_to_exitcode(os.waitpid(self._id, 0)[1])
+        finally:
+            self._heed_as_before()
+        if self._stopped:
+            return 128 + self._stopped[0]
+        return code if code >= 0 else 128 - code
+
+    def kill(self) -> None:
+        """End it: nobody needs what it makes."""
+        _kill(self._id, signal.SIGKILL)
+        self.wait()
+
+    def _pass_on(self, number: int, _: FrameType | None) -> None:
+        self._stopped.append(number)
         for process in _descendants(os.getpid()):
             _kill(process, number)
 
-    before = _heed(pass_on)
-    try:
-        actions = [] if errors is None else [(os.POSIX_SPAWN_DUP2, errors, 2)]
-        process = os.posix_spawn(command[0], command, environment, file_actions=actions)
-        for number in stopped:
-            _kill(process, number)  # it came before there was anybody to be told
-        code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-    finally:
-        for number, handler in before.items():
+    def _heed_as_before(self) -> None:
+        for number, handler in self._before.items():
             signal.signal(number, handler)
-    if stopped:
-        return 128 + stopped[0]
-    return code if code >= 0 else 128 - code
+
+
+def run(command: list[str], environment: Mapping[str, str], errors: int | None = None) -> int:
+    """Run a program to its end: arguments and errors as of :class:`Process`; its status."""
+    return Process(command, environment, errors).wait()
 
 
 def _heed(handler: Callable[[int, FrameType | None], None]) -> dict[int, Any]:

@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
+
+from ccc import bytecode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+
+def run() -> NoReturn:
+    """Do what is to be done, and end at once: whatever was made ends with the process."""
+    code = main()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(code)
 
 
 def main() -> int:
     """Run as NAME TOOL ARGUMENTS...: ``name`` is what nvcc asked for, ``tool`` the real one."""
+    bytecode.keep_bytecode()
     name, tool, *arguments = sys.argv[1:]
     if name != "cicc":
         from ccc.nvcc import host  # noqa: PLC0415 - one of both
 
         return host.run(tool, arguments)
-    from ccc import dataclass_code  # noqa: PLC0415 - one of both
+    gc.disable()  # until all is loaded
+    from ccc.later import load_later  # noqa: PLC0415 - one of both
+
+    load_later("inspect")  # a dataclass without a docstring needs it, and no other one
+    from ccc import dataclass_code  # noqa: PLC0415 - its classes are what takes time
 
     with dataclass_code.kept():
-        from ccc.nvcc import cicc  # noqa: PLC0415 - its classes are what takes time
+        from ccc.nvcc import cicc  # noqa: PLC0415 - the same
 
         return cicc.main(tool, arguments)

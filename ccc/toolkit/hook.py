@@ -21,6 +21,7 @@ from pathlib import Path
 from ccc import files as cache
 from ccc import header
 from ccc.toolkit.find import Toolkit, identity
+from ccc.toolkit.ptxas import PTXAS
 
 # Without one of our pragmas in its input a shim is the real tool, and no Python is started.
 _SHIM = """\
@@ -28,7 +29,7 @@ _SHIM = """\
 for argument; do case $argument in *.ii) input=$argument ;; esac; done
 if LC_ALL=C grep -q '^[[:space:]]*#[[:space:]]*pragma[[:space:]][[:space:]]*ccc' \\
     -- "${{input-/dev/null}}"; then
-    exec {python} {launcher} {name} {tool} "$@"
+    {variable}={ptxas} exec {python} {launcher} {name} {tool} "$@"
 fi
 exec {tool} "$@"
 """
@@ -38,11 +39,11 @@ import sys
 
 sys.path += {folders!a}
 
-from ccc.nvcc.shim import main
+from ccc.nvcc.shim import run
 
-raise SystemExit(main())
+run()
 """
-_NEEDED = ("lark", "networkx", "pycparser", "tree_sitter", "tree_sitter_cuda")
+_NEEDED = ("lark", "pycparser", "tree_sitter", "tree_sitter_cuda")
 """The packages that a shim may load."""
 
 
@@ -108,6 +109,8 @@ def _shims(toolkit: Toolkit, home: Path) -> dict[str, str]:
             launcher=shlex.quote(str(home / "launch.py")),
             name=name,
             tool=shlex.quote(str(tool)),
+            variable=PTXAS,
+            ptxas=shlex.quote(str(toolkit.program("ptxas"))),
         )
         for name, tool in tools.items()
     }

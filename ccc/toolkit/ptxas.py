@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
 from ccc.errors import CccError, Span
+from ccc.toolkit.find import find
+
+PTXAS = "CCC_PTXAS"
+"""The variable that tells a shim, which nvcc has started, where the assembler beside that lies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,27 +57,55 @@ def assemble(ptx: str, arch: str, ptxas: str | Path = "ptxas") -> Assembled:
     Raises:
         CccError: there is no ptxas, or it refuses the text; with its first complaint.
     """
+    return assemble_all([ptx], arch, ptxas)[0]
+
+
+def assemble_all(texts: Sequence[str], arch: str, ptxas: str | Path = "ptxas") -> list[Assembled]:
+    """Assemble several modules at the same time; the other arguments and errors: ``assemble``."""
     with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
-        source, target = Path(folder, "module.ptx"), Path(folder, "module.cubin")
-        source.write_text(ptx, encoding="utf-8")
-        command = [str(ptxas), "-v", f"-arch={arch}", str(source), "-o", str(target)]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-        except OSError as error:
-            raise CccError(
-                f"cannot run ptxas ({error.strerror}); install the CUDA toolkit,"
-                ' for example with pip install "cuda-toolkit[nvcc]==13.0.*"'
-            ) from error
-        messages = done.stdout + done.stderr
-        if done.returncode:
-            raise _refusal(ptx, messages)
-        return Assembled(target.read_bytes(), read_resources(messages))
+        places = [Path(folder, f"module-{number}") for number in range(len(texts))]
+        started = [
+            _start(text, arch, place, ptxas) for text, place in zip(texts, places, strict=True)
+        ]
+        told = [process.communicate()[0] for process in started]
+        for text, process, messages in zip(texts, started, told, strict=True):
+            if process.returncode:
+                raise _refusal(text, messages)
+        return [
+            Assembled(place.with_suffix(".cubin").read_bytes(), read_resources(messages))
+            for place, messages in zip(places, told, strict=True)
+        ]
+
+
+def _start(ptx: str, arch: str, place: Path, ptxas: str | Path) -> subprocess.Popen[str]:
+    """Begin to make a cubin at this place, whose name has no suffix yet."""
+    source, target = place.with_suffix(".ptx"), place.with_suffix(".cubin")
+    source.write_text(ptx, encoding="utf-8")
+    command = [str(ptxas), "-v", f"-arch={arch}", str(source), "-o", str(target)]
+    try:
+        return subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+    except OSError as error:
+        raise CccError(
+            f"cannot run ptxas ({error.strerror}); install the CUDA toolkit,"
+            ' for example with pip install "cuda-toolkit[nvcc]==13.0.*"'
+        ) from error
 
 
 @functools.lru_cache(maxsize=16)
 def resources(ptx: str, arch: str, ptxas: str | Path = "ptxas") -> Mapping[str, Resources]:
     """What each kernel of a module needs, by (mangled) name; arguments and errors: ``assemble``."""
     return MappingProxyType(assemble(ptx, arch, ptxas).resources)
+
+
+def program() -> str | Path:
+    """The assembler of the toolkit to be used, which a shim is told.
+
+    Raises:
+        CccError: no usable nvcc was found.
+    """
+    return os.environ.get(PTXAS) or find().program("ptxas")
 
 
 def _refusal(ptx: str, messages: str) -> CccError:

@@ -44,6 +44,13 @@ from ccc.analysis.dominators import (
     post_dominators,
 )
 from ccc.analysis.facts import Facts
+from ccc.analysis.graphs import (
+    FlowGraph,
+    immediate_dominators,
+    is_acyclic,
+    postorder,
+    topological,
+)
 from ccc.analysis.joins import JoinFinder
 from ccc.ir.nodes import Function, Instruction
 from ccc.ir.operands import Register
@@ -180,6 +187,11 @@ def reachable(pairs: list[tuple[int, int]]) -> nx.DiGraph[str]:
     return graph
 
 
+def flow_graph(graph: nx.DiGraph[str]) -> FlowGraph:
+    """The same as ours."""
+    return FlowGraph(graph.edges, graph)
+
+
 def dominates(graph: nx.DiGraph[str], root: str, above: str, below: str) -> bool:
     """By the definition: without ``above`` there is no way from the root."""
     if above in (root, below):
@@ -189,9 +201,36 @@ def dominates(graph: nx.DiGraph[str], root: str, above: str, below: str) -> bool
 
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(GRAPHS)
+def test_graphs_are_those_of_networkx(pairs: list[tuple[int, int]]) -> None:
+    """Also in the order of all that they hold, on which the order of code depends."""
+    edges = [(str(a), str(b)) for a, b in pairs]
+    graph: nx.DiGraph[str] = nx.DiGraph(edges)
+    ours, root = FlowGraph(edges), edges[0][0]
+    gone = edges[len(edges) // 2]
+    for mine, theirs in ((ours, graph), (ours.reverse(), graph.reverse()), (ours.copy(), graph)):
+        assert (list(mine), list(mine.edges)) == (list(theirs), list(theirs.edges))
+        assert [list(mine.successors(n)) for n in mine] == [list(theirs[n]) for n in theirs]
+        before = [set(theirs.predecessors(n)) for n in theirs]
+        assert [set(mine.predecessors(n)) for n in mine] == before
+        assert postorder(mine, root) == list(nx.dfs_postorder_nodes(theirs, root))
+        parents = dict(nx.immediate_dominators(theirs, root))
+        parents.pop(root, None)
+        assert list(immediate_dominators(mine, root).items()) == list(parents.items())
+        assert is_acyclic(mine) == nx.is_directed_acyclic_graph(theirs)
+        if is_acyclic(mine):
+            assert topological(mine) == list(nx.lexicographical_topological_sort(theirs))
+    half = set(list(graph)[::2])
+    assert set(ours.edges_within(half)) == set(graph.subgraph(half).edges)
+    ours.remove_edge(*gone)
+    graph.remove_edge(*gone)
+    assert list(ours.edges) == list(graph.edges)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(GRAPHS)
 def test_dominators_are_what_the_definition_says(pairs: list[tuple[int, int]]) -> None:
     graph = reachable(pairs)
-    tree = Dominators(graph, "0")
+    tree = Dominators(flow_graph(graph), "0")
     for above in graph:
         for below in {"0"} | nx.descendants(graph, "0"):
             assert tree.dominates(above, below) == dominates(graph, "0", above, below)
@@ -201,7 +240,7 @@ def test_dominators_are_what_the_definition_says(pairs: list[tuple[int, int]]) -
 @given(GRAPHS)
 def test_post_dominators_are_what_the_definition_says(pairs: list[tuple[int, int]]) -> None:
     graph = reachable(pairs)
-    tree = post_dominators(graph)
+    tree = post_dominators(flow_graph(graph))
     endless = set(graph) - {EXIT, *nx.ancestors(graph, EXIT)}
     backwards: nx.DiGraph[str] = nx.DiGraph((b, a) for a, b in graph.edges)
     backwards.add_nodes_from(graph)
@@ -218,8 +257,8 @@ def test_branches_decide_what_comes_after_one_way_but_not_surely(
     pairs: list[tuple[int, int]],
 ) -> None:
     graph = reachable(pairs)
-    tree = post_dominators(graph)
-    found = control_dependence(graph, tree)
+    tree = post_dominators(flow_graph(graph))
+    found = control_dependence(flow_graph(graph), tree)
     for label in graph:
         for branch in graph:
             ways = list(graph.successors(branch))
@@ -232,16 +271,16 @@ def test_branches_decide_what_comes_after_one_way_but_not_surely(
 @given(GRAPHS)
 def test_loops_are_cycles_with_one_entry(pairs: list[tuple[int, int]]) -> None:
     graph = reachable(pairs)
-    loops = natural_loops(graph, Dominators(graph, "0"))
+    loops = natural_loops(flow_graph(graph), Dominators(flow_graph(graph), "0"))
     for loop in loops:
         inside = graph.subgraph(loop.blocks)
         assert all(nx.has_path(inside, loop.header, label) for label in loop.blocks)
         assert all(graph.has_edge(latch, loop.header) for latch in loop.latches)
         entered = {b for a, b in graph.edges if a not in loop.blocks and b in loop.blocks}
         assert entered <= {loop.header}
-        assert all(b not in loop.blocks for _, b in loop.exits(graph))
+        assert all(b not in loop.blocks for _, b in loop.exits(flow_graph(graph)))
     assert len({loop.header for loop in loops}) == len(loops)
-    if is_reducible(graph, Dominators(graph, "0")):
+    if is_reducible(flow_graph(graph), Dominators(flow_graph(graph), "0")):
         cyclic = {
             label
             for part in nx.strongly_connected_components(graph)
@@ -254,7 +293,7 @@ def test_loops_are_cycles_with_one_entry(pairs: list[tuple[int, int]]) -> None:
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(GRAPHS)
 def test_what_is_dominated(pairs: list[tuple[int, int]]) -> None:
-    tree = Dominators(reachable(pairs), "0")
+    tree = Dominators(flow_graph(reachable(pairs)), "0")
     for label in tree.parents:
         below = {other for other in (tree.root, *tree.parents) if label in tree.chain(other)}
         assert set(tree.dominated(label)) == below
@@ -270,7 +309,7 @@ def test_joins_are_where_two_ways_meet_that_had_nothing_in_common(
     graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_node("0")  # the entry comes first
     graph.add_edges_from(found.edges)
-    finder = JoinFinder(graph, [], lambda _: 0)
+    finder = JoinFinder(flow_graph(graph), [], lambda _: 0)
     for branch in set(graph) - {EXIT}:
         flow = nx.DiGraph(graph)
         flow.remove_node(EXIT)

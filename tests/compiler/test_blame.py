@@ -11,6 +11,7 @@ import pytest
 from ccc.compiler import lines
 from ccc.compiler.unit import DevicePass, translate
 from ccc.errors import CccError, Span
+from ccc.frontend.marking import Annotated
 from ccc.options import COLLECT, Options
 from ccc.toolkit import find as toolchain
 
@@ -106,7 +107,8 @@ def said(source: str, folder: Path, options: Options) -> list[str]:
         return output.read_text()
 
     done = DevicePass()
-    ptx = translate(source, str(folder / "k.cu"), compile_, options, done, keeps_lines=False)
+    annotated = Annotated(source, str(folder / "k.cu"))
+    ptx = translate(annotated, compile_, options, done, keeps_lines=False)
     assert "\t.loc\t" not in ptx
     return [line.replace(f"{folder}/", "") for line in done.diagnostics]
 

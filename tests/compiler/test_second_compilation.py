@@ -11,6 +11,7 @@ from folders import TESTS
 
 from ccc.compiler.unit import CompilerError, DevicePass, translate
 from ccc.errors import CccError
+from ccc.frontend.marking import Annotated
 from ccc.options import COLLECT, Options
 from ccc.toolkit import find as toolchain
 
@@ -45,7 +46,7 @@ def test_the_first_result_is_kept_where_the_second_cannot_be_compiled(
     except CccError as error:
         pytest.skip(error.message)
     done, options = DevicePass(), Options(strategy=COLLECT)
-    ptx = translate(SOURCE, "k.cu", compiler(tmp_path, refused), options, done)
+    ptx = translate(Annotated(SOURCE, "k.cu"), compiler(tmp_path, refused), options, done)
     assert ".entry" in ptx
     (remarks,) = done.remarks.values()
     assert all(remark.applied for remark in remarks) == (refused is None)
@@ -57,4 +58,4 @@ def test_what_is_refused_at_once_is_an_error() -> None:
         raise CompilerError("no")
 
     with pytest.raises(CompilerError):
-        translate(SOURCE, "k.cu", refuse, Options(), DevicePass())
+        translate(Annotated(SOURCE, "k.cu"), refuse, Options(), DevicePass())

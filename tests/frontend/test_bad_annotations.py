@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ccc.compiler.unit import DevicePass, translate
-from ccc.frontend.marking import SourceError, mark
+from ccc.frontend.marking import Annotated, SourceError, mark
 from ccc.frontend.pragmas import PragmaError, parse
 from ccc.options import Options
 
@@ -107,7 +107,7 @@ def test_annotations_of_which_no_code_is_left_are_told() -> None:
         f"auto closure = [] {{\n#pragma ccc for\n{body}\n}};\n"
     )
     done = DevicePass()
-    translate(text, "k.cu", lambda _text, _again: ".version 9.0\n", Options(), done)
+    translate(Annotated(text, "k.cu"), lambda _text, _again: ".version 9.0\n", Options(), done)
     told = [line.partition("warning: ")[2] for line in done.diagnostics]
     told = [line.splitlines()[0] for line in told]
     assert len(told) == 4

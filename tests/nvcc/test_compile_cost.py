@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import compile_cost
 import pytest
 from nvcc_project import Project, cache, project
+
+from ccc.toolkit import find as toolchain
 
 __all__ = ["cache", "project"]
 
@@ -36,6 +41,41 @@ def test_a_file_without_annotations_costs_little(
     assert "ccc.nvcc.front" in loaded
     assert not set(HEAVY) & set(loaded)
     assert len(loaded) < 45, loaded
+
+
+def test_a_shim_need_not_look_for_the_toolkit(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is told where ptxas lies, which knows what something that was chosen takes."""
+    monkeypatch.delenv("CCC_FLAGS")
+    script, asked = project.folder / "nvcc", project.folder / "asked"
+    script.write_text(f'#!/bin/sh\necho "$@" >> {asked}\nexec {toolchain.find().nvcc} "$@"\n')
+    script.chmod(0o755)
+    project("k.cu", "-arch=sm_90", "-ptx", "--ccc-report=k.json", CCC_NVCC=str(script))
+    (path, *_) = json.loads(project.read("k.json"))["kernels"][0]["paths"]
+    assert path["registers_after"] > 0
+    assert len(asked.read_text().splitlines()) == 1
+
+
+@pytest.mark.parametrize("told", [{"PYTHONDONTWRITEBYTECODE": "1"}, {}])
+def test_bytecode_is_kept_where_python_keeps_none(told: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "new.py").write_text("VALUE = 1\n")
+    known = {**os.environ, "CCC_CACHE_DIR": str(tmp_path / "cache")}
+    known.pop("PYTHONDONTWRITEBYTECODE", None)
+    code = (
+        "import sys, ccc.bytecode as b; b.__spec__.cached = sys.argv[1]\n"
+        "b.keep_bytecode(); import new; print(new.__spec__.cached)"
+    )
+    kept = []
+    for beside in ("/no/such.pyc", str(tmp_path / "new.py")):
+        command = [sys.executable, "-c", code, beside]
+        done = subprocess.run(
+            command, cwd=tmp_path, env={**known, **told}, capture_output=True, text=True, check=True
+        )
+        kept.append(Path(done.stdout.strip()))
+    assert kept[0].is_relative_to(tmp_path / "cache")
+    assert kept[1].is_relative_to(tmp_path / "cache") == bool(told)
+    assert all(path.is_file() for path in kept)
 
 
 @pytest.mark.slow

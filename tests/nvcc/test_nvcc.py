@@ -12,10 +12,13 @@ from typing import Any
 import pytest
 
 from ccc.compiler import transform as compiler
+from ccc.compiler.unit import DevicePass
 from ccc.errors import CccError, Span
+from ccc.frontend.marking import strip
 from ccc.ir.markers import parse_marker
 from ccc.nvcc import cicc as shim
 from ccc.nvcc import run as nvcc
+from ccc.options import Options
 from ccc.remark import Remark
 from ccc.toolkit import find as toolchain
 from ccc.toolkit.hook import hook
@@ -204,7 +207,7 @@ class Shim:
         given.write_text(text)
         arguments = ["--orig_src_file_name", "k.cu", "-arch", "compute_90", *more]
         command = [str(given), *arguments, "-o", str(self.output)]
-        told = shim.Options(folder=str(self.folder), **options)
+        told = Options(folder=str(self.folder), **options)
         for name, value in told.environment().items():
             self.monkeypatch.setenv(name, value)
         code = shim.main(str(real), command)
@@ -212,8 +215,8 @@ class Shim:
         return code
 
     @property
-    def said(self) -> shim.DevicePass:
-        (one,) = shim.DevicePass.load(str(self.folder))
+    def said(self) -> DevicePass:
+        (one,) = DevicePass.load(str(self.folder))
         return one
 
     @property
@@ -250,7 +253,7 @@ def test_a_refused_path_is_compiled_without_its_marker(cicc: Shim) -> None:
 def test_code_all_of_whose_paths_are_refused_is_nvccs(cicc: Shim) -> None:
     cicc.refuse = {3, 5}
     assert cicc(TWO_PATHS) == 0
-    assert cicc.output.read_text() == shim.source.strip(TWO_PATHS)
+    assert cicc.output.read_text() == strip(TWO_PATHS)
     assert len(cicc.said.remarks["k"]) == 2
 
 
@@ -283,12 +286,12 @@ def test_ptx_that_cannot_be_read_fails(cicc: Shim, monkeypatch: pytest.MonkeyPat
 
 def test_the_exit_status_of_the_tool(cicc: Shim) -> None:
     assert cicc(TWO_PATHS, tool="#!/bin/sh\nexit 7\n") == 7
-    assert not shim.DevicePass.load(str(cicc.folder))
+    assert not DevicePass.load(str(cicc.folder))
 
 
 def test_off_only_removes_the_pragmas(cicc: Shim) -> None:
     assert cicc(TWO_PATHS, off=True) == 0
-    assert cicc.output.read_text() == shim.source.strip(TWO_PATHS)
+    assert cicc.output.read_text() == strip(TWO_PATHS)
 
 
 def test_link_time_optimisation_is_refused(cicc: Shim) -> None:
@@ -298,20 +301,20 @@ def test_link_time_optimisation_is_refused(cicc: Shim) -> None:
 
 def test_reports_are_merged_in_one_order(tmp_path: Path) -> None:
     for arch in ("compute_90", "compute_80"):
-        one = shim.DevicePass(("/a.cu", arch), {"k": []}, ["same"])
+        one = DevicePass(("/a.cu", arch), {"k": []}, ["same"])
         one.save(str(tmp_path))
-    merged = nvcc.merge(shim.DevicePass.load(str(tmp_path)), 0)
+    merged = nvcc.merge(DevicePass.load(str(tmp_path)), 0)
     assert [kernel["arch"] for kernel in merged.report["kernels"]] == ["compute_80", "compute_90"]
     assert merged.diagnostics == ["same"]
 
 
 def test_options_travel(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = shim.Options(
+    told = Options(
         strict=True, max_block=256, print_after=("a", "b"), use=("p", "q"), folder="/x y"
     )
     for name, value in told.environment().items():
         monkeypatch.setenv(name, value)
-    assert shim.Options.received() == told
+    assert Options.received() == told
 
 
 # With the real nvcc.

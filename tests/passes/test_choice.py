@@ -229,7 +229,7 @@ def test_the_assembler_is_asked_what_was_chosen_takes(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(registers, "resources_of", resources)
     assert not applied(Options())
-    assert [len(texts) for texts in asked] == [1, 1]  # what there was, and what was made of it
+    assert [len(texts) for texts in asked] == [2]  # what there was, and what was made of it
     assert applied(Options(strategy="queue"))  # who insists is not asked about registers
     assert not asked
     monkeypatch.setattr(registers, "resources_of", lambda *_: [])  # as with separate compilation

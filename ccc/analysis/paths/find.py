@@ -471,4 +471,4 @@ def _is_divergent(path: FoundPath, blocks: frozenset[str], loop: Loop, facts: Fa
 def _later_in_turn(facts: Facts, starts: set[str], loop: Loop) -> set[str]:
     """The blocks of the loop that may follow in the same turn."""
     own = loop.blocks - {loop.header}
-    return reachable(lambda label: own.intersection(facts.graph[label]), starts & own)
+    return reachable(lambda label: own.intersection(facts.graph.successors(label)), starts & own)

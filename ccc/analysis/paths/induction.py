@@ -187,7 +187,7 @@ def _behind(end: str, loop: Loop, facts: Facts) -> set[str]:
     """The blocks of a turn behind the one where the loop may end."""
 
     def step(label: str) -> list[str]:
-        return [s for s in facts.graph[label] if s in loop.blocks and s != loop.header]
+        return [s for s in facts.graph.successors(label) if s in loop.blocks and s != loop.header]
 
     return reachable(step, step(end))
 

@@ -135,7 +135,8 @@ def find_points(
     depth = {label: len(facts.dominators.chain(label)) for label in regions}
     for label in sorted(regions, key=lambda label: -depth[label]):
         sources = list(facts.graph.predecessors(label))
-        if len(sources) != 1 or label == facts.entry or len(list(facts.graph[sources[0]])) != 1:
+        ways = list(facts.graph.successors(sources[0])) if len(sources) == 1 else []
+        if len(ways) != 1 or label == facts.entry:
             continue
         if regions[sources[0]] == regions[label]:  # the same lanes run both
             found[sources[0]][-1].count += found[label][0].count

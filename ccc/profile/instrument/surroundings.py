@@ -164,7 +164,7 @@ class Surroundings:
         if len(sources) != 1 or entry == self.facts.entry:
             return None
         (source,) = sources
-        return source if len(list(self.facts.graph[source])) == 1 else None
+        return source if len(list(self.facts.graph.successors(source))) == 1 else None
 
     def _pass(self, label: str, counter: int) -> None:
         self.passing.setdefault(label, Counter())[counter] += 1

@@ -1,0 +1,25 @@
+"""A folder of our own for the files of one run."""
+
+from __future__ import annotations
+
+import os
+
+
+def make_folder() -> str:
+    """Make one; nothing is loaded for that where it can be made as usual."""
+    base = os.environ.get("TMPDIR") or "/tmp"
+    folder = os.path.join(os.path.abspath(base), f"ccc-{os.getpid()}-{os.urandom(6).hex()}")
+    try:
+        os.mkdir(folder, 0o700)
+    except OSError:
+        import tempfile  # noqa: PLC0415 - it knows more places, and takes long to load
+
+        return tempfile.mkdtemp(prefix="ccc-")
+    return folder
+
+
+def remove_folder(folder: str) -> None:
+    """Remove one, and the files in it."""
+    for name in os.listdir(folder):
+        os.unlink(os.path.join(folder, name))
+    os.rmdir(folder)
