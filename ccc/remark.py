@@ -203,6 +203,12 @@ def notes(report: Report) -> list[str]:
     return list(dict.fromkeys(render("remark", one.message, one.span) for one in told))
 
 
+def span_of(worst: float, usual: float) -> str:
+    """What is expected where nothing is known; lanes that agree may be the better case."""
+    low, high = sorted((worst, usual))
+    return f"{low:.2f} to {high:.2f}"
+
+
 def of_arm(remark: Remark) -> tuple[Span, str, str]:
     """What copies of one arm of an annotation have in common; each case is an arm."""
     return remark.position, remark.arm, remark.details.get("case", "")
