@@ -83,6 +83,8 @@ class Blame:
             details["culprits"] = [
                 {"file": span.file, "line": span.line, "column": span.column} for span in spans
             ]
+        if (case := details.get("case")) and (span := self._table.place(int(case.split()[-1]))):
+            details["case"] = f"line {span.line}"
         if context := details.get("context"):
             details["context"] = [self._saved(remark, dict(entry)) for entry in context]
         new: dict[str, Any] = {key: self._text(remark, text) for key, text in texts.items()}

@@ -36,6 +36,7 @@ from ccc.passes.thresholds import (
 )
 from ccc.pipeline import Kernel
 from ccc.ptx.opcodes import LOADS
+from ccc.remark import span_of
 
 LEAVE = "leave"
 QUEUE = "queue"
@@ -97,8 +98,8 @@ class Chosen:
             count = f"some {lanes.together:.0f} lanes" if lanes.executions else "no lane takes it"
             told = f"{length}, {count} ({lanes.source}): {found:.2f} expected"
         else:
-            span = f"{self.at_worst[best]:.2f} to {found:.2f} expected"
-            told = f"{length}, and nothing is known of its lanes: {span}"
+            span = span_of(self.at_worst[best], found)
+            told = f"{length}, and nothing is known of its lanes: {span} expected"
             insist = f"tell with prob(share) or a profile, or {insist}"
         if best in self.fewer_warps:
             told = f"{told}, since {self.fewer_warps[best]}"

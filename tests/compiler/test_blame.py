@@ -161,6 +161,32 @@ def test_all_variables_that_a_reduction_should_name_are_told(
     assert ("the variable of a reduction" in line) == ("may only" in advice)
 
 
+CASES_OF_A_SWITCH = """__global__ void k(const int *kind, float *v, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc switch
+        switch (kind[i]) {
+        case 0: v[i] = sqrtf(v[i]); break;
+        case 1:
+            v[i] = expf(v[i]);
+            break;
+        case 2: v[i] = 0; return;
+        default: v[i] = logf(v[i]); return;
+        }
+    }
+}
+"""
+
+
+@pytest.mark.slow
+def test_of_several_cases_it_is_told_which_one(tmp_path: Path) -> None:
+    lines = said(CASES_OF_A_SWITCH, tmp_path, Options(strategy=COLLECT))
+    begins = [line.partition(" left as it was: ")[0] for line in lines]
+    places = [f"k.cu:4:1: warning: path (case in line {number})" for number in (10, 11)]
+    assert sorted(begins) == places
+    assert all("leaves the one that its switch lies in; break, goto and" in line for line in lines)
+
+
 TURNS = """__global__ void k(const int *row, const float *v, float *out, int n) {
 #pragma ccc for
     for (int r = threadIdx.x; r < n; r += blockDim.x) {
