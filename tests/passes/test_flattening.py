@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 from collecting import transform
 from folders import ERRORS, GOLDEN
@@ -12,10 +13,14 @@ from goldens import Golden
 
 from ccc.analysis.facts import Facts
 from ccc.compiler import transform as compiler
+from ccc.emulator import Module
+from ccc.harness.equivalence import difference, run
 from ccc.options import Options
 from ccc.parse import parse_function, parse_module
 from ccc.passes.context_collection.collection import FLATTEN
 from ccc.passes.flattening.flattening import BESIDE, HOLDS_FLATTENED, IN_FLATTENED
+from ccc.passes.flattening.grid_pool import CHUNK
+from ccc.passes.grid_stride.task_counter import LINE_BYTES, PLACES
 from ccc.passes.policy import turns_apart
 from ccc.passes.thresholds import MOST_TURNS_APART, TURNS_LENGTH
 from ccc.remark import Remark
@@ -203,6 +208,17 @@ def test_flatten_lets_lanes_keep_theirs() -> None:
 def test_all_warps_take_iterations_from_a_counter(place: str, instead: str) -> None:
     (found,) = remarks(COUNTED.replace(place, instead), "counter(2)")
     assert (found.strategy, found.details["pooled"]) == ("counter(2)", True)
+
+
+def test_numbers_that_are_taken_when_none_is_left_do_not_wrap_around() -> None:
+    """Each warp takes one too many: of a block of few threads, too."""
+    module = Module(transform(COUNTED, Options(strategy="counter(2)")).ptx)
+    words = module.get_global("ccc_counters_k").view(np.uint32)
+    lines = words[LINE_BYTES // 4 :].reshape(PLACES, 2, -1)
+    lines[:, 1, 0] = (1 << 32) // CHUNK
+    launch = Golden.read(GOLDEN / "small" / "counter.ptx").launch
+    found, _ = run(module, "k", launch)
+    assert difference(launch.arguments(), found) is None
 
 
 LONG_TURNS = before("small/counter_unasked")
