@@ -125,6 +125,7 @@ def test_a_wide_counter_is_told_in_place_of_two_pointers() -> None:
         (BEGIN, (STEP[0], "add.s32 %r3, %r3, 2;"), TEST, ()),
         ((*BEGIN, "add.s32 %r3, %r3, 1;"), STEP, TEST, ()),  # the counter changes behind it
         ((BEGIN[0], "add.s32 %r3, %r3, 1;", BEGIN[1]), STEP, TEST, ()),
+        ((BEGIN[1], BEGIN[0]), STEP, TEST, ()),  # a multiple of the last iteration's counter
         (("mul.wide.s32 %rd3, %r2, 4;", BEGIN[1]), STEP, TEST, ()),  # another counter
         ((BEGIN[0], "add.s64 %rd4, %rd9, %rd3;"), STEP, TEST, ("cvt.u64.u32 %rd9, %r2;",)),
         (("ld.global.u64 %rd9, [%rd2];", BEGIN[0], "add.s64 %rd4, %rd9, %rd3;"), STEP, TEST, ()),

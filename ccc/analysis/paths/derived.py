@@ -110,9 +110,11 @@ def _product(
     if part == induction.counter and part.bits == 64:
         return _Product((user,), 1, "")
     makers = facts.reaching.of_uses(user.label)[user.instruction, part]
-    if len(makers) != 1 or makers[0].instruction.guard:
+    if len(makers) != 1 or not _comes_before(makers[0], user, facts):
         return None
     instruction = makers[0].instruction
+    if instruction.guard:
+        return None
     if instruction.name in ("mul", "shl") and len(instruction.operands) == 3:
         return _scaled(instruction, instruction.operands[1:], induction, (makers[0], user))
     return None
@@ -153,7 +155,7 @@ def _sum(
     for one in product.made:
         written = written_behind(one.instruction, one.label, facts)
         written |= written_between(one.label, ends, facts)
-        if induction.counter in written or not _is_before(one, path, facts):
+        if induction.counter in written:
             return None
     mad = f"mad.wide.{product.extends}" if product.extends else "mad.lo.s64"
     return Derived(base, product.factor, mad)
@@ -166,6 +168,14 @@ def _is_of_all(register: Register, path: Path, facts: Facts) -> bool:
         return False
     divergent = facts.divergence.divergent_at(path.entry)
     return _is_before(made[0], path, facts) and register not in divergent
+
+
+def _comes_before(first: Definition, second: Definition, facts: Facts) -> bool:
+    """Whether nobody comes to the second without the first, of the same iteration."""
+    if first.label != second.label:
+        return facts.dominators.dominates(first.label, second.label)
+    own = list(facts.blocks[first.label].instructions)
+    return own.index(first.instruction) < own.index(second.instruction)
 
 
 def _is_before(definition: Definition, path: Path, facts: Facts) -> bool:
