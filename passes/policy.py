@@ -354,7 +354,7 @@ def settle(decision: Decision, kernel: Kernel, start: int, alone: bool = True) -
                 kernel.declined.pop(marker, None)
             return Choice(decision, strategy, start)
         for marker in asking:
-            kernel.decline(marker, NO_ROOM + _say_the_size(kernel))
+            kernel.decline(marker, NO_ROOM + say_the_size(kernel))
     able = [one for one in zip(strategies, layouts, strict=True) if one[1].share <= room]
     if able:
         strategy, _ = max(able, key=lambda one: _resident(kernel, one[1].share))
@@ -427,7 +427,7 @@ def _too_large(kernel: Kernel, plan: Plan) -> str:
     )
 
 
-def _say_the_size(kernel: Kernel) -> str:
+def say_the_size(kernel: Kernel) -> str:
     """What to do where blocks are taken to be as large as they can be."""
     limits = kernel.function.limits
     if kernel.options.max_block or not {"maxntid", "reqntid"}.isdisjoint(limits):
@@ -444,7 +444,7 @@ def _what_fits(kernel: Kernel, plan: Plan, total: int) -> str:
     limit = total + kernel.dynamic_alignment
     more = f"; or --ccc-shared-limit={limit}, and the host adds what the report says to launches"
     more = more if larger else ""
-    told = _say_the_size(kernel)
+    told = say_the_size(kernel)
     if told and fits:
         return f"{told}: {fits * WARP_SIZE} fit{more}"
     words = (_room(kernel) - plan.stack.offset) // plan.stack.entries // WORD_BYTES

@@ -19,7 +19,7 @@ from ccc.options import COLLECT
 from ccc.passes.choice.cost_model import SHARED_OUT, TOGETHER, LoopCost, PathCost
 from ccc.passes.choice.exchange import ADAPTIVE, ARMS, TURNS
 from ccc.passes.choice.lanes import Lanes, expected_lanes
-from ccc.passes.policy import NO_ROOM, batches_pay
+from ccc.passes.policy import batches_pay
 from ccc.passes.strategies.engage import ENGAGE_BLOCK, is_exact, is_of_others
 from ccc.passes.strategies.registry import COLLECTING, FLATTENING, SHARING
 from ccc.passes.strategies.strategy import Collectable, Hints, LoopStrategy, instruction_count
@@ -56,6 +56,7 @@ class Chosen:
         at_worst: the same if all lanes agree, where nothing is known.
         too_large: those of which the stacks do not fit into shared memory.
         fewer_warps: those that take registers which others need, and what that means.
+        no_room: what is to be said where no stacks fit.
     """
 
     cost: PathCost
@@ -64,6 +65,7 @@ class Chosen:
     at_worst: dict[str, float]
     too_large: list[str]
     fewer_warps: dict[str, str]
+    no_room: str
 
     @property
     def expected(self) -> float | None:
@@ -103,7 +105,7 @@ class Chosen:
             insist = f"tell with prob(share) or a profile, or {insist}"
         if best in self.fewer_warps:
             told = f"{told}, since {self.fewer_warps[best]}"
-        return f"{told}; {insist}" if able else f"{told}, but {NO_ROOM}"
+        return f"{told}; {insist}" if able else f"{told}, but {self.no_room}"
 
 
 def choose(paths: Sequence[Collectable], kernel: Kernel) -> None:
@@ -216,7 +218,8 @@ class _Search:
         told = {name: self.cost.fewer_warps(way) for name, way in ways.items()}
         fewer = {name: text for name, text in told.items() if text is not None}
         cost = self.cost.paths[path]
-        return Chosen(cost, mine, ratios(self.cost), at_worst, too_large, fewer)
+        no_room = self.cost.no_room
+        return Chosen(cost, mine, ratios(self.cost), at_worst, too_large, fewer, no_room)
 
     def _asked_with(self, path: Path) -> list[Path]:
         """The branches for which the same was asked."""

@@ -35,7 +35,7 @@ from ccc.passes.choice.lanes import Lanes, most
 from ccc.passes.choice.work import Work, passage, work_of_blocks
 from ccc.passes.context_collection.task_counts import reduces
 from ccc.passes.launch_shape import known_block_size, shared_bytes, shared_room
-from ccc.passes.policy import turns_of
+from ccc.passes.policy import NO_ROOM, say_the_size, turns_of
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.registry import COLLECTING, SHARING
 from ccc.passes.strategies.strategy import context_words
@@ -236,6 +236,11 @@ class LoopCost:
         """Whether a block has room for the stacks of all its warps."""
         block = known_block_size(self._kernel.function, self._kernel.options.max_block)
         return self.share(served) <= shared_room(self._kernel) // -(-block // WARP_SIZE)
+
+    @property
+    def no_room(self) -> str:
+        """What is to be said of stacks that do not fit."""
+        return NO_ROOM + say_the_size(self._kernel)
 
     def _rounds(self, full: float, entered: float) -> float:
         """How often a warp runs tasks in an iteration that fill ``full`` warps, and of which it ran

@@ -126,6 +126,8 @@ def test_what_has_no_room_says_so() -> None:
     chosen = remarks(kernel(*FOUR), shared_limit=1024)
     assert all(str(one.advice).endswith("do not fit into shared memory") for one in chosen)
     assert all(set(one.details["does_not_fit"]) == {"queue", "merge", "cases"} for one in chosen)
+    unsaid = remarks(kernel(*FOUR).replace(".maxntid 256, 1, 1\n", ""), shared_limit=1024)
+    assert all(str(one.advice).endswith("__launch_bounds__ or --ccc-max-block") for one in unsaid)
 
 
 def test_the_others_get_none_where_fewer_warps_would_have_room() -> None:
