@@ -12,9 +12,10 @@ from typing import Any
 from ccc.analysis.paths.model import FoundPath
 from ccc.analysis.paths.nests import Nest
 from ccc.passes.choice.exchange import TURNS, exchange
-from ccc.passes.choice.lanes import UNKNOWN, Lanes, most
+from ccc.passes.choice.lanes import ALL, UNKNOWN, Lanes, most
 from ccc.passes.choice.work import Work, work_of_blocks
 from ccc.passes.policy import turns_apart
+from ccc.passes.strategies.strategy import Hints
 from ccc.passes.thresholds import UNKNOWN_TURNS
 from ccc.pipeline import Kernel
 from ccc.ptx.types import WARP_SIZE
@@ -27,8 +28,12 @@ def counted(paths: Sequence[FoundPath], kernel: Kernel) -> list[Lanes] | None:
     return found if len(found) == len(paths) else None
 
 
-def guessed() -> Lanes:
-    """What is taken of an inner loop that all lanes come to, and nobody has counted."""
+def said_or_guessed(path: FoundPath) -> Lanes:
+    """What is taken of an inner loop that nobody has counted: what ``prob`` says, or that all lanes
+    come to it."""
+    prob = Hints.of(path.marker).prob
+    if prob is not None:
+        return Lanes.said(path, prob, ALL)
     longest = most(UNKNOWN_TURNS, WARP_SIZE)
     return Lanes(UNKNOWN, 1.0, WARP_SIZE, UNKNOWN_TURNS, longest, is_known=False)
 

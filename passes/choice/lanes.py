@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from ccc.analysis.paths.model import Path
+from ccc.analysis.paths.model import FoundPath, Path
 from ccc.passes.strategies.strategy import Hints
 from ccc.passes.thresholds import UNKNOWN_TURNS, USUAL_LANES
 from ccc.profile.known import Known
@@ -85,7 +85,7 @@ class Lanes:
         )
 
     @staticmethod
-    def said(path: Path, prob: float, around: Lanes) -> Lanes:
+    def said(path: FoundPath, prob: float, around: Lanes) -> Lanes:
         """What ``prob`` tells of those that come by, who do not agree any more than by chance."""
         entered = 1 - (1 - prob) ** around.together
         return _share(path, prob, entered, around, f"prob({prob:g})", by_chance=True)
@@ -115,7 +115,7 @@ Guess = Callable[[Path, Lanes], Lanes]
 
 
 def _share(
-    path: Path, share: float, entered: float, around: Lanes, source: str, by_chance: bool
+    path: FoundPath, share: float, entered: float, around: Lanes, source: str, by_chance: bool
 ) -> Lanes:
     """A share of the lanes around a path, in a share ``entered`` of the executions there."""
     entered, lanes = entered * around.executions, share * around.active

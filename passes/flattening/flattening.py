@@ -59,7 +59,7 @@ from ccc.passes.choice.before import (
     details,
     flattening,
     flattening_at_worst,
-    guessed,
+    said_or_guessed,
 )
 from ccc.passes.choice.work import work_of_blocks
 from ccc.passes.flattening.flattened_loop import FlattenedLoop
@@ -166,7 +166,7 @@ def _choice(nest: Nest, path: FoundPath, request: Request, kernel: Kernel) -> di
         if _holds_more(kernel, path, nest):
             return None
     turn = work_of_blocks(nest.inner.blocks, facts, nest.inner.header, nest.inner.header)
-    lanes = lanes or [guessed()]
+    lanes = lanes or [said_or_guessed(path)]
     expected, at_worst = flattening(nest, lanes[0], kernel), flattening_at_worst(nest, kernel)
     return details(str(request), expected, lanes, turn.instructions, at_worst)
 

@@ -228,6 +228,11 @@ def test_a_counter_serves_long_turns_though_nobody_asks() -> None:
     (found,) = chosen(LONG_TURNS)
     assert (found.strategy, found.asked) == ("counter(2)", None)
     assert 0.95 <= found.details["at_worst"]["counter(2)"] < 1 < found.details["expected"]
+    assert found.details["expected_from"] == "nothing is known"
+    (told,) = chosen(LONG_TURNS.replace("ccc.while 2 k.cu:2:1", "ccc.while 2 k.cu:2:1 prob=1"))
+    assert told.strategy == "counter(2)"
+    assert told.details["expected_from"] == "prob(1)"
+    assert told.details["expected"] == found.details["expected"]
 
 
 @pytest.mark.parametrize(
