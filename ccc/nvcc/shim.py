@@ -17,7 +17,8 @@ def run() -> NoReturn:
     """Do what is to be done, and end at once: whatever was made ends with the process."""
     code = main()
     for stream in (sys.stdout, sys.stderr):
-        stream.flush()
+        if stream is not None:  # whoever started us may have closed it
+            stream.flush()
     os._exit(code)
 
 
