@@ -68,24 +68,26 @@ class Remark:
         marker: Marker, kernel: str, strategy: str, details: Mapping[str, Any]
     ) -> Remark:
         """Of an annotation whose code was transformed."""
-        return Remark("applied", *_place(marker, kernel), strategy, details=details)
+        told = {**_case(marker), **details}
+        return Remark("applied", *_place(marker, kernel), strategy, details=told)
 
     @staticmethod
     def missed_at(marker: Marker, kernel: str, reason: str | None) -> Remark:
         """Of an annotation whose code is as it was."""
-        return Remark("missed", *_place(marker, kernel), reason=reason)
+        return Remark("missed", *_place(marker, kernel), reason=reason, details=_case(marker))
 
     @staticmethod
     def left_by_request(marker: Marker, kernel: str, strategy: str) -> Remark:
         """Of an annotation whose code is as it was because the user asked for that."""
-        return Remark("missed", *_place(marker, kernel), strategy)
+        return Remark("missed", *_place(marker, kernel), strategy, details=_case(marker))
 
     @staticmethod
     def not_worth_it(
         marker: Marker, kernel: str, advice: str, details: Mapping[str, Any]
     ) -> Remark:
         """Of an annotation whose code is as it was because nothing would be gained."""
-        return Remark("missed", *_place(marker, kernel), "leave", advice=advice, details=details)
+        told = {**_case(marker), **details}
+        return Remark("missed", *_place(marker, kernel), "leave", advice=advice, details=told)
 
     @property
     def applied(self) -> bool:
@@ -100,16 +102,21 @@ class Remark:
         if self.reason is None:
             message = f"strategy({self.asked}) does not apply: {self.declined}"
             return CccError(message, self.position)
-        what = "kernel" if self.arm in WHOLE_KERNEL else "path"
-        return CccError(f"{what} left as it was: {self.reason}", self.position)
+        return CccError(f"{self._what} left as it was: {self.reason}", self.position)
 
     @property
     def note(self) -> CccError | None:
         """What a user may want to know who is not to be warned."""
         if self.advice is None:
             return None
-        what = "kernel" if self.arm in WHOLE_KERNEL else "path"
-        return CccError(f"{what} left as it was: {self.advice}", self.position)
+        return CccError(f"{self._what} left as it was: {self.advice}", self.position)
+
+    @property
+    def _what(self) -> str:
+        """What was left: of several cases at one place, which one."""
+        if self.arm in WHOLE_KERNEL:
+            return "kernel"
+        return f"path (case in {self.details['case']})" if "case" in self.details else "path"
 
     def entry(self) -> dict[str, Any]:
         """What the report says of it among the paths of its kernel."""
@@ -174,17 +181,17 @@ def read_report(report: Mapping[str, Any]) -> dict[str, list[Remark]]:
 def complaints(remarks: Mapping[str, Sequence[Remark]]) -> list[CccError]:
     """What a user is to be warned of: each annotation once, with the kernels that it is in.
 
-    An annotation is applied if any copy of it in the kernel is; cases of a switch are no copies of
-    one another. One whose code vanished is silent where another copy did not, in whatever kernel.
+    An annotation is applied if any copy of it in the kernel is. One whose code vanished is silent
+    where another copy did not, in whatever kernel.
     """
     every = [remark for mine in remarks.values() for remark in mine]
-    served = {(*_of(one), one.kernel) for one in every if one.applied and one.arm != "case"}
-    seen = {_of(one) for one in every if not one.has_vanished}
+    served = {(*of_arm(one), one.kernel) for one in every if one.applied}
+    seen = {of_arm(one) for one in every if not one.has_vanished}
     told = [
         one
         for one in every
         if one.declined is not None
-        or not ((*_of(one), one.kernel) in served or (one.has_vanished and _of(one) in seen))
+        or not ((*of_arm(one), one.kernel) in served or (one.has_vanished and of_arm(one) in seen))
     ]
     return _by_kernel((one.kernel, one.complaint) for one in told)
 
@@ -196,9 +203,15 @@ def notes(report: Report) -> list[str]:
     return list(dict.fromkeys(render("remark", one.message, one.span) for one in told))
 
 
-def _of(remark: Remark) -> tuple[Span, str]:
-    """What copies of one arm of an annotation have in common."""
-    return remark.position, remark.arm
+def span_of(worst: float, usual: float) -> str:
+    """What is expected where nothing is known; lanes that agree may be the better case."""
+    low, high = sorted((worst, usual))
+    return f"{low:.2f} to {high:.2f}"
+
+
+def of_arm(remark: Remark) -> tuple[Span, str, str]:
+    """What copies of one arm of an annotation have in common; each case is an arm."""
+    return remark.position, remark.arm, remark.details.get("case", "")
 
 
 def _by_kernel(said: Iterable[tuple[str, CccError | None]]) -> list[CccError]:
@@ -222,6 +235,11 @@ def _listed(names: Sequence[str]) -> str:
     """Names in a row, the first few of many."""
     more = len(names) - _MOST_NAMED
     return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _case(marker: Marker) -> dict[str, Any]:
+    """Where a case of a switch begins, whose pragma stands at one place for all of them."""
+    return {"case": f"PTX line {marker.line}"} if marker.kind == "case" else {}
 
 
 def _place(marker: Marker, kernel: str) -> tuple[Span, str, str, str]:

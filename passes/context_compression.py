@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar
 
-from ccc.analysis.cfg import reachable
+from ccc.analysis.between import written_behind, written_between
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Path
 from ccc.ir.nodes import Instruction
@@ -154,35 +154,17 @@ class _Origins:
             definition.label, self.path.entry
         ):
             return None
-        between = self._between(definition.label, instruction)
+        between = self._written_after(definition.label)
+        between |= written_behind(instruction, definition.label, self.facts)
         changed = any(operand in between for operand in instruction.used())
         return None if changed else instruction
 
-    def _between(self, label: str, instruction: Instruction) -> set[Register]:
-        """The registers that may be written on the way from a definition to the path."""
-        own = list(self.facts.blocks[label].instructions)
-        later = own[own.index(instruction) :]  # itself, too: it may write what it reads
-        return {register for i in later for register in i.defined()} | self._written_after(label)
-
     def _written_after(self, label: str) -> set[Register]:
-        """The registers written in the blocks between a block and the path.
-
-        If the block lies before the loop, that is every block of it: earlier iterations count.
-        """
+        """The registers written in the blocks between a block and the path."""
         if label not in self._ways:
-            graph, entry = self.facts.graph, self.path.entry
-            between: set[str] = set()
-            if label != entry:
-                after = reachable(graph.successors, graph.successors(label), stops=[label])
-                before = reachable(graph.predecessors, graph.predecessors(entry), stops=[label])
-                between = (after & before) - {label}
-            self._ways[label] = {
-                register
-                for other in between
-                for i in self.facts.blocks[other].instructions
-                for register in i.defined()
-            }
-        return self._ways[label]
+            ends = list(self.facts.graph.predecessors(self.path.entry))
+            self._ways[label] = written_between(label, ends, self.facts)
+        return set(self._ways[label])
 
 
 def _is_cheap(instruction: Instruction) -> bool:

@@ -71,7 +71,6 @@ IN_SHARED = (
 )
 KEPT = "its tasks stay with their lanes, which go round together"
 SEVERAL = "there are several paths"
-NO_ROOM = "its stacks do not fit into shared memory"
 
 DYNAMIC = (
     "the kernel has dynamic shared memory, and with the stack it might be more than a launch gets; "
@@ -354,7 +353,7 @@ def settle(decision: Decision, kernel: Kernel, start: int, alone: bool = True) -
                 kernel.declined.pop(marker, None)
             return Choice(decision, strategy, start)
         for marker in asking:
-            kernel.decline(marker, NO_ROOM + _say_the_size(kernel))
+            kernel.decline(marker, no_room(kernel))
     able = [one for one in zip(strategies, layouts, strict=True) if one[1].share <= room]
     if able:
         strategy, _ = max(able, key=lambda one: _resident(kernel, one[1].share))
@@ -425,6 +424,11 @@ def _too_large(kernel: Kernel, plan: Plan) -> str:
         f"blocks of {block} threads beside the {used} bytes in use; a block would have {total} and "
         f"gets {_used(kernel) + shared_room(kernel)}" + _what_fits(kernel, plan, total)
     )
+
+
+def no_room(kernel: Kernel) -> str:
+    """What is said of strategies whose stacks are too large."""
+    return f"its stacks do not fit into shared memory{_say_the_size(kernel)}"
 
 
 def _say_the_size(kernel: Kernel) -> str:

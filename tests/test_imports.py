@@ -72,6 +72,7 @@ HELPERS = (
     "ccc.passes.context_collection.loop_chain",
     "ccc.passes.context_collection.members",
     "ccc.passes.context_collection.node",
+    "ccc.passes.context_collection.sequential_node",
     "ccc.passes.context_collection.multi_path",
     "ccc.passes.choice.before",
     "ccc.passes.choice.choose",

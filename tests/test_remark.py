@@ -14,7 +14,7 @@ from ccc.analysis.paths import model
 from ccc.errors import Span
 from ccc.ir.markers import Marker
 from ccc.pipeline import PathRecord
-from ccc.remark import Remark, complaints, read_report, report
+from ccc.remark import Remark, complaints, read_report, report, span_of
 
 MARKER = Marker("then", 2, Span("k.cu", 7, 5))
 
@@ -103,3 +103,8 @@ def test_names_are_shown_without_a_library_for_it_too(
     monkeypatch.setattr(demangle, "_function", lambda: None)
     demangle.demangle.cache_clear()
     assert demangle.demangle(name) == shown
+
+
+def test_what_is_expected_begins_with_the_less() -> None:
+    assert span_of(0.98, 0.906) == "0.91 to 0.98"
+    assert span_of(0.5, 1.25) == "0.50 to 1.25"

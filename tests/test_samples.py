@@ -153,7 +153,7 @@ def listing(texts: nvcc.Compiled) -> str:
 
 
 def emulator(schedule: str | int) -> Device:
-    return Emulator(EMULATED_ARCH, schedule, toolchain.find().bin / "ptxas")
+    return Emulator(EMULATED_ARCH, schedule, toolchain.find().program("ptxas"))
 
 
 def test_none_is_forgotten() -> None:

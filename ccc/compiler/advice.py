@@ -74,7 +74,7 @@ BLOCKS = {
         "let all threads come to it, none of which has returned, or end the kernel before it"
     ),
     "all iterations of the loop use the same memory": (
-        "use an atomic, or a variable or an array declared in the kernel"
+        "use an atomic, or declare in the kernel what only one thread needs"
     ),
 }
 """The same where the annotated loop is that over blocks; it goes before what a reason says."""

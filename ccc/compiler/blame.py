@@ -31,8 +31,15 @@ _ABOUT = {
 }
 """What a reason is about, by words of it; the first counts."""
 VARIABLE = "reduction(+: variable)"
+_MISUSED = re.compile(r"the variable of a reduction \(.*")
+"""What a reason says where some variables are named already."""
+_MISUSED_AT = "; in the way is"
 KEEPS = {"min": "if the loop only keeps the least", "max": "if the loop only keeps the most"}
 OWN = "declare it in the loop"
+SEVERAL = (
+    "if the loop only adds them up, or keeps the least or the most, say so on the loop: "
+    "reduction(op: variables)"
+)
 _TEXTS = ("reason", "declined")
 _MOST_NAMED = 3
 """Of more variables, each is as likely to be none that is meant."""
@@ -76,6 +83,8 @@ class Blame:
             details["culprits"] = [
                 {"file": span.file, "line": span.line, "column": span.column} for span in spans
             ]
+        if (case := details.get("case")) and (span := self._table.place(int(case.split()[-1]))):
+            details["case"] = f"line {span.line}"
         if context := details.get("context"):
             details["context"] = [self._saved(remark, dict(entry)) for entry in context]
         new: dict[str, Any] = {key: self._text(remark, text) for key, text in texts.items()}
@@ -87,18 +96,32 @@ class Blame:
         """A reason with the names of variables, and the place before each instruction."""
         first = _IN_PTX.search(text)
         names = self._names(remark, text, self._span(first) if first else None)
+        unnamed = self._unnamed(remark, text) if len(names) > 1 else []
+        if unnamed:
+            names = [name for _, name in unnamed]
+            text = _with_clauses(text, unnamed)
         extreme = self._marked.suspects.extreme(remark.position) if self._marked.suspects else None
         if extreme and extreme[1] in names:
             hint = "reduction({}: {})".format(*extreme)
             text = text.replace(REDUCTION_HINT, f"{KEEPS[extreme[0]]}, say so on the loop: {hint}")
         elif len(names) == 1:
             text = self._with_operation(remark, text, names[0])
-        quoted = " or ".join(f'"{name}"' for name in names)
+        else:
+            text = text.replace(REDUCTION_HINT, SEVERAL) if names else text
+        named = names if len(names) <= _MOST_NAMED else []
+        quoted = " or ".join(f'"{name}"' for name in named)
         if quoted and first is None:
             head, separator, tail = text.partition(";")
             return f"{head} ({quoted}){separator}{tail}"
         told = _IN_PTX.sub(self._place, text)
         return _PLACE.sub(f"({quoted}, ", told, count=1) if quoted else told
+
+    def _unnamed(self, remark: Remark, text: str) -> list[tuple[str, str]]:
+        """What is updated as a reduction is, and not named as one, if that may be the reason."""
+        suspects = self._marked.suspects
+        if suspects is None or _about(text) != "carried" or _MISUSED_AT in text:
+            return []
+        return suspects.unnamed(remark.position)
 
     def _with_operation(self, remark: Remark, text: str, name: str) -> str:
         """A hint at a reduction says which, or something else where it cannot be one."""
@@ -143,8 +166,8 @@ class Blame:
         return self._table.place(int(match[1]))
 
     def _names(self, remark: Remark, text: str, line: Span | None) -> list[str]:
-        """The variables that are meant; none where too many could be."""
-        about = next((about for words, about in _ABOUT.items() if words in text), None)
+        """The variables that may be meant."""
+        about = _about(text)
         if about == "accessed" and _IN_CALL.search(text):
             return []  # it is the function's
         suspects = self._marked.suspects
@@ -155,4 +178,20 @@ class Blame:
         names = suspects.names(remark.position, about, line)
         if not names and about == "uninitialised":
             names = suspects.names(remark.position, "carried", line)
-        return names if len(names) <= _MOST_NAMED else []
+        return names
+
+
+def _about(text: str) -> str | None:
+    """What a reason is about."""
+    return next((about for words, about in _ABOUT.items() if words in text), None)
+
+
+def _with_clauses(text: str, variables: Sequence[tuple[str, str]]) -> str:
+    """A reason with all clauses that it wants, in place of what it says of one."""
+    by_operation: dict[str, list[str]] = {}
+    for operation, name in variables:
+        by_operation.setdefault(operation, []).append(name)
+    clauses = " ".join(f"reduction({op}: {', '.join(by)})" for op, by in by_operation.items())
+    what = "it" if len(variables) == 1 else "them"
+    hint = f"if the loop does nothing else with {what}, say so on the loop: {clauses}"
+    return _MISUSED.sub(hint, text.replace(REDUCTION_HINT, hint))

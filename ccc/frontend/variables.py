@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _CHANGES = {"assignment_expression": "left", "update_expression": "argument"}
 _PARTS = {"field_expression": "argument", "parenthesized_expression": ""}
 _ACCESSES = {"subscript_expression": "argument", "pointer_expression": "argument"}
+_MEMBER = "field_expression"
 _SHARED = re.compile(rb"__shared__|__attribute__\s*\(\(\s*shared\s*\)\)")
 _OPERATIONS = {
     "+=": "+", "-=": "+", "++": "+", "--": "+", "&=": "&", "|=": "|", "^=": "^",
@@ -69,8 +70,8 @@ class Suspects:
             "handed": lambda: self._sums(placed) or carried(path, path),
             "uninitialised": lambda: uninitialised(path, around),
             "arrays": lambda: arrays(path, function),
-            "accessed": lambda: accessed(function),
-            "shared": lambda: _in_shared(accessed(function), self._placement.root),
+            "accessed": lambda: accessed(function, around),
+            "shared": lambda: _in_shared(accessed(function, around), self._placement.root),
         }[about]()
         here = [node for node in found if line and self._is_on(node, line)]
         return _texts(here if here or about in ("accessed", "shared") else found)
@@ -109,6 +110,25 @@ class Suspects:
         placed = self._at(at)
         return next(_extremes(placed.statement), None) if placed else None
 
+    def unnamed(self, at: Span) -> list[tuple[str, str]]:
+        """The operations and floating-point variables that a statement updates as a reduction does,
+        and no loop around it names."""
+        placed = self._at(at)
+        if placed is None:
+            return []
+        statement = placed.statement
+        loops = self._placement.loops_around(placed)
+        own = {name.encode() for loop in loops for _, name in loop.pragma.reductions}
+        own |= {name for name, _ in declared_in(statement)}
+        found = [(op, base) for change, base in _changes(statement) if (op := _operation(change))]
+        every = [(op, base.text or b"") for op, base in found]
+        every += [(op, name.encode()) for op, name in _extremes(statement)]
+        floats = ((op, name) for op, name in every if self._is_float(statement, name))
+        return [(op, name.decode()) for op, name in dict.fromkeys(floats) if name not in own]
+
+    def _is_float(self, statement: Node, name: bytes) -> bool:
+        return floating_type(statement, name, self._placement.blank) is not None
+
     def sums(self, at: Span) -> list[str]:
         """The floating-point variables that a loop adds up, and does not say so."""
         placed = self._at(at)
@@ -123,7 +143,7 @@ class Suspects:
             for change, base in _changes(statement)
             if base.text not in own
             and _operation(change) == "+"
-            and floating_type(statement, base.text or b"", self._placement.blank)
+            and self._is_float(statement, base.text or b"")
         ]
 
     def _at(self, at: Span) -> Placed | None:
@@ -162,24 +182,47 @@ def arrays(path: Node, function: Node) -> list[Node]:
     return [node for node in identifiers_in(path) if node.text in own]
 
 
-def accessed(whole: Node) -> list[Node]:
-    """The pointers and arrays through which code reads or writes."""
-    return [
-        base
-        for node in _every(whole, lambda node: node.type in _ACCESSES)
-        if (base := _base(node.child_by_field_name(_ACCESSES[node.type]))) is not None
-    ]
+def accessed(whole: Node, turn: Node | None) -> list[Node]:
+    """The pointers and arrays through which code reads or writes, and members that pointers lead
+    to; not where a loop begins, which is in no iteration.
+
+    Args:
+        whole: the function.
+        turn: the loop whose iterations are meant, or the kernel; None if no file tells.
+    """
+    begin = turn.child_by_field_name("initializer") if turn else None
+    through = (
+        node if node.type == _MEMBER else node.child_by_field_name(_ACCESSES[node.type])
+        for node in _every(whole, lambda node: node.type in _ACCESSES or _is_arrow(node))
+        if not (begin and begin.start_byte <= node.start_byte < begin.end_byte)
+    )
+    return [node for one in through if (node := _bare(one)) is not None]
+
+
+def _is_arrow(node: Node) -> bool:
+    return node.type == _MEMBER and any(child.type == "->" for child in node.children)
+
+
+def _bare(node: Node | None) -> Node | None:
+    """``s``, ``s.x`` or ``s->x`` without parentheses; nothing else."""
+    while node is not None and node.type == "parenthesized_expression":
+        node = node.named_child(0)
+    inner = node
+    while inner is not None and inner.type == _MEMBER:
+        inner = inner.child_by_field_name("argument")
+    return node if inner is not None and inner.type == "identifier" else None
 
 
 def _in_shared(nodes: Iterable[Node], root: Node) -> list[Node]:
-    """Those that are declared to be in shared memory."""
+    """The variables of these that are declared to be in shared memory."""
     names = {
         name.text
         for one in _every(root, lambda node: node.type == "declaration")
         if _SHARED.search(one.text or b"")
         for name in declarations(one)
     }
-    return [node for node in nodes if node.text in names]
+    bases = (base for node in nodes if (base := _base(node)) is not None)
+    return [base for base in bases if base.text in names]
 
 
 def _changes(path: Node) -> Iterator[tuple[Node, Node]]:
@@ -222,7 +265,7 @@ def _extremes(path: Node) -> Iterator[tuple[str, str]]:
 def _base(node: Node | None) -> Node | None:
     """The variable that ``s``, ``s.x`` or ``(s)`` speak of."""
     while node is not None and node.type in _PARTS:
-        is_arrow = any(child.type == "->" for child in node.children)
+        is_arrow = _is_arrow(node)
         inner = node.child_by_field_name("argument") if _PARTS[node.type] else node.named_child(0)
         node = None if is_arrow else inner
     return node if node is not None and node.type == "identifier" else None

@@ -45,13 +45,15 @@ _UNSAFE = re.compile(rb"[^A-Za-z0-9_./+()-]")
 class Marker:
     """One marker: ``kind`` is one of :data:`KINDS`; ``identifier`` numbers the annotation.
 
-    The two arms of one ``ccc if`` share an identifier. ``span`` is where the pragma stands.
+    The two arms of one ``ccc if`` share an identifier. ``span`` is where the pragma stands, and
+    ``line`` that of the PTX where the marker was read.
     """
 
     kind: str
     identifier: int
     span: Span
     clauses: dict[str, str] = field(default_factory=dict, hash=False)
+    line: int = field(default=0, compare=False)
 
     def text(self) -> str:
         """The PTX comment that stands for this marker."""

@@ -25,7 +25,7 @@ from ccc.errors import CccError, render
 from ccc.files import put_text, read_text, write
 from ccc.frontend import marking as source
 from ccc.garbage import looking_seldom
-from ccc.ir.markers import hide_markers
+from ccc.ir.markers import PROMISE, hide_markers
 from ccc.nvcc.timed_launches import time_launches
 from ccc.nvcc.tool import ToolRun
 from ccc.options import Options
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from ccc.nvcc.cicc import Cicc
 
 OPTIX = "OptiX IR is made of the code as it is: ccc sees only PTX, and annotations have no effect"
+
+_REGISTERED = re.compile(rf" __cudaRegisterVariable\([^;]*\b{PROMISE}\d+[^;]*;")
+"""How the host's side makes a variable known that names a function for us."""
 
 _TEMPORARY = "tmpxft_"  # how names of nvcc's own begin, which the user has never seen
 
@@ -72,6 +75,7 @@ def _run(cicc: Cicc, options: Options) -> int:
             options = replace(options, off=True, profile=None, time=None)
         _compile(cicc, options, done)
         stubs = cicc.value("--stub_file_name")
+        _forget_promises(stubs)
         if options.profile:
             _watch_launches(stubs)
         if options.time:
@@ -137,6 +141,12 @@ def _finish(running: ToolRun, *, quiet: bool) -> None:
         raise ToolError(code, text)
     if not quiet:
         sys.stderr.write(text)
+
+
+def _forget_promises(stubs: str) -> None:
+    """Let the host's side not speak of variables of ours, which its source does not have."""
+    if stubs and Path(stubs).exists() and PROMISE in (text := read_text(stubs)):
+        put_text(stubs, _REGISTERED.sub("", text))
 
 
 def _watch_launches(stubs: str) -> None:

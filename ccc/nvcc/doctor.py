@@ -63,7 +63,7 @@ def examine() -> Iterator[Checkup]:
     yield _cache()
     if toolkit:
         yield _tool(toolkit, "cicc", toolkit.cicc / "cicc")
-        yield _tool(toolkit, "ptxas", toolkit.bin / "ptxas")
+        yield _tool(toolkit, "ptxas", toolkit.program("ptxas"))
         yield _compilation()
     yield _gpu()
     yield _cupy()

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ccc.demangle import demangle
-from ccc.remark import Remark, Report, read_report
+from ccc.remark import Remark, Report, read_report, span_of
 
 _WIDTH = 100
 _COLUMNS = ("line", "path", "lanes", "from", "instr.", "expected with", "chosen")
@@ -55,7 +55,7 @@ def considered(told: Mapping[str, Any]) -> str:
     worst, too_large = told.get("at_worst", {}), told.get("does_not_fit", ())
     rows = []
     for name, ratio in told.get("considered", {}).items():
-        span = f"{worst[name]:.2f} to {ratio:.2f}" if name in worst else f"{ratio:.2f}"
+        span = span_of(worst[name], ratio) if name in worst else f"{ratio:.2f}"
         rows.append(f"{name} {span}{', does not fit' if name in too_large else ''}")
     return "\n".join(rows)
 

@@ -174,7 +174,8 @@ class _BodyParser:
             case "marker":
                 marker = parse_marker(text)
                 if marker:
-                    self.block.statements.append(MarkerNote(marker))
+                    line = self.source.span(position).line
+                    self.block.statements.append(MarkerNote(replace(marker, line=line)))
             case "brace":
                 self.brace(text, position)
             case "loc":

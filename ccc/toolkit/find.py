@@ -30,6 +30,16 @@ class Toolkit:
         """The real nvcc."""
         return self.bin / "nvcc"
 
+    def program(self, name: str) -> Path:
+        """Another program of it: beside nvcc, or where Debian keeps some, among all programs."""
+        beside = self.bin / name
+        elsewhere = None if beside.exists() else shutil.which(name)
+        return Path(elsewhere) if elsewhere else beside
+
+
+_KNOWN: dict[str, Toolkit] = {}
+"""What nvccs have told this process, by their files."""
+
 
 def find(nvcc: str | None = None) -> Toolkit:
     """The toolkit of ``nvcc``, or the first one found.
@@ -73,9 +83,20 @@ def _wanted(nvcc: str) -> Toolkit:
 def ask(nvcc: str) -> Toolkit | str:
     """Ask an nvcc, which may be a wrapper script or a link, where it lives; or why it cannot tell.
 
-    It is asked without what the environment would have it do besides: it tells the user of that
-    itself.
+    One that is known by its file is asked once.
     """
+    try:
+        mark = places.known_by(nvcc)
+    except OSError:
+        mark = ""
+    toolkit = _KNOWN.get(mark) or _ask(nvcc)
+    if mark and isinstance(toolkit, Toolkit):
+        _KNOWN[mark] = toolkit
+    return toolkit
+
+
+def _ask(nvcc: str) -> Toolkit | str:
+    """Ask it without what the environment would have it do besides: it tells the user of that."""
     environment = {k: v for k, v in os.environ.items() if k not in _TELLING}
     try:
         answer = subprocess.run(

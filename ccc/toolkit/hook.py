@@ -102,7 +102,7 @@ def _python() -> str:
 
 
 def _shims(toolkit: Toolkit, home: Path) -> dict[str, str]:
-    tools = {"cicc": toolkit.cicc / "cicc", "cudafe++": toolkit.bin / "cudafe++"}
+    tools = {"cicc": toolkit.cicc / "cicc", "cudafe++": toolkit.program("cudafe++")}
     return {
         name: _SHIM.format(
             python=_python(),
@@ -110,7 +110,7 @@ def _shims(toolkit: Toolkit, home: Path) -> dict[str, str]:
             name=name,
             tool=shlex.quote(str(tool)),
             variable=PTXAS,
-            ptxas=shlex.quote(str(toolkit.bin / "ptxas")),
+            ptxas=shlex.quote(str(toolkit.program("ptxas"))),
         )
         for name, tool in tools.items()
     }

@@ -59,7 +59,7 @@ def recall() -> str | None:
     if named is None:
         return None
     try:
-        mark = _mark(named)
+        mark = known_by(named)
         with open(_record(), encoding="utf-8", errors="surrogateescape") as file:
             lines = file.read().split("\n")
         home = next((line[len(mark) :] for line in lines if mark and line.startswith(mark)), None)
@@ -78,7 +78,7 @@ def remember(home: str) -> None:
     """
     named = first()
     try:
-        mark = _mark(named) if named else ""
+        mark = known_by(named) if named else ""
     except OSError:
         return
     if not mark or any(character in mark + home for character in "\n\r"):
@@ -94,8 +94,14 @@ def _record() -> str:
     return os.path.join(cache.folder(), "known-nvcc")
 
 
-def _mark(nvcc: str) -> str:
-    """How its line begins: all that decides what its linked folder holds. Empty: not known."""
+def known_by(nvcc: str) -> str:
+    """How its line begins: all that decides where it lives, and what its linked folder holds.
+
+    Nothing, where that may change from one start to the next.
+
+    Raises:
+        OSError: there is no such file, or none that can be read.
+    """
     if os.sep not in nvcc:
         return ""  # looked for on the path
     program = nvcc

@@ -105,7 +105,7 @@ def program() -> str | Path:
     Raises:
         CccError: no usable nvcc was found.
     """
-    return os.environ.get(PTXAS) or find().bin / "ptxas"
+    return os.environ.get(PTXAS) or find().program("ptxas")
 
 
 def _refusal(ptx: str, messages: str) -> CccError:

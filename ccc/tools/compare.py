@@ -129,7 +129,7 @@ def run(args: argparse.Namespace) -> int:
         if path:
             files.check_writable(path)
     step = functools.partial(_step, Console(stderr=True))
-    ptxas = toolchain.find().bin / "ptxas"
+    ptxas = toolchain.find().program("ptxas")
     sample = Sample(args.sample)
     if args.png and not sample.draws:
         raise CccError("this sample draws no picture", Span(str(args.sample)))
@@ -212,7 +212,9 @@ def show(
     else:
         lines = [f"equal: no: {text}" for text in result.differences]
         lines += [OTHER_ORDER] if _adds_in_another_order(report) else []
-    remarks = read_report(report)
+    every = read_report(report)
+    ran = {one.kernel for one in result.figures}
+    remarks = {name: mine for name, mine in every.items() if name in ran} or every
     lines += [_path_line(remark) for mine in remarks.values() for remark in mine]
     lines += [line for item in remarks.items() for line in _advice(*item, result.figures, limits)]
     for line in lines:

@@ -19,7 +19,7 @@ from ccc.options import COLLECT
 from ccc.passes.choice.cost_model import SHARED_OUT, TOGETHER, LoopCost, PathCost
 from ccc.passes.choice.exchange import ADAPTIVE, ARMS, TURNS
 from ccc.passes.choice.lanes import Lanes, expected_lanes
-from ccc.passes.policy import NO_ROOM, batches_pay
+from ccc.passes.policy import batches_pay, no_room
 from ccc.passes.strategies.engage import ENGAGE_BLOCK, is_exact, is_of_others
 from ccc.passes.strategies.registry import COLLECTING, FLATTENING, SHARING
 from ccc.passes.strategies.strategy import Collectable, Hints, LoopStrategy, instruction_count
@@ -36,6 +36,7 @@ from ccc.passes.thresholds import (
 )
 from ccc.pipeline import Kernel
 from ccc.ptx.opcodes import LOADS
+from ccc.remark import span_of
 
 LEAVE = "leave"
 QUEUE = "queue"
@@ -84,8 +85,7 @@ class Chosen:
             "does_not_fit": self.too_large,
         }
 
-    @property
-    def reason(self) -> str:
+    def reason(self, kernel: Kernel) -> str:
         """Why the path is left, in figures, and how to insist."""
         lanes = self.cost.lanes
         length = f"{self.cost.own.instructions:.0f} instructions"
@@ -98,12 +98,12 @@ class Chosen:
             count = f"some {lanes.together:.0f} lanes" if lanes.executions else "no lane takes it"
             told = f"{length}, {count} ({lanes.source}): {found:.2f} expected"
         else:
-            span = f"{self.at_worst[best]:.2f} to {found:.2f} expected"
-            told = f"{length}, and nothing is known of its lanes: {span}"
+            span = span_of(self.at_worst[best], found)
+            told = f"{length}, and nothing is known of its lanes: {span} expected"
             insist = f"tell with prob(share) or a profile, or {insist}"
         if best in self.fewer_warps:
             told = f"{told}, since {self.fewer_warps[best]}"
-        return f"{told}; {insist}" if able else f"{told}, but {NO_ROOM}"
+        return f"{told}; {insist}" if able else f"{told}, but {no_room(kernel)}"
 
 
 def choose(paths: Sequence[Collectable], kernel: Kernel) -> None:
@@ -127,7 +127,7 @@ def choose(paths: Sequence[Collectable], kernel: Kernel) -> None:
             if search.is_asked(one.path):
                 continue
             if chosen.strategy == LEAVE:
-                one.record.leave_alone(chosen.reason)
+                one.record.leave_alone(chosen.reason(kernel))
             else:
                 kernel.chosen[one.path.key] = chosen.strategy
 

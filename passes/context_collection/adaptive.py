@@ -35,7 +35,8 @@ from ccc.ir.operands import Register
 from ccc.passes.context_collection.batches import OWN, Batches
 from ccc.passes.context_collection.layout import Layout
 from ccc.passes.context_collection.plain_loop import PlainLoop
-from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
+from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch
+from ccc.passes.context_collection.sequential_node import SequentialNode
 from ccc.passes.context_collection.task_counts import reduces
 from ccc.passes.context_collection.weights import Weights
 from ccc.pipeline import Kernel

@@ -40,8 +40,8 @@ from ccc.ir.operands import Immediate, Register
 from ccc.passes.context_collection.layout import Layout
 from ccc.passes.context_collection.sequential_dispatch import (
     SequentialDispatch,
-    SequentialNode,
 )
+from ccc.passes.context_collection.sequential_node import SequentialNode
 from ccc.passes.context_collection.task_counts import count_tasks
 from ccc.passes.context_collection.whole_batches import WholeBatches, find_steady_test
 from ccc.pipeline import Kernel

@@ -41,7 +41,8 @@ from ccc.snippet import Given, Snippet
 
 if TYPE_CHECKING:
     from ccc.analysis.paths.shared_turns import SharedTurns
-    from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
+    from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch
+    from ccc.passes.context_collection.sequential_node import SequentialNode
 
 UNUSED = Snippet(
     """

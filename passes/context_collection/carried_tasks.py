@@ -28,7 +28,8 @@ from typing import cast
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Guard
 from ccc.passes.context_collection.loop_chain import draining_of, enough_of
-from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
+from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch
+from ccc.passes.context_collection.sequential_node import SequentialNode
 from ccc.snippet import Given, Snippet
 
 HELD = Snippet("""

@@ -30,7 +30,8 @@ from ccc.ptx.types import WARP_SIZE
 from ccc.snippet import Given, Snippet
 
 if TYPE_CHECKING:
-    from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
+    from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch
+    from ccc.passes.context_collection.sequential_node import SequentialNode
 
 ENGAGE = Snippet(
     """

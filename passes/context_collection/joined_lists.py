@@ -40,7 +40,8 @@ from ccc.snippet import Given, Snippet
 
 if TYPE_CHECKING:
     from ccc.analysis.paths.shared_turns import SharedTurns
-    from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
+    from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch
+    from ccc.passes.context_collection.sequential_node import SequentialNode
 
 ORDERED = Effect.FENCE | Effect.OPAQUE | Effect.CALL | Effect.SETS_CARRY | Effect.READS_CARRY
 """What must not be done for several turns side by side."""

@@ -29,7 +29,8 @@ from ccc.ir.operands import Register
 from ccc.snippet import Given, Snippet
 
 if TYPE_CHECKING:
-    from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
+    from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch
+    from ccc.passes.context_collection.sequential_node import SequentialNode
 
 ALL_BEFORE_ARE_OVER = Snippet("""
     .reg .pred %draining;

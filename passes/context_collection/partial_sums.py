@@ -118,7 +118,7 @@ class PartialSums:
         )
         for register in self.slots:
             words = [self._of(emit, w, last["lane"]) for w in self._words(emit, register)]
-            self._add(emit, register, places[register], words, Guard(last["mine"]))
+            self._add(emit, register, places[register], words, Guard(last["mine"]), to_owner=True)
 
     def flush_to_slots(
         self, emit: Emitter, task: Register, owner: Register, base: Register
@@ -182,9 +182,13 @@ class PartialSums:
         sum_of: Register,
         words: list[Register],
         guard: Guard | None,
+        *,
+        to_owner: bool = False,
     ) -> None:
-        """Add what another lane has."""
-        accumulator = self.slots[register].accumulator
+        """Add what another lane has; an owner keeps the bits of what is no number, if that is not
+        a number either."""
+        slots = self.slots[register]
+        accumulator = slots.accumulator
         kind = f"{accumulator.operation}.{accumulator.type}"
         other = emit.function.registers.fresh(sum_of.type)
         join(emit, other, words)
@@ -194,5 +198,9 @@ class PartialSums:
                 f"setp.{relation}.and.{accumulator.type}", "pred", other, sum_of, guard.register
             )
             emit.emit(move(sum_of), sum_of, other, guard=Guard(better))
+        elif slots.in_order and guard is not None and to_owner:
+            test = f"setp.num.and.{accumulator.type}"
+            number = emit.define(test, "pred", other, other, guard.register, name="number")
+            emit.emit(kind, sum_of, sum_of, other, guard=Guard(number))
         else:
             emit.emit(kind, sum_of, sum_of, other, guard=guard)

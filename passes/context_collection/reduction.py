@@ -204,19 +204,22 @@ class Slots:
         return -1 if operation == "and" else 0
 
     @property
-    def _in_order(self) -> bool:
-        """Whether the slots hold integers that are ordered as the numbers are."""
+    def in_order(self) -> bool:
+        """Whether the slots hold integers that are ordered as the numbers are.
+
+        What is no number is not taken into them, and so stays with its owner, bit for bit.
+        """
         return self.accumulator.operation in ("min", "max") and self.accumulator.type[0] == "f"
 
     @property
     def _stored_type(self) -> str:
-        kind = "s" if self._in_order else self.accumulator.type[0]
+        kind = "s" if self.in_order else self.accumulator.type[0]
         return f"{kind}{8 * self._stored_bytes}"
 
     def clear(self, emit: Emitter, base: Register) -> None:
         """Make the lane's own slot neutral."""
         kind = self.accumulator.operation, self.accumulator.type
-        plain = kind in _NEUTRAL and not self._in_order
+        plain = kind in _NEUTRAL and not self.in_order
         value = Immediate(_NEUTRAL[kind] if plain else str(self._neutral_integer()))
         clear = CLEAR.of(STORED=self._stored_type)
         clear.emit(emit, slot=self._own_slot(emit, base), neutral=value)
@@ -242,7 +245,7 @@ class Slots:
             "SIGN_BIT": bits - 1, "HIGHEST": (1 << (bits - 1)) - 1,
             "BETTER": "lt" if self.accumulator.operation == "min" else "gt",
         }  # fmt: skip
-        return (ordered if self._in_order else narrow if self._is_narrow else plain).of(**words)
+        return (ordered if self.in_order else narrow if self._is_narrow else plain).of(**words)
 
     def _own_slot(self, emit: Emitter, base: Register) -> Address:
         slot = OWN_SLOT.emit(emit, bytes=self._stored_bytes, base=base)["slot"]

@@ -29,7 +29,8 @@ from ccc.ptx.types import WARP_SIZE
 from ccc.snippet import Given, Snippet
 
 if TYPE_CHECKING:
-    from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
+    from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch
+    from ccc.passes.context_collection.sequential_node import SequentialNode
 
 Task = Mapping[Register | Special, Register]
 """What is known of a task: where the registers and special registers of its context are."""
@@ -223,6 +224,10 @@ class SharedTasks(ABC):
             if isinstance(step, Register):
                 step = task.get(step, step)
             state[register] = begin if step is None else advance(emit, begin, step, turn)
+        counter = self.turns.induction.counter
+        for register, one in self.turns.derived.items():
+            made = emit.define(one.mad, register.type, state[counter], one.factor, one.base)
+            state[register] = made
         for register in self._written():
             if register not in state:
                 state[register] = function.registers.fresh(register.type)

@@ -21,7 +21,8 @@ from ccc.passes.context_collection.shared_tasks import SharedTasks
 from ccc.passes.context_collection.task_code import OWNER
 
 if TYPE_CHECKING:
-    from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
+    from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch
+    from ccc.passes.context_collection.sequential_node import SequentialNode
 
 
 class StoredTasks(SharedTasks):
@@ -50,7 +51,7 @@ class StoredTasks(SharedTasks):
         for slots in plan.sums:
             slots.clear(emit, self.collector.base)
             begins_as = register_at(slots.accumulator, self.node.path.entry, self.collector.facts)
-            if begins_as is not None and not slots.accumulator.compares:
+            if begins_as is not None and not slots.in_order:
                 lane = emit.define("mov.u32", "b32", OWNER)
                 slots.combine(emit, self.collector.base, lane, self.value(begins_as))
 
@@ -62,10 +63,10 @@ class StoredTasks(SharedTasks):
         return dict(zip(self.turns_sent, copies.values(), strict=True))
 
     def forget_sums(self, emit: Emitter) -> None:
-        """They are in slots, with what they began with; but where the loop compares, owners keep
-        that: what is no number is neither taken into slots nor replaced."""
+        """They are in slots, with what they began with; but where that may be no number, which is
+        not taken into slots, owners keep it."""
         for slots, place in self._places():
-            if not slots.accumulator.compares:
+            if not slots.in_order:
                 emit.emit(move(place), self.value(place), slots.neutral)
 
     def finish_sums(self, emit: Emitter) -> None:

@@ -26,7 +26,8 @@ from ccc.passes.context_collection.task_code import OWNER
 from ccc.snippet import Snippet
 
 if TYPE_CHECKING:
-    from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
+    from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch
+    from ccc.passes.context_collection.sequential_node import SequentialNode
 
 WRITE = Snippet(
     """

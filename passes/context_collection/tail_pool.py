@@ -20,7 +20,8 @@ from ccc.ir.edit import Emitter
 from ccc.ir.operands import Address, Register
 from ccc.passes.context_collection.context_stack import Stack, stack_name
 from ccc.passes.context_collection.layout import Layout
-from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
+from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch
+from ccc.passes.context_collection.sequential_node import SequentialNode
 from ccc.pipeline import Kernel
 from ccc.ptx.opcodes import Effect
 from ccc.snippet import Given, Snippet

@@ -161,7 +161,9 @@ def _choice(nest: Nest, path: FoundPath, request: Request, kernel: Kernel) -> di
         return None
     if request.name == COUNTER:
         always = all(facts.dominators.dominates(path.entry, one) for one in nest.outer.latches)
-        if not always or flattening_at_worst(nest, kernel) < LOSS or _holds_branch(kernel, nest):
+        if not always or flattening_at_worst(nest, kernel) < LOSS:
+            return None
+        if _holds_more(kernel, path, nest):
             return None
     turn = work_of_blocks(nest.inner.blocks, facts, nest.inner.header, nest.inner.header)
     lanes = lanes or [guessed()]
@@ -223,6 +225,21 @@ def _holds_branch(kernel: Kernel, nest: Nest) -> bool:
     )
 
 
+def _holds_more(kernel: Kernel, path: FoundPath, nest: Nest) -> bool:
+    """Whether a branch in the loops can be collected, beside the inner one or in its turns, or
+    something is asked for a path of them: all that would be left."""
+
+    def counts(other: Path | LeftPath) -> bool:
+        request = kernel.request_of(other)
+        if other.key == path.key or other.entry not in nest.outer.blocks:
+            return False
+        if request is not None:
+            return request.name != LEAVE.name
+        return isinstance(other, Path) and other.marker.kind in ARMS
+
+    return any(map(counts, find_paths(kernel.facts)))
+
+
 def _decline(kernel: Kernel, path: FoundPath, reason: str) -> None:
     """Say why it is not done; another strategy takes its place only in an annotated loop."""
     kernel.decline(path.marker, reason)
@@ -255,7 +272,10 @@ def _leave_others(kernel: Kernel, path: FoundPath, nest: Nest) -> None:
             left = _record(kernel, other, reason=IN_FLATTENED)
         else:
             left = _record(kernel, other, reason=HOLDS_FLATTENED)
-        if "strategy" not in other.marker.clauses and left.reason:
+        request = kernel.request_of(left.path)
+        if request is not None and request.name == LEAVE.name:
+            left.leave(LEAVE.name)
+        elif "strategy" not in other.marker.clauses and left.reason:
             left.leave_alone(left.reason)  # nobody asked for it, and the loop is served
         kernel.settled.append(left)
     for label in concerned:

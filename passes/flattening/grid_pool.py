@@ -127,6 +127,7 @@ GIVE = Snippet(
         shfl.sync.idx.b32 %taken, %ahead, 0, 31, %members;
         call count, (%chunks);
         setp.lt.u32 %more, %taken, %chunks;   // else numbers from here on are beyond the bound
+        min.u32 %taken, %taken, %chunks;      // and do not wrap around, however many are taken
         shl.b32 %taken, %taken, CHUNK_BITS;
         sub.s32 %beyond, %taken, %left;
         add.s32 %next, %beyond, %wanted;

@@ -20,7 +20,8 @@ from ccc.analysis.paths.shared_turns import SharedTurns, find_shared_turns
 from ccc.ir.operands import Register, Special
 from ccc.passes.context_collection.block_lists import BlockLists
 from ccc.passes.context_collection.joined_lists import JoinedLists
-from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
+from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch
+from ccc.passes.context_collection.sequential_node import SequentialNode
 from ccc.passes.context_collection.shared_tasks import SharedTasks
 from ccc.passes.context_collection.sub_warps import SubWarps
 from ccc.passes.context_collection.task_code import OWNER
@@ -80,7 +81,7 @@ class Engage:
             return None
         return SharedOut(
             self.lanes,
-            find_shared_turns(path, induction, facts),
+            find_shared_turns(path, induction, facts, in_warp=not self.alone),
             bool(path.accumulators),
             counts=COUNTS if self.alone else 0,
         )

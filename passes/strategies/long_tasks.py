@@ -14,7 +14,8 @@ from ccc.analysis.paths.induction import Induction, find_induction
 from ccc.analysis.paths.model import Accumulator, Path
 from ccc.ir.operands import Register, Special
 from ccc.passes.context_collection.engagement import Engagement
-from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
+from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch
+from ccc.passes.context_collection.sequential_node import SequentialNode
 from ccc.passes.strategies.engage import why_not
 from ccc.passes.strategies.strategy import Estimate, context_words, run_slots
 

@@ -25,7 +25,8 @@ from ccc.ptx.types import TYPES, WARP_SIZE
 
 if TYPE_CHECKING:
     from ccc.passes.context_collection.engagement import Engagement
-    from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch, SequentialNode
+    from ccc.passes.context_collection.sequential_dispatch import SequentialDispatch
+    from ccc.passes.context_collection.sequential_node import SequentialNode
     from ccc.passes.context_collection.shared_tasks import SharedTasks
 
 WORD_BYTES = 4

@@ -126,6 +126,112 @@ def test_a_reason_names_kernel_line_variable_and_a_way_out(
     assert line.endswith(" [in k]")
 
 
+UPDATES = """__global__ void k(const float *x, float *y, int n) {
+    float sum = 0, most = -1, other = 0, last = 1;
+    int count = 0;
+#pragma ccc for CLAUSES
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc if
+        if (x[i] > 0.5f) { sum += sinf(x[i]); ++count; if (x[i] > most) most = x[i]; MORE }
+    }
+    y[threadIdx.x] = sum + count + most + other + last;
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("clauses", "more", "named", "advice"),
+    [
+        ("", "", '("sum" or "most", ', "reduction(+: sum) reduction(max: most)"),
+        ("reduction(max: most)", "", '("sum", ', "reduction(+: sum)"),
+        ("reduction(+: sum)", "other -= sinf(x[i + n]);", '("other" or "most", ',
+         "reduction(+: other) reduction(max: most)"),
+        ("reduction(+: sum) reduction(max: most)", "last = sinf(x[i] + 1);", "(",
+         "may only be updated in the loop"),
+    ],
+)  # fmt: skip
+def test_all_variables_that_a_reduction_should_name_are_told(
+    clauses: str, more: str, named: str, advice: str, tmp_path: Path
+) -> None:
+    source = UPDATES.replace("CLAUSES", clauses).replace("MORE", more)
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert named in line
+    assert advice in line
+    assert ("the variable of a reduction" in line) == ("may only" in advice)
+
+
+CASES_OF_A_SWITCH = """__global__ void k(const int *kind, float *v, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc switch
+        switch (kind[i]) {
+        case 0: v[i] = sqrtf(v[i]); break;
+        case 1:
+            v[i] = expf(v[i]);
+            break;
+        case 2: v[i] = 0; return;
+        default: v[i] = logf(v[i]); return;
+        }
+    }
+}
+"""
+
+
+@pytest.mark.slow
+def test_of_several_cases_it_is_told_which_one(tmp_path: Path) -> None:
+    lines = said(CASES_OF_A_SWITCH, tmp_path, Options(strategy=COLLECT))
+    begins = [line.partition(" left as it was: ")[0] for line in lines]
+    places = [f"k.cu:4:1: warning: path (case in line {number})" for number in (10, 11)]
+    assert sorted(begins) == places
+    assert all("leaves the one that its switch lies in; break, goto and" in line for line in lines)
+
+
+TURNS = """__global__ void k(const int *row, const float *v, float *out, int n) {
+#pragma ccc for
+    for (int r = threadIdx.x; r < n; r += blockDim.x) {
+        float sum = 0;
+        int end = row[r + 1];
+#pragma ccc LOOP
+        for (int e = row[r]; e < end; ++e) {
+            float a = v[e];
+#pragma ccc if
+            if (a > 0.9f) { for (int k = 0; k < 9; ++k) a = sqrtf(a) * 2; sum += a; }
+        }
+        out[r] = sum;
+    }
+}
+"""
+
+
+@pytest.mark.slow
+def test_a_sum_of_turns_may_be_of_a_while(tmp_path: Path) -> None:
+    asked = Options(strategy=COLLECT, max_block=64)
+    (line,) = said(TURNS.replace("LOOP", "for variable"), tmp_path, asked)
+    assert "the next turn of the loop around it" in line
+    assert '; mark that loop "ccc while"' in line
+    assert said(TURNS.replace("LOOP", "while"), tmp_path, asked) == []
+
+
+POINTERS = """struct Chain { const float *first; float *value; int *step; int n; };
+__global__ void k(CHAIN, const int *start) {
+#pragma ccc for
+    for (int i = start[threadIdx.x]; i < 99; i += 1 + CHAIN_IS step[i]) {
+#pragma ccc if
+        if (CHAIN_IS first[i] > 0) CHAIN_IS value[i] = expf(CHAIN_IS first[i]);
+    }
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("chain", "access"), [("Chain *c", "c->"), ("Chain c", "c.")])
+def test_a_pointer_in_a_structure_is_named(chain: str, access: str, tmp_path: Path) -> None:
+    source = POINTERS.replace("CHAIN,", f"{chain},").replace("CHAIN_IS ", access)
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert f'("{access}step", k.cu:4, PTX line' in line
+
+
 @pytest.mark.slow
 def test_what_keeps_a_minimum_from_being_one_is_named(tmp_path: Path) -> None:
     head = HEAD.replace("ccc for", "ccc for reduction(min: last)").replace("i < n", "i < 99")

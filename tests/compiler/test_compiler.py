@@ -170,7 +170,7 @@ def test_what_fits_on_a_multiprocessor_is_told(tmp_path: Path) -> None:
     ):
         done = DevicePass((str(file), "sm_90"))
         ptx = transform_file(done, options)
-        needed = resources(ptx, "sm_90", find().bin / "ptxas")["k"]
+        needed = resources(ptx, "sm_90", find().program("ptxas"))["k"]
         details = done.remarks["k"][0].details
         assert details["registers_after"] == needed.registers
         fraction = occupancy("sm_90", needed.registers, needed.shared, block).fraction

@@ -36,7 +36,7 @@ def printed(text: str) -> str:
 
 def assembled(text: str, arch: str, folder: Path) -> bytes:
     try:
-        ptxas = toolchain.find().bin / "ptxas"
+        ptxas = toolchain.find().program("ptxas")
     except CccError as error:
         pytest.skip(error.message)
     folder.joinpath("k.ptx").write_text(text)

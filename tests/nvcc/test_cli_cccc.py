@@ -408,3 +408,29 @@ def test_closed_standard_input(project: Project) -> None:
         ["bash", "-c", command], cwd=project.folder, env={**os.environ, "CODE": code}, check=True
     )
     assert (project.folder / "k.ptx").exists()
+
+
+CALLER = """\
+namespace table {
+#pragma ccc callable
+extern __device__ float field(float x);
+}
+__global__ void bend(const float *x, float *y, int n) {
+    #pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        #pragma ccc if strategy(queue)
+        if (x[i] > 0) y[i] = table::field(x[i]);
+    }
+}
+int main() { bend<<<1, 64>>>(0, 0, 0); }
+"""
+CALLEE = "namespace table { __device__ float field(float x) { return x * x; } }\n"
+
+
+@pytest.mark.slow
+def test_a_program_that_calls_what_another_file_promises(project: Project) -> None:
+    project.write("main.cu", CALLER)
+    project.write("field.cu", CALLEE)
+    options = ["-arch=sm_90", "-rdc=true", "-o", "program", "--ccc-strict"]
+    assert project("main.cu", "field.cu", *options) == ""
+    assert (project.folder / "program").exists()

@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(64) k(const int *__restrict__ x, int *y, int n
 def test_registers_before_are_those_of_the_unmarked_source() -> None:
     made = ccc.compile(UNSWITCHED)
     (kernel,) = made.report["kernels"]
-    needed = resources(made.original, "sm_90", find().bin / "ptxas")[kernel["name"]]
+    needed = resources(made.original, "sm_90", find().program("ptxas"))[kernel["name"]]
     assert [path["applied"] for path in kernel["paths"]] == [True, True]
     assert {path["registers_before"] for path in kernel["paths"]} == {needed.registers}
 

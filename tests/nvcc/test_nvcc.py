@@ -123,6 +123,26 @@ def test_what_was_asked_for_must_work(fake: Path, monkeypatch: pytest.MonkeyPatc
             toolchain.find()
 
 
+def test_a_program_is_asked_once_and_a_script_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    toolkit = toolchain.Toolkit(tmp_path, tmp_path)
+
+    def answer(nvcc: str) -> toolchain.Toolkit:
+        asked.append(nvcc)
+        return toolkit
+
+    monkeypatch.setattr(toolchain, "_ask", answer)
+    (tmp_path / "nvcc.profile").touch()
+    nvcc = tmp_path / "nvcc"
+    for content, times in {"\x7fELF": 1, "\x7fELF, a later one": 1, "#!/bin/sh\n": 2}.items():
+        asked.clear()
+        nvcc.write_text(content)
+        assert [toolchain.ask(str(nvcc)) for _ in range(2)] == [toolkit] * 2
+        assert len(asked) == times
+
+
 def test_the_hook(fake: Path) -> None:
     toolkit = toolchain.find(str(fake / "nvcc"))
     with ThreadPoolExecutor() as pool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -33,4 +34,27 @@ def test_cicc_is_found_in_path(project: Project, tmp_path: Path) -> None:
     project.write("k.cu", KERNEL.replace("{name}", "k"))
     project("k.cu", "-arch=sm_90", "-ptx", "-o", "k.ptx", "--ccc-strict",
             CCC_NVCC=str(made / "bin" / "nvcc"))  # fmt: skip
+    assert "ccc_context_stack" in project.read("k.ptx")
+
+
+@pytest.mark.slow
+@needs_nvcc
+def test_programs_are_found_where_debian_keeps_them(project: Project, tmp_path: Path) -> None:
+    real = toolchain.find()
+    made, programs = tmp_path / "lib" / "toolkit", tmp_path / "programs"
+    (made / "bin").mkdir(parents=True)
+    programs.mkdir()
+    for entry in real.bin.iterdir():
+        folder = programs if entry.name in ("cudafe++", "ptxas", "fatbinary") else made / "bin"
+        if entry.name not in ("nvcc", "nvcc.profile"):
+            (folder / entry.name).symlink_to(entry)
+    (made / "bin" / "nvcc").write_bytes((real.bin / "nvcc").read_bytes())
+    (made / "bin" / "nvcc").chmod(0o755)
+    profile = (real.bin / "nvcc.profile").read_text().replace("$(_HERE_)", str(real.bin))
+    profile = profile.replace("$(TOP)", str(real.bin.parent))
+    (made / "bin" / "nvcc.profile").write_text(profile)
+    project.write("k.cu", KERNEL.replace("{name}", "k"))
+    path = f"{programs}:{os.environ['PATH']}"
+    project("k.cu", "-arch=sm_90", "-c", "-o", "k.o", "--keep", "--ccc-strict",
+            CCC_NVCC=str(made / "bin" / "nvcc"), PATH=path)  # fmt: skip
     assert "ccc_context_stack" in project.read("k.ptx")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import pytest
@@ -48,18 +49,22 @@ def _as_variable(text: str, strategy: str) -> str:
     return "\n".join(lines)
 
 
-def test_what_lies_in_a_loop_that_is_left_by_choice_is_no_warning(
+def test_what_lies_in_a_loop_that_is_left_by_choice_is_no_warning_unless_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def leave_the_walk(paths: Sequence[Collectable], _kernel: Kernel) -> None:
         paths[0].record.leave_alone("too short")
 
     monkeypatch.setattr(collection, "choose", leave_the_walk)
-    walk, branch = remarks(Golden.read(CARRIED).before, "auto")
+    before = Golden.read(CARRIED).before
+    walk, branch = remarks(before, "auto")
     assert walk.advice == "too short"
     assert branch.reason is None
     assert branch.advice is not None
     assert branch.advice.startswith("the loop around it, or one that its tasks come to, is left")
+    walk, branch = remarks(re.sub(r"(ccc.then \d+ \S+)", r"\1 strategy=merge", before), "auto")
+    assert walk.reason is None
+    assert str(branch.reason).endswith("collected with it; ask for a strategy there, too")
 
 
 def test_what_leads_to_a_loop_that_is_left_by_choice_is_no_warning(

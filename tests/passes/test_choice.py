@@ -126,6 +126,9 @@ def test_what_has_no_room_says_so() -> None:
     chosen = remarks(kernel(*FOUR), shared_limit=1024)
     assert all(str(one.advice).endswith("do not fit into shared memory") for one in chosen)
     assert all(set(one.details["does_not_fit"]) == {"queue", "merge", "cases"} for one in chosen)
+    unbounded = kernel(*FOUR).replace(".maxntid 256, 1, 1", "")
+    told = [str(one.advice) for one in remarks(unbounded, shared_limit=1024)]
+    assert all("; say how large its blocks are, by __launch_bounds__" in one for one in told)
 
 
 def test_the_others_get_none_where_fewer_warps_would_have_room() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 from collecting import transform
 from folders import ERRORS, GOLDEN
@@ -12,10 +13,14 @@ from goldens import Golden
 
 from ccc.analysis.facts import Facts
 from ccc.compiler import transform as compiler
+from ccc.emulator import Module
+from ccc.harness.equivalence import difference, run
 from ccc.options import Options
 from ccc.parse import parse_function, parse_module
 from ccc.passes.context_collection.collection import FLATTEN
 from ccc.passes.flattening.flattening import BESIDE, HOLDS_FLATTENED, IN_FLATTENED
+from ccc.passes.flattening.grid_pool import CHUNK
+from ccc.passes.grid_stride.task_counter import LINE_BYTES, PLACES
 from ccc.passes.policy import turns_apart
 from ccc.passes.thresholds import MOST_TURNS_APART, TURNS_LENGTH
 from ccc.remark import Remark
@@ -205,6 +210,17 @@ def test_all_warps_take_iterations_from_a_counter(place: str, instead: str) -> N
     assert (found.strategy, found.details["pooled"]) == ("counter(2)", True)
 
 
+def test_numbers_that_are_taken_when_none_is_left_do_not_wrap_around() -> None:
+    """Each warp takes one too many: of a block of few threads, too."""
+    module = Module(transform(COUNTED, Options(strategy="counter(2)")).ptx)
+    words = module.get_global("ccc_counters_k").view(np.uint32)
+    lines = words[LINE_BYTES // 4 :].reshape(PLACES, 2, -1)
+    lines[:, 1, 0] = (1 << 32) // CHUNK
+    launch = Golden.read(GOLDEN / "small" / "counter.ptx").launch
+    found, _ = run(module, "k", launch)
+    assert difference(launch.arguments(), found) is None
+
+
 LONG_TURNS = before("small/counter_unasked")
 
 
@@ -222,6 +238,7 @@ def test_a_counter_serves_long_turns_though_nobody_asks() -> None:
         ("// ccc.for 1", "// ccc.loop 1"),
         ("ccc.while 2 k.cu:2:1", "ccc.while 2 k.cu:2:1 strategy=leave"),
         ("mov.u32 %r3, %r2;", "add.s32 %r3, %r2, %ctaid.x;"),
+        ("NEAR:", "NEAR:\n// ccc.while 3 k.cu:3:1 strategy=merge"),  # would be left alone
     ],
 )
 def test_it_serves_no_others(place: str, instead: str) -> None:
@@ -229,6 +246,34 @@ def test_it_serves_no_others(place: str, instead: str) -> None:
     assert place in marked
     changed = marked.replace(place, instead)
     assert all(one.strategy != "counter(2)" for one in chosen(changed))
+
+
+IN_A_TURN = """	and.b32 %r11, %r3, 7;
+	setp.ne.s32 %p1, %r11, 0;
+	@%p1 bra JOIN;
+	// ccc.then 3 k.cu:3:1ASKED
+	mad.lo.u32 %r3, %r3, 1664525, 5;
+JOIN:
+FAR:
+"""
+
+
+@pytest.mark.parametrize("asked", ["", " prob=0.01", " strategy=merge", " strategy=leave"])
+def test_nobody_has_to_give_up_a_branch_of_its_turns(asked: str) -> None:
+    """Only one that is to be left stands in a loop with a counter, and nobody is warned of it."""
+    found = {one.arm: one for one in chosen(
+        LONG_TURNS.replace("FAR:\n", IN_A_TURN.replace("ASKED", asked))
+    )}  # fmt: skip
+    assert (found["while"].strategy == "counter(2)") == ("leave" in asked)
+    assert found["then"].complaint is None
+    assert found["then"].advice != IN_FLATTENED
+
+
+@pytest.mark.parametrize("asked", ["flatten", "refill(2)"])
+def test_nobody_is_warned_of_a_branch_that_is_to_be_left(asked: str) -> None:
+    found = beside("auto", of_branch=" strategy=leave", of_loop=f" strategy={asked}")
+    assert found["while"].strategy == asked
+    assert (found["then"].strategy, found["then"].complaint) == ("leave", None)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from ccc.parse import parse_function, parse_module
 from ccc.passes.context_collection import ContextCollection
 from ccc.passes.context_collection.layout import on_paper
 from ccc.passes.context_collection.weights import weights
-from ccc.passes.policy import IN_SHARED, KEPT, NO_ROOM, OTHERS, settle
+from ccc.passes.policy import IN_SHARED, KEPT, OTHERS, settle
 from ccc.passes.strategies.cases import CASES
 from ccc.passes.strategies.engage import DEPENDENT, ENGAGE
 from ccc.passes.strategies.long_tasks import HANDS_ON, LONG_TASKS
@@ -232,7 +232,10 @@ def test_some_numbers_may_be_left_out() -> None:
         read_request("sub_warp")
 
 
-SIZE = "; say how large its blocks are, by __launch_bounds__ or --ccc-max-block"
+NO_ROOM = (
+    "its stacks do not fit into shared memory; say how large its blocks are, by "
+    "__launch_bounds__ or --ccc-max-block"
+)
 
 
 def test_what_was_asked_for_without_a_number_is_declined_if_none_of_them_fits() -> None:
@@ -245,7 +248,7 @@ def test_what_was_asked_for_without_a_number_is_declined_if_none_of_them_fits() 
         choice = settle(decision, kernel, 0)
         said[choice.strategy.name] = kernel.declined.get(marker)
     assert said == {
-        "leave": NO_ROOM + SIZE, "merge": NO_ROOM + SIZE,
+        "leave": NO_ROOM, "merge": NO_ROOM,
         "adaptive(1)": None, "adaptive(3)": None, "adaptive(7)": None,
     }  # fmt: skip
 

@@ -258,6 +258,6 @@ def test_a_whole_program(options: tuple[str, ...], tmp_path: Path) -> None:
         ptx = tmp_path / "program.ptx"
         assert driver.main([*command, "-ptx", "-o", str(ptx), *off]) == 0
         texts.append(ptx.read_text())
-    launch = Launch.parse("// run: grid=2 block=64 args=s32:1000 u32[1000]=0")
+    launch = Launch.parse("// run: grid=2 block=64 args=s32:300 u32[300]=0")
     after, before = (run(Module(text), "_Z1kiPj", launch)[0] for text in texts)
     assert difference(before, after) is None

@@ -24,7 +24,7 @@ def failure(*texts: str) -> str:
         sources = [Path(folder, f"{number}.ptx") for number in range(len(texts))]
         for source, text in zip(sources, texts, strict=True):
             source.write_text(f"{text}\n")
-        ptxas = toolchain.find().bin / "ptxas"
+        ptxas = toolchain.find().program("ptxas")
         output = Path(folder, "k.cubin")
         command: list[str | Path] = [ptxas, f"-arch={found[1]}", *sources, "-o", output]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

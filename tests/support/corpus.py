@@ -69,7 +69,7 @@ def assembled(text: str, arch: str, folder: Path) -> bytes | str:
     """A cubin, or what ptxas says of the text."""
     source, target = folder / "k.ptx", folder / "k.cubin"
     source.write_text(text, encoding="utf-8")
-    ptxas = toolchain.find().bin / "ptxas"
+    ptxas = toolchain.find().program("ptxas")
     command = [str(ptxas), f"-arch={arch}", str(source), "-o", str(target)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:

@@ -43,7 +43,7 @@ def code_of(cubin: bytes) -> dict[str, bytes]:
 def ptxas() -> Path:
     """The assembler; without one the test is skipped."""
     try:
-        return toolchain.find().bin / "ptxas"
+        return toolchain.find().program("ptxas")
     except CccError as error:
         pytest.skip(error.message)
 

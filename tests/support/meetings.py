@@ -10,6 +10,7 @@ emits one how the faults showed: ``race`` (two accesses that nothing orders), ``
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 from collections import Counter
@@ -22,10 +23,12 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from folders import GOLDEN, ROOT, TESTS
 from goldens import Golden
 
 from ccc.emulator import EmulatorError, Module
+from ccc.emulator.run.module import STEP_LIMIT
 from ccc.emulator.run.races import Race
 from ccc.harness.equivalence import Launch, difference, run
 from ccc.ir import edit
@@ -38,6 +41,21 @@ PASSES = ROOT / "passes"
 MEETING = re.compile(r"(bar|barrier|vote|shfl|redux)\.(warp\.)?sync\b")
 PATIENCE = 8
 """How many times as many steps a kernel may take without one of its meetings."""
+SWITCH = "ccc_left_out"
+"""The variable with the number of the meeting that is left out."""
+NONE = 0xFFFFFFFF
+_LEFT_OUT = """{{
+.reg .pred %alone; .reg .b32 %left_out;
+ld.const.u32 %left_out, [{switch}];
+setp.eq.u32 %alone, %left_out, {number};
+{either}
+}}"""
+_UNLESS = "@!%alone {meeting}"
+_INSTEAD = """@%alone bra $alone;
+{meeting}
+bra.uni $met;
+$alone: {alone}
+$met:"""
 _TOLD = re.compile(r" // at (\S+)$")
 
 
@@ -127,6 +145,13 @@ class _FirstRace(list[Race]):
         raise _RaceFound(race)
 
 
+@functools.cache
+def _with_places(path: Path) -> tuple[str, ...]:
+    """The lines that the passes make of a golden file, with the places that emit meetings."""
+    with _telling_places():
+        return tuple(Golden.read(path).transform().ptx.splitlines())
+
+
 class Trial:
     """A golden file whose meetings can be taken out.
 
@@ -137,17 +162,32 @@ class Trial:
 
     def __init__(self, golden: Golden):
         self.golden = golden
-        with _telling_places():
-            self.lines = golden.transform().ptx.splitlines()
-        self.original, self.after = Module(golden.before), Module(golden.after)
+        self.lines = _with_places(golden.path)
+        self.original, self.after = Module(golden.before), Module(self._switched())
+        self.left_out = self.after.get_global(SWITCH).view(np.uint32)
         own = golden.launch
         few, uneven = ([(launch, 0, "lockstep") for launch in some] for some in _unevenly(own))
         more = ((own, seed, "lockstep") for seed in (1, 2))
-        random = ((own, 0, order) for order in (1, 2))
+        random = ((own, 0, order) for order in range(1, 5))
         self.launches: list[tuple[Launch, int, str | int]] = [
             *few, (own, 0, "lockstep"), *uneven, *more, *random
         ]  # fmt: skip
         self._tried: dict[tuple[Launch, int, str | int], tuple[list[Any], int] | None] = {}
+
+    def _switched(self) -> str:
+        """The kernel with a variable that says which meeting is left out, so that one module does
+        for all of them."""
+        lines = list(self.lines)
+        for meeting in self.meetings:
+            line = lines[meeting.line]
+            alone = _alone(line)
+            either = _INSTEAD if alone else _UNLESS
+            lines[meeting.line] = _LEFT_OUT.format(
+                switch=SWITCH, number=meeting.line, either=either.format(meeting=line, alone=alone)
+            )
+        first = next(k for k, line in enumerate(lines) if line.startswith(".address_size"))
+        lines.insert(first + 1, f".const .align 4 .u32 {SWITCH};")
+        return "\n".join(lines)
 
     @property
     def meetings(self) -> list[Meeting]:
@@ -157,23 +197,23 @@ class Trial:
 
     def without(self, meeting: Meeting) -> str:
         """How it shows that a meeting is not there, in the first launch in which it does."""
-        lines = list(self.lines)
-        lines[meeting.line] = _alone(lines[meeting.line])
-        module = Module("\n".join(lines))
         for one in self.launches:
-            if how := self._fault(module, *one):
+            if how := self._fault(meeting, *one):
                 self.launches.remove(one)
                 self.launches.insert(0, one)
                 return how
         return "missed"
 
-    def _fault(self, module: Module, launch: Launch, seed: int, schedule: str | int) -> str | None:
+    def _fault(
+        self, meeting: Meeting, launch: Launch, seed: int, schedule: str | int
+    ) -> str | None:
         right = self._right(launch, seed, schedule)
         if right is None:
             return None
-        expected, module.step_limit = right
+        expected, self.after.step_limit = right
+        self.left_out[0] = meeting.line
         try:
-            found, _ = run(module, "k", launch, seed, schedule=schedule, races=_FirstRace())
+            found, _ = run(self.after, "k", launch, seed, schedule=schedule, races=_FirstRace())
         except _RaceFound:
             return "race"
         except EmulatorError as error:
@@ -187,6 +227,7 @@ class Trial:
         key = launch, seed, schedule
         if key not in self._tried:
             races: list[Race] = []
+            self.left_out[0], self.after.step_limit = NONE, STEP_LIMIT
             try:
                 expected, _ = run(self.original, "k", launch, seed, races=races)
                 found, _ = run(self.after, "k", launch, seed, schedule=schedule, races=races)

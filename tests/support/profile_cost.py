@@ -71,7 +71,7 @@ def row(sample: Sample, device: Device) -> list[str]:
 
 def main(kind: str | None = None, *names: str) -> None:
     """Print the table."""
-    device = choose_device(kind, None, "lockstep", toolchain.find().bin / "ptxas")
+    device = choose_device(kind, None, "lockstep", toolchain.find().program("ptxas"))
     for name in names or sorted(path.parent.name for path in SAMPLES.glob("*/sample.py")):
         print("|", " | ".join([f"`{name}`", *row(Sample(SAMPLES / name), device)]), "|", flush=True)
 

@@ -218,6 +218,31 @@ def test_a_reduction_in_another_order(reduced: str, said: bool) -> None:
     assert ("made in another order, as its clause permits, so its last bits" in text) == said
 
 
+FULL = Occupancy(4, 4, 1.0, "threads")
+
+
+def test_only_what_ran_is_told_of() -> None:
+    def told(*ran: str) -> str:
+        path = {"file": "k.cu", "directive": "if", "applied": True, "strategy": "queue"}
+        names = ("one", "other")
+        paths = [{**path, "line": line} for line in (1, 2)]
+        report = {"kernels": [{"name": n, "paths": [p]} for n, p in zip(names, paths, strict=True)]}
+        console = Console(record=True, width=400)
+        counters = dict.fromkeys(measure.COUNTERS, 1.0)
+        figures = [
+            measure.Figures(name, version, 1, 32, 0, Resources(20, 0, 0), FULL, counters=counters)
+            for name in ran
+            for version in ("original", "ccc")
+        ]
+        compare.show(measure.Result(figures, {}, {}), report, console, {})
+        return console.export_text()
+
+    assert "k.cu:1: ccc if" in told("one")
+    assert "k.cu:2: ccc if" not in told("one")
+    assert "k.cu:2: ccc if" in told("one", "other")
+    assert "k.cu:2: ccc if" in told()
+
+
 REDUCED = {
     "file": "kernel.cu", "line": 7, "directive": "if", "applied": True, "strategy": "merge",
     "reductions": ["add.f64"], "asked": "queue", "declined": "its stacks do not fit",

@@ -67,7 +67,7 @@ if any("crash" in chosen for chosen in built.values()):
 kernels = [{"name": n, "launches": 2, "untimed": 0, "milliseconds": t} for n, t in times.items()]
 silent = any("silent" in chosen for chosen in built.values())
 if os.environ.get("UNTIMED") is None and not silent:
-    json.dump({"format": 1, "card": "a card", "kernels": kernels},
+    json.dump({"format": 1, "card": os.environ.get("CARD", "a card"), "kernels": kernels},
               open(os.environ["CCC_TIME"] + "/1.json", "w"))
 """
 TIMES = {"leave": 8, "queue": 4, "merge": 2, "wrong": 1, "crash": 1, "broken": 1, "batch7": 16}
@@ -221,6 +221,15 @@ def test_a_program_that_is_not_timed(
     set_up(a=[["queue"]])
     assert tune() == 1
     assert "no kernel was timed" in capsys.readouterr().err
+
+
+def test_without_a_gpu_nothing_is_tuned(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CARD", "")
+    set_up(a=[["queue"]])
+    assert tune() == 1
+    assert "the program found no GPU" in capsys.readouterr().err
 
 
 def test_the_user_may_stop_it() -> None:

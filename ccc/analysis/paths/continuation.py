@@ -201,10 +201,12 @@ def _check_owner(
     if culprit is None and len(in_path) > CHEAP_SLICE:
         culprit = in_path[0]
     if culprit is not None and path.turn is not path.loop.loop:
+        of_turns = path.parent is not None and path.parent.marker.kind == "variable"
+        go_there = 'mark that loop "ccc while", whose tasks can go to the path; or ' * of_turns
         raise Refused(
             "the next turn of the loop around it, or what follows that loop, needs a value that "
-            f"the path computes{at(culprit)}; remove this annotation, and the loop around it is "
-            "collected alone, or add the value up with an atomic"
+            f"the path computes{at(culprit)}; {go_there}remove this annotation, and the loop "
+            "around it is collected alone, or add the value up with an atomic"
         )
     if culprit is not None:
         raise Refused(
@@ -251,9 +253,10 @@ def _writer_hint(path: CheckedPath, read: Instruction, facts: Facts) -> str:
         return ""
     if clash[0].effects & Effect.CALL:
         return f"; the path calls {called(clash[0])}, which may write it: read it before the path"
+    promise = ", or promise noalias(a, b) of the two pointers"
     return (
         f"; the path writes{at(clash[0])}: read it before the path, or declare what is only read "
-        '"const __restrict__"'
+        f'"const __restrict__"{"" if "noalias" in path.loop.marker.clauses else promise}'
     )
 
 

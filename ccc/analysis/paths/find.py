@@ -254,6 +254,11 @@ class _Examination:
             branch = _branch_to(path.entry, self.facts)
             if any(branch in loop.loop.blocks for loop in self.loops.values()):
                 raise Refused(f"the path jumps out of the annotated loop; {LEAVES}")
+            if self._other_cases_lie_in_a_loop(path):
+                raise Refused(
+                    "no annotated loop is left around it, since it leaves the one that its switch "
+                    f"lies in; {LEAVES}"
+                )
             raise Refused("no annotated loop is left around it; does the loop run more than once?")
         collected = {other.entry: other.loop for other in self.collected if other.repeats}
         turn = around[0]
@@ -267,6 +272,15 @@ class _Examination:
                 "times; annotate the inner loop"
             )
         return loop, turn
+
+    def _other_cases_lie_in_a_loop(self, path: FoundPath) -> bool:
+        """Whether it is a case, and other cases of its switch lie in an annotated loop."""
+        return path.marker.kind == "case" and any(
+            other.entry in loop.loop.blocks
+            for other in self.found
+            if other.marker.identifier == path.marker.identifier
+            for loop in self.loops.values()
+        )
 
     def _check_loop(self, loop: FoundLoop) -> AnnotatedLoop:
         """The loop, checked once for all of its paths.

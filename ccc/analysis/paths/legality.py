@@ -231,17 +231,17 @@ def check_independence(path: CheckedPath, invariant_stores: InvariantStores, fac
     Raises:
         Refused: with the reason.
     """
-    found = {"iterations": invariant_stores.find(path.region)}
+    found = {"iteration": invariant_stores.find(path.region)}
     if path.marker.kind == "variable":
         own = next(loop for loop in facts.loops if loop.header == path.entry)
-        found["turns"] = InvariantStores(own, facts).find(path.blocks)
+        found["turn"] = InvariantStores(own, facts).find(path.blocks)
     for what, shared in found.items():
         if shared is None:
             continue
-        advice = "use an atomic, or a variable or an array declared in the loop"
+        advice = f"use an atomic or a reduction, or declare in the loop what only one {what} needs"
         if shared.effects & Effect.CALL:
             advice = f"let {called(shared)} use atomics, or give it other memory in each of them"
         raise Refused(
-            f"all {what} of the loop use the same memory, and are not independent{at(shared)}; "
+            f"all {what}s of the loop use the same memory, and are not independent{at(shared)}; "
             f"{advice}"
         )

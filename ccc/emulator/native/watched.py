@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ccc.emulator.base.forms import Array
-from ccc.emulator.native.wave import NativeWave, address_of
+from ccc.emulator.native.wave import NativeWave, address_of, are_same
 from ccc.emulator.run.races import WatchedWave
 from ccc.emulator.translate.program import Segment
 
@@ -16,6 +16,7 @@ class WatchedNativeWave(WatchedWave, NativeWave):
     def start(self, limit: int) -> None:
         """As of :class:`NativeWave`."""
         self.shadow_tables: dict[str, Array] = {}
+        self.shadow_arrays: dict[str, list[Array]] = {"shared": [], "global": []}
         super().start(limit)
         self.context.clock = address_of(self.detector.clock)
         self.context.ended = address_of(self.detector.ended)
@@ -23,12 +24,14 @@ class WatchedNativeWave(WatchedWave, NativeWave):
     def refresh(self) -> None:
         """As of :class:`NativeWave`, also of what is known of each byte."""
         super().refresh()
-        for name in ("shared", "global"):
+        for name, before in self.shadow_arrays.items():
             space = self.memory.spaces[name]
-            shadow = self.detector.shadow(name, len(space.data))
-            table = np.array([address_of(array) for array in vars(shadow).values()], np.int64)
-            self.shadow_tables[name] = table
-            setattr(self.context, f"{name}_shadow", address_of(table))
+            arrays = list(vars(self.detector.shadow(name, len(space.data))).values())
+            if not are_same(arrays, before):
+                self.shadow_arrays[name] = arrays
+                table = np.array([address_of(array) for array in arrays], np.int64)
+                self.shadow_tables[name] = table
+                setattr(self.context, f"{name}_shadow", address_of(table))
 
     def tells(self, segment: Segment) -> bool:
         """As of :class:`WatchedWave`, where the library does not join their clocks itself."""

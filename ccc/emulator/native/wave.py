@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -137,6 +138,11 @@ def address_of(array: Array) -> int:
     return found
 
 
+def are_same(arrays: Sequence[Array], before: Sequence[Array]) -> bool:
+    """Whether these are the very arrays that there were before."""
+    return len(arrays) == len(before) and all(map(operator.is_, arrays, before))
+
+
 class NativeWave(Wave):
     """A wave in the library's hands; what it leaves to Python is done as by :class:`Wave`."""
 
@@ -148,6 +154,8 @@ class NativeWave(Wave):
         self.context = context = Context()
         self.pointer = ctypes.pointer(context)
         self.kept: list[Array] = []
+        self.placed: list[Array] = []
+        self.placed_stretches: list[int] = []
         self.numbers: dict[str, Array] = {}
         self.blocks: dict[int, Array] = {}
         self.functions: dict[int, RunSegment] = {}
@@ -220,20 +228,25 @@ class NativeWave(Wave):
         context, memory = self.context, self.memory
         arena, local = memory.arena, memory.local
         shared: Any = memory.spaces["shared"]
-        self.stretches = np.array([arena.starts, arena.ends], np.int64)
-        context.stretches = len(arena.starts)
-        context.starts = address_of(self.stretches)
-        context.ends = context.starts + 8 * len(arena.starts)
-        context.arena = address_of(arena.data)
-        context.shared, context.shared_written = (
-            address_of(shared.data),
-            address_of(shared.flags.data),
-        )
+        stretches = [*arena.starts, *arena.ends]
+        if stretches != self.placed_stretches:
+            self.placed_stretches = stretches
+            self.stretches = np.array(stretches, np.int64)
+            context.stretches = len(arena.starts)
+            context.starts = address_of(self.stretches)
+            context.ends = context.starts + 8 * len(arena.starts)
+        arrays = [
+            arena.data, shared.data, shared.flags.data, local.data, local.flags.data, *self.returns
+        ]  # fmt: skip
+        if are_same(arrays, self.placed):
+            return
+        self.placed = arrays
+        addresses = [address_of(array) for array in arrays]
+        context.arena, context.shared, context.shared_written = addresses[:3]
+        context.local, context.local_written = addresses[3:5]
         context.shared_size, context.shared_stride = shared.size, shared.stride
-        context.local, context.local_written = address_of(local.data), address_of(local.flags.data)
         context.local_size = local.size
-        for depth, array in enumerate(self.returns):
-            self.return_table[depth] = address_of(array)
+        self.return_table[: len(self.returns)] = addresses[5:]
 
     def frame(self, depth: int) -> list[Array]:
         """As of :class:`Wave`, with the pool after the registers that live across segments."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from operator import attrgetter
 
 Line = tuple[str, int]
 """A source line: file and number."""
@@ -34,6 +35,14 @@ class Counters:
         """Active lanes per issued instruction, of 32; 1.0 when nothing was issued."""
         slots = 32 * self.instructions
         return self.thread_instructions / slots if slots else 1.0
+
+    @classmethod
+    def total(cls, lines: dict[Line, Counters]) -> Counters:
+        """Those of all lines, none of which has lines of its own."""
+        total = cls(lines=lines)
+        for name in _NUMBERS:
+            setattr(total, name, sum(map(attrgetter(name), lines.values())))
+        return total
 
     def __add__(self, other: Counters) -> Counters:
         """Both together, line by line."""

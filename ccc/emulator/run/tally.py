@@ -29,7 +29,9 @@ def counters_of(
             instruction = compiled.slots[slot]
             if instruction is segment.uncounted:
                 continue
-            counts = lines.setdefault(_line(instruction, files), Counters())
+            counts = lines.get(line := _line(instruction, files))
+            if counts is None:
+                counts = lines[line] = Counters()
             predicated = instruction.guard and instruction.name not in ("bra", "brx")
             counts.instructions += warps
             counts.thread_instructions += (
@@ -41,9 +43,7 @@ def counters_of(
             if instruction.name in ("bra", "brx"):
                 counts.branches += warps
                 counts.divergent_branches += tally.divergent[segment.number]
-    total = sum(lines.values(), Counters())
-    total.lines = lines
-    return total
+    return Counters.total(lines)
 
 
 def _line(instruction: Instruction, files: dict[int, str]) -> Line:

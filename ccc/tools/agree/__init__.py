@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     device = GpuDevice() if args.device == "gpu" else None
     arch = device.arch if device else EMULATED_ARCH
     recorded = read(args.against).measured if args.against else {}
-    ptxas = toolchain.find().bin / "ptxas"
+    ptxas = toolchain.find().program("ptxas")
     setting = Setting(arch, PTX_VERSION, ptxas, device, args.jobs, recorded)
     started = time.monotonic()
     verdicts = agree(chosen, setting, lambda text: print(text, end="\r", file=sys.stderr))

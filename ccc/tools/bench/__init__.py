@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _device(args: argparse.Namespace) -> Device:
-    device = choose_device(args.device, None, "lockstep", toolchain.find().bin / "ptxas")
+    device = choose_device(args.device, None, "lockstep", toolchain.find().program("ptxas"))
     if args.paper and device.kind != "gpu":
         raise CccError("--paper takes a GPU; on the emulator such sizes would take days")
     if args.calibrate and device.kind != "gpu":

@@ -111,7 +111,7 @@ def instrumented(
         CccError: there is no GPU, a kernel cannot be counted, or cannot be launched with the
             registers that counting takes.
     """
-    device = device or gpu.GpuDevice(toolchain.find().bin / "ptxas")
+    device = device or gpu.GpuDevice(toolchain.find().program("ptxas"))
 
     @functools.lru_cache(maxsize=1)  # tasks with the same inputs follow one another
     def stored(inputs: Inputs) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def instrumented(
 
 def emulated(sample: Sample, tasks: Sequence[ProfilingJob]) -> list[float]:
     """Count on the emulator, at the sample's size for it."""
-    device = Emulator(EMULATED_ARCH, "lockstep", toolchain.find().bin / "ptxas")
+    device = Emulator(EMULATED_ARCH, "lockstep", toolchain.find().program("ptxas"))
     load = functools.lru_cache(maxsize=None)(device.load)
     found = []
     for task in tasks:

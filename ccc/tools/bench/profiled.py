@@ -57,7 +57,7 @@ def main(jobs: str, counts: str) -> None:
     """Run all tasks."""
     record = json.loads(Path(jobs).read_text(encoding="utf-8"))
     sample = Sample(Path(record["sample"]))
-    device = gpu.GpuDevice(toolchain.find().bin / "ptxas")
+    device = gpu.GpuDevice(toolchain.find().program("ptxas"))
     modules = [device.load(text) for text in record["ptx"]]
 
     @functools.lru_cache(maxsize=1)  # tasks with the same inputs follow one another

@@ -13,7 +13,7 @@ from ccc.errors import Span
 from ccc.nvcc.explain import considered
 from ccc.nvcc.run import Outcome
 from ccc.ptx.types import TYPES
-from ccc.remark import Remark, read_report
+from ccc.remark import Remark, of_arm, read_report
 
 Kind = Literal["applied", "left", "refused", "warning", "error"]
 _SAID = re.compile(r"^(.+?):(\d+)(?::(\d+))?: (warning|error): (.*)")
@@ -54,8 +54,8 @@ def notes_of(outcome: Outcome, kernel: str | None = None) -> list[Note]:
         kernel: the name of one, or a part of it.
     """
     remarks = [one for mine in read_report(outcome.report).values() for one in mine]
-    seen = {(one.position, one.arm) for one in remarks if not one.has_vanished}
-    told = [one for one in remarks if not (one.has_vanished and (one.position, one.arm) in seen)]
+    seen = {of_arm(one) for one in remarks if not one.has_vanished}
+    told = [one for one in remarks if not (one.has_vanished and of_arm(one) in seen)]
     notes = [_of_remark(one) for one in told if not kernel or kernel in demangle(one.kernel)]
     if not kernel:
         said = [*outcome.diagnostics, *outcome.errors]
@@ -90,6 +90,7 @@ def _of_remark(remark: Remark) -> Note:
     told = remark.details
     culprits = tuple(Span(**place) for place in told.get("culprits", ()))
     arm = "" if remark.arm in remark.annotation else f" ({remark.arm})"
+    arm = f" (case in {told['case']})" if "case" in told else arm
     note = Note(
         remark.position,
         "applied",
@@ -143,8 +144,6 @@ def _expected(told: Mapping[str, Any]) -> Iterator[str]:
             f", {told['path_instructions']} instructions" if "path_instructions" in told else ""
         )
         yield f"{lanes:.1f} of 32 lanes expected ({told.get('expected_from') or 'a guess'}){length}"
-    elif told.get("considered"):
-        yield "nothing is known of its lanes: say prob(share), or give a profile"
     if told.get("considered"):
         yield f"expected speed: {considered(told).replace(chr(10), ', ')}"
 

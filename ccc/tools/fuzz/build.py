@@ -155,7 +155,7 @@ def assemble(text: str, arch: str, strategy: str) -> None:
     with tempfile.TemporaryDirectory(prefix="ccc-fuzz-") as folder:
         path = Path(folder, "fuzz.ptx")
         path.write_text(text, encoding="utf-8")
-        ptxas = toolchain.find().bin / "ptxas"
+        ptxas = toolchain.find().program("ptxas")
         command = [str(ptxas), "-O0", f"-arch={arch}", str(path), "-o", str(Path(folder, "fuzz"))]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -21,7 +21,7 @@ VERSIONS = ("original", "transformed")
 
 def main(folder: str, first: int) -> int:
     """Run the kernels from number ``first`` on. A fault of the device ends the process."""
-    device = gpu.GpuDevice(toolchain.find().bin / "ptxas")
+    device = gpu.GpuDevice(toolchain.find().program("ptxas"))
     modules = [
         device.load(Path(folder, f"{name}.ptx").read_text(encoding="utf-8")) for name in VERSIONS
     ]

@@ -26,6 +26,10 @@ STANDARD_OUTPUT = "-"
 SLOWEST = 10
 """A run that takes so many times as long as the first one, and ``GRACE`` seconds, is ended."""
 GRACE = 60.0
+NO_GPU = (
+    "the program found no GPU, and nothing is timed without one; ccc compare FOLDER --strategy "
+    "NAME counts the instructions of a strategy on the emulator"
+)
 _SHOWN = 12
 """Lines of what a command said that are shown where it failed."""
 
@@ -123,7 +127,10 @@ class Project:
         if not files:
             untimed = CccError if self._builds == 1 else VersionFailed
             raise untimed(_not_timed(log))
-        return read_times(files)
+        times = read_times(files)
+        if not times.card:
+            raise CccError(NO_GPU)
+        return times
 
     def _written(self) -> dict[str, int | None]:
         """When each output file was written last; what is left of an earlier run is no output."""
