@@ -51,8 +51,13 @@ def cccc(arguments: Sequence[str] | None = None) -> int:
 
 
 def _long_way(given: Sequence[str]) -> int:
-    from ccc.nvcc import command  # noqa: PLC0415 - most commands do without it
+    from ccc import later  # noqa: PLC0415 - most commands do without it
 
+    later.load_later(*later.SELDOM, "subprocess", "tempfile")
+    from ccc import dataclass_code  # noqa: PLC0415 - behind that
+
+    with dataclass_code.kept():
+        from ccc.nvcc import command  # noqa: PLC0415 - the same
     return command.main(given)
 
 

@@ -14,16 +14,22 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def load_later(name: str) -> None:
-    """Let whoever imports a module load it when it asks for a name of it, and not before."""
-    if name in sys.modules:
-        return
-    later = ModuleType(name)
+SELDOM = ("hashlib", "inspect", "shutil", "textwrap")
+"""Modules that ours and Python's own import, and seldom use."""
 
-    def load(wanted: str) -> Any:
-        if sys.modules.get(name) is later:
+
+def load_later(*names: str) -> None:
+    """Let whoever imports these modules load them when it asks for a name of them, not before."""
+    for name in names:
+        if name not in sys.modules:
+            sys.modules[name] = _Later(name)
+
+
+class _Later(ModuleType):
+    """What stands for a module that nobody has asked for anything."""
+
+    def __getattr__(self, wanted: str) -> Any:
+        name = self.__name__
+        if sys.modules.get(name) is self:
             del sys.modules[name]
         return getattr(importlib.import_module(name), wanted)
-
-    vars(later)["__getattr__"] = load
-    sys.modules[name] = later

@@ -24,6 +24,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "ccc.cache",
         "ccc.garbage",
         "ccc.later",
+        "ccc.folder",
         "ccc.header",
     ),
     ("ccc.ptx", "ccc.files", "ccc.bytecode"),

@@ -39,12 +39,16 @@ class BlockFacts(Facts):
     @staticmethod
     def of(facts: Facts) -> BlockFacts:
         """Those of the same function."""
-        return BlockFacts(facts.function, facts.callees, facts.files)
+        return facts.once(_of_block, BlockFacts)
 
     @cached_property
     def divergence(self) -> Divergence:
         """Which registers differ between threads."""
         return BlockDivergence(self.function, self.graph, self.loops, self.liveness)
+
+
+def _of_block(kind: type[BlockFacts], facts: Facts) -> BlockFacts:
+    return kind(facts.function, facts.callees, facts.files)
 
 
 def check_block_meets(loop: Loop, facts: BlockFacts) -> None:

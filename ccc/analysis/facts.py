@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from functools import cached_property
+from typing import Any, TypeVar
 
 from ccc.analysis.callees import Callees
 from ccc.analysis.cfg import EXIT, control_flow_graph, reachable
@@ -27,6 +28,8 @@ from ccc.ir.nodes import Block, Function, Instruction
 from ccc.ir.operands import Immediate, Operand, Register
 
 _BEGIN = "<begin>"
+_Thing = TypeVar("_Thing", bound=Hashable)
+_Found = TypeVar("_Found")
 
 
 class Facts:
@@ -46,6 +49,15 @@ class Facts:
         self.callees = callees or Callees(lambda _name: None)
         self.files = files or {}
         self._before_joining: dict[str, frozenset[str]] = {}
+        self._found: dict[Hashable, Any] = {}
+
+    def once(self, find: Callable[[_Thing, Facts], _Found], thing: _Thing) -> _Found:
+        """What is found of a thing by these facts, which is looked for only once."""
+        key = find, thing
+        if key not in self._found:
+            self._found[key] = find(thing, self)
+        found: _Found = self._found[key]
+        return found
 
     @cached_property
     def blocks(self) -> dict[str, Block]:

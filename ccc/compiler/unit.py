@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -74,9 +73,8 @@ class DevicePass:
     def save(self, folder: str, said: str = "") -> None:
         """Leave this for the command that started nvcc, and beside it what there is to be ``said``
         if nothing else is asked."""
-        handle, name = tempfile.mkstemp(suffix=".json", dir=folder)
-        with os.fdopen(handle, "w") as file:
-            json.dump({**asdict(self), "remarks": report(self.remarks)}, file)
+        name = os.path.join(folder, f"{os.getpid()}-{os.urandom(6).hex()}.json")
+        put_text(name, json.dumps({**asdict(self), "remarks": report(self.remarks)}))
         put_text(f"{name}.said", said)
 
     def take(self, other: DevicePass) -> None:

@@ -27,7 +27,7 @@ from ccc.nvcc.settings import SettingsError, gather, is_known, make_known, shell
 from ccc.options import Options, Request, read_bytes
 from ccc.ptx.occupancy import LIMITS, check_shared_limit
 from ccc.remark import notes
-from ccc.toolkit.find import CCCC, RESOLVING, find, identity
+from ccc.toolkit.places import CCCC, RESOLVING
 from ccc.version import VERSION
 
 
@@ -328,6 +328,8 @@ def _print(text: str) -> int:
 
 def _key(command: Command) -> int:
     """Print a text that differs where the same command may come to something else."""
+    from ccc.toolkit.find import find, identity  # noqa: PLC0415 - seldom asked for
+
     return _print(shell_settings(command.options) + "\n".join(identity(find())))
 
 

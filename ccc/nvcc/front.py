@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import sys
 
+from ccc.folder import make_folder, remove_folder
 from ccc.nvcc import process, words
-from ccc.nvcc.folder import make_folder, remove_folder
 from ccc.toolkit import places
 
 TYPE_CHECKING = False
@@ -38,7 +38,7 @@ def run(arguments: Sequence[str]) -> int | None:
         environment = {
             **os.environ,
             "CCC_OPTIONS": f'{{"folder": "{folder}"}}',
-            "CCC_SHIMS": os.path.join(home, "shims"),
+            places.SHIMS: os.path.join(home, "shims"),
         }
         nvcc = os.path.join(home, "bin", "nvcc")
         code = process.run([nvcc, *words.with_phase(arguments, arguments)], environment)

@@ -13,13 +13,12 @@ from typing import Any
 from ccc.compiler.unit import DevicePass
 from ccc.errors import CccError, Span
 from ccc.files import put_text
+from ccc.folder import OwnFolder
 from ccc.nvcc import process
 from ccc.nvcc.settings import shell_settings, without_ours
 from ccc.options import Options
 from ccc.remark import Report, report
 from ccc.toolkit import places
-from ccc.toolkit.find import find
-from ccc.toolkit.hook import SHIMS, hook, told
 from ccc.version import VERSION
 
 
@@ -70,15 +69,32 @@ def run(
     Raises:
         CccError: no usable nvcc was found.
     """
-    nvcc = hook(find())
-    places.remember(str(nvcc.parent.parent))
-    with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
+    nvcc = _hooked()
+    with OwnFolder() as folder:
         asked = options if dryrun else replace(options, folder=folder)
-        shims = told(nvcc, shell_settings(options)) if dryrun else nvcc.parent.parent / "shims"
-        environment = {**without_ours(os.environ), **asked.environment(), SHIMS: str(shims)}
+        shims = _told(nvcc, options) if dryrun else nvcc.parent.parent / "shims"
+        environment = {**without_ours(os.environ), **asked.environment(), places.SHIMS: str(shims)}
         code, stderr = _start([str(nvcc), *arguments], environment, capture)
         passes = [*passes, *DevicePass.load(folder)]
     return merge(passes, code, stderr)
+
+
+def _hooked() -> Path:
+    """The nvcc to start; what is known of one for sure need not be asked."""
+    if known := places.recall():
+        return Path(known, "bin", "nvcc")
+    from ccc.toolkit import find, hook  # noqa: PLC0415 - seldom it is to be looked for
+
+    nvcc = hook.hook(find.find())
+    places.remember(str(nvcc.parent.parent))
+    return nvcc
+
+
+def _told(nvcc: Path, options: Options) -> Path:
+    """The shims that do what is asked for, whoever starts them."""
+    from ccc.toolkit import hook  # noqa: PLC0415 - seldom asked for
+
+    return hook.told(nvcc, shell_settings(options))
 
 
 def _start(command: list[str], environment: dict[str, str], capture: bool) -> tuple[int, str]:

@@ -17,7 +17,8 @@ def run() -> NoReturn:
     """Do what is to be done, and end at once: whatever was made ends with the process."""
     code = main()
     for stream in (sys.stdout, sys.stderr):
-        stream.flush()
+        if stream is not None:  # whoever started us may have closed it
+            stream.flush()
     os._exit(code)
 
 
@@ -30,12 +31,12 @@ def main() -> int:
 
         return host.run(tool, arguments)
     gc.disable()  # until all is loaded
-    from ccc.later import load_later  # noqa: PLC0415 - one of both
+    from ccc import later  # noqa: PLC0415 - one of both
 
-    load_later("inspect")  # a dataclass without a docstring needs it, and no other one
-    from ccc import dataclass_code  # noqa: PLC0415 - its classes are what takes time
+    later.load_later(*later.SELDOM)
+    from ccc import dataclass_code  # noqa: PLC0415 - behind that
 
     with dataclass_code.kept():
-        from ccc.nvcc import cicc  # noqa: PLC0415 - the same
+        from ccc.nvcc import cicc  # noqa: PLC0415 - its classes are what takes time
 
         return cicc.main(tool, arguments)

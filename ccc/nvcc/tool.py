@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ccc.nvcc.folder import make_folder, remove_folder
+from ccc.folder import make_folder, remove_folder
 from ccc.nvcc.process import Process
 
 TYPE_CHECKING = False

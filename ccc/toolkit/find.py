@@ -11,11 +11,10 @@ from pathlib import Path
 
 from ccc.errors import CccError
 from ccc.toolkit import places
+from ccc.toolkit.places import CCCC, RESOLVING
 
 INSTALL = 'pip install "cuda-toolkit[nvcc,cudart,cccl]==13.0.*"'
 HINT = "point CCC_NVCC at the nvcc of a toolkit"
-CCCC = "it is cccc, which needs the real nvcc"
-RESOLVING = "CCC_RESOLVING"  # set while a candidate is asked who it is: cccc itself is no answer
 _TELLING = {"NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "TMPDIR"}
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from ccc import files as cache
 from ccc import header
 from ccc.toolkit.find import Toolkit, identity
+from ccc.toolkit.places import SHIMS
 from ccc.toolkit.ptxas import PTXAS
 
 # Without one of our pragmas in its input a shim is the real tool, and no Python is started.
@@ -33,7 +34,6 @@ if LC_ALL=C grep -q '^[[:space:]]*#[[:space:]]*pragma[[:space:]][[:space:]]*ccc'
 fi
 exec {tool} "$@"
 """
-SHIMS = "CCC_SHIMS"
 _LAUNCHER = """\
 import sys
 

@@ -16,6 +16,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+SHIMS = "CCC_SHIMS"
+"""The variable that names the folder of the shims to nvcc."""
+CCCC = "it is cccc, which needs the real nvcc"
+RESOLVING = "CCC_RESOLVING"  # set while a candidate is asked who it is: cccc itself is no answer
 _ELF = b"\x7fELF"
 _FORWARDS = (b"#!/bin/sh\nexec ", b' "$@"\n')
 

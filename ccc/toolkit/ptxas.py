@@ -6,13 +6,13 @@ import functools
 import os
 import re
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
 from ccc.errors import CccError, Span
+from ccc.folder import OwnFolder
 from ccc.toolkit.find import find
 
 PTXAS = "CCC_PTXAS"
@@ -62,7 +62,7 @@ def assemble(ptx: str, arch: str, ptxas: str | Path = "ptxas") -> Assembled:
 
 def assemble_all(texts: Sequence[str], arch: str, ptxas: str | Path = "ptxas") -> list[Assembled]:
     """Assemble several modules at the same time; the other arguments and errors: ``assemble``."""
-    with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
+    with OwnFolder() as folder:
         places = [Path(folder, f"module-{number}") for number in range(len(texts))]
         started = [
             _start(text, arch, place, ptxas) for text, place in zip(texts, places, strict=True)

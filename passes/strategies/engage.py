@@ -72,7 +72,7 @@ class Engage:
         if path.carries_parent:
             return CARRIES
         why = why_not(path, facts) or is_of_others(path, facts, path.parent is not None)
-        return why or (_why_not_in_block(path, facts) if self.alone else None)
+        return why or (facts.once(_why_not_in_block, path) if self.alone else None)
 
     def of(self, path: Path, facts: Facts) -> SharedOut | None:
         """How it is done with one path; None if it cannot be done."""

@@ -88,4 +88,4 @@ def test_the_table_of_costs(
     monkeypatch.setattr(compile_cost, "sources", lambda: plain)
     compile_cost.main(1)
     rows = [line.split("|")[1].strip() for line in capsys.readouterr().out.splitlines()]
-    assert rows == ["`--version`", "no annotation"]
+    assert rows == ["`--version`", "no annotation", f"no annotation, {compile_cost.OPTION}"]

@@ -100,6 +100,10 @@ def _last(relation: str, type_name: str, stride: int) -> int | None:
 
 def find_induction(path: CheckedPath, facts: Facts) -> Induction | str:
     """How a path that is a loop steps; or why its turns cannot be shared out."""
+    return facts.once(_induction_or_reason, path)
+
+
+def _induction_or_reason(path: CheckedPath, facts: Facts) -> Induction | str:
     try:
         return _induction(path, facts)
     except (Unshared, Refused) as refusal:

@@ -4,6 +4,29 @@ from __future__ import annotations
 
 import os
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+
+
+class OwnFolder:
+    """Such a folder: ``with`` makes it, and behind that it is gone, with the files in it."""
+
+    def __init__(self) -> None:
+        self._path = ""
+
+    def __enter__(self) -> str:
+        self._path = make_folder()
+        return self._path
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        remove_folder(self._path)
+
 
 def make_folder() -> str:
     """Make one; nothing is loaded for that where it can be made as usual."""
