@@ -18,6 +18,7 @@ from ccc.ir.nodes import (
     Guard,
     Instruction,
     MarkerNote,
+    Variable,
     decode,
 )
 from ccc.ir.operands import (
@@ -279,12 +280,9 @@ class _BodyParser:
     def declare_variables(self, begin: int, end: int) -> None:
         for variable in declarations(self.source, begin, end):
             name = self.declare(variable.name, begin)
-            text = variable.text
-            if name != variable.name:
-                old = rf"(?<![\w$%]){re.escape(variable.name)}(?![\w$])"
-                text = re.sub(old, name, text, count=1)
             self.sizes[name] = element_bytes(variable)
-            self.function.variables.append(replace(variable, name=name, text=text))
+            is_free = name == variable.name
+            self.function.variables.append(variable if is_free else _renamed(variable, name))
 
     def instruction(self, tree: ParseNode, found: list[str], position: int) -> Instruction:
         children = list(tree.children)
@@ -437,3 +435,9 @@ class _BodyParser:
             closing = self.source.span(self.source.code.rindex("}"))
             self.function.implied_return = end = Instruction("ret", span=closing)
             self.function.blocks[-1].statements += [*self.passing.left(), end]
+
+
+def _renamed(variable: Variable, name: str) -> Variable:
+    """A variable under another name, also in its declaration."""
+    old = rf"(?<![\w$%]){re.escape(variable.name)}(?![\w$])"
+    return replace(variable, name=name, text=re.sub(old, name, variable.text, count=1))
