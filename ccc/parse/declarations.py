@@ -108,7 +108,8 @@ def _without_table(text: str) -> tuple[str, str | None]:
     head, _, table = text.partition("=")
     if len(table) < _LONG or not _NUMBERS.fullmatch(table) or _WORD.search(table):
         return text, None
-    if _SUM.search(table) or _has_short_rows(table):
+    has_signs = "+" in table or "-" in table
+    if (has_signs and _SUM.search(table)) or _has_short_rows(table):
         return text, None
     return head, ", ".join(_NUMBER.findall(table))
 
