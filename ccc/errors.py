@@ -7,11 +7,10 @@ line and a caret under the column.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A position in a text: ``line`` and ``column`` count from 1; 0 means unknown."""
 
     file: str = "<text>"

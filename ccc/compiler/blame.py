@@ -60,7 +60,7 @@ class Blame:
         names = {os.path.abspath(name): name for name in marked.files}
         places = {
             line: tuple(
-                replace(span, file=names[os.path.abspath(span.file)])
+                span._replace(file=names[os.path.abspath(span.file)])
                 for span in chain
                 if os.path.abspath(span.file) in names
             )

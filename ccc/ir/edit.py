@@ -38,9 +38,19 @@ def falls_off_the_end(function: Function) -> bool:
     if last.statements or len(function.blocks) == 1:
         return True
     before = function.blocks[-2].terminator
-    named = [s.name for i in function.instructions if i.is_terminator for s in i.symbols()]
-    named += [label for labels in function.targets.values() for label in labels]
-    return before is None or before.guard is not None or last.label in named
+    return before is None or before.guard is not None or last.label in _named_labels(function)
+
+
+def _named_labels(function: Function) -> set[str]:
+    """The labels that branches and tables name."""
+    named = {label for labels in function.targets.values() for label in labels}
+    for block in function.blocks:
+        for statement in reversed(block.statements):
+            if isinstance(statement, Instruction):
+                if not statement.is_terminator:
+                    break
+                named.update(symbol.name for symbol in statement.symbols())
+    return named
 
 
 def remove_jumps_to_next(function: Function) -> None:

@@ -57,6 +57,7 @@ class Decoded:
     effects: Effect
     is_terminator: bool
     is_branch: bool
+    is_control: bool
     sets_carry: bool
     reads_carry: bool
     types: tuple[str, ...]
@@ -72,10 +73,13 @@ def decode(opcode: str) -> Decoded:
     effects = effects_of(row, modifiers) if row else Effect.OPAQUE
     ends = bool(effects & (Effect.BRANCH | Effect.RETURN | Effect.EXIT))
     branches = bool(effects & Effect.BRANCH)
+    control = ends or bool(effects & Effect.CALL)
     sets, reads = bool(effects & Effect.SETS_CARRY), bool(effects & Effect.READS_CARRY)
     types = tuple(word for word in modifiers if word in TYPES)
     space = next((word for word in modifiers if word in STATE_SPACES), "generic")
-    return Decoded(name, modifiers, row, effects, ends, branches, sets, reads, types, space)
+    return Decoded(
+        name, modifiers, row, effects, ends, branches, control, sets, reads, types, space
+    )
 
 
 @dataclass(slots=True, eq=False)
@@ -327,6 +331,8 @@ class Variable:
         return self.space == "param" and "reg" in self.qualifiers
 
 
+DIGITS = "0123456789"
+"""How the names of registers in a range end."""
 _MOST_DIGITS = 12
 """Of the number of a register in a range."""
 
@@ -341,8 +347,6 @@ class RegisterFile:
         self.prefix = "%ccc_"
         self.ranges: dict[str, tuple[str, int]] = {}
         self.singles: dict[str, Register] = {}
-        self._found: dict[str, Register] = {}
-        self._found_in = self.ranges
 
     def declare(self, name: str, type_name: str, count: int | None = None) -> None:
         """Declare one register, or the range ``name0 .. name(count-1)``."""
@@ -350,30 +354,18 @@ class RegisterFile:
             self.singles[name] = Register(name, type_name)
         else:
             self.ranges[name] = (type_name, count)
-            self._found = {}
 
     def find(self, name: str) -> Register | None:
         """The register of that name, if it is declared."""
-        if self._found_in is not self.ranges:
-            self._found, self._found_in = {}, self.ranges  # a pass has taken declarations back
-        found = self.singles.get(name) or self._found.get(name)
-        if found is None:
-            found = self._numbered(name)
-            if found is not None:
-                self._found[name] = found
-        return found
+        prefix = name.rstrip(DIGITS)
+        return self.singles.get(name) or self.numbered(prefix, name[len(prefix) :])
 
-    def _numbered(self, name: str) -> Register | None:
-        """The register of a range that has this name."""
-        prefix = name.rstrip("0123456789")
-        number = name[len(prefix) :]
-        if not number or prefix not in self.ranges or len(number) > _MOST_DIGITS:
+    def numbered(self, prefix: str, number: str) -> Register | None:
+        """The register of that number in a range, if there is one."""
+        type_name, count = self.ranges.get(prefix, ("", 0))
+        if not number or len(number) > _MOST_DIGITS or int(number) >= count:
             return None
-        type_name, count = self.ranges[prefix]
-        if int(number) >= count:
-            return None
-        is_plain = number[0] != "0" or len(number) == 1
-        return Register(name if is_plain else f"{prefix}{int(number)}", type_name)
+        return Register(f"{prefix}{int(number)}", type_name)
 
     def fresh(self, type_name: str, name: str = "") -> Register:
         """A new register, named for what it holds: those of a name share one declared range."""

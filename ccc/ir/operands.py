@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ccc.ptx.types import SPECIAL_REGISTERS, TYPES, SpecialRegister, parse_integer
 
 
-@dataclass(frozen=True, slots=True)
-class Register:
-    """A virtual register; ``type`` is a key of :data:`ccc.ptx.types.TYPES`."""
+class Register(NamedTuple):
+    """A virtual register; ``type`` is a key of :data:`ccc.ptx.types.TYPES`.
+
+    A tuple, since there are many, and they go into many sets.
+    """
 
     name: str
     type: str
 
     def __str__(self) -> str:
         return self.name
-
-    def __hash__(self) -> int:
-        return hash(self.name)  # which Python keeps with the text; registers go into many sets
 
     @property
     def bits(self) -> int:

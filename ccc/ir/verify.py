@@ -56,24 +56,24 @@ def verify(function: Function) -> None:
 
 
 def _check_block(function: Function, block: Block, labels: set[str], declared: set[int]) -> None:
-    file = function.registers
-    ended = guarded = False
+    registers = function.registers
+    left: Instruction | None = None  # the last one that may transfer control
     for instruction in block.statements:
         if not isinstance(instruction, Instruction):
             continue
         decoded = decode(instruction.opcode)
-        if ended or (guarded and not decoded.is_terminator):
+        if left is not None and (left.guard is None or not decoded.is_terminator):
             raise InvalidIR(
                 f"an instruction follows a branch in block {block.label}: {instruction}",
                 instruction.span,
             )
-        guarded = decoded.is_terminator
-        ended = guarded and instruction.guard is None
-        if not instruction.is_verified(file):
+        if not instruction.is_verified(registers):
             _check_operands(function, instruction, declared)
-            instruction.set_verified(file)
-        if decoded.is_branch:
-            _check_branch(function, instruction, labels)
+            instruction.set_verified(registers)
+        if decoded.is_terminator:
+            left = instruction
+            if decoded.is_branch:
+                _check_branch(function, instruction, labels)
 
 
 def _check_operands(function: Function, instruction: Instruction, declared: set[int]) -> None:

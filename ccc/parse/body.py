@@ -10,7 +10,17 @@ from ccc.garbage import without_looking
 from ccc.ir.edit import falls_off_the_end
 from ccc.ir.markers import parse_marker
 from ccc.ir.names import Names
-from ccc.ir.nodes import Block, Directive, Function, FunctionText, Guard, Instruction, MarkerNote
+from ccc.ir.nodes import (
+    Block,
+    Directive,
+    Function,
+    FunctionText,
+    Guard,
+    Instruction,
+    MarkerNote,
+    Variable,
+    decode,
+)
 from ccc.ir.operands import (
     Address,
     Discard,
@@ -26,33 +36,17 @@ from ccc.ir.operands import (
 )
 from ccc.parse.constants import NoConstant
 from ccc.parse.declarations import declarations, read_header
+from ccc.parse.items import ITEM
 from ccc.parse.operands import BadOperand, Meanings, OperandBuilder
 from ccc.parse.outside import Outside, element_bytes
-from ccc.parse.plain import STATEMENT, PlainInstruction, Words, read_plain
-from ccc.parse.scopes import Scopes, part_of
+from ccc.parse.plain import Plain, known_forms, learn, read_plain
+from ccc.parse.scopes import Scopes
 from ccc.parse.shapes import NoShape, ParseNode, read
 from ccc.parse.source import NotRepresentable, Source
 from ccc.parse.vectors import VectorPassing
+from ccc.parse.words import Words, part_of
 from ccc.ptx.types import TYPES, VECTORS, parse_integer
 
-_STATEMENT = re.compile(
-    r"""\s*(?: (?P<marker>//[^\n]*)
-             | (?P<brace>[{}])
-             | (?P<loc>\.loc(?:\s+\d+)+
-                       (?:\s*,\s*function_name\s+[^\s,]+(?:\s*\+\s*\d+)?
-                          \s*,\s*inlined_at(?:\s+\d+)+)?)
-             | (?P<pragma>\.pragma\b(?:"[^"]*"|[^;"])*;)
-             | (?P<table>[\w$%]+\s*:\s*\.(?:branchtargets|callprototype|calltargets)\b[^;]*;)
-             | (?P<label>[\w$%]+)\s*:(?!:)
-             | (?P<statement>[^;{}"]+(?:\{[^{}]*\}[^;{}]*)*;)
-             | (?P<end>$)
-             | (?P<other>\S) )""",
-    re.X | re.S,
-)
-_REGISTERS = re.compile(
-    r"\.reg\s+\.(\w+)\s+(%?[a-zA-Z_$][\w$]*)(?:<([1-9][0-9]{0,8})>)?\s*", re.ASCII
-)
-"""What most declarations of registers look like."""
 _TABLE = re.compile(r"([\w$%]+)\s*:\s*\.(\w+)(.*);", re.S)
 _ADDRESSES = frozenset(
     ("mov", "cvta", "isspacep", "call", "bra", "brx", "istypep", "mapa", "getctarank")
@@ -115,15 +109,13 @@ class _BodyParser:
         self.function = function
         self.outside = outside
         self.source = source
-        self.position = start
+        self.start = start
         self.depth = 0
         self.scopes = Scopes(function.registers, source.text, avoided)
         self.meanings = Meanings(self.name, self.sum, self.element_bytes)
         self.sizes: dict[str, int] = {}
-        self.foreign: set[str] = set()
-        self.words = Words(self.scopes.find, self.foreign)
-        self.words_outside: list[Words] = []
-        self.unlearnt: PlainInstruction | None = None
+        self.foreign = self.scopes.words.foreign
+        self.unlearnt: Plain | None = None
         self.opcode = ""
         self.passing = VectorPassing(function, self.scopes)
         for parameter in (*function.parameters, *function.results):
@@ -135,8 +127,8 @@ class _BodyParser:
         self.scopes.open()
         self.location: tuple[int, int] | None = None
         self.span = source.origin
-        self.pending: list[tuple[int, Instruction, str, tuple[dict[str, str], ...]]] = []
-        self.tables: list[tuple[int, str, list[str], tuple[dict[str, str], ...]]] = []
+        self.pending: list[tuple[int, Instruction, str, Words]] = []
+        self.tables: list[tuple[int, str, list[str], Words]] = []
         self.prefix = function.names.free("$ccc", "_")
         self.block = Block(self.scopes.fresh(f"{self.prefix}entry"), named=False)
         self.block.statements += self.passing.taken()
@@ -144,19 +136,23 @@ class _BodyParser:
 
     def run(self) -> None:
         """Read up to the body's closing brace."""
-        code = self.source.code
+        code, registers = self.source.code, self.function.registers
         end = code.rindex("}")
-        while self.position < end:
-            match = STATEMENT.match(code, self.position, end)
-            if match is not None and self.plain(match):
-                self.position = match.end()
+        for match in ITEM.finditer(code, self.start, end):
+            plain = read_plain(match, self.scopes.words) if match.lastgroup == "plain" else None
+            if plain is None or plain[0] not in known_forms:
+                self.unlearnt = plain
+                self.take(match)
                 continue
-            match = _STATEMENT.match(code, self.position, end)
-            assert match is not None
-            self.position = match.end()
-            kind = match.lastgroup
-            assert kind is not None
-            self.take(kind, match[kind], match.start(kind))
+            (opcode, _), operands, guard = plain
+            position = match.start("plain")
+            span = self.source.span(position)
+            instruction = Instruction(opcode, operands, guard, span, self.location)
+            instruction.set_verified(registers)  # its form is, and the rest was found declared
+            if decode(opcode).is_control:
+                self.append(instruction, position)
+            else:
+                self.block.statements.append(instruction)
         if self.depth:
             raise self.source.fail('a "{" in this function is never closed', end)
         self.finish()
@@ -168,9 +164,14 @@ class _BodyParser:
         """
         return frozenset(name for name in self.foreign if self.scopes.holds(name))
 
-    def take(self, kind: str, text: str, position: int) -> None:
+    def take(self, match: re.Match[str]) -> None:
         """Handle one item of the body."""
+        kind = match.lastgroup
+        assert kind is not None
+        text, position = match[kind], match.start(kind)
         match kind:
+            case "label":
+                self.start_block(self.declare(text, position), named=True)
             case "marker":
                 marker = parse_marker(text)
                 if marker:
@@ -188,9 +189,11 @@ class _BodyParser:
                 self.block.statements.append(Directive(text))
             case "table":
                 self.table(text, position)
-            case "label":
-                self.start_block(self.declare(text, position), named=True)
-            case "statement":
+            case "register" if match["type"] in TYPES:
+                count = match["count"]
+                number = None if count is None else int(count)
+                self.declare_register(match["name"], match["type"], "", number, position)
+            case "plain" | "statement" | "register":
                 self.statement(text[:-1], position)
             case "other":
                 raise self.source.fail(
@@ -203,15 +206,10 @@ class _BodyParser:
             raise self.source.fail('this "}" has no "{" before it; remove it', position)
         if text == "{":
             self.scopes.open()
-            self.words_outside.append(self.words)
-            self.words = Words(self.scopes.find, self.foreign)
         else:
             self.scopes.close()
-            self.words = self.words_outside.pop()
 
     def declare(self, name: str, position: int) -> str:
-        if name in self.foreign or self.scopes.find(name) is not None:
-            self.words.clear()  # it meant something else here
         unique = self.scopes.declare(name)
         if unique is None:
             raise self.source.fail(f"{short(name)} is declared twice; rename one", position)
@@ -227,7 +225,7 @@ class _BodyParser:
         labels = [word.strip() for word in rest.split(",")]
         if not all(re.fullmatch(r"[\w$%]+", label) for label in labels):
             raise self.source.fail("a .branchtargets lists labels", position)
-        self.tables.append((position, unique, labels, self.scopes.label_view()))
+        self.tables.append((position, unique, labels, self.scopes.words))
 
     def start_block(self, label: str, named: bool) -> None:
         if not self.block.statements and not self.block.named and len(self.function.blocks) > 1:
@@ -235,23 +233,7 @@ class _BodyParser:
         self.block = Block(label, named=named)
         self.function.blocks.append(self.block)
 
-    def plain(self, match: re.Match[str]) -> bool:
-        """Take a statement whose form is known; whether it was one."""
-        self.unlearnt = plain = read_plain(match, self.words)
-        if plain is None or not plain.is_known:
-            return False
-        _, opcode, operands, guard = plain
-        position = match.start(1)
-        span = self.source.span(position)
-        self.append(Instruction(opcode, operands, guard, span, self.location), position)
-        return True
-
     def statement(self, text: str, position: int) -> None:
-        plain, self.unlearnt = self.unlearnt, None
-        registers = _REGISTERS.fullmatch(text)
-        if registers is not None and registers[1] in TYPES:
-            self.declare_plain(registers[1], registers[2], registers[3], position)
-            return
         try:
             tree, found = read("statement", text)
         except NoShape as error:
@@ -259,8 +241,8 @@ class _BodyParser:
             raise self.source.fail("this statement is not understood", at) from error
         if tree.data == "instruction":
             instruction = self.instruction(tree, found, position)
-            if plain is not None:
-                plain.learn(instruction)
+            if self.unlearnt is not None:
+                learn(self.unlearnt, instruction)
         elif tree.data == "registers":
             self.declare_registers(tree, found, position)
         else:
@@ -276,57 +258,32 @@ class _BodyParser:
             if isinstance(child, int):
                 continue
             name = found[child.children[0]]
-            if len(child.children) == 1:
-                is_new = self.declare_register(name, words[0], lanes)
-            else:
+            count = None
+            if len(child.children) > 1:
                 number = found[child.children[1].children[0]]
                 count = parse_integer(number)
                 if count is None:
                     raise self.source.fail(f"{short(number)} is no number", position)
-                is_new = self.declare_range(name, words[0], lanes, count)
-                name += "<...>"
-            if not is_new:
-                raise self.source.fail(f"{short(name)} is declared twice; rename one", position)
+            self.declare_register(name, words[0], lanes, count, position)
 
-    def declare_plain(self, type_name: str, name: str, count: str | None, position: int) -> None:
+    def declare_register(
+        self, name: str, type_name: str, lanes: str, count: int | None, position: int
+    ) -> None:
         """Declare a register, or a range of so many."""
         if count is None:
-            is_new = self.declare_register(name, type_name, "")
+            is_new = self.scopes.declare_register(name, type_name, lanes)
         else:
-            is_new = self.declare_range(name, type_name, "", int(count))
+            is_new = self.scopes.declare_range(name, type_name, lanes, count)
         if not is_new:
             told = name if count is None else f"{name}<...>"
             raise self.source.fail(f"{short(told)} is declared twice; rename one", position)
 
-    def declare_register(self, name: str, type_name: str, lanes: str) -> bool:
-        """Declare one; whether it was not there yet."""
-        self.words.clear()
-        if lanes:
-            return self.scopes.declare_vector(name, lanes, type_name)
-        unique = self.scopes.declare(name)
-        if unique is not None:
-            self.function.registers.declare(unique, type_name)
-        return unique is not None
-
-    def declare_range(self, name: str, type_name: str, lanes: str, count: int) -> bool:
-        """Declare several; whether they were not there yet."""
-        self.words.clear()
-        if lanes:
-            return self.scopes.declare_vector_range(name, lanes, type_name, count)
-        unique = self.scopes.declare_range(name)
-        if unique is not None:
-            self.function.registers.declare(unique, type_name, count)
-        return unique is not None
-
     def declare_variables(self, begin: int, end: int) -> None:
         for variable in declarations(self.source, begin, end):
             name = self.declare(variable.name, begin)
-            text = variable.text
-            if name != variable.name:
-                old = rf"(?<![\w$%]){re.escape(variable.name)}(?![\w$])"
-                text = re.sub(old, name, text, count=1)
             self.sizes[name] = element_bytes(variable)
-            self.function.variables.append(replace(variable, name=name, text=text))
+            is_free = name == variable.name
+            self.function.variables.append(variable if is_free else _renamed(variable, name))
 
     def instruction(self, tree: ParseNode, found: list[str], position: int) -> Instruction:
         children = list(tree.children)
@@ -359,7 +316,7 @@ class _BodyParser:
             self.block.statements.append(instruction)
         if instruction.is_terminator:
             if instruction.target is not None:
-                view = self.scopes.label_view()
+                view = self.scopes.words
                 self.pending.append((position, instruction, instruction.target, view))
             number = len(self.function.blocks)
             self.start_block(self.scopes.fresh(f"{self.prefix}block_{number}"), named=False)
@@ -379,11 +336,11 @@ class _BodyParser:
 
     def name(self, text: str) -> Operand:
         """What a name stands for: declared here, or a symbol of the module."""
-        found = self.scopes.find(text)
+        found = self.scopes.words.find(text)
         if found is not None:
             return found
         base, dot, selector = text.partition(".")
-        if dot and (part := self.part(self.scopes.find(base), selector)):
+        if dot and (part := self.part(self.scopes.words.find(base), selector)):
             return part
         if dot:
             raise BadOperand(f"{short(text)} is not declared")
@@ -462,19 +419,26 @@ class _BodyParser:
         if not last.statements and not last.named and len(self.function.blocks) > 1:
             self.function.blocks.pop()
         labels = {block.label for block in self.function.blocks}
-        for position, table, names, view in self.tables:
-            found = tuple(self.scopes.label(name, view) for name in names)
+        for position, table, names, words in self.tables:
+            found = tuple(words.label(name) for name in names)
             for name, label in zip(names, found, strict=True):
                 if label not in labels:
                     raise self.source.fail(f"there is no label {short(name)}", position)
             self.function.targets[table] = found
-        for position, instruction, target, view in self.pending:
-            name = self.scopes.label(target, view)
+        for position, instruction, target, words in self.pending:
+            name = words.label(target)
             known = self.function.targets if instruction.name == "brx" else labels
             if name not in known:
                 raise self.source.fail(f"there is no label {short(target)}", position)
-            instruction.target = name
+            if name != target:
+                instruction.target = name
         if falls_off_the_end(self.function):
             closing = self.source.span(self.source.code.rindex("}"))
             self.function.implied_return = end = Instruction("ret", span=closing)
             self.function.blocks[-1].statements += [*self.passing.left(), end]
+
+
+def _renamed(variable: Variable, name: str) -> Variable:
+    """A variable under another name, also in its declaration."""
+    old = rf"(?<![\w$%]){re.escape(variable.name)}(?![\w$])"
+    return replace(variable, name=name, text=re.sub(old, name, variable.text, count=1))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ccc.ir.nodes import Function, Variable
@@ -25,20 +27,25 @@ _MOST_IN_RANGE = 1 << 16
 """More variables are not declared at once, such as ``x<100>``."""
 
 
-def declarations(source: Source, begin: int, end: int) -> list[Variable]:
+def declarations(source: Source, begin: int, end: int) -> Sequence[Variable]:
     """The variables declared in ``source`` from ``begin`` to ``end``, without the semicolon.
 
     Raises:
         CccError: it is no declaration.
     """
     text = source.code[begin:end]
-    head, values = _without_table(text)
     try:
-        return _declared(text, head, values)
+        return _short(text) if len(text) < _LONG else _declared(text, *_without_table(text))
     except NoShape as error:
         raise source.fail("this declaration is not understood", begin) from error
     except NoConstant as error:
         raise source.fail(f"this declaration is not understood: {error}", begin) from error
+
+
+@functools.lru_cache(maxsize=256)
+def _short(text: str) -> Sequence[Variable]:
+    """The same few come again and again, around each call."""
+    return _declared(text, text, None)
 
 
 def _declared(text: str, head: str, values: str | None) -> list[Variable]:
@@ -101,7 +108,8 @@ def _without_table(text: str) -> tuple[str, str | None]:
     head, _, table = text.partition("=")
     if len(table) < _LONG or not _NUMBERS.fullmatch(table) or _WORD.search(table):
         return text, None
-    if _SUM.search(table) or _has_short_rows(table):
+    has_signs = "+" in table or "-" in table
+    if (has_signs and _SUM.search(table)) or _has_short_rows(table):
         return text, None
     return head, ", ".join(_NUMBER.findall(table))
 

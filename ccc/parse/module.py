@@ -40,7 +40,7 @@ _NO_DECLARATION = re.compile(
     rf"|\.alias\b[^;]*;|{_PROTOTYPE}|;"
 )
 _FILE = re.compile(r'^\s*\.file\s+(\d{1,18})\s+"([^"]*)"', re.M)
-_DECLARATION = re.compile(r'(?:"[^"]*"|[^;"])*')
+_DECLARATION = re.compile(r'(?:"[^"]*"|[^;"]+)*')
 
 
 def parse_module(text: str, file: str = "<ptx>") -> Module:

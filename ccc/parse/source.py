@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_right
 from functools import cached_property
+from itertools import accumulate, count, islice
+from operator import add
 
 from ccc.errors import CccError, Span
 from ccc.ir.markers import MARKER_PREFIX
 
 _COMMENT = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"]*"|#[^\n]*', re.S)
 """Also the lines that a preprocessor leaves: ``# 1 "file.cu"``."""
+_LINE_COMMENT = re.compile(r"//[^\n]*")
+"""All there is in most texts, and found several times as fast."""
 _VISIBLE = re.compile(r"[^\n]")
 
 
@@ -26,16 +30,16 @@ class Source:
         self.origin = origin
 
     @cached_property
-    def _newlines(self) -> list[int]:
-        return [match.start() for match in re.finditer("\n", self.text)]
+    def _starts(self) -> list[int]:
+        """Where lines begin; the first one may have begun before the text."""
+        before = accumulate(map(len, self.text.split("\n")), initial=0)
+        return [1 - self.origin.column, *islice(map(add, before, count()), 1, None)]
 
     def span(self, position: int) -> Span:
         """Line and column of a place in the text."""
-        row = bisect_left(self._newlines, position)
-        if row == 0:
-            return Span(self.origin.file, self.origin.line, self.origin.column + position)
-        column = position - self._newlines[row - 1]
-        return Span(self.origin.file, self.origin.line + row, column)
+        starts, (file, line, _) = self._starts, self.origin
+        row = bisect_right(starts, position, 1) - 1
+        return Span(file, line + row, position - starts[row] + 1)
 
     def fail(self, message: str, position: int, kind: type[CccError] = CccError) -> CccError:
         """An error at a place in the text, with its line."""
@@ -53,9 +57,8 @@ class Source:
         Raises:
             CccError: a comment is never closed.
         """
-        if not any(sign in self.text for sign in ("//", "/*", "#")):
-            return self.text
-        return _COMMENT.sub(self._blank, self.text)
+        has_others = any(sign in self.text for sign in ("/*", "#", '"'))
+        return (_COMMENT if has_others else _LINE_COMMENT).sub(self._blank, self.text)
 
     def _blank(self, match: re.Match[str]) -> str:
         comment = match[0]

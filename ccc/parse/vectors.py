@@ -30,8 +30,8 @@ class VectorPassing:
     def declare(self, formal: Variable) -> None:
         """Declare a parameter or a result: its name stands for its parts."""
         lanes = next(word for word in formal.qualifiers if word in VECTORS)
-        self.scopes.declare_vector(formal.name, lanes, formal.type)
-        parts = self.scopes.find(formal.name)
+        self.scopes.declare_register(formal.name, formal.type, lanes)
+        parts = self.scopes.words.find(formal.name)
         assert isinstance(parts, Vector)
         self.parts[formal.name] = parts
 

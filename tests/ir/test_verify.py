@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from folders import GOLDEN
+from goldens import Golden
 
 from ccc.errors import CccError
 from ccc.ir.edit import jump
-from ccc.ir.nodes import Block, Function, Guard, Instruction
+from ccc.ir.nodes import Block, Function, Guard, Instruction, RegisterFile
 from ccc.ir.operands import Address, Immediate, Register, Symbol
 from ccc.ir.verify import InvalidIR, verify
 from ccc.parse import parse_function, parse_module
 
+GOLDENS = sorted((GOLDEN / "context-collection").glob("*.ptx"))[::6]
 TEXT = """.version 8.0
 .entry k()
 {
@@ -149,6 +153,16 @@ def test_an_empty_block_for_debuggers_may_stand_at_the_end() -> None:
     f = function()
     f.blocks.append(Block("$L__func_end0"))
     verify(f)
+
+
+@pytest.mark.parametrize("path", GOLDENS, ids=lambda path: path.stem)
+def test_what_the_reader_says_is_valid_is(path: Path) -> None:
+    for piece in parse_module(Golden.read(path).after).functions:
+        f = parse_function(piece)
+        assert sum(i.is_verified(f.registers) for i in f.instructions) > 0
+        for instruction in f.instructions:  # as if somebody else had made it
+            instruction.set_verified(RegisterFile())
+        verify(f)
 
 
 @pytest.mark.parametrize(("damage", "message"), BROKEN, ids=lambda x: getattr(x, "__name__", ""))

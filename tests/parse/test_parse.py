@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 
 import pytest
 from folders import GOLDEN, TESTS
@@ -340,3 +341,14 @@ def test_damaged_files_are_read_or_refused(text: str, data: st.DataObject) -> No
     else:
         return
     assert re.match(r"k\.ptx:\d+:\d+: error: ", message)
+
+
+def test_a_long_table_takes_memory_in_proportion() -> None:
+    table = ", ".join(["12345678"] * 50_000)
+    module = parse_module(f".version 9.0\n.target sm_90\n.global .u32 t[50000] = {{{table}}};\n")
+    tracemalloc.start()
+    (variable,) = parse_variables(module)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert variable.initializer == table
+    assert peak < 30 * len(table)

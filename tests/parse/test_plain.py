@@ -9,10 +9,12 @@ from folders import GOLDEN
 from goldens import Golden
 
 from ccc.errors import CccError
-from ccc.ir.nodes import Function, FunctionText
+from ccc.ir.nodes import Function, FunctionText, Instruction
+from ccc.ir.operands import Register
 from ccc.parse import body, parse_function, parse_module
-from ccc.parse.plain import STATEMENT, PlainInstruction, Words, read_plain
-from ccc.parse.scopes import Scopes
+from ccc.parse.items import ITEM
+from ccc.parse.plain import Plain, known_forms, read_plain
+from ccc.parse.words import Words
 
 GOLDENS = sorted((GOLDEN / "context-collection").glob("*.ptx"))
 HEAD = ".version 9.0\n.target sm_90\n.address_size 64\n"
@@ -35,12 +37,15 @@ def one(text: str) -> FunctionText:
 DECLARED = ".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .f32 %f<9>; .reg .pred %p<3>;\n"
 
 
-def read(text: str, function: Function) -> PlainInstruction | None:
+def read(text: str, function: Function) -> Plain | None:
     """What a statement of a function seems to mean."""
-    match = STATEMENT.fullmatch(f"{text};")
+    match = ITEM.match(f"{text};")
     assert match is not None
-    scopes = Scopes(function.registers, "")
-    words = Words(lambda name: function.registers.find(name) or scopes.find(name), set())
+    if match.lastgroup != "plain":
+        return None
+    words = Words(function.registers)
+    for prefix in function.registers.ranges:
+        words.declare_range(prefix, (prefix,))
     return read_plain(match, words)
 
 
@@ -69,6 +74,8 @@ def test_both_ways_lead_to_the_same(path: Path, monkeypatch: pytest.MonkeyPatch)
         "add.s32 %r1 , %r2, 5",
         "bar.sync 0",
         "membar.gl",
+        "ld.global.u32 %r1, [%rd1+0]",
+        "call (%r1), f, (%r2, %rd1)",
     ],
 )
 def test_a_form_is_learnt_once(text: str) -> None:
@@ -76,9 +83,11 @@ def test_a_form_is_learnt_once(text: str) -> None:
     instruction = next(function.instructions)
     plain = read(text, function)
     assert plain is not None
-    assert plain.is_known
-    assert (plain.opcode, plain.operands) == (instruction.opcode, instruction.operands)
-    assert plain.guard == instruction.guard
+    form, operands, guard = plain
+    assert form in known_forms
+    assert (form[0], operands) == (instruction.opcode, instruction.operands)
+    assert [str(operand) for operand in operands] == list(map(str, instruction.operands))
+    assert guard == instruction.guard
 
 
 @pytest.mark.parametrize(
@@ -90,8 +99,7 @@ def test_a_form_is_learnt_once(text: str) -> None:
         "mov.u32 %r1, %nothing.x",
         "mov.u32 %r1, WARP_SZ",
         "mov.u32 %r1, {{%r1}}",
-        "ld.global.u32 %r1, [%rd1+0]",
-        "call (%r1), f, (%r2)",
+        "mov.b64 %rd1, {%r1, 5}",
         "brx.idx %r1, table",
     ],
 )
@@ -106,6 +114,26 @@ def test_what_is_declared_anew_means_something_else() -> None:
     inner, outer = [name for name in function.registers.singles if name != "a"], "a"
     used = [str(i.operands[0]) for i in function.instructions if i.operands]
     assert used == [outer, outer, *inner, outer]
+
+
+@pytest.mark.parametrize(
+    ("words", "read"), [("%r1 , %r2", "%r2"), ("%r1|%p1, %r2", "%p1"), ("%r3, {%r1,%r2}", "%r2")]
+)
+def test_an_inner_scope_has_its_own_registers(words: str, read: str) -> None:
+    opcode = "shfl.sync.idx.b32" if "|" in words else "mov.b64" if "{" in words else "not.b32"
+    line = f"{opcode} {words}{', 0, 31, -1' if '|' in words else ''};\n"
+    declared = ".reg .b32 %r<3>; .reg .b64 %r3; .reg .pred %p1;\n"
+    inner = f"{{\n.reg .b32 %r1, %r2;\n.reg .b64 %r3;\n.reg .pred %p1;\n{line * 2}}}\n"
+    function = parse_function(one(f"{declared}{line}{inner}{line}ret;"))
+    first, second, third, last = list(function.instructions)[:4]
+    assert first.operands == last.operands != second.operands == third.operands
+    assert read in map(str, registers(first))
+    assert {*map(str, registers(second))}.isdisjoint(map(str, registers(first)))
+
+
+def registers(instruction: Instruction) -> list[Register]:
+    """The registers that it names."""
+    return [*instruction.used(), *instruction.defined()]
 
 
 def test_a_label_of_the_name_of_a_variable_around() -> None:
