@@ -140,7 +140,7 @@ def ccc_compare(monkeypatch: pytest.MonkeyPatch, asked: dict[str, object]) -> Ca
             return compiled
 
         monkeypatch.setattr(compare.nvcc, "compile", compile_)
-        toolkit = types.SimpleNamespace(bin=Path("bin"))
+        toolkit = compare.toolchain.Toolkit(Path("bin"), Path("bin"))
         monkeypatch.setattr(compare.toolchain, "find", lambda: toolkit)
         monkeypatch.setattr(compare, "choose_device", lambda *_: device)
         monkeypatch.setattr(compare, "_block_limits", lambda _: {})
