@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import os
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from types import TracebackType
-
 
 class OwnFolder:
     """Such a folder: ``with`` makes it, and behind that it is gone, with the files in it."""
@@ -19,12 +15,7 @@ class OwnFolder:
         self._path = make_folder()
         return self._path
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        where: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         remove_folder(self._path)
 
 

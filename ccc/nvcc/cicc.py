@@ -23,7 +23,6 @@ from ccc.options import Options
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import TracebackType
 
 LINES = "-generate-line-info"
 """The option for a table of lines in the PTX."""
@@ -82,14 +81,9 @@ class Cicc:
     def __enter__(self) -> Cicc:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        where: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._begun:
-            self._begun[1].__exit__(kind, error, where)
+            self._begun[1].__exit__()
 
 
 def main(tool: str, arguments: Sequence[str]) -> int:

@@ -10,7 +10,6 @@ from ccc.nvcc.process import Process
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import TracebackType
 
 
 def input_of(arguments: Sequence[str]) -> str:
@@ -59,12 +58,7 @@ class ToolRun:
     def __enter__(self) -> ToolRun:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        where: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._process:
             self._process.kill()
         remove_folder(self._folder)
