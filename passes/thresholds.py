@@ -67,6 +67,15 @@ That was beside 6 and 7 KB of shared memory for a block; without it, 16: pageran
 1.04, 1.18."""
 OWN_LOADS_LENGTH = 320
 """Instructions of all of these, at most. Not measured."""
+SHORT_LISTS = (4, 6, 8)
+"""Turns of a list that its lane runs at once if these are all, side by side up to each of these. On
+an H200 (2026-11-23) rows of 0 to 8 entries near the diagonal, original / ccc without it, with 4 and
+with 4 and 4: spmv 0.92, 0.85, 1.11, pagerank 0.93, 0.87, 1.10; rows of which nine in ten are empty
+and the others have 3 entries 1.01, 1.00, 0.99 and 1.03, 1.05, 0.99; web graphs 1.98, 1.96, 2.01 and
+1.79, 1.76, 1.76. One by one, as a loop, instead: 0 to 8 entries 0.99, 0.94, nine in ten empty 0.94,
+0.90. 4, 2 and 2, for lists of five and six, were not measured."""
+SHORT_LENGTH = 160
+"""Instructions of all of them, at most. Not measured."""
 BLOCK_TURN = 1000
 """Issue slots of a turn from which on the block shares out lists where nobody asks for that. On an
 H200 (2026-11-23), original / ccc with ``engage`` and ``engage_block``: samples/quadrature_grid

@@ -32,6 +32,7 @@ from ccc.passes.context_collection.counted_turns import go_back
 from ccc.passes.context_collection.own_lists import OwnLists
 from ccc.passes.context_collection.partial_sums import NO_TASK
 from ccc.passes.context_collection.shared_tasks import SharedTasks, Task
+from ccc.passes.context_collection.short_lists import emit_short
 from ccc.passes.context_collection.task_counts import reduces
 from ccc.passes.thresholds import AT_ONCE, AT_ONCE_LENGTH
 from ccc.ptx.opcodes import Effect
@@ -352,6 +353,10 @@ class JoinedLists(SharedTasks):
     def goes_on(self) -> bool:
         """Also where a task brings sums of the annotated loop to those that it belongs to."""
         return self.node.path.continuation or bool(self.sums)
+
+    def short(self, snapshot: str) -> str:
+        """It has a task unless it runs a short one at once."""
+        return emit_short(self, snapshot)
 
     def emit_others(self, turns: Register, shares: Register, after: str) -> None:
         """The lists that their own lanes run."""

@@ -249,6 +249,15 @@ class SequentialDispatch(Collector[SequentialNode]):
             pending=pending, top=top, collect=label("collect"), pop=label("pop"),
         )  # fmt: skip
 
+    def _snapshot_of(self, node: SequentialNode) -> str:
+        """Lanes with a list that is too short to be shared out run it, and have no task."""
+        snapshot = super()._snapshot_of(node)
+        return (
+            node.engagement.short(snapshot)
+            if isinstance(node.engagement, SharedTasks)
+            else snapshot
+        )
+
     @property
     def meeting(self) -> str:
         """The collection point of the first path."""

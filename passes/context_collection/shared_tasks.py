@@ -144,6 +144,10 @@ class SharedTasks(ABC):
             after: where all meet then.
         """
 
+    def short(self, snapshot: str) -> str:
+        """Where a lane comes to its list."""
+        return snapshot
+
     # -- what a task is -------------------------------------------------------------------------
 
     def value(self, register: Register) -> Register:

@@ -1,0 +1,83 @@
+"""Lists so short that their own lanes run them at once, in turns that a lane may not have."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from collecting import transform
+from folders import GOLDEN
+from goldens import Golden
+
+from ccc.emulator import Module
+from ccc.errors import Span
+from ccc.ir.edit import make_explicit
+from ccc.ir.nodes import Block, FunctionText
+from ccc.options import Options
+from ccc.parse import parse_function
+from ccc.passes.context_collection.guarded_turns import GuardedTurns
+from ccc.passes.thresholds import SHORT_LISTS
+
+BEFORE = Golden.read(GOLDEN / "small" / "short_lists.ptx").before
+LENGTH = "mul.lo.u32 %r4, %r4, %r4;\n\tshr.u32 %r4, %r4, 2;"
+ITERATIONS = 130
+
+
+def tasks(length: int, marked: str = BEFORE) -> int:
+    """How many tasks lanes have, in a launch that leaves what it should, with lists of a length."""
+    assert LENGTH in marked
+    before = marked.replace(LENGTH, f"mov.u32 %r4, {length};")
+    text = transform(before, Options(strategy="engage"), filename="k.ptx").ptx
+    values = np.random.default_rng(length).integers(0, 10, 400, np.uint32)
+    found, expected = np.zeros((2, ITERATIONS), np.uint32)
+    counted = Module(text).get_function("k")((1,), (64,), (np.int32(ITERATIONS), values, found))
+    Module(before).get_function("k")((1,), (64,), (np.int32(ITERATIONS), values, expected))
+    np.testing.assert_array_equal(found, expected)
+    lines = text.splitlines()
+    return sum(
+        counts.thread_instructions
+        for (_, number), counts in counted.lines.items()
+        if lines[number - 1].startswith("\tmov.pred %ccc_pending_0, -1")
+    )
+
+
+@pytest.mark.parametrize("length", range(1, SHORT_LISTS[-1] + 1))
+def test_a_short_list_is_no_task(length: int) -> None:
+    assert tasks(length) == 0
+
+
+@pytest.mark.parametrize("length", [SHORT_LISTS[-1] + 1, 40])
+def test_a_longer_list_is_a_task(length: int) -> None:
+    assert tasks(length) == ITERATIONS
+
+
+def test_a_turn_that_stores_is_not_run_without_a_task() -> None:
+    stores = BEFORE.replace("ON:\n", "ON:\n\tst.global.u32 [%rd2+512], %r2;\n")
+    text = transform(stores, Options(strategy="engage"), filename="k.ptx").ptx
+    assert "$ccc_share_0:" in text
+    assert "$ccc_short_0:" not in text
+
+
+def turn(body: str) -> list[Block]:
+    text = f".func f()\n{{\n.reg .pred %p<4>;\n.reg .b32 %r<9>;\n{body}\n@%p0 bra TURN;\nret;\n}}"
+    function = parse_function(FunctionText("f", "func", text, Span("f.ptx", 1)))
+    make_explicit(function)
+    return function.blocks[:-1]
+
+
+@pytest.mark.parametrize(
+    ("body", "possible"),
+    [
+        ("TURN: add.u32 %r1, %r1, 1;", True),
+        ("TURN: @%p1 bra A; add.u32 %r1, %r1, 1;\nA: mov.u32 %r2, 0;", True),
+        ("TURN: @%p1 bra B; @!%p2 bra A; ld.global.u32 %r1, [%r3];\nA: mov.u32 %r2, 0;\nB:", True),
+        ("TURN: @%p1 bra A; @%p2 bra B; mov.u32 %r2, 0;\nA: mov.u32 %r2, 1;\nB:", False),
+        ("TURN: @%p1 bra A; mov.u32 %r2, 0; bra B;\nA: mov.u32 %r2, 1;\nB:", False),
+        ("TURN: mov.u32 %r2, 0;\nA: add.u32 %r2, %r2, 1;\n@%p1 bra A;", False),
+        ("TURN: @%p1 add.u32 %r1, %r1, 1;", False),
+        ("TURN: st.global.u32 [%r3], %r1;", False),
+        ("TURN: ld.volatile.global.u32 %r1, [%r3];", False),
+        ("TURN: @%p1 ret;", False),
+    ],
+)
+def test_what_can_be_run_under_a_flag(body: str, possible: bool) -> None:
+    assert GuardedTurns(turn(body), ()).possible is possible
