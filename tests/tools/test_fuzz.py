@@ -376,6 +376,22 @@ def test_the_process_on_a_gpu_says_what_it_runs_and_what_differs(
     assert any(word["is"] == "failure" for word in said)
 
 
+def test_what_allocates_on_the_stack_is_not_for_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether it does that itself, or a function that it calls."""
+    launched: list[int] = []
+
+    def note(_: BuiltKernels, variants: Sequence[Sequence[RandomKernel]]) -> list[Failure | None]:
+        launched.extend(map(len, variants))
+        return [None] * len(variants)
+
+    monkeypatch.setattr(device, "failures", note)
+    plain, calls = kernel(7, 4166), kernel(7, 2534)
+    assert "f_scratch(" in calls.cuda("k")
+    assert "f_scratch(" not in plain.cuda("k")
+    check([plain, calls], Comparison(gpu=True, launches=3))
+    assert launched == [3, 0]
+
+
 @pytest.mark.gpu
 def test_no_kernel_is_transformed_wrongly_on_a_gpu(tmp_path: Path) -> None:
     options = ["--seed", "1", "--count", "60", "--jobs", "4", "--device", "gpu"]

@@ -14,6 +14,7 @@ from ccc.harness.equivalence import Launch, difference, run
 from ccc.remark import Remark
 from ccc.tools.fuzz import device
 from ccc.tools.fuzz.build import Broken, BuiltKernels, Failure, assemble, build, name_of
+from ccc.tools.fuzz.functions import called
 from ccc.tools.fuzz.tree import RandomKernel
 
 STEPS, STEPS_FOR_ONE = 500_000, 60
@@ -102,10 +103,16 @@ def _on_gpu(
     """Kernels that allocate on the stack are for the emulator: of those, two compilations without
     any transformation came out differently (H200, ptxas 13.0, 2026-11-22), or outgrew the stack."""
     variants = [
-        [kernel.variant(n) for n in range(0 if "alloca" in kernel.cuda("k") else how.launches)]
+        [kernel.variant(n) for n in range(0 if _allocates(kernel) else how.launches)]
         for kernel in kernels
     ]
     return device.failures(built, variants)
+
+
+def _allocates(kernel: RandomKernel) -> bool:
+    """Whether it allocates on the stack, or a function that it calls does."""
+    text = kernel.cuda("k")
+    return any("alloca" in one for one in (text, *called(text)))
 
 
 def _on_emulator(
