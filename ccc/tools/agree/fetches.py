@@ -13,6 +13,7 @@ from ccc.tools.agree.images import DTYPES, Image
 TEXTURE = "9.7.10 Textures"
 
 SIZES = (13, 8, 5)
+_WIDE = (1000, 20000)
 _GEOMETRIES = ("1d", "2d", "3d")
 _UNNORMALIZED, _NORMALIZED = ("clamp", "border"), ("clamp", "border", "wrap", "mirror")
 _INTEGERS = ("u8", "s8", "u16", "s16")
@@ -27,6 +28,9 @@ def fetches() -> Iterator[Case]:
         yield from _elements(plain)
         yield from _beyond(plain)
         yield from _weights(plain)
+    for width in _WIDE:
+        yield from _weights(Image((width,)))
+        yield from _beyond(Image((width,)))
     yield from _gathers()
     yield from _sizes()
 
@@ -109,6 +113,7 @@ def _told(image: Image) -> str:
     """What there is to say of a texture."""
     words = [
         f"{image.element} x{image.channels}",
+        "" if image.sizes == SIZES[: len(image.sizes)] else f"{image.sizes[0]:,} wide",
         "" if image.content == "random" else image.content,
         {ARRAY: "", LINEAR: "linear memory", PITCH: "pitched memory"}[image.memory],
         "as float" if image.as_float else "",
