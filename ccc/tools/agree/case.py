@@ -34,6 +34,7 @@ class Case:
         bound: of an approximate form, how far off the ISA lets it be.
         unordered: whether threads may find each other's results, in any order.
         declarations: variables of the module.
+        directives: of the kernel, such as the size of a cluster.
         image: the texture or surface whose handle is in ``%image``.
     """
 
@@ -45,6 +46,7 @@ class Case:
     bound: Bound | None = None
     unordered: bool = False
     declarations: str = ""
+    directives: str = ""
     image: Image | None = None
 
 

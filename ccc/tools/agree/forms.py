@@ -5,6 +5,7 @@ from __future__ import annotations
 from ccc.tools.agree.arithmetic import arithmetic
 from ccc.tools.agree.asynchronous import addresses, barriers, copies
 from ccc.tools.agree.case import Case
+from ccc.tools.agree.control import control
 from ccc.tools.agree.exchange import exchanges
 from ccc.tools.agree.fetches import fetches
 from ccc.tools.agree.matrices import matrices
@@ -15,7 +16,7 @@ from ccc.tools.agree.video import video
 
 FAMILIES = (
     arithmetic, comparisons, logic, moves, conversions, video, exchanges, matrices, accesses,
-    atomics, addresses, copies, barriers, fetches, surfaces,
+    atomics, addresses, copies, barriers, fetches, surfaces, control,
 )  # fmt: skip
 
 

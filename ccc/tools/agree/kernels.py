@@ -22,7 +22,7 @@ HEAD = """\
 """
 
 KERNEL = """\
-.visible .entry {name}(.param .u64 out, .param .u64 in, .param .u64 scratch{image})
+.visible .entry {name}(.param .u64 out, .param .u64 in, .param .u64 scratch{image}){directives}
 {{
 .local .align 32 .b8 spot[32];
 .reg .b32 %thread, %block, %at, %lane, %t;
@@ -77,7 +77,8 @@ def kernel(case: Case, name: str) -> str:
     image = ", .param .u64 image" if case.image else ""
     handle = ".reg .b64 %image;\nld.param.u64 %image, [image];\n" if case.image else ""
     return KERNEL.format(
-        name=name, image=image, handle=handle, registers="\n".join(registers), threads=BLOCK, scratch=SCRATCH,
+        name=name, image=image, directives=case.directives, handle=handle,
+        registers="\n".join(registers), threads=BLOCK, scratch=SCRATCH,
         loads="\n".join(loads), body=case.body, stores="\n".join(stores),
     )  # fmt: skip
 

@@ -1,6 +1,7 @@
 """The operands that forms are tried with: the edges of each kind, their neighbours, random bits.
 
-A kind is a type of PTX, one of those of :data:`SPECIAL`, or a coordinate (``places.py``). Values are bits, held as ``uint64``.
+A kind is a type of PTX, one of those of :data:`SPECIAL`, or a coordinate (``places.py``). Values
+are bits, held as ``uint64``.
 """
 
 from __future__ import annotations

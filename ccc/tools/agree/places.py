@@ -38,7 +38,9 @@ def edges(kind: str) -> list[int]:
         near = [*range(-4, 5), size // 2, *range(size - 4, size + 5), -size, 2 * size]
         far = [s * (1 << k) for k in (15, 16, 20, 24) for s in (-1, 1)]
         return [n & 0xFFFFFFFF for n in dict.fromkeys([*near, *far])]
-    whole = np.unique([*range(-3, 9), *range(0, size, max(size // 64, 1)), *range(size - 4, size + 5)])
+    whole = np.unique(
+        [*range(-3, 9), *range(0, size, max(size // 64, 1)), *range(size - 4, size + 5)]
+    )
     borders = np.concatenate([whole, whole + 0.5])
     starts = np.array([-1, 0, 1, size // 2, size - 1, size])
     between = (starts[:, None] + (2 * np.arange(0, 256, 17) + 1) / 512).reshape(-1)
