@@ -17,6 +17,12 @@ FRACTION = 8
 """Bits of a coordinate between two elements, and of weights."""
 _GUARD = 4
 """Bits of a float that are kept behind the last one of the largest float."""
+_SMALLEST = 2.0**-126
+"""Floats of 32 bits that are smaller are zeros."""
+_NAN, _HALF_NAN = 0x7FFFFFFF, 0x7FFFE000
+"""What any NaN becomes."""
+_NONE = -1000
+"""The exponent of zero."""
 _HALF_LEAST = -13
 """The exponent of the smallest normal half, as frexp counts."""
 
@@ -55,16 +61,22 @@ def _divided(found: Shares, part: Array, halves: tuple[int, int]) -> Shares:
     return both
 
 
-def mixed(elements: Array, weights: Array) -> Any:
+def mixed(elements: Array, parts: list[Array], corners: Shares) -> Any:
     """The sum of elements by their weights: float32.
 
     Args:
         elements: (corners, n, channels), of one of the types that are interpolated.
-        weights: (corners, n), parts of 256.
+        parts: in each dimension, how many 256th of the far end are wanted.
+        corners: of the elements, with their weights.
     """
-    wide = np.broadcast_to(weights[:, :, None], elements.shape)
+    wide = np.array([share for _, share in corners])[:, :, None]
     if elements.dtype.kind == "f":
-        return _floats(elements.astype(np.float64), wide, np.finfo(elements.dtype).nmant + 1)
+        counts = [[part != 0 for part, end in zip(parts, ends, strict=True) if end]
+                  for ends, _ in corners]  # fmt: skip
+        every = np.array([np.logical_and.reduce([np.ones(len(parts[0]), bool), *some])
+                          for some in counts])[:, :, None]  # fmt: skip
+        bits = np.finfo(elements.dtype).nmant + 1
+        return _floats(elements.astype(np.float64), wide, every, bits)
     total = (elements.astype(np.int64) * wide).sum(axis=0)
     return _normalized(total, elements.dtype)
 
@@ -81,24 +93,51 @@ def _normalized(total: Array, dtype: Any) -> Any:
     return np.maximum(sixteen / largest, -1.0).astype(np.float32)
 
 
-def _floats(elements: Array, weights: Array, bits: int) -> Any:
+def _floats(elements: Array, weights: Array, counts: Array, bits: int) -> Any:
     """A sum of floats with that many bits, in the same format; halves are rounded away from zero.
 
-    Of the four elements of each z, bits far behind the last one of the largest are cut off.
+    Infinities and NaNs count even if their weight was rounded to 0.
     """
-    counts = (weights != 0) & (elements != 0)
-    finite = np.where(counts & np.isfinite(elements), elements, 0.0)
-    total: Any = 0.0
+    is_half = bits == np.finfo(np.float16).nmant + 1
+    smallest = 0.0 if is_half else _SMALLEST
+    whole = (weights != 0) & np.isfinite(elements) & (np.abs(elements) >= smallest)
+    finite = np.where(whole, elements, 0.0)
+    total = _summed(finite, np.broadcast_to(weights, finite.shape), bits)
+    found = _rounded(total, bits, is_half)
+    negative = np.where(total == 0, (np.signbit(elements) | (weights == 0)).all(axis=0), total < 0)
+    found = np.where(np.abs(found) < smallest, 0.0, np.abs(found)) * np.where(negative, -1.0, 1.0)
+    special = np.where(counts & ~np.isfinite(elements), elements, 0.0).sum(axis=0)
+    found = np.where(special == 0, found, special).astype(np.float32)
+    nan = np.uint32(_HALF_NAN if is_half else _NAN)
+    return np.where(np.isnan(found), nan, found.view(np.uint32)).view(np.float32)
+
+
+def _summed(elements: Array, weights: Array, bits: int) -> Any:
+    """The sum before it is rounded.
+
+    Of the four elements of each z, bits far behind the last one of the largest are cut off. The
+    sums of both z are rounded down to multiples of what is a power of 16 times a quarter of the
+    last bit that was kept of elements near 1.
+    """
+    exponents = np.where(elements != 0, np.frexp(elements)[1], _NONE)
+    sums, largest = [], []
     for first in range(0, len(elements), 4):
-        four = finite[first : first + 4]
-        exponents = np.where(four != 0, np.frexp(four)[1], -1000).max(axis=0)
-        scale = bits + _GUARD - exponents
-        cut = np.trunc(np.ldexp(four, scale))
-        total = total + np.ldexp((cut * weights[first : first + 4]).sum(axis=0), -scale - FRACTION)
+        one = slice(first, first + 4)
+        largest.append(exponents[one].max(axis=0))
+        scale = bits + _GUARD - largest[-1]
+        cut = np.trunc(np.ldexp(elements[one], scale))
+        sums.append(np.ldexp((cut * weights[one]).sum(axis=0), -scale))
+    if len(sums) == 2:
+        most = np.maximum(*largest)
+        scale = bits + _GUARD - most + (most + 2) % 4
+        sums = [np.ldexp(np.floor(np.ldexp(one, scale)), -scale) for one in sums]
+    return np.ldexp(sum(sums[1:], sums[0]), -FRACTION)
+
+
+def _rounded(total: Array, bits: int, is_half: bool) -> Any:
+    """To so many bits, of halves to fewer where they are subnormal."""
     exponent = np.frexp(total)[1]
-    if bits == np.finfo(np.float16).nmant + 1:
+    if is_half:
         exponent = np.maximum(exponent, _HALF_LEAST)
     last = np.ldexp(total, bits - exponent)
-    found = np.ldexp(np.sign(last) * np.floor(np.abs(last) + 0.5), exponent - bits)
-    special = np.where(counts & ~np.isfinite(elements), elements, 0.0).sum(axis=0)
-    return np.where(special == 0, found, special).astype(np.float32)
+    return np.ldexp(np.sign(last) * np.floor(np.abs(last) + 0.5), exponent - bits)

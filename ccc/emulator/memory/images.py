@@ -103,7 +103,7 @@ class Texture(Surface):
         return [found[..., k] if k < self.channels else missing for k in range(4)]
 
     def gather(self, coordinates: list[Array], channel: int) -> list[Array]:
-        """One channel of the four elements around a place, counter-clockwise from the lower left."""
+        """One channel of the four elements around a place, counter-clockwise from (0, 1)."""
         pairs = zip(coordinates, self.sizes, strict=True)
         lows = [self._scaled(x, size, FRACTION) >> FRACTION for x, size in pairs]
         missing = np.zeros(len(lows[0]), np.uint32)
@@ -118,7 +118,7 @@ class Texture(Surface):
         for x, size in zip(coordinates, self.sizes, strict=True):
             inside &= (x >= 0) & (x < size)
         found = self._bits(self.at([x.astype(np.int64) for x in coordinates]))
-        return np.where(inside[:, None], found, np.uint32(0))
+        return np.asarray(np.where(inside[:, None], found, np.uint32(0)))
 
     def _scaled(self, given: Array, size: int, fraction: int) -> Array:
         """A coordinate in elements, or in parts of them: int64.
@@ -165,7 +165,7 @@ class Texture(Surface):
         corners = shares(parts)
         elements = [self.at([low + up for low, up in zip(lows, ups, strict=True)])
                     for ups, _ in corners]  # fmt: skip
-        found = mixed(np.array(elements), np.array([share for _, share in corners]))
+        found = mixed(np.array(elements), parts, corners)
         return np.asarray(found.view(np.uint32))
 
     def at(self, places: list[Array]) -> Any:
@@ -208,7 +208,9 @@ class Texture(Surface):
             raw = np.ascontiguousarray(elements).view(np.uint16).astype(np.uint32)
             wide = elements.astype(np.float32).view(np.uint32)
             # A signaling NaN stays one.
-            return np.where(np.isnan(elements), (raw & 0x8000) << 16 | 0x7F800000 | (raw & 0x3FF) << 13, wide)
+            return np.where(
+                np.isnan(elements), (raw & 0x8000) << 16 | 0x7F800000 | (raw & 0x3FF) << 13, wide
+            )
         return elements.astype(np.int64).astype(np.uint32)
 
 

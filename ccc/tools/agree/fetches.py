@@ -14,6 +14,7 @@ TEXTURE = "9.7.10 Textures"
 
 SIZES = (13, 8, 5)
 _WIDE = (1000, 20000)
+_WIDER = (*_WIDE, 4097, 16384, 16385, 32768, 32769, 100000)
 _GEOMETRIES = ("1d", "2d", "3d")
 _UNNORMALIZED, _NORMALIZED = ("clamp", "border"), ("clamp", "border", "wrap", "mirror")
 _INTEGERS = ("u8", "s8", "u16", "s16")
@@ -28,21 +29,28 @@ def fetches() -> Iterator[Case]:
         yield from _elements(plain)
         yield from _beyond(plain)
         yield from _weights(plain)
-    for width in _WIDE:
+    for width in _WIDER:
         yield from _weights(Image((width,)))
+    for width in _WIDE:
         yield from _beyond(Image((width,)))
+    for height in (20000, 40000):
+        yield from _weights(Image((7, height)))
+    yield from _levels()
     yield from _gathers()
     yield from _sizes()
 
 
 def _whole_numbers() -> Iterator[Case]:
-    """Coordinates that are integers: of memory, of which there is nothing else, and of arrays."""
+    """Coordinates that are integers: of memory, where there are no others, and of arrays.
+
+    An array of one dimension has none: `tex1Dfetch` is for memory, and finds zeros in an array.
+    """
     line = Image(SIZES[:1], memory=LINEAR)
     for element, channels in itertools.product(DTYPES, (1, 2, 4)):
         yield _tex(replace(line, element=element, channels=channels), "s32")
         if element in _INTEGERS:
             yield _tex(replace(line, element=element, channels=channels, as_float=True), "s32")
-    for dimensions, memory in ((1, ARRAY), (2, ARRAY), (2, PITCH), (3, ARRAY)):
+    for dimensions, memory in ((2, ARRAY), (2, PITCH), (3, ARRAY)):
         for addressing, channels in itertools.product(_UNNORMALIZED, (1, 4)):
             image = Image(SIZES[:dimensions], "u8", channels, memory=memory, addressing=addressing)
             yield _tex(image, "s32")
@@ -113,7 +121,7 @@ def _told(image: Image) -> str:
     """What there is to say of a texture."""
     words = [
         f"{image.element} x{image.channels}",
-        "" if image.sizes == SIZES[: len(image.sizes)] else f"{image.sizes[0]:,} wide",
+        "" if image.sizes == SIZES[: len(image.sizes)] else _size(image),
         "" if image.content == "random" else image.content,
         {ARRAY: "", LINEAR: "linear memory", PITCH: "pitched memory"}[image.memory],
         "as float" if image.as_float else "",
@@ -122,6 +130,22 @@ def _told(image: Image) -> str:
         image.addressing,
     ]
     return ", ".join(word for word in words if word)
+
+
+def _size(image: Image) -> str:
+    names = zip(image.sizes, ("wide", "high"), strict=False)
+    return ", ".join(f"{size:,} {name}" for size, name in names)
+
+
+def _levels() -> Iterator[Case]:
+    """The level of a pyramid, of which there is the first alone."""
+    for dimensions in (1, 2, 3):
+        plain = Image(SIZES[:dimensions], linear=True)
+        case = _tex(plain)
+        base = replace(case, form=f"tex.base{case.form[3:]}", body=f"tex.base{case.body[3:]}")
+        yield base
+        body = f"tex.level{case.body[3:-1]}, 0f00000000;"
+        yield replace(case, form=f"tex.level{case.form[3:]}", body=body)
 
 
 def _gathers() -> Iterator[Case]:
