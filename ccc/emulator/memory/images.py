@@ -128,7 +128,8 @@ class Texture(Surface):
             size: of that dimension.
             fraction: how many bits follow the point; half of the last one is rounded up.
         """
-        wide = given.astype(np.float64)
+        with np.errstate(invalid="ignore"):  # NaNs of any kind
+            wide = given.astype(np.float64)
         wide[np.isnan(wide) | (np.abs(wide) < _SMALLEST)] = 0.0
         half = (1 << fraction) // 2 if fraction else 0
         if not self.normalized:
