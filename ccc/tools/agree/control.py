@@ -123,6 +123,13 @@ def _constants() -> Iterator[Case]:
             )
             form = opcode if space else f"{opcode} of .const"
             yield Case(CONSTANT, form, body, ("b32",), (kind,) * count, declarations=table)
+    for asked in (".const", ".shared", ".local", ".param"):
+        body = (
+            "and.b32 %t, %a, 240;\ncvt.u64.u32 %x, %t;\nmov.u64 %m, constants;\n"
+            f"add.u64 %m, %m, %x;\ncvta.const.u64 %m, %m;\nisspacep{asked} %d, %m;"
+        )
+        form = f"isspacep{asked}, of.const"
+        yield Case(CONSTANT, form, body, ("b32",), ("pred",), declarations=table)
     for policy in spell("createpolicy.fractional{.L2::evict_last|.L2::evict_first}.b64 %x, 0.5;"):
         body = f"{policy}\nst.global.L2::cache_hint.b64 [%m], %a, %x;\n"
         body += "ld.global.L2::cache_hint.b64 %d, [%m], %x;"
