@@ -212,6 +212,19 @@ def test_surfaces_are_written(case: Case) -> None:
     assert (on_emulator(case, EMULATED_ARCH, PTX_VERSION) == expected).all()
 
 
+@pytest.mark.parametrize(
+    "case", [c for c in (*FETCHES, *SURFACES) if c.form[1:3] in ("xq", "uq")], ids=lambda c: c.form
+)
+def test_sizes(case: Case) -> None:
+    """On an H200 a texture of one dimension has a height, a surface has none."""
+    sizes = [*image_of(case).sizes, 1 if case.form.startswith("txq") else 0, 0][:3]
+    name = case.form.split(".")[1]
+    expected = sizes[("width", "height", "depth").index(name)]
+    if name == "depth" and len(image_of(case).sizes) < 3:
+        expected = 0
+    assert (on_emulator(case, EMULATED_ARCH, PTX_VERSION) == expected).all()
+
+
 @pytest.mark.parametrize("name", ["add", "min", "max"])
 @pytest.mark.parametrize("beyond", ["clamp", "zero"])
 def test_surfaces_are_reduced(name: str, beyond: str) -> None:

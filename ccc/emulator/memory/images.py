@@ -6,6 +6,7 @@ to three dimensions, the last of which is x, and one more for the channels if th
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,8 @@ ADDRESSING = ("clamp", "border", "wrap", "mirror")
 _COUNTER_CLOCKWISE = ((0, 1), (1, 1), (1, 0), (0, 0))
 _LEAST_BITS = 21
 """Bits of a normalized coordinate behind the point, of small images."""
+_MANY = (1 << 14, 1 << 16)
+"""Images of so many elements have one bit more, and two."""
 _SMALLEST = 2.0**-126
 """Coordinates that are smaller are zero."""
 
@@ -136,7 +139,7 @@ class Texture(Surface):
             wide = np.clip(wide, -2.0, size + 2.0)
             rounded = np.floor(np.ldexp(wide, fraction) + (0.5 if fraction else 0.0))
             return np.asarray(rounded.astype(np.int64) - half)
-        bits = _normalized_bits(size)
+        bits = _normalized_bits(self.sizes)
         if self.addressing in ("wrap", "mirror"):
             wide[np.isinf(wide)] = 0.0
             period = 1 if self.addressing == "wrap" else 2
@@ -215,9 +218,10 @@ class Texture(Surface):
         return elements.astype(np.int64).astype(np.uint32)
 
 
-def _normalized_bits(size: int) -> int:
+def _normalized_bits(sizes: tuple[int, ...]) -> int:
     """The bits behind the point of a normalized coordinate; the others are cut off."""
-    return max(_LEAST_BITS, (size - 1).bit_length() + 7)
+    elements = math.prod(sizes)
+    return _LEAST_BITS + sum(elements >= many for many in _MANY)
 
 
 class Images:

@@ -116,7 +116,7 @@ def query(form: Form) -> Operation:
             image = machine.memory.images.by_handle.get(int(number))
             if image is None:
                 machine.fault(f"{int(number):#x} is no image", form.instruction, group)
-            missing = 1 if name == "height" else 0
+            missing = int(name == "height" and form.instruction.name == "txq")  # a single row
             found[handles == number] = image.sizes[at] if at < len(image.sizes) else missing
         return found
 

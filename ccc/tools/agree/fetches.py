@@ -14,7 +14,8 @@ TEXTURE = "9.7.10 Textures"
 
 SIZES = (13, 8, 5)
 _WIDE = (1000, 20000)
-_WIDER = (*_WIDE, 4097, 16384, 16385, 32768, 32769, 100000)
+_WIDER = (*_WIDE, 4097, 16384, 8193, 16383, 16384, 16385, 32768, 32769, 65535, 65536, 100000)
+_AREAS = ((7, 20000), (100, 100), (150, 150), (512, 512))
 _GEOMETRIES = ("1d", "2d", "3d")
 _UNNORMALIZED, _NORMALIZED = ("clamp", "border"), ("clamp", "border", "wrap", "mirror")
 _INTEGERS = ("u8", "s8", "u16", "s16")
@@ -33,8 +34,8 @@ def fetches() -> Iterator[Case]:
         yield from _weights(Image((width,)))
     for width in _WIDE:
         yield from _beyond(Image((width,)))
-    for height in (20000, 40000):
-        yield from _weights(Image((7, height)))
+    for sizes in _AREAS:
+        yield from _weights(Image(sizes))
     yield from _levels()
     yield from _gathers()
     yield from _sizes()

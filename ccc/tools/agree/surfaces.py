@@ -31,7 +31,11 @@ _PLACE = (
 )
 _TYPES = "{|.v2|.v4}{.b8|.b16|.b32|.b64}"
 _BEYOND = "{.trap|.clamp|.zero}"
-_REDUCTIONS = "{add|min|max}.{1d|2d|3d}{.u32|.s32|.u64|.s64}", "{and|or}.{1d|2d|3d}.b32"
+_REDUCTIONS = (
+    "add{.1d|.2d|.3d}{.u32|.s32|.u64}",
+    "{min|max}{.1d|.2d|.3d}{.u32|.s32|.u64|.s64}",
+    "{and|or}{.1d|.2d|.3d}.b32",
+)
 
 
 def surfaces() -> Iterator[Case]:
@@ -40,7 +44,7 @@ def surfaces() -> Iterator[Case]:
         if _fits(words):
             yield from _accesses(dimensions, words)
     for row, beyond in itertools.product(_REDUCTIONS, ("clamp", "zero")):
-        for words in spell(row.replace(".{1d|2d|3d}", "{.1d|.2d|.3d}")):
+        for words in spell(row):
             yield _reduction(words, beyond)
     for dimensions, name in itertools.product((1, 2, 3), ("width", "height", "depth")):
         image = Image(_READ[dimensions - 1], surface=True)
