@@ -256,6 +256,8 @@ def agree(
     Raises:
         CccError: there is no ptxas.
     """
+    if setting.keep:
+        setting.keep.mkdir(parents=True, exist_ok=True)
     shards = [cases[first : first + SHARD] for first in range(0, len(cases), SHARD)]
     context = multiprocessing.get_context("forkserver")
     verdicts: list[FormVerdict] = []
