@@ -371,6 +371,11 @@ def complex_prologue() -> str:
     return "#define CU_COMPLEX_H_\n" + "".join(f"#include <{name}>\n" for name in headers)
 
 
+def texture_module() -> Any:
+    """CuPy's textures, surfaces and CUDA arrays."""
+    return importlib.import_module("cupy.cuda.texture")
+
+
 @functools.cache
 def nvrtc_version() -> str:
     """The NVRTC that CuPy loads, to its build; and CuPy, whose headers come along.

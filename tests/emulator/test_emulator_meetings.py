@@ -43,6 +43,7 @@ def test_votes_matches_and_reductions() -> None:
         f"redux.sync.xor.b32 %r9, %r1, {full};": [0] * 32,
         f"elect.sync %r9|%q2, {full};": [0] * 32,
         "activemask.b32 %r9;": [0xFFFFFFFF] * 32,
+        "mov.pred %q2, %is_explicit_cluster; selp.u32 %r9, 1, 0, %q2;": [0] * 32,
         "mov.u32 %r9, %lanemask_lt;": [(1 << i) - 1 for i in range(32)],
         "mov.u32 %r9, %lanemask_ge;": [0xFFFFFFFF << i & 0xFFFFFFFF for i in range(32)],
     }

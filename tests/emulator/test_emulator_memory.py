@@ -129,6 +129,25 @@ def test_generic_addresses_lead_to_every_space() -> None:
     assert out.tolist() == [100 + i + (3000, 1000, 2000)[i % 3] for i in range(32)]
 
 
+def test_constants_are_told_from_global_memory() -> None:
+    """Each lane asks of a constant, of global or of shared memory, and of what a function has."""
+    text = """
+    .shared .align 4 .b8 box[128]; .const .align 4 .b8 own[8];
+    mov.u64 %x1, first; mov.u64 %x2, own; cvta.const.u64 %x1, %x1; cvta.const.u64 %x2, %x2;
+    mov.u64 %x3, box; cvta.shared.u64 %x3, %x3;
+    add.u64 %x5, %p0, %x0;
+    rem.u32 %r1, %r0, 4;
+    setp.eq.u32 %q1, %r1, 1; selp.b64 %x6, %x1, %x5, %q1;
+    setp.eq.u32 %q2, %r1, 2; selp.b64 %x6, %x2, %x6, %q2;
+    setp.eq.u32 %q3, %r1, 3; selp.b64 %x6, %x3, %x6, %q3;
+    isspacep.const %q5, %x6; selp.u32 %r3, 1, 0, %q5;
+    st.global.u32 [%x5], %r3;
+    """
+    out = np.zeros(32, np.int32)
+    run(ptx(text, module=".const .u32 first[2] = {1, 2};"), out)
+    assert out.tolist() == [0, 1, 1, 0] * 8
+
+
 def test_a_variable_that_is_named_without_a_space_is_in_its_own() -> None:
     kernel = ptx(
         """.shared .align 8 .b32 box[4]; .local .align 8 .b32 mine[4]; add.u64 %x1, %p0, %x0;

@@ -42,11 +42,8 @@ RECORD = read(DOCS / "agreement.json")
 MEASURED = RECORD.measured
 
 NOT_COMPARED = {
-    "barrier cp.async.bulk.prefetch": "nothing comes out of it",
+    "barrier": "nothing comes out of it",
     "st.bulk clusterlaunchcontrol.query_cancel clusterlaunchcontrol.try_cancel": "needs sm_100",
-    "st.async red.async": "it needs a launch with clusters",
-    "createpolicy": "what comes out of it is opaque",
-    "tex tld4 txq suld sust sured suq": "textures and surfaces are handles of a driver",
 }
 """Emulated rows that have no form here, and why."""
 

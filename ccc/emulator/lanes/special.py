@@ -54,6 +54,7 @@ def special_registers(geometry: Geometry, shared_bytes: int, dynamic_bytes: int)
         "%aggr_smem_size": np.uint32(shared_bytes),
         "%dynamic_smem_size": np.uint32(dynamic_bytes),
         "%gridid": np.uint64(0),
+        "%is_explicit_cluster": np.bool_(False),
         "%current_graph_exec": np.uint64(0),
     }
     values |= {f"%envreg{number}": np.uint32(0) for number in range(32)}

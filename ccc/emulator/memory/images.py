@@ -6,6 +6,7 @@ to three dimensions, the last of which is x, and one more for the channels if th
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +14,16 @@ import numpy as np
 
 from ccc.emulator.base.errors import EmulatorError
 from ccc.emulator.base.forms import Array
+from ccc.emulator.memory.filtering import FRACTION, mixed, shares
 
 ADDRESSING = ("clamp", "border", "wrap", "mirror")
-_FRACTION = 256.0
-"""Weights of the linear filter are multiples of 1 / 256."""
+_COUNTER_CLOCKWISE = ((0, 1), (1, 1), (1, 0), (0, 0))
+_LEAST_BITS = 21
+"""Bits of a normalized coordinate behind the point, of small images."""
+_MANY = (1 << 14, 1 << 16)
+"""Images of so many elements have one bit more, and two."""
+_SMALLEST = 2.0**-126
+"""Coordinates that are smaller are zero."""
 
 
 @dataclass(slots=True, eq=False)
@@ -86,64 +93,97 @@ class Texture(Surface):
             coordinates: of x, y and z: float32 or int32, (n,) each.
 
         Returns:
-            float64 or the array's integers, (n,) each; 0 where there is no such channel.
+            What a register holds, uint32, (n,) each; 0 where there is no such channel.
         """
-        if self.linear and coordinates[0].dtype.kind == "f":
+        if coordinates[0].dtype.kind == "i":
+            found = self._named(coordinates)
+        elif self.linear:
             found = self._interpolated(coordinates)
         else:
             pairs = zip(coordinates, self.sizes, strict=True)
-            found = self.at([self._nearest(x, size) for x, size in pairs])
+            found = self._bits(self.at([self._scaled(x, size, 0) for x, size in pairs]))
         missing = np.zeros_like(found[..., 0])
         return [found[..., k] if k < self.channels else missing for k in range(4)]
 
-    def _nearest(self, x: Array, size: int) -> Any:
-        """The element that a coordinate lies in: int64."""
-        if x.dtype.kind == "f":
-            return np.floor(self.scaled(x, size)).astype(np.int64)
-        return x.astype(np.int64)
+    def gather(self, coordinates: list[Array], channel: int) -> list[Array]:
+        """One channel of the four elements around a place, counter-clockwise from (0, 1)."""
+        pairs = zip(coordinates, self.sizes, strict=True)
+        lows = [self._scaled(x, size, FRACTION) >> FRACTION for x, size in pairs]
+        missing = np.zeros(len(lows[0]), np.uint32)
+        if channel >= self.channels:
+            return [missing] * 4
+        corners = ([lows[0] + right, lows[1] + up] for right, up in _COUNTER_CLOCKWISE)
+        return [self._bits(self.at(corner))[:, channel] for corner in corners]
 
-    def scaled(self, x: Array, size: int) -> Any:
-        """A coordinate in elements: float64."""
-        wide = x.astype(np.float64)
-        if not self.normalized:
-            return wide
-        if self.addressing == "wrap":
-            wide = wide - np.floor(wide)
-        elif self.addressing == "mirror":
-            whole = np.floor(wide)
-            wide = np.where(whole % 2 == 0, wide - whole, 1 - (wide - whole))
-        return wide * size
-
-    def _interpolated(self, coordinates: list[Array]) -> Any:
-        """By the weights of the guide, in multiples of 1 / 256."""
-        lows, weights = [], []
+    def _named(self, coordinates: list[Array]) -> Array:
+        """The elements that whole numbers name; zeros beyond, whatever the addressing."""
+        inside = np.ones(len(coordinates[0]), bool)
         for x, size in zip(coordinates, self.sizes, strict=True):
-            place = self.scaled(x, size) - 0.5
-            low = np.floor(place)
-            weight = np.rint((place - low) * _FRACTION) / _FRACTION
-            lows.append(low.astype(np.int64))
-            weights.append(weight)
-        total: Any = 0.0
-        for corner in range(1 << len(lows)):
-            ups = [corner >> k & 1 for k in range(len(lows))]
-            share: Any = 1.0
-            for up, weight in zip(ups, weights, strict=True):
-                share = share * (weight if up else 1 - weight)
-            places = [low + up for low, up in zip(lows, ups, strict=True)]
-            total = total + share[:, None] * self.at(places)
-        return total
+            inside &= (x >= 0) & (x < size)
+        found = self._bits(self.at([x.astype(np.int64) for x in coordinates]))
+        return np.asarray(np.where(inside[:, None], found, np.uint32(0)))
+
+    def _scaled(self, given: Array, size: int, fraction: int) -> Array:
+        """A coordinate in elements, or in parts of them: int64.
+
+        Args:
+            given: float32.
+            size: of that dimension.
+            fraction: how many bits follow the point; half of the last one is rounded up.
+        """
+        with np.errstate(invalid="ignore"):  # NaNs of any kind
+            wide = given.astype(np.float64)
+        wide[np.isnan(wide) | (np.abs(wide) < _SMALLEST)] = 0.0
+        half = (1 << fraction) // 2 if fraction else 0
+        if not self.normalized:
+            wide = np.clip(wide, -2.0, size + 2.0)
+            rounded = np.floor(np.ldexp(wide, fraction) + (0.5 if fraction else 0.0))
+            return np.asarray(rounded.astype(np.int64) - half)
+        bits = _normalized_bits(self.sizes)
+        if self.addressing in ("wrap", "mirror"):
+            wide[np.isinf(wide)] = 0.0
+            period = 1 if self.addressing == "wrap" else 2
+            fixed = np.mod(np.floor(np.ldexp(wide, bits)), float(period << bits))
+        else:
+            fixed = np.floor(np.ldexp(np.clip(wide, -3.0, 4.0), bits))
+        place = fixed.astype(np.int64) * size
+        if self.addressing == "mirror" and not fraction:
+            place = np.where(place >= size << bits, (2 * size << bits) - 1 - place, place)
+        if fraction:
+            place = (place << fraction) + (1 << bits - 1)
+        return np.asarray((place >> bits) - half)
+
+    def _between(self, x: Array, size: int) -> tuple[Array, Array]:
+        """The element before a coordinate, and how many 256th of the next one are wanted."""
+        place = self._scaled(x, size, FRACTION)
+        if self.addressing == "clamp":
+            place = np.clip(place, 0, size - 1 << FRACTION)
+        return place >> FRACTION, place & (1 << FRACTION) - 1
+
+    def _interpolated(self, coordinates: list[Array]) -> Array:
+        pairs = zip(coordinates, self.sizes, strict=True)
+        lows, parts = map(list, zip(*(self._between(x, size) for x, size in pairs), strict=True))
+        if len(lows) == 1:  # a single row, read at its edge
+            lows.append(np.full(len(lows[0]), -1))
+            parts.append(np.full(len(lows[0]), 128))
+        corners = shares(parts)
+        elements = [self.at([low + up for low, up in zip(lows, ups, strict=True)])
+                    for ups, _ in corners]  # fmt: skip
+        found = mixed(np.array(elements), parts, corners)
+        return np.asarray(found.view(np.uint32))
 
     def at(self, places: list[Array]) -> Any:
         """The elements at places that may be beyond the array: (n, channels)."""
         inside = np.ones(len(places[0]), bool)
         index = []
-        for given, size in zip(places, self.sizes, strict=True):
+        for given, size in zip(places, (*self.sizes, 1), strict=False):
             place = self._folded(given, size)
             inside &= (place >= 0) & (place < size)
             index.append(np.clip(place, 0, size - 1))
-        found = self._numbers(self.array[tuple(index[::-1])]).reshape(len(inside), -1)
+        index = index[: len(self.sizes)]
+        found = self.array[tuple(index[::-1])].reshape(len(inside), -1)
         if self.addressing == "border":
-            found = np.where(inside[:, None], found, 0)
+            found = np.where(inside[:, None], found, found.dtype.type(0))
         return found
 
     def _folded(self, place: Array, size: int) -> Array:
@@ -151,18 +191,37 @@ class Texture(Surface):
         if self.addressing == "wrap":
             return place % size
         if self.addressing == "mirror":
-            up = np.where(place < 0, -1 - place, place)
-            return np.where(up >= size, 2 * size - 1 - up, up)
+            turned = place % (2 * size)
+            return np.where(turned >= size, 2 * size - 1 - turned, turned)
         return place
 
     def _numbers(self, elements: Array) -> Any:
-        """The elements as floats, where they are read so."""
+        """The elements as floats, float64."""
+        wide = elements.astype(np.float64)
         if elements.dtype.kind == "f":
-            return elements.astype(np.float64)
-        if not self.as_float:
-            return elements
-        largest = np.iinfo(elements.dtype).max
-        return np.maximum(elements.astype(np.float64) / largest, -1.0)
+            return wide
+        return np.maximum(wide / np.iinfo(elements.dtype).max, -1.0)
+
+    def _bits(self, elements: Array) -> Any:
+        """The elements as registers hold them: uint32."""
+        if self.as_float:
+            return self._numbers(elements).astype(np.float32).view(np.uint32)
+        if elements.dtype == np.float32:
+            return np.ascontiguousarray(elements).view(np.uint32)
+        if elements.dtype == np.float16:
+            raw = np.ascontiguousarray(elements).view(np.uint16).astype(np.uint32)
+            wide = elements.astype(np.float32).view(np.uint32)
+            # A signaling NaN stays one.
+            return np.where(
+                np.isnan(elements), (raw & 0x8000) << 16 | 0x7F800000 | (raw & 0x3FF) << 13, wide
+            )
+        return elements.astype(np.int64).astype(np.uint32)
+
+
+def _normalized_bits(sizes: tuple[int, ...]) -> int:
+    """The bits behind the point of a normalized coordinate; the others are cut off."""
+    elements = math.prod(sizes)
+    return _LEAST_BITS + sum(elements >= many for many in _MANY)
 
 
 class Images:

@@ -154,6 +154,8 @@ class Memory:
         self.name_thread = name_thread
         self.shuffle = shuffle
         self.images = Images(IMAGES)
+        self.constants: list[tuple[int, int]] = []
+        """Where ``.const`` variables begin and end."""
         self.windows: dict[int, tuple[Space, str]] = {
             SHARED >> WINDOW_BITS: (shared, "shared"),
             LOCAL >> WINDOW_BITS: (local, "local"),

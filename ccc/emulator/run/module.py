@@ -33,7 +33,7 @@ from ccc.emulator.translate.pointers import FunctionPointers
 from ccc.emulator.translate.program import Program, build_program
 from ccc.emulator.translate.variables import SHARED_LIMIT, VariableLocations, initial_bytes
 from ccc.errors import CccError, nearest
-from ccc.ir.nodes import Function
+from ccc.ir.nodes import Function, Variable
 from ccc.parse import parse_files, parse_function, parse_module, parse_variables
 from ccc.ptx.dynamic_stack import added, shares
 
@@ -82,6 +82,8 @@ class LoadedModule:
         self.addresses = {v.name: self.arena.address(k) for k, v in enumerate(stored)}
         self.pointers = FunctionPointers(self.module, self.function_ir)
         self.statics: dict[tuple[str, str], int] = {}
+        self.constants = [self._extent(v, self.addresses[v.name]) for v in stored
+                          if v.space == "const"]  # fmt: skip
         self.images = Images(IMAGES)
         for index, variable in enumerate(stored):
             content = initial_bytes(variable, self._address_of)
@@ -96,6 +98,10 @@ class LoadedModule:
                 return addresses[name]
         raise EmulatorError(f"an initialiser names {name}, which has no address here")
 
+    @staticmethod
+    def _extent(variable: Variable, at: int) -> tuple[int, int]:
+        return at, at + (variable.bytes or 0)
+
     def place_statics(self, function: Function) -> None:
         """Find places for the variables in global memory that a function declares."""
         fresh = [
@@ -106,6 +112,8 @@ class LoadedModule:
         for variable in fresh:
             at = self.arena.allocate(variable.bytes or 0)
             self.statics[function.name, variable.name] = at
+            if variable.space == "const":
+                self.constants.append(self._extent(variable, at))
         for index, variable in enumerate(fresh, len(self.arena.starts) - len(fresh)):
             content = initial_bytes(
                 variable, functools.partial(self._address_of, function=function.name)
@@ -365,4 +373,5 @@ class _Launch:
             shuffle,
         )
         memory.images = self.module.images
+        memory.constants = self.module.constants
         return memory

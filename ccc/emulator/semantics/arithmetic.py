@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ccc.emulator.base.forms import DTYPES, Form, Operation, emulates, same
+from ccc.emulator.base.forms import DTYPES, Form, Operation, emulates, same, spread
+from ccc.emulator.lanes.groups import Group
 from ccc.emulator.memory.spaces import GLOBAL, WINDOW_BITS, WINDOWS
 from ccc.emulator.semantics import floating, integer
 
@@ -142,12 +143,19 @@ def getctarank(form: Form) -> Operation:
     return Operation(lambda a: np.zeros_like(a, np.uint32), (kind,), ("u32",))
 
 
+def _is_constant(machine: Any, group: Group, a: Any) -> Any:
+    addresses, found = spread(a, group.n), np.zeros(group.n, bool)
+    for start, end in machine.memory.constants:
+        found |= (addresses >= np.uint64(start)) & (addresses < np.uint64(end))
+    return found
+
+
 @emulates("isspacep")
 def isspacep(form: Form) -> Operation:
     """Whether a generic address lies in a space's window."""
     space = form.instruction.space
     if space == "const":
-        form.refuse("asks for .const")
+        return Operation(_is_constant, ("u64",), ("pred",), group=True, machine=True)
     bits = np.uint64(WINDOW_BITS)
     wanted = np.uint64(WINDOWS.get(space, GLOBAL) >> WINDOW_BITS)
 

@@ -13,7 +13,6 @@ from ccc.emulator.memory import atomics
 from ccc.emulator.memory.images import Surface, Texture
 from ccc.ir.operands import TupleAddress, Vector
 
-_COUNTER_CLOCKWISE = ((0, 1), (1, 1), (1, 0), (0, 0))
 _DIMENSIONS = {"1d": 1, "2d": 2, "3d": 3}
 
 
@@ -72,7 +71,7 @@ def fetch(form: Form) -> Operation:
         for texture, _lanes, here in _images(machine, form, group, handle, Texture, dimensions):
             channels = texture.read([place[here] for place in where])
             for channel, values in zip(found, channels, strict=True):
-                channel[here] = values.astype(dtype)
+                channel[here] = values.view(dtype)
         return tuple(found)
 
     sources = ("u64", *[given] * count)
@@ -92,13 +91,9 @@ def gather(form: Form) -> Operation:
         found = [np.zeros(group.n, dtype) for _ in range(4)]
         where = [spread(place, group.n) for place in (x, y)]
         for texture, _lanes, here in _images(machine, form, group, handle, Texture, 2):
-            lows = [
-                np.floor(texture.scaled(place[here], size) - 0.5).astype(np.int64)
-                for place, size in zip(where, texture.sizes, strict=True)
-            ]
-            for k, (right, up) in enumerate(_COUNTER_CLOCKWISE):
-                elements = texture.at([lows[0] + right, lows[1] + up])
-                found[k][here] = elements[:, channel].astype(dtype)
+            corners = texture.gather([place[here] for place in where], channel)
+            for corner, values in zip(found, corners, strict=True):
+                corner[here] = values.view(dtype)
         return tuple(found)
 
     sources = ("u64", *[given] * _coordinates(form, 1))
@@ -121,7 +116,8 @@ def query(form: Form) -> Operation:
             image = machine.memory.images.by_handle.get(int(number))
             if image is None:
                 machine.fault(f"{int(number):#x} is no image", form.instruction, group)
-            found[handles == number] = image.sizes[at] if at < len(image.sizes) else 0
+            missing = int(name == "height" and form.instruction.name == "txq")  # a single row
+            found[handles == number] = image.sizes[at] if at < len(image.sizes) else missing
         return found
 
     return Operation(compute, (ADDRESS,), ("b32",), group=True, machine=True)

@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--out", type=Path, metavar="FILE", help="where the record goes (.json)")
     add("--against", type=Path, metavar="FILE", help="a record of a GPU, for --device emulator")
+    add("--keep", type=Path, metavar="FOLDER", help="where the results of the GPU go (.npz)")
     add("--page", type=Path, metavar="FILE", help="where a page of tables goes (.md)")
 
 
@@ -50,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     arch = device.arch if device else EMULATED_ARCH
     recorded = read(args.against).measured if args.against else {}
     ptxas = toolchain.find().program("ptxas")
-    setting = Setting(arch, PTX_VERSION, ptxas, device, args.jobs, recorded)
+    setting = Setting(arch, PTX_VERSION, ptxas, device, args.jobs, recorded, args.keep)
     started = time.monotonic()
     verdicts = agree(chosen, setting, lambda text: print(text, end="\r", file=sys.stderr))
     record = Agreement(provenance(setting, time.monotonic() - started), verdicts)

@@ -48,20 +48,20 @@ def _case(
     return Case(group, form, body, sources, results, declarations=SHARED)
 
 
-_BOTH = f"""\
+BOTH_PLACES = f"""\
 .reg .b64 %y, %z;
 mov.u64 %y, %m;
 {PLACES[".shared"]}"""
 _FILLED = "st.global.b64 [%y], %a;\nst.global.b64 [%y+8], %b;\n"
 _CLEARED = "st.shared.b64 [%m], -1;\nst.shared.b64 [%m+8], -1;\n"
-_READ = "ld.shared.b64 %d, [%m];\nld.shared.b64 %q, [%m+8];\n"
+SHARED_READ = "ld.shared.b64 %d, [%m];\nld.shared.b64 %q, [%m+8];\n"
 _ENDS = {
     "cp.async.wait_all": "cp.async.wait_all;\n",
     "cp.async.wait_group": "cp.async.commit_group;\ncp.async.wait_group 0;\n",
 }
 _PROXY = "fence.proxy.async;\n"
-_BAR = "add.u64 %z, %m, 16;\nmbarrier.init.shared.b64 [%z], 1;\n"
-_WAIT = """\
+BARRIER_INIT = "add.u64 %z, %m, 16;\nmbarrier.init.shared.b64 [%z], 1;\n"
+WAIT = """\
 mov.b32 %t, 0;
 again:
 mbarrier.try_wait.shared.b64 %g, [%z], %x;
@@ -80,18 +80,18 @@ def copies() -> Iterator[Case]:
             name = f"cp.async.{opcode}.shared.global"
             for given in ("", f", {size // 4}", ", 0"):
                 line = f"{name} [%m], [%y], {size}{given};\n"
-                body = f"{{\n{_BOTH}{_FILLED}{_CLEARED}{line}{wait}{_READ}}}"
+                body = f"{{\n{BOTH_PLACES}{_FILLED}{_CLEARED}{line}{wait}{SHARED_READ}}}"
                 yield _case(COPY, f"{name} {size}{given}; {end}", body, _WORDS, _WORDS)
     into = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
-    begin = f"{_BAR}{_PROXY}mbarrier.arrive.expect_tx.shared.b64 %x, [%z], 16;\n"
-    copied = f"{into} [%m], [%y], 16, [%z];\n{_WAIT}"
-    body = f"{{\n{_BOTH}{_FILLED}{_CLEARED}{begin}{copied}{_READ}}}"
+    begin = f"{BARRIER_INIT}{_PROXY}mbarrier.arrive.expect_tx.shared.b64 %x, [%z], 16;\n"
+    copied = f"{into} [%m], [%y], 16, [%z];\n{WAIT}"
+    body = f"{{\n{BOTH_PLACES}{_FILLED}{_CLEARED}{begin}{copied}{SHARED_READ}}}"
     yield _case(COPY, into, body, _WORDS, _WORDS)
     put = "st.shared.b64 [%m], %a;\nst.shared.b64 [%m+8], %b;\n"
     done = "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\n"
     back = "ld.global.b64 %d, [%y];\nld.global.b64 %q, [%y+8];\n"
     out = "cp.async.bulk.global.shared::cta.bulk_group"
-    body = f"{{\n{_BOTH}{put}{_PROXY}{out} [%y], [%m], 16;\n{done}{back}}}"
+    body = f"{{\n{BOTH_PLACES}{put}{_PROXY}{out} [%y], [%m], 16;\n{done}{back}}}"
     yield _case(COPY, out, body, _WORDS, _WORDS)
     zeros = "st.global.b64 [%y], %b;\nst.global.b64 [%y+8], %a;\n"
     for opcode in spell(
@@ -99,13 +99,13 @@ def copies() -> Iterator[Case]:
         "{.add.u32|.add.u64|.add.s32|.min.u32|.max.s32|.min.s64|.and.b32|.or.b64|.xor.b32|.inc.u32}"
     ):
         line = f"{opcode} [%y], [%m], 16;\n"
-        body = f"{{\n{_BOTH}{zeros}{put}{_PROXY}{line}{done}{back}}}"
+        body = f"{{\n{BOTH_PLACES}{zeros}{put}{_PROXY}{line}{done}{back}}}"
         yield _case(COPY, opcode, body, _WORDS, _WORDS)
 
 
 def barriers() -> Iterator[Case]:
     """``mbarrier``, with the phases and counts of a thread of its own."""
-    head = f"{{\n{_BOTH}add.u64 %z, %m, 16;\nmbarrier.init.shared.b64 [%z], 3;\n"
+    head = f"{{\n{BOTH_PLACES}add.u64 %z, %m, 16;\nmbarrier.init.shared.b64 [%z], 3;\n"
     count = "mbarrier.pending_count.b64 %{0}, %x;\n"
     for opcode in ("mbarrier.arrive.shared.b64", "mbarrier.arrive_drop.shared.b64"):
         body = (

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from ccc.ptx.types import TYPES
 from ccc.tools.agree.bounds import Bound
+from ccc.tools.agree.images import Image
 
 SOURCES = tuple("abcefhjk") + tuple(f"a{k}" for k in range(8, 24))
 """Source operands are called ``%a``, ``%b``, and so on."""
@@ -33,6 +34,8 @@ class Case:
         bound: of an approximate form, how far off the ISA lets it be.
         unordered: whether threads may find each other's results, in any order.
         declarations: variables of the module.
+        directives: of the kernel, such as the size of a cluster.
+        image: the texture or surface whose handle is in ``%image``.
     """
 
     group: str
@@ -43,6 +46,8 @@ class Case:
     bound: Bound | None = None
     unordered: bool = False
     declarations: str = ""
+    directives: str = ""
+    image: Image | None = None
 
 
 def spell(row: str) -> Iterator[str]:

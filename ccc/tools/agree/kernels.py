@@ -22,7 +22,7 @@ HEAD = """\
 """
 
 KERNEL = """\
-.visible .entry {name}(.param .u64 out, .param .u64 in, .param .u64 scratch)
+.visible .entry {name}(.param .u64 out, .param .u64 in, .param .u64 scratch{image}){directives}
 {{
 .local .align 32 .b8 spot[32];
 .reg .b32 %thread, %block, %at, %lane, %t;
@@ -40,7 +40,7 @@ mad.wide.u32 %o, %at, 8, %o;
 mad.wide.u32 %i, %at, 8, %i;
 mad.wide.u32 %m, %at, {scratch}, %m;
 {loads}
-{body}
+{handle}{body}
 {stores}
 ret;
 }}
@@ -74,8 +74,11 @@ def kernel(case: Case, name: str) -> str:
     ]
     loads = _moves(SOURCES, case.sources, pitch, _load)
     stores = _moves(RESULTS, case.results, pitch, _store)
+    image = ", .param .u64 image" if case.image else ""
+    handle = ".reg .b64 %image;\nld.param.u64 %image, [image];\n" if case.image else ""
     return KERNEL.format(
-        name=name, registers="\n".join(registers), threads=BLOCK, scratch=SCRATCH,
+        name=name, image=image, directives=case.directives, handle=handle,
+        registers="\n".join(registers), threads=BLOCK, scratch=SCRATCH,
         loads="\n".join(loads), body=case.body, stores="\n".join(stores),
     )  # fmt: skip
 

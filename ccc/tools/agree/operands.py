@@ -1,6 +1,7 @@
 """The operands that forms are tried with: the edges of each kind, their neighbours, random bits.
 
-A kind is a type of PTX, or one of those of :data:`SPECIAL`. Values are bits, held as ``uint64``.
+A kind is a type of PTX, one of those of :data:`SPECIAL`, or a coordinate (``places.py``). Values
+are bits, held as ``uint64``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from ccc.emulator.base.forms import Array
 from ccc.ptx.types import TYPES
+from ccc.tools.agree import places
 
 COUNT = 8192
 """Threads of a kernel, unless it has a single operand of 16 bits at most: that takes all values."""
@@ -62,6 +64,8 @@ _WIDE = {"b128": ("b64", "b64")}
 
 def bits_of(kind: str) -> int:
     """The width of an operand of that kind."""
+    if places.size_of(kind):
+        return 32
     return BITS.get(kind) or TYPES[kind].bits
 
 
@@ -77,6 +81,8 @@ def edges(kind: str) -> tuple[int, ...]:
     """The values of a kind that something may go wrong for."""
     if kind in SPECIAL:
         return tuple(SPECIAL[kind])
+    if places.size_of(kind):
+        return tuple(places.edges(kind))
     parts = _halves(kind)
     if parts:
         part, _ = parts
@@ -202,6 +208,8 @@ def _drawn(kind: str, count: int, random: Any) -> Any:
     bits = bits_of(kind)
     mask = np.uint64((1 << bits) - 1)
     some = np.array(edges(kind), np.uint64)
+    if places.size_of(kind):
+        return places.drawn(kind, count, random)
     if kind in SPECIAL and kind not in ("amount", "offset"):
         return np.asarray(random.choice(some, count))
     raw = random.integers(0, 1 << 64, count, np.uint64, endpoint=False) & mask
@@ -227,22 +235,24 @@ def _moderate(name: str, raw: Array, random: Any) -> Any:
 
 def _meet(kinds: Sequence[str], found: Array, random: Any) -> None:
     """Some operands that are equal, differ in the last bits, or cancel; several NaNs at once."""
-    if len(kinds) < 2 or kinds[0] != kinds[1] or kinds[0] in SPECIAL:
+    if len(kinds) < 2 or kinds[0] != kinds[1]:
+        return
+    if kinds[0] in SPECIAL or places.size_of(kinds[0]):
         return
     part = found.shape[1] // 16
-    places = [slice(first * part, (first + 1) * part) for first in range(16)]
-    near = places[15]
+    sixteenths = [slice(first * part, (first + 1) * part) for first in range(16)]
+    near = sixteenths[15]
     delta = random.integers(-2, 3, part)
     mask = np.uint64((1 << bits_of(kinds[0])) - 1)
     sign = random.integers(0, 2, part).astype(np.uint64) << np.uint64(bits_of(kinds[0]) - 1)
     found[1, near] = ((found[0, near] + delta.astype(np.uint64)) & mask) ^ sign
     if kinds[0] not in FORMATS:
         return
-    _barely(kinds[0], found[:, places[13]], random)
+    _barely(kinds[0], found[:, sixteenths[13]], random)
     if set(kinds) == {kinds[0]}:
-        _nans(kinds[0], found[:, places[12]], random)
+        _nans(kinds[0], found[:, sixteenths[12]], random)
     if len(kinds) == 3 and kinds[2] == kinds[0] and kinds[0] in ("f32", "f64"):
-        _cancel(kinds[0], found[:, places[14]], random)
+        _cancel(kinds[0], found[:, sixteenths[14]], random)
 
 
 def _cancel(name: str, found: Array, random: Any) -> None:

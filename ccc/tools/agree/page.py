@@ -23,6 +23,13 @@ largest one on the GPU is shown, and where the ISA states none it is only shown.
 leaves a result open, what the GPU gave counts. (`tanh.approx.bf16` misses its 2^-8 by a
 ten-thousandth of that for two operands, +-0.74609375, which is let pass.)
 
+A form of a texture is its opcode with all that the texture was made with: elements, memory, filter,
+addressing, coordinates; operands are coordinates at the borders and centres of elements, between
+them, beyond the image, and no numbers. How hardware rounds them and what it interpolates is
+documented nowhere (the CUDA guide says: weights have eight bits behind the point), and is told in
+[emulator.md](emulator.md#textures). Surfaces that are written are compared when the kernel has
+ended.
+
     {command}
 
 {device}, {date}; PTX {ptx}, {ptxas}; {seconds:.0f} s.

@@ -90,7 +90,7 @@ def summary(record: Agreement) -> str:
 
 def row_of(form: str) -> str:
     """The name of the (first) instruction of a form."""
-    return re.split(r"[.;\s]", form)[0]
+    return re.split(r"[.,;\s]", form)[0]
 
 
 def _listed(status: str, verdicts: Iterable[FormVerdict]) -> list[str]:

@@ -20,6 +20,7 @@ import numpy as np
 
 from ccc import emulator
 from ccc.device.gpu import GpuDevice
+from ccc.device.images import GpuImage
 from ccc.emulator.base.forms import Array
 from ccc.errors import CccError
 from ccc.tools.agree import bounds
@@ -77,8 +78,15 @@ def launch(kernel: Any, count: int, arguments: Sequence[Any]) -> None:
     kernel((count // BLOCK,), (BLOCK,), tuple(arguments))
 
 
-def on_gpu(device: GpuDevice, code: FormCode) -> Iterator[tuple[str, Array]]:
-    """The results of each form of a module.
+def on_gpu(
+    device: GpuDevice, code: FormCode, tell: Callable[[str], None]
+) -> Iterator[tuple[str, Array]]:
+    """The results of each form of a module, except for those whose image the driver does not make.
+
+    Args:
+        device: the GPU.
+        code: the module.
+        tell: is told which images are not made.
 
     Raises:
         CccError: a form failed; the device is of no use to this process after that.
@@ -88,8 +96,16 @@ def on_gpu(device: GpuDevice, code: FormCode) -> Iterator[tuple[str, Array]]:
         out, given, scratch = buffers(case)
         there = device.put({"out": out, "given": given, "scratch": scratch})
         try:
-            launch(loaded.get_function(f"form{number}"), out.shape[1], list(there.values()))
+            image = GpuImage(case.image.make(), case.image.memory) if case.image else None
+        except CccError as error:
+            tell(f"{case.form}: {error}\n")
+            continue
+        arguments = [*there.values(), *([image.handle] if image else [])]
+        try:
+            launch(loaded.get_function(f"form{number}"), out.shape[1], arguments)
             found = device.get({"out": there["out"]})["out"]
+            if image and case.image and case.image.written:
+                found = np.vstack([found, case.image.words(image.content())])
         except Exception as error:
             raise CccError(f"{case.form} fails on the GPU: {error}") from error
         yield case.form, ordered(case, found)
@@ -103,7 +119,10 @@ def on_emulator(case: Case, arch: str, version: str) -> Array:
     """
     out, given, scratch = buffers(case)
     kernel = emulator.Module(module([case], arch, version)).get_function("form0")
-    launch(kernel, out.shape[1], (out, given, scratch))
+    image = case.image.make() if case.image else None
+    launch(kernel, out.shape[1], (out, given, scratch, image))
+    if image and case.image and case.image.written:
+        out = np.vstack([out, case.image.words(image.array)])
     return ordered(case, out)
 
 
@@ -220,6 +239,8 @@ class Setting:
     device: GpuDevice | None = None
     jobs: int = 1
     recorded: dict[str, FormVerdict] = field(default_factory=dict)
+    keep: Path | None = None
+    """Where the results of the GPU stay, as ``.npz`` files of a module each."""
 
 
 def agree(
@@ -235,6 +256,8 @@ def agree(
     Raises:
         CccError: there is no ptxas.
     """
+    if setting.keep:
+        setting.keep.mkdir(parents=True, exist_ok=True)
     shards = [cases[first : first + SHARD] for first in range(0, len(cases), SHARD)]
     context = multiprocessing.get_context("forkserver")
     verdicts: list[FormVerdict] = []
@@ -243,7 +266,7 @@ def agree(
         ProcessPoolExecutor(setting.jobs, mp_context=context) as pool,
     ):
         work = partial(assemble, arch=setting.arch, version=setting.version, ptxas=setting.ptxas)
-        measure = _Measure(setting.device, Path(folder), tell)
+        measure = _Measure(setting.device, setting.keep or Path(folder), tell)
         pending = []
         for number, code in enumerate(pool.map(work, shards)):
             groups = {case.form: case.group for case in shards[number]}
@@ -277,12 +300,12 @@ class _Measure:
             return None
         measured: dict[str, Array] = {}
         try:
-            for form, found in on_gpu(self._device, code):
+            for form, found in on_gpu(self._device, code, self._tell):
                 measured[form] = found
         except CccError as error:
             self._device = None
             self._tell(f"{error}; the forms from there on are not compared\n")
         self._count += 1
         file = self._folder / f"{self._count}.npz"
-        np.savez(file, **measured)  # type: ignore[arg-type]
+        np.savez_compressed(file, **measured)  # type: ignore[arg-type]
         return str(file)
