@@ -108,8 +108,8 @@ SHARED_START = 40
 """to begin with sharing,"""
 SHARED_SUMS_START = 150
 """and, where turns add up, beside that. On an H200 (2026-11-23) rows of which nine in ten are empty
-and the others have 3 entries, without it and with it: spmv 0.61, 1.01, pagerank 0.72, 1.04, diagonal
-0.65, 0.92."""
+and the others have 3 entries, without it and with it: spmv 0.61, 1.01, pagerank 0.72, 1.04,
+diagonal 0.65, 0.92."""
 BATCH_REGISTERS = 8
 """Registers that the further tasks of a batch take, at most. On an H200 (2026-11-22), original /
 ccc one by one, in batches of 3 and of 7: samples/synthetic (one word a task), 20 operations, 1 lane
