@@ -503,7 +503,7 @@ struct pace {
                                      : SCANNED                       ? 8
                                                                      : 16;
     /// How many items a warp has at least for which the warps of a block meet.
-    static constexpr unsigned worth = large ? 256 : 2048;
+    static constexpr unsigned worth = large ? 256 : 4096;
 };
 
 /// A piece of the joined list, of which each lane has as many items as any other, but for one.
@@ -1146,6 +1146,22 @@ struct tasks {
     typename Source::size count;
 };
 
+template <class Index>
+struct source_of {
+    using type = consecutive<Index>;
+};
+template <class Source>
+struct source_of<tasks<Source>> {
+    using type = Source;
+};
+
+template <int BLOCK, bool SCANNED, class Index, class Value, class State>
+constexpr int bytes_of_board()
+{
+    using Board = board<BLOCK, SCANNED, typename source_of<Index>::type, Value, State>;
+    return BLOCK < 64 ? shared_bytes : int(sizeof(Board));
+}
+
 template <class Source>
 constexpr bool is_consecutive = false;
 template <class Index>
@@ -1247,6 +1263,19 @@ __device__ __forceinline__ auto listed(Count count, Kth kth)
     using size = typename Source::size;
     return detail::tasks<Source>{Source(kth, 0), count > 0 ? size(count) : 0};
 }
+
+// What a call takes -------------------------------------------------------------------------------
+
+/// How many bytes of shared memory a call takes: of indices from a begin to an end, or of what
+/// cte::strided and cte::listed return, with these values, or none, and this state.
+template <class Decomposition, int BLOCK, class Lists, class Index, class Value = detail::none,
+          class... State>
+constexpr int shared_bytes_of = shared_bytes;
+
+template <int BLOCK, class Lists, class Index, class Value, class... State>
+constexpr int shared_bytes_of<block, BLOCK, Lists, Index, Value, State...> =
+    detail::bytes_of_board<BLOCK, detail::same<Lists, scanned>, Index, Value,
+                           detail::pack<State...>>();
 
 // The calls ---------------------------------------------------------------------------------------
 

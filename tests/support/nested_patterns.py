@@ -100,7 +100,7 @@ def draw(kernel: str, rng: Any, sizes: Array | None = None, *, few: bool = False
         if kernel == "nested":
             sizes = sizes % 30
         if told and rng.random() < 0.8:
-            sizes[rng.integers(0, count, 2)] += rng.integers(2000, 5000)
+            sizes[rng.integers(0, count, 2)] += rng.integers(3000, 7000)
     joined = "scanned" in kernel and rng.random() < 0.7  # else that is wrong of them
     who = np.full(len(sizes), HERE, np.int8)
     kind = "all" if joined and told else WHO[rng.integers(len(WHO))]
