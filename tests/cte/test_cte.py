@@ -174,12 +174,11 @@ CALLS = {
     ),
     "cte::block, 1000, cte::disjoint, int, Wide, Wide": (
         "wide[row] = cte::for_each_index<cte::block, 1000>(rows[row], rows[row + 1],"
-        " [](int, Wide of) { return of; }, [](const Wide &a, const Wide &) { return a; }, wide[row],"
-        " wide[row]);"
+        " [](int, Wide of) { return of; }, [](const Wide &a, const Wide &) { return a; },"
+        " wide[row], wide[row]);"
     ),
     "cte::block, 96, cte::disjoint, decltype(cte::strided(1, 2, 3))": (
-        "cte::for_each<cte::block, 96>(cte::strided(row, rows[0], 5),"
-        " [=](int k) { sums[k] = 1; });"
+        "cte::for_each<cte::block, 96>(cte::strided(row, rows[0], 5), [=](int k) { sums[k] = 1; });"
     ),
     "cte::block, 63, cte::disjoint, int": (
         "cte::for_each<cte::block, 63>(0, rows[row], [=](int k) { sums[k] = 1; });"
