@@ -358,6 +358,8 @@ struct job {
         }
     }
     __device__ __forceinline__ void add(const Value& more) { value = reduce(value, more); }
+    /// The state of a lane of the warp.
+    __device__ __forceinline__ State state_of(unsigned lane) const { return state.of(ALL, lane); }
 };
 
 // One thread a task -------------------------------------------------------------------------------
@@ -504,6 +506,9 @@ struct pace {
                                                                      : 16;
     /// How many items a warp has at least for which the warps of a block meet.
     static constexpr unsigned worth = large ? 256 : 4096;
+    /// How many pieces a warp of a block then has on the average: more than one where an item may take
+    /// much longer than another.
+    static constexpr unsigned pieces = large ? 16 : 1;
 };
 
 /// A piece of the joined list, of which each lane has as many items as any other, but for one.
@@ -605,7 +610,7 @@ struct joined_walk {
         constexpr unsigned COUNT = Pace::inside;
         const unsigned times = (__shfl_sync(ALL, end, owner) - first) / (32 * COUNT);
         const Source from = SCANNED ? own : detail::from_lane(ALL, own, owner);
-        const State with = job.state.of(ALL, owner);
+        const State with = job.state_of(owner);
         Value partial = job.value;
         from.template blocks<COUNT>(first + lane_number(), times, [&](unsigned time, auto index) {
             unmade<Value> value[COUNT];
@@ -717,7 +722,7 @@ struct joined_walk {
             const unsigned owner = __shfl_sync(ALL, owner_of, list);
             if constexpr (SCANNED) detail::assign(source.made, own);
             else detail::assign(source.made, detail::from_lane(ALL, own, owner));
-            detail::assign(state.made, job.state.of(ALL, owner));
+            detail::assign(state.made, job.state_of(owner));
         } else {
             detail::assign(source.made, own);
         }
@@ -865,35 +870,48 @@ struct cells_if<true, T, COUNT> {
 constexpr unsigned BOARD = 16384;
 
 /// What the warps of a block tell one another, in shared memory.
-template <int BLOCK, bool SCANNED, class Source, class Value, class State>
+template <int BLOCK, bool SCANNED, unsigned PIECES, class Source, class Value, class State>
 struct board {
     static constexpr bool has_sources = !SCANNED, has_states = !same<State, pack<>>,
                           has_values = !same<Value, none>;
     static constexpr unsigned all_warps = (BLOCK + 31) / 32, warps = BLOCK / 32;
     static constexpr unsigned a_task = sizeof(unsigned) + has_sources * sizeof(Source) +
                                        has_states * sizeof(State) + has_values * sizeof(Value);
+    /// How many pieces the joined list has, if what warps have of the lists that are cut by their
+    /// ends is to take no more than a fourth of the rest.
+    static constexpr unsigned most = BOARD / 4 / (has_values ? sizeof(Value) : 4) / warps;
+    static constexpr unsigned pieces = warps * (most < 1 ? 1 : most < PIECES ? most : PIECES);
     static constexpr unsigned room = BOARD / a_task / 32 * 32;
     /// How many tasks are done at once, 32 or more.
     static constexpr unsigned tasks = room < 32 * all_warps ? room : 32 * all_warps;
 
-    unsigned totals[all_warps];              // of the warps
-    unsigned ends[tasks];                    // of the lists in the joined one
+    unsigned next;               // of the pieces, if there are more than warps
+    unsigned totals[all_warps];  // of the warps
+    unsigned ends[tasks];        // of the lists in the joined one
     typename cells_if<SCANNED, Source, 1>::type first;  // of the first thread
     typename cells_if<has_sources, Source, tasks>::type sources;
     typename cells_if<has_states, State, tasks>::type states;
     typename cells_if<has_values, Value, tasks>::type sums;  // of lists, where they begin
-    typename cells_if<has_values, Value, warps>::type rests; // of what began before a warp's piece
+    typename cells_if<has_values, Value, pieces>::type rests;  // of what began before a piece
 };
 
 template <int BLOCK, bool SCANNED, class Job>
-using board_of = board<BLOCK, SCANNED, decltype(Job::source), decltype(Job::value),
-                       decltype(Job::state)>;
+using board_of = board<BLOCK, SCANNED, pace<Job, SCANNED>::pieces, decltype(Job::source),
+                       decltype(Job::value), decltype(Job::state)>;
 
-/// The part of a job that lies in the piece of a warp: it has no value before it has items.
-template <class Job>
+/// The part of a job that lies in the piece of a warp, whose 32 states are on the board from `place`
+/// on. It has no value before it has items.
+template <class Board, class Job>
 struct part_of : Job {
+    const Board& board;
+    unsigned place;
     bool has;
 
+    __device__ __forceinline__ decltype(Job::state) state_of(unsigned lane) const
+    {
+        if constexpr (Board::has_states) return board.states.at(place + lane);
+        else return {};
+    }
     __device__ __forceinline__ void add(const decltype(Job::value)& more)
     {
         if (has) Job::add(more);
@@ -902,8 +920,8 @@ struct part_of : Job {
     }
 };
 
-template <class Job, bool SCANNED>
-struct pace<part_of<Job>, SCANNED> : pace<Job, SCANNED> {};
+template <class Board, class Job, bool SCANNED>
+struct pace<part_of<Board, Job>, SCANNED> : pace<Job, SCANNED> {};
 
 /// The number of the thread in its block.
 __device__ __forceinline__ unsigned thread_number()
@@ -913,8 +931,9 @@ __device__ __forceinline__ unsigned thread_number()
 
 /// One walk of a block through the joined list of its threads, which has fewer than 2^32 items.
 ///
-/// Each warp has a piece of it, as long as any other, and walks that by 32 lists at a time. What it
-/// has of a list goes to the list's owner by way of shared memory.
+/// It is cut into pieces, each as long as any other, of which a warp takes one after the other, and
+/// walks them by 32 lists at a time. What it has of a list goes to the list's owner by way of shared
+/// memory.
 template <int BLOCK, bool SCANNED, class Job>
 struct block_walk {
     using Board = board_of<BLOCK, SCANNED, Job>;
@@ -985,6 +1004,7 @@ struct block_walk {
     __device__ __forceinline__ bool tell(unsigned first)
     {
         const unsigned place = thread - first;
+        if (thread == 0) board.next = Board::warps;
         if (place < Board::tasks) {
             board.ends[place] = end;
             board.sources.put(place, job.source);
@@ -1003,11 +1023,9 @@ struct block_walk {
     __device__ __forceinline__ unsigned run_some(unsigned first, unsigned count, unsigned from)
     {
         const unsigned to = board.ends[count - 1];
-        const unsigned steps = (to - from + 32 * Board::warps - 1) / (32 * Board::warps);
-        const unsigned each = 32 * steps;
-        const unsigned begin = from + warp * each;
-        if (warp < Board::warps && begin < to)
-            run_piece(count, from, begin, to - begin < each ? to : begin + each);
+        constexpr unsigned PORTIONS = 32 * Board::pieces;
+        const unsigned each = (to - from + PORTIONS - 1) / PORTIONS * 32;
+        if (warp < Board::warps) run_pieces(count, from, to, each);
         __syncthreads();
         if constexpr (Job::reduces) {
             const unsigned place = thread - first;
@@ -1020,9 +1038,24 @@ struct block_walk {
         return to;
     }
 
-    /// Run the piece of a warp.
+    /// Run pieces of so many items until there is none left.
     __device__ __forceinline__ void
-    run_piece(unsigned count, unsigned from, unsigned begin, unsigned stop)
+    run_pieces(unsigned count, unsigned from, unsigned to, unsigned each)
+    {
+        #pragma unroll 1
+        for (unsigned piece = warp; piece < Board::pieces;) {
+            const unsigned begin = from + piece * each;
+            if (begin >= to) break;
+            run_piece(piece, count, from, begin, to - begin < each ? to : begin + each);
+            if constexpr (Board::pieces == Board::warps) break;
+            if (lane_number() == 0) piece = atomicAdd(&board.next, 1);
+            piece = __shfl_sync(ALL, piece, 0);
+        }
+    }
+
+    /// Run a piece.
+    __device__ __forceinline__ void
+    run_piece(unsigned piece, unsigned count, unsigned from, unsigned begin, unsigned stop)
     {
         constexpr unsigned EACH = Board::tasks / 32;
         const unsigned sample = lane_number() * EACH + EACH - 1;
@@ -1033,25 +1066,25 @@ struct block_walk {
             const unsigned there = place < count ? place : count - 1;
             const unsigned last = board.ends[there];
             const unsigned first = place == 0 ? from : place > there ? last : board.ends[there - 1];
-            run_lists(there, first, last, begin, stop);
+            run_lists(piece, place, there, first, last, begin, stop);
             if (__shfl_sync(ALL, last, 31) >= stop) break;
         }
     }
 
     /// Run what 32 lists have in the piece; the lane's goes from `first` to before `last`.
     __device__ __forceinline__ void
-    run_lists(unsigned place, unsigned first, unsigned last, unsigned begin, unsigned stop)
+    run_lists(unsigned piece, unsigned wanted, unsigned place, unsigned first, unsigned last,
+              unsigned begin, unsigned stop)
     {
         const unsigned here = first < begin ? begin : first < stop ? first : stop;
         const unsigned end_here = last < begin ? begin : last < stop ? last : stop;
-        part_of<Job> part{job, false};
+        part_of<Board, Job> part{job, board, wanted - lane_number(), false};
         if constexpr (SCANNED) assign(part.source, board.first.at(0).moved(-typename Job::size(here)));
         else assign(part.source, board.sources.at(place).moved(-typename Job::size(here - first)));
-        if constexpr (Board::has_states) assign(part.state, board.states.at(place));
-        joined_walk<SCANNED, part_of<Job>>(part, end_here - here).run();
+        joined_walk<SCANNED, part_of<Board, Job>>(part, end_here - here).run();
         if constexpr (Job::reduces) {
             if (!part.has) return;
-            if (first < begin) board.rests.put(warp, part.value);
+            if (first < begin) board.rests.put(piece, part.value);
             else board.sums.put(place, part.value);
         }
     }
@@ -1158,8 +1191,9 @@ struct source_of<tasks<Source>> {
 template <int BLOCK, bool SCANNED, class Index, class Value, class State>
 constexpr int bytes_of_board()
 {
-    using Board = board<BLOCK, SCANNED, typename source_of<Index>::type, Value, State>;
-    return BLOCK < 64 ? shared_bytes : int(sizeof(Board));
+    using Source = typename source_of<Index>::type;
+    using Work = job<Source, none, none, Value, State>;
+    return BLOCK < 64 ? shared_bytes : int(sizeof(board_of<BLOCK, SCANNED, Work>));
 }
 
 template <class Source>
