@@ -362,6 +362,36 @@ struct job {
     __device__ __forceinline__ State state_of(unsigned lane) const { return state.of(ALL, lane); }
 };
 
+/// How a walk goes about a job.
+///
+/// samples/nested, by how many consecutive items a lane has, as many times as fast as one thread a
+/// task (H200, 2026-11-23): with nothing to fetch (SpMV, rows of about 16) by 4 1.29, by 8 1.15;
+/// with a state (diagonal, power law) by 4 2.90, by 8 3.08, by 16 3.16; lists anywhere (task sizes)
+/// by 4 0.73, by 8 1.00, by 16 1.24; with 16 bytes of state (U-list) by 1 to 8 1.38, 1.55, 1.43 and
+/// 1.25; with 40 (quadrature) by 1 2.32, by 2 2.24.
+template <class Job, bool SCANNED>
+struct pace {
+    /// Whether an item needs what its task has, so that this is fetched.
+    static constexpr bool fetches = !SCANNED || !same<decltype(Job::state), pack<>>;
+    static constexpr bool large = sizeof(Job) > 64 || sizeof(Job::state) > 8;
+    /// How many items a lane runs side by side, so that loads of one need not wait for another's.
+    static constexpr unsigned ahead = large ? 1 : 4;
+    /// The same where all lanes are inside of one list.
+    static constexpr unsigned inside = large ? 1 : 8;
+    /// How many consecutive items it has in a portion: more where a portion costs more, but few
+    /// where it is loads that count, which are farther apart for it.
+    static constexpr unsigned most = sizeof(Job) > 64                ? 1
+                                     : large                         ? 2
+                                     : !Job::reduces || !fetches     ? 4
+                                     : SCANNED                       ? 8
+                                                                     : 16;
+    /// How many items a warp has at least for which the warps of a block meet.
+    static constexpr unsigned worth = large ? 256 : 4096;
+    /// How many pieces a warp of a block then has on the average: more than one where an item may take
+    /// much longer than another.
+    static constexpr unsigned pieces = large ? 16 : 1;
+};
+
 // One thread a task -------------------------------------------------------------------------------
 
 template <class Job>
@@ -444,6 +474,7 @@ template <class Groups, class Job>
 __device__ __forceinline__ void in_turn(const Groups& group, Job& job)
 {
     using size = typename Job::size;
+    [[maybe_unused]] constexpr unsigned AHEAD = pace<Job, false>::ahead;
     const unsigned mask = group.mask, lanes = group.lanes, place = group.place;
     #pragma unroll 1
     for (unsigned turn = 0; turn < group.turns; ++turn) {
@@ -458,6 +489,7 @@ __device__ __forceinline__ void in_turn(const Groups& group, Job& job)
         } else if constexpr (Job::commutes) {
             auto value = job.value;
             if (steps) value = job.mapped(source.at(place), state);
+            #pragma unroll AHEAD  // ptxas would unroll it further, for lists that are longer
             for (size k = 1; k < steps; ++k)
                 value = job.reduce(value, job.mapped(source.at(k * lanes + place), state));
             detail::hand_over(group, job, value, turn, count);
@@ -479,36 +511,6 @@ union unmade {
     T made;
     char nothing;
     __device__ unmade() : nothing() {}
-};
-
-/// How a walk goes about a job.
-///
-/// samples/nested, by how many consecutive items a lane has, as many times as fast as one thread a
-/// task (H200, 2026-11-23): with nothing to fetch (SpMV, rows of about 16) by 4 1.29, by 8 1.15;
-/// with a state (diagonal, power law) by 4 2.90, by 8 3.08, by 16 3.16; lists anywhere (task sizes)
-/// by 4 0.73, by 8 1.00, by 16 1.24; with 16 bytes of state (U-list) by 1 to 8 1.38, 1.55, 1.43 and
-/// 1.25; with 40 (quadrature) by 1 2.32, by 2 2.24.
-template <class Job, bool SCANNED>
-struct pace {
-    /// Whether an item needs what its task has, so that this is fetched.
-    static constexpr bool fetches = !SCANNED || !same<decltype(Job::state), pack<>>;
-    static constexpr bool large = sizeof(Job) > 64 || sizeof(Job::state) > 8;
-    /// How many items a lane runs side by side, so that loads of one need not wait for another's.
-    static constexpr unsigned ahead = large ? 1 : 4;
-    /// The same where all lanes are inside of one list.
-    static constexpr unsigned inside = large ? 1 : 8;
-    /// How many consecutive items it has in a portion: more where a portion costs more, but few
-    /// where it is loads that count, which are farther apart for it.
-    static constexpr unsigned most = sizeof(Job) > 64                ? 1
-                                     : large                         ? 2
-                                     : !Job::reduces || !fetches     ? 4
-                                     : SCANNED                       ? 8
-                                                                     : 16;
-    /// How many items a warp has at least for which the warps of a block meet.
-    static constexpr unsigned worth = large ? 256 : 4096;
-    /// How many pieces a warp of a block then has on the average: more than one where an item may take
-    /// much longer than another.
-    static constexpr unsigned pieces = large ? 16 : 1;
 };
 
 /// A piece of the joined list, of which each lane has as many items as any other, but for one.
