@@ -887,7 +887,7 @@ struct board {
     /// How many tasks are done at once, 32 or more.
     static constexpr unsigned tasks = room < 32 * all_warps ? room : 32 * all_warps;
 
-    unsigned next;               // of the pieces, if there are more than warps
+    unsigned next;               // of the pieces, where there are more of them than warps
     unsigned totals[all_warps];  // of the warps
     unsigned ends[tasks];        // of the lists in the joined one
     typename cells_if<SCANNED, Source, 1>::type first;  // of the first thread
@@ -931,7 +931,7 @@ __device__ __forceinline__ unsigned thread_number()
     return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
 }
 
-/// One walk of a block through the joined list of its threads, which has fewer than 2^32 items.
+/// One walk of a block through the joined list of its threads, which has fewer than 2^31 items.
 ///
 /// It is cut into pieces, each as long as any other, of which a warp takes one after the other, and
 /// walks them by 32 lists at a time. What it has of a list goes to the list's owner by way of shared
@@ -977,7 +977,7 @@ struct block_walk {
         }
     }
 
-    /// Tell the total of the warp; whether that of all warps is counted by 32 bits.
+    /// Tell the total of the warp; whether that of all warps is less than 2^31.
     __device__ __forceinline__ bool total_fits()
     {
         if (thread % 32 == 31 || thread == BLOCK - 1) board.totals[warp] = end;
