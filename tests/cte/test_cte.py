@@ -104,7 +104,8 @@ def test_a_hundred_thousand_items() -> None:
     module = Module(text)
     sizes = np.where(np.arange(64) == 40, 100_000, np.arange(64) % 5)
     rng = np.random.default_rng(3)
-    for kernel in ("warp_scanned_f32", "warp_range_i32"):
+    by_block = ("block96_scanned_f32", "block105_range_affine", "block64_stride_i64")
+    for kernel in ("warp_scanned_f32", "warp_range_i32", *by_block):
         pattern = nested.draw(kernel, rng, sizes)
         pattern.run(lambda name, *launch: module.get_function(name)(*launch))
 
