@@ -811,9 +811,7 @@ struct sizes {
 /// Short ones by a thread each, and even ones by two lanes. Of others the joined list is walked;
 /// but where much must be fetched for an item, groups of lanes take them in turn, or all lanes if
 /// one list is most of all. As above, by a thread, by two lanes, and together: rows of 17 1.00,
-/// 1.08 and 1.07 (SpMV), 1.00, 0.98 and 0.77 (diagonal); of about 16 1.00, 1.15, 0.77 (diagonal). By
-/// 8 and by 16 lanes: 1.64 and 1.65, 1.92 and 1.93, 1.69 and 1.75, 1.72 and 1.75 (U-list), 2.24 and
-/// 2.35 (quadrature).
+/// 1.08 and 1.07 (SpMV), 1.00, 0.98 and 0.77 (diagonal); of about 16 1.00, 1.15, 0.77 (diagonal).
 template <int BLOCK, bool SCANNED, class Job>
 __device__ __forceinline__ void by_sizes(Job& job, const sizes& of)
 {
@@ -821,6 +819,7 @@ __device__ __forceinline__ void by_sizes(Job& job, const sizes& of)
     if (of.most <= 8) return alone(job);
     if constexpr (Pace::large) {
         if (2 * of.most > of.sum) return in_turn(some_lanes(ALL), job);
+        if (of.sum < 32 * 32) return in_turn(groups<8>(), job);
         return in_turn(groups<16>(), job);
     } else {
         constexpr unsigned EVEN = Pace::fetches && Job::reduces ? 7 : 5;  // fourths of the mean
