@@ -2,7 +2,7 @@
 
 #include <cte.cuh>
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 8)
 diagonal(int rows, const int* __restrict__ indptr, const int* __restrict__ indices,
          const float* __restrict__ values, float* __restrict__ found)
 {
