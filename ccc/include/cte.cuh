@@ -388,12 +388,14 @@ struct pace {
     /// How many items a warp has at least for which the warps of a block meet, and how many more than
     /// the mean, in eighths of that, for which they share.
     ///
-    /// Breadth-first search by 1024 0.49 ms, by 4096 0.55; PageRank of power-law rows 0.106 and 0.102;
-    /// quadrature by 256 and 12 10.8 ms, by 128 and 10 8.7 (H200, 2026-11-23).
+    /// By 1024 and by 4096, ms: 0.50 and 0.55 (breadth-first search); of power-law rows, 0.106 and
+    /// 0.102 (PageRank), 0.103 and 0.104 (SpMV). Quadrature in blocks of 128 by 256 and 12 11.3, by 128
+    /// and 10 8.7 (H200, 2026-11-23).
     static constexpr unsigned worth = large ? 128 : Job::reduces ? 4096 : 1024;
     static constexpr unsigned uneven = large ? 10 : 12;
     /// How many pieces a warp of a block then has on the average: more than one where an item may take
-    /// much longer than another.
+    /// much longer than another. Quadrature by 1, 4 and 16 10.8, 11.1 and 11.3 ms where warps share from
+    /// 256 items on; where they do from 128 on, only 16 was measured.
     static constexpr unsigned pieces = large ? 16 : 1;
 };
 
