@@ -21,8 +21,11 @@ ENGAGED = "cte::warp"
 """The warp together, which is the paper's."""
 
 AUTOMATIC = "cte::automatic"
+BLOCK = "cte::block"
+"""The warps of a block together, where one has much more to do than the others."""
+
 THREAD = "cte::thread"
-LIBRARY = (ENGAGED, AUTOMATIC, THREAD, *(f"cte::sub_warp<{width}>" for width in WIDTHS))
+LIBRARY = (ENGAGED, AUTOMATIC, BLOCK, THREAD, *(f"cte::sub_warp<{width}>" for width in WIDTHS))
 """What the library's calls can be asked for."""
 
 

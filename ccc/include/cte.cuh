@@ -3,7 +3,8 @@
 //
 //     sum = cte::for_each_index<256, cte::scanned>(begin, end, map, cte::plus(), 0.0f);
 //
-// C++17, sm_70 or later, nvcc or NVRTC, no other header, no shared memory. docs/cte.md has it all.
+// C++17, sm_70 or later, nvcc or NVRTC, no other header; no shared memory but by cte::block.
+// docs/cte.md has it all.
 
 #pragma once
 
@@ -28,8 +29,12 @@ struct sub_warp {};
 /// All lanes walk the joined list of their tasks: Collaborative Task Engagement.
 struct warp {};
 
-/// The first or the last of them, by the sizes that the warp holds.
+/// The one that suits the sizes that the warp holds.
 struct automatic {};
+
+/// All warps of the block walk the joined list of all its threads' tasks, where one of them has much
+/// more to do than the others; else each warp does as by automatic. All threads come to the call.
+struct block {};
 
 /// The list of each lane begins where that of the lane before it ends, as of rows of a CSR matrix.
 struct scanned {};
@@ -40,7 +45,7 @@ struct disjoint {};
 /// For blocks whose size is not known when compiling.
 constexpr int unknown = 0;
 
-/// How many bytes of shared memory a call takes, whatever it is asked for.
+/// How many bytes of shared memory a call takes by another decomposition than cte::block.
 constexpr int shared_bytes = 0;
 
 /// How many bytes the value, and all of the state, may have.
@@ -353,6 +358,45 @@ struct job {
         }
     }
     __device__ __forceinline__ void add(const Value& more) { value = reduce(value, more); }
+    /// The state of a lane of the warp.
+    __device__ __forceinline__ State state_of(unsigned lane) const { return state.of(ALL, lane); }
+};
+
+/// How a walk goes about a job.
+///
+/// samples/nested, by how many consecutive items a lane has, as many times as fast as one thread a
+/// task (H200, 2026-11-23): with nothing to fetch (SpMV, rows of about 16) by 4 1.29, by 8 1.15;
+/// with a state (diagonal, power law) by 4 2.90, by 8 3.08, by 16 3.16; lists anywhere (task sizes)
+/// by 4 0.73, by 8 1.00, by 16 1.24; with 16 bytes of state (U-list) by 1 to 8 1.38, 1.55, 1.43 and
+/// 1.25; with 40 (quadrature) by 1 2.32, by 2 2.24.
+template <class Job, bool SCANNED>
+struct pace {
+    /// Whether an item needs what its task has, so that this is fetched.
+    static constexpr bool fetches = !SCANNED || !same<decltype(Job::state), pack<>>;
+    static constexpr bool large = sizeof(Job) > 64 || sizeof(Job::state) > 8;
+    /// How many items a lane runs side by side, so that loads of one need not wait for another's.
+    static constexpr unsigned ahead = large ? 1 : 4;
+    /// The same where all lanes are inside of one list.
+    static constexpr unsigned inside = large ? 1 : 8;
+    /// How many consecutive items it has in a portion: more where a portion costs more, but few
+    /// where it is loads that count, which are farther apart for it.
+    static constexpr unsigned most = sizeof(Job) > 64                ? 1
+                                     : large                         ? 2
+                                     : !Job::reduces || !fetches     ? 4
+                                     : SCANNED                       ? 8
+                                                                     : 16;
+    /// How many items a warp has at least for which the warps of a block meet, and how many more than
+    /// the mean, in eighths of that, for which they share.
+    ///
+    /// By 1024 and by 4096, ms: 0.50 and 0.55 (breadth-first search); of power-law rows, 0.106 and
+    /// 0.102 (PageRank), 0.103 and 0.104 (SpMV). Quadrature in blocks of 128 by 256 and 12 11.3, by 128
+    /// and 10 8.7 (H200, 2026-11-23).
+    static constexpr unsigned worth = large ? 128 : Job::reduces ? 4096 : 1024;
+    static constexpr unsigned uneven = large ? 10 : 12;
+    /// How many pieces a warp of a block then has on the average: more than one where an item may take
+    /// much longer than another. Quadrature by 1, 4 and 16 10.8, 11.1 and 11.3 ms where warps share from
+    /// 256 items on; where they do from 128 on, only 16 was measured.
+    static constexpr unsigned pieces = large ? 16 : 1;
 };
 
 // One thread a task -------------------------------------------------------------------------------
@@ -437,6 +481,7 @@ template <class Groups, class Job>
 __device__ __forceinline__ void in_turn(const Groups& group, Job& job)
 {
     using size = typename Job::size;
+    [[maybe_unused]] constexpr unsigned AHEAD = pace<Job, false>::ahead;
     const unsigned mask = group.mask, lanes = group.lanes, place = group.place;
     #pragma unroll 1
     for (unsigned turn = 0; turn < group.turns; ++turn) {
@@ -451,6 +496,7 @@ __device__ __forceinline__ void in_turn(const Groups& group, Job& job)
         } else if constexpr (Job::commutes) {
             auto value = job.value;
             if (steps) value = job.mapped(source.at(place), state);
+            #pragma unroll AHEAD  // ptxas would unroll it further, for lists that are longer
             for (size k = 1; k < steps; ++k)
                 value = job.reduce(value, job.mapped(source.at(k * lanes + place), state));
             detail::hand_over(group, job, value, turn, count);
@@ -472,31 +518,6 @@ union unmade {
     T made;
     char nothing;
     __device__ unmade() : nothing() {}
-};
-
-/// How a walk goes about a job.
-///
-/// samples/nested, by how many consecutive items a lane has, as many times as fast as one thread a
-/// task (H200, 2026-11-23): with nothing to fetch (SpMV, rows of about 16) by 4 1.29, by 8 1.15;
-/// with a state (diagonal, power law) by 4 2.90, by 8 3.08, by 16 3.16; lists anywhere (task sizes)
-/// by 4 0.73, by 8 1.00, by 16 1.24; with 16 bytes of state (U-list) by 1 to 8 1.38, 1.55, 1.43 and
-/// 1.25; with 40 (quadrature) by 1 2.32, by 2 2.24.
-template <class Job, bool SCANNED>
-struct pace {
-    /// Whether an item needs what its task has, so that this is fetched.
-    static constexpr bool fetches = !SCANNED || !same<decltype(Job::state), pack<>>;
-    static constexpr bool large = sizeof(Job) > 64 || sizeof(Job::state) > 8;
-    /// How many items a lane runs side by side, so that loads of one need not wait for another's.
-    static constexpr unsigned ahead = large ? 1 : 4;
-    /// The same where all lanes are inside of one list.
-    static constexpr unsigned inside = large ? 1 : 8;
-    /// How many consecutive items it has in a portion: more where a portion costs more, but few
-    /// where it is loads that count, which are farther apart for it.
-    static constexpr unsigned most = sizeof(Job) > 64                ? 1
-                                     : large                         ? 2
-                                     : !Job::reduces || !fetches     ? 4
-                                     : SCANNED                       ? 8
-                                                                     : 16;
 };
 
 /// A piece of the joined list, of which each lane has as many items as any other, but for one.
@@ -598,7 +619,7 @@ struct joined_walk {
         constexpr unsigned COUNT = Pace::inside;
         const unsigned times = (__shfl_sync(ALL, end, owner) - first) / (32 * COUNT);
         const Source from = SCANNED ? own : detail::from_lane(ALL, own, owner);
-        const State with = job.state.of(ALL, owner);
+        const State with = job.state_of(owner);
         Value partial = job.value;
         from.template blocks<COUNT>(first + lane_number(), times, [&](unsigned time, auto index) {
             unmade<Value> value[COUNT];
@@ -710,7 +731,7 @@ struct joined_walk {
             const unsigned owner = __shfl_sync(ALL, owner_of, list);
             if constexpr (SCANNED) detail::assign(source.made, own);
             else detail::assign(source.made, detail::from_lane(ALL, own, owner));
-            detail::assign(state.made, job.state.of(ALL, owner));
+            detail::assign(state.made, job.state_of(owner));
         } else {
             detail::assign(source.made, own);
         }
@@ -769,15 +790,18 @@ __device__ __forceinline__ void together(unsigned members, Job& job)
 /// Lists of so many items are not told from longer ones where it is asked how even they are.
 constexpr unsigned MANY = 1u << 21;
 
-/// The longest of the lists of a whole warp, and the sum of them.
+/// The longest of the lists of a whole warp, and the sum of them; of another, the lane's own.
 struct sizes {
     unsigned most, sum;
 
-    __device__ __forceinline__ explicit sizes(unsigned count) : most(count), sum(count)
+    template <class size>
+    __device__ __forceinline__ explicit sizes(size count, bool whole = true)
     {
+        most = sum = count < MANY ? unsigned(count) : MANY;
+        if (!whole) return;
 #if __CUDA_ARCH__ >= 800
-        most = __reduce_max_sync(ALL, count);
-        sum = __reduce_add_sync(ALL, count);
+        most = __reduce_max_sync(ALL, most);
+        sum = __reduce_add_sync(ALL, sum);
 #else
         #pragma unroll
         for (unsigned step = 1; step < 32; step *= 2) {
@@ -789,17 +813,16 @@ struct sizes {
     }
 };
 
-/// A whole warp does what its lists are best done by.
+/// A whole warp does what its lists, `of` these sizes, are best done by.
 ///
 /// Short ones by a thread each, and even ones by two lanes. Of others the joined list is walked;
 /// but where much must be fetched for an item, groups of lanes take them in turn, or all lanes if
 /// one list is most of all. As above, by a thread, by two lanes, and together: rows of 17 1.00,
 /// 1.08 and 1.07 (SpMV), 1.00, 0.98 and 0.77 (diagonal); of about 16 1.00, 1.15, 0.77 (diagonal).
 template <int BLOCK, bool SCANNED, class Job>
-__device__ __forceinline__ void by_sizes(Job& job)
+__device__ __forceinline__ void by_sizes(Job& job, const sizes& of)
 {
     using Pace = pace<Job, SCANNED>;
-    const sizes of(job.count < MANY ? unsigned(job.count) : MANY);
     if (of.most <= 8) return alone(job);
     if constexpr (Pace::large) {
         if (2 * of.most > of.sum) return in_turn(some_lanes(ALL), job);
@@ -810,6 +833,287 @@ __device__ __forceinline__ void by_sizes(Job& job)
         if (4 * 32 * of.most <= EVEN * of.sum) return in_turn(groups<2>(), job);
         return together<BLOCK, SCANNED>(ALL, job);
     }
+}
+
+// The block ---------------------------------------------------------------------------------------
+
+/// Values in shared memory, which has no constructors.
+template <class T, unsigned COUNT>
+struct cells {
+    struct alignas(T) cell {
+        unsigned char bytes[sizeof(T)];
+    };
+    cell all[COUNT];
+
+    __device__ __forceinline__ void put(unsigned place, const T& value)
+    {
+        memcpy(&all[place], &value, sizeof(T));
+    }
+    __device__ __forceinline__ T at(unsigned place) const
+    {
+        unmade<T> value;
+        memcpy(static_cast<void*>(&value.made), &all[place], sizeof(T));
+        return value.made;
+    }
+};
+
+/// Where nothing is kept.
+struct no_cells {
+    template <class T>
+    __device__ void put(unsigned, const T&)
+    {
+    }
+};
+
+template <bool, class T, unsigned COUNT>
+struct cells_if {
+    using type = no_cells;
+};
+template <class T, unsigned COUNT>
+struct cells_if<true, T, COUNT> {
+    using type = cells<T, COUNT>;
+};
+
+/// What the tasks of a block may take of shared memory: if all at once take more, they are done some
+/// after the others.
+constexpr unsigned BOARD = 16384;
+
+/// What the warps of a block tell one another, in shared memory.
+template <int BLOCK, bool SCANNED, unsigned PIECES, class Source, class Value, class State>
+struct board {
+    static constexpr bool has_sources = !SCANNED, has_states = !same<State, pack<>>,
+                          has_values = !same<Value, none>;
+    static constexpr unsigned all_warps = (BLOCK + 31) / 32, warps = BLOCK / 32;
+    static constexpr unsigned a_task = sizeof(unsigned) + has_sources * sizeof(Source) +
+                                       has_states * sizeof(State) + has_values * sizeof(Value);
+    /// How many pieces the joined list has, if what warps have of the lists that are cut by their
+    /// ends is to take no more than a fourth of the rest.
+    static constexpr unsigned most = BOARD / 4 / (has_values ? sizeof(Value) : 4) / warps;
+    static constexpr unsigned pieces = warps * (most < 1 ? 1 : most < PIECES ? most : PIECES);
+    static constexpr unsigned room = BOARD / a_task / 32 * 32;
+    /// How many tasks are done at once, 32 or more.
+    static constexpr unsigned tasks = room < 32 * all_warps ? room : 32 * all_warps;
+
+    unsigned next;               // of the pieces, where there are more of them than warps
+    unsigned totals[all_warps];  // of the warps
+    unsigned ends[tasks];        // of the lists in the joined one
+    typename cells_if<SCANNED, Source, 1>::type first;  // of the first thread
+    typename cells_if<has_sources, Source, tasks>::type sources;
+    typename cells_if<has_states, State, tasks>::type states;
+    typename cells_if<has_values, Value, tasks>::type sums;  // of lists, where they begin
+    typename cells_if<has_values, Value, pieces>::type rests;  // of what began before a piece
+};
+
+template <int BLOCK, bool SCANNED, class Job>
+using board_of = board<BLOCK, SCANNED, pace<Job, SCANNED>::pieces, decltype(Job::source),
+                       decltype(Job::value), decltype(Job::state)>;
+
+/// The part of a job that lies in the piece of a warp, whose 32 states are on the board from `place`
+/// on. It has no value before it has items.
+template <class Board, class Job>
+struct part_of : Job {
+    const Board& board;
+    unsigned place;
+    bool has;
+
+    __device__ __forceinline__ decltype(Job::state) state_of(unsigned lane) const
+    {
+        if constexpr (Board::has_states) return board.states.at(place + lane);
+        else return {};
+    }
+    __device__ __forceinline__ void add(const decltype(Job::value)& more)
+    {
+        if (has) Job::add(more);
+        else assign(this->value, more);
+        has = true;
+    }
+};
+
+template <class Board, class Job, bool SCANNED>
+struct pace<part_of<Board, Job>, SCANNED> : pace<Job, SCANNED> {};
+
+/// The number of the thread in its block.
+__device__ __forceinline__ unsigned thread_number()
+{
+    return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+}
+
+/// One walk of a block through the joined list of its threads, which has fewer than 2^31 items.
+///
+/// It is cut into pieces, each as long as any other, of which a warp takes one after the other, and
+/// walks them by 32 lists at a time. What it has of a list goes to the list's owner by way of shared
+/// memory.
+template <int BLOCK, bool SCANNED, class Job>
+struct block_walk {
+    using Board = board_of<BLOCK, SCANNED, Job>;
+    using Source = decltype(Job::source);
+    using Value = decltype(Job::value);
+
+    Job& job;
+    Board& board;
+    unsigned thread = thread_number(), warp = thread / 32;
+    unsigned mask = BLOCK % 32 && warp == Board::warps ? (1u << BLOCK % 32) - 1 : ALL;
+    unsigned start, end;  // of the own list in the joined one
+
+    __device__ __forceinline__ block_walk(Job& job, Board& board) : job(job), board(board) {}
+
+    /// Whether that has been done; else nothing has.
+    __device__ __forceinline__ bool run()
+    {
+        if (__syncthreads_count(true) != BLOCK) return false;  // some have returned
+        place_in_warp();
+        if (!__syncthreads_and(total_fits())) return false;
+        if (!place_in_block()) return false;
+        unsigned from = 0;
+        #pragma unroll 1
+        for (unsigned first = 0; first < BLOCK; first += Board::tasks) {
+            if (!tell(first)) return false;
+            const unsigned left = BLOCK - first;
+            from = run_some(first, left < Board::tasks ? left : Board::tasks, from);
+        }
+        return true;
+    }
+
+    __device__ __forceinline__ void place_in_warp()
+    {
+        end = job.count < LONG ? unsigned(job.count) : LONG;
+        #pragma unroll
+        for (unsigned step = 1; step < 32; step *= 2) {
+            const unsigned before = __shfl_up_sync(mask, end, step);
+            if (lane_number() >= step) end += before;
+        }
+    }
+
+    /// Tell the total of the warp; whether that of all warps is less than 2^31.
+    __device__ __forceinline__ bool total_fits()
+    {
+        if (thread % 32 == 31 || thread == BLOCK - 1) board.totals[warp] = end;
+        if (thread == 0) board.first.put(0, job.source);
+        return job.count < LONG && end < LONG;
+    }
+
+    /// Whether one warp has so much more to do than the others that all should take part.
+    __device__ __forceinline__ bool place_in_block()
+    {
+        unsigned before = 0, most = 0, sum = 0;
+        #pragma unroll 4
+        for (unsigned w = 0; w < Board::all_warps; ++w) {
+            const unsigned total = board.totals[w];
+            if (w < warp) before += total;
+            if (total > most) most = total;
+            sum += total;
+        }
+        start = before + end - unsigned(job.count);
+        end += before;
+        return Board::warps * (most / 2) > sum / 16 * pace<Job, SCANNED>::uneven;
+    }
+
+    /// Tell the own list, if it is one of those from `first` on; whether lists are as they are said
+    /// to be.
+    __device__ __forceinline__ bool tell(unsigned first)
+    {
+        const unsigned place = thread - first;
+        if (thread == 0) board.next = Board::warps;
+        if (place < Board::tasks) {
+            board.ends[place] = end;
+            board.sources.put(place, job.source);
+            board.states.put(place, job.state);
+        }
+        if constexpr (SCANNED) {
+            const auto joined = board.first.at(0).at(start);
+            return __syncthreads_and(joined == job.source.first);
+        }
+        __syncthreads();
+        return true;
+    }
+
+    /// Run `count` lists from `first` on, which begin at item `from` of the joined one; where they
+    /// end.
+    __device__ __forceinline__ unsigned run_some(unsigned first, unsigned count, unsigned from)
+    {
+        const unsigned to = board.ends[count - 1];
+        constexpr unsigned PORTIONS = 32 * Board::pieces;
+        const unsigned each = (to - from + PORTIONS - 1) / PORTIONS * 32;
+        if (warp < Board::warps) run_pieces(count, from, to, each);
+        __syncthreads();
+        if constexpr (Job::reduces) {
+            const unsigned place = thread - first;
+            if (place < count && start < end) {
+                job.add(board.sums.at(place));
+                const unsigned last = (end - 1 - from) / each;
+                for (unsigned w = (start - from) / each; w < last;) job.add(board.rests.at(++w));
+            }
+        }
+        return to;
+    }
+
+    /// Run pieces of so many items until there is none left.
+    __device__ __forceinline__ void
+    run_pieces(unsigned count, unsigned from, unsigned to, unsigned each)
+    {
+        #pragma unroll 1
+        for (unsigned piece = warp; piece < Board::pieces;) {
+            const unsigned begin = from + piece * each;
+            if (begin >= to) break;
+            run_piece(piece, count, from, begin, to - begin < each ? to : begin + each);
+            if constexpr (Board::pieces == Board::warps) break;
+            if (lane_number() == 0) piece = atomicAdd(&board.next, 1);
+            piece = __shfl_sync(ALL, piece, 0);
+        }
+    }
+
+    /// Run a piece.
+    __device__ __forceinline__ void
+    run_piece(unsigned piece, unsigned count, unsigned from, unsigned begin, unsigned stop)
+    {
+        constexpr unsigned EACH = Board::tasks / 32;
+        const unsigned sample = lane_number() * EACH + EACH - 1;
+        const bool done = board.ends[sample < count ? sample : count - 1] <= begin;
+        unsigned place = __popc(__ballot_sync(ALL, done)) * EACH + lane_number();
+        #pragma unroll 1
+        for (;; place += 32) {
+            const unsigned there = place < count ? place : count - 1;
+            const unsigned last = board.ends[there];
+            const unsigned first = place == 0 ? from : place > there ? last : board.ends[there - 1];
+            run_lists(piece, place, there, first, last, begin, stop);
+            if (__shfl_sync(ALL, last, 31) >= stop) break;
+        }
+    }
+
+    /// Run what 32 lists have in the piece; the lane's goes from `first` to before `last`.
+    __device__ __forceinline__ void
+    run_lists(unsigned piece, unsigned wanted, unsigned place, unsigned first, unsigned last,
+              unsigned begin, unsigned stop)
+    {
+        const unsigned here = first < begin ? begin : first < stop ? first : stop;
+        const unsigned end_here = last < begin ? begin : last < stop ? last : stop;
+        part_of<Board, Job> part{job, board, wanted - lane_number(), false};
+        if constexpr (SCANNED) assign(part.source, board.first.at(0).moved(-typename Job::size(here)));
+        else assign(part.source, board.sources.at(place).moved(-typename Job::size(here - first)));
+        joined_walk<SCANNED, part_of<Board, Job>>(part, end_here - here).run();
+        if constexpr (Job::reduces) {
+            if (!part.has) return;
+            if (first < begin) board.rests.put(piece, part.value);
+            else board.sums.put(place, part.value);
+        }
+    }
+};
+
+/// The warps of a block go on by themselves, or all together if one of them has a long list.
+template <int BLOCK, bool SCANNED, class Job>
+__device__ __forceinline__ void by_block(Job& job)
+{
+    __shared__ board_of<BLOCK, SCANNED, Job> board;
+    __syncwarp();
+    const unsigned members = __activemask();
+    const bool whole = members == ALL;
+    const sizes of(job.count, whole);
+    const bool little = of.sum < pace<Job, SCANNED>::worth;
+    const bool shares = __syncthreads_count(little) != BLOCK;  // or some have returned
+    if (shares && block_walk<BLOCK, SCANNED, Job>(job, board).run()) return;
+    if (whole) by_sizes<BLOCK, SCANNED>(job, of);
+    else in_part(members, job);
+    __syncwarp(members);
 }
 
 template <class Decomposition>
@@ -858,9 +1162,20 @@ struct by<automatic> {
     {
         const unsigned members = __activemask();
         __syncwarp(members);
-        if (members == ALL) by_sizes<BLOCK, SCANNED>(job);
+        if (members == ALL) by_sizes<BLOCK, SCANNED>(job, sizes(job.count));
         else in_part(members, job);
         __syncwarp(members);
+    }
+};
+
+template <>
+struct by<block> {
+    template <int BLOCK, bool SCANNED, class Job>
+    __device__ __forceinline__ static void run(Job& job)
+    {
+        static_assert(BLOCK != unknown, "cte::block is told how many threads the block has");
+        if constexpr (BLOCK < 64) by<automatic>::run<BLOCK, SCANNED>(job);
+        else by_block<BLOCK, SCANNED>(job);
     }
 };
 
@@ -872,6 +1187,23 @@ struct tasks {
     Source source;
     typename Source::size count;
 };
+
+template <class Index>
+struct source_of {
+    using type = consecutive<Index>;
+};
+template <class Source>
+struct source_of<tasks<Source>> {
+    using type = Source;
+};
+
+template <int BLOCK, bool SCANNED, class Index, class Value, class State>
+constexpr int bytes_of_board()
+{
+    using Source = typename source_of<Index>::type;
+    using Work = job<Source, none, none, Value, State>;
+    return BLOCK < 64 ? shared_bytes : int(sizeof(board_of<BLOCK, SCANNED, Work>));
+}
 
 template <class Source>
 constexpr bool is_consecutive = false;
@@ -974,6 +1306,19 @@ __device__ __forceinline__ auto listed(Count count, Kth kth)
     using size = typename Source::size;
     return detail::tasks<Source>{Source(kth, 0), count > 0 ? size(count) : 0};
 }
+
+// What a call takes -------------------------------------------------------------------------------
+
+/// How many bytes of shared memory a call takes: of indices from a begin to an end, or of what
+/// cte::strided and cte::listed return, with these values, or none, and this state.
+template <class Decomposition, int BLOCK, class Lists, class Index, class Value = detail::none,
+          class... State>
+constexpr int shared_bytes_of = shared_bytes;
+
+template <int BLOCK, class Lists, class Index, class Value, class... State>
+constexpr int shared_bytes_of<block, BLOCK, Lists, Index, Value, State...> =
+    detail::bytes_of_board<BLOCK, detail::same<Lists, scanned>, Index, Value,
+                           detail::pack<State...>>();
 
 // The calls ---------------------------------------------------------------------------------------
 

@@ -110,6 +110,25 @@ struct ByList {
     }
 };
 
+struct Padding {
+    int words[12];
+};
+
+// As ByRange, with a state of 56 bytes or more.
+struct ByPadded {
+    template <class D, int BLOCK, class L, class Index, class Value, class Map, class Reduce>
+    static __device__ Value run(const Task<Index>& task, Map map, Reduce reduce, Value initial, int state)
+    {
+        Padding padding;
+        for (int& word : padding.words) word = state;
+        const auto padded = [=](Index index, Index begin, Padding given) {
+            return map(index, given.words[unsigned(index) % 12], begin);
+        };
+        return cte::for_each_index<D, BLOCK, L>(task.begin, task.end, padded, reduce, initial,
+                                                task.begin, padding);
+    }
+};
+
 __device__ int thread_number()
 {
     const int block = blockDim.x * blockDim.y * blockDim.z;
@@ -139,6 +158,33 @@ __device__ void reduced(int count, const Task<Index>* tasks, const char* who, Va
     values[task] = value;
 }
 
+// The same by a block, whose threads come to both calls unless they have returned.
+template <class By, int BLOCK, class L, class Index, class Value>
+__device__ void by_block(int count, const Task<Index>* tasks, const char* who, Value* values, int* visits)
+{
+    using P = Pattern<Value>;
+    const int task = thread_number();
+    if (task < count && who[task] == RETURNED) return;
+    const auto map = [](Index index, int state, Index begin) {
+        return P::of(index - begin, state);
+    };
+    const Index last = tasks[count - 1].end;
+    const Task<Index> none = {last, last, 1}, own = task < count ? tasks[task] : none;
+    const int part = task < count ? who[task] : ELSEWHERE;
+    const Value value = By::template run<cte::block, BLOCK, L>(
+        part == HERE ? own : none, map, P::reduce(), P::initial(task), task * 3 + 1);
+    cte::for_each<cte::block, BLOCK>(own.begin, part == OTHER_CALL ? own.end : own.begin,
+                                     [=](Index index, int by) { atomicAdd(visits + index, by); }, task);
+    if (task < count) values[task] = value;
+}
+
+#define BY_BLOCK(NAME, BY, BLOCK, LISTS, INDEX, VALUE)                                             \
+    extern "C" __global__ void NAME(int count, const Task<INDEX>* tasks, const char* who,          \
+                                    VALUE* values, int* visits)                                    \
+    {                                                                                              \
+        by_block<BY, BLOCK, LISTS>(count, tasks, who, values, visits);                             \
+    }
+
 #define KERNEL(NAME, BY, BLOCK, LISTS, INDEX, VALUE, ...)                                          \
     extern "C" __global__ void NAME(int count, const Task<INDEX>* tasks, const char* who,          \
                                     VALUE* values, int* visits)                                    \
@@ -152,6 +198,9 @@ KERNEL(warp_scanned_f32, ByRange, 96, cte::scanned, int, float, cte::warp)
 KERNEL(warp_scanned_affine, ByRange, 0, cte::scanned, unsigned, Affine, cte::warp)
 KERNEL(warp_list_affine, ByList, 128, cte::disjoint, int, Affine, cte::warp)
 KERNEL(warp_range_wide, ByRange, 64, cte::disjoint, int, Wide, cte::warp)
+BY_BLOCK(block96_scanned_f32, ByRange, 96, cte::scanned, int, float)
+BY_BLOCK(block105_range_affine, ByRange, 105, cte::disjoint, int, Affine)
+BY_BLOCK(block96_padded_wide, ByPadded, 96, cte::disjoint, int, Wide)
 #ifndef FEW
 KERNEL(warp_stride_i64, ByStride, 0, cte::disjoint, long long, long long, cte::warp)
 KERNEL(warp_stride_f64, ByStride, 256, cte::disjoint, int, double, cte::warp)
@@ -164,6 +213,14 @@ KERNEL(sub16_range_i64, ByRange, 0, cte::disjoint, long long, long long, cte::su
 KERNEL(sub32_range_affine, ByRange, 0, cte::disjoint, int, Affine, cte::sub_warp<32>)
 KERNEL(auto_scanned_f64, ByRange, 128, cte::scanned, int, double, cte::automatic)
 KERNEL(auto_list_wide, ByList, 0, cte::disjoint, int, Wide, cte::automatic)
+BY_BLOCK(block33_range_i32, ByRange, 33, cte::disjoint, int, int)
+BY_BLOCK(block64_stride_i64, ByStride, 64, cte::disjoint, long long, long long)
+BY_BLOCK(block96_scanned_affine, ByRange, 96, cte::scanned, unsigned, Affine)
+BY_BLOCK(block100_scanned_u8, ByRange, 100, cte::scanned, unsigned long long, unsigned char)
+BY_BLOCK(block192_list_u32, ByList, 192, cte::disjoint, long long, unsigned)
+BY_BLOCK(block256_stride_f64, ByStride, 256, cte::disjoint, int, double)
+BY_BLOCK(block1024_scanned_f32, ByRange, 1024, cte::scanned, int, float)
+BY_BLOCK(block1024_padded_wide, ByPadded, 1024, cte::disjoint, int, Wide)
 #endif
 
 // Each task runs a task for each of its indices: a call inside of map.

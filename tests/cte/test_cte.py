@@ -104,7 +104,8 @@ def test_a_hundred_thousand_items() -> None:
     module = Module(text)
     sizes = np.where(np.arange(64) == 40, 100_000, np.arange(64) % 5)
     rng = np.random.default_rng(3)
-    for kernel in ("warp_scanned_f32", "warp_range_i32"):
+    by_block = ("block96_scanned_f32", "block105_range_affine", "block64_stride_i64")
+    for kernel in ("warp_scanned_f32", "warp_range_i32", *by_block):
         pattern = nested.draw(kernel, rng, sizes)
         pattern.run(lambda name, *launch: module.get_function(name)(*launch))
 
@@ -151,9 +152,56 @@ def test_what_is_refused() -> None:
     wanted = re.findall(r"; +// (.+)", source)
     done = nvcc("-ptx", "-arch=sm_80", HERE / "refused.cu", "-o", "/dev/null")
     said = re.findall(r'static assertion failed with "(.+)"', done.stderr)
-    assert len(wanted) == len(set(said)) == 12
+    assert len(wanted) == len(set(said)) == 13
     for reason in wanted:
         assert any(reason in one for one in said), reason
+
+
+BOARDS = """\
+#include <cte.cuh>
+struct Wide { double words[8]; };
+extern "C" __global__ void k(const int *rows, float *sums, Wide *wide)
+{
+    const int row = blockIdx.x * blockDim.x + threadIdx.x;
+    CALL
+}
+template <int BYTES> constexpr bool told = BYTES == EXPECTED;
+static_assert(told<cte::shared_bytes_of<HOW>>);
+"""
+CALLS = {
+    "cte::block, 256, cte::scanned, int, float": (
+        "sums[row] = cte::for_each_index<cte::block, 256, cte::scanned>(rows[row], rows[row + 1],"
+        " [](int k) { return float(k); }, cte::plus(), 0.0f);"
+    ),
+    "cte::block, 1000, cte::disjoint, int, Wide, Wide": (
+        "wide[row] = cte::for_each_index<cte::block, 1000>(rows[row], rows[row + 1],"
+        " [](int, Wide of) { return of; }, [](const Wide &a, const Wide &) { return a; },"
+        " wide[row], wide[row]);"
+    ),
+    "cte::block, 96, cte::disjoint, decltype(cte::strided(1, 2, 3))": (
+        "cte::for_each<cte::block, 96>(cte::strided(row, rows[0], 5), [=](int k) { sums[k] = 1; });"
+    ),
+    "cte::block, 63, cte::disjoint, int": (
+        "cte::for_each<cte::block, 63>(0, rows[row], [=](int k) { sums[k] = 1; });"
+    ),
+    "cte::automatic, 256, cte::disjoint, int": (
+        "cte::for_each<cte::automatic, 256>(0, rows[row], [=](int k) { sums[k] = 1; });"
+    ),
+}
+
+
+@pytest.mark.parametrize("how", CALLS)
+def test_shared_bytes_are_those_that_are_told(how: str, tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(BOARDS.replace("CALL", CALLS[how]).replace("HOW", how))
+    flags = ("-ptx", "-arch=sm_80", source, "-o", "-")
+    text = nvcc("-DEXPECTED=BYTES", *flags).stdout
+    taken = sum(map(int, re.findall(r"\.shared .*\[(\d+)\];", text)))
+    assert ".entry k(" in text
+    assert (taken > 0) == (how.startswith("cte::block") and "63" not in how)
+    assert taken < 18 * 1024
+    done = nvcc(f"-DEXPECTED={taken}", *flags)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_program_is_compiled_without_warnings(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from ccc.emulator import Module, Race
 
 PAGE = (DOCS / "cte.md").read_text()
 AS_IT_STANDS = ""
-OTHERS = ("thread", "warp", "automatic", *(f"sub_warp<{n}>" for n in (2, 4, 8, 16, 32)))
+OTHERS = ("thread", "warp", "automatic", "block", *(f"sub_warp<{n}>" for n in (2, 4, 8, 16, 32)))
 SUMMARY = np.dtype([("sum", "f4"), ("most", "f4"), ("count", "i4")])
 TOGETHER = "how"
 pytestmark = needs_nvcc
@@ -66,9 +66,10 @@ def launch(how: str, schedule: str | int, name: str, threads: int, *arguments: A
 class Lists:
     """Lists of different lengths, as of the rows of a matrix."""
 
-    def __init__(self, count: int = 300):
+    def __init__(self, count: int = 300, longest: int = 150):
         self.rng = rng = np.random.default_rng(11)
         lengths = np.where(rng.random(count) < 0.02, 150, rng.integers(0, 7, count))
+        lengths[count // 2] = longest
         self.count = count
         self.rows = np.r_[0, np.cumsum(lengths)].astype(np.int32)
         self.total = int(self.rows[-1])
@@ -141,8 +142,15 @@ def degree_sums(run: Any, lists: Lists) -> None:
     assert sums.tolist() == lists.each(lambda row: degrees[row].sum())
 
 
+def spmv_with_hubs(run: Any, _: Lists) -> None:
+    spmv(run, Lists(longest=9000))
+
+
 CHECKS = {
-    **{check.__name__: check for check in (spmv, squares, relax, summaries, near, multiples)},
+    **{
+        check.__name__: check
+        for check in (spmv, squares, relax, summaries, near, multiples, spmv_with_hubs)
+    },
     "by_warp": degree_sums,
     "by_eight": degree_sums,
 }

@@ -5,6 +5,7 @@ Only NumPy is needed, so that they run wherever kernels do.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +24,10 @@ TYPES: dict[str, Any] = {
     "affine": np.dtype([("factor", "u4"), ("shift", "u4"), ("count", "u4")]),
     "wide": np.dtype([("first", "u4"), ("last", "u4"), ("sums", "u4", (14,))]),
 }
-WIDE_INDICES = ("warp_stride_i64", "sub16_range_i64", "warp_range_u8", "warp_list_u32")
+WIDE_INDICES = (
+    *("warp_stride_i64", "sub16_range_i64", "warp_range_u8", "warp_list_u32"),
+    *("block64_stride_i64", "block100_scanned_u8", "block192_list_u32"),
+)
 SHAPES = ((32,), (64,), (96,), (256,), (7,), (100,), (33,), (16, 6), (5, 9), (8, 8, 3), (3, 5, 7))
 FEW_THREADS = 105
 """Blocks of at most so many run quickly on the emulator."""
@@ -81,7 +85,10 @@ def patterns(
 
 def draw(kernel: str, rng: Any, sizes: Array | None = None, *, few: bool = False) -> Pattern:
     """One pattern for a kernel: for lists of these ``sizes``, or of random ones."""
+    told = threads_told(kernel)
     shapes = [shape for shape in SHAPES if not few or np.prod(shape) <= FEW_THREADS]
+    if told:
+        shapes = [(told,), *(shape for shape in SHAPES if np.prod(shape) == told)]
     block = shapes[rng.integers(len(shapes))]
     blocks = 1 if few else int(rng.integers(1, 3))
     threads = int(np.prod(block)) * blocks
@@ -92,9 +99,11 @@ def draw(kernel: str, rng: Any, sizes: Array | None = None, *, few: bool = False
         sizes = SIZES[rng.integers(len(SIZES))][1](rng, count)
         if kernel == "nested":
             sizes = sizes % 30
+        if told and rng.random() < 0.8:
+            sizes[rng.integers(0, count, 2)] += rng.integers(3000, 7000)
     joined = "scanned" in kernel and rng.random() < 0.7  # else that is wrong of them
     who = np.full(len(sizes), HERE, np.int8)
-    kind = WHO[rng.integers(len(WHO))]
+    kind = "all" if joined and told else WHO[rng.integers(len(WHO))]
     if kind == "last":
         who[rng.integers(len(sizes)) :] = ELSEWHERE if joined else RETURNED
     elif kind == "some" and not joined:
@@ -104,6 +113,12 @@ def draw(kernel: str, rng: Any, sizes: Array | None = None, *, few: bool = False
     tasks = _tasks(kernel, sizes, rng, joined)
     places = int(max(tasks[name].max(initial=0) for name in ("begin", "end"))) + 1
     return Pattern(kernel, block, blocks, tasks, who, places)
+
+
+def threads_told(kernel: str) -> int:
+    """How many threads a block of a kernel has that is told it, or 0."""
+    told = re.match(r"block(\d+)_", kernel)
+    return int(told[1]) if told else 0
 
 
 def _tasks(kernel: str, sizes: Array, rng: Any, joined: bool) -> Array:

@@ -11,7 +11,7 @@ from folders import SAMPLES
 
 from ccc.device.library import LibraryModule
 from ccc.errors import CccError
-from ccc.harness.decompositions import AUTOMATIC, ENGAGED, LIBRARY, by_hand, by_library
+from ccc.harness.decompositions import AUTOMATIC, BLOCK, ENGAGED, LIBRARY, by_hand, by_library
 from ccc.harness.launch_config import OWN
 from ccc.harness.sample import Sample, find_samples
 from ccc.ptx.occupancy import KB
@@ -35,6 +35,7 @@ TIMES = {
     "sub-warp 8": 4.0,
     ENGAGED: 2.0,
     AUTOMATIC: 2.5,
+    BLOCK: 1.6,
     "cte::thread": 8.0,
     "cte::sub_warp<4>": 5.0,
 }
@@ -71,7 +72,7 @@ def test_the_page_of_nested_patterns(results: Results, tmp_path: Path) -> None:
     assert "bfs, nested/spmv, nested/task_sizes: a card" in text.replace(
         "nested/spmv, bfs", "bfs, nested/spmv"
     )
-    ratios = "2.00 (8) | 1.60 (sub_warp<4>) | 1.00 | 4.00 | 3.20 | 1.60"
+    ratios = "2.00 (8) | 1.60 (sub_warp<4>) | 1.00 | 4.00 | 3.20 | 5.00 | 1.60"
     assert f"| spmv, web | 8 ms | {ratios} | 8.00 (cuSPARSE) |" in text
     assert f"| bfs, rmat | 8 ms | {ratios} | - |" in text
     assert "| spmv, uniform | 2.00 | 1.28 | 4.00 | 1.90 | Delaunay_n24 | 80.0 % |" in text

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ccc.harness.decompositions import AUTOMATIC, ENGAGED, LIBRARY, THREAD, by_hand
+from ccc.harness.decompositions import AUTOMATIC, BLOCK, ENGAGED, LIBRARY, THREAD, by_hand
 from ccc.tools.bench.results import ORIGINAL, OWN_LABELS, Entry
 
 BY_HAND = tuple(by_hand())
@@ -112,8 +112,8 @@ def over_sub_warp(entry: Entry, label: str) -> float | None:
 
 
 def near_best(entry: Entry) -> float | None:
-    """What ``automatic`` reaches of the fastest decomposition of the library."""
-    fastest = best(entry, [label for label in LIBRARY if label != AUTOMATIC])
+    """What ``automatic`` reaches of the fastest decomposition that a warp can choose by itself."""
+    fastest = best(entry, [label for label in LIBRARY if label not in (AUTOMATIC, BLOCK)])
     known = fastest is not None and AUTOMATIC in entry
     return entry[fastest].cost / entry[AUTOMATIC].cost if known and fastest else None
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ccc import files
-from ccc.harness.decompositions import AUTOMATIC, ENGAGED, THREAD
+from ccc.harness.decompositions import AUTOMATIC, BLOCK, ENGAGED, THREAD
 from ccc.tools.bench import nested, page
 from ccc.tools.bench.nested import PaperEntry
 from ccc.tools.bench.results import ORIGINAL, Entry, Results
@@ -93,7 +93,8 @@ def _speedups(entries: Sequence[Entry]) -> str:
     """A row an input."""
     head = (
         *("input", "one thread a task", "best sub-warp by hand", "best `cte::sub_warp`"),
-        *("`cte::thread`", "`cte::warp`", "`cte::automatic`", "marked loop, ccc", "library"),
+        *("`cte::thread`", "`cte::warp`", "`cte::automatic`", "`cte::block`", "marked loop, ccc"),
+        "library",
     )
     return table(
         head,
@@ -103,7 +104,7 @@ def _speedups(entries: Sequence[Entry]) -> str:
                 amount(entry[ORIGINAL].cost, entry.unit),
                 _named(entry, nested.BY_HAND),
                 _named(entry, nested.SUB_WARPS),
-                *(gain(entry, label) for label in (THREAD, ENGAGED, AUTOMATIC)),
+                *(gain(entry, label) for label in (THREAD, ENGAGED, AUTOMATIC, BLOCK)),
                 _named(entry, entry.chosen, of="tuned is"),
                 _named(entry, nested.vendors(entry)),
             ]
@@ -125,7 +126,7 @@ def _beside(entries: Sequence[Entry]) -> str:
     """What the paper says of the like, and how near ``automatic`` comes to the best."""
     head = (
         *("input", "`cte::warp` over the best sub-warp", "paper", "over one thread a task"),
-        *("paper", "the paper's input", "`cte::automatic`, of the best decomposition"),
+        *("paper", "the paper's input", "`cte::automatic`, of the best decomposition of a warp"),
     )
     return table(
         head,

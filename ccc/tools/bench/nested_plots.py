@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ccc.harness.decompositions import AUTOMATIC, ENGAGED
+from ccc.harness.decompositions import AUTOMATIC, BLOCK, ENGAGED
 from ccc.tools.bench import nested
 from ccc.tools.bench.plots import LIMIT, WIDTH, Bar, Plot, grouped, ratio_bar, share_bar
 from ccc.tools.bench.results import ORIGINAL, Entry
@@ -16,6 +16,7 @@ COMPILER, VENDOR, PAPER = "marked loop, ccc", "vendor's library", "paper, GTX 78
 STYLES: Mapping[str, dict[str, Any]] = {
     ENGAGED: {"facecolor": "0.25"},
     AUTOMATIC: {"facecolor": "0.5"},
+    BLOCK: {"facecolor": "0.5", "hatch": "||||"},
     SUB_WARP: {"facecolor": "0.9", "hatch": "...."},
     LIBRARY_SUB_WARP: {"facecolor": "0.9"},
     COMPILER: {"facecolor": "0.75"},
@@ -44,7 +45,7 @@ def _speedups(figure: Any, entries: Sequence[Entry], shown: nested.Figure) -> bo
 
 def _bars(entry: Entry) -> Iterator[Bar]:
     """What is shown of an entry, the library's own first."""
-    for label in (ENGAGED, AUTOMATIC):
+    for label in (ENGAGED, AUTOMATIC, BLOCK):
         if label in entry:
             yield ratio_bar(label, entry.speedup(label))
     kinds = {

@@ -11,8 +11,9 @@ bfs(int vertices, int depth, const int* __restrict__ indptr, const int* __restri
     const int stride = gridDim.x * blockDim.x;
     const auto map = [=](int e) { reach(indices[e], depth, levels, done); };
 
-    for (int v = blockIdx.x * blockDim.x + threadIdx.x; v < vertices; v += stride) {
-        const bool mine = levels[v] == depth;
+    for (int base = blockIdx.x * blockDim.x; base < vertices; base += stride) {
+        const int v = base + threadIdx.x;
+        const bool mine = v < vertices && levels[v] == depth;
         const int begin = mine ? indptr[v] : 0, end = mine ? indptr[v + 1] : 0;
         cte::for_each<BY, 256, cte::disjoint>(begin, end, map);
     }

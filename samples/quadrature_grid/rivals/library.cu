@@ -22,10 +22,11 @@ becke(int size, const Vector* __restrict__ points, const int* __restrict__ owner
         return Cells{left.own + right.own, left.total + right.total};
     });
 
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < size; i += stride) {
-        const int count = counts[i];
+    for (int base = blockIdx.x * blockDim.x; base < size; base += stride) {
+        const int i = base + threadIdx.x, mine = min(i, size - 1);
+        const int count = i < size ? counts[i] : 0;
         const Cells found = cte::for_each_index<BY, 128, cte::disjoint>(
-            0, count, map, reduce, Cells{0, 0}, owners[i], count, points[i]);
-        weights[i] = (double)found.own / (double)found.total;
+            0, count, map, reduce, Cells{0, 0}, owners[mine], count, points[mine]);
+        if (i < size) weights[i] = (double)found.own / (double)found.total;
     }
 }

@@ -13,8 +13,9 @@ relax(int vertices, const unsigned* __restrict__ mask, const int* __restrict__ i
     const int stride = gridDim.x * blockDim.x;
     const auto map = [=](int e, int cost) { atomicMin(&offers[indices[e]], cost + weights[e]); };
 
-    for (int v = blockIdx.x * blockDim.x + threadIdx.x; v < vertices; v += stride) {
-        const bool mine = cost_fell(mask, v);
+    for (int base = blockIdx.x * blockDim.x; base < vertices; base += stride) {
+        const int v = base + threadIdx.x;
+        const bool mine = v < vertices && cost_fell(mask, v);
         const int begin = mine ? indptr[v] : 0, end = mine ? indptr[v + 1] : 0;
         cte::for_each<BY, 256, cte::disjoint>(begin, end, map, mine ? costs[v] : 0);
     }

@@ -11,9 +11,11 @@ gather(int vertices, const int* __restrict__ indptr, const int* __restrict__ ind
     const int stride = gridDim.x * blockDim.x;
     const auto map = [=](int e) { return shares[indices[e]]; };
 
-    for (int v = blockIdx.x * blockDim.x + threadIdx.x; v < vertices; v += stride) {
+    for (int base = blockIdx.x * blockDim.x; base < vertices; base += stride) {
+        const int v = base + threadIdx.x;
+        const int begin = indptr[min(v, vertices)], end = indptr[min(v + 1, vertices)];
         const double sum =
-            cte::for_each_index<BY, 256, cte::scanned>(indptr[v], indptr[v + 1], map, cte::plus(), 0.0);
-        ranks[v] = fma(damping, sum, 1 - damping);
+            cte::for_each_index<BY, 256, cte::scanned>(begin, end, map, cte::plus(), 0.0);
+        if (v < vertices) ranks[v] = fma(damping, sum, 1 - damping);
     }
 }

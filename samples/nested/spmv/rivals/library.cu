@@ -9,7 +9,11 @@ spmv(int rows, const int* __restrict__ indptr, const int* __restrict__ indices,
     const int stride = gridDim.x * blockDim.x;
     const auto map = [=](int k) { return values[k] * x[indices[k]]; };
 
-    for (int row = blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += stride)
-        y[row] = cte::for_each_index<BY, 256, cte::scanned>(
-            indptr[row], indptr[row + 1], map, cte::plus(), 0.0f);
+    for (int base = blockIdx.x * blockDim.x; base < rows; base += stride) {
+        const int row = base + threadIdx.x;
+        const int begin = indptr[min(row, rows)], end = indptr[min(row + 1, rows)];
+        const float sum = cte::for_each_index<BY, 256, cte::scanned>(
+            begin, end, map, cte::plus(), 0.0f);
+        if (row < rows) y[row] = sum;
+    }
 }

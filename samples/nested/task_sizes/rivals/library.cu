@@ -13,7 +13,10 @@ walk(int tasks, int quadratic, float factor, float step, float nothing, float* _
     const auto reduce = cte::commutative(
         [=](float left, float right) { return added(left, right, steps); });
 
-    for (int task = blockIdx.x * blockDim.x + threadIdx.x; task < tasks; task += stride)
-        sums[task] = cte::for_each_index<BY, 256, cte::disjoint>(
-            0, size_of(task, quadratic), map, reduce, 0.0f);
+    for (int base = blockIdx.x * blockDim.x; base < tasks; base += stride) {
+        const int task = base + threadIdx.x;
+        const float sum = cte::for_each_index<BY, 256, cte::disjoint>(
+            0, task < tasks ? size_of(task, quadratic) : 0, map, reduce, 0.0f);
+        if (task < tasks) sums[task] = sum;
+    }
 }

@@ -16,9 +16,11 @@ u_list(int count, const float4* __restrict__ targets, const int* __restrict__ le
         return potential(points, begins[other], begins[other + 1], target);
     };
 
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
-        const int leaf = leaves[i];
-        potentials[i] = cte::for_each_index<BY, 128, cte::disjoint>(
-            first[leaf], first[leaf + 1], map, cte::plus(), Potential(0), targets[i]);
+    for (int base = blockIdx.x * blockDim.x; base < count; base += stride) {
+        const int i = base + threadIdx.x, mine = min(i, count - 1), leaf = leaves[mine];
+        const int begin = first[leaf], end = i < count ? first[leaf + 1] : begin;
+        const Potential sum = cte::for_each_index<BY, 128, cte::disjoint>(
+            begin, end, map, cte::plus(), Potential(0), targets[mine]);
+        if (i < count) potentials[i] = sum;
     }
 }
