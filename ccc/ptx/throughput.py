@@ -110,7 +110,7 @@ def machine_code(
         return Pipe.DOUBLE if is_double else Pipe.FLOAT, FLOAT_INSTRUCTIONS * words
     if unit == Unit.SFU or (name == "cvt" and floats and words > 1):
         return Pipe.SPECIAL, words
-    if unit == Unit.BRANCH:
+    if unit == Unit.BRANCH:  # it goes to a unit of its own
         return Pipe.ISSUE, 1
     if is_double:
         return Pipe.DOUBLE, 1

@@ -64,7 +64,7 @@ def smaller(entry: Entry) -> tuple[int, float]:
     if sample in SIDES:
         return SIDES[sample], (SIDES[sample] / size) ** 2
     found = min(size, POWERS.get(sample, size))
-    return found, math.exp2(found - size)
+    return found, float(2.0 ** (found - size))
 
 
 @dataclass
