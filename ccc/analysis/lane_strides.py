@@ -1,4 +1,4 @@
-"""How far apart the values of neighbouring lanes are, where that is one number.
+"""How far apart the values of neighbouring lanes or turns are, where that is one number.
 
 A guess, as if additions did not wrap and all threads of a warp stood in one row of their block. It
 says whether memory accesses are coalesced, and never whether something may be done.
@@ -6,7 +6,7 @@ says whether memory accesses are coalesced, and never whether something may be d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TypeAlias
 
 from ccc.analysis.facts import Facts
@@ -39,12 +39,52 @@ def lane_strides(facts: Facts) -> Strides:
     return found
 
 
+def turn_strides(blocks: Collection[str], facts: Facts) -> Strides:
+    """How far each register that the turns of a loop make moves in a turn; others stay.
+
+    A register that nothing but an addition of a literal to itself makes moves by that.
+    """
+    inside = [
+        i for label in facts.graph if label in blocks for i in facts.blocks[label].instructions
+    ]
+    makers: dict[Register, list[Instruction]] = {}
+    for instruction in inside:
+        for register in instruction.defined():
+            makers.setdefault(register, []).append(instruction)
+    found: dict[Register, int | None] = {
+        register: step for register, made in makers.items() if (step := _step(made, facts))
+    }
+    made = {*makers} - {*found}
+    changed = True
+    while changed:
+        changed = False
+        for instruction in inside:
+            later = any(one in made and one not in found for one in instruction.used())
+            if not later and made.intersection(instruction.defined()):
+                changed |= _agree(found, instruction, facts)
+    return {**dict.fromkeys(made), **found}
+
+
+def _step(makers: list[Instruction], facts: Facts) -> int | None:
+    """What a register moves by that only these make."""
+    (first, *others) = makers
+    if others or first.name != "add" or first.guard or first.operands[0] not in first.operands[1:]:
+        return None
+    literals = [facts.literal(operand) for operand in first.operands[1:]]
+    return next((one.integer for one in literals if one and one.integer is not None), None)
+
+
 def _update(found: dict[Register, int | None], instruction: Instruction, facts: Facts) -> bool:
     """Let a definition count; whether that says something new."""
     if not instruction.defined():
         return False
     if any(register not in found and register in facts.makers for register in instruction.used()):
         return False
+    return _agree(found, instruction, facts)
+
+
+def _agree(found: dict[Register, int | None], instruction: Instruction, facts: Facts) -> bool:
+    """The same of a definition whose operands are known."""
     stride = _made_by(instruction, found, facts)
     changed = False
     for register in instruction.defined():
@@ -95,6 +135,16 @@ def _of(operand: Operand, found: Strides) -> int | None:
 
 def is_coalesced(load: Instruction, strides: Strides) -> bool:
     """Whether lanes side by side read elements side by side."""
-    stride = _of(load.operands[1], strides)
-    count = next((VECTORS[word] for word in load.modifiers if word in VECTORS), 1)
-    return stride is not None and abs(stride) == TYPES[load.types[-1]].bytes * count
+    stride = address_stride(load, strides)
+    return stride is not None and abs(stride) == accessed_bytes(load)
+
+
+def address_stride(access: Instruction, strides: Strides) -> int | None:
+    """That of the address that an instruction accesses."""
+    return next((_of(one, strides) for one in access.operands if isinstance(one, Address)), None)
+
+
+def accessed_bytes(access: Instruction) -> int:
+    """How many bytes a lane reads, or writes."""
+    count = next((VECTORS[word] for word in access.modifiers if word in VECTORS), 1)
+    return TYPES[access.types[-1]].bytes * count

@@ -12,8 +12,8 @@ share of warps that the multiprocessor has room for.
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import AnnotatedLoop, Path
@@ -21,24 +21,20 @@ from ccc.errors import CccError
 from ccc.passes.choice.exchange import (
     ADAPTIVE,
     ARMS,
-    ASKED,
     BEGIN,
     LEFT,
     SAMPLED,
-    TURNS,
     WEIGHED,
     WORD,
-    OfTurns,
     exchange,
 )
-from ccc.passes.choice.lanes import Lanes, most
-from ccc.passes.choice.work import Work, passage, work_of_blocks
-from ccc.passes.context_collection.task_counts import reduces
+from ccc.passes.choice.inner_loops import InnerLoops
+from ccc.passes.choice.lanes import Lanes
+from ccc.passes.choice.path_cost import PathCost
+from ccc.passes.choice.work import Work, work_of_blocks
 from ccc.passes.launch_shape import known_block_size, shared_bytes, shared_room
-from ccc.passes.policy import turns_of
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.registry import COLLECTING, SHARING
-from ccc.passes.strategies.strategy import context_words
 from ccc.passes.thresholds import HALF_SPEED, SHARE_EXCHANGE
 from ccc.pipeline import Kernel
 from ccc.ptx.occupancy import occupancy
@@ -47,49 +43,10 @@ from ccc.ptx.types import WARP_SIZE
 Assignment = Mapping[Path, str]
 """The strategy of each path, by name."""
 
-SHARED_OUT = ("engage", "engage_block")
 TOGETHER = tuple(one.name for one in COLLECTING if one.together)
 """What serves several branches with one exchange."""
 _USUAL_BLOCK = 256
 """The threads of a block, where nobody says how many."""
-
-
-@dataclass(frozen=True)
-class PathCost:
-    """What is known of one path.
-
-    Args:
-        path: the path.
-        lanes: how many are expected on it.
-        own: one execution, or turn, without the paths in it.
-        rest: what of the iteration goes with its tasks.
-        words: of its context.
-        turns: that a task does before lanes meet.
-    """
-
-    path: Path
-    lanes: Lanes
-    own: Work
-    rest: Work
-    words: int
-    turns: int
-
-    @staticmethod
-    def of(path: Path, lanes: Lanes, inner: Collection[Path], facts: Facts) -> PathCost:
-        """That of a path that has others ``inner`` to it."""
-        blocks = path.blocks.difference(*(one.blocks for one in inner))
-        through = passage(blocks, facts, path.entry, path.entry if path.repeats else "")
-        own, turns = through.scaled_to(lanes.length), turns_of(path, facts)
-        rest = Work()
-        if path.continuation and path.join is not None:
-            rest = work_of_blocks(path.rest, facts, path.join)
-        return PathCost(path, lanes, own, rest, context_words(path), turns)
-
-    @property
-    def saving(self) -> float:
-        """The instructions that are run with lanes waiting: length times rarity."""
-        full = self.lanes.lanes * self.lanes.turns / WARP_SIZE
-        return (self.lanes.executions - full) * self.own.instructions
 
 
 class LoopCost:
@@ -100,8 +57,9 @@ class LoopCost:
         paths: those of its paths that can be collected.
         lanes: what is expected of each.
         kernel: the kernel.
-        weighs_registers: whether it counts what they cost, as far as it is known how many there
-            will be.
+        is_worst: whether it is the worst case that is counted, in which nobody waits for memory,
+            which would hide what a strategy takes. Else it counts what registers cost, too, as far
+            as it is known how many there will be.
     """
 
     def __init__(
@@ -110,10 +68,10 @@ class LoopCost:
         paths: Sequence[Path],
         lanes: Mapping[Path, Lanes],
         kernel: Kernel,
-        weighs_registers: bool = True,
+        is_worst: bool = False,
     ):
         self._kernel = kernel
-        self._weighs_registers = weighs_registers
+        self._is_worst = is_worst
         facts = kernel.facts
         self._children = {path: [one for one in paths if one.parent is path] for path in paths}
         own = {path: self._alone(path, lanes) for path in paths}
@@ -127,6 +85,7 @@ class LoopCost:
         self._iterations = next(filter(None, counted), None)
         header = loop.loop.header
         self.around = work_of_blocks(around, facts, header, header)
+        self._inner_loops = InnerLoops(facts, kernel.arch, self._iterations, waits=not is_worst)
 
     def _alone(self, path: Path, lanes: Mapping[Path, Lanes]) -> Lanes:
         """What is expected of a path, of whose length that of those inside it is no part."""
@@ -163,14 +122,10 @@ class LoopCost:
         name = served.get(one.path, LEAVE.name)
         lanes = one.lanes
         entered = min(comes, lanes.lanes) if gathered else lanes.entered
-        if name == LEAVE.name:
-            turns = lanes.most_turns
-            if gathered and one.path.repeats and entered:
-                turns = max(turns, most(lanes.turns, lanes.lanes / entered))
-            executions = entered * turns
-            work = one.own * executions
-        elif one.path.repeats:
-            executions, work = self._turns(one, name, entered)
+        if one.path.repeats:
+            executions, work = self._inner_loops.of(one, name, entered, gathered)
+        elif name == LEAVE.name:
+            executions, work = entered, one.own * entered
         else:
             executions = self._rounds(lanes.lanes / WARP_SIZE, entered)
             share = comes / _sharing(name, served)
@@ -200,30 +155,6 @@ class LoopCost:
         if collected.slots(arch) < plain.slots(arch):
             return collected
         return plain * (1 - SAMPLED) + collected * SAMPLED
-
-    def _turns(self, one: PathCost, name: str, entered: float) -> tuple[float, Work]:
-        """How many turns a warp does where lanes do them for one another, and what that takes."""
-        cost, lanes = TURNS[name], one.lanes
-        tasks = lanes.lanes / WARP_SIZE
-        if name in SHARED_OUT:
-            return self._shared_out(one, cost, entered)
-        executions = tasks * (lanes.turns + (one.turns - 1) / 2)
-        if self._iterations:  # the last tasks are over one after the other
-            executions += (lanes.most_turns - lanes.turns) / self._iterations
-        turn = one.own + exchange(cost.turn + cost.meeting / one.turns)
-        return executions, turn * executions + (exchange(cost.start) + WORD * one.words) * tasks
-
-    def _shared_out(self, one: PathCost, cost: OfTurns, entered: float) -> tuple[float, Work]:
-        """The same where members share out their lists: they ask whether that pays, and else each
-        runs its own."""
-        arch, lanes = self._kernel.arch, one.lanes
-        executions = lanes.lanes / WARP_SIZE * lanes.turns
-        shared = (one.own + exchange(cost.turn)) * executions + exchange(cost.start) * entered
-        alone = entered * lanes.most_turns
-        own = one.own * alone + exchange(ASKED) * entered
-        if reduces(arch) and own.slots(arch) < shared.slots(arch):
-            return alone, own
-        return executions, shared
 
     def share(self, served: Assignment) -> int:
         """The bytes of a warp's stacks."""
@@ -266,7 +197,7 @@ class LoopCost:
 
     def _registers(self, served: Assignment) -> int:
         """Those of a thread; 0 where nobody has told."""
-        if self._kernel.tried is None or not self._weighs_registers:
+        if self._kernel.tried is None or self._is_worst:
             return self._kernel.registers or 0
         before, after = self._kernel.tried
         return after if set(served.values()) - {LEAVE.name} else before

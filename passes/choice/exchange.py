@@ -73,6 +73,15 @@ ASKED = 25.0
 sm_90, not measured."""
 WORD = Work.of(Pipe.MEMORY, 2) + Work.of(Pipe.LOGIC, 1)
 """A word of a context, of a full warp of tasks: a copy, a store and a load."""
+LATENCY = 800.0
+"""Cycles that a lane waits for memory where a turn reads what nobody has read. On an H200
+(2026-11-23) samples/nested/diagonal took 1.76 ms for an R-MAT graph, the longest of whose lists has
+61,996 entries: 51 cycles a turn at 1.8 GHz, and nvcc's loop has 16 of them in a row."""
+NEARBY = 0.8
+"""The share of the sectors that are read by way of an index and remain where lanes run neighbouring
+turns of one list: these read 0.63 to 0.76 of what lanes with lists of their own read in
+samples/nested/u_list, whose lists name leaves side by side, and all in random graphs (sectors as
+the emulator counts them, 2026-11-23)."""
 BEGIN = 20.0
 """Each time that a warp enters the loop, and leaves it. By this and what is left on the stacks
 then, the figures of ``ON_REQUEST`` in ``thresholds.py`` for 8 lanes and a queue are expected to be

@@ -1,7 +1,8 @@
 """Work: what code takes of the pipes of a multiprocessor, in warp instructions.
 
 Code lasts as long as the pipe that is busy longest: what is added to one that is not costs nothing.
-Waiting for memory is not modelled: nothing in PTX tells what lies in a cache.
+One of them is memory, of which the sectors are counted that turns of inner loops ask for
+(:mod:`ccc.passes.choice.turns`). What lies in a cache nothing in PTX tells.
 """
 
 from __future__ import annotations
@@ -27,6 +28,11 @@ class Work:
     def of(pipe: Pipe, instructions: float) -> Work:
         """So many instructions of one pipe."""
         return Work(tuple(instructions * (one in (Pipe.ISSUE, pipe)) for one in _PIPES))
+
+    @staticmethod
+    def sectors(number: float) -> Work:
+        """So many sectors of memory, of instructions that are counted elsewhere."""
+        return Work(tuple(number * (one is Pipe.SECTORS) for one in _PIPES))
 
     def __add__(self, other: Work) -> Work:
         return Work(tuple(a + b for a, b in zip(self.amounts, other.amounts, strict=True)))
@@ -77,7 +83,11 @@ class Passage:
 
     def scaled_to(self, length: float | None) -> Work:
         """The work of the same mixture of so many instructions; as it is where none are known."""
-        return self.work * (length / self.length) if length and self.length else self.work
+        return self.work * self.scale(length)
+
+    def scale(self, length: float | None) -> float:
+        """How many times as long as that so many instructions are; 1 where none are known."""
+        return length / self.length if length and self.length else 1.0
 
 
 def passage(labels: Collection[str], facts: Facts, entry: str, once: str = "") -> Passage:
@@ -91,11 +101,19 @@ def passage(labels: Collection[str], facts: Facts, entry: str, once: str = "") -
         entry: the block that they begin with.
         once: the header of a loop of which one turn is meant, if there is such.
     """
+    often = times(labels, facts, entry, once)
+    blocks = [(list(facts.blocks[label].instructions), number) for label, number in often.items()]
+    work = total(work_of(instruction) * number for mine, number in blocks for instruction in mine)
+    return Passage(work, sum(number * len(mine) for mine, number in blocks))
+
+
+def times(labels: Collection[str], facts: Facts, entry: str, once: str = "") -> dict[str, float]:
+    """How often it goes through each of them; the arguments are those of ``passage``."""
     within = frozenset(labels)
     inner = [one for one in facts.loops if one.blocks <= within and one.header != once]
     always = {entry, *facts.post_dominators.chain(entry)}
 
-    def times(label: str) -> float:
+    def of(label: str) -> float:
         around = [loop for loop in inner if label in loop.blocks]
         turns = float(UNKNOWN_TURNS ** len(around))
         is_certain = label in always or any(
@@ -103,9 +121,7 @@ def passage(labels: Collection[str], facts: Facts, entry: str, once: str = "") -
         )
         return turns if is_certain else UNKNOWN_SHARE * turns
 
-    blocks = [(list(facts.blocks[label].instructions), times(label)) for label in sorted(within)]
-    work = total(work_of(instruction) * often for mine, often in blocks for instruction in mine)
-    return Passage(work, sum(often * len(mine) for mine, often in blocks))
+    return {label: of(label) for label in sorted(within)}
 
 
 def work_of_blocks(labels: Collection[str], facts: Facts, entry: str, once: str = "") -> Work:

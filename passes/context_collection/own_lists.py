@@ -27,6 +27,7 @@ from ccc.analysis.paths.model import Path, instructions_of
 from ccc.ir.edit import Emitter, retarget, substitute
 from ccc.ir.operands import Register
 from ccc.passes.choice.work import passage
+from ccc.passes.context_collection.task_code import OWNER
 from ccc.passes.thresholds import (
     OWN_AT_ONCE,
     OWN_LENGTH,
@@ -45,6 +46,7 @@ from ccc.snippet import Given, Snippet
 
 if TYPE_CHECKING:
     from ccc.passes.context_collection.shared_tasks import SharedTasks
+    from ccc.passes.strategies.strategy import Sharing
 
 FRACTION = 16
 """In such parts of a turn the two ways are compared."""
@@ -134,6 +136,26 @@ class TurnSlots:
         return TurnSlots(own, shared, start)
 
 
+def turn_slots(engaged: Sharing, path: Path, facts: Facts, arch: str) -> TurnSlots:
+    """What lanes weigh that ask whether to share out their lists."""
+    told = [one.bits if isinstance(one, Register) else 32 for one in engaged.sent if one != OWNER]
+    added = sum(-(-one.bytes // 4) for one in (*path.accumulators, *engaged.sums))
+    return TurnSlots.of(path, sum(-(-bits // 32) for bits in told), added, facts, arch)
+
+
+def own_at_once(path: Path, facts: Facts) -> int:
+    """How many turns of a list stand in a row, as nvcc and ptxas have it: a power of two."""
+    body = list(instructions_of(path.blocks, facts))
+    if any(loop.blocks < path.blocks for loop in facts.loops):
+        return 1
+    waits = len(path.blocks) > 1 or any(map(has_side_effect, body))
+    most, length = (OWN_AT_ONCE, OWN_LENGTH) if waits else (OWN_LOADS, OWN_LOADS_LENGTH)
+    number = 1
+    while 2 * number <= min(most, length // len(body)):
+        number *= 2
+    return number
+
+
 class OwnLists:
     """The code of lists that their own lanes run."""
 
@@ -146,36 +168,22 @@ class OwnLists:
 
     @property
     def at_once(self) -> int:
-        """How many turns stand in a row: a power of two."""
-        path, facts = self.node.path, self.collector.facts
-        body = list(instructions_of(path.blocks, facts))
-        if any(loop.blocks < path.blocks for loop in facts.loops):
-            return 1
-        waits = len(path.blocks) > 1 or any(map(has_side_effect, body))
-        most, length = (OWN_AT_ONCE, OWN_LENGTH) if waits else (OWN_LOADS, OWN_LOADS_LENGTH)
-        number = 1
-        while 2 * number <= min(most, length // len(body)):
-            number *= 2
-        return number
+        """How many turns stand in a row."""
+        return own_at_once(self.node.path, self.collector.facts)
 
     def ask(self, emit: Emitter, count: Register) -> None:
         """Emit what all lanes of the warp do to find out."""
-        slots = self._slots()
+        engaged = self.node.plan.engage
+        assert engaged is not None
+        collector = self.collector
+        arch = collector.kernel.arch
+        slots = turn_slots(engaged, self.node.path, collector.facts, arch)
         share, start = slots.shared / slots.own, slots.start / slots.own
         even = EVEN.of(
             ALL=FRACTION * WARP_SIZE, SHARED=round(FRACTION * share),
             START=round(FRACTION * WARP_SIZE * start),
         )  # fmt: skip
         even.emit(emit, count=count, OWN=self.label)
-
-    def _slots(self) -> TurnSlots:
-        """What a turn of a lane's own list takes, and one that is shared out."""
-        tasks, specials = self.tasks, self.node.plan.specials
-        told = [n if isinstance(n, Register) else specials.get(n) for n in tasks.turns_sent]
-        words = sum(-(-one.bits // 32) for one in told if one)
-        sum_words = sum(-(-one.bits // 32) for one in tasks.sums.slots)
-        arch = self.collector.kernel.arch
-        return TurnSlots.of(self.node.path, words, sum_words, self.collector.facts, arch)
 
     def emit(self, turns: Register, shares: Register, done: str, after: str) -> None:
         """Emit the lists of lanes that have one, on to ``done``; the others go on ``after``."""

@@ -21,8 +21,9 @@ from ccc.device.choose import Device
 from ccc.errors import CccError
 from ccc.nvcc import run as nvcc
 from ccc.options import Options
-from ccc.passes.choice.cost_model import SHARED_OUT, TOGETHER
+from ccc.passes.choice.cost_model import TOGETHER
 from ccc.passes.choice.exchange import ARMS, CARD, TURNS, WORD
+from ccc.passes.choice.inner_loops import SHARED_OUT
 from ccc.passes.policy import turns_apart, turns_in_a_row
 
 BLOCK = 256

@@ -1,0 +1,61 @@
+"""What is known of one annotated path, for the cost model."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from ccc.analysis.facts import Facts
+from ccc.analysis.paths.model import Path
+from ccc.passes.choice.lanes import Lanes
+from ccc.passes.choice.turns import Turn
+from ccc.passes.choice.work import Work, passage, work_of_blocks
+from ccc.passes.policy import turns_of
+from ccc.passes.strategies.strategy import context_words
+from ccc.ptx.types import WARP_SIZE
+
+
+@dataclass(frozen=True)
+class PathCost:
+    """What is known of one path.
+
+    Args:
+        path: the path.
+        lanes: how many are expected on it.
+        own: one execution, or turn, without the paths in it.
+        rest: what of the iteration goes with its tasks.
+        words: of its context.
+        turns: that a task does before lanes meet.
+        turn: if it is an inner loop, what is known of its turns besides.
+    """
+
+    path: Path
+    lanes: Lanes
+    own: Work
+    rest: Work
+    words: int
+    turns: int
+    turn: Turn
+
+    @staticmethod
+    def of(path: Path, lanes: Lanes, inner: Collection[Path], facts: Facts) -> PathCost:
+        """That of a path that has others ``inner`` to it."""
+        blocks = path.blocks.difference(*(one.blocks for one in inner))
+        through = passage(blocks, facts, path.entry, path.entry if path.repeats else "")
+        own, turns = through.scaled_to(lanes.length), turns_of(path, facts)
+        rest = Work()
+        if path.continuation and path.join is not None:
+            rest = work_of_blocks(path.rest, facts, path.join)
+        turn = Turn.of(path, blocks, facts, through.scale(lanes.length))
+        return PathCost(path, lanes, own, rest, context_words(path), turns, turn)
+
+    @property
+    def plain(self) -> Work:
+        """One execution, or turn, as nvcc makes it where nothing is marked."""
+        return self.own + self.turn.saved(self.lanes.most_turns) * -1
+
+    @property
+    def saving(self) -> float:
+        """The instructions that are run with lanes waiting: length times rarity."""
+        full = self.lanes.lanes * self.lanes.turns / WARP_SIZE
+        return (self.lanes.executions - full) * self.own.instructions

@@ -1,0 +1,133 @@
+"""Turns of an inner loop: what memory they ask for, and what turns in a row save.
+
+A lane that runs its own list reads each element of it from another piece of memory than its
+neighbours do; lanes that run neighbouring turns of one list read neighbouring elements. What is
+read by way of an index lies anywhere, or nearly so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+
+from ccc.analysis.facts import Facts
+from ccc.analysis.lane_strides import (
+    Strides,
+    accessed_bytes,
+    address_stride,
+    lane_strides,
+    turn_strides,
+)
+from ccc.analysis.paths.induction import Induction, find_counter
+from ccc.analysis.paths.model import Path, instructions_of
+from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Address
+from ccc.passes.choice.exchange import NEARBY
+from ccc.passes.choice.work import Work, times, total, work_of
+from ccc.passes.context_collection.own_lists import own_at_once
+from ccc.ptx.occupancy import KB, limits
+from ccc.ptx.opcodes import Unit
+from ccc.ptx.throughput import LINE, SECTOR
+from ccc.ptx.types import WARP_SIZE
+
+NOTHING = Work()
+_GLOBAL = ("global", "generic", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What is known of a turn; sectors are of memory, for each lane.
+
+    Args:
+        anywhere: the sectors that are nobody's neighbours.
+        along: those of elements that lie one behind the other, as the turns do, if each takes one.
+        shared: the same where turns that are neighbours share them.
+        streams: the pieces of memory in which a lane reads at a time.
+        steps: the work that only leads to the next turn, which turns in a row share.
+        in_a_row: how many nvcc and ptxas put in a row, where a list is long enough.
+    """
+
+    anywhere: float = 0.0
+    along: float = 0.0
+    shared: float = 0.0
+    streams: float = 0.0
+    steps: Work = NOTHING
+    in_a_row: int = 1
+
+    @staticmethod
+    def of(path: Path, blocks: Collection[str], facts: Facts, scale: float) -> Turn:
+        """That of a path, in some blocks of it; loops in it make it ``scale`` times as long."""
+        if not path.repeats:
+            return Turn()
+        found = _reads(path, blocks, facts)
+        counter = find_counter(path, facts)
+        if counter is not None:
+            steps, row = _steps(path, counter, facts), own_at_once(path, facts)
+            found = replace(found, steps=steps, in_a_row=row)
+        return replace(found, anywhere=found.anywhere * scale)
+
+    def saved(self, turns: float) -> Work:
+        """The work that a turn does not take in nvcc's loop, of so many turns."""
+        row = max(1.0, min(self.in_a_row, turns))
+        return self.steps * (1 - 1 / row)
+
+    def apart(self, lanes: float, in_a_row: int, arch: str) -> float:
+        """The sectors where ``lanes`` of each warp are in lists of their own.
+
+        What a lane reads along its list it finds in the first level cache, as long as there is a
+        line for each piece that some lane reads; if not, only turns in a row share a sector.
+        """
+        lines = limits(arch).shared_kb * KB / LINE
+        wanted = self.streams * lanes * limits(arch).threads / WARP_SIZE
+        kept = min(1.0, lines / wanted) if wanted else 1.0
+        alone = max(self.shared, self.along / in_a_row)
+        return self.anywhere + kept * self.shared + (1 - kept) * alone
+
+    @property
+    def together(self) -> float:
+        """The sectors where lanes run neighbouring turns of one list."""
+        return NEARBY * self.anywhere + self.shared
+
+
+def _reads(path: Path, blocks: Collection[str], facts: Facts) -> Turn:
+    """What it reads and writes."""
+    lanes = lane_strides(facts)
+    strides = {loop.header: turn_strides(loop.blocks, facts) for loop in facts.loops}
+    anywhere = along = shared = streams = 0.0
+    for label, often in times(blocks, facts, path.entry, path.entry).items():
+        inside = [loop for loop in facts.loops if label in loop.blocks]
+        loop = min(inside, key=lambda one: len(one.blocks))
+        for one in _pieces(facts.blocks[label].instructions, lanes):
+            if address_stride(one, strides[path.entry]) == 0:
+                continue  # each turn reads it again
+            streams += min(1.0, often)
+            size = often * -(-accessed_bytes(one) // SECTOR)
+            stride = address_stride(one, strides[loop.header])
+            near = size if stride is None else min(size, often * abs(stride) / SECTOR)
+            if stride is None or loop.header != path.entry:
+                anywhere += near
+            else:
+                along, shared = along + size, shared + near
+    return Turn(anywhere, along, shared, streams)
+
+
+def _pieces(instructions: Iterable[Instruction], lanes: Strides) -> list[Instruction]:
+    """The accesses of memory among these, one of each piece, without those of all lanes at once."""
+    found: dict[tuple[object, int], Instruction] = {}
+    for one in instructions:
+        place = next((x for x in one.operands if isinstance(x, Address)), None)
+        if one.unit != Unit.LSU or one.space not in _GLOBAL or place is None or not one.types:
+            continue
+        if address_stride(one, lanes) != 0:
+            found.setdefault((place.base, place.offset // SECTOR), one)
+    return list(found.values())
+
+
+def _steps(path: Path, counter: Induction, facts: Facts) -> Work:
+    """What of a turn steps its counters, and asks whether it was the last."""
+    ends = list(facts.blocks[counter.end].instructions)
+    branch = next(one for one in ends if one.is_terminator)
+    tests = {branch.guard.register} if branch.guard else set()
+    stepped = {*counter.steps, *tests}
+    own = [one for one in instructions_of(path.blocks, facts) if stepped & {*one.defined()}]
+    return total(map(work_of, [*own, branch]))

@@ -1,0 +1,169 @@
+"""What is expected of inner loops that read memory, by what serves them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ccc.analysis.facts import Facts
+from ccc.analysis.paths.model import Path
+from ccc.parse import parse_function, parse_module
+from ccc.passes.choice.cost_model import LoopCost
+from ccc.passes.choice.lanes import Lanes
+from ccc.passes.choice.turns import Turn
+from ccc.pipeline import Kernel
+
+ARCH = "sm_90"
+KERNEL = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 ends, .param .u64 list, .param .u64 where, .param .u32 n)
+.maxntid 256, 1, 1
+{
+	.reg .pred %p<9>;
+	.reg .b32 %r<29>;
+	.reg .b64 %rd<29>;
+	ld.param.u64 %rd1, [ends];
+	ld.param.u64 %rd2, [list];
+	ld.param.u64 %rd3, [where];
+	ld.param.u32 %r9, [n];
+	mov.u32 %r1, %tid.x;
+	// ccc.loop 1 k.cu:1:1
+EACH:
+	// ccc.for 1 k.cu:1:1
+	mul.wide.u32 %rd4, %r1, 4;
+	add.s64 %rd5, %rd1, %rd4;
+	ld.global.u32 %r2, [%rd5];
+	ld.global.u32 %r3, [%rd5+4];
+	mov.u32 %r10, 0;
+	mul.wide.u32 %rd6, %r2, 4;
+	add.s64 %rd7, %rd2, %rd6;
+	setp.ge.u32 %p1, %r2, %r3;
+	@%p1 bra DONE;
+TURN:
+	// ccc.variable 2 k.cu:2:1
+	READ
+	add.s64 %rd7, %rd7, 4;
+	add.s32 %r2, %r2, 1;
+	setp.lt.u32 %p2, %r2, %r3;
+	@%p2 bra TURN;
+DONE:
+	st.global.u32 [%rd5], %r10;
+	add.s32 %r1, %r1, 256;
+	setp.lt.u32 %p3, %r1, %r9;
+	@%p3 bra EACH;
+	ret;
+}
+"""
+ALONG = "ld.global.u32 %r11, [%rd7]; add.s32 %r10, %r10, %r11;"
+ANYWHERE = """ld.global.u32 %r4, [%rd7];
+	mul.wide.u32 %rd8, %r4, 4;
+	add.s64 %rd9, %rd3, %rd8;
+	ld.global.u32 %r11, [%rd9];
+	ld.global.u32 %r12, [%rd9+4];
+	add.s32 %r10, %r10, %r11;
+	add.s32 %r10, %r10, %r12;"""
+AGAIN = "ld.global.u32 %r11, [%rd5+8]; add.s32 %r10, %r10, %r11;"
+STORES = "ld.global.u32 %r4, [%rd7]; st.global.u32 [%rd3], %r4;"
+EVEN = Lanes("", 1.0, 32.0, 17.0, 17.0, iterations=8.0)
+FEW_LONG = Lanes("", 1.0, 32.0, 4.65, 69.8, iterations=8.0)
+BY_CHANCE = Lanes("", 1.0, 32.0, 16.0, 65.0, iterations=8.0)
+
+
+def kernel_of(read: str) -> Kernel:
+    text = KERNEL.replace("READ", read).replace("; ", ";\n\t")
+    if read == STORES:
+        text = text.replace("st.global.u32 [%rd5], %r10;\n", "")
+    function = parse_function(next(iter(parse_module(text, "k.ptx").functions)))
+    return Kernel(function, Facts(function), arch=ARCH)
+
+
+def path_of(kernel: Kernel) -> Path:
+    (found,) = (one.path for one in kernel.records if isinstance(one.path, Path))
+    return found
+
+
+def turn_of(read: str) -> Turn:
+    kernel = kernel_of(read)
+    path = path_of(kernel)
+    return Turn.of(path, path.blocks, kernel.facts, scale=1.0)
+
+
+def gain(read: str, strategy: str, lanes: Lanes, is_worst: bool = False) -> float:
+    """How many times as fast as the original the loop is expected to be."""
+    kernel = kernel_of(read)
+    path = path_of(kernel)
+    cost = LoopCost(path.loop, [path], {path: lanes}, kernel, is_worst)
+    return cost.slots({}) / cost.slots({path: strategy})
+
+
+def test_what_lies_along_a_list_is_shared_by_neighbouring_turns() -> None:
+    turn = turn_of(ALONG)
+    assert (turn.along, turn.shared, turn.anywhere) == (1, 1 / 8, 0)
+    assert turn.together == 1 / 8
+
+
+def test_what_is_read_by_way_of_an_index_lies_anywhere_and_side_by_side_once() -> None:
+    turn = turn_of(ANYWHERE)
+    assert (turn.along, turn.shared, turn.anywhere) == (1, 1 / 8, 1)
+    assert turn.streams == 2
+
+
+def test_what_each_turn_reads_again_is_not_counted() -> None:
+    turn = turn_of(AGAIN)
+    assert turn.along + turn.anywhere + turn.streams == 0
+
+
+def test_where_all_lanes_access_one_place_nobody_counts() -> None:
+    assert turn_of(STORES).streams == 1
+
+
+def test_lanes_with_lists_of_their_own_find_in_the_cache_what_there_is_room_for() -> None:
+    """64 warps have 2048 lanes, and a multiprocessor 1824 lines."""
+    turn = turn_of(ALONG)
+    assert turn.apart(8, 1, ARCH) == turn.shared
+    assert turn.apart(32, 1, ARCH) == pytest.approx(1824 / 2048 / 8 + 224 / 2048)
+    assert turn.apart(32, 16, ARCH) == turn.shared
+    assert turn_of(ANYWHERE).apart(32, 1, ARCH) > 1.5
+
+
+def test_turns_in_a_row_share_what_leads_to_the_next_one() -> None:
+    turn = turn_of(ALONG)
+    assert turn.in_a_row == 16
+    assert turn.steps.instructions == 5  # two adds, one of 64 bits, the test and the branch
+    assert turn.saved(100).instructions == 5 * 15 / 16
+    assert turn.saved(2).instructions == 5 / 2
+    assert turn.saved(1).instructions == 0
+    assert turn_of(STORES).in_a_row == 4
+
+
+@pytest.mark.parametrize("read", [ALONG, ANYWHERE])
+@pytest.mark.parametrize("lanes", [EVEN, FEW_LONG])
+def test_handing_on_turns_that_read_memory_gains_nothing(read: str, lanes: Lanes) -> None:
+    assert gain(read, "merge", lanes) <= 1
+
+
+@pytest.mark.parametrize("read", [ALONG, ANYWHERE])
+def test_sharing_out_lists_of_which_few_are_long_gains(read: str) -> None:
+    assert gain(read, "engage", FEW_LONG) > 1.2
+
+
+def test_lists_that_are_even_are_run_by_their_own_lanes_at_the_price_of_asking() -> None:
+    assert 0.95 < gain(ANYWHERE, "engage", EVEN) <= 1
+    assert gain(ANYWHERE, "engage", replace(EVEN, most_turns=18.0)) <= 1
+
+
+def test_in_the_worst_case_no_waiting_hides_what_a_strategy_takes() -> None:
+    assert gain(ANYWHERE, "merge", EVEN, is_worst=True) < gain(ANYWHERE, "merge", EVEN)
+
+
+def test_the_longest_list_bounds_what_handing_on_can_bring() -> None:
+    """Of lists that are not so long, more is expected than of those."""
+    no_iterations = replace(FEW_LONG, iterations=None)
+    assert gain(ALONG, "merge", FEW_LONG) < gain(ALONG, "merge", no_iterations)
+
+
+def test_long_tasks_are_shared_out_where_nothing_follows_the_loop() -> None:
+    """Stores need no sum behind the loop: so tasks of many turns are run by all lanes."""
+    assert gain(STORES, "merge", FEW_LONG) > 1
