@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_right
 from functools import cached_property
-from itertools import accumulate, count, islice
-from operator import add
+from io import StringIO
+from itertools import accumulate
 
 from ccc.errors import CccError, Span
 from ccc.ir.markers import MARKER_PREFIX
@@ -30,14 +31,17 @@ class Source:
         self.origin = origin
 
     @cached_property
-    def _starts(self) -> list[int]:
-        """Where lines begin; the first one may have begun before the text."""
-        before = accumulate(map(len, self.text.split("\n")), initial=0)
-        return [1 - self.origin.column, *islice(map(add, before, count()), 1, None)]
+    def starts(self) -> list[int]:
+        """Where lines begin, and a place behind all; the first may have begun before the text."""
+        lines = map(len, StringIO(self.text, newline="\n"))
+        starts = [1 - self.origin.column, *accumulate(lines)]
+        if self.text[-1:] not in ("", "\n"):
+            starts.pop()
+        return [*starts, sys.maxsize]
 
     def span(self, position: int) -> Span:
         """Line and column of a place in the text."""
-        starts, (file, line, _) = self._starts, self.origin
+        starts, (file, line, _) = self.starts, self.origin
         row = bisect_right(starts, position, 1) - 1
         return Span(file, line + row, position - starts[row] + 1)
 
@@ -62,6 +66,8 @@ class Source:
 
     def _blank(self, match: re.Match[str]) -> str:
         comment = match[0]
+        if comment.startswith("// ") and not comment.startswith(MARKER_PREFIX):
+            return " " * len(comment)  # as most are
         if comment.startswith(('"', MARKER_PREFIX)):
             return comment
         if comment.startswith("/*") and (len(comment) < 4 or not comment.endswith("*/")):

@@ -161,7 +161,7 @@ def test_what_the_reader_says_is_valid_is(path: Path) -> None:
         f = parse_function(piece)
         assert sum(i.is_verified(f.registers) for i in f.instructions) > 0
         for instruction in f.instructions:  # as if somebody else had made it
-            instruction.set_verified(RegisterFile())
+            instruction.set_verified(RegisterFile(), is_control=False)
         verify(f)
 
 
