@@ -23,7 +23,7 @@ from ccc.ir.operands import (
 from ccc.ptx.types import SPECIAL_REGISTERS
 
 _NUMBER = re.compile(
-    r"0|-?[1-9][0-9]{0,17}|0x[0-9a-fA-F]{1,16}|0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}"
+    r"0|-?[1-9][0-9]{0,18}|0x[0-9a-fA-F]{1,16}|0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}"
 )
 _NAME = re.compile(r"[a-zA-Z_$][\w$]*", re.ASCII)
 _OFFSET = re.compile(r"0|-?[1-9][0-9]{0,8}")
