@@ -81,6 +81,8 @@ def test_both_ways_lead_to_the_same(path: Path, monkeypatch: pytest.MonkeyPatch)
         "membar.gl",
         "ld.global.u32 %r1, [%rd1+0]",
         "call (%r1), f, (%r2, %rd1)",
+        "call f, (\n)",
+        "and.b64 %rd1, %rd2, -9223372036854775808",
     ],
 )
 def test_a_form_is_learnt_once(text: str) -> None:
@@ -150,6 +152,28 @@ def test_a_label_of_the_name_of_a_variable_around() -> None:
     first, second, branch, *_ = function.instructions
     assert str(first) == str(second) == "mov.u32 %r1, same;"
     assert branch.target == function.blocks[-1].label != "same"
+
+
+def test_a_variable_of_the_name_of_one_outside_that_an_earlier_scope_names() -> None:
+    named = "mov.u64 %rd1, same;"
+    declared = "{ .shared .align 8 .b8 same[16]; mov.u64 %rd1, same; }"
+    text = f".shared .b32 same;\n.entry k()\n{{\n.reg .b64 %rd<2>;\n{{ {named} }}\n{declared}\n"
+    (piece,) = parse_module(f"{HEAD}{text}{{ {named} }}\nret;\n}}\n").functions
+    function = parse_function(piece)
+    (own,) = function.variables
+    named_by = [str(one.operands[1]) for one in function.instructions if one.operands]
+    assert own.name != "same"
+    assert named_by == ["same", own.name, "same"]
+
+
+def test_functions_have_as_many_registers_as_each_declares() -> None:
+    add = "{{ .reg .b32 %r<{}>; add.s32 %r1, %r{}, 5; ret; }}\n"
+    text = f"{HEAD}.entry a()\n{add.format(60, 59)}.entry b()\n{add.format(50, 50)}"
+    # As long as functions are that have so many, of which the registers are found beforehand.
+    first, second = parse_module(text.replace("ret;", "ret;\n" + " " * 600)).functions
+    assert "%r59" in str(next(parse_function(first).instructions))
+    with pytest.raises(CccError, match="%r50 is not declared"):
+        parse_function(second)
 
 
 def test_a_known_form_of_registers_that_are_not_declared_is_an_error() -> None:
