@@ -48,8 +48,9 @@ class Words(dict[str, Operand]):
         outer: the scope around this one.
 
     Attributes:
-        names: what the scope declares, and ``ranges``, by prefix, with one prefix of the function's
-            registers for each part of those that are vectors.
+        names: what the scope declares, of symbols the name that they have in the function; and
+            ``ranges``, by prefix, with one prefix of the function's registers for each part of
+            those that are vectors.
         foreign: what is named, and is declared nowhere in the function.
     """
 
@@ -108,7 +109,7 @@ class Words(dict[str, Operand]):
                 return found
             words = words.outer
             if words is not None and (known := words.get(name)) is not None:
-                return known
+                return known  # which it forgets when it declares that name
         return None
 
     def _own(self, name: str, prefix: str) -> Operand | None:
