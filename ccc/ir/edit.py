@@ -27,10 +27,14 @@ def make_explicit(function: Function) -> None:
             block.statements.append(jump(following.label))
 
 
-def falls_off_the_end(function: Function) -> bool:
+def falls_off_the_end(function: Function, named: Collection[str]) -> bool:
     """Whether control may run past the last block.
 
     An empty one that nothing leads to is allowed there: it is a label for debuggers.
+
+    Args:
+        function: the function.
+        named: the labels that its branches name.
     """
     last = function.blocks[-1]
     if last.terminator is not None:
@@ -38,19 +42,10 @@ def falls_off_the_end(function: Function) -> bool:
     if last.statements or len(function.blocks) == 1:
         return True
     before = function.blocks[-2].terminator
-    return before is None or before.guard is not None or last.label in _named_labels(function)
-
-
-def _named_labels(function: Function) -> set[str]:
-    """The labels that branches and tables name."""
-    named = {label for labels in function.targets.values() for label in labels}
-    for block in function.blocks:
-        for statement in reversed(block.statements):
-            if isinstance(statement, Instruction):
-                if not statement.is_terminator:
-                    break
-                named.update(symbol.name for symbol in statement.symbols())
-    return named
+    if before is None or before.guard is not None:
+        return True
+    tables = function.targets.values()
+    return last.label in named or any(last.label in labels for labels in tables)
 
 
 def remove_jumps_to_next(function: Function) -> None:

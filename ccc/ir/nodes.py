@@ -199,9 +199,10 @@ class Instruction:
             and known[3] is self.guard
         )
 
-    def set_verified(self, registers: RegisterFile) -> None:
-        """Remember that it is valid among these registers, which may only become more."""
-        self._verified = registers, self.opcode, self.operands, self.guard
+    def set_verified(self, registers: RegisterFile, is_control: bool) -> None:
+        """Remember that it is valid among these registers, which may only become more; and whether
+        it may transfer control."""
+        self._verified = registers, self.opcode, self.operands, self.guard, is_control
 
     def _known_accesses(self) -> _Accesses:
         """Found once, since every analysis asks, and again when the instruction was changed."""
@@ -423,6 +424,27 @@ class Function:
         self._fresh[hint] = number + 1
         self._labels.add(label)
         return label
+
+
+def to_verify(function: Function) -> Iterator[tuple[Block, Instruction]]:
+    """The instructions that were not found to be valid, and those that may transfer control.
+
+    Most were read in a known form; no more is asked of these than is asked here.
+    """
+    registers = function.registers
+    for block in function.blocks:
+        for one in block.statements:
+            if isinstance(one, Instruction):
+                known = one._verified
+                if not (
+                    known
+                    and known[0] is registers
+                    and known[1] is one.opcode
+                    and known[2] is one.operands
+                    and known[3] is one.guard
+                    and not known[4]
+                ):
+                    yield block, one
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from ccc.errors import CccError
 from ccc.garbage import without_looking
 from ccc.ir.edit import falls_off_the_end
-from ccc.ir.nodes import Block, Function, Instruction, decode
+from ccc.ir.nodes import Block, Function, Instruction, decode, to_verify
 from ccc.ir.operands import (
     CARRY,
     Discard,
@@ -47,33 +47,28 @@ def verify(function: Function) -> None:
     labels = [block.label for block in function.blocks]
     if len(set(labels) | set(function.targets)) != len(labels) + len(function.targets):
         raise InvalidIR(f"{function.name}: a label is defined twice")
-    known = set(labels)
-    declared = {id(CARRY)}
-    for block in function.blocks:
-        _check_block(function, block, known, declared)
-    if falls_off_the_end(function):
+    known, declared, named = set(labels), {id(CARRY)}, set[str]()
+    for block, instruction in to_verify(function):
+        decoded = decode(instruction.opcode)
+        if not instruction.is_verified(function.registers):
+            _check_operands(function, instruction, declared)
+            instruction.set_verified(function.registers, decoded.is_control)
+        if decoded.is_terminator and instruction is not block.statements[-1]:
+            _check_behind(block, instruction)
+        if decoded.is_branch:
+            named.add(_check_branch(function, instruction, known))
+    if falls_off_the_end(function, named):
         raise InvalidIR(f"{function.name}: control falls off the end of the function")
 
 
-def _check_block(function: Function, block: Block, labels: set[str], declared: set[int]) -> None:
-    registers = function.registers
-    left: Instruction | None = None  # the last one that may transfer control
-    for instruction in block.statements:
-        if not isinstance(instruction, Instruction):
-            continue
-        decoded = decode(instruction.opcode)
-        if left is not None and (left.guard is None or not decoded.is_terminator):
-            raise InvalidIR(
-                f"an instruction follows a branch in block {block.label}: {instruction}",
-                instruction.span,
-            )
-        if not instruction.is_verified(registers):
-            _check_operands(function, instruction, declared)
-            instruction.set_verified(registers)
-        if decoded.is_terminator:
-            left = instruction
-            if decoded.is_branch:
-                _check_branch(function, instruction, labels)
+def _check_behind(block: Block, left: Instruction) -> None:
+    """Check what follows an instruction that may transfer control."""
+    behind = block.statements[block.statements.index(left) + 1 :]
+    following = next((one for one in behind if isinstance(one, Instruction)), None)
+    if following is not None and (left.guard is None or not following.is_terminator):
+        raise InvalidIR(
+            f"an instruction follows a branch in block {block.label}: {following}", following.span
+        )
 
 
 def _check_operands(function: Function, instruction: Instruction, declared: set[int]) -> None:
@@ -127,7 +122,8 @@ def _check_written(instruction: Instruction) -> None:
             raise InvalidIR(f"{wrong} is no register: {instruction}", instruction.span)
 
 
-def _check_branch(function: Function, instruction: Instruction, labels: set[str]) -> None:
+def _check_branch(function: Function, instruction: Instruction, labels: set[str]) -> str:
+    """Check where a branch goes; the name that it gives."""
     target = instruction.target
     if target is None:
         raise InvalidIR(f"a branch names no label: {instruction}", instruction.span)
@@ -137,3 +133,4 @@ def _check_branch(function: Function, instruction: Instruction, labels: set[str]
         missing = {target} - labels
     if missing:
         raise InvalidIR(f"there is no label {min(missing)}: {instruction}", instruction.span)
+    return target

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import replace
 
-from ccc.errors import short
+from ccc.errors import Span, short
 from ccc.garbage import without_looking
 from ccc.ir.edit import falls_off_the_end
 from ccc.ir.markers import parse_marker
@@ -36,10 +37,10 @@ from ccc.ir.operands import (
 )
 from ccc.parse.constants import NoConstant
 from ccc.parse.declarations import declarations, read_header
-from ccc.parse.items import ITEM
+from ccc.parse.items import GUARD, ITEM, OPCODE, PLAIN, WORDS
 from ccc.parse.operands import BadOperand, Meanings, OperandBuilder
 from ccc.parse.outside import Outside, element_bytes
-from ccc.parse.plain import Plain, known_forms, learn, read_plain
+from ccc.parse.plain import known_forms, learn, read_operands
 from ccc.parse.scopes import Scopes
 from ccc.parse.shapes import NoShape, ParseNode, read
 from ccc.parse.source import NotRepresentable, Source
@@ -55,6 +56,8 @@ _ADDRESSES = frozenset(
 _MOST_DIGITS = 18
 """Of the number of a file or of a line."""
 _IN_BRACKETS = (Address, TupleAddress)
+_new_tuple = tuple.__new__
+"""That of a named one, without its function in Python."""
 _SELECTOR = re.compile(r"[bh][0-7]{1,4}")
 """What stands behind the dot of a register of which a video instruction takes a part."""
 
@@ -112,10 +115,8 @@ class _BodyParser:
         self.start = start
         self.depth = 0
         self.scopes = Scopes(function.registers, source.text, avoided)
-        self.meanings = Meanings(self.name, self.sum, self.element_bytes)
         self.sizes: dict[str, int] = {}
         self.foreign = self.scopes.words.foreign
-        self.unlearnt: Plain | None = None
         self.opcode = ""
         self.passing = VectorPassing(function, self.scopes)
         for parameter in (*function.parameters, *function.results):
@@ -138,18 +139,30 @@ class _BodyParser:
         """Read up to the body's closing brace."""
         code, registers = self.source.code, self.function.registers
         end = code.rindex("}")
+        starts, row = self.source.starts, 0  # a span is found as they come, one behind the other
+        file, line, _ = self.source.origin
         for match in ITEM.finditer(code, self.start, end):
-            plain = read_plain(match, self.scopes.words) if match.lastgroup == "plain" else None
-            if plain is None or plain[0] not in known_forms:
-                self.unlearnt = plain
+            if match.lastindex != PLAIN:
                 self.take(match)
                 continue
-            (opcode, _), operands, guard = plain
-            position = match.start("plain")
-            span = self.source.span(position)
+            before, opcode, text = match.group(GUARD, OPCODE, WORDS)
+            words = self.scopes.words
+            try:
+                operands = read_operands(opcode, text, words)
+                guard = words.guard(before) if before else None
+                form = (opcode, *map(type, operands))
+                is_control = known_forms[form]
+            except KeyError:  # a form to learn, or a word that needs the grammar
+                self.take(match)
+                continue
+            position = match.start(PLAIN)
+            while starts[row + 1] <= position:
+                row += 1
+            span = _new_tuple(Span, (file, line + row, position - starts[row] + 1))
             instruction = Instruction(opcode, operands, guard, span, self.location)
-            instruction.set_verified(registers)  # its form is, and the rest was found declared
-            if decode(opcode).is_control:
+            # Its form is valid, and the rest was found declared.
+            instruction.set_verified(registers, is_control)
+            if is_control:
                 self.append(instruction, position)
             else:
                 self.block.statements.append(instruction)
@@ -171,7 +184,7 @@ class _BodyParser:
         text, position = match[kind], match.start(kind)
         match kind:
             case "label":
-                self.start_block(self.declare(text, position), named=True)
+                self.start_block(self.declare(text, position))
             case "marker":
                 marker = parse_marker(text)
                 if marker:
@@ -180,11 +193,7 @@ class _BodyParser:
             case "brace":
                 self.brace(text, position)
             case "loc":
-                words = text.split()
-                if len(words) < 3 or max(map(len, words[1:3])) > _MOST_DIGITS:
-                    raise self.source.fail("a .loc has a file, a line and a column", position)
-                self.location = (int(words[1]), int(words[2]))
-                self.block.statements.append(Directive(" ".join(words)))
+                self.locate(text, position)
             case "pragma":
                 self.block.statements.append(Directive(text))
             case "table":
@@ -193,12 +202,24 @@ class _BodyParser:
                 count = match["count"]
                 number = None if count is None else int(count)
                 self.declare_register(match["name"], match["type"], "", number, position)
+            case "variable":
+                self.declare_variables(position, position + len(text) - 1)
             case "plain" | "statement" | "register":
-                self.statement(text[:-1], position)
+                instruction = self.statement(text[:-1], position)
+                if kind == "plain" and instruction is not None:
+                    learn(match, self.scopes.words, instruction)
             case "other":
                 raise self.source.fail(
                     'this statement is not understood; is a ";" missing?', position
                 )
+
+    def locate(self, text: str, position: int) -> None:
+        """A ``.loc``: what follows was made of that line."""
+        found = _location(text)
+        if found is None:
+            raise self.source.fail("a .loc has a file, a line and a column", position)
+        self.location, printed = found
+        self.block.statements.append(Directive(printed))
 
     def brace(self, text: str, position: int) -> None:
         self.depth += 1 if text == "{" else -1
@@ -227,26 +248,29 @@ class _BodyParser:
             raise self.source.fail("a .branchtargets lists labels", position)
         self.tables.append((position, unique, labels, self.scopes.words))
 
-    def start_block(self, label: str, named: bool) -> None:
-        if not self.block.statements and not self.block.named and len(self.function.blocks) > 1:
-            self.function.blocks.pop()
-        self.block = Block(label, named=named)
+    def start_block(self, label: str = "") -> None:
+        """Begin a block; without a label it gets one in the end, unless one follows at once."""
+        last = self.block
+        if not (last.label or last.statements):
+            last.label, last.named = label, True
+            return
+        self.block = Block(label, [], bool(label))
         self.function.blocks.append(self.block)
 
-    def statement(self, text: str, position: int) -> None:
+    def statement(self, text: str, position: int) -> Instruction | None:
+        """What the grammar makes of a statement; the instruction, if it is one."""
         try:
             tree, found = read("statement", text)
         except NoShape as error:
             at = position + min(max(error.position, 0), len(text))
             raise self.source.fail("this statement is not understood", at) from error
         if tree.data == "instruction":
-            instruction = self.instruction(tree, found, position)
-            if self.unlearnt is not None:
-                learn(self.unlearnt, instruction)
-        elif tree.data == "registers":
+            return self.instruction(tree, found, position)
+        if tree.data == "registers":
             self.declare_registers(tree, found, position)
         else:
             self.declare_variables(position, position + len(text))
+        return None
 
     def declare_registers(self, tree: ParseNode, found: list[str], position: int) -> None:
         words = [found[c].lstrip(".") for c in tree.children if isinstance(c, int)]
@@ -294,7 +318,8 @@ class _BodyParser:
                 tokens = children.pop(0).children
                 guard = Guard(self.register(found[tokens[-1]]), negated=len(tokens) > 1)
             self.opcode = opcode = "".join(found[children[0]].split())
-            build = OperandBuilder(found, self.meanings, loads=opcode.startswith(("ld.", "st.")))
+            meanings = Meanings(self.name, self.sum, self.element_bytes)
+            build = OperandBuilder(found, meanings, loads=opcode.startswith(("ld.", "st.")))
             operands = tuple(build(child) for child in children[1:])
         except BadOperand as error:
             raise self.source.fail(str(error), position, error.kind) from error
@@ -310,16 +335,16 @@ class _BodyParser:
     def append(self, instruction: Instruction, position: int) -> None:
         """Add an instruction, and what moves the vectors that it passes; one that may transfer
         control ends the block."""
-        if instruction.opcode.startswith(("call", "ret")):
+        decoded = decode(instruction.opcode)
+        if decoded.name in ("call", "ret"):
             self.pass_vectors(instruction, position)
         else:
             self.block.statements.append(instruction)
-        if instruction.is_terminator:
-            if instruction.target is not None:
-                view = self.scopes.words
-                self.pending.append((position, instruction, instruction.target, view))
-            number = len(self.function.blocks)
-            self.start_block(self.scopes.fresh(f"{self.prefix}block_{number}"), named=False)
+        if decoded.is_terminator:
+            target = instruction.target if decoded.is_branch else None
+            if target is not None:
+                self.pending.append((position, instruction, target, self.scopes.words))
+            self.start_block()
 
     def pass_vectors(self, instruction: Instruction, position: int) -> None:
         """Add a call, or what ends one, with what moves the vectors that it passes."""
@@ -416,8 +441,10 @@ class _BodyParser:
     def finish(self) -> None:
         """Point branches at unique label names, now that all labels are known; end the function."""
         last = self.function.blocks[-1]
-        if not last.statements and not last.named and len(self.function.blocks) > 1:
+        if not (last.label or last.statements):
             self.function.blocks.pop()
+        for number, block in enumerate(self.function.blocks):
+            block.label = block.label or f"{self.prefix}block_{number}"
         labels = {block.label for block in self.function.blocks}
         for position, table, names, words in self.tables:
             found = tuple(words.label(name) for name in names)
@@ -425,20 +452,32 @@ class _BodyParser:
                 if label not in labels:
                     raise self.source.fail(f"there is no label {short(name)}", position)
             self.function.targets[table] = found
+        named = set[str]()
         for position, instruction, target, words in self.pending:
             name = words.label(target)
             known = self.function.targets if instruction.name == "brx" else labels
             if name not in known:
                 raise self.source.fail(f"there is no label {short(target)}", position)
+            named.add(name)
             if name != target:
                 instruction.target = name
-        if falls_off_the_end(self.function):
+        if falls_off_the_end(self.function, named):
             closing = self.source.span(self.source.code.rindex("}"))
             self.function.implied_return = end = Instruction("ret", span=closing)
             self.function.blocks[-1].statements += [*self.passing.left(), end]
 
 
+@functools.lru_cache(maxsize=4096)
 def _renamed(variable: Variable, name: str) -> Variable:
     """A variable under another name, also in its declaration."""
     old = rf"(?<![\w$%]){re.escape(variable.name)}(?![\w$])"
     return replace(variable, name=name, text=re.sub(old, name, variable.text, count=1))
+
+
+@functools.lru_cache(maxsize=4096)
+def _location(text: str) -> tuple[tuple[int, int], str] | None:
+    """The file and the line that a ``.loc`` tells, and how it is printed; lines come again."""
+    words = text.split()
+    if len(words) < 3 or max(map(len, words[1:3])) > _MOST_DIGITS:
+        return None
+    return (int(words[1]), int(words[2])), " ".join(words)

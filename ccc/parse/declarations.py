@@ -122,16 +122,34 @@ def _has_short_rows(table: str) -> bool:
 
 def variable(tree: ParseNode, leaves: list[str], default_space: str = "global") -> Variable:
     """A parsed declaration such as ``.shared .align 4 .b8 name[512]``."""
+    shared, item = tree.children
+    words = tuple(
+        [tuple([leaves[c] for c in q.children if isinstance(c, int)]) for q in shared.children]
+    )
+    qualifiers, space, type_name, lanes, alignment = _qualified(words, default_space)
+    sizes, initializer = _shape(item, leaves, lanes)
+    known = [size for size in sizes if size is not None]
+    size_of = TYPES[type_name].bytes if type_name in TYPES else 8
+    total = size_of * lanes * math.prod(known) if len(known) == len(sizes) else None
+    return Variable(
+        leaves[item.children[0]], space, type_name, total,
+        alignment or size_of * lanes, "", initializer, qualifiers,
+    )  # fmt: skip
+
+
+@functools.lru_cache(maxsize=256)
+def _qualified(
+    words: tuple[tuple[str, ...], ...], default_space: str
+) -> tuple[tuple[str, ...], str, str, int, int | None]:
+    """What the words before a name say, each with its number: all of them, space, type, number of
+    lanes and alignment."""
     qualifiers: list[str] = []
     alignment = None
     space, type_name, lanes = default_space, "b8", 1
-    shared, item = tree.children
-    for child in shared.children:
-        word = leaves[child.children[0]].lstrip(".")
-        second = child.children[1] if len(child.children) > 1 else None
-        value = leaves[second] if isinstance(second, int) else None
-        if word == "align" and value:
-            alignment = parse_integer(value)
+    for first, *rest in words:
+        word = first.lstrip(".")
+        if word == "align" and rest:
+            alignment = parse_integer(rest[0])
         elif word in (*STATE_SPACES, "reg") and "ptr" not in qualifiers:
             space = word
         elif word in TYPES or word in _HANDLES:
@@ -141,14 +159,7 @@ def variable(tree: ParseNode, leaves: list[str], default_space: str = "global") 
         qualifiers.append(word)
     if not any(word in TYPES or word in _HANDLES for word in qualifiers):
         raise NoConstant("it has no type")
-    sizes, initializer = _shape(item, leaves, lanes)
-    known = [size for size in sizes if size is not None]
-    size_of = TYPES[type_name].bytes if type_name in TYPES else 8
-    total = size_of * lanes * math.prod(known) if len(known) == len(sizes) else None
-    return Variable(
-        leaves[item.children[0]], space, type_name, total,
-        alignment or size_of * lanes, "", initializer, tuple(qualifiers),
-    )  # fmt: skip
+    return tuple(qualifiers), space, type_name, lanes, alignment
 
 
 def _shape(item: ParseNode, leaves: list[str], lanes: int) -> tuple[list[int | None], str | None]:

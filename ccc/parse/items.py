@@ -15,13 +15,18 @@ ITEM = re.compile(
                           \s*,\s*inlined_at(?:\s+\d+)+)?)
              | (?P<register>(?a:\.reg\s+\.(?P<type>\w+)\s+(?P<name>%?[a-zA-Z_$][\w$]*)
                                 (?:<(?P<count>[1-9][0-9]{0,8})>)?\s*;))
+             | (?P<variable>(?a:\.(?:param|local|shared)\s+(?:\.align\s+[1-9][0-9]?\s+)?
+                                \.b(?:8|16|32|64)\s+[a-zA-Z_$][\w$]*(?:\[[1-9][0-9]{0,8}\])?\s*;))
              | (?P<pragma>\.pragma\b(?:"[^"]*"|[^;"])*;)
-             | (?P<table>[\w$%]+\s*:\s*\.(?:branchtargets|callprototype|calltargets)\b[^;]*;)
-             | (?P<label>[\w$%]+)\s*:(?!:)
+             | (?P<label>[\w$%]+)\s*:(?!:
+                                 | \s*\.(?:branchtargets|callprototype|calltargets)\b[^;]*;)
+             | (?P<table>[\w$%]+\s*:\s*\.\w+\b[^;]*;)
              | (?P<statement>[^;{}"]+(?:\{[^{}]*\}[^;{}]*)*;)
              | (?P<end>\Z)
              | (?P<other>\S) )""",
     re.X,
 )
 """One of them. ``plain`` is what nearly all are, an instruction of an opcode and its words, and
-``register`` what most declarations of registers look like."""
+``register`` and ``variable`` what most declarations look like."""
+
+PLAIN, GUARD, OPCODE, WORDS = (ITEM.groupindex[n] for n in ("plain", "guard", "opcode", "words"))

@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 from typing import TypeAlias
 
-from ccc.ir.nodes import Guard, Instruction
+from ccc.ir.nodes import Instruction, decode
 from ccc.ir.operands import Operand
+from ccc.parse.items import GUARD, OPCODE, WORDS
 from ccc.parse.words import Unknown, Words
 
 _COMMA = re.compile(r",\s*(?![^{}()]*[})])")
@@ -21,39 +22,48 @@ _LONGEST = 1_000
 _TO_LABELS = frozenset(("bra", "bra.uni"))
 _TO_TABLES = frozenset(("brx.idx", "brx.idx.uni"))
 
-Form: TypeAlias = tuple[str, tuple[type, ...]]
+Form: TypeAlias = tuple[object, ...]
 """An opcode, and the kinds of its operands."""
-Plain: TypeAlias = tuple[Form, tuple[Operand, ...], Guard | None]
-"""What stands in an instruction, if its form means what it seems to."""
 
-known_forms: set[Form] = set()
+known_forms: dict[Form, bool] = {}
+"""Forms that were learnt, and whether they may transfer control."""
 
 
-def read_plain(match: re.Match[str], words: Words) -> Plain | None:
-    """What an instruction seems to mean; None of one that needs the grammar.
+def read_operands(opcode: str, text: str | None, words: Words) -> tuple[Operand, ...]:
+    """What the operands of an instruction seem to mean.
+
+    Args:
+        opcode: what it does.
+        text: its operands, if any.
+        words: what stands for what.
+
+    Raises:
+        Unknown: they need the grammar.
+    """
+    if not text:
+        return ()
+    if opcode in _TO_LABELS:
+        return (words.target(text.rstrip()),)
+    if len(text) >= _LONGEST or opcode in _TO_TABLES:
+        raise Unknown(text)
+    parts = text.split(", ") if "{" not in text and "(" not in text else _COMMA.split(text)
+    return tuple(map(words.__getitem__, parts))
+
+
+def learn(match: re.Match[str], words: Words, instruction: Instruction) -> None:
+    """Remember a form, if the grammar says the same of it.
 
     Args:
         match: of an ``ITEM`` that is plain.
         words: what stands for what.
+        instruction: what the grammar has made of the item.
     """
-    before, opcode, text = match.group("guard", "opcode", "words")
-    operands: tuple[Operand, ...] = ()
+    before, opcode, text = match.group(GUARD, OPCODE, WORDS)
     try:
-        if opcode in _TO_LABELS:
-            operands = (words.target((text or "").rstrip()),)
-        elif text and len(text) < _LONGEST and opcode not in _TO_TABLES:
-            parts = text.split(", ") if "{" not in text and "(" not in text else _COMMA.split(text)
-            operands = tuple([words[part] for part in parts])
-        elif text:
-            return None
+        operands = read_operands(opcode, text, words)
         guard = words.guard(before) if before else None
     except Unknown:
-        return None
-    return (opcode, tuple(map(type, operands))), operands, guard
-
-
-def learn(plain: Plain, instruction: Instruction) -> None:
-    """Remember a form, if the grammar says the same of it."""
-    form, operands, guard = plain
-    if (instruction.opcode, instruction.operands, instruction.guard) == (form[0], operands, guard):
-        known_forms.add(form)
+        return
+    if (instruction.opcode, instruction.operands, instruction.guard) == (opcode, operands, guard):
+        form = (opcode, *map(type, operands))
+        known_forms[form] = decode(opcode).is_control

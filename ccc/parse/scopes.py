@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
+from itertools import islice
 
 from ccc.ir.nodes import DIGITS, RegisterFile
-from ccc.ir.operands import Register, Symbol, Vector
+from ccc.ir.operands import Register, Vector
 from ccc.parse.words import AXES, Words
 from ccc.ptx.types import VECTORS
+
+_FEW, _MANY = 16, 1 << 12
+"""Between these, the registers of a range are kept for functions to come."""
 
 
 class Scopes:
@@ -25,6 +30,7 @@ class Scopes:
         self._text = text
         self._taken: set[str] = set(avoided)
         self._taken_prefixes: set[str] = set()
+        self._numbered = {name.rstrip(DIGITS) for name in self._taken if name[-1] in DIGITS}
         self._stems: dict[str, tuple[str, int]] = {}
 
     def open(self) -> None:
@@ -38,10 +44,11 @@ class Scopes:
 
     def declare(self, name: str) -> str | None:
         """Declare a name; its unique form, or None if this scope has it already."""
-        if name in self.words.names:
+        words = self.words
+        if name in words.names:
             return None
         unique = self.fresh(name)
-        self.words.declare(name, self._registers.singles.get(unique) or Symbol(unique))
+        words.declare(name, self._registers.singles.get(unique) or unique)
         return unique
 
     def declare_register(self, name: str, type_name: str, lanes: str = "") -> bool:
@@ -74,12 +81,12 @@ class Scopes:
             self._registers.declare(part, type_name, count)
         self.words.declare_range(prefix, tuple(parts))
         if parts == [prefix] and prefix == prefix.rstrip(DIGITS) and count < len(self._text) // 8:
-            self.words.give([Register(f"{prefix}{n}", type_name) for n in range(count)])
+            self.words.give(_numbered(prefix, type_name, count))
         return True
 
     def _fresh_range(self, prefix: str) -> str:
         unique = prefix
-        while unique in self._taken_prefixes or self._range_clashes(unique):
+        while unique in self._taken_prefixes or unique in self._numbered:
             unique = f"{self._another(prefix)}_"
         self._taken_prefixes.add(unique)
         return unique
@@ -91,17 +98,18 @@ class Scopes:
     def fresh(self, name: str) -> str:
         """``name``, changed if something else in the function has it."""
         unique = name
-        while unique in self._taken or self._is_in_range(unique):
+        prefix = name.rstrip(DIGITS)
+        while unique in self._taken or (prefix != unique and prefix in self._taken_prefixes):
             unique = self._another(name)
+            prefix = unique.rstrip(DIGITS)
         self._taken.add(unique)
+        if prefix != unique:
+            self._numbered.add(prefix)
         return unique
 
     def _is_in_range(self, name: str) -> bool:
         prefix = name.rstrip(DIGITS)
         return prefix != name and prefix in self._taken_prefixes
-
-    def _range_clashes(self, prefix: str) -> bool:
-        return any(name.rstrip(DIGITS) == prefix and name != prefix for name in self._taken)
 
     def _another(self, name: str) -> str:
         """A name like this one that the function's text does not hold and nobody was given."""
@@ -110,3 +118,18 @@ class Scopes:
             stem += "_"
         self._stems[name] = (stem, number + 1)
         return f"{stem}{number + 1}"
+
+
+def _numbered(prefix: str, type_name: str, count: int) -> Iterable[tuple[str, Register]]:
+    """The first registers of a range by their names; most functions have the same ones."""
+    if not _FEW < count < _MANY:
+        return _named(prefix, type_name, count)
+    return islice(_shared(prefix, type_name, 1 << count.bit_length()), count)
+
+
+def _named(prefix: str, type_name: str, count: int) -> list[tuple[str, Register]]:
+    names = [f"{prefix}{number}" for number in range(count)]
+    return [(name, Register(name, type_name)) for name in names]
+
+
+_shared = lru_cache(maxsize=64)(_named)

@@ -192,5 +192,6 @@ def read(start: str, text: str) -> tuple[ParseNode, list[str]]:
     Raises:
         NoShape: the grammar's rule ``start`` does not fit.
     """
-    shape = _shapes.find((start, _NUMBER.sub(_hole, text)), text)
+    hole = _hole if any(sign in text for sign in _AS_BITS) else "0"  # which is faster
+    shape = _shapes.find((start, _NUMBER.sub(hole, text)), text)
     return shape.tree, shape.fill(_NUMBER.findall(text))

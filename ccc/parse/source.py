@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_right
 from functools import cached_property
-from itertools import accumulate, count, islice
-from operator import add
+from io import StringIO
+from itertools import accumulate
 
 from ccc.errors import CccError, Span
 from ccc.ir.markers import MARKER_PREFIX
 
 _COMMENT = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"]*"|#[^\n]*', re.S)
 """Also the lines that a preprocessor leaves: ``# 1 "file.cu"``."""
-_LINE_COMMENT = re.compile(r"//[^\n]*")
-"""All there is in most texts, and found several times as fast."""
+_LINE_COMMENT = re.compile(rf"//(?!{re.escape(MARKER_PREFIX[2:])})[^\n]*")
+"""All there is in most texts, and found several times as fast. A marker is none."""
 _VISIBLE = re.compile(r"[^\n]")
 
 
@@ -30,14 +31,17 @@ class Source:
         self.origin = origin
 
     @cached_property
-    def _starts(self) -> list[int]:
-        """Where lines begin; the first one may have begun before the text."""
-        before = accumulate(map(len, self.text.split("\n")), initial=0)
-        return [1 - self.origin.column, *islice(map(add, before, count()), 1, None)]
+    def starts(self) -> list[int]:
+        """Where lines begin, and a place behind all; the first may have begun before the text."""
+        lines = map(len, StringIO(self.text, newline="\n"))
+        starts = [1 - self.origin.column, *accumulate(lines)]
+        if self.text[-1:] not in ("", "\n"):
+            starts.pop()
+        return [*starts, sys.maxsize]
 
     def span(self, position: int) -> Span:
         """Line and column of a place in the text."""
-        starts, (file, line, _) = self._starts, self.origin
+        starts, (file, line, _) = self.starts, self.origin
         row = bisect_right(starts, position, 1) - 1
         return Span(file, line + row, position - starts[row] + 1)
 
@@ -57,8 +61,9 @@ class Source:
         Raises:
             CccError: a comment is never closed.
         """
-        has_others = any(sign in self.text for sign in ("/*", "#", '"'))
-        return (_COMMENT if has_others else _LINE_COMMENT).sub(self._blank, self.text)
+        if any(sign in self.text for sign in ("/*", "#", '"')):
+            return _COMMENT.sub(self._blank, self.text)
+        return _LINE_COMMENT.sub(_spaces, self.text)
 
     def _blank(self, match: re.Match[str]) -> str:
         comment = match[0]
@@ -67,3 +72,7 @@ class Source:
         if comment.startswith("/*") and (len(comment) < 4 or not comment.endswith("*/")):
             raise self.fail('this comment is never closed; add a "*/"', match.start())
         return _VISIBLE.sub(" ", comment)
+
+
+def _spaces(comment: re.Match[str]) -> str:
+    return " " * len(comment[0])

@@ -51,6 +51,9 @@ class VectorPassing:
         Raises:
             NotRepresentable: a vector that a guarded call may write, or one of odd parts.
         """
+        listed = (one.elements for one in call.operands if isinstance(one, Arguments))
+        if not any(Vector in map(type, elements) for elements in listed):
+            return [], []
         moves: dict[str, list[Instruction]] = {"ld": [], "st": []}
         operands: list[Operand] = []
         for number, operand in enumerate(call.operands):

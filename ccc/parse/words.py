@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from ccc.ir.nodes import DIGITS, Guard, RegisterFile
 from ccc.ir.operands import (
@@ -22,7 +23,7 @@ from ccc.ir.operands import (
 from ccc.ptx.types import SPECIAL_REGISTERS
 
 _NUMBER = re.compile(
-    r"0|-?[1-9][0-9]{0,17}|0x[0-9a-fA-F]{1,16}|0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}"
+    r"0|-?[1-9][0-9]{0,18}|0x[0-9a-fA-F]{1,16}|0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}"
 )
 _NAME = re.compile(r"[a-zA-Z_$][\w$]*", re.ASCII)
 _OFFSET = re.compile(r"0|-?[1-9][0-9]{0,8}")
@@ -47,17 +48,19 @@ class Words(dict[str, Operand]):
         outer: the scope around this one.
 
     Attributes:
-        names: what the scope declares, and ``ranges``, by prefix, with one prefix of the function's
-            registers for each part of those that are vectors.
+        names: what the scope declares, of symbols the name that they have in the function; and
+            ``ranges``, by prefix, with one prefix of the function's registers for each part of
+            those that are vectors.
         foreign: what is named, and is declared nowhere in the function.
     """
 
     def __init__(self, registers: RegisterFile, outer: Words | None = None):
         super().__init__()
         self.outer = outer
-        self.names: dict[str, Operand] = {}
+        self.names: dict[str, Operand | str] = {}
         self.ranges: dict[str, tuple[str, ...]] = {}
         self.foreign: set[str] = set() if outer is None else outer.foreign
+        self._root: Words | None = None if outer is None else outer._root or outer
         self._guards: dict[str, Guard] = {}
         self._registers = registers
         self._given = 0
@@ -68,7 +71,7 @@ class Words(dict[str, Operand]):
         self._guards.clear()
         self._given = 0
 
-    def declare(self, name: str, meaning: Operand) -> None:
+    def declare(self, name: str, meaning: Operand | str) -> None:
         """Give a name a meaning, and forget what may have held the name before."""
         self.names[name] = meaning
         if name in self:
@@ -80,10 +83,10 @@ class Words(dict[str, Operand]):
         if len(self) > self._given:
             self.clear()
 
-    def give(self, registers: Iterable[Register]) -> None:
+    def give(self, registers: Iterable[tuple[str, Register]]) -> None:
         """Have registers found by their names, while nothing else was."""
         if len(self) == self._given:
-            self.update((register.name, register) for register in registers)
+            self.update(registers)
             self._given = len(self)
 
     def find(self, name: str) -> Operand | None:
@@ -92,6 +95,9 @@ class Words(dict[str, Operand]):
 
     def label(self, name: str) -> str:
         """The name that a label has in the function."""
+        own = self.names.get(name)
+        if type(own) is str:
+            return own
         return str(self._declared(name) or name)
 
     def _declared(self, name: str) -> Operand | None:
@@ -102,12 +108,15 @@ class Words(dict[str, Operand]):
             if found is not None:
                 return found
             words = words.outer
+            if words is not None and (known := words.get(name)) is not None:
+                return known  # which it forgets when it declares that name
         return None
 
     def _own(self, name: str, prefix: str) -> Operand | None:
         """What a name stands for that this scope declares."""
-        if name in self.names:
-            return self.names[name]
+        meaning = self.names.get(name)
+        if meaning is not None:
+            return Symbol(meaning) if isinstance(meaning, str) else meaning
         parts = self.ranges.get(prefix)
         if parts is None:
             return None
@@ -118,10 +127,12 @@ class Words(dict[str, Operand]):
         return None if None in found else Vector(tuple(filter(None, found)))
 
     def __missing__(self, text: str) -> Operand:
-        found = self._declared(text) if text[:1] == "%" else None
-        if type(found) is not Register:  # which it is nearly always
-            stripped = text.strip()
-            found = self._read(text) if stripped == text else self[stripped]
+        word = text.strip()
+        if word != text:
+            found = self[word]
+        else:
+            compound = _COMPOUND.get(text[:1])
+            found = compound(self, text) if compound else _numbers.get(text) or self._word(text)
         self[text] = found
         return found
 
@@ -135,6 +146,9 @@ class Words(dict[str, Operand]):
 
     def target(self, text: str) -> Symbol:
         """A label, which may be declared behind what names it."""
+        own = self.names.get(text)
+        if type(own) is str:
+            return Symbol(own)
         declared = self._declared(text)
         if isinstance(declared, Symbol):
             return declared
@@ -142,29 +156,23 @@ class Words(dict[str, Operand]):
             raise Unknown(text)
         return Symbol(text)
 
-    def _read(self, text: str) -> Operand:
-        match text[:1]:
-            case "[":
-                return self._address(text)
-            case "{":
-                elements = self._list(text, "}")
-                if all(isinstance(one, (Register, Discard)) for one in elements):
-                    return Vector(elements)  # which may be written, too
-                raise Unknown(text)
-            case "(":
-                return Arguments(self._list(text, ")"))
-            case "!":
-                return Negated(self._register(text[1:]))
+    def _word(self, text: str) -> Operand:
+        found = self._declared(text)
+        if type(found) is Register or type(found) is Symbol:  # which it is nearly always
+            return found
         first, bar, second = text.partition("|")
         if bar:
             return Pair(self._register(first), self._register(second))
-        return _numbers.get(text) or _number(text) or self._name(text)
+        return _number(text) or self._name(text)
 
     def _name(self, text: str) -> Operand:
         found = self.find(text)
         if found is None and _NAME.fullmatch(text) and text != "WARP_SZ":
             self.foreign.add(text)
-            return Symbol(text)
+            symbol = Symbol(text)
+            if self._root is not None:
+                self._root[text] = symbol  # for scopes to come
+            return symbol
         if isinstance(found, (Register, Special, Symbol, Discard)):
             return found
         raise Unknown(text)
@@ -179,16 +187,44 @@ class Words(dict[str, Operand]):
         if text[-1] != "]":
             raise Unknown(text)
         inner, plus, offset = text[1:-1].partition("+")
-        base = self[inner]
-        if not isinstance(base, (Register, Symbol)) or (plus and not _OFFSET.fullmatch(offset)):
+        base, number = self[inner], _offset(offset) if plus else 0
+        if number is None or not isinstance(base, (Register, Symbol)):
             raise Unknown(text)
-        return Address(base, int(offset or 0), "+0" if offset == "0" else "")
+        return Address(base, number, "+0" if offset == "0" else "")
+
+    def _vector(self, text: str) -> Vector:
+        elements = self._list(text, "}")
+        if not all(isinstance(one, (Register, Discard)) for one in elements):
+            raise Unknown(text)  # what may be written, too, is known by its kind
+        return Vector(elements)
+
+    def _arguments(self, text: str) -> Arguments:
+        is_empty = text[-1] == ")" and not text[1:-1].strip()
+        return Arguments(() if is_empty else self._list(text, ")"))
+
+    def _negated(self, text: str) -> Negated:
+        return Negated(self._register(text[1:]))
 
     def _list(self, text: str, end: str) -> tuple[Operand, ...]:
         """The elements of a vector, or of arguments."""
         if text[-1] != end:
             raise Unknown(text)
-        return tuple([self[part] for part in text[1:-1].split(",")])
+        return tuple([self[part.strip()] for part in text[1:-1].split(",")])
+
+
+_COMPOUND: dict[str, Callable[[Words, str], Operand]] = {
+    "[": Words._address,
+    "{": Words._vector,
+    "(": Words._arguments,
+    "!": Words._negated,
+}
+"""How words are read that begin like that."""
+
+
+@functools.lru_cache(maxsize=4096)
+def _offset(text: str) -> int | None:
+    """What stands behind the plus of an address, where that is a plain number."""
+    return int(text) if _OFFSET.fullmatch(text) else None
 
 
 def _number(text: str) -> Immediate | None:

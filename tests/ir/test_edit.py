@@ -153,12 +153,13 @@ def test_the_emitter(function: Function) -> None:
 def test_falling_off_the_end(body: str, falls: bool) -> None:
     (piece,) = parse_module(f".version 8.0\n.entry k() {{ .reg .pred %p; {body} }}").functions
     function = parse_function(piece)
-    assert not falls_off_the_end(function)
+    labels = {one.target for one in function.instructions if one.target is not None}
+    assert not falls_off_the_end(function, labels)
     last = list(function.instructions)[-1]
     if falls:
         assert str(last) == "ret;"
         function.blocks[-1].statements.remove(last)
-        assert falls_off_the_end(function)
+        assert falls_off_the_end(function, labels)
 
 
 def test_a_changed_instruction_reads_and_writes_something_else() -> None:

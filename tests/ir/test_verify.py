@@ -73,6 +73,16 @@ def code_after_a_guarded_branch(f: Function) -> None:
     add(f, "A", "trap", at=3)
 
 
+def turned_into_a_return(f: Function) -> None:
+    next(f.block("A").instructions).opcode = "ret"
+
+
+def without_its_guard(f: Function) -> None:
+    add(f, "A", "ret", at=3)
+    verify(f)
+    list(f.block("A").instructions)[2].guard = None
+
+
 def two_ends(f: Function) -> None:
     add(f, "B", "ret", at=1)
 
@@ -130,6 +140,8 @@ BROKEN: list[tuple[Callable[[Function], None], str]] = [
     (branch_to_a_table, "no label T"),
     (code_after_a_branch, "follows a branch in block B"),
     (code_after_a_guarded_branch, "follows a branch in block A"),
+    (turned_into_a_return, "number of operands: ret %r1"),
+    (without_its_guard, "follows a branch in block A"),
     (two_ends, "follows a branch"),
     (undeclared_register, "%r7 is not declared"),
     (undeclared_guard, "%q is not declared"),
@@ -161,7 +173,7 @@ def test_what_the_reader_says_is_valid_is(path: Path) -> None:
         f = parse_function(piece)
         assert sum(i.is_verified(f.registers) for i in f.instructions) > 0
         for instruction in f.instructions:  # as if somebody else had made it
-            instruction.set_verified(RegisterFile())
+            instruction.set_verified(RegisterFile(), is_control=False)
         verify(f)
 
 

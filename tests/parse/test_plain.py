@@ -9,12 +9,12 @@ from folders import GOLDEN
 from goldens import Golden
 
 from ccc.errors import CccError
-from ccc.ir.nodes import Function, FunctionText, Instruction
-from ccc.ir.operands import Register
+from ccc.ir.nodes import Function, FunctionText, Guard, Instruction
+from ccc.ir.operands import Operand, Register
 from ccc.parse import body, parse_function, parse_module
 from ccc.parse.items import ITEM
-from ccc.parse.plain import Plain, known_forms, read_plain
-from ccc.parse.words import Words
+from ccc.parse.plain import known_forms, read_operands
+from ccc.parse.words import Unknown, Words
 
 GOLDENS = sorted((GOLDEN / "context-collection").glob("*.ptx"))
 HEAD = ".version 9.0\n.target sm_90\n.address_size 64\n"
@@ -37,23 +37,28 @@ def one(text: str) -> FunctionText:
 DECLARED = ".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .f32 %f<9>; .reg .pred %p<3>;\n"
 
 
-def read(text: str, function: Function) -> Plain | None:
-    """What a statement of a function seems to mean."""
+def read(text: str, function: Function) -> tuple[tuple[Operand, ...], Guard | None]:
+    """What a statement of a function seems to mean.
+
+    Raises:
+        Unknown: it needs the grammar.
+    """
     match = ITEM.match(f"{text};")
     assert match is not None
     if match.lastgroup != "plain":
-        return None
+        raise Unknown(text)
     words = Words(function.registers)
     for prefix in function.registers.ranges:
         words.declare_range(prefix, (prefix,))
-    return read_plain(match, words)
+    operands = read_operands(match["opcode"], match["words"], words)
+    return operands, words.guard(match["guard"]) if match["guard"] else None
 
 
 @pytest.mark.parametrize("path", GOLDENS[::6], ids=lambda path: path.stem)
 def test_both_ways_lead_to_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pieces = list(parse_module(Golden.read(path).after).functions)
     fast = [parts(parse_function(piece)) for piece in pieces]
-    monkeypatch.setattr(body, "read_plain", lambda _match, _words: None)
+    monkeypatch.setattr(body, "known_forms", {})
     assert fast == [parts(parse_function(piece)) for piece in pieces]
 
 
@@ -76,16 +81,16 @@ def test_both_ways_lead_to_the_same(path: Path, monkeypatch: pytest.MonkeyPatch)
         "membar.gl",
         "ld.global.u32 %r1, [%rd1+0]",
         "call (%r1), f, (%r2, %rd1)",
+        "call f, (\n)",
+        "and.b64 %rd1, %rd2, -9223372036854775808",
     ],
 )
 def test_a_form_is_learnt_once(text: str) -> None:
     function = parse_function(one(f"{DECLARED}{text};\nret;"))
     instruction = next(function.instructions)
-    plain = read(text, function)
-    assert plain is not None
-    form, operands, guard = plain
-    assert form in known_forms
-    assert (form[0], operands) == (instruction.opcode, instruction.operands)
+    operands, guard = read(text, function)
+    assert (instruction.opcode, *map(type, operands)) in known_forms
+    assert operands == instruction.operands
     assert [str(operand) for operand in operands] == list(map(str, instruction.operands))
     assert guard == instruction.guard
 
@@ -98,13 +103,17 @@ def test_a_form_is_learnt_once(text: str) -> None:
         "add.s32 %r1, %r2, 0777",
         "mov.u32 %r1, %nothing.x",
         "mov.u32 %r1, WARP_SZ",
+        "ld.u32 %r1, [%rd1+]",
+        "ld.u32 %r1, [%rd1",
         "mov.u32 %r1, {{%r1}}",
         "mov.b64 %rd1, {%r1, 5}",
         "brx.idx %r1, table",
     ],
 )
 def test_the_rest_is_left_to_the_grammar(text: str) -> None:
-    assert read(text, parse_function(one(f"{DECLARED}ret;"))) is None
+    function = parse_function(one(f"{DECLARED}ret;"))
+    with pytest.raises(Unknown):
+        read(text, function)
 
 
 def test_what_is_declared_anew_means_something_else() -> None:
@@ -143,6 +152,28 @@ def test_a_label_of_the_name_of_a_variable_around() -> None:
     first, second, branch, *_ = function.instructions
     assert str(first) == str(second) == "mov.u32 %r1, same;"
     assert branch.target == function.blocks[-1].label != "same"
+
+
+def test_a_variable_of_the_name_of_one_outside_that_an_earlier_scope_names() -> None:
+    named = "mov.u64 %rd1, same;"
+    declared = "{ .shared .align 8 .b8 same[16]; mov.u64 %rd1, same; }"
+    text = f".shared .b32 same;\n.entry k()\n{{\n.reg .b64 %rd<2>;\n{{ {named} }}\n{declared}\n"
+    (piece,) = parse_module(f"{HEAD}{text}{{ {named} }}\nret;\n}}\n").functions
+    function = parse_function(piece)
+    (own,) = function.variables
+    named_by = [str(one.operands[1]) for one in function.instructions if one.operands]
+    assert own.name != "same"
+    assert named_by == ["same", own.name, "same"]
+
+
+def test_functions_have_as_many_registers_as_each_declares() -> None:
+    add = "{{ .reg .b32 %r<{}>; add.s32 %r1, %r{}, 5; ret; }}\n"
+    text = f"{HEAD}.entry a()\n{add.format(60, 59)}.entry b()\n{add.format(50, 50)}"
+    # As long as functions are that have so many, of which the registers are found beforehand.
+    first, second = parse_module(text.replace("ret;", "ret;\n" + " " * 600)).functions
+    assert "%r59" in str(next(parse_function(first).instructions))
+    with pytest.raises(CccError, match="%r50 is not declared"):
+        parse_function(second)
 
 
 def test_a_known_form_of_registers_that_are_not_declared_is_an_error() -> None:
