@@ -123,8 +123,9 @@ def few_headers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def all_headers(few_headers: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def all_headers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """For a test that needs the rest of them, in a file whose others do not."""
+    request.getfixturevalue("few_headers")
     monkeypatch.delenv("NVCC_PREPEND_FLAGS")
 
 

@@ -30,7 +30,8 @@ __global__ void functions(float *x, int *y, unsigned long long *z) {
 
 @pytest.mark.slow
 @needs_nvcc
-def test_the_same_ptx(few_headers: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("few_headers")
+def test_the_same_ptx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = tmp_path / "k.cu"
     source.write_text(KERNEL.replace("{name}", "k") + FUNCTIONS)
 
