@@ -23,7 +23,17 @@ __global__ void functions(float *x, int *y, unsigned long long *z) {
     atomicMax(y + 1, __float_as_int(v));
     atomicCAS(z, 1ull, 7ull);
     __threadfence();
-    y[2] = __ballot_sync(~0u, v > 1);
+    y[2] = __ballot_sync(~0u, v > 1) + __reduce_add_sync(~0u, i) + __match_any_sync(~0u, i & 3);
+}
+__global__ void others(float *x, double *d, unsigned *y, long long *z, float3 *f) {
+    int i = threadIdx.x;
+    x[0] = rsqrtf(x[0]) + atan2f(x[1], powf(x[2], x[3])) + floorf(x[4]) + __sinf(x[5]);
+    x[1] = fmaf(x[6], x[7], __cosf(__uint_as_float(y[4])));
+    d[0] = sqrt(d[1]) + rsqrt(d[2]) + log(d[3]) + rint(d[4]) + fma(d[5], d[6], d[7]);
+    y[0] = __ffs(y[1]) + __umulhi(y[2], y[3]) + __float_as_uint(x[9]) + min(i, 7) + max(i, 3);
+    z[0] = __float2ll_rn(x[8]) + __double2ll_rn(d[8]);
+    memcpy(z + 1, d, 8);
+    *f = make_float3(__int_as_float(i), x[1], x[2]);
 }
 """
 
