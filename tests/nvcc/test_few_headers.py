@@ -46,8 +46,10 @@ def test_the_same_ptx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source.write_text(KERNEL.replace("{name}", "k") + FUNCTIONS)
 
     def made(*options: str) -> str:
-        command = [toolchain.find().nvcc, "-arch=sm_90", *options, source, "-o", "-"]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        nvcc = str(toolchain.find().nvcc)
+        command = [nvcc, "-arch=sm_90", *options, str(source), "-o", "-"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        return str(done.stdout)
 
     short, read = made("-ptx"), made("-E")
     monkeypatch.delenv("NVCC_PREPEND_FLAGS")

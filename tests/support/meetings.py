@@ -229,7 +229,8 @@ class Trial:
         key = launch, seed, schedule
         if key not in self._tried:
             expected = self._left_by_original(launch, seed)
-            self._tried[key] = expected and self._kept(expected, launch, seed, schedule)
+            fits = None if expected is None else self._kept(expected, launch, seed, schedule)
+            self._tried[key] = fits
         return self._tried[key]
 
     def _left_by_original(self, launch: Launch, seed: int) -> list[Any] | None:
