@@ -110,6 +110,33 @@ def bless(pytestconfig: pytest.Config) -> bool:
     return bool(pytestconfig.getoption("--bless"))
 
 
+FEW_HEADERS = Path(__file__).parent / "support" / "few_headers"
+
+
+@pytest.fixture
+def few_headers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """nvcc has device code read few of its headers, which would take longer than a small kernel.
+
+    That this changes nothing else is tested in ``nvcc/test_few_headers.py``.
+    """
+    monkeypatch.setenv("NVCC_PREPEND_FLAGS", f"-I{FEW_HEADERS}")
+
+
+@pytest.fixture
+def all_headers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a test that needs the rest of them, in a file whose others do not."""
+    request.getfixturevalue("few_headers")
+    monkeypatch.delenv("NVCC_PREPEND_FLAGS")
+
+
+@pytest.fixture(scope="session")
+def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache folder for all workers: what a first process has to make is made once."""
+    base = tmp_path_factory.getbasetemp()
+    is_worker = "PYTEST_XDIST_WORKER" in os.environ
+    return (base.parent if is_worker else base) / "shared-cache"
+
+
 @pytest.fixture
 def runs_on(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the emulator runs on in a test: ``numpy``, or ``native``, its C library."""

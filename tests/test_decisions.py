@@ -27,6 +27,8 @@ from ccc.nvcc.run import run
 from ccc.options import Options
 from ccc.remark import Remark
 
+pytestmark = pytest.mark.usefixtures("few_headers")
+
 GOLDEN = TESTS / "golden"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import os
 import re
 from collections.abc import Iterator
@@ -128,6 +129,7 @@ def inside(module: str, package: str) -> bool:
     return module == package or (package != "ccc" and module.startswith(package + "."))
 
 
+@functools.cache
 def row_of(module: str) -> tuple[int, str] | None:
     """The row that ``module`` stands in and the entry, the longest, that puts it there."""
     found = [(h, entry) for h, row in enumerate(ROWS) for entry in row if inside(module, entry)]
@@ -159,10 +161,15 @@ def imports(module: str, source: str, is_package: bool) -> Iterator[tuple[int, s
                 base = ".".join([*parts[:keep], *([base] if base else [])])
             for alias in node.names:
                 yield node.lineno, f"{base}.{alias.name}"
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+        elif isinstance(node, ast.Call) and _called(node.func).endswith("import_module"):
             name = node.args[0] if node.args else None
             if isinstance(name, ast.Constant):
                 yield node.lineno, str(name.value)
+
+
+def _called(function: ast.expr) -> str:
+    """The last word of what is called."""
+    return str(getattr(function, "attr", getattr(function, "id", "")))
 
 
 def wrong(module: str, source: str, is_package: bool = False) -> list[str]:

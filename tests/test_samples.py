@@ -60,6 +60,8 @@ SMALL = {
 TOGETHER = "name"
 """All tests of one sample run in a row, on one worker, which compiles it once."""
 
+pytestmark = pytest.mark.usefixtures("few_headers")
+
 DRAWN = ["fractal_flame", "path_tracing", "ray_tracing"]
 
 
@@ -84,10 +86,12 @@ STRATEGIES = {
 
 @functools.cache
 def compiled(name: str) -> nvcc.Compiled:
-    """The kernels of a sample, compiled once for all tests."""
+    """The kernels of a sample, compiled once for all tests, with all of nvcc's headers."""
     need_nvcc()
     strategy = STRATEGIES.get(name, COLLECT)
-    return nvcc.compile(SAMPLES / name / "kernel.cu", arch=EMULATED_ARCH, strategy=strategy)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("NVCC_PREPEND_FLAGS", raising=False)
+        return nvcc.compile(SAMPLES / name / "kernel.cu", arch=EMULATED_ARCH, strategy=strategy)
 
 
 @functools.cache

@@ -15,6 +15,8 @@ from ccc.frontend.marking import Annotated
 from ccc.options import COLLECT, Options
 from ccc.toolkit import find as toolchain
 
+pytestmark = pytest.mark.usefixtures("few_headers")
+
 PTX = """.version 9.0
 .entry k()
 {

@@ -9,6 +9,8 @@ from emulating import needs_nvcc
 from folders import ROOT, TESTS
 from marker_cost import Shape, main, shapes
 
+pytestmark = pytest.mark.usefixtures("few_headers")
+
 PTX = """.entry k()
 {
 	mov.u32 	%r1, 0;  // a comment; with words

@@ -15,7 +15,7 @@ from ccc.frontend.marking import Annotated
 from ccc.options import COLLECT, Options
 from ccc.toolkit import find as toolchain
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_headers")]
 
 SOURCE = (TESTS / "cases" / "unset_variables.cu").read_text()
 GIVEN = " = 0;"

@@ -21,6 +21,8 @@ from ccc.errors import CccError
 from ccc.ptx.dynamic_stack import shares
 from ccc.toolkit import find as toolchain
 
+pytestmark = pytest.mark.usefixtures("few_headers")
+
 LIMIT = 48 * 1024
 STACK = 4 * 32 * 2
 """The least for a path with one context word, for the two warps of a block of 64 threads."""

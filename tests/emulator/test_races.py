@@ -25,8 +25,10 @@ add.u32 %r3, %r0, 1; and.b32 %r3, %r3, 31; mad.lo.u32 %r3, %r3, 4, %r1;  // the 
 SCHEDULES = ("lockstep", 1, 2)
 
 
-def races(body: str, threads: int = 32, schedules: tuple[Any, ...] = SCHEDULES) -> list[Race]:
-    """The races of a kernel in any schedule; it gets an array of 64 zeros, and ``s`` is shared.
+def races(
+    body: str, threads: int = 32, schedules: tuple[Any, ...] = SCHEDULES, size: int = 64
+) -> list[Race]:
+    """The races of a kernel in any schedule; it gets an array of zeros, and ``s`` is shared.
 
     The C library and NumPy must find the same ones.
     """
@@ -34,7 +36,7 @@ def races(body: str, threads: int = 32, schedules: tuple[Any, ...] = SCHEDULES) 
     module = ptx(f"{HERE_AND_NEXT}{body}", module=SHARED)
     for (mode, mine), schedule in product(found.items(), schedules):
         with patch.dict(os.environ, CCC_EMULATOR=mode):
-            run(module, np.zeros(64, np.uint32), threads=threads, schedule=schedule, races=mine)
+            run(module, np.zeros(size, np.uint32), threads=threads, schedule=schedule, races=mine)
     assert [str(race) for race in found["numpy"]] == [str(race) for race in found["native"]]
     return found["native"]
 
@@ -172,6 +174,22 @@ def test_a_flag_that_is_written_and_waited_for() -> None:
     wait: ld.{how}.global.u32 %r4, [%p0]; setp.eq.u32 %q2, %r4, 0; @%q2 bra wait;
     ld.global.u32 %r5, [%p0+4];"""
     assert not races(body.replace("{how}", "volatile"))
+
+
+MANY_PLACES = """
+mov.u32 %r5, 0; mul.wide.u32 %x1, %r0, 4; add.u64 %x1, %x1, %p0; mov.u64 %x3, %x1;
+sub.u32 %r6, %r3, %r1; cvt.u64.u32 %x2, %r6; add.u64 %x2, %x2, %p0;
+more: red.global.add.u32 [%x1], 1;
+add.u64 %x1, %x1, 128; add.u32 %r5, %r5, 1; setp.lt.u32 %q1, %r5, 100; @%q1 bra more;
+wait: ld.relaxed.gpu.global.u32 %r6, [{place}]; setp.eq.u32 %q2, %r6, 0; @%q2 bra wait;
+"""
+
+
+@pytest.mark.parametrize(("place", "is_racing"), [("%x2", False), ("%x3", True)])
+def test_strong_accesses_of_many_places(place: str, is_racing: bool) -> None:
+    """What was known at the first of 3,200 places is known after the others; at the neighbour's."""
+    body = STORE + MANY_PLACES.format(place=place) + LOAD
+    assert bool(races(body, schedules=("lockstep", 1), size=3200)) == is_racing
 
 
 def test_races_are_kept_when_the_launch_fails() -> None:

@@ -25,6 +25,8 @@ from ccc.jit.job import CompileJob
 from ccc.nvcc import run as nvcc
 from ccc.options import COLLECT, Options
 
+pytestmark = pytest.mark.usefixtures("few_headers")
+
 SOURCE = """\
 namespace ns { __device__ int table[4]; }
 template <class T, int N> __global__ void k(T *x, int n) {
@@ -45,9 +47,15 @@ JOB = CompileJob(SOURCE, "nvcc", "90", names=NAMES, ours=Options(measure=True))
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("CCC_CACHE_DIR", str(tmp_path / "cache"))
-    return tmp_path / "cache" / "modules"
+def store(tmp_path: Path, shared_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where modules are kept; the rest of the cache folder is that of all tests."""
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    for name in ("dataclasses", "grammars", "shapes", "toolchains"):
+        (shared_cache / name).mkdir(parents=True, exist_ok=True)
+        (folder / name).symlink_to(shared_cache / name)
+    monkeypatch.setenv("CCC_CACHE_DIR", str(folder))
+    return folder / "modules"
 
 
 @pytest.fixture(scope="module")

@@ -24,6 +24,8 @@ from ccc.nvcc import command as driver
 
 __all__ = ["device"]
 
+pytestmark = pytest.mark.usefixtures("few_headers")
+
 
 # The package and its page.
 

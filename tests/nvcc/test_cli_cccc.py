@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from nvcc_project import KERNEL, REFUSED, Project, cache, project
+from nvcc_project import KERNEL, REFUSED, Project, project
 
 from ccc import cli
 from ccc.errors import CccError
@@ -20,7 +20,9 @@ from ccc.options import Options
 from ccc.toolkit import find as toolchain
 from ccc.version import VERSION
 
-__all__ = ["cache", "project"]
+__all__ = ["project"]
+
+pytestmark = pytest.mark.usefixtures("few_headers")
 
 # What can be told without nvcc.
 
@@ -289,6 +291,7 @@ NO_CODE = {
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("all_headers")
 def test_annotations_that_leave_no_code(project: Project) -> None:
     text, expected = "", ""
     for number, (source, line, said) in enumerate(NO_CODE.values()):

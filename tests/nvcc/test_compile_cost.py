@@ -10,11 +10,13 @@ from pathlib import Path
 
 import compile_cost
 import pytest
-from nvcc_project import Project, cache, project
+from nvcc_project import Project, project
 
 from ccc.toolkit import find as toolchain
 
-__all__ = ["cache", "project"]
+__all__ = ["project"]
+
+pytestmark = pytest.mark.usefixtures("few_headers")
 
 HEAVY = ("argparse", "dataclasses", "json", "lark", "networkx", "pathlib", "tree_sitter", "typing")
 

@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from nvcc_project import Project, cache, project
+from nvcc_project import Project, project
 
 from ccc import cli
 
-__all__ = ["cache", "project"]
+__all__ = ["project"]
 
 
 def test_nothing_is_there(

@@ -11,7 +11,7 @@ from ccc.harness.equivalence import Launch, difference, run
 from ccc.toolkit.find import find
 from ccc.toolkit.ptxas import resources
 
-pytestmark = [pytest.mark.slow, needs_nvcc]
+pytestmark = [pytest.mark.slow, needs_nvcc, pytest.mark.usefixtures("few_headers")]
 
 SOURCE = """#pragma ccc grid_stride
 __global__ void __launch_bounds__(64) k(const int *x, int *y, int n) {

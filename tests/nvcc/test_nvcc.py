@@ -23,6 +23,8 @@ from ccc.remark import Remark
 from ccc.toolkit import find as toolchain
 from ccc.toolkit.hook import hook
 
+pytestmark = pytest.mark.usefixtures("few_headers")
+
 PROFILE = """
 TOP              = $(_HERE_)/..
 CICC_PATH        = $(TOP)/nvvm/bin
@@ -320,14 +322,9 @@ def test_options_travel(monkeypatch: pytest.MonkeyPatch) -> None:
 # With the real nvcc.
 
 
-@pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture
-def real(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CCC_CACHE_DIR", str(cache))
+def real(shared_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CCC_CACHE_DIR", str(shared_cache))
     try:
         toolchain.find()
     except CccError as error:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from emulating import needs_nvcc
-from nvcc_project import KERNEL, Project, cache, project
+from nvcc_project import KERNEL, Project, project
 
 from ccc.toolkit import find as toolchain
 
-__all__ = ["cache", "project"]
+__all__ = ["project"]
 
 
 @pytest.mark.slow

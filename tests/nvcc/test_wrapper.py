@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nvcc_project import KERNEL, REFUSED, Project, cache, project
+from nvcc_project import KERNEL, REFUSED, Project, project
 
 from ccc import cli
 from ccc.nvcc import settings, words
@@ -21,7 +21,9 @@ from ccc.options import Options
 from ccc.toolkit import find as toolchain
 from ccc.toolkit import places
 
-__all__ = ["cache", "project"]
+__all__ = ["project"]
+
+pytestmark = pytest.mark.usefixtures("few_headers")
 
 PLAIN = "__global__ void plain(int *x) { x[0] = 1; }\n"
 HEAD = ".version 9.0\n.target sm_90\n.address_size 64\n"

@@ -109,22 +109,31 @@ STRATEGIES = {
 """With the label where tasks are shared out."""
 
 
+WHILE = "while"
+"""Asks for no strategy, but has the loop annotated as one whose turns depend on one another."""
+
+EVERY = (*STRATEGIES, "sub_warp(16)", WHILE)
+
+
 def check(
-    text: str, bounds: Sequence[int] = (100,), is_shared: bool = True, lanes: Sequence[int] = (16,)
+    text: str,
+    bounds: Sequence[int] = (100,),
+    is_shared: bool = True,
+    asked: Sequence[str] = EVERY,
 ) -> None:
     """The transformed kernel takes the same turns, and shares the tasks out.
 
-    The number of ``lanes`` of a sub-warp is a factor of the steps, and nothing else.
+    The number of lanes of a sub-warp is a factor of the steps, and nothing else.
     """
     versions = [text]
-    asked = {**STRATEGIES, **{f"sub_warp({n})": "$ccc_share_0:" for n in lanes}}
-    for strategy, label in asked.items():
-        done = transform(text, Options(strategy=strategy), filename="k.ptx")
-        assert (label in done.ptx) == is_shared
+    for strategy in asked:
+        if strategy == WHILE:
+            done = transform(text.replace("ccc.variable", "ccc.while"), filename="k.ptx")
+            assert "$ccc_many_0:" in done.ptx or not is_shared
+        else:
+            done = transform(text, Options(strategy=strategy), filename="k.ptx")
+            assert (STRATEGIES.get(strategy, "$ccc_share_0:") in done.ptx) == is_shared
         versions.append(done.ptx)
-    alone = transform(text.replace("ccc.variable", "ccc.while"), filename="k.ptx")
-    assert "$ccc_many_0:" in alone.ptx or not is_shared
-    versions.append(alone.ptx)
     modules = [Module(version, step_limit=5_000) for version in versions]
     for bound in bounds:
         expected, *found = (sums(module, bound) for module in modules)
@@ -156,7 +165,7 @@ def test_what_a_register_gains_may_be_any_number(carried: str) -> None:
     begin = "".join(f"mov.b{bits} %m{n}, %z2;\n\t" for n in range(len(STEPS)))
     text = kernel(carried=carried, body=body).replace("setp.eq.u32 %p3", f"{begin}setp.eq.u32 %p3")
     text = text.replace(".reg .b64 %rd", f".reg .b{bits} %m<{len(STEPS)}>;\n\t.reg .b64 %rd")
-    check(text, lanes=(2, 16))
+    check(text, asked=(*EVERY, "sub_warp(2)"))
 
 
 @pytest.mark.parametrize("carried", ["s32", "s64"])
@@ -232,18 +241,31 @@ INNER:
     check(text, is_shared=False)
 
 
-@pytest.mark.parametrize(
-    ("kind", "relation", "stride"),
-    [
-        *((k, r, n) for k in ("s32", "u64") for r in ("lt", "le", "ne") for n in (2, 3, 8)),
-        *((k, r, -n) for k in ("u32", "s64") for r in ("gt", "ge", "ne") for n in (2, 3, 8)),
-    ],
-)
-def test_the_counter_may_take_strides(kind: str, relation: str, stride: int) -> None:
+THIRDS = (("auto", "sub_warp(16)"), ("engage", WHILE), ("engage_block",))
+COUNTERS = [
+    *product(("s32", "u64"), ("lt", "le", "ne"), [1]),
+    *product(("u32", "s64"), ("gt", "ge", "ne"), [-1]),
+]
+STRIDES = [
+    pytest.param(
+        kind, relation, sign * stride, THIRDS[(row + row // 3 + column) % 3],
+        id=f"{kind}-{relation}-{sign * stride}",
+    )
+    for row, (kind, relation, sign) in enumerate(COUNTERS)
+    for column, stride in enumerate((2, 3, 8))
+]  # fmt: skip
+"""A third of the strategies for each, so that each has every stride of every type: how turns are
+counted is computed in one place for all of them."""
+
+
+@pytest.mark.parametrize(("kind", "relation", "stride", "asked"), STRIDES)
+def test_the_counter_may_take_strides(
+    kind: str, relation: str, stride: int, asked: Sequence[str]
+) -> None:
     low, high = edges(kind)
     text = kernel(kind, relation, str(stride))
     bounds = [0 if kind[0] == "s" else 100, high - 20 if stride < 0 else low + 20]
-    check(whole_strides(text, kind, stride) if relation == "ne" else text, bounds)
+    check(whole_strides(text, kind, stride) if relation == "ne" else text, bounds, asked=asked)
 
 
 def whole_strides(text: str, kind: str, stride: int) -> str:

@@ -78,6 +78,7 @@ def places() -> set[str]:
     return written.union(*(places_in(snippet.source) for snippet in Snippet.known))
 
 
+@functools.cache
 def places_in(text: str) -> list[str]:
     """The places of the meetings of a snippet."""
     meetings = [n for n, line in enumerate(text.splitlines()) if MEETING.match(line.strip())]
@@ -173,6 +174,7 @@ class Trial:
             *few, (own, 0, "lockstep"), *uneven, *more, *random
         ]  # fmt: skip
         self._tried: dict[tuple[Launch, int, str | int], tuple[list[Any], int] | None] = {}
+        self._expected: dict[tuple[Launch, int], list[Any] | None] = {}
 
     def _switched(self) -> str:
         """The kernel with a variable that says which meeting is left out, so that one module does
@@ -226,17 +228,33 @@ class Trial:
         """What a launch leaves, and a limit for its steps; None where it is no launch to try."""
         key = launch, seed, schedule
         if key not in self._tried:
-            races: list[Race] = []
-            self.left_out[0], self.after.step_limit = NONE, STEP_LIMIT
-            try:
-                expected, _ = run(self.original, "k", launch, seed, races=races)
-                found, _ = run(self.after, "k", launch, seed, schedule=schedule, races=races)
-            except EmulatorError:
-                self._tried[key] = None
-            else:
-                fits = not races and not difference(expected, found)
-                self._tried[key] = (expected, PATIENCE * self.after.steps) if fits else None
+            expected = self._left_by_original(launch, seed)
+            fits = None if expected is None else self._kept(expected, launch, seed, schedule)
+            self._tried[key] = fits
         return self._tried[key]
+
+    def _left_by_original(self, launch: Launch, seed: int) -> list[Any] | None:
+        """What the original leaves in lockstep; None where it races, or fails."""
+        if (launch, seed) not in self._expected:
+            try:
+                expected, _ = run(self.original, "k", launch, seed, races=_FirstRace())
+            except (EmulatorError, _RaceFound):
+                self._expected[launch, seed] = None
+            else:
+                self._expected[launch, seed] = expected
+        return self._expected[launch, seed]
+
+    def _kept(
+        self, expected: list[Any], launch: Launch, seed: int, schedule: str | int
+    ) -> tuple[list[Any], int] | None:
+        """That, and a limit for the steps, if the transformed kernel leaves the same."""
+        self.left_out[0], self.after.step_limit = NONE, STEP_LIMIT
+        try:
+            found, _ = run(self.after, "k", launch, seed, schedule=schedule, races=_FirstRace())
+        except (EmulatorError, _RaceFound):
+            return None
+        same = difference(expected, found) is None
+        return (expected, PATIENCE * self.after.steps) if same else None
 
 
 def _unevenly(launch: Launch) -> tuple[list[Launch], list[Launch]]:

@@ -64,17 +64,12 @@ class Project:
         return (self.folder / name).read_text()
 
 
-@pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture
-def project(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(tmp_path: Path, shared_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     try:
         toolchain.find()
     except CccError as error:
         pytest.skip(error.message)
-    monkeypatch.setenv("CCC_CACHE_DIR", str(cache))
+    monkeypatch.setenv("CCC_CACHE_DIR", str(shared_cache))
     monkeypatch.setenv("CCC_FLAGS", "--ccc-strategy=collect")
     return Project(tmp_path)

@@ -18,7 +18,8 @@ FIELDS = (
     "arena", "starts", "ends", "stretches", "shared", "shared_written", "shared_size",
     "shared_stride", "local", "local_written", "local_size", "mixes_atomics",
     # who knows of whom, where somebody looks for races
-    "clock", "ended", "shared_shadow", "global_shadow", "noted",
+    "clock", "ended", "shared_shadow", "global_shadow", "noted", "strong", "left_keys",
+    "left_clocks", "left_count", "left_size",
     # counters
     "steps", "limit", "tally_warps", "tally_lanes", "divergent", "guarded", "loads", "stores",
     "conflicts",
@@ -27,6 +28,7 @@ FIELDS = (
     "active", "spans", "gathered", "places", "chosen", "pending", "budget",
     # random order
     "next_double", "random_state", "splits", "favour", "starving", "first", "favour_steps", "drawn",
+    "favour_double", "favour_state",
 )  # fmt: skip
 
 

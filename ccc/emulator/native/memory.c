@@ -317,6 +317,7 @@ FUNCTION void atomic(const context *c, const access_form *f, const way *w) {
 }
 
 FUNCTION int note(context *c, const access_form *f, const way *w);
+FUNCTION void synchronise(const context *c, const access_form *f, const way *w);
 
 /* Do an access, if it is good. */
 FUNCTION int touch(context *c, const access_form *f) {
@@ -346,5 +347,7 @@ FUNCTION int touch(context *c, const access_form *f) {
         case STORE: store(c, f, &w); break;
         default: atomic(c, f, &w);
     }
+    int is_judged = c->clock && (w.space == IN_SHARED || w.space == IN_GLOBAL);
+    if (is_judged && f->is_strong) synchronise(c, f, &w);
     return 1;
 }

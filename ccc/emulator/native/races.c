@@ -20,17 +20,26 @@ INLINE void learn(u32 *mine, const u32 *other) {
     for (s64 k = 0; k < WARP; k++) mine[k] = other[k] > mine[k] ? other[k] : mine[k];
 }
 
-/* Whether a lane has seen all that others of its warp did to a byte. */
-INLINE int is_ordered(const context *c, const shadow *s, s64 byte, s32 lane, int writes) {
+/* Whether a lane has seen all that others of its warp did to a byte, or that is no conflict, since
+   both are strong. */
+INLINE int is_ordered(
+    const context *c, const access_form *f, const shadow *s, s64 byte, s32 lane
+) {
     const u32 *mine = clocks_of(c, lane), *read = s->read + byte * WARP;
+    const u8 *strong = GET(u8, strong);
     s32 writer = s->writer[byte], warp = lane / WARP;
     if (writer >= 0 && writer / WARP == warp && writer != lane
-        && s->written[byte] > mine[writer % WARP])
+        && s->written[byte] > mine[writer % WARP]
+        && !(f->is_strong && strong[s->write_slot[byte]]))
         return 0;
-    if (!writes || s->reading_warp[byte] != warp) return 1;
+    if (f->method == LOAD || s->reading_warp[byte] != warp) return 1;
     u8 ahead[WARP];
     for (s64 k = 0; k < WARP; k++) ahead[k] = read[k] > mine[k];
-    return !(mask_of(ahead) & ~(1u << lane % WARP));
+    u32 readers = mask_of(ahead) & ~(1u << lane % WARP);
+    if (!f->is_strong) return !readers;
+    for (; readers; readers &= readers - 1)
+        if (!strong[s->read_slot[byte * WARP + __builtin_ctz(readers)]]) return 0;
+    return 1;
 }
 
 /* Whether lanes of one warp are at one place. */
@@ -72,14 +81,43 @@ INLINE void note_stores(const context *c, const access_form *f, const way *w, co
     }
 }
 
+/* Whether the table of what strong accesses left has a place for each of some more. */
+INLINE int has_room(const context *c, const way *w) {
+    return 2 * (*GET(s64, left_count) + w->n) <= c->left_size;
+}
+
+/* The place in that table for an address and a warp. */
+INLINE s64 left_by(const context *c, const way *w, s64 k, s64 *key) {
+    const s64 *keys = GET(s64, left_keys);
+    s64 last = c->left_size - 1;
+    *key = w->at[k] << 23 | (s64)(w->lanes[k] / WARP) << 1 | (w->space == IN_SHARED);
+    s64 at = (s64)((u64)*key * 0x9E3779B97F4A7C15ull >> 40) & last;
+    while (keys[at] >= 0 && keys[at] != *key) at = (at + 1) & last;
+    return at;
+}
+
+/* Strong accesses pass on what their lanes know, one after the other. */
+FUNCTION void synchronise(const context *c, const access_form *f, const way *w) {
+    EACH {
+        s64 key, at = left_by(c, w, k, &key), *known = GET(s64, left_keys) + at;
+        u32 *mine = clocks_of(c, w->lanes[k]), *left = GET(u32, left_clocks) + at * WARP;
+        if (f->method != STORE && *known == key) learn(mine, left);
+        if (f->method == LOAD) continue;
+        *GET(s64, left_count) += *known != key;
+        *known = key;
+        learn(left, mine);
+    }
+    if (f->method != LOAD) EACH ++*clock_of(c, w->lanes[k]);
+}
+
 /* Note an access, if it is in order. */
 FUNCTION int note(context *c, const access_form *f, const way *w) {
     int writes = f->method != LOAD;
     const shadow *s = w->space == IN_SHARED ? GET(shadow, shared_shadow) : GET(shadow, global_shadow);
     if (w->space != IN_SHARED && w->space != IN_GLOBAL) return 1;
-    if (f->is_strong || (writes && share_places(w))) return 0;
+    if (f->is_strong ? !has_room(c, w) : writes && share_places(w)) return 0;
     EACH for (s64 byte = w->at[k]; byte < w->at[k] + w->bytes; byte++)
-        if (!is_ordered(c, s, byte, w->lanes[k], writes)) return 0;
+        if (!is_ordered(c, f, s, byte, w->lanes[k])) return 0;
     if (writes) note_stores(c, f, w, s);
     else note_loads(c, f, w, s);
     return 1;

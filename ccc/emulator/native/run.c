@@ -341,9 +341,10 @@ FUNCTION void settle_all(context *c) {
 
 /* Random order: schedule.py ---------------------------------------------------------------------- */
 
+typedef f64 next_double(void *);
+
 INLINE f64 draw_one(const context *c) {
-    typedef f64 next_double(void *);
-    return ((next_double *)(intptr_t)c->next_double)((void *)(intptr_t)c->random_state);
+    return GET(next_double, next_double)(GET(void, random_state));
 }
 
 INLINE s64 only_first(context *c) {
@@ -352,7 +353,7 @@ INLINE s64 only_first(context *c) {
 }
 
 /* Those of the lanes that can run of which one is run next, into ``chosen``: their number, or -1
-   where Python must draw something. */
+   where Python must draw who starves. */
 FUNCTION s64 among(context *c) {
     const s32 *pc = GET(s32, pc);
     s32 *chosen = GET(s32, chosen);
@@ -371,7 +372,9 @@ FUNCTION s64 among(context *c) {
         c->favour_steps++;
         if (c->favour_steps > 2 * AHEAD_FOR) c->first = -1, c->favour_steps = 0;
         if (c->favour_steps > AHEAD_FOR) return n;
-        return c->first >= 0 && pc[c->first] < WAITING ? only_first(c) : -1;
+        if (c->first < 0 || pc[c->first] >= WAITING)
+            c->first = chosen[(s64)(GET(next_double, favour_double)(GET(void, favour_state)) * (f64)n)];
+        return only_first(c);
     }
     const u8 *last = GET(u8, starving);
     if (!last) return -1;
@@ -466,10 +469,9 @@ int lockstep(context *c) {
 /* Any code next, and any of the lanes there, as the generator draws them. */
 int shuffled(context *c) {
     for (s64 work = 0; work < c->budget; work += c->n + 1000) {
-        if (c->drawn == 2) draw(c, only_first(c));
         if (!c->drawn) {
             s64 n = among(c);
-            if (n < 0) return DRAW; /* and then run who has been drawn */
+            if (n < 0) return DRAW;
             if (!n) return FINISHED;
             draw(c, n);
         }

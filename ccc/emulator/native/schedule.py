@@ -21,7 +21,7 @@ from ccc.emulator.native.wave import (
     NativeWave,
     address_of,
 )
-from ccc.emulator.run.schedule import Favoured, Lockstep, Shuffled, check_limit
+from ccc.emulator.run.schedule import Lockstep, Shuffled, check_limit
 from ccc.emulator.run.simt import WAITING, Wave
 
 
@@ -40,6 +40,12 @@ def _native(wave: NativeWave, run: Callable[[Any], int], others: Callable[[int],
             others(status)
     if wave.parked:
         wave.fail_deadlock()
+
+
+def _source(random: np.random.Generator) -> tuple[int, int]:
+    """Where the function is that draws a number from 0 to 1, and what it takes."""
+    source: Any = random.bit_generator.ctypes
+    return ctypes.cast(source.next_double, ctypes.c_void_p).value or 0, source.state_address
 
 
 class NativeLockstep(Lockstep):
@@ -79,9 +85,8 @@ class NativeShuffled(Shuffled):
         """Run all lanes until they have ended."""
         assert isinstance(wave, NativeWave)
         context, favoured = wave.context, self.favoured
-        source: Any = self.random.bit_generator.ctypes
-        context.next_double = ctypes.cast(source.next_double, ctypes.c_void_p).value or 0
-        context.random_state = source.state_address
+        context.next_double, context.random_state = _source(self.random)
+        context.favour_double, context.favour_state = _source(favoured.random)
         context.splits = struct.unpack("q", struct.pack("d", self.splits))[0]
         context.favour = ("nobody", "starved", "ahead").index(favoured.how)
         context.first, context.favour_steps = favoured.first, favoured.steps
@@ -92,7 +97,9 @@ class NativeShuffled(Shuffled):
 
     def _do(self, wave: NativeWave, status: int, limit: int) -> None:
         if status == DRAW:
-            self._draw(wave, self.favoured)
+            running = (wave.pc < WAITING).nonzero()[0]
+            self.favoured.draw_starving(running, wave.geometry.lanes)
+            self._starve(wave)
             return
         group, code = wave.group, wave.context.code
         if status == LIMIT:
@@ -106,15 +113,6 @@ class NativeShuffled(Shuffled):
         while wave.released:
             freed, lanes = wave.released.pop()
             wave.execute(freed, self._group(wave, freed, lanes))
-
-    def _draw(self, wave: NativeWave, favoured: Favoured) -> None:
-        running = (wave.pc < WAITING).nonzero()[0]
-        if favoured.how == "starved":
-            favoured.draw_starving(running, wave.geometry.lanes)
-            self._starve(wave)
-            return
-        favoured.draw_first(running)
-        wave.context.first, wave.context.drawn = favoured.first, 2
 
     def _starve(self, wave: NativeWave) -> None:
         wave.context.starving = address_of(self.favoured.last)

@@ -20,10 +20,15 @@ class WatchedNativeWave(WatchedWave, NativeWave):
         super().start(limit)
         self.context.clock = address_of(self.detector.clock)
         self.context.ended = address_of(self.detector.ended)
+        self.context.strong = address_of(self.detector.strong)
 
     def refresh(self) -> None:
         """As of :class:`NativeWave`, also of what is known of each byte."""
         super().refresh()
+        left, context = self.detector.left, self.context
+        if context.left_size != len(left.keys):
+            context.left_keys, context.left_clocks = address_of(left.keys), address_of(left.clocks)
+            context.left_count, context.left_size = address_of(left.count), len(left.keys)
         for name, before in self.shadow_arrays.items():
             space = self.memory.spaces[name]
             arrays = list(vars(self.detector.shadow(name, len(space.data))).values())

@@ -40,7 +40,7 @@ from ccc.emulator.lanes.groups import Group
 from ccc.emulator.memory.memory import Access, Memory, Touch
 from ccc.emulator.run.simt import Wave
 from ccc.emulator.translate.program import Segment
-from ccc.ir.nodes import Instruction
+from ccc.ir.nodes import Instruction, decode
 from ccc.ptx.types import STRONG
 
 _MOST = 100
@@ -131,6 +131,38 @@ class Shadow:
             setattr(self, name, np.concatenate([known, getattr(fresh, name)]))
 
 
+class Left:
+    """What the lanes knew that accessed a place strongly, by the place and their warp.
+
+    A table of keys with clocks, at least half of which is free: -1. The C library fills it, too.
+    """
+
+    def __init__(self, size: int = 1024):
+        self.keys = np.full(size, -1, np.int64)
+        self.clocks = np.zeros((size, 32), np.uint32)
+        self.count = np.zeros(1, np.int64)
+
+    def find(self, key: int) -> int:
+        """Where a key is, or may be put."""
+        last = len(self.keys) - 1
+        at = (key * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF) >> 40 & last
+        while self.keys[at] not in (-1, key):
+            at = at + 1 & last
+        return at
+
+    def make_room(self, more: int) -> None:
+        """Make it large enough for some more keys."""
+        wanted, size = 2 * (int(self.count[0]) + more), len(self.keys)
+        if wanted <= size:
+            return
+        keys, clocks = self.keys, self.clocks
+        size = 1 << (2 * wanted - 1).bit_length()
+        self.keys, self.clocks = np.full(size, -1, np.int64), np.zeros((size, 32), np.uint32)
+        for place in np.flatnonzero(keys >= 0):
+            at = self.find(int(keys[place]))
+            self.keys[at], self.clocks[at] = keys[place], clocks[place]
+
+
 @dataclass(slots=True)
 class _ByteAccesses:
     """Accesses of one instruction, a row for each byte: where, by whom, and what is stored.
@@ -166,7 +198,7 @@ class RaceDetector:
         self._advance(np.arange(lanes))
         self.ended = np.zeros((lanes // 32, 32), np.uint32)
         self.shadows: dict[str, Shadow] = {}
-        self.left: dict[tuple[str, int, int], Array] = {}
+        self.left = Left()
 
     @functools.cached_property
     def strong(self) -> Array:
@@ -200,16 +232,19 @@ class RaceDetector:
         """Strong accesses, in the order of ``lanes``, int64, (n,), pass on what these know."""
         access = touch.access
         takes, leaves = access.method != "store", access.method != "load"
-        place = dict(zip(touch.group.lanes.tolist(), touch.address.tolist(), strict=True))
-        blocks = dict(zip(touch.group.lanes.tolist(), touch.group.blocks.tolist(), strict=True))
+        places, _ = touch.space.locate(touch.group, touch.address, access.bytes)
+        place_of = dict(zip(touch.group.lanes.tolist(), places.tolist(), strict=True))
+        self.left.make_room(len(lanes))
         for lane in lanes.tolist():
-            where = place[lane] if touch.name == "global" else place[lane] + (blocks[lane] << 32)
-            key = touch.name, where, lane >> 5
-            mine, left = self.clock[lane], self.left.get(key)
-            if takes and left is not None:
+            key = place_of[lane] << 23 | lane >> 5 << 1 | (touch.name == "shared")
+            mine, at = self.clock[lane], self.left.find(key)
+            left = self.left.clocks[at]
+            if takes and self.left.keys[at] == key:
                 np.maximum(mine, left, out=mine)
             if leaves:
-                self.left[key] = mine.copy() if left is None else np.maximum(mine, left)
+                self.left.count += self.left.keys[at] != key
+                self.left.keys[at] = key
+                np.maximum(mine, left, out=left)
         if leaves:
             self._advance(lanes)
 
@@ -337,8 +372,14 @@ class RaceDetector:
 
 def is_strong(instruction: Instruction) -> bool:
     """Whether an instruction accesses memory strongly (PTX ISA, memory consistency model)."""
-    is_atomic = instruction.name in ("atom", "red", "mbarrier")
-    return is_atomic or not STRONG.isdisjoint(instruction.modifiers)
+    return _is_strong(instruction.opcode)
+
+
+@functools.cache
+def _is_strong(opcode: str) -> bool:
+    decoded = decode(opcode)
+    is_atomic = decoded.name in ("atom", "red", "mbarrier")
+    return is_atomic or not STRONG.isdisjoint(decoded.modifiers)
 
 
 def orders(instruction: Instruction) -> bool:

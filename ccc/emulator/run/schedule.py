@@ -241,10 +241,6 @@ class Favoured:
         self.last = self.random.random(lanes) < share
         self.last[self.random.choice(running)] = True
 
-    def draw_first(self, running: Array) -> None:
-        """Draw who is ahead."""
-        self.first = int(self.random.choice(running))
-
     def _not_starved(self, running: Array, lanes: int) -> Array:
         if len(self.last) != lanes:  # a new wave
             self.draw_starving(running, lanes)
@@ -263,6 +259,6 @@ class Favoured:
             return running
         place = int(running.searchsorted(self.first))
         if place == len(running) or running[place] != self.first:
-            self.draw_first(running)
-            place = int(running.searchsorted(self.first))
+            place = int(self.random.random() * len(running))
+            self.first = int(running[place])
         return running[place : place + 1]

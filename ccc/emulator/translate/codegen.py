@@ -11,7 +11,7 @@ import itertools
 import linecache
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from ccc.emulator.base.errors import EmulatorError
@@ -65,13 +65,15 @@ class CompiledProgram:
     """A program's code: per segment its function and, by number, its operands' where it waits.
 
     ``slots`` lists the instructions in the order in which they are counted; ``segment_slots`` has
-    the slots of each segment.
+    the slots of each segment. ``lines`` are the source lines of the segments that were counted, as
+    :mod:`ccc.emulator.run.tally` wants them.
     """
 
     run: Functions
     waits: Functions
     slots: list[Instruction]
     segment_slots: list[range]
+    lines: dict[int, Any] = field(default_factory=dict, init=False)
 
 
 def compile_program(program: Program, find_symbol: FindSymbol) -> CompiledProgram:
