@@ -6,7 +6,6 @@ to three dimensions, the last of which is x, and one more for the channels if th
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +19,11 @@ ADDRESSING = ("clamp", "border", "wrap", "mirror")
 _COUNTER_CLOCKWISE = ((0, 1), (1, 1), (1, 0), (0, 0))
 _LEAST_BITS = 21
 """Bits of a normalized coordinate behind the point, of small images."""
-_MANY = (1 << 14, 1 << 16)
-"""Images of so many elements have one bit more, and two."""
+_LONG_ROWS = (1 << 13, 1 << 16)
+"""Rows of more elements have one bit more, and two."""
+_LONG_SIDE = 1 << 13
+"""Images of two or three dimensions with a longer side have two more; what is known of an H200 are
+sides of up to 150, and of 20,000."""
 _SMALLEST = 2.0**-126
 """Coordinates that are smaller are zero."""
 
@@ -220,8 +222,9 @@ class Texture(Surface):
 
 def _normalized_bits(sizes: tuple[int, ...]) -> int:
     """The bits behind the point of a normalized coordinate; the others are cut off."""
-    elements = math.prod(sizes)
-    return _LEAST_BITS + sum(elements >= many for many in _MANY)
+    if len(sizes) == 1:
+        return _LEAST_BITS + sum(sizes[0] > long for long in _LONG_ROWS)
+    return _LEAST_BITS + 2 * (max(sizes) > _LONG_SIDE)
 
 
 class Images:
