@@ -10,7 +10,7 @@ from goldens import Golden
 
 from ccc.emulator import Module
 from ccc.errors import Span
-from ccc.ir.edit import make_explicit
+from ccc.ir.edit import Emitter, make_explicit
 from ccc.ir.nodes import Block, FunctionText
 from ccc.options import Options
 from ccc.parse import parse_function
@@ -20,6 +20,14 @@ from ccc.passes.thresholds import SHORT_LISTS
 BEFORE = Golden.read(GOLDEN / "small" / "short_lists.ptx").before
 LENGTH = "mul.lo.u32 %r4, %r4, %r4;\n\tshr.u32 %r4, %r4, 2;"
 ITERATIONS = 130
+FUNCTION = """.func f()
+{{
+.reg .pred %p<4>;
+.reg .b32 %r<9>;
+.reg .b64 %rd<2>;
+{body}
+}}"""
+SPAN = Span("f.ptx", 1)
 
 
 def tasks(length: int, marked: str = BEFORE) -> int:
@@ -57,9 +65,16 @@ def test_a_turn_that_stores_is_not_run_without_a_task() -> None:
     assert "$ccc_short_0:" not in text
 
 
+def test_what_is_loaded_may_take_the_place_of_its_address() -> None:
+    load = "ld.global.nc.u32 %r6, [%rd4];"
+    own = "add.s64 %rd5, %rd4, 4;\n\tld.global.nc.u32 %rd5, [%rd5+-4];\n\tcvt.u32.u64 %r6, %rd5;"
+    assert load in BEFORE
+    assert tasks(3, BEFORE.replace(load, own)) == 0
+
+
 def turn(body: str) -> list[Block]:
-    text = f".func f()\n{{\n.reg .pred %p<4>;\n.reg .b32 %r<9>;\n{body}\n@%p0 bra TURN;\nret;\n}}"
-    function = parse_function(FunctionText("f", "func", text, Span("f.ptx", 1)))
+    text = FUNCTION.format(body=f"{body}\n@%p0 bra TURN;\nret;")
+    function = parse_function(FunctionText("f", "func", text, SPAN))
     make_explicit(function)
     return function.blocks[:-1]
 
@@ -81,3 +96,25 @@ def turn(body: str) -> list[Block]:
 )
 def test_what_can_be_run_under_a_flag(body: str, possible: bool) -> None:
     assert GuardedTurns(turn(body), ()).possible is possible
+
+
+@pytest.mark.parametrize(
+    ("line", "emitted"),
+    [
+        ("add.u32 %r1, %r2, 1;", ["add.u32 %r1, %r2, 1;"]),
+        ("add.u32 %r8, %r8, %r1;", ["@%p3 add.u32 %r8, %r8, %r1;"]),
+        ("ld.global.u32 %r1, [%rd1];", ["mov.b32 %r1, 0;", "@%p3 ld.global.u32 %r1, [%rd1];"]),
+        ("ld.global.u32 %r8, [%rd1];", ["@%p3 ld.global.u32 %r8, [%rd1];"]),
+        ("ld.shared.u32 %r1, [%r1];", ["@%p3 ld.shared.u32 %r1, [%r1];"]),
+        ("prefetch.global.L2 [%rd1];", ["@%p3 prefetch.global.L2 [%rd1];"]),
+    ],
+)
+def test_what_is_under_a_flag(line: str, emitted: list[str]) -> None:
+    blocks = turn(f"TURN: {line}")
+    function = parse_function(FunctionText("g", "func", FUNCTION.format(body="ret;"), SPAN))
+    emit = Emitter(function, Block("", [], False), SPAN)
+    flag, stays = (function.registers.find(name) for name in ("%p3", "%r8"))
+    assert flag is not None
+    assert stays is not None
+    GuardedTurns(blocks, [stays]).emit(emit, flag)
+    assert [str(one) for one in emit.block.instructions] == emitted
