@@ -58,11 +58,15 @@ EVEN = Snippet(
         mul.lo.u32 %own, %longest, ALL;
         mad.lo.u32 %shared, %sum, SHARED, START;      // numbers that are too large do no harm
         setp.le.u32 %even, %own, %shared;
-        @%even bra OWN;
     """,
     "ALL", "SHARED", "START",
 )  # fmt: skip
 """Would the longest list take less than sharing out all of them? All lanes get the same answer."""
+
+IF_EVEN = Snippet("""
+    .reg .pred %even;
+        @%even bra OWN;
+""")
 
 SHARES = Snippet("""
     .reg .pred %shares;
@@ -166,7 +170,9 @@ class OwnLists:
             ALL=FRACTION * WARP_SIZE, SHARED=round(FRACTION * share),
             START=round(FRACTION * WARP_SIZE * start),
         )  # fmt: skip
-        even.emit(emit, count=count, OWN=self.label)
+        asked = even.emit(emit, count=count)
+        self.tasks.note_even(emit, asked["longest"], asked["even"])
+        IF_EVEN.emit(emit, even=asked["even"], OWN=self.label)
 
     def _slots(self) -> TurnSlots:
         """What a turn of a lane's own list takes, and one that is shared out."""

@@ -33,9 +33,13 @@ SPAN = Span("f.ptx", 1)
 def tasks(length: int, marked: str = BEFORE) -> int:
     """How many tasks lanes have, in a launch that leaves what it should, with lists of a length."""
     assert LENGTH in marked
-    before = marked.replace(LENGTH, f"mov.u32 %r4, {length};")
+    return tasks_of(marked.replace(LENGTH, f"mov.u32 %r4, {length};"), length)
+
+
+def tasks_of(before: str, seed: int = 0) -> int:
+    """How many tasks lanes have, in a launch that leaves what it should."""
     text = transform(before, Options(strategy="engage"), filename="k.ptx").ptx
-    values = np.random.default_rng(length).integers(0, 10, 400, np.uint32)
+    values = np.random.default_rng(seed).integers(0, 10, 400, np.uint32)
     found, expected = np.zeros((2, ITERATIONS), np.uint32)
     counted = Module(text).get_function("k")((1,), (64,), (np.int32(ITERATIONS), values, found))
     Module(before).get_function("k")((1,), (64,), (np.int32(ITERATIONS), values, expected))
@@ -56,6 +60,13 @@ def test_a_short_list_is_no_task(length: int) -> None:
 @pytest.mark.parametrize("length", [SHORT_LISTS[-1] + 1, 40])
 def test_a_longer_list_is_a_task(length: int) -> None:
     assert tasks(length) == ITERATIONS
+
+
+def test_short_lists_are_tasks_while_lists_are_even_and_some_are_long() -> None:
+    """Lanes with one would run it before the others, and all lanes together run it beside them."""
+    even = f"and.b32 %r4, %r2, 1;\n\tmad.lo.u32 %r4, %r4, {SHORT_LISTS[-1]}, 4;"
+    before = BEFORE.replace(LENGTH, even)
+    assert tasks_of(before) == 64 // 2 + ITERATIONS - 64  # those of the first iterations, then all
 
 
 def test_a_turn_that_stores_is_not_run_without_a_task() -> None:
