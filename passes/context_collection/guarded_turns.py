@@ -96,11 +96,12 @@ class GuardedTurns:
     def _emit(self, emit: Emitter, one: Instruction, runs: Register | None, inside: bool) -> None:
         """Emit one instruction, under a flag if it does something that may not be done without."""
         copy = substitute(one, {}, {})
-        loads = one.row is not None and Effect.READ in one.row.effects
+        # What defines nothing brings near what is loaded later.
+        loads = Effect.READ in one.effects or not one.defined()
         stays = inside or not self.stay.isdisjoint(one.defined())
         if runs and (stays or loads):
             if not stays:  # what was loaded in another turn is not needed
-                emit.clear(one.defined())
+                emit.clear(set(one.defined()).difference(one.used()))
             copy.guard = Guard(runs)
         emit.block.statements.append(copy)
 

@@ -32,7 +32,7 @@ from ccc.passes.context_collection.counted_turns import go_back
 from ccc.passes.context_collection.own_lists import OwnLists
 from ccc.passes.context_collection.partial_sums import NO_TASK
 from ccc.passes.context_collection.shared_tasks import SharedTasks, Task
-from ccc.passes.context_collection.short_lists import emit_short
+from ccc.passes.context_collection.short_lists import emit_short, note_even
 from ccc.passes.context_collection.task_counts import reduces
 from ccc.passes.thresholds import AT_ONCE, AT_ONCE_LENGTH
 from ccc.ptx.opcodes import Effect
@@ -186,6 +186,7 @@ class JoinedLists(SharedTasks):
         self.own = OwnLists(self)
         stack = node.plan.stack
         self.table = Stack(stack.context[1:], stack.entries, stack.offset)
+        self.at_first: Register | None = None
 
     @property
     def at_once(self) -> int:
@@ -201,7 +202,9 @@ class JoinedLists(SharedTasks):
         return max(1, min(AT_ONCE, AT_ONCE_LENGTH // len(body)))
 
     def prepare(self, emit: Emitter) -> None:
-        """Do nothing: all is in registers."""
+        """Nothing is known of the lists yet; all else is in registers."""
+        if self.at_first is not None:
+            emit.emit("mov.pred", self.at_first, ALL_LANES)
 
     def write(self, emit: Emitter, count: Register, shares: Register) -> None:  # noqa: ARG002
         """Where the lists end, and each task as it would be at the joined list's first item."""
@@ -356,7 +359,14 @@ class JoinedLists(SharedTasks):
 
     def short(self, snapshot: str) -> str:
         """It has a task unless it runs a short one at once."""
-        return emit_short(self, snapshot)
+        asks = reduces(self.collector.kernel.arch)
+        label, self.at_first = emit_short(self, snapshot, asks)
+        return label
+
+    def note_even(self, emit: Emitter, longest: Register, even: Register) -> None:
+        """Whether lanes run short lists at once then."""
+        if self.at_first is not None:
+            note_even(emit, longest, even, self.at_first)
 
     def emit_others(self, turns: Register, shares: Register, after: str) -> None:
         """The lists that their own lanes run."""

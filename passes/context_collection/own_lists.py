@@ -60,11 +60,15 @@ EVEN = Snippet(
         mul.lo.u32 %own, %longest, ALL;
         mad.lo.u32 %shared, %sum, SHARED, START;      // numbers that are too large do no harm
         setp.le.u32 %even, %own, %shared;
-        @%even bra OWN;
     """,
     "ALL", "SHARED", "START",
 )  # fmt: skip
 """Would the longest list take less than sharing out all of them? All lanes get the same answer."""
+
+IF_EVEN = Snippet("""
+    .reg .pred %even;
+        @%even bra OWN;
+""")
 
 SHARES = Snippet("""
     .reg .pred %shares;
@@ -183,7 +187,9 @@ class OwnLists:
             ALL=FRACTION * WARP_SIZE, SHARED=round(FRACTION * share),
             START=round(FRACTION * WARP_SIZE * start),
         )  # fmt: skip
-        even.emit(emit, count=count, OWN=self.label)
+        asked = even.emit(emit, count=count)
+        self.tasks.note_even(emit, asked["longest"], asked["even"])
+        IF_EVEN.emit(emit, even=asked["even"], OWN=self.label)
 
     def emit(self, turns: Register, shares: Register, done: str, after: str) -> None:
         """Emit the lists of lanes that have one, on to ``done``; the others go on ``after``."""

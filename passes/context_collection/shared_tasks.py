@@ -148,6 +148,15 @@ class SharedTasks(ABC):
         """Where a lane comes to its list."""
         return snapshot
 
+    def note_even(self, emit: Emitter, longest: Register, even: Register) -> None:  # noqa: B027
+        """Emit what follows for the next iteration when lanes know whether their lists are even.
+
+        Args:
+            emit: where to.
+            longest: how many turns the longest list has, the same for all.
+            even: whether each lane runs its own list now, the same for all.
+        """
+
     # -- what a task is -------------------------------------------------------------------------
 
     def value(self, register: Register) -> Register:

@@ -5,13 +5,18 @@ That is more than a few turns that do nothing but load, compute and add up. So a
 them runs them where it comes to its list, some side by side, as turns that it may not have; it then
 has no task, as if its list were empty.
 
-    SHORT:  more turns than that? to the snapshot
+    SHORT:  were lists even when the lanes met? to the snapshot
+            more turns than that? to the snapshot
             <a turn>
             <a turn, if two are left>
             ...
             no more turns than these? on
             <a turn>
             ...
+
+Where lists are about as long as one another, and some longer than that, all lanes run their own
+together. Those with a short one would only come before the others. So as long as lanes find that
+when they meet, they have tasks.
 """
 
 from __future__ import annotations
@@ -24,7 +29,26 @@ from ccc.passes.thresholds import SHORT_LENGTH, SHORT_LISTS
 from ccc.snippet import Snippet
 
 if TYPE_CHECKING:
+    from ccc.ir.edit import Emitter
+    from ccc.ir.operands import Register
     from ccc.passes.context_collection.shared_tasks import SharedTasks
+
+IF_NOT_EVEN = Snippet("""
+    .reg .pred %at_first;
+        @!%at_first bra TASK;
+""")
+"""Whether lists were even is the same for all."""
+
+NOTE = Snippet(
+    """
+    .reg .pred %at_first, %even;
+    .reg .b32 %longest;
+        setp.le.u32 %at_first, %longest, MOST;
+        @!%even mov.pred %at_first, -1;       // short ones are not worth sharing out
+    """,
+    "MOST",
+)
+"""What short lists are in the next iteration: run at first, or tasks."""
 
 IS_SHORT = Snippet(
     """
@@ -60,15 +84,22 @@ HAS = Snippet(
 """Of turns side by side a lane has those that its list has."""
 
 
-def emit_short(tasks: SharedTasks, snapshot: str) -> str:
+def note_even(emit: Emitter, longest: Register, even: Register, at_first: Register) -> None:
+    """Emit what all lanes conclude when they know the longest list, and whether all are even."""
+    NOTE.of(MOST=SHORT_LISTS[-1]).emit(emit, longest=longest, even=even, at_first=at_first)
+
+
+def emit_short(tasks: SharedTasks, snapshot: str, asks: bool) -> tuple[str, Register | None]:
     """Emit where a lane comes to its list.
 
     Args:
         tasks: the lists, while the blocks of the path still lead where they led.
         snapshot: where a task begins.
+        asks: whether lanes that meet find out if their lists are even.
 
     Returns:
-        The label; ``snapshot`` where no list is run at once.
+        The label, ``snapshot`` where no list is run at once; and what says whether short ones are,
+        if not always.
     """
     collector, path, induction = tasks.collector, tasks.node.path, tasks.turns.induction
     function, live_in = collector.function, collector.facts.liveness.live_in
@@ -77,9 +108,12 @@ def emit_short(tasks: SharedTasks, snapshot: str) -> str:
     length = sum(1 for block in blocks for _ in block.instructions)
     begins = blocks[0].label == path.entry
     if not (turns.possible and begins and SHORT_LISTS[-1] * length <= SHORT_LENGTH):
-        return snapshot
+        return snapshot, None
     emit = collector.at(function.fresh_label("short"))
     label = emit.block.label
+    at_first = function.registers.fresh("pred", "at_first") if asks else None
+    if at_first is not None:
+        IF_NOT_EVEN.emit(emit, at_first=at_first, TASK=snapshot)
     count = count_turns(emit, induction, lambda register: register)
     IS_SHORT.of(MOST=SHORT_LISTS[-1]).emit(emit, turns=count, TASK=snapshot)
     for first, behind in zip((0, *SHORT_LISTS), SHORT_LISTS, strict=False):
@@ -91,4 +125,4 @@ def emit_short(tasks: SharedTasks, snapshot: str) -> str:
         for flag in (None, *flags):
             turns.emit(emit, flag)
     emit.emit("bra", induction.exit)
-    return label
+    return label, at_first
