@@ -96,8 +96,10 @@ class GuardedTurns:
     def _emit(self, emit: Emitter, one: Instruction, runs: Register | None, inside: bool) -> None:
         """Emit one instruction, under a flag if it does something that may not be done without."""
         copy = substitute(one, {}, {})
-        # What defines nothing brings near what is loaded later.
-        loads = Effect.READ in one.effects or not one.defined()
+        # What defines nothing brings near what is loaded later. A read-only load has no effect that
+        # others could see, but an address, which is no good in a turn that a lane does not have.
+        reads = one.row is not None and Effect.READ in one.row.effects
+        loads = reads or not one.defined()
         stays = inside or not self.stay.isdisjoint(one.defined())
         if runs and (stays or loads):
             if not stays:  # what was loaded in another turn is not needed

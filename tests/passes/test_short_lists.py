@@ -115,6 +115,11 @@ def test_what_can_be_run_under_a_flag(body: str, possible: bool) -> None:
         ("add.u32 %r1, %r2, 1;", ["add.u32 %r1, %r2, 1;"]),
         ("add.u32 %r8, %r8, %r1;", ["@%p3 add.u32 %r8, %r8, %r1;"]),
         ("ld.global.u32 %r1, [%rd1];", ["mov.b32 %r1, 0;", "@%p3 ld.global.u32 %r1, [%rd1];"]),
+        (
+            "ld.global.nc.u32 %r1, [%rd1];",
+            ["mov.b32 %r1, 0;", "@%p3 ld.global.nc.u32 %r1, [%rd1];"],
+        ),
+        ("ld.const.u32 %r1, [%rd1];", ["mov.b32 %r1, 0;", "@%p3 ld.const.u32 %r1, [%rd1];"]),
         ("ld.global.u32 %r8, [%rd1];", ["@%p3 ld.global.u32 %r8, [%rd1];"]),
         ("ld.shared.u32 %r1, [%r1];", ["@%p3 ld.shared.u32 %r1, [%r1];"]),
         ("prefetch.global.L2 [%rd1];", ["@%p3 prefetch.global.L2 [%rd1];"]),
