@@ -389,14 +389,10 @@ struct pace {
     /// the mean, in eighths of that, for which they share.
     ///
     /// By 1024 and by 4096, ms: 0.50 and 0.55 (breadth-first search); of power-law rows, 0.106 and
-    /// 0.102 (PageRank), 0.103 and 0.104 (SpMV). Quadrature in blocks of 128 by 256 and 12 11.3, by 128
-    /// and 10 8.7 (H200, 2026-11-23).
+    /// 0.102 (PageRank), 0.103 and 0.104 (SpMV). Quadrature in blocks of 128 by 256 and 12 10.8, by 128
+    /// and 10 8.8 (H200, 2026-11-23).
     static constexpr unsigned worth = large ? 128 : Job::reduces ? 4096 : 1024;
     static constexpr unsigned uneven = large ? 10 : 12;
-    /// How many pieces a warp of a block then has on the average: more than one where an item may take
-    /// much longer than another. Quadrature by 1, 4 and 16 10.8, 11.1 and 11.3 ms where warps share from
-    /// 256 items on; where they do from 128 on, only 16 was measured.
-    static constexpr unsigned pieces = large ? 16 : 1;
 };
 
 // One thread a task -------------------------------------------------------------------------------
@@ -879,34 +875,29 @@ struct cells_if<true, T, COUNT> {
 constexpr unsigned BOARD = 16384;
 
 /// What the warps of a block tell one another, in shared memory.
-template <int BLOCK, bool SCANNED, unsigned PIECES, class Source, class Value, class State>
+template <int BLOCK, bool SCANNED, class Source, class Value, class State>
 struct board {
     static constexpr bool has_sources = !SCANNED, has_states = !same<State, pack<>>,
                           has_values = !same<Value, none>;
     static constexpr unsigned all_warps = (BLOCK + 31) / 32, warps = BLOCK / 32;
     static constexpr unsigned a_task = sizeof(unsigned) + has_sources * sizeof(Source) +
                                        has_states * sizeof(State) + has_values * sizeof(Value);
-    /// How many pieces the joined list has, if what warps have of the lists that are cut by their
-    /// ends is to take no more than a fourth of the rest.
-    static constexpr unsigned most = BOARD / 4 / (has_values ? sizeof(Value) : 4) / warps;
-    static constexpr unsigned pieces = warps * (most < 1 ? 1 : most < PIECES ? most : PIECES);
     static constexpr unsigned room = BOARD / a_task / 32 * 32;
     /// How many tasks are done at once, 32 or more.
     static constexpr unsigned tasks = room < 32 * all_warps ? room : 32 * all_warps;
 
-    unsigned next;               // of the pieces, where there are more of them than warps
     unsigned totals[all_warps];  // of the warps
     unsigned ends[tasks];        // of the lists in the joined one
     typename cells_if<SCANNED, Source, 1>::type first;  // of the first thread
     typename cells_if<has_sources, Source, tasks>::type sources;
     typename cells_if<has_states, State, tasks>::type states;
     typename cells_if<has_values, Value, tasks>::type sums;  // of lists, where they begin
-    typename cells_if<has_values, Value, pieces>::type rests;  // of what began before a piece
+    typename cells_if<has_values, Value, warps>::type rests;  // of what began before a warp's piece
 };
 
 template <int BLOCK, bool SCANNED, class Job>
-using board_of = board<BLOCK, SCANNED, pace<Job, SCANNED>::pieces, decltype(Job::source),
-                       decltype(Job::value), decltype(Job::state)>;
+using board_of = board<BLOCK, SCANNED, decltype(Job::source), decltype(Job::value),
+                       decltype(Job::state)>;
 
 /// The part of a job that lies in the piece of a warp, whose 32 states are on the board from `place`
 /// on. It has no value before it has items.
@@ -940,9 +931,10 @@ __device__ __forceinline__ unsigned thread_number()
 
 /// One walk of a block through the joined list of its threads, which has fewer than 2^31 items.
 ///
-/// It is cut into pieces, each as long as any other, of which a warp takes one after the other, and
-/// walks them by 32 lists at a time. What it has of a list goes to the list's owner by way of shared
-/// memory.
+/// It is cut into pieces, one for each warp and as long as any other, which the warp walks by 32 lists
+/// at a time. What it has of a list goes to the list's owner by way of shared memory. More pieces, of
+/// which a warp takes one after the other, were no gain: by 1, 4 and 16 for each, quadrature 8.8, 8.7
+/// and 8.7 ms, u_list 0.45, 0.49 and 0.49 ms (H200, 2026-11-23).
 template <int BLOCK, bool SCANNED, class Job>
 struct block_walk {
     using Board = board_of<BLOCK, SCANNED, Job>;
@@ -1013,7 +1005,6 @@ struct block_walk {
     __device__ __forceinline__ bool tell(unsigned first)
     {
         const unsigned place = thread - first;
-        if (thread == 0) board.next = Board::warps;
         if (place < Board::tasks) {
             board.ends[place] = end;
             board.sources.put(place, job.source);
@@ -1032,9 +1023,12 @@ struct block_walk {
     __device__ __forceinline__ unsigned run_some(unsigned first, unsigned count, unsigned from)
     {
         const unsigned to = board.ends[count - 1];
-        constexpr unsigned PORTIONS = 32 * Board::pieces;
+        constexpr unsigned PORTIONS = 32 * Board::warps;
         const unsigned each = (to - from + PORTIONS - 1) / PORTIONS * 32;
-        if (warp < Board::warps) run_pieces(count, from, to, each);
+        const unsigned begin = from + warp * each;
+        if (warp < Board::warps && begin < to) {
+            run_piece(count, from, begin, to - begin < each ? to : begin + each);
+        }
         __syncthreads();
         if constexpr (Job::reduces) {
             const unsigned place = thread - first;
@@ -1047,24 +1041,9 @@ struct block_walk {
         return to;
     }
 
-    /// Run pieces of so many items until there is none left.
+    /// Run the warp's piece.
     __device__ __forceinline__ void
-    run_pieces(unsigned count, unsigned from, unsigned to, unsigned each)
-    {
-        #pragma unroll 1
-        for (unsigned piece = warp; piece < Board::pieces;) {
-            const unsigned begin = from + piece * each;
-            if (begin >= to) break;
-            run_piece(piece, count, from, begin, to - begin < each ? to : begin + each);
-            if constexpr (Board::pieces == Board::warps) break;
-            if (lane_number() == 0) piece = atomicAdd(&board.next, 1);
-            piece = __shfl_sync(ALL, piece, 0);
-        }
-    }
-
-    /// Run a piece.
-    __device__ __forceinline__ void
-    run_piece(unsigned piece, unsigned count, unsigned from, unsigned begin, unsigned stop)
+    run_piece(unsigned count, unsigned from, unsigned begin, unsigned stop)
     {
         constexpr unsigned EACH = Board::tasks / 32;
         const unsigned sample = lane_number() * EACH + EACH - 1;
@@ -1075,14 +1054,14 @@ struct block_walk {
             const unsigned there = place < count ? place : count - 1;
             const unsigned last = board.ends[there];
             const unsigned first = place == 0 ? from : place > there ? last : board.ends[there - 1];
-            run_lists(piece, place, there, first, last, begin, stop);
+            run_lists(place, there, first, last, begin, stop);
             if (__shfl_sync(ALL, last, 31) >= stop) break;
         }
     }
 
     /// Run what 32 lists have in the piece; the lane's goes from `first` to before `last`.
     __device__ __forceinline__ void
-    run_lists(unsigned piece, unsigned wanted, unsigned place, unsigned first, unsigned last,
+    run_lists(unsigned wanted, unsigned place, unsigned first, unsigned last,
               unsigned begin, unsigned stop)
     {
         const unsigned here = first < begin ? begin : first < stop ? first : stop;
@@ -1093,7 +1072,7 @@ struct block_walk {
         joined_walk<SCANNED, part_of<Board, Job>>(part, end_here - here).run();
         if constexpr (Job::reduces) {
             if (!part.has) return;
-            if (first < begin) board.rests.put(piece, part.value);
+            if (first < begin) board.rests.put(warp, part.value);
             else board.sums.put(place, part.value);
         }
     }
