@@ -53,19 +53,19 @@ def ordinary(case: Case) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         near = np.abs(x - np.rint(x * 2) / 2) < 0.02
         far = np.abs(x) > 100 + 3 * np.array(image_of(case).sizes)[:, None]
-    return ~(np.isnan(x) | near | far).any(axis=0)
+    return np.asarray(~(np.isnan(x) | near | far).any(axis=0))
 
 
 def folded(index: np.ndarray, size: int, how: str) -> np.ndarray:
     """The element that stands for one beyond the image; -1 for none."""
     if how == "wrap":
-        return index % size
+        return np.asarray(index % size)
     if how == "mirror":
         index = index % (2 * size)
         return np.where(index >= size, 2 * size - 1 - index, index)
     if how == "border":
         return np.where((index < 0) | (index >= size), -1, index)
-    return np.clip(index, 0, size - 1)
+    return np.asarray(np.clip(index, 0, size - 1))
 
 
 def content(image: Image) -> np.ndarray:
@@ -168,13 +168,13 @@ def bytes_of(image: Image) -> np.ndarray:
     """A surface's elements as bytes: (depth, height, width, bytes)."""
     array = np.ascontiguousarray(image.make().array)
     raw = array.reshape(-1).view(np.uint8)
-    return raw.reshape((1,) * (3 - len(image.sizes)) + (*image.sizes[::-1], -1)).copy()
+    return np.array(raw.reshape((1,) * (3 - len(image.sizes)) + (*image.sizes[::-1], -1)))
 
 
 def columns(raw: np.ndarray, part: int) -> np.ndarray:
     """Bytes as numbers of ``part`` bytes: (parts, n)."""
     numbers = np.ascontiguousarray(raw).view(f"u{part}").reshape(raw.shape[0], -1)
-    return numbers.T.astype(np.uint64)
+    return np.asarray(numbers.T.astype(np.uint64))
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@
 #define DEVICE __device__ __cudart_builtin__
 extern "C" {
 DEVICE void __syncthreads(void);
+DEVICE int __syncthreads_count(int);
+DEVICE int __syncthreads_and(int);
 DEVICE void __threadfence(void);
 DEVICE int __popc(unsigned);
 DEVICE int __ffs(int);
