@@ -134,6 +134,12 @@ class Instruction:
         return decode(self.opcode).effects
 
     @property
+    def loads(self) -> bool:
+        """Whether it reads memory, whoever may write that: of memory that the kernel cannot write,
+        ``effects`` says nothing."""
+        return self.row is not None and Effect.READ in self.row.effects
+
+    @property
     def unit(self) -> Unit:
         """The pipe that runs it."""
         return self.row.unit if self.row else Unit.NOTHING

@@ -20,7 +20,6 @@ from ccc.analysis.paths.fetches import has_side_effect
 from ccc.ir.edit import Emitter, substitute
 from ccc.ir.nodes import Block, Guard, Instruction
 from ccc.ir.operands import Register
-from ccc.ptx.opcodes import Effect
 from ccc.snippet import Snippet
 
 RUNS = Snippet("""
@@ -96,10 +95,9 @@ class GuardedTurns:
     def _emit(self, emit: Emitter, one: Instruction, runs: Register | None, inside: bool) -> None:
         """Emit one instruction, under a flag if it does something that may not be done without."""
         copy = substitute(one, {}, {})
-        # What defines nothing brings near what is loaded later. A read-only load has no effect that
-        # others could see, but an address, which is no good in a turn that a lane does not have.
-        reads = one.row is not None and Effect.READ in one.row.effects
-        loads = reads or not one.defined()
+        # In a turn that a lane does not have an address is no good. What defines nothing brings
+        # near what is loaded later.
+        loads = one.loads or not one.defined()
         stays = inside or not self.stay.isdisjoint(one.defined())
         if runs and (stays or loads):
             if not stays:  # what was loaded in another turn is not needed

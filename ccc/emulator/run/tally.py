@@ -77,7 +77,7 @@ def _by_line(
             part.guarded.append(slot)
         else:
             part.unguarded += 1
-        if instruction.row is None or instruction.row.effects:  # those of a read-only load, too
+        if instruction.effects or instruction.loads:
             part.effects.append(slot)
     return parts.values()
 
