@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from ccc.errors import CccError
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Function
 from ccc.ir.operands import Register
 from ccc.pipeline import Kernel
 from ccc.ptx.dynamic_stack import ALIGNMENT
+from ccc.ptx.occupancy import occupancy
 from ccc.ptx.types import DEFAULT_SHARED_BYTES, MAX_BLOCK_THREADS
 from ccc.snippet import Snippet
+
+LEAST_BLOCKS = "minnctapersm"
+"""The directive by which ptxas is told how many blocks a multiprocessor should have room for."""
 
 BLOCK_THREADS = Snippet("""
     .reg .b32 %width, %height, %depth, %area, %threads;
@@ -82,3 +87,23 @@ def shared_room(kernel: Kernel) -> int:
     if kernel.shared_limit <= DEFAULT_SHARED_BYTES or not kernel.takes_dynamic:
         return room
     return max(room, kernel.shared_limit - (shared_bytes(kernel) or 0) - kernel.dynamic_alignment)
+
+
+def keep_warps(kernel: Kernel) -> None:
+    """Have ptxas take no more registers than leave room for as many warps as the original's do.
+
+    Where nobody has told yet how many these are, as many as a multiprocessor can have; they are
+    told when ptxas has been asked. Bounds of the user's own stay what they are, and a block of
+    which nothing is known has none (PTX ISA, ".minnctapersm").
+    """
+    function, known = kernel.function, set(kernel.function.limits)
+    before = kernel.tried[0] if kernel.tried else None
+    if before == 0 or not known & {"maxntid", "reqntid"} or known & {LEAST_BLOCKS, "maxnreg"}:
+        return
+    block = known_block_size(function, kernel.options.max_block)
+    try:
+        blocks = occupancy(kernel.arch, before or 0, shared_bytes(kernel) or 0, block).blocks
+    except CccError:  # an architecture that is not known
+        return
+    function.limits[LEAST_BLOCKS] = (blocks,)
+    function.header = f"{function.header.rstrip()}\n.{LEAST_BLOCKS} {blocks}\n"

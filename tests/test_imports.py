@@ -62,6 +62,7 @@ HELPERS = (
     "ccc.passes.context_collection.engagement",
     "ccc.passes.context_collection.shared_tasks",
     "ccc.passes.context_collection.joined_lists",
+    "ccc.passes.context_collection.one_list",
     "ccc.passes.context_collection.own_lists",
     "ccc.passes.context_collection.sub_warps",
     "ccc.passes.context_collection.partial_sums",

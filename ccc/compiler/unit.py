@@ -50,6 +50,8 @@ UNMARKED = (
     "nothing is marked in this PTX, which stays as it is; "
     "cccc -ptx --ccc-mark-only makes marked PTX of annotated CUDA"
 )
+NOT_KNOWN = (0, 0)
+"""Registers of a kernel that nobody has told."""
 CARRIED = "the next iteration"
 """How the reasons begin that a variable without a value may lead to."""
 
@@ -384,9 +386,11 @@ def _transform(
 
 def _tried(before: str, result: Transformed, assembler: Assembler) -> dict[str, tuple[int, int]]:
     """How many registers a thread takes before and after, of the kernels in which something is
-    collected that nobody asked to have collected, and where this may leave it fewer warps; nothing
-    where ptxas alone cannot tell."""
+    collected that nobody asked to have collected, or that are to keep their warps, and where this
+    may leave it fewer; none are known where ptxas alone cannot tell."""
+    kept = [name for name, mine in result.remarks.items() if any(map(_keeps_warps, mine))]
     chosen = [name for name, mine in result.remarks.items() if any(map(_is_chosen, mine))]
+    chosen = list(dict.fromkeys([*chosen, *kept]))
     if not chosen:
         return {}
     from ccc.compiler.registers import target_of  # noqa: PLC0415 - seldom asked for
@@ -394,7 +398,12 @@ def _tried(before: str, result: Transformed, assembler: Assembler) -> dict[str, 
     old, new = assembler.resources_in([before, result.ptx], chosen)
     arch = target_of(before)
     pairs = {name: (old[name].registers, new[name].registers) for name in new if name in old}
-    return {name: pair for name, pair in pairs.items() if registers_limit(arch, max(pair))}
+    limited = {name: pair for name, pair in pairs.items() if registers_limit(arch, max(pair))}
+    return {**{name: NOT_KNOWN for name in kept if name not in pairs}, **limited}
+
+
+def _keeps_warps(remark: Remark) -> bool:
+    return "least_blocks" in remark.details
 
 
 def _is_chosen(remark: Remark) -> bool:

@@ -81,6 +81,11 @@ def limits(arch: str) -> Limits:
     return LIMITS[number]
 
 
+def likely_limits(arch: str) -> Limits:
+    """The same, but of an architecture that is not known those of the newest that is."""
+    return LIMITS.get(capability(arch), LIMITS[max(LIMITS)])
+
+
 def check_shared_limit(wanted: int, archs: Iterable[str]) -> None:
     """Refuse more shared memory for a block than it has on any of these architectures.
 

@@ -19,7 +19,7 @@ from ccc.passes.strategies.engage import ENGAGE
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.long_tasks import LONG_TASKS
 from ccc.passes.thresholds import LONG, SHARED_START
-from ccc.ptx.occupancy import limits
+from ccc.ptx.occupancy import likely_limits
 from ccc.ptx.throughput import SCHEDULERS
 from ccc.ptx.types import WARP_SIZE
 
@@ -151,7 +151,7 @@ class InnerLoops:
         lanes, turn = one.lanes, one.turn
         if not self.waits or not self.iterations or not turn.streams or not lanes.entered:
             return False
-        warps = limits(self.arch).threads / WARP_SIZE
+        warps = likely_limits(self.arch).threads / WARP_SIZE
         every = lanes.lanes * self.iterations * warps
         longest = _lengths(one, lanes.entered).longest(every)
         busy = warps * self.iterations * as_it_was.slots(self.arch) / SCHEDULERS

@@ -25,7 +25,7 @@ from ccc.ir.operands import Address
 from ccc.passes.choice.exchange import NEARBY
 from ccc.passes.choice.work import Work, times, total, work_of
 from ccc.passes.context_collection.own_lists import own_at_once
-from ccc.ptx.occupancy import KB, limits
+from ccc.ptx.occupancy import KB, likely_limits
 from ccc.ptx.opcodes import Unit
 from ccc.ptx.throughput import LINE, SECTOR
 from ccc.ptx.types import WARP_SIZE
@@ -77,8 +77,8 @@ class Turn:
         What a lane reads along its list it finds in the first level cache, as long as there is a
         line for each piece that some lane reads; if not, only turns in a row share a sector.
         """
-        lines = limits(arch).shared_kb * KB / LINE
-        wanted = self.streams * lanes * limits(arch).threads / WARP_SIZE
+        lines = likely_limits(arch).shared_kb * KB / LINE
+        wanted = self.streams * lanes * likely_limits(arch).threads / WARP_SIZE
         kept = min(1.0, lines / wanted) if wanted else 1.0
         alone = max(self.shared, self.along / in_a_row)
         return self.anywhere + kept * self.shared + (1 - kept) * alone

@@ -62,7 +62,7 @@ from ccc.ir.nodes import Function
 from ccc.passes.choice.choose import choose
 from ccc.passes.context_collection.context_stack import reserve_stack
 from ccc.passes.iteration_numbers import without_idle_numbers
-from ccc.passes.launch_shape import known_block_size
+from ccc.passes.launch_shape import LEAST_BLOCKS, known_block_size
 from ccc.passes.policy import decide, settle
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.long_tasks import LONG_TASKS
@@ -105,7 +105,7 @@ class ContextCollection(Pass):
 
     def run(self, kernel: Kernel) -> None:
         """Collect what can be collected, outer loops first."""
-        known = _collectable_at_first(kernel)
+        known, limits = _collectable_at_first(kernel), set(kernel.function.limits)
         rewritten: list[Rewritten] = []
         placed: dict[Entrance, int] = {}
         decisions: list[Decision] = []
@@ -131,6 +131,8 @@ class ContextCollection(Pass):
             block = known_block_size(kernel.function, kernel.options.max_block)
             users = [user for one in rewritten for user in (one.base, *one.users) if user]
             described = reserve_stack(kernel, share, -(-block // WARP_SIZE), users)
+            if LEAST_BLOCKS in set(kernel.function.limits) - limits:
+                described["least_blocks"] = kernel.function.limits[LEAST_BLOCKS][0]
             for record in kernel.records:
                 record.describe(described if "placement" in record.remark.details else {})
             _promise_block_size(kernel.function, block, kernel.options.max_block)

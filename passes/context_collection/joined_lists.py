@@ -8,7 +8,8 @@ waits for another that has a longer list, and neighbouring lanes mostly run neig
     MEET:     who has a task, and how many turns? is it worth it? else each runs its own list
               the sum of the lanes before: where each list ends in the joined one
               each owner: its task, moved back to where the joined list begins
-    ITEM:     whose turn is it? the first list that ends behind it
+    ITEM:     are the next items of all lanes in one list? they go through it (one_list.py)
+              whose turn is it? the first list that ends behind it
               that task's state in this turn, from its owner; the turn
               the next one, 32 further
     OVER:     all are done
@@ -29,11 +30,13 @@ from ccc.ir.nodes import Block
 from ccc.ir.operands import Register, Special
 from ccc.passes.context_collection.context_stack import Stack, join, split
 from ccc.passes.context_collection.counted_turns import go_back
+from ccc.passes.context_collection.one_list import GO_ON, IN_ONE_LIST, STILL_IN_ONE_LIST, WALK
 from ccc.passes.context_collection.own_lists import OwnLists
 from ccc.passes.context_collection.partial_sums import NO_TASK
 from ccc.passes.context_collection.shared_tasks import SharedTasks, Task
 from ccc.passes.context_collection.short_lists import emit_short, note_even
 from ccc.passes.context_collection.task_counts import reduces
+from ccc.passes.launch_shape import keep_warps
 from ccc.passes.thresholds import AT_ONCE, AT_ONCE_LENGTH
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import ALL_LANES, WARP_SIZE
@@ -142,7 +145,7 @@ CHANGED = Snippet("""
         selp.b32 %task, %row, -1, %has;
         setp.ne.and.b32 %changed, %task, %last_task, %has;
         vote.sync.any.pred %any, %changed, -1;
-        @!%any bra SAME;
+        @!%any bra UNCHANGED;
         setp.ge.u32 %none, %step_begin, %total;
         @%none bra FIRST;                     // nothing was added up yet
 """)
@@ -298,6 +301,8 @@ class JoinedLists(SharedTasks):
         test = SOME_ITEMS.of(ITEMS_OF_ALL=together) if number > 1 else ITEM
         scope = self._scope("first", "lane", "total")
         found = test.emit(emit, scope, ITEMS=head, DONE=done)
+        if number > 1 and number == self.at_once:
+            emit = self._emit_one_list(emit, found, head)
         ahead = [found["item"]]
         while len(ahead) < number:
             ahead.append(emit.define("add.s32", "b32", ahead[-1], WARP_SIZE, name="ahead"))
@@ -308,11 +313,35 @@ class JoinedLists(SharedTasks):
         following = NEXT_ITEMS.of(ITEMS_OF_ALL=together)
         following.emit(self.collector.here, first=self.begun["first"], ITEMS=head, LATCH=latch)
 
+    def _emit_one_list(self, emit: Emitter, found: Mapping[str, Register], head: str) -> Emitter:
+        """Go through a list that holds the next items of all lanes, as far as it does."""
+        several = self.collector.function.fresh_label("several")
+        scope = self._scope("begin", "end", "first")
+        one = IN_ONE_LIST.emit(emit, scope, behind=found["behind"], SEVERAL=several)
+        self._walk(emit, found["item"], self.load(emit, one["owner"]), one["last"], head)
+        return self.collector.at(several)
+
+    def _walk(self, emit: Emitter, item: Register, task: Task, last: Register, head: str) -> None:
+        """Run turns of a task, several at once, until it has not so many left for all lanes."""
+        label, number = self.collector.function.fresh_label, self.at_once
+        walk, latch = label("walk"), label("latch")
+        begun = WALK.emit(emit, self._scope("first"), item=item, last=last, WALK=walk)
+        self.emit_row(emit, begun["place"], task, number, latch)
+        known = ("lane", "first", "end", "total", "half", "quarter", "last_quarter")
+        GO_ON.of(ITEMS_OF_ALL=number * WARP_SIZE).emit(
+            self.collector.here, self._scope(*known), place=begun["place"], left=begun["left"],
+            LATCH=latch, WALK=walk, ITEMS=head,
+        )  # fmt: skip
+
     def _add_up(self, emit: Emitter) -> Emitter:
         """Run one turn after the other, and give owners their sums where lanes change tasks."""
         collector, label = self.collector, self.collector.function.fresh_label
         head, latch, done = label("items"), label("latch"), label("done")
         first, same = label("first"), label("same")
+        several = self.at_once > 1
+        if several:
+            keep_warps(collector.kernel)
+        unchanged = label("still") if several else same
         total = self.begun["total"]
         last: dict[str, Given] = {
             "last_task": emit.define("mov.b32", "b32", NO_TASK, name="last_task"),
@@ -322,7 +351,7 @@ class JoinedLists(SharedTasks):
         row = self.find(emit, mine["item"])
         task = self.load(emit, row)
         changed = CHANGED.emit(
-            emit, last, row=row, has=mine["has"], total=total, SAME=same, FIRST=first
+            emit, last, row=row, has=mine["has"], total=total, UNCHANGED=unchanged, FIRST=first
         )
         self._flush(emit, last)
         emit.start(first)
@@ -334,6 +363,11 @@ class JoinedLists(SharedTasks):
         self.emit_turns(emit, [(mine["item"], task)], latch)
         following = NEXT_ITEMS.of(ITEMS_OF_ALL=WARP_SIZE)
         following.emit(collector.here, first=self.begun["first"], ITEMS=head, LATCH=latch)
+        if several:
+            still = STILL_IN_ONE_LIST.of(ITEMS_OF_ALL=self.at_once * WARP_SIZE).emit(
+                collector.here, self._scope("end", "first"), row=row, STILL=unchanged, SAME=same
+            )
+            self._walk(collector.here, mine["item"], task, still["last"], head)
         emit = collector.at(done)
         self._flush(emit, last)
         return emit

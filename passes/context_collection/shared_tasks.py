@@ -16,6 +16,7 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from ccc.analysis.paths.induction import number_of_type
 from ccc.analysis.paths.reductions import register_at
 from ccc.analysis.paths.shared_turns import SharedTurns
 from ccc.ir.edit import Copy, Emitter, retarget, substitute
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 Task = Mapping[Register | Special, Register]
 """What is known of a task: where the registers and special registers of its context are."""
+State = Mapping[Register | Special, Register]
+"""What a turn begins with."""
 MOST = (1 << 31) // WARP_SIZE
 """Turns of a task up to which those of a warp are counted in 31 bits."""
 
@@ -199,12 +202,24 @@ class SharedTasks(ABC):
 
         What they begin with is done for all of them side by side: turns are independent.
         """
+        self._emit_states(emit, [self._state(emit, *item) for item in items], latch)
+
+    def emit_row(self, emit: Emitter, turn: Register, task: Task, number: int, latch: str) -> None:
+        """So many turns of one task, each as many further as the warp has lanes."""
+        first = self._state(emit, turn, task)
+        states = [first]
+        for further in range(WARP_SIZE, number * WARP_SIZE, WARP_SIZE):
+            states.append(self._state_behind(emit, first, further, turn, task))
+        self._emit_states(emit, states, latch)
+
+    def _emit_states(self, emit: Emitter, states: Sequence[State], latch: str) -> None:
+        """Turns that begin with some states, on to ``latch``."""
         function, path = self.collector.function, self.node.path
-        labels = [self.collector.fresh_labels(path.blocks, "turn") for _ in items]
+        labels = [self.collector.fresh_labels(path.blocks, "turn") for _ in states]
         heads = [one[path.entry] for one in labels]
         beginnings, found = [], []
-        for (turn, task), mine, onward in zip(items, labels, [*heads[1:], latch], strict=True):
-            copy = self._copy_of_turn(emit, turn, task, mine, onward)
+        for state, mine, onward in zip(states, labels, [*heads[1:], latch], strict=True):
+            copy = self._copy_of_turn(state, mine, onward)
             blocks = copy.blocks(function, path.blocks)
             for block in blocks:
                 retarget(function, block, mine[path.entry], onward)
@@ -220,18 +235,12 @@ class SharedTasks(ABC):
         function.blocks += found
         self.node.heads = (*self.node.heads, *heads)
 
-    def _copy_of_turn(
-        self,
-        emit: Emitter,
-        turn: Register,
-        task: Task,
-        labels: Mapping[str, str],
-        onward: str,
-    ) -> Copy:
-        """How the blocks of a turn are copied, on registers of its own."""
-        path, function = self.node.path, self.collector.function
+    def _state(self, emit: Emitter, turn: Register, task: Task) -> State:
+        """What a turn of a task begins with."""
         steps = self.turns.induction.steps
-        state = dict(self.sums.registers)
+        state: dict[Register | Special, Register] = {
+            s: r for s, r in task.items() if isinstance(s, Special)
+        }
         for register in self.turns.registers:
             step, begin = steps.get(register), task[register]
             if isinstance(step, Register):
@@ -241,10 +250,39 @@ class SharedTasks(ABC):
         for register, one in self.turns.derived.items():
             made = emit.define(one.mad, register.type, state[counter], one.factor, one.base)
             state[register] = made
+        return state
+
+    def _state_behind(
+        self, emit: Emitter, first: State, further: int, turn: Register, task: Task
+    ) -> State:
+        """What a turn begins with that is so many further than that with the state ``first``.
+
+        Both are turns of one task, so that what steps by a constant has that many times as much:
+        ptxas then reads all of them from one address.
+        """
+        steps, state = self.turns.induction.steps, dict(first)
+        stepped = [r for r in (*self.turns.registers, *self.turns.derived) if r in steps]
+        later: Register | None = None
+        for register in stepped:
+            step = steps[register]
+            if isinstance(step, int):
+                gain = number_of_type(step * further, f"s{register.bits}")
+                kind = f"add.s{register.bits}"
+                state[register] = emit.define(kind, register.type, first[register], gain)
+            else:
+                later = later or emit.define("add.s32", "b32", turn, further)
+                gain_of = task.get(step, step)
+                state[register] = advance(emit, task[register], gain_of, later)
+        return state
+
+    def _copy_of_turn(self, begins: State, labels: Mapping[str, str], onward: str) -> Copy:
+        """How the blocks of a turn that begins like that are copied, on registers of its own."""
+        path, function = self.node.path, self.collector.function
+        specials = {s: r for s, r in begins.items() if isinstance(s, Special)}
+        state = self.sums.registers | {s: r for s, r in begins.items() if isinstance(s, Register)}
         for register in self._written():
             if register not in state:
                 state[register] = function.registers.fresh(register.type)
-        specials = {s: r for s, r in task.items() if isinstance(s, Special)}
         sinks = {s: onward for s in self.collector.targets_of(path.blocks) if s not in labels}
         skips = path.task.skips if path.task else {}
         ways = {

@@ -178,16 +178,17 @@ __device__ void by_block(int count, const Task<Index>* tasks, const char* who, V
     if (task < count) values[task] = value;
 }
 
+// With more than 64 registers a block of 1024 threads cannot be launched, so that bounds are told.
 #define BY_BLOCK(NAME, BY, BLOCK, LISTS, INDEX, VALUE)                                             \
-    extern "C" __global__ void NAME(int count, const Task<INDEX>* tasks, const char* who,          \
-                                    VALUE* values, int* visits)                                    \
+    extern "C" __global__ void __launch_bounds__(BLOCK)                                            \
+    NAME(int count, const Task<INDEX>* tasks, const char* who, VALUE* values, int* visits)         \
     {                                                                                              \
         by_block<BY, BLOCK, LISTS>(count, tasks, who, values, visits);                             \
     }
 
 #define KERNEL(NAME, BY, BLOCK, LISTS, INDEX, VALUE, ...)                                          \
-    extern "C" __global__ void NAME(int count, const Task<INDEX>* tasks, const char* who,          \
-                                    VALUE* values, int* visits)                                    \
+    extern "C" __global__ void __launch_bounds__(1024)                                             \
+    NAME(int count, const Task<INDEX>* tasks, const char* who, VALUE* values, int* visits)         \
     {                                                                                              \
         reduced<BY, __VA_ARGS__, BLOCK, LISTS>(count, tasks, who, values, visits);                 \
     }
@@ -224,7 +225,8 @@ BY_BLOCK(block1024_padded_wide, ByPadded, 1024, cte::disjoint, int, Wide)
 #endif
 
 // Each task runs a task for each of its indices: a call inside of map.
-extern "C" __global__ void nested(int count, const Task<int>* tasks, const char* who, int* values, int*)
+extern "C" __global__ void __launch_bounds__(1024)
+nested(int count, const Task<int>* tasks, const char* who, int* values, int*)
 {
     const int task = thread_number();
     if (task >= count || who[task] == RETURNED) return;

@@ -217,6 +217,8 @@ SHOW_THEM = (
     "context-collection/block_lists_even",
     "context-collection/joined_lists",
     "context-collection/joined_lists_with_sums",
+    "context-collection/one_list",
+    "context-collection/one_list_with_sums",
     "context-collection/sub_warps",
     "context-collection/sum_then_a_guard",
     "context-collection/sums_of_two_widths",

@@ -1,0 +1,81 @@
+"""Lanes that go through one long list together, and the warps that the kernel keeps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from collecting import transform
+from folders import GOLDEN
+from goldens import Golden
+
+from ccc.compiler import transform as compiler
+from ccc.emulator import Module
+from ccc.options import Options
+
+SUMS = Golden.read(GOLDEN / "small" / "joined_sums.ptx").before
+ENDS = Golden.read(GOLDEN / "small" / "joined_lists.ptx").before
+ITERATIONS = 70
+LENGTH = SUMS[SUMS.index("and.b32 %r7") : SUMS.index("mov.u32 %r3")]
+BLOCK = ".maxntid 64, 1, 1\n"
+
+
+def one_of(length: int, lane: int) -> str:
+    """PTX by which each of 32 lists has two turns, but for one."""
+    return f"""and.b32 %r8, %r2, 31;
+	setp.eq.u32 %p2, %r8, {lane};
+	selp.u32 %r4, {length - 1}, 1, %p2;"""
+
+
+def shuffles(length: int, lane: int) -> int:
+    """How many lanes tell one another something where one list has so many turns."""
+    marked = SUMS.replace(LENGTH, one_of(length, lane))
+    text = transform(marked, Options(strategy="engage"), filename="k.ptx").ptx
+    found, expected = np.zeros(300, np.uint32), np.zeros(300, np.uint32)
+    counted = Module(text).get_function("k")((1,), (64,), (np.int32(ITERATIONS), found))
+    Module(marked).get_function("k")((1,), (64,), (np.int32(ITERATIONS), expected))
+    np.testing.assert_array_equal(found, expected)
+    lines = text.splitlines()
+    return sum(
+        counts.thread_instructions
+        for (_, number), counts in counted.lines.items()
+        if "shfl.sync" in lines[number - 1]
+    )
+
+
+@pytest.mark.parametrize("lane", [0, 13, 31])
+@pytest.mark.parametrize("length", [255, 256, 257, 287, 288, 289, 319, 320, 511, 512, 544, 545])
+def test_sums_are_right_wherever_a_long_list_begins_and_ends(length: int, lane: int) -> None:
+    assert shuffles(length, lane) > 0
+
+
+def test_a_long_list_is_looked_for_once() -> None:
+    few, many = shuffles(8 * 256, 5), shuffles(64 * 256, 5)
+    assert many <= few + 32 * 32  # it may end some steps later
+
+
+def limits_of(text: str, tried: dict[str, tuple[int, int]] | None = None) -> str | None:
+    """The blocks that ptxas is told to leave room for, if any."""
+    made = compiler.transform(text, Options(strategy="engage"), tried=tried or {})
+    words = made.ptx.split()
+    found = made.remarks["k"][-1].details.get("least_blocks")
+    told = words[words.index(".minnctapersm") + 1] if ".minnctapersm" in words else None
+    assert told == (None if found is None else str(found)) or ".minnctapersm" in text
+    return told
+
+
+def test_a_kernel_keeps_the_warps_that_it_has() -> None:
+    assert limits_of(SUMS) == "32"  # of 64 threads each: all that an H100 has room for
+    assert limits_of(SUMS, {"k": (40, 32)}) == "24"
+    assert limits_of(SUMS, {"k": (40, 64)}) == "24"
+
+
+def test_bounds_of_the_user_stay() -> None:
+    assert limits_of(SUMS.replace(BLOCK, f"{BLOCK}.minnctapersm 4\n")) == "4"
+    assert limits_of(SUMS.replace(BLOCK, f"{BLOCK}.maxnreg 40\n")) is None
+    assert limits_of(SUMS.replace(BLOCK, "")) is None
+
+
+def test_nothing_is_bound_where_nothing_is_added_up_or_known() -> None:
+    assert limits_of(ENDS) is None
+    assert limits_of(SUMS, {"k": (0, 0)}) is None
+    assert limits_of(SUMS.replace("sm_90", "sm_79")) is None  # nobody knows what it holds
