@@ -57,6 +57,13 @@ class Lanes:
         return self.active / self.executions if self.executions else WARP_SIZE
 
     @property
+    def told(self) -> float | None:
+        """The same for the report: none where nobody comes, and nothing where nobody told."""
+        if not self.is_known:
+            return None
+        return round(self.together, 2) if self.executions else 0.0
+
+    @property
     def take_all(self) -> bool:
         """Whether no lane that comes by passes the path by."""
         return self.lanes >= self.came * (1 - 1e-9)

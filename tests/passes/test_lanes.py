@@ -44,3 +44,10 @@ def test_no_more_lanes_are_together_than_a_warp_has(lost: dict[str, Any]) -> Non
     assert 0 <= lanes.lanes <= lanes.came
     assert lanes.lanes / 32 <= lanes.entered <= lanes.lanes
     assert 1 - 1e-9 <= lanes.together <= 32 + 1e-9
+
+
+def test_of_a_path_that_nobody_takes_the_report_tells_no_lanes() -> None:
+    nobody = replace(KNOWN, entries=0, entering_lanes=0, executions=0, lanes=0)
+    assert Lanes.counted(nobody).told == 0
+    assert Lanes.counted(KNOWN).told == 10
+    assert replace(Lanes.counted(KNOWN), is_known=False).told is None
