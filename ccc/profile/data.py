@@ -238,7 +238,7 @@ def _check(profile: Profile) -> None:
     """Whether all is there, and of the right type; ValueError and so on where it is not."""
     for module in profile.modules:
         _ = module["table"]["transformed"]
-        if any(type(count) is not int or count < 0 for count in module["counters"]):
+        if any(type(count) is not int or not 0 <= count < 1 << 64 for count in module["counters"]):
             raise ValueError("counters count")
     for kernel in profile.kernels:
         if not all(isinstance(name, str) for name in (kernel.name, *kernel.calls)):

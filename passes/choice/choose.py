@@ -80,7 +80,7 @@ class Chosen:
         lanes = self.cost.lanes
         return {
             "expected": None if self.expected is None else round(self.expected, 3),
-            "expected_lanes": round(lanes.together, 2) if lanes.is_known else None,
+            "expected_lanes": lanes.told,
             "expected_from": lanes.source,
             "path_instructions": round(self.cost.own.instructions),
             "considered": {name: round(one, 3) for name, one in self.considered.items()},

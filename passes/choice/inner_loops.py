@@ -113,16 +113,16 @@ class InnerLoops:
         """How many turns of the last tasks a warp does when no full warp of them is left.
 
         They are over one after the other, and not before the longest task of all iterations is,
-        which begins halfway in the mean.
+        which begins halfway in the mean. A warp without a task waits for none: together with the
+        others, these are no more than if each lane ran its own list.
         """
         lanes = one.lanes
-        if not self.iterations:
+        if not self.iterations or not entered:
             return 0.0
+        longest = _lengths(one, entered).longest(lanes.lanes * self.iterations)
         last = lanes.most_turns - lanes.turns
-        if entered:
-            longest = _lengths(one, entered).longest(lanes.lanes * self.iterations)
-            last = max(last, longest - executions * (self.iterations + 1) / 2)
-        return last / self.iterations
+        last = max(last, longest - executions * (self.iterations + 1) / 2) / self.iterations
+        return max(0.0, min(last, entered * lanes.most_turns - executions))
 
     def _long_apart(self, one: PathCost, name: str, entered: float) -> tuple[float, Work]:
         """Where all lanes go through one long task after the other, and hand on the others."""

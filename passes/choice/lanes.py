@@ -57,23 +57,35 @@ class Lanes:
         return self.active / self.executions if self.executions else WARP_SIZE
 
     @property
+    def told(self) -> float | None:
+        """The same for the report: none where nobody comes, and nothing where nobody told."""
+        if not self.is_known:
+            return None
+        return round(self.together, 2) if self.executions else 0.0
+
+    @property
     def take_all(self) -> bool:
         """Whether no lane that comes by passes the path by."""
         return self.lanes >= self.came * (1 - 1e-9)
 
     @staticmethod
     def counted(known: Known) -> Lanes:
-        """What a profile tells; the visits are those of the innermost loop around the path."""
-        return Lanes(
-            known.source,
-            known.entries / known.visits,
-            known.entering_lanes / known.visits,
-            known.lanes / known.entering_lanes if known.entering_lanes else 1.0,
-            known.executions / known.entries if known.entries else 1.0,
-            known.visiting_lanes / known.visits,
-            known.length or None,
-            known.visits / known.starts if known.starts else None,
-        )
+        """What a profile tells; the visits are those of the innermost loop around the path.
+
+        Lanes that end in a function lose what they counted, and so the counts of others may say
+        what cannot be: then it is the nearest that can.
+        """
+        came = _within(1.0, known.visiting_lanes / known.visits, WARP_SIZE)
+        lanes = min(known.entering_lanes / known.visits, came)
+        entered = _within(lanes / WARP_SIZE, known.entries / known.visits, lanes)
+        turns = known.lanes / known.entering_lanes if known.entering_lanes else 1.0
+        most_turns = known.executions / known.entries if known.entries else turns
+        if entered:
+            active = lanes * turns / entered
+            most_turns = _within(active / WARP_SIZE, most_turns, active)
+        length, starts = known.length or None, known.starts
+        iterations = known.visits / starts if starts else None
+        return Lanes(known.source, entered, lanes, turns, most_turns, came, length, iterations)
 
     def times(self, visits: float) -> Lanes:
         """The same of visits each of which is so many of these."""
@@ -125,6 +137,10 @@ def _share(
     begun = lanes / entered if entered else 0.0
     longest = most(UNKNOWN_TURNS, begun) if by_chance else UNKNOWN_TURNS
     return replace(mine, turns=UNKNOWN_TURNS, most_turns=longest)
+
+
+def _within(least: float, number: float, most: float) -> float:
+    return max(least, min(number, most))
 
 
 def _guess(lanes: Lanes) -> Lanes:

@@ -164,6 +164,18 @@ def test_the_longest_list_bounds_what_handing_on_can_bring() -> None:
     assert gain(ALONG, "merge", FEW_LONG) < gain(ALONG, "merge", no_iterations)
 
 
+def test_warps_without_a_task_wait_for_no_last_one() -> None:
+    """One warp of many has a list, a long one: handing it on takes little more than leaving it."""
+    hub = Lanes("", 1 / 1000, 1 / 1000, 3000.0, 3000.0, iterations=8.0)
+    assert 0.5 < gain(ALONG, "merge", hub) < 1
+
+
+def test_last_tasks_take_no_less_than_nothing() -> None:
+    """Of counts of which a part was lost: lanes that begin one by one do their turns together."""
+    lost = Lanes("", 15.5, 15.5, 1.0, 1 / 32, length=30000.0, iterations=0.002)
+    assert 0 < gain(AGAIN, "merge", lost) < 1
+
+
 def test_long_tasks_are_shared_out_where_nothing_follows_the_loop() -> None:
     """Stores need no sum behind the loop: so tasks of many turns are run by all lanes."""
     assert gain(STORES, "merge", FEW_LONG) > 1

@@ -352,6 +352,7 @@ def test_other_files(
         lambda module: module["table"]["kernels"][0]["paths"][0].update(statement=None),
         lambda module: module["counters"].insert(0, -1),
         lambda module: module["counters"].insert(0, 1e400),
+        lambda module: module["counters"].append(1 << 64),
     ],
 )
 def test_a_profile_that_somebody_damaged(

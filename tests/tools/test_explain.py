@@ -11,8 +11,9 @@ import pytest
 
 from ccc.cli import main
 from ccc.errors import CccError, Span
+from ccc.remark import Remark
 from ccc.toolkit import find as toolchain
-from ccc.tools.explain.notes import Note, _saved
+from ccc.tools.explain.notes import Note, _of_remark, _saved
 from ccc.tools.explain.sarif import log
 from ccc.tools.explain.show import page
 
@@ -130,6 +131,18 @@ def test_a_page_shows_every_line_and_every_note(
     for note in NOTES:
         assert note.title in text
     assert "1 applied, 1 not worth it, 1 refused, 2 warnings or errors" in text
+
+
+@pytest.mark.parametrize(
+    ("advice", "title", "way_out"),
+    [
+        ("7 steps: 0.80 expected; tell; add(s)", "7 steps: 0.80 expected", "tell; add(s)"),
+        ("3 instructions: nothing applies", "3 instructions: nothing applies", ""),
+    ],
+)
+def test_all_that_can_be_done_stands_apart(advice: str, title: str, way_out: str) -> None:
+    note = _of_remark(Remark("missed", Span("k.cu", 7, 1), "k", "while", "while", advice=advice))
+    assert (note.title, note.way_out) == (f"left as it was: {title}", way_out)
 
 
 def test_arrays_that_go_along_are_counted() -> None:

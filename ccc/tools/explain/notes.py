@@ -105,10 +105,9 @@ def _of_remark(remark: Remark) -> Note:
     if remark.reason:
         head, _, way_out = parts_of(remark.reason)
         return replace(note, kind="refused", title=f"left as it was: {head}", way_out=way_out)
-    head, _, way_out = (remark.advice or "nothing was asked for").rpartition("; ")
-    lanes = tuple(_expected(told))
-    title = f"left as it was: {head or way_out}"
-    return replace(note, kind="left", title=title, way_out=way_out if head else "", lines=lanes)
+    head, _, way_out = (remark.advice or "nothing was asked for").partition("; ")
+    lanes, title = tuple(_expected(told)), f"left as it was: {head}"
+    return replace(note, kind="left", title=title, way_out=way_out, lines=lanes)
 
 
 def _lines(remark: Remark) -> Iterator[str]:

@@ -1,0 +1,53 @@
+"""What is taken of counts that cannot be, as are left where lanes end in a function."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from ccc.passes.choice.lanes import Lanes
+from ccc.profile.known import Known
+
+KNOWN = Known(
+    "k", visits=10, visiting_lanes=320, entries=8, entering_lanes=100, executions=64, lanes=640,
+    starts=2, length=12.0,
+)  # fmt: skip
+
+
+def test_counts_that_can_be_are_taken_as_they_are() -> None:
+    lanes = Lanes.counted(KNOWN)
+    assert lanes == Lanes("k", 0.8, 10.0, 6.4, 8.0, 32.0, 12.0, 5.0)
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        {"entering_lanes": 400},
+        {"entering_lanes": 0},
+        {"visiting_lanes": 0},
+        {"visiting_lanes": 9999, "entering_lanes": 9999},
+        {"entries": 0},
+        {"entries": 1},
+        {"entries": 10**19},
+        {"executions": 0},
+        {"executions": 10**19},
+        {"lanes": 0},
+        {"lanes": 10**19},
+        {"visits": 1},
+    ],
+)
+def test_no_more_lanes_are_together_than_a_warp_has(lost: dict[str, Any]) -> None:
+    lanes = Lanes.counted(replace(KNOWN, **lost))
+    assert 1 <= lanes.came <= 32
+    assert 0 <= lanes.lanes <= lanes.came
+    assert lanes.lanes / 32 <= lanes.entered <= lanes.lanes
+    assert 1 - 1e-9 <= lanes.together <= 32 + 1e-9
+
+
+def test_of_a_path_that_nobody_takes_the_report_tells_no_lanes() -> None:
+    nobody = replace(KNOWN, entries=0, entering_lanes=0, executions=0, lanes=0)
+    assert Lanes.counted(nobody).told == 0
+    assert Lanes.counted(KNOWN).told == 10
+    assert replace(Lanes.counted(KNOWN), is_known=False).told is None
