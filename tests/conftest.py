@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import os
@@ -62,6 +63,7 @@ def pytest_unconfigure() -> None:
         process.wait()
 
 
+USERS_CACHE = files.folder()
 SLOW = Path(__file__).with_name("slow.txt")
 
 
@@ -131,10 +133,17 @@ def all_headers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.fixture(scope="session")
 def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache folder for all workers: what a first process has to make is made once."""
+    """A cache folder for all workers: what a first process has to make is made once.
+
+    The emulator's C library in it is that of the user's cache folder, which is made anyway.
+    """
     base = tmp_path_factory.getbasetemp()
     is_worker = "PYTEST_XDIST_WORKER" in os.environ
-    return (base.parent if is_worker else base) / "shared-cache"
+    folder = (base.parent if is_worker else base) / "shared-cache"
+    folder.mkdir(exist_ok=True)
+    with contextlib.suppress(FileExistsError):  # another worker was first
+        (folder / "emulator").symlink_to(USERS_CACHE / "emulator")
+    return folder
 
 
 @pytest.fixture

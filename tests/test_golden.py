@@ -155,10 +155,13 @@ def test_memory_is_the_same(path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("path", COLLECTED, ids=name)
 def test_batches_leave_the_same_memory(path: Path) -> None:
+    """Where the golden's own strategy is another; else that code runs in the test before."""
     golden, before, expected = original(path)
     result = transform(golden.before, replace(golden.options, strategy="batch3"))
     kernels = result.report["kernels"]
     if not any(one.get("strategy") == "batch3" for k in kernels for one in k["paths"]):
+        return
+    if result.ptx.strip() == golden.after.strip():
         return
     after = Module(result.ptx)
     races: list[Race] = []

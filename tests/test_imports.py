@@ -137,6 +137,7 @@ def row_of(module: str) -> tuple[int, str] | None:
     return max(found, key=lambda one: len(one[1]), default=None)
 
 
+@functools.cache
 def files() -> dict[str, Path]:
     """Every module of the package, passes and grammars (symbolic links) included."""
     found = {}

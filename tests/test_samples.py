@@ -86,12 +86,13 @@ STRATEGIES = {
 
 @functools.cache
 def compiled(name: str) -> nvcc.Compiled:
-    """The kernels of a sample, compiled once for all tests, with all of nvcc's headers."""
+    """The kernels of a sample, compiled once for all tests.
+
+    ``tests/counts`` holds what comes out of them with all of nvcc's headers.
+    """
     need_nvcc()
     strategy = STRATEGIES.get(name, COLLECT)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("NVCC_PREPEND_FLAGS", raising=False)
-        return nvcc.compile(SAMPLES / name / "kernel.cu", arch=EMULATED_ARCH, strategy=strategy)
+    return nvcc.compile(SAMPLES / name / "kernel.cu", arch=EMULATED_ARCH, strategy=strategy)
 
 
 @functools.cache

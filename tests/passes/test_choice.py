@@ -18,6 +18,8 @@ from ccc.options import COLLECT, Options
 from ccc.remark import Remark
 from ccc.toolkit.ptxas import Resources
 
+pytestmark = pytest.mark.usefixtures("few_headers")
+
 HEAD = """.version 8.0
 .target sm_90
 .address_size 64

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +53,7 @@ def bytes_of_table(ptx: str) -> str:
 
 
 @pytest.fixture(scope="session")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with two sources, and nvcc to compile them."""
     try:
         toolchain.find()
@@ -67,12 +66,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     fake = ["gcc", "-shared", "-fPIC", "-o", "libcudart.so.13", str(FAKE_CUDART)]
     fake += ["-Wl,-soname,libcudart.so.13", "-Wl,--version-script=map"]
     subprocess.run(fake, cwd=place, check=True)
-    old = os.environ.get("CCC_CACHE_DIR")
-    os.environ["CCC_CACHE_DIR"] = str(place / "cache")
-    yield place
-    os.environ.pop("CCC_CACHE_DIR")
-    if old is not None:
-        os.environ["CCC_CACHE_DIR"] = old
+    return place
+
+
+@pytest.fixture
+def folder(sources: Path, shared_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """That folder, and the cache folder that all workers share."""
+    monkeypatch.setenv("CCC_CACHE_DIR", str(shared_cache))
+    return sources
 
 
 def cccc(folder: Path, *arguments: str) -> str:

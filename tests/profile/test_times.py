@@ -8,14 +8,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from test_profile_programs import SECOND, SOURCE, cccc, folder
+from test_profile_programs import SECOND, SOURCE, cccc, folder, sources
 
 from ccc.errors import CccError
 from ccc.nvcc import command as driver
 from ccc.nvcc.timed_launches import timed
 from ccc.profile.times import KernelTime, read_times
 
-__all__ = ["folder"]
+__all__ = ["folder", "sources"]
 
 MAIN = """\
 void second();

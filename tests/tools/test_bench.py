@@ -21,6 +21,8 @@ from ccc.tools.bench.results import (
 )
 from ccc.tools.bench.treatments import Subject
 
+pytestmark = pytest.mark.usefixtures("few_headers")
+
 KERNEL = """\
 extern "C" __global__ void __launch_bounds__(64)
 odd(int n, const unsigned* __restrict__ x, unsigned* y)

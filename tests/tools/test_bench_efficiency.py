@@ -37,6 +37,8 @@ __all__ = ["samples"]
 
 # Active lanes
 
+pytestmark = pytest.mark.usefixtures("few_headers")
+
 CSV = """\
 ==PROF== Connected to process 7
 hello

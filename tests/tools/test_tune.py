@@ -22,6 +22,8 @@ from ccc.errors import CccError
 from ccc.nvcc import command as driver
 from ccc.nvcc import settings
 
+pytestmark = pytest.mark.usefixtures("few_headers")
+
 CCCC = """
 import json, os, shlex, sys, tempfile
 told = dict(word.partition("=")[::2] for word in shlex.split(os.environ["CCC_FLAGS"]))

@@ -65,11 +65,11 @@ def _space(form: Form) -> str:
 
 def _lanes(group: Group) -> Iterator[tuple[Group, int]]:
     """The lanes of a group one by one, each with its place in it."""
-    numbers = np.arange(group.n)
+    if group.n == 1:
+        yield group, 0
+        return
     for lane in range(group.n):
-        alone = group if group.n == 1 else group.only(numbers == lane)
-        assert alone is not None
-        yield alone, lane
+        yield Group(group.lanes[lane : lane + 1], group.depth, group.blocks_of), lane
 
 
 class _Box:
