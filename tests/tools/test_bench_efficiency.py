@@ -35,9 +35,9 @@ from ccc.tools.bench.treatments import Subject
 __all__ = ["samples"]
 
 
-# Active lanes
-
 pytestmark = pytest.mark.usefixtures("few_headers")
+
+# Active lanes
 
 CSV = """\
 ==PROF== Connected to process 7
