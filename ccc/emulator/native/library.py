@@ -8,7 +8,6 @@ made or loaded it is NumPy, too; ``CCC_EMULATOR_DEBUG=1`` tells why.
 
 from __future__ import annotations
 
-import atexit
 import ctypes
 import functools
 import hashlib
@@ -18,12 +17,15 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ccc import files
 from ccc.emulator.native.context import Context, declaration
 from ccc.emulator.native.operations import series_text, source_text
 from ccc.errors import CccError, nearest
+
+if TYPE_CHECKING:
+    from multiprocessing.util import Finalize
 
 NATIVE, NUMPY, EITHER = "native", "numpy", ""
 WORTH_IT = 1.5
@@ -64,6 +66,7 @@ class _Maker:
         self.loaded: Any = None
         self.process: subprocess.Popen[bytes] | None = None
         self.folder = ""
+        self.at_end: Finalize | None = None
 
     def library(self, mode: str) -> Any:
         """The loaded library, or None; see the top of this file."""
@@ -99,9 +102,11 @@ class _Maker:
 
     def _start(self) -> None:
         """Start the compiler."""
+        from multiprocessing.util import Finalize  # noqa: PLC0415 - slow to load, seldom needed
+
         try:
             self.folder = tempfile.mkdtemp(prefix="ccc-emulator-")
-            atexit.register(self.stop)
+            self.at_end = Finalize(None, self.stop, exitpriority=0)  # of a pool's process, too
             source = Path(self.folder, "library.c")
             source.write_text(f"#define IDENTITY {_identity()}\n{text()}", encoding="utf-8")
             self.process = subprocess.Popen(
@@ -130,7 +135,8 @@ class _Maker:
 
     def stop(self) -> None:
         """Do not wait for the compiler any longer; nothing of it stays."""
-        atexit.unregister(self.stop)
+        if self.at_end is not None:
+            self.at_end.cancel()
         if self.process is not None:
             self.process.kill()
             self.process.wait()
