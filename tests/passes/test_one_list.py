@@ -94,3 +94,4 @@ def test_nothing_is_bound_where_nothing_is_added_up_or_known() -> None:
     assert limits_of(ENDS) is None
     assert limits_of(SUMS, {"k": (0, 0)}) is None
     assert limits_of(SUMS.replace("sm_90", "sm_79")) is None  # nobody knows what it holds
+    assert limits_of(SUMS.replace(BLOCK, ".maxntid 512\n"), {"k": (255, 0)}) is None  # not one
