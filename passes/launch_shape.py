@@ -105,5 +105,7 @@ def keep_warps(kernel: Kernel) -> None:
         blocks = occupancy(kernel.arch, before or 0, shared_bytes(kernel) or 0, block).blocks
     except CccError:  # an architecture that is not known
         return
+    if not blocks:  # more is promised than a multiprocessor has
+        return
     function.limits[LEAST_BLOCKS] = (blocks,)
     function.header = f"{function.header.rstrip()}\n.{LEAST_BLOCKS} {blocks}\n"

@@ -340,7 +340,7 @@ def settle(decision: Decision, kernel: Kernel, start: int, alone: bool = True) -
     if reason is not None:
         reasons = tuple((path.record, reason) for path in decision.paths)
         return Choice(decision, LEAVE, start, reasons)
-    room, static = _room(kernel), static_room(kernel) // _warps(kernel)
+    room, static = _room(kernel), max(static_room(kernel), 0) // _warps(kernel)
     asked = {str(path.request) for path in decision.paths}
     strategies = [
         one for one in decision.strategies if alone or one.iterations == 1 or one.name in asked
@@ -395,8 +395,8 @@ def _used(kernel: Kernel) -> int:
 
 
 def _room(kernel: Kernel) -> int:
-    """The bytes that a warp can have."""
-    return shared_room(kernel) // _warps(kernel)
+    """The bytes that a warp can have: none where the kernel has more than a block gets already."""
+    return max(shared_room(kernel), 0) // _warps(kernel)
 
 
 def _first_without_room(choice: Choice, kernel: Kernel, room: int) -> tuple[PathRecord, str]:
@@ -408,9 +408,11 @@ def _first_without_room(choice: Choice, kernel: Kernel, room: int) -> tuple[Path
     )
     decision = replace(choice.decision, paths=tuple(ranked))
     layout = on_paper(replace(choice, decision=decision))
-    stacks = (plan for plan in layout.plans if plan.stack.entries)
-    plan = next(p for p in stacks if p.end > room)
-    return plan.record, _too_large(kernel, plan)
+    for plan in layout.plans:
+        if plan.stack.entries and plan.end > room:
+            return plan.record, _too_large(kernel, plan)
+    few = f"a warp would take {layout.share} bytes of shared memory, and gets {room}"
+    return layout.plans[0].record, few + _say_the_size(kernel)  # sums alone are too large
 
 
 def _too_large(kernel: Kernel, plan: Plan) -> str:

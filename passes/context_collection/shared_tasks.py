@@ -20,7 +20,7 @@ from ccc.analysis.paths.induction import number_of_type
 from ccc.analysis.paths.reductions import register_at
 from ccc.analysis.paths.shared_turns import SharedTurns
 from ccc.ir.edit import Copy, Emitter, retarget, substitute
-from ccc.ir.nodes import Guard, Instruction
+from ccc.ir.nodes import Block, Guard, Instruction
 from ccc.ir.operands import Register, Special
 from ccc.passes.context_collection.counted_turns import advance, count_turns
 from ccc.passes.context_collection.node import move
@@ -225,8 +225,7 @@ class SharedTasks(ABC):
                 retarget(function, block, mine[path.entry], onward)
             found += blocks
             head = next(block for block in blocks if block.label == mine[path.entry])
-            beginnings.append([i for i in head.instructions if not i.is_terminator])
-            head.statements[:] = [i for i in head.instructions if i.is_terminator]
+            beginnings.append(self._take_beginning(head))
         if emit.block.terminator is not None:
             emit.start(function.fresh_label("begin"))
         for side_by_side in zip_longest(*beginnings):
@@ -234,6 +233,23 @@ class SharedTasks(ABC):
         emit.emit("bra", heads[0])
         function.blocks += found
         self.node.heads = (*self.node.heads, *heads)
+
+    def _take_beginning(self, head: Block) -> list[Instruction]:
+        """Take out of a turn what others may do side by side with it.
+
+        That is all up to where it first adds up: another turn, with the same registers for sums,
+        must not come in between the instructions that do so.
+        """
+        sums = {*self.sums.registers.values()}
+        instructions = list(head.instructions)
+        keeps = (
+            number
+            for number, one in enumerate(instructions)
+            if one.is_terminator or not sums.isdisjoint({*one.used(), *one.defined()})
+        )
+        end = next(keeps, len(instructions))
+        head.statements[:] = instructions[end:]
+        return instructions[:end]
 
     def _state(self, emit: Emitter, turn: Register, task: Task) -> State:
         """What a turn of a task begins with."""

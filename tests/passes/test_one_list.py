@@ -17,6 +17,16 @@ ENDS = Golden.read(GOLDEN / "small" / "joined_lists.ptx").before
 ITERATIONS = 70
 LENGTH = SUMS[SUMS.index("and.b32 %r7") : SUMS.index("mov.u32 %r3")]
 BLOCK = ".maxntid 64, 1, 1\n"
+ADD = "add.s32 %r5, %r5, %r6;"
+UPDATES = {
+    "by way of a copy": "add.s32 %r8, %r5, %r6; mov.u32 %r5, %r8;",
+    "in two steps": "add.s32 %r8, %r5, %r6; add.s32 %r5, %r8, %r3;",
+    "as one of two": """add.s32 %r8, %r5, %r6; and.b32 %r7, %r3, 64; setp.eq.u32 %p2, %r7, 0;
+	selp.b32 %r5, %r8, %r5, %p2;""",
+    "if at all": """mov.u32 %r8, %r5; and.b32 %r7, %r3, 64; setp.eq.u32 %p2, %r7, 0;
+	@%p2 bra OVER; add.s32 %r8, %r8, %r6; OVER: mov.u32 %r5, %r8;""",
+}
+"""What adds up, in more than one instruction."""
 
 
 def one_of(length: int, lane: int) -> str:
@@ -26,9 +36,9 @@ def one_of(length: int, lane: int) -> str:
 	selp.u32 %r4, {length - 1}, 1, %p2;"""
 
 
-def shuffles(length: int, lane: int) -> int:
+def shuffles(length: int, lane: int, update: str = ADD) -> int:
     """How many lanes tell one another something where one list has so many turns."""
-    marked = SUMS.replace(LENGTH, one_of(length, lane))
+    marked = SUMS.replace(LENGTH, one_of(length, lane)).replace(ADD, update)
     text = transform(marked, Options(strategy="engage"), filename="k.ptx").ptx
     found, expected = np.zeros(300, np.uint32), np.zeros(300, np.uint32)
     counted = Module(text).get_function("k")((1,), (64,), (np.int32(ITERATIONS), found))
@@ -46,6 +56,11 @@ def shuffles(length: int, lane: int) -> int:
 @pytest.mark.parametrize("length", [255, 256, 257, 287, 288, 289, 319, 320, 511, 512, 544, 545])
 def test_sums_are_right_wherever_a_long_list_begins_and_ends(length: int, lane: int) -> None:
     assert shuffles(length, lane) > 0
+
+
+@pytest.mark.parametrize("update", UPDATES.values(), ids=UPDATES)
+def test_turns_side_by_side_add_up_one_after_the_other(update: str) -> None:
+    assert shuffles(1000, 5, update) == shuffles(1000, 5)  # they are side by side
 
 
 def test_a_long_list_is_looked_for_once() -> None:
@@ -79,3 +94,4 @@ def test_nothing_is_bound_where_nothing_is_added_up_or_known() -> None:
     assert limits_of(ENDS) is None
     assert limits_of(SUMS, {"k": (0, 0)}) is None
     assert limits_of(SUMS.replace("sm_90", "sm_79")) is None  # nobody knows what it holds
+    assert limits_of(SUMS.replace(BLOCK, ".maxntid 512\n"), {"k": (255, 0)}) is None  # not one

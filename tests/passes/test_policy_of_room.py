@@ -43,6 +43,21 @@ def test_the_first_that_fits_is_taken() -> None:
     assert record.reason == reason
 
 
+def test_sums_alone_may_be_too_large() -> None:
+    kernel = golden("joined_lists_of_sums_alone")
+    kernel.shared_limit = 0
+    choice = settle(decided(kernel, "engage"), kernel, 0)
+    assert choice.strategy is LEAVE
+    ((_, reason),) = choice.reasons
+    assert "a warp would take 128 bytes of shared memory, and gets 0" in reason
+
+
+def test_what_takes_no_shared_memory_fits_beside_any() -> None:
+    kernel = golden("one_list_with_sums")
+    kernel.dynamic_shared_bytes = 2 * kernel.shared_limit
+    assert settle(decided(kernel, "engage"), kernel, 0).strategy is QUEUE
+
+
 @pytest.mark.parametrize(
     ("name", "strategy", "shares"),
     [("if_else", "queue", True), ("if_else", "merge", False), ("case_returns", "queue", True),
