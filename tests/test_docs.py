@@ -154,8 +154,11 @@ def test_every_key_of_the_report_is_explained() -> None:
     section = PAGE.read_text().partition("## The report")[2].partition(LEFT_ALONE)[0]
     keys = {key for row in re.findall(r"^\| (`.*?) \|", section, re.M) for key in row.split(", ")}
     found = {f"`{key}`" for example in COMPILED for record in example.records for key in record}
-    (record,) = transform(Golden.read(GOLDEN / "small" / "queue.ptx").before).remarks["k"]
-    assert found.union(f"`{key}`" for key in record.entry()) == keys
+    for name in ("queue", "joined_sums"):
+        golden = Golden.read(GOLDEN / "small" / f"{name}.ptx")
+        (record,) = transform(golden.before, golden.options).remarks["k"]
+        found |= {f"`{key}`" for key in record.entry()}
+    assert found == keys
 
 
 # Reasons.
