@@ -77,6 +77,8 @@ HOLDS_FLATTENED = (
     "its annotated loop holds a loop that was flattened, in which lanes wait for one another"
 )
 
+OTHERS = (*ARMS, "variable")
+"""Paths that are left if a loop is flattened around them, or of them, and that may gain more."""
 BESIDE = "a branch beside it in its annotated loop can be collected, and would be left alone"
 
 
@@ -163,8 +165,8 @@ def _choice(nest: Nest, path: FoundPath, request: Request, kernel: Kernel) -> di
         always = all(facts.dominators.dominates(path.entry, one) for one in nest.outer.latches)
         if not always or flattening_at_worst(nest, kernel) < LOSS:
             return None
-        if _holds_more(kernel, path, nest):
-            return None
+    if _holds_more(kernel, path, nest, ARMS if request.name == COUNTER else OTHERS):
+        return None
     turn = work_of_blocks(nest.inner.blocks, facts, nest.inner.header, nest.inner.header)
     lanes = lanes or [said_or_guessed(path)]
     expected, at_worst = flattening(nest, lanes[0], kernel), flattening_at_worst(nest, kernel)
@@ -225,8 +227,8 @@ def _holds_branch(kernel: Kernel, nest: Nest) -> bool:
     )
 
 
-def _holds_more(kernel: Kernel, path: FoundPath, nest: Nest) -> bool:
-    """Whether a branch in the loops can be collected, beside the inner one or in its turns, or
+def _holds_more(kernel: Kernel, path: FoundPath, nest: Nest, kinds: Collection[str]) -> bool:
+    """Whether another path of such kinds can be collected in the loops, or is the outer one, or
     something is asked for a path of them: all that would be left."""
 
     def counts(other: Path | LeftPath) -> bool:
@@ -235,7 +237,7 @@ def _holds_more(kernel: Kernel, path: FoundPath, nest: Nest) -> bool:
             return False
         if request is not None:
             return request.name != LEAVE.name
-        return isinstance(other, Path) and other.marker.kind in ARMS
+        return isinstance(other, Path) and other.marker.kind in kinds
 
     return any(map(counts, find_paths(kernel.facts)))
 

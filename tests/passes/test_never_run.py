@@ -50,3 +50,15 @@ def test_nobody_is_said_to_take_what_never_ran(tmp_path: Path) -> None:
     golden = Golden.read(GOLDEN / "context-collection" / "if_else.ptx")
     made = transform(golden.before, use=never_run(golden, golden.before, tmp_path / "p.json"))
     assert "no lane takes it (a profile of" in str(made.remarks["k"][0])
+
+
+@pytest.mark.parametrize("asked", ["", " strategy=engage"])
+def test_lists_are_not_left_for_a_loop_in_their_turns(asked: str, tmp_path: Path) -> None:
+    golden = Golden.read(GOLDEN / "context-collection" / "while_in_lists.ptx")
+    ptx = re.sub(r"(// ccc\.variable \S+ \S+)", rf"\1{asked}", golden.before)
+    assert asked in ptx
+    module = Module(transform(ptx, off=True, profile="p.json").ptx)
+    run(module, "k", golden.launch)
+    profile.of(module).write(tmp_path / "p.json")
+    made = transform(ptx, use=str(tmp_path / "p.json"))
+    assert [one.strategy for one in made.remarks["k"] if one.applied] == ["engage"]
