@@ -64,6 +64,15 @@ class Request:
         number = match[2] or match[3]
         return Request(match[1], int(number) if number else None, insists)
 
+    def is_met_by(self, strategy: str | None) -> bool:
+        """Whether a strategy is what is asked for; without a number it may have any.
+
+        >>> Request("adaptive").is_met_by("adaptive(3)"), Request("tile", 3).is_met_by("tile(5)")
+        (True, False)
+        """
+        found = Request.read(strategy or "")
+        return found is not None and found.name == self.name and self.number in (None, found.number)
+
     def __str__(self) -> str:
         return self.name if self.number is None else f"{self.name}({self.number})"
 

@@ -89,7 +89,8 @@ class Record(ABC):
         not: where an annotation asked, or it is to be ``announced``."""
         if request is not None and self._settled is not None:
             wanted = str(request)
-            followed = wanted in (COLLECT, self._settled.strategy) or not self.applied
+            is_met = wanted == COLLECT or request.is_met_by(self._settled.strategy)
+            followed = is_met or not self.applied
             told = declined if not followed and (request.insists or announced) else None
             self._settled = replace(self._settled, asked=wanted, declined=told)
 

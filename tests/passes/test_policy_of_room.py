@@ -181,3 +181,13 @@ def test_what_is_for_paths_of_another_kind_is_declined() -> None:
     assert told.message.endswith(
         "does not apply: it has nothing to do with a path of this kind [in k]"
     )
+
+
+def test_a_strategy_without_a_number_is_followed_with_any() -> None:
+    path = CONTEXT_COLLECTION / "if_else.ptx"
+    text = path.read_text().partition("// %%% after %%%")[0]
+    asked = re.sub(r"(// ccc\.then \d+ \S+)", r"\1 strategy=adaptive", text)
+    result = transform(asked, filename="k.ptx")
+    (found,) = (one for one in result.remarks["k"] if one.asked == "adaptive")
+    assert found.strategy == "adaptive(1)"
+    assert not result.complaints
