@@ -411,8 +411,8 @@ def _first_without_room(choice: Choice, kernel: Kernel, room: int) -> tuple[Path
     for plan in layout.plans:
         if plan.stack.entries and plan.end > room:
             return plan.record, _too_large(kernel, plan)
-    few = f"a warp would take {layout.share} bytes of shared memory, and gets {room}"
-    return layout.plans[0].record, few + _say_the_size(kernel)  # sums alone are too large
+    told = f"a warp would take {layout.share} bytes of shared memory, and gets {room}"
+    return layout.plans[0].record, told + _say_the_size(kernel)  # sums alone are too large
 
 
 def _too_large(kernel: Kernel, plan: Plan) -> str:

@@ -343,30 +343,6 @@ def test_nothing_is_made_before_it_is_worth_it(tmp_path: Path) -> None:
     assert not any(tmp_path.iterdir())
 
 
-IN_A_POOL = """
-import multiprocessing
-from ccc.emulator.native import library
-def work():
-    library.note_seconds(9)
-    library.native_library()
-if __name__ == "__main__":
-    other = multiprocessing.get_context("fork").Process(target=work)
-    other.start()
-    other.join()
-"""
-
-
-def test_of_a_process_of_a_pool_nothing_stays(tmp_path: Path) -> None:
-    folder = tmp_path / "tmp"
-    folder.mkdir()
-    path = compiler(tmp_path / "bin", "exec sleep 60")
-    given = {"PATH": f"{path}:{os.environ['PATH']}", "CCC_CACHE_DIR": str(tmp_path / "cache")}
-    environment = {**os.environ, **given, "TMPDIR": str(folder)}
-    environment.pop("CCC_EMULATOR", None)
-    subprocess.run([sys.executable, "-c", IN_A_POOL], env=environment, check=True, timeout=30)
-    assert not list(folder.glob("ccc-emulator-*"))
-
-
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A PATH on which the C compiler takes a sixth of the time, since it does not optimise."""
