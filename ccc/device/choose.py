@@ -30,6 +30,9 @@ class Device(Protocol):
     def get(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The arrays as NumPy's."""
 
+    def alike(self, values: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
+        """Whether both are known to be the same, bit for bit, without copying anything."""
+
 
 def choose_device(
     kind: str | None, arch: str | None, schedule: str | int, ptxas: str | Path

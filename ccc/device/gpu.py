@@ -163,6 +163,29 @@ class GpuDevice:
         except self._cupy.cuda.runtime.CUDARuntimeError as error:
             raise CccError(f"a kernel failed: {error}") from error
 
+    def alike(self, values: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
+        """Whether both are the same arrays of the device, bit for bit; it compares them itself.
+
+        Raises:
+            CccError: a kernel failed.
+        """
+        array = self._cupy.ndarray
+
+        def same(one: Any, other: Any) -> bool:
+            if not (isinstance(one, array) and isinstance(other, array)):
+                return False
+            if (one.dtype, one.shape) != (other.dtype, other.shape):
+                return False
+            flat = (self._cupy.ascontiguousarray(x).reshape(-1).view("u1") for x in (one, other))
+            return bool(self._cupy.array_equal(*flat))
+
+        try:
+            return values.keys() == others.keys() and all(
+                same(value, others[name]) for name, value in values.items()
+            )
+        except self._cupy.cuda.runtime.CUDARuntimeError as error:
+            raise CccError(f"a kernel failed: {error}") from error
+
     def hold(self, cycles: int = HOLD_CYCLES) -> None:
         """Keep the device busy while the host queues what is to be timed."""
         self._hold((1,), (1,), (np.uint64(cycles),))

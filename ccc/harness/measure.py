@@ -165,18 +165,24 @@ def measure(
     checker = OutputChecker(sample, next(iter(modules)), own, rivals or {}, tolerance)
     checker.models = models or {}
     runs: dict[str, list[list[MeasuredLaunch]]] = {version: [] for version in modules}
+    first: dict[str, dict[str, Any]] = {}
 
     def run(version: str, module: Any) -> None:
         recorder = Recorder(module, (configurations or {}).get(version, OWN))
         try:
             with step(f"running {version}"):
-                outputs = device.get(sample.run(recorder, device.put(stored[id(own[version])])))
+                made = sample.run(recorder, device.put(stored[id(own[version])]))
+                judged = version in first and device.alike(first[version], made)
+                outputs = {} if judged else device.get(made)
         except CccError as error:
             if version not in checker.rivals:
                 raise
             checker.complain(version, [str(error)])
             return
         runs[version].append(recorder.launches)
+        if judged:  # what its first run gave was checked
+            return
+        first.setdefault(version, made)
         with step(f"checking {version}"):
             checker.check(version, outputs)
 

@@ -65,6 +65,21 @@ def test_a_kernel_runs_and_is_timed() -> None:
 
 
 @pytest.mark.gpu
+def test_outputs_that_stay_on_the_device_are_compared_bit_for_bit() -> None:
+    device = gpu.GpuDevice()
+    kept = device.put({"x": np.array([np.nan, 0.0]), "n": np.zeros((2, 3), np.int16)})
+    others: list[dict[str, Any]] = [
+        {"x": np.array([np.nan, -0.0]), "n": np.zeros((2, 3), np.int16)},
+        {"x": np.array([np.nan, 0.0]), "n": np.zeros((3, 2), np.int16)},
+        {"x": np.array([np.nan, 0.0]), "n": np.zeros((2, 3), np.uint16)},
+        {"x": np.array([np.nan, 0.0])},
+    ]
+    assert device.alike(kept, device.put(kept))
+    assert not any(device.alike(kept, device.put(other)) for other in others)
+    assert not device.alike({"n": 3}, {"n": 3})  # nobody knows whether that is an output
+
+
+@pytest.mark.gpu
 def test_two_modules_with_one_name_are_kept_apart() -> None:
     device = gpu.GpuDevice()
     modules = [device.load(SCALE), device.load(SCALE.replace("%r5, 1;", "%r5, 2;"))]

@@ -60,6 +60,9 @@ class Gpu:
     def get(self, values: dict[str, Any]) -> dict[str, Any]:
         return dict(values)
 
+    def alike(self, values: dict[str, Any], others: dict[str, Any]) -> bool:
+        return all(np.array_equal(value, others[name]) for name, value in values.items())
+
 
 class GpuModule:
     def __init__(self, device: Gpu, version: str):
