@@ -89,8 +89,8 @@ def shared_room(kernel: Kernel) -> int:
     return max(room, kernel.shared_limit - (shared_bytes(kernel) or 0) - kernel.dynamic_alignment)
 
 
-def keep_warps(kernel: Kernel) -> None:
-    """Have ptxas take no more registers than leave room for as many warps as the original's do.
+def keep_warps(kernel: Kernel, share: float = 1.0) -> None:
+    """Have ptxas take no more registers than leave room for a share of the original's warps.
 
     Where nobody has told yet how many these are, as many as a multiprocessor can have; they are
     told when ptxas has been asked. Bounds of the user's own stay what they are, and a block of
@@ -107,5 +107,6 @@ def keep_warps(kernel: Kernel) -> None:
         return
     if not blocks:  # more is promised than a multiprocessor has
         return
+    blocks = max(1, int(blocks * share))
     function.limits[LEAST_BLOCKS] = (blocks,)
     function.header = f"{function.header.rstrip()}\n.{LEAST_BLOCKS} {blocks}\n"

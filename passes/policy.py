@@ -272,12 +272,17 @@ def _preferred(
     None that gives back what tasks make: where that pays was measured with two kernels only
     (docs/strategies.md).
     """
-    known = (one for one in strategies if not one.returns and one.name not in ON_REQUEST)
+    known = (one for one in strategies if not one.returns and not _is_on_request(one))
     wanted = (one for one in known if not one.name.startswith(ADAPTIVE))
     possible = [one for one in wanted if one.applies(paths, facts) is None]
     if len(paths) < MANY:
         possible = [one for one in possible if not one.together]
     return tuple(one for one in possible if batches_pay(one, paths, facts))
+
+
+def _is_on_request(strategy: LoopStrategy) -> bool:
+    """Whether it is taken only where it is asked for, with whatever number."""
+    return strategy.name.partition("(")[0] in ON_REQUEST
 
 
 def early_loads_wanted(marker: Marker) -> bool:

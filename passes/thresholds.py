@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-ON_REQUEST = ("pool",)
+ON_REQUEST = ("pool", "bins")
 """What is done only where it is asked for. On an H200 (2026-11-22), one path that lanes take at
 random, ratios original / ccc in a queue and with a pool, 1, 4 and 16 iterations a thread: 64
 operations, 8 lanes 0.70, 0.78; 1.21, 1.17; 1.23, 1.25; 256 operations, 8 lanes 0.86, 1.25; 1.99,
 2.32; 2.40, 2.55; 16 lanes 0.87, 0.98; 1.38, 1.58; 1.56, 1.63. Warps of a block that differ in
 their work, which a pool has wait for one another, were not measured."""
+BINNED_WARPS = 0.75
+"""The share of the original's warps that ptxas is to leave room for where tasks are apart by their
+turns. On an H200 (2026-11-24) samples/integral_equation by hand, with 45 registers as ptxas likes,
+48 (five eighths of the warps), 40 (three quarters) and 32 (all): 1.82, 1.83, 1.87 and 1.86."""
 MANY = 4
 """From so many paths on, a strategy that serves them together is tried before
 sequential ones. It rests on two kernels only (H200, 2026-11-20): two arms were 1.6 times as fast as
@@ -253,6 +257,7 @@ TUNED_ROUNDS = 10
 """Timed calls of each version after which the best one is taken, however little it is ahead. Not
 measured."""
 TRIED_NUMBERS: dict[str, Sequence[int]] = {
+    "bins": (16, 64, 256),
     "tile": (7,),
     "sub_warp": (4, 16),
     "refill": (8, 16),

@@ -70,6 +70,8 @@ HELPERS = (
     "ccc.passes.launch_shape",
     "ccc.passes.context_collection.adaptive",
     "ccc.passes.context_collection.batches",
+    "ccc.passes.context_collection.binned_queue",
+    "ccc.passes.context_collection.rematerialization",
     "ccc.passes.context_collection.carried_tasks",
     "ccc.passes.context_collection.layout",
     "ccc.passes.context_collection.loop_chain",

@@ -11,6 +11,7 @@ from ccc.errors import nearest
 from ccc.options import AUTO, COLLECT, Request
 from ccc.passes.strategies.adaptive import ADAPTIVE
 from ccc.passes.strategies.batch import BATCHES
+from ccc.passes.strategies.bins import BINS, TURNS
 from ccc.passes.strategies.cases import CASES
 from ccc.passes.strategies.engage import ENGAGE, ENGAGE_BLOCK
 from ccc.passes.strategies.leave import LEAVE
@@ -24,7 +25,16 @@ from ccc.passes.strategies.tile import ITERATIONS, TILES
 from ccc.passes.strategies.uniform import UNIFORM
 from ccc.ptx.types import WARP_SIZE
 
-COLLECTING: tuple[LoopStrategy, ...] = (CASES, *BATCHES, QUEUE, MERGE, POOL, *TILES, *ADAPTIVE)
+COLLECTING: tuple[LoopStrategy, ...] = (
+    CASES,
+    *BATCHES,
+    QUEUE,
+    MERGE,
+    POOL,
+    *BINS,
+    *TILES,
+    *ADAPTIVE,
+)
 """What collects the tasks of a loop, from the one that is preferred on; ``auto`` takes one, but for
 those that the policy takes only if they are asked for."""
 SHARING: tuple[PathStrategy, ...] = (ENGAGE, ENGAGE_BLOCK, *SUB_WARPS, UNIFORM)
@@ -39,6 +49,7 @@ BEFORE = ("meld", *FLATTENING)
 """What passes of their own do before paths are collected. Nothing need be promised for that, and no
 loop around need be annotated."""
 NUMBERED: dict[str, Sequence[int]] = {
+    "bins": TURNS,
     "tile": ITERATIONS,
     "adaptive": tuple(one.iterations for one in ADAPTIVE),
     "sub_warp": LANES,

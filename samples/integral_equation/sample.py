@@ -30,6 +30,7 @@ RIVALS = {
     "loop merging": ("rivals/loop_merging.cu", ()),
     "collection by hand, queue": ("rivals/collection.cu", ()),
     "collection by hand, merge": ("rivals/collection.cu", ("-DMERGE",)),
+    "collection by hand, bins": ("rivals/bins.cu", ()),
 }
 BOUND = ("kernel.cu", ())
 PAPER = 1.34

@@ -10,6 +10,7 @@ turns, and the sums of all are combined behind the loop.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from ccc.analysis.cfg import reachable
@@ -127,7 +128,7 @@ def _induction(path: CheckedPath, facts: Facts) -> Induction:
     latch = next(iter(loop.latches))
     outer = {r for a in path.accumulators for r in a.registers}
     carried = (facts.liveness.live_in(path.entry) & written) - outer
-    found = {register: _step(register, path, latch, facts) for register in carried}
+    found = {register: _step(register, loop, latch, facts) for register in carried}
     steps = {r: step for r, step in found.items() if step is not None and step not in written}
     sums = _sums(path, loop, set(steps), facts)
     _check_places(path, sums, leave, facts)
@@ -160,13 +161,35 @@ def find_counter(path: CheckedPath, facts: Facts) -> Induction | None:
         end, leave = _end(loop, facts)
     except Unshared:
         return None
-    body = instructions_of(path.blocks, facts)
+    return _counter_at(end, leave, loop, facts, is_stepped=True)
+
+
+def find_bound(loop: Loop, facts: Facts) -> Induction | None:
+    """A counter of which a bound ends a loop, if nothing ended it before; None if there is none.
+
+    The loop may test it before or behind its step, and may end elsewhere, too.
+    """
+    if len(loop.latches) != 1:
+        return None
+    (latch,) = loop.latches
+    ends = ((a, b) for a, b in loop.exits(facts.graph) if facts.dominators.dominates(a, latch))
+    found = (_counter_at(end, leave, loop, facts, is_stepped=False) for end, leave in ends)
+    return next(filter(None, found), None)
+
+
+def _counter_at(
+    end: str, leave: str, loop: Loop, facts: Facts, is_stepped: bool
+) -> Induction | None:
+    """The counter that a block compares with a bound, and may leave the loop by; None if it does
+    not. Of one that ``is_stepped`` the block has what it holds behind its step."""
+    body = instructions_of(loop.blocks, facts)
     written = {register for instruction in body for register in instruction.defined()}
     latch = next(iter(loop.latches))
-    carried = facts.liveness.live_in(path.entry) & written
-    found = {register: _step(register, path, latch, facts) for register in carried}
+    carried = facts.liveness.live_in(loop.header) & written
+    step = _step if is_stepped else _step_anyhow
+    found = {register: step(register, loop, latch, facts) for register in carried}
     steps = {register: step for register, step in found.items() if isinstance(step, int)}
-    counted = _counted({**steps}, written, end, loop, facts)
+    counted = _counted({**steps}, written, end, loop, facts, is_stepped)
     return None if counted is None else Induction({**steps}, *counted, end, leave)
 
 
@@ -225,12 +248,12 @@ def _check_places(
 
 
 def _definitions(
-    register: Register, path: CheckedPath, facts: Facts
+    register: Register, blocks: Collection[str], facts: Facts
 ) -> list[tuple[str, Instruction]]:
     """Where a register is written in the loop."""
     return [
         (label, instruction)
-        for label in path.blocks
+        for label in blocks
         for instruction in facts.blocks[label].instructions
         if register in instruction.defined()
     ]
@@ -238,23 +261,27 @@ def _definitions(
 
 def _made(register: Register, path: CheckedPath, facts: Facts) -> str:
     """Where a register is written in the loop."""
-    return at(_definitions(register, path, facts)[0][1])
+    return at(_definitions(register, path.blocks, facts)[0][1])
 
 
 def _home(register: Register, path: CheckedPath, facts: Facts) -> str:
     """The block in which a register is stepped."""
-    return _definitions(register, path, facts)[0][0]
+    return _definitions(register, path.blocks, facts)[0][0]
 
 
-def _step(register: Register, path: CheckedPath, latch: str, facts: Facts) -> int | Register | None:
+def _step(register: Register, loop: Loop, latch: str, facts: Facts) -> int | Register | None:
     """What a register gains in every turn; None if that is not one number, or one register."""
-    found = _definitions(register, path, facts)
+    found = _definitions(register, loop.blocks, facts)
     if len(found) != 1 or not facts.dominators.dominates(found[0][0], latch):
         return None
-    inner = (loop.blocks for loop in facts.loops if loop.header in path.blocks - {path.entry})
+    inner = (one.blocks for one in facts.loops if one.header in loop.blocks - {loop.header})
     if any(found[0][0] in blocks for blocks in inner):
         return None  # more than once a turn
-    instruction = found[0][1]
+    return _added(found[0][1], register)
+
+
+def _added(instruction: Instruction, register: Register) -> int | Register | None:
+    """What an instruction adds to a register; None if it does something else."""
     if instruction.name != "add" or instruction.modifiers[0] not in _TYPES or instruction.guard:
         return None
     _, source, step = instruction.operands
@@ -265,14 +292,26 @@ def _step(register: Register, path: CheckedPath, latch: str, facts: Facts) -> in
     return step if isinstance(step, Register) else None
 
 
+def _step_anyhow(register: Register, loop: Loop, latch: str, facts: Facts) -> int | Register | None:
+    """The same, also where another register gets it first."""
+    found = _definitions(register, loop.blocks, facts)
+    if len(found) == 1 and found[0][1].name == "mov" and not found[0][1].guard:
+        source = found[0][1].operands[1]
+        made = _definitions(source, loop.blocks, facts) if isinstance(source, Register) else []
+        if len(made) == 1:
+            return _added(made[0][1], register)
+    return _step(register, loop, latch, facts)
+
+
 def _counted(
     steps: dict[Register, int | Register],
     written: set[Register],
     end: str,
     loop: Loop,
     facts: Facts,
+    is_stepped: bool = True,
 ) -> tuple[Register, str, str, Register | int] | None:
-    """The comparison that ends the loop, of a counter that was stepped before."""
+    """The comparison that ends the loop, of a counter that was stepped before, or of any."""
     own = list(facts.blocks[end].instructions)
     branch = next(instruction for instruction in own if instruction.is_terminator)
     if branch.guard is None or branch.target is None or branch.target in facts.function.targets:
@@ -297,8 +336,8 @@ def _counted(
     limit = _bound(bound, type_name)
     if limit is None or limit in written or _is_beyond(limit, relation, type_name, stride):
         return None
-    before = facts.reaching.of_uses(end)[test, counter]
-    if len(before) != 1 or before[0].instruction.defined() != (counter,):
+    before = facts.reaching.of_uses(end)[test, counter] if is_stepped else ()
+    if is_stepped and (len(before) != 1 or before[0].instruction.defined() != (counter,)):
         return None  # not yet stepped: the value from before the loop may reach the test
     return counter, relation, type_name, limit
 
