@@ -69,6 +69,11 @@ IN_SHARED = (
     "it lies in a loop whose turns are all shared out among lanes, and is a branch there as any "
     "other"
 )
+NEEDS_LEFT = (
+    "the loop around it, or one that its tasks come to, is left as it was, and would have to be "
+    "collected with it"
+)
+ASK_THERE = "; ask for a strategy there, too"
 KEPT = "its tasks stay with their lanes, which go round together"
 SEVERAL = "there are several paths"
 
@@ -200,7 +205,10 @@ def _without_branches_of_turns(paths: tuple[PathDecision, ...]) -> tuple[PathDec
         if any(one.path.entry in loop.blocks for loop in loops if loop is not one.path)
     ]
     for one in inside:
-        one.record.reason = IN_SHARED
+        if one.request is not None and one.request.insists:
+            one.record.reason = IN_SHARED
+        else:
+            one.record.leave_alone(IN_SHARED)
     return tuple(one for one in paths if one not in inside)
 
 
@@ -210,10 +218,10 @@ def _asked(
     """What is asked for and can serve the loop; of the rest it is said why it does not."""
     every = [one.path for one in paths]
     found = []
-    for one in paths:
+    for one in sorted(paths, key=lambda one: one.path.repeats):  # those have what serves them
         reason = None
         able = []
-        wanted = [strategy for strategy in strategies if _is_asked(one.request, strategy)]
+        wanted = [strategy for strategy in strategies if is_asked(one.request, strategy)]
         for strategy in wanted:
             reason = strategy.applies(every, kernel.facts)
             comes_back = one.path.repeats or one.path.carries_parent
@@ -228,7 +236,7 @@ def _asked(
     return found
 
 
-def _is_asked(request: Request | None, strategy: Strategy) -> bool:
+def is_asked(request: Request | None, strategy: Strategy) -> bool:
     """Whether a request, which may leave out the number, means a strategy."""
     name, _, number = strategy.name.partition("(")
     return str(request) in ((strategy.name, name) if number else (strategy.name,))
@@ -237,6 +245,15 @@ def _is_asked(request: Request | None, strategy: Strategy) -> bool:
 def _is_short(path: Path, facts: Facts) -> bool:
     """Whether a copy of what its tasks run costs little."""
     return run_slots([path], facts, as_tasks=True) <= LAST_LENGTH
+
+
+def leave_with_another(record: PathRecord, kernel: Kernel) -> None:
+    """Say that a path is left with another one, which is no news but to who asked for it."""
+    request = kernel.request_of(record.path)
+    if request is not None and request.insists:
+        record.reason = NEEDS_LEFT + ASK_THERE
+    else:
+        record.leave_alone(NEEDS_LEFT)
 
 
 def turns_of(path: Path, facts: Facts) -> int:
@@ -260,7 +277,7 @@ def _decline_others(
     """Say that what serves whole loops is not taken where each path asks for something else."""
     whole = [strategy for strategy in asked if not strategy.mixes]
     for one in paths:
-        if any(_is_asked(one.request, strategy) for strategy in whole):
+        if any(is_asked(one.request, strategy) for strategy in whole):
             kernel.decline(one.path.marker, OTHERS)
 
 
@@ -309,7 +326,7 @@ def early_loads_pay(
         return False
     request = kernel.request_of(after[0])
     able = [one for one in strategies if one.applies(after, kernel.facts) is None]
-    wanted = [one for one in able if _is_asked(request, one)]
+    wanted = [one for one in able if is_asked(request, one)]
     first = (*wanted, *_preferred(after, kernel.facts, strategies))[0]
     return first.iterations > 1
 
@@ -341,7 +358,7 @@ def settle(decision: Decision, kernel: Kernel, start: int, alone: bool = True) -
         The choice; where nothing fits, that is to leave what does not when those paths get stacks
         first that should, with the reason.
     """
-    reason = _reason(kernel)
+    reason = why_no_stacks(kernel)
     if reason is not None:
         reasons = tuple((path.record, reason) for path in decision.paths)
         return Choice(decision, LEAVE, start, reasons)
@@ -352,7 +369,7 @@ def settle(decision: Decision, kernel: Kernel, start: int, alone: bool = True) -
     ]
     layouts = [on_paper(Choice(decision, one, start)) for one in strategies]
     for strategy, layout in zip(strategies, layouts, strict=True):
-        asking = [one.path.marker for one in decision.paths if _is_asked(one.request, strategy)]
+        asking = [one.path.marker for one in decision.paths if is_asked(one.request, strategy)]
         if layout.share <= (room if asking else static):
             for marker in asking:
                 kernel.declined.pop(marker, None)
@@ -378,7 +395,7 @@ def _resident(kernel: Kernel, share: int) -> int:
         return 0
 
 
-def _reason(kernel: Kernel) -> str | None:
+def why_no_stacks(kernel: Kernel) -> str | None:
     """Why no stack can be put beside the shared memory of the kernel, if none can."""
     if kernel.dynamic_shared_bytes is None:
         return DYNAMIC

@@ -20,9 +20,17 @@ from ccc.passes.choice.cost_model import TOGETHER, LoopCost
 from ccc.passes.choice.exchange import ADAPTIVE, ARMS, TURNS
 from ccc.passes.choice.inner_loops import SHARED_OUT
 from ccc.passes.choice.lanes import Lanes, expected_lanes
+from ccc.passes.choice.nesting import (
+    HANDED_ON,
+    forced_by,
+    loops_around,
+    needed_of,
+    why_no_path,
+    with_path,
+)
 from ccc.passes.choice.path_cost import PathCost
 from ccc.passes.context_collection.task_counts import reduces
-from ccc.passes.policy import batches_pay, no_room
+from ccc.passes.policy import batches_pay, no_room, why_no_stacks
 from ccc.passes.strategies.engage import ENGAGE_BLOCK, is_exact, is_of_others
 from ccc.passes.strategies.registry import COLLECTING, FLATTENING, SHARING
 from ccc.passes.strategies.strategy import Collectable, Hints, LoopStrategy, instruction_count
@@ -43,8 +51,6 @@ from ccc.remark import span_of
 
 LEAVE = "leave"
 QUEUE = "queue"
-MERGE = "merge"
-"""What serves inner loops whose tasks come back."""
 
 
 @dataclass
@@ -60,6 +66,7 @@ class Chosen:
         at_worst: the same if all lanes agree, where nothing is known.
         too_large: those of which the stacks do not fit into shared memory.
         fewer_warps: those that take registers which others need, and what that means.
+        with_it: of a path that is left, which loop would have to be handed on with it, and is not.
     """
 
     cost: PathCost
@@ -68,6 +75,7 @@ class Chosen:
     at_worst: dict[str, float]
     too_large: list[str]
     fewer_warps: dict[str, str]
+    with_it: str = ""
 
     @property
     def expected(self) -> float | None:
@@ -104,9 +112,11 @@ class Chosen:
             span = span_of(self.at_worst[best], found)
             told = f"{length}, and nothing is known of its lanes: {span} expected"
             insist = f"tell with prob(share) or a profile, or {insist}"
+        told += self.with_it
         if best in self.fewer_warps:
             told = f"{told}, since {self.fewer_warps[best]}"
-        return f"{told}; {insist}" if able else f"{told}, but {no_room(kernel)}"
+        obstacle = why_no_stacks(kernel) or ("" if able else no_room(kernel))
+        return f"{told}, but {obstacle}" if obstacle else f"{told}; {insist}"
 
 
 def choose(paths: Sequence[Collectable], kernel: Kernel) -> None:
@@ -116,8 +126,13 @@ def choose(paths: Sequence[Collectable], kernel: Kernel) -> None:
         paths: those of a kernel that can be collected.
         kernel: takes what was chosen, and which paths get stacks first.
     """
+    every = [one.path for one in paths if one.record.is_open]
     loops: dict[AnnotatedLoop, list[Collectable]] = {}
     for one in paths:
+        is_free = one.record.is_open and kernel.request_of(one.path) is None
+        reason = why_no_path(one.path, every, kernel) if is_free else None
+        if reason is not None:
+            one.record.leave_alone(reason)
         if one.record.is_open:
             loops.setdefault(one.path.loop, []).append(one)
     for loop, mine in loops.items():
@@ -142,20 +157,30 @@ class _Search:
         cost: of the loop, as is expected.
         worst: the same, with the worst case where nothing is known.
         asked: what the user has chosen.
+        forced: what serves loops for the sake of what was asked for in them.
         facts: the function's analyses.
 
     Attributes:
         order: the paths, those first that get stacks first.
     """
 
-    def __init__(self, cost: LoopCost, worst: LoopCost, asked: Mapping[Path, str], facts: Facts):
+    def __init__(
+        self,
+        cost: LoopCost,
+        worst: LoopCost,
+        asked: Mapping[Path, str],
+        forced: Mapping[Path, str],
+        facts: Facts,
+    ):
         self.cost = cost
         self._worst = worst
         self._requests = asked
-        self._asked = {path: _counted(name, path) for path, name in asked.items()}
+        self._forced = forced
+        counted = {path: _counted(name, path) for path, name in asked.items()}
+        self._asked = {**counted, **forced}
         self._facts = facts
         self.order = sorted(cost.paths, key=self._rank)
-        self._free = [path for path in self.order if path not in asked]
+        self._free = [path for path in self.order if path not in self._asked]
 
     @staticmethod
     def of(loop: AnnotatedLoop, paths: Sequence[Path], kernel: Kernel) -> _Search:
@@ -166,14 +191,15 @@ class _Search:
             return Lanes.worst(path, around, max(1, arms[path.marker.identifier]))
 
         asked = {
-            path: str(request) for path in paths if (request := kernel.request_of(path)) is not None
+            path: request for path in paths if (request := kernel.request_of(path)) is not None
         }
         usual_lanes = expected_lanes(paths, kernel.known, Lanes.usual)
         worst_lanes = expected_lanes(paths, kernel.known, worst)
         # Registers are weighed with what is expected: the worst case tells what lanes may cost.
         cost = LoopCost(loop, paths, usual_lanes, kernel)
         worst_cost = LoopCost(loop, paths, worst_lanes, kernel, is_worst=True)
-        return _Search(cost, worst_cost, asked, kernel.facts)
+        names = {path: str(request) for path, request in asked.items()}
+        return _Search(cost, worst_cost, names, forced_by(asked, paths), kernel.facts)
 
     def _rank(self, path: Path) -> tuple[float, float]:
         """Those with the highest priority first, and of these the costliest."""
@@ -181,12 +207,15 @@ class _Search:
 
     def is_asked(self, path: Path) -> bool:
         """Whether the user has chosen."""
-        return path in self._asked
+        return path in self._requests
 
     def best(self) -> dict[Path, str]:
         """The fastest of what was found for each strategy that may serve the branches."""
         arms = [one.name for one in self._strategies(self._free)] or [LEAVE]
         found = (self._without_many(self._with(name)) for name in arms)
+        return {**self._fastest(found), **self._forced}
+
+    def _fastest(self, found: Iterable[dict[Path, str]]) -> dict[Path, str]:
         return min(found, key=lambda served: self._slots(served, self.cost))
 
     def _without_many(self, served: dict[Path, str]) -> dict[Path, str]:
@@ -194,7 +223,7 @@ class _Search:
         branches = [path for path in self._free if not path.repeats]
         if len(branches) < SEVERAL or self._ratio({}, served, self.cost) >= SEVERAL_GAIN:
             return served
-        return {path: name for path, name in served.items() if path.repeats}
+        return self._grown({}, LEAVE, [path for path in self._free if path.repeats])
 
     def chosen(self, path: Path, served: Mapping[Path, str]) -> Chosen:
         """What is chosen for a path, or was asked for, and what else was considered.
@@ -208,18 +237,47 @@ class _Search:
         changed = [path] if path.repeats or not request else beside
         state = {**self._asked, **served}
         names = dict.fromkeys([*self._names(path, beside), *([] if request else [mine])])
-        ways = {one: {**state, **dict.fromkeys(changed, one)} for one in names if one != LEAVE}
-        before = state if mine == LEAVE else {}
+        ways = {one: self._changed(state, changed, one) for one in names if one != LEAVE}
+        if not request:
+            able = [one for one, way in ways.items() if one in TOGETHER or self._applies(path, way)]
+            ways = {one: ways[one] for one in able}
+        other = self._served_otherwise(path, state)
+        rest = {one: name for one, name in state.items() if one not in other}
+        before = rest if mine == LEAVE else {}
 
         def ratios(cost: LoopCost) -> dict[str, float]:
             return {name: cost.slots(before) / cost.slots(way) for name, way in ways.items()}
 
         at_worst = {} if self.cost.paths[path].lanes.is_known else ratios(self._worst)
-        too_large = [name for name, way in ways.items() if not self.cost.fits(way)]
+        alike = [one for one in self._free if one.marker.identifier == path.marker.identifier]
+        whole = {name: self._changed(way, alike, name) for name, way in ways.items()}
+        too_large = [name for name, way in whole.items() if not self.cost.fits(way)]
         told = {name: self.cost.fewer_warps(way) for name, way in ways.items()}
         fewer = {name: text for name, text in told.items() if text is not None}
         cost = self.cost.paths[path]
-        return Chosen(cost, mine, ratios(self.cost), at_worst, too_large, fewer)
+        with_it = self._handed_on_with(path, state) if mine == LEAVE and not request else ""
+        return Chosen(cost, mine, ratios(self.cost), at_worst, too_large, fewer, with_it)
+
+    def _changed(
+        self, served: dict[Path, str], paths: Iterable[Path], name: str
+    ) -> dict[Path, str]:
+        """With ``name`` for some paths."""
+        for path in paths:
+            served = with_path(served, path, name, self._free)
+        return served
+
+    def _served_otherwise(self, path: Path, served: Mapping[Path, str]) -> list[Path]:
+        """The loops that would have to be handed on with a path, and are not."""
+        return [one for one in needed_of(path, self._free) if served.get(one) != HANDED_ON]
+
+    def _handed_on_with(self, path: Path, served: Mapping[Path, str]) -> str:
+        """The innermost of these, in words."""
+        for loop in self._served_otherwise(path, served):
+            name = served.get(loop, LEAVE)
+            which = "around it" if loop in loops_around(path) else "that its tasks come to"
+            instead = ", too" if name == LEAVE else f" in place of {name}"
+            return f" with {HANDED_ON} on the loop {which}{instead}"
+        return ""
 
     def _asked_with(self, path: Path) -> list[Path]:
         """The branches for which the same was asked."""
@@ -241,27 +299,31 @@ class _Search:
         branches = {path: arms for path in self._free if not path.repeats}
         if arms in TOGETHER and all(self._pays(path, branches, {}) for path in branches):
             starts.append(branches)
-        found = [self._grown(start, arms) for start in starts]
-        return min(found, key=lambda served: self._slots(served, self.cost))
+        outer_first = sorted(self._free, key=lambda path: len(loops_around(path)))
+        orders = (self._free, outer_first)
+        return self._fastest(
+            self._grown(start, arms, order) for start in starts for order in orders
+        )
 
-    def _grown(self, served: dict[Path, str], arms: str) -> dict[Path, str]:
-        """With all further paths that pay."""
+    def _grown(self, served: dict[Path, str], arms: str, order: Sequence[Path]) -> dict[Path, str]:
+        """With all further paths that pay, in an order."""
         changed = True
         while changed:
             changed = False
-            for path in self._free:
+            for path in order:
                 if path in served:
                     continue
                 for name in self._names(path, self._free) if path.repeats else [arms]:
-                    if self._pays(path, {**served, path: name}, served):
-                        served[path], changed = name, True
+                    after = with_path(served, path, name, self._free)
+                    if self._pays(path, after, served):
+                        served, changed = after, True
                         break
         return served
 
     def _pays(self, path: Path, after: Mapping[Path, str], before: Mapping[Path, str]) -> bool:
         """Whether a path should be served, too, and has room; where nothing is known, only if that
         may not cost much."""
-        if not path.repeats and not self._applies(after):
+        if not self._applies(path, after):
             return False
         if not self.cost.fits({**self._asked, **after}):
             return False
@@ -280,11 +342,16 @@ class _Search:
             return LOSS
         return ADAPTIVE_GAIN if name in ADAPTIVE else GAIN
 
-    def _applies(self, served: Mapping[Path, str]) -> bool:
-        """Whether the strategy of the branches can serve these."""
-        arms = [path for path in served if not path.repeats]
-        strategy = next(one for one in COLLECTING if one.name == served[arms[0]])
-        return strategy.applies(arms, self._facts) is None
+    def _applies(self, path: Path, served: Mapping[Path, str]) -> bool:
+        """Whether what serves a branch can do so beside what serves the others."""
+        if path.repeats:
+            return True
+        if path.carries_parent and served[path] != HANDED_ON:
+            return False
+        every = [one for one, name in {**self._requests, **served}.items() if name != LEAVE]
+        inside = [one for one in self.cost.paths if one.parent is path]
+        strategy = next(one for one in COLLECTING if one.name == served[path])
+        return strategy.applies(list(dict.fromkeys([*every, *inside])), self._facts) is None
 
     def _names(self, path: Path, beside: Sequence[Path]) -> list[str]:
         """What may serve one path, from what is preferred on; a strategy for several with all
@@ -294,12 +361,12 @@ class _Search:
                 one.leads_to(path) and is_of_others(path, self._facts, True)
                 for one in self.cost.paths
             ):
-                return [MERGE]
+                return [HANDED_ON]
             sharing = [one for one in SHARING if one.name in SHARED_OUT]
             able = [one.name for one in sharing if one.applies([path], self._facts) is None]
             if not self._may_meet_block(path):
                 able = [name for name in able if name != ENGAGE_BLOCK.name]
-            return [*reversed(able), MERGE]
+            return [*reversed(able), HANDED_ON]
         arms = [one for one in beside if not one.repeats]
         return [
             one.name
@@ -346,14 +413,14 @@ def _counted(name: str, path: Path) -> str:
     """What a strategy that was asked for is counted as; those that are not modelled as left, and
     so is ``flatten``, which has declined when paths are collected."""
     if name == COLLECT:
-        return MERGE if path.repeats else QUEUE
+        return HANDED_ON if path.repeats else QUEUE
     modelled = name in (TURNS if path.repeats else {**ARMS, **ADAPTIVE}) and name not in FLATTENING
     return name if modelled else LEAVE
 
 
 def _promises(path: Path, name: str) -> bool:
     """Whether the annotation itself says that lanes will not agree on the turns of a loop."""
-    return path.marker.kind == "variable" and name != MERGE
+    return path.marker.kind == "variable" and name != HANDED_ON
 
 
 def _loads(path: Path, facts: Facts) -> int:

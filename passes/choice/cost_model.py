@@ -32,6 +32,7 @@ from ccc.passes.choice.inner_loops import InnerLoops
 from ccc.passes.choice.lanes import Lanes
 from ccc.passes.choice.path_cost import PathCost
 from ccc.passes.choice.work import Work, work_of_blocks
+from ccc.passes.context_collection.group_slots import place_slots
 from ccc.passes.launch_shape import known_block_size, shared_bytes, shared_room
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.registry import COLLECTING, SHARING
@@ -83,6 +84,7 @@ class LoopCost:
         around = loop.loop.blocks.difference(*(path.blocks for path in self._tops))
         counted = (self.paths[path].lanes.iterations for path in self._tops)
         self._iterations = next(filter(None, counted), None)
+        self._accumulators = loop.accumulators
         header = loop.loop.header
         self.around = work_of_blocks(around, facts, header, header)
         self._inner_loops = InnerLoops(facts, kernel.arch, self._iterations, waits=not is_worst)
@@ -157,11 +159,19 @@ class LoopCost:
         return plain * (1 - SAMPLED) + collected * SAMPLED
 
     def share(self, served: Assignment) -> int:
-        """The bytes of a warp's stacks."""
+        """The bytes of a warp's stacks, and of the slots for what its tasks add up."""
         by: dict[str, list[Path]] = {}
         for path in self.paths:
             by.setdefault(served.get(path, LEAVE.name), []).append(path)
-        return sum(self._stacks(name, tuple(paths)) for name, paths in by.items())
+        collected = {
+            a
+            for path in self.paths
+            for a in path.accumulators
+            if served.get(path, LEAVE.name) != LEAVE.name
+        }
+        slots = place_slots(tuple(a for a in self._accumulators if a in collected), 0)
+        stacks = sum(self._stacks(name, tuple(paths)) for name, paths in by.items())
+        return stacks + sum(one.bytes for one in slots)
 
     def fits(self, served: Assignment) -> bool:
         """Whether a block has room for the stacks of all its warps."""

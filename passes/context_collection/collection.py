@@ -63,12 +63,12 @@ from ccc.passes.choice.choose import choose
 from ccc.passes.context_collection.context_stack import reserve_stack
 from ccc.passes.iteration_numbers import without_idle_numbers
 from ccc.passes.launch_shape import LEAST_BLOCKS, known_block_size
-from ccc.passes.policy import decide, settle
+from ccc.passes.policy import decide, leave_with_another, settle
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.long_tasks import LONG_TASKS
 from ccc.passes.strategies.registry import COLLECTING, SHARING
 from ccc.passes.strategies.strategy import Collectable, Decision, Rewritten
-from ccc.pipeline import Kernel, Pass, PathRecord
+from ccc.pipeline import Kernel, Pass
 from ccc.ptx.types import MAX_BLOCK_THREADS, WARP_SIZE
 
 NESTED = (
@@ -87,11 +87,6 @@ GONE = (
 FLATTEN = "; or ask for strategy(flatten), in which each lane keeps its own iterations"
 
 KNOWN = "not collected"
-NEEDS_LEFT = (
-    "the loop around it, or one that its tasks come to, is left as it was, and would have to be "
-    "collected with it"
-)
-ASK_THERE = "; ask for a strategy there, too"
 
 
 class ContextCollection(Pass):
@@ -273,7 +268,7 @@ def _collectable(kernel: Kernel, known: Sequence[Collectable]) -> list[Collectab
             if path.loop is not None and _is_in_collected(path.loop, kernel):
                 record.reason = IN_COLLECTED
             elif isinstance(path, LeftPath) and _needs_what_is_left(before, kernel):
-                _leave_with_another(record, kernel)
+                leave_with_another(record, kernel)
             elif isinstance(path, LeftPath):
                 applied = any(other.applied for other in kernel.records)
                 record.reason = without_places(path.reason) if applied else path.reason
@@ -289,15 +284,6 @@ def _needs_what_is_left(path: FoundPath, kernel: Kernel) -> bool:
     left = {record.path.key for record in kernel.records if record.remark.advice is not None}
     with_it = (*path.followers, *([path.parent] if path.parent else []))
     return any(one.key in left for one in with_it)
-
-
-def _leave_with_another(record: PathRecord, kernel: Kernel) -> None:
-    """Say that a path is left with another one, which is no news but to who asked for it."""
-    request = kernel.request_of(record.path)
-    if request is not None and request.insists:
-        record.reason = NEEDS_LEFT + ASK_THERE
-    else:
-        record.leave_alone(NEEDS_LEFT)
 
 
 def _outside_refused(found: Iterable[Collectable]) -> list[Collectable]:

@@ -20,7 +20,7 @@ FILES = (
 )
 CALLED = {"Refused": 0, "_refuse_all": 1, "NotRepresentable": 0}
 """What is called with a reason, and which argument that is."""
-FUNCTIONS = ("_reason", "_too_large", "limits")
+FUNCTIONS = ("_reason", "why_no_stacks", "_too_large", "limits")
 """Functions that return reasons, or raise errors that become one."""
 
 

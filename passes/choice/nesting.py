@@ -1,0 +1,80 @@
+"""Which paths stand or fall with one another: what serves one of them says what may serve others.
+
+A path in the turns of an inner loop can be collected only if the tasks of that loop are handed on,
+and so can one whose tasks go on as tasks of another loop. Where the turns of a loop are all shared
+out, what is annotated in them is no path any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ccc.analysis.paths.model import Path
+from ccc.options import COLLECT, Request
+from ccc.passes.choice.inner_loops import SHARED_OUT
+from ccc.passes.policy import IN_SHARED, NEEDS_LEFT, is_asked
+from ccc.passes.strategies.leave import LEAVE
+from ccc.passes.strategies.registry import COLLECTING, SHARING
+from ccc.passes.strategies.uniform import UNIFORM
+from ccc.pipeline import Kernel
+
+HANDED_ON = "merge"
+"""What serves inner loops whose tasks come back."""
+
+
+def loops_around(path: Path) -> tuple[Path, ...]:
+    """The paths around it that are inner loops, from the innermost on."""
+    if path.parent is None:
+        return ()
+    mine = (path.parent,) if path.parent.repeats else ()
+    return (*mine, *loops_around(path.parent))
+
+
+def needed(path: Path) -> tuple[Path, ...]:
+    """The loops that have to be handed on for it to be collected."""
+    return (*loops_around(path), *path.followers)
+
+
+def needed_of(path: Path, among: Iterable[Path]) -> list[Path]:
+    """The same, of some that were found."""
+    keys = [one.key for one in needed(path)]
+    return sorted((one for one in among if one.key in keys), key=lambda one: keys.index(one.key))
+
+
+def with_path(
+    served: Mapping[Path, str], path: Path, name: str, free: Iterable[Path]
+) -> dict[Path, str]:
+    """What serves all paths if ``name`` serves one of them, too; of others, those ``free`` may be
+    served otherwise then."""
+    found = dict(served)
+    if name in SHARED_OUT:
+        found = {one: other for one, other in served.items() if path not in loops_around(one)}
+    if name != LEAVE.name:
+        found |= dict.fromkeys(needed_of(path, free), HANDED_ON)
+    return {**found, path: name}
+
+
+def forced_by(asked: Mapping[Path, Request], paths: Sequence[Path]) -> dict[Path, str]:
+    """What serves the loops that nobody asks anything of, but without which what is asked for
+    inside them could not be."""
+    found: dict[Path, str] = {}
+    for path, request in asked.items():
+        collects = any(is_asked(request, one) for one in (*COLLECTING, *SHARING))
+        if collects or request.name == COLLECT:
+            loops = (one for one in needed_of(path, paths) if one not in asked)
+            found |= dict.fromkeys(loops, HANDED_ON)
+    return found
+
+
+def why_no_path(path: Path, open_paths: Sequence[Path], kernel: Kernel) -> str | None:
+    """Why a path cannot be collected because of what the user asks of the loops around it, or that
+    its tasks come to; None if it can."""
+    mine = needed_of(path, open_paths)
+    if len(mine) < len(needed(path)):
+        return NEEDS_LEFT
+    for loop in mine:
+        request = kernel.request_of(loop)
+        sharing = next((one for one in SHARING if one.name == str(request)), UNIFORM)
+        if sharing is not UNIFORM and sharing.applies([loop], kernel.facts) is None:
+            return f"{IN_SHARED}; strategy({HANDED_ON}) there keeps it a path"
+    return None
