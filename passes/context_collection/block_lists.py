@@ -149,7 +149,6 @@ MEET_IN_BLOCK = Snippet("""
 
 CHECK_IN_BLOCK = Snippet("""
     .reg .pred %live, %draining, %some;
-    CHECK:                                    // nobody has a task
         barrier.red.or.pred %some, 0, %live;
         not.pred %draining, %some;            // nor an iteration: leave
 """)

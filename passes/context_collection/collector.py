@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 
+from ccc.analysis.paths.last_test import LastTest, find_last_test
 from ccc.analysis.paths.model import AnnotatedLoop
 from ccc.analysis.paths.reductions import register_at
 from ccc.ir.edit import (
@@ -51,19 +52,17 @@ BEGIN = Snippet("""
 CHECK = Snippet("""
     .reg .pred %live, %draining, %some;
     .reg .b32 %mask;
-    CHECK:                                    // nobody has a task
         vote.sync.any.pred %some, %live, %mask;
         not.pred %draining, %some;            // nor an iteration: run what is saved, and leave
 """)
 
 AGAIN = Snippet("""
     .reg .pred %live, %draining;
-    AGAIN:
         @%live bra ITERATION;
         @!%draining bra COLLECT;              // wait there for those with an iteration
 """)
-"""The loop is entered here too, so that every way through it leads over this block: however the
-tasks are served, the result has no loop with two entries."""
+"""Where nobody has a task; the loop is entered here too, so that every way through it leads over
+this block: however the tasks are served, the result has no loop with two entries."""
 
 CHECK_ONCE = Snippet("""
     .reg .pred %live, %some;
@@ -116,6 +115,7 @@ class Collector(TaskCode[N]):
         self.nodes: list[N] = []
         self.users: list[Instruction] = []
         self.leaving: frozenset[str] = frozenset()
+        self.last_test = self._last_test()
         for plan in layout.plans:
             parent = next((n for n in self.nodes if n.path is plan.path.parent), None)
             run = self.function.fresh_label("run")
@@ -192,7 +192,25 @@ class Collector(TaskCode[N]):
     @property
     def first_round(self) -> str:
         """Where the loop is entered."""
-        return self.again
+        return self.iteration if self.last_test else self.again
+
+    def _last_test(self) -> LastTest | None:
+        """What members ask to know whether they have an iteration, where no flag says so.
+
+        A flag takes a register, which is one too many where lanes add up in lists that they share
+        out, and ptxas is told to keep the original's warps (:mod:`.launch_shape`).
+        """
+        if not any(plan.sums and not plan.stack.entries for plan in self.layout.plans):
+            return None
+        test = find_last_test(self.loop.loop, self.facts)
+        return test if test and {source for source, _ in self.exits} == {test.latch} else None
+
+    def _ask(self, emit: Emitter) -> None:
+        """Emit whether the lane has an iteration, if no flag says so."""
+        if self.last_test is not None:
+            test = self.last_test
+            name = f"setp.{test.relation}.{test.type}"
+            emit.emit(name, self.live, test.counter, test.bound)
 
     @property
     def going(self) -> str:
@@ -232,7 +250,8 @@ class Collector(TaskCode[N]):
         )  # fmt: skip
         if self.layout.share:
             self._find_base(emit)
-        BEGIN.emit(emit, live=self.live)
+        if self.last_test is None:
+            BEGIN.emit(emit, live=self.live)
         if not self.is_last_apart:
             emit.emit("mov.pred", self.draining, 0)
         self.prepare(emit)
@@ -280,7 +299,8 @@ class Collector(TaskCode[N]):
     def _leave(self, number: int, meeting: str = "") -> str:
         """A lane without a next iteration stays, and remembers where it wanted to go."""
         block, emit = self.block("leave")
-        emit.emit("mov.pred", self.live, 0)
+        if self.last_test is None:
+            emit.emit("mov.pred", self.live, 0)
         if self.exit_number:
             emit.emit("mov.b32", self.exit_number, number)
         emit.emit("bra", meeting or self.meeting)
@@ -303,8 +323,12 @@ class Collector(TaskCode[N]):
             AGAIN_ONCE.emit(emit, scope)
             emit.start(last)
         else:
+            emit.start(self.check)
+            self._ask(emit)
             self.check_snippet.emit(emit, scope)
             self.before_again(emit)
+            emit.start(self.going)
+            self._ask(emit)
             AGAIN.emit(emit, scope)
         self._emit_exits(self.drain(emit))
 
