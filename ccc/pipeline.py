@@ -57,7 +57,7 @@ class Record(ABC):
     @reason.setter
     def reason(self, reason: str | None) -> None:
         if reason is not None:
-            self._settled = Remark.missed_at(self.marker, self.kernel, reason)
+            self._settled = Remark.missed_at(self.marker, self.kernel, reason, self.choice)
 
     @property
     def is_open(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal
 
 from ccc.demangle import demangle
@@ -72,9 +73,15 @@ class Remark:
         return Remark("applied", *_place(marker, kernel), strategy, details=told)
 
     @staticmethod
-    def missed_at(marker: Marker, kernel: str, reason: str | None) -> Remark:
+    def missed_at(
+        marker: Marker,
+        kernel: str,
+        reason: str | None,
+        details: Mapping[str, Any] = MappingProxyType({}),
+    ) -> Remark:
         """Of an annotation whose code is as it was."""
-        return Remark("missed", *_place(marker, kernel), reason=reason, details=_case(marker))
+        told = {**_case(marker), **details}
+        return Remark("missed", *_place(marker, kernel), reason=reason, details=told)
 
     @staticmethod
     def left_by_request(marker: Marker, kernel: str, strategy: str) -> Remark:

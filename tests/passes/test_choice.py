@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from folders import SAMPLES
 from ccc.compiler import registers, unit
 from ccc.compiler.transform import Transformed, transform
 from ccc.nvcc import run as nvcc
+from ccc.nvcc.explain import considered
 from ccc.options import COLLECT, Options
 from ccc.remark import Remark
 from ccc.toolkit.ptxas import Resources
@@ -131,6 +133,13 @@ def test_what_has_no_room_says_so() -> None:
     unbounded = kernel(*FOUR).replace(".maxntid 256, 1, 1", "")
     told = [str(one.advice) for one in remarks(unbounded, shared_limit=1024)]
     assert all("; say how large its blocks are, by __launch_bounds__" in one for one in told)
+
+
+def test_what_was_asked_for_and_has_no_room_is_told_with_what_it_would_bring() -> None:
+    (one,) = remarks(kernel(Arm(300, 0.05, clauses="strategy=merge")), shared_limit=1024)
+    assert "does not fit into shared memory" in str(one.reason)
+    assert one.details["does_not_fit"] == list(one.details["considered"])
+    assert re.search("merge [2-9][.][0-9]+, does not fit", considered(one.details))
 
 
 def test_the_others_get_none_where_fewer_warps_would_have_room() -> None:
