@@ -15,6 +15,7 @@ FUNCTION = """.version 8.0
 {{
 	.reg .pred %p<4>;
 	.reg .b32 %r<9>;
+	.reg .b64 %rd<3>;
 	ld.param.u32 %r2, [n];
 	mov.u32 %r1, %tid.x;
 	mov.u32 %r3, %ntid.x;
@@ -27,6 +28,7 @@ OUT:
 """
 STEP = "add.s32 %r1, %r1, %r3;"
 UP = "setp.lt.u32 %p1, %r1, %r2;"
+AS_64_BITS = ("cvt.s64.s32 %rd1, %r1;", "cvt.u32.u64 %r5, %rd1;")
 AGAIN = "@%p1 bra LOOP;"
 
 
@@ -45,6 +47,7 @@ def found(*body: str) -> LastTest | None:
         ((STEP, "setp.gt.u32 %p1, %r2, %r1;", AGAIN), "lt", 1),
         ((STEP, "setp.ge.u32 %p1, %r1, 5;", "@!%p1 bra LOOP;"), "lt", 2),
         (("mad.lo.s32 %r1, %r3, %r2, %r1;", UP, AGAIN), "lt", 2),
+        ((*AS_64_BITS, "mad.lo.s32 %r1, %r3, %r2, %r5;", UP, AGAIN), "lt", 2),
         (("sub.s32 %r1, %r1, 3;", "setp.ge.s32 %p1, %r1, 0;", AGAIN), "ge", 2),
     ],
 )
@@ -64,6 +67,9 @@ def test_loops_that_end_by_a_counter(body: tuple[str, ...], relation: str, place
         (STEP, "add.s32 %r1, %r1, 1;", UP, AGAIN),  # it is stepped twice
         ("sub.s32 %r1, %r3, %r1;", UP, AGAIN),  # it changes sides
         (UP, STEP, AGAIN),  # it is compared before it is stepped
+        ("cvt.u16.u32 %r5, %r1;", "add.s32 %r1, %r5, 1;", UP, AGAIN),  # it loses bits
+        ("add.s32 %r1, %r5, 1;", *AS_64_BITS, UP, AGAIN),  # as it was an iteration before
+        ("@%p2 cvt.u32.u64 %r5, %rd1;", "add.s32 %r1, %r5, 1;", UP, AGAIN),  # it may be another
         (STEP, UP, "selp.b32 %r4, 1, 2, %p1;", AGAIN),  # who else looks at what came out
         (STEP, UP, "and.pred %p2, %p1, %p1;", "@%p2 bra LOOP;"),  # what else decides
         (STEP, UP, "setp.eq.or.u32 %p2, %r1, 7, %p1;", "@%p2 bra LOOP;"),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
+from ccc.ir.edit import substitute
 from ccc.ir.nodes import Block, Instruction
 from ccc.ir.operands import Immediate, Operand, Register
 from ccc.ptx.operations import INVERSE, SOUGHT, STEPS, SWAPPED
@@ -29,7 +30,8 @@ class LastTest:
         bound: does not change in the loop.
         relation: of PTX's ``setp``: ``lt`` or ``le`` of a counter that goes up, else the others.
         counter: the register.
-        step: the one instruction that changes it, by what does not change in the loop.
+        step: the one instruction that changes it, by what does not change in the loop; written
+            with the counter itself where it reads a copy.
     """
 
     latch: str
@@ -64,14 +66,15 @@ def find_last_test(loop: Loop, facts: Facts) -> LastTest | None:
     if not isinstance(counter, Register) or not _stays(bound, written):
         return None
     steps = [i for i in body if counter in i.defined()]
-    if len(steps) != 1 or not _is_step(steps[0], counter, written):
+    step = _of_counter(steps[0], counter, loop, facts) if len(steps) == 1 else None
+    if step is None or not _is_step(step, counter, written):
         return None
     if not _decides_only(test, counter, latch):
         return None
     relation = test.modifiers[0] if place == 2 else SWAPPED[test.modifiers[0]]
     relation = INVERSE[relation] if _leaves_if_true(latch, loop) else relation
     assert isinstance(bound, Register | Immediate)
-    return LastTest(latch.label, test, place, bound, relation, counter, steps[0])
+    return LastTest(latch.label, test, place, bound, relation, counter, step)
 
 
 def _test(latch: Block) -> Instruction | None:
@@ -108,6 +111,56 @@ def _stays(operand: Operand, written: set[Register]) -> bool:
     if isinstance(operand, Immediate):
         return operand.integer is not None
     return isinstance(operand, Register) and operand not in written
+
+
+def _of_counter(
+    step: Instruction, counter: Register, loop: Loop, facts: Facts
+) -> Instruction | None:
+    """The same instruction of the counter where it reads a copy, as nvcc has it who keeps the
+    counter in 64 bits beside; None if it reads neither."""
+    sources = step.operands[1:]
+    if counter in sources:
+        return step
+    place = (loop, facts)
+    copies = [one for one in sources if _is_copy(one, counter, step, *place)]
+    if len(copies) != 1:
+        return None
+    found = substitute(step, {}, {})
+    found.operands = (
+        found.operands[0],
+        *(counter if one == copies[0] else one for one in found.operands[1:]),
+    )
+    return found
+
+
+def _is_copy(
+    operand: Operand, counter: Register, reader: Instruction, loop: Loop, facts: Facts
+) -> bool:
+    """Whether a reader finds in a register what the counter was when the iteration began."""
+    if operand == counter:
+        return True
+    if not isinstance(operand, Register) or operand.bits < counter.bits:
+        return False
+    made = [
+        (label, one)
+        for label in loop.blocks
+        for one in facts.blocks[label].instructions
+        if operand in one.defined() or one is reader
+    ]
+    makers = [(label, one) for label, one in made if one is not reader]
+    ((read_in, _),) = ((label, one) for label, one in made if one is reader)
+    if len(makers) != 1:
+        return False
+    ((label, maker),) = makers
+    own = list(facts.blocks[label].instructions)
+    before = (
+        own.index(maker) < own.index(reader)
+        if label == read_in
+        else facts.dominators.dominates(label, read_in)
+    )
+    whole = maker.name in ("mov", "cvt") and maker.guard is None and len(maker.operands) == 2
+    plain = [*maker.modifiers] == [*maker.types] and {*maker.types} <= {*_TYPES, "b32", "b64"}
+    return before and whole and plain and _is_copy(maker.operands[1], counter, maker, loop, facts)
 
 
 def _is_step(instruction: Instruction, counter: Register, written: set[Register]) -> bool:
