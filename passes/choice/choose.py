@@ -15,6 +15,7 @@ from typing import Any
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.last_test import find_last_test
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
+from ccc.analysis.trip_count import trip_count
 from ccc.options import COLLECT
 from ccc.passes.choice.cost_model import TOGETHER, LoopCost
 from ccc.passes.choice.exchange import ADAPTIVE, ARMS, TURNS
@@ -193,8 +194,13 @@ class _Search:
         asked = {
             path: request for path in paths if (request := kernel.request_of(path)) is not None
         }
-        usual_lanes = expected_lanes(paths, kernel.known, Lanes.usual)
-        worst_lanes = expected_lanes(paths, kernel.known, worst)
+
+        def turns(path: Path) -> int | None:
+            own = (loop for loop in kernel.facts.loops if loop.header == path.entry)
+            return trip_count(next(own), kernel.facts)
+
+        usual_lanes = expected_lanes(paths, kernel.known, Lanes.usual, turns)
+        worst_lanes = expected_lanes(paths, kernel.known, worst, turns)
         # Registers are weighed with what is expected: the worst case tells what lanes may cost.
         cost = LoopCost(loop, paths, usual_lanes, kernel)
         worst_cost = LoopCost(loop, paths, worst_lanes, kernel, is_worst=True)

@@ -148,7 +148,10 @@ def _guess(lanes: Lanes) -> Lanes:
 
 
 def expected_lanes(
-    paths: Sequence[Path], known: Callable[[Path], Known | None], guess: Guess
+    paths: Sequence[Path],
+    known: Callable[[Path], Known | None],
+    guess: Guess,
+    trip_count: Callable[[Path], int | None] = lambda _path: None,
 ) -> dict[Path, Lanes]:
     """What is expected of paths in an iteration of their annotated loop.
 
@@ -156,6 +159,7 @@ def expected_lanes(
         paths: the paths; of those around them nothing need be said.
         known: what a profile tells of each.
         guess: what is taken to be where nobody tells.
+        trip_count: the turns of an inner loop, where they are a constant.
     """
     found: dict[Path, Lanes] = {}
 
@@ -166,10 +170,14 @@ def expected_lanes(
             if told is not None and told.visits:
                 found[path] = Lanes.counted(told).times(visits(path.parent))
             elif (prob := _prob(path)) is not None:
-                found[path] = Lanes.said(path, prob, around)
+                found[path] = with_turns(path, Lanes.said(path, prob, around))
             else:
-                found[path] = guess(path, around)
+                found[path] = with_turns(path, guess(path, around))
         return found[path]
+
+    def with_turns(path: Path, lanes: Lanes) -> Lanes:
+        turns = trip_count(path) if path.repeats else None
+        return replace(lanes, turns=turns, most_turns=turns) if turns else lanes
 
     def visits(around: Path | None) -> float:
         """The turns of the innermost loop around a path in an iteration of the annotated one."""

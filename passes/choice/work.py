@@ -7,10 +7,12 @@ One of them is memory, of which the sectors are counted that turns of inner loop
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from ccc.analysis.facts import Facts
+from ccc.analysis.trip_count import trip_count
 from ccc.ir.nodes import Instruction
 from ccc.passes.thresholds import UNKNOWN_SHARE, UNKNOWN_TURNS
 from ccc.ptx.throughput import Pipe, machine_code, slots_of
@@ -93,7 +95,8 @@ class Passage:
 def passage(labels: Collection[str], facts: Facts, entry: str, once: str = "") -> Passage:
     """What a warp does that goes through some blocks.
 
-    Of two ways it takes each one time in two; a loop is gone round ``UNKNOWN_TURNS`` times.
+    Of two ways it takes each one time in two; a loop is gone round ``UNKNOWN_TURNS`` times where
+    that is no constant.
 
     Args:
         labels: the blocks.
@@ -113,9 +116,11 @@ def times(labels: Collection[str], facts: Facts, entry: str, once: str = "") -> 
     inner = [one for one in facts.loops if one.blocks <= within and one.header != once]
     always = {entry, *facts.post_dominators.chain(entry)}
 
+    turns_of = {loop.header: trip_count(loop, facts) or UNKNOWN_TURNS for loop in inner}
+
     def of(label: str) -> float:
         around = [loop for loop in inner if label in loop.blocks]
-        turns = float(UNKNOWN_TURNS ** len(around))
+        turns = float(math.prod(turns_of[loop.header] for loop in around))
         is_certain = label in always or any(
             facts.post_dominators.dominates(label, loop.header) for loop in around
         )

@@ -181,7 +181,7 @@ def test_where_somebody_tells_them_warps_do_not_ask() -> None:
     assert not any(name.startswith("adaptive") for name in found.details["considered"])
 
 
-FLAME_ALL = [1392, 1314, 1306, 1264, 1264, 1080, 47, 26, 21, 1]
+FLAME_ALL = [456, 378, 370, 328, 328, 300, 47, 26, 21, 1]
 FLAME = {
     6 * 1024: ("merge", FLAME_ALL[:2]),
     24 * 1024: ("merge", [*FLAME_ALL[:8], FLAME_ALL[9]]),  # the last one has a shorter context

@@ -135,3 +135,36 @@ def test_few_iterations_of_a_warp_leave_little_to_collect() -> None:
     endless = LoopCost(path.loop, [path], {path: lanes}, kernel)
     assert found[3] == pytest.approx(endless.slots({}) / endless.slots({path: "queue"}))
     assert ratio(4) < 0.9 * found[3]
+
+
+def test_a_constant_number_of_turns_is_no_guess() -> None:
+    kernel = kernel_of(before("path_in_variable_loop").before)
+    paths = [record.path for record in kernel.records if isinstance(record.path, Path)]
+    for guess in (Lanes.usual, lambda path, around: Lanes.worst(path, around, 1)):
+        found = expected_lanes(paths, kernel.known, guess, lambda _path: 10)
+        assert {(one.turns, one.most_turns) for p, one in found.items() if p.repeats} == {(10, 10)}
+
+
+@pytest.mark.parametrize("turns", [2, 10, 100])
+def test_a_loop_in_a_path_is_charged_for_its_constant_number_of_turns(turns: int) -> None:
+    text = f""".version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x)
+{{
+	.reg .pred %p<4>;
+	.reg .b32 %r<9>;
+	mov.u32 %r1, {turns};
+LOOP:
+	mad.lo.s32 %r2, %r2, %r2, 1;
+	add.s32 %r1, %r1, -1;
+	setp.ne.s32 %p1, %r1, 0;
+	@%p1 bra LOOP;
+	bra OUT;
+OUT:
+	ret;
+}}
+"""
+    kernel = kernel_of(text)
+    (loop,) = kernel.facts.loops
+    assert passage(loop.blocks, kernel.facts, loop.header).length == 4 * turns

@@ -1,0 +1,137 @@
+"""How often a loop goes round, where that is a constant.
+
+What the end of a loop depends on is computed as a thread would, from the constants that the loop
+begins with: nvcc writes counters in many ways, some in 64 bits that each iteration narrows.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator
+
+from ccc.analysis.dominators import Loop
+from ccc.analysis.facts import Facts
+from ccc.analysis.paths.induction import number_of_type
+from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Immediate, Operand, Register
+from ccc.ptx.types import TYPES
+
+MOST = 4096
+"""So many iterations are tried, and no more are told."""
+_RELATIONS: dict[str, Callable[[int, int], bool]] = {
+    one: getattr(operator, one) for one in ("eq", "ne", "lt", "le", "gt", "ge")
+}
+_OPERATIONS: dict[str, Callable[..., int]] = {
+    "mov": int, "cvt": int, "add": operator.add, "sub": operator.sub,
+}  # fmt: skip
+
+
+def trip_count(loop: Loop, facts: Facts) -> int | None:
+    """The number of iterations once the loop has begun, at most ``MOST``; None if it is no
+    constant, or the loop may end elsewhere than at the end of an iteration."""
+    return facts.once(_trip_count, loop)
+
+
+def _trip_count(loop: Loop, facts: Facts) -> int | None:
+    sources = {source for source, _ in loop.exits(facts.graph)}
+    if len(loop.latches) != 1 or sources != set(loop.latches):
+        return None
+    (end,) = loop.latches
+    branch = next(one for one in facts.blocks[end].instructions if one.is_terminator)
+    if branch.guard is None:
+        return None
+    decision, stays = branch.guard.register, (branch.target == loop.header) != branch.guard.negated
+    steps = _steps(decision, loop, facts)
+    if steps is None:
+        return None
+    values = _first_values(steps, loop, facts)
+    for number in range(1, MOST):
+        for one in steps:
+            found = _result(one, values)
+            if found is None:
+                return None
+            values[next(iter(one.defined()))] = found
+        if bool(values[decision]) != stays:
+            return number
+    return MOST
+
+
+def _steps(decision: Register, loop: Loop, facts: Facts) -> list[Instruction] | None:
+    """What of each iteration a decision depends on, in order; None if it is not that simple."""
+    (end,) = loop.latches
+    inner: frozenset[str] = frozenset().union(
+        *(o.blocks for o in facts.loops if o.blocks < loop.blocks)
+    )
+    chain = [label for label in reversed(facts.dominators.chain(end)) if label in loop.blocks]
+    always = [one for b in chain if b not in inner for one in facts.blocks[b].instructions]
+    wanted = [decision]
+    needed: set[int] = set()
+    for register in wanted:
+        made = list(_setting(register, loop.blocks, facts))
+        if not made and register != decision:
+            continue
+        place = next((n for n, one in enumerate(always) if one is made[0]), None) if made else None
+        if len(made) != 1 or place is None or not _is_simple(made[0]):
+            return None
+        needed.add(place)
+        wanted += [one for one in made[0].used() if one not in wanted]
+    return [always[place] for place in sorted(needed)]
+
+
+def _setting(register: Register, labels: Iterable[str], facts: Facts) -> Iterator[Instruction]:
+    return (
+        one
+        for label in labels
+        for one in facts.blocks[label].instructions
+        if register in one.defined()
+    )
+
+
+def _is_simple(one: Instruction) -> bool:
+    """Whether it can be computed here: of whole numbers, with nothing else asked, and unguarded."""
+    relation = one.modifiers[:1] if one.name == "setp" else ()
+    known = one.name in _OPERATIONS or (one.name == "setp" and {*relation} <= {*_RELATIONS})
+    whole = all(TYPES[name].kind in "bus" for name in one.types)
+    plain = [*one.modifiers] == [*relation, *one.types]
+    return known and whole and plain and one.guard is None and len(list(one.defined())) == 1
+
+
+def _first_values(steps: list[Instruction], loop: Loop, facts: Facts) -> dict[Register, int]:
+    """The registers that are a constant when the loop begins."""
+    outside = frozenset(facts.blocks) - loop.blocks
+    used = {register for one in steps for register in one.used()}
+    found = {}
+    for register in used:
+        made = list(_setting(register, outside, facts))
+        constant = _constant(made[0], facts) if len(made) == 1 else None
+        if constant is not None:
+            found[register] = constant
+    return found
+
+
+def _constant(one: Instruction, facts: Facts) -> int | None:
+    """What a move sets a register to, if that is a number, or a register that is one."""
+    if one.name != "mov" or not _is_simple(one):
+        return None
+    source = one.operands[1]
+    if isinstance(source, Register):
+        made = list(_setting(source, frozenset(facts.blocks), facts))
+        return _constant(made[0], facts) if len(made) == 1 else None
+    return source.integer if isinstance(source, Immediate) else None
+
+
+def _result(one: Instruction, values: dict[Register, int]) -> int | None:
+    """What it makes of these values; None if it needs others."""
+    operands = [_value(operand, values) for operand in one.operands[1:]]
+    if any(operand is None for operand in operands):
+        return None
+    read = [number_of_type(operand or 0, one.types[-1]) for operand in operands]
+    if one.name == "setp":
+        return int(_RELATIONS[one.modifiers[0]](*read))
+    return number_of_type(_OPERATIONS[one.name](*read), one.types[0])
+
+
+def _value(operand: Operand, values: dict[Register, int]) -> int | None:
+    if isinstance(operand, Register):
+        return values.get(operand)
+    return operand.integer if isinstance(operand, Immediate) else None

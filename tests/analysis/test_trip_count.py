@@ -1,0 +1,103 @@
+"""Loops that go round a constant number of times, and others."""
+
+from __future__ import annotations
+
+import pytest
+
+from ccc.analysis.facts import Facts
+from ccc.analysis.trip_count import MOST, trip_count
+from ccc.parse import parse_function, parse_module
+
+FUNCTION = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u32 n)
+{{
+	.reg .pred %p<4>;
+	.reg .b32 %r<9>;
+	.reg .b64 %rd<9>;
+	ld.param.u32 %r8, [n];
+	{first}
+LOOP:
+	{body}
+	bra OUT;
+OUT:
+	ret;
+}}
+"""
+ZERO = "mov.u32 %r1, 0;"
+STEP = "add.s32 %r1, %r1, 1;"
+
+
+def count(first: str, *body: str) -> int | None:
+    text = FUNCTION.format(first=first, body="\n\t".join(body))
+    (piece,) = parse_module(text).functions
+    facts = Facts(parse_function(piece))
+    (loop,) = facts.loops
+    return trip_count(loop, facts)
+
+
+@pytest.mark.parametrize(
+    ("first", "step", "test", "expected"),
+    [
+        (0, 1, "ne.s32 %p1, %r1, 10", 10),
+        (0, 1, "lt.s32 %p1, %r1, 10", 10),
+        (0, 1, "gt.s32 %p1, 10, %r1", 10),
+        (0, 1, "le.u32 %p1, %r1, 10", 11),
+        (0, 3, "lt.s32 %p1, %r1, 10", 4),
+        (0, 3, "le.s32 %p1, %r1, 9", 4),
+        (0, 3, "lt.s32 %p1, %r1, 9", 3),
+        (0, 3, "ne.s32 %p1, %r1, 10", MOST),
+        (10, -1, "ne.s32 %p1, %r1, 0", 10),
+        (10, -1, "gt.s32 %p1, %r1, 0", 10),
+        (10, -1, "ge.s32 %p1, %r1, 0", 11),
+        (10, -4, "gt.s32 %p1, %r1, 0", 3),
+        (20, 1, "lt.s32 %p1, %r1, 10", 1),
+        (0, 0, "lt.s32 %p1, %r1, 10", MOST),
+        (-2, 1, "ne.s32 %p1, %r1, 0", 2),
+        (0, 1, "ne.s32 %p1, %r1, %r8", None),
+    ],
+)
+def test_how_often_a_loop_goes_round(
+    first: int, step: int, test: str, expected: int | None
+) -> None:
+    """As it is, and where the branch leaves instead."""
+    begin, steps = f"mov.u32 %r1, {first};", f"add.s32 %r1, %r1, {step};"
+    assert count(begin, steps, f"setp.{test};", "@%p1 bra LOOP;") == expected
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        (STEP, STEP, "setp.ne.s32 %p1, %r1, 10;", "@%p1 bra LOOP;"),
+        ("mul.lo.s32 %r1, %r1, 3;", "setp.ne.s32 %p1, %r1, 10;", "@%p1 bra LOOP;"),
+        ("@%p2 add.s32 %r1, %r1, 1;", "setp.ne.s32 %p1, %r1, 10;", "@%p1 bra LOOP;"),
+        ("@%p2 bra OUT;", STEP, "setp.ne.s32 %p1, %r1, 10;", "@%p1 bra LOOP;"),
+        (STEP, "setp.ne.and.s32 %p1, %r1, 10, %p2;", "@%p1 bra LOOP;"),
+        (STEP, "setp.ne.s32 %p1, %r1, 10;", "@%p2 mov.pred %p1, 0;", "@%p1 bra LOOP;"),
+    ],
+)
+def test_what_may_end_otherwise_is_no_constant(body: tuple[str, ...]) -> None:
+    assert count(ZERO, *body) is None
+
+
+def test_a_loop_that_begins_with_what_is_not_known_has_none() -> None:
+    assert count("mov.u32 %r1, %r8;", STEP, "setp.ne.s32 %p1, %r1, 10;", "@%p1 bra LOOP;") is None
+
+
+def test_a_constant_may_be_moved_on() -> None:
+    begin = "mov.u32 %r3, 2;\n\tmov.u32 %r1, %r3;"
+    assert count(begin, STEP, "setp.ne.s32 %p1, %r1, 10;", "@%p1 bra LOOP;") == 8
+
+
+def test_a_counter_may_be_compared_before_it_is_stepped() -> None:
+    assert count(ZERO, "setp.ne.s32 %p1, %r1, 9;", STEP, "@%p1 bra LOOP;") == 10
+
+
+def test_a_counter_may_be_kept_in_64_bits() -> None:
+    body = ("cvt.u32.u64 %r1, %rd1;", "add.s32 %r2, %r1, 1;", "cvt.s64.s32 %rd1, %r2;")
+    assert count("mov.u64 %rd1, 0;", *body, "setp.ne.s32 %p1, %r2, 6;", "@%p1 bra LOOP;") == 6
+
+
+def test_a_branch_that_leaves_is_turned_round() -> None:
+    assert count(ZERO, STEP, "setp.eq.s32 %p1, %r1, 10;", "@!%p1 bra LOOP;") == 10
