@@ -21,6 +21,7 @@ from ccc.decisions import read_decisions
 from ccc.errors import CccError
 from ccc.nvcc import command as driver
 from ccc.nvcc import settings
+from ccc.tools.tune import project
 
 pytestmark = pytest.mark.usefixtures("few_headers")
 
@@ -232,6 +233,22 @@ def test_without_a_gpu_nothing_is_tuned(
     set_up(a=[["queue"]])
     assert tune() == 1
     assert "the program found no GPU" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("there", "said"), [(False, "found no GPU"), (True, "exit status 3")])
+def test_a_program_that_asks_for_a_gpu_itself(
+    there: bool,
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(project, "has_gpu", lambda: there)
+    Path("program.py").write_text("import sys; print('no device', file=sys.stderr); sys.exit(3)")
+    set_up(a=[["queue"]])
+    assert tune() == 1
+    error = capsys.readouterr().err
+    assert said in error.splitlines()[0]
+    assert "no device" in error
 
 
 def test_the_user_may_stop_it() -> None:

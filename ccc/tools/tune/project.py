@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import hashlib
 import json
 import os
@@ -32,6 +33,14 @@ NO_GPU = (
 )
 _SHOWN = 12
 """Lines of what a command said that are shown where it failed."""
+
+
+def has_gpu() -> bool:
+    """Whether there is one that the driver knows."""
+    try:
+        return bool(ctypes.CDLL("libcuda.so.1").cuInit(0) == 0)
+    except OSError:
+        return False
 
 
 @dataclass
@@ -116,6 +125,8 @@ class Project:
         with printed.open("wb") as output:
             code = self._run(self.command, log, {"CCC_TIME": str(place)}, output)
         if code:
+            if self._builds == 1 and not has_gpu():
+                raise CccError(f"{NO_GPU}; its exit status was {code}\n{_tail(log)}".strip())
             raise VersionFailed(f"the program failed (exit status {code})\n{_tail(log)}".strip())
         if self._limit is None:
             self._limit = SLOWEST * (time.monotonic() - start) + GRACE
