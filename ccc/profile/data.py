@@ -377,5 +377,6 @@ def by_annotation(profile: Profile) -> list[tuple[PathProfile, int]]:
         cases = Counter[Any]()
         for path in kernel.paths:
             cases[_place(path)] += path.arm == "case"
-            groups.setdefault((*_place(path), cases[_place(path)]), []).append(path)
+            key = (path.file, *_place(path), cases[_place(path)])
+            groups.setdefault(key, []).append(path)
     return [(add(groups[key]), key[-1]) for key in sorted(groups)]

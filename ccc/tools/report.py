@@ -6,7 +6,7 @@ import argparse
 import itertools
 import os
 import pathlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from rich import box
 from rich.console import Console
@@ -44,14 +44,24 @@ def show(found: Profile, console: Console) -> None:
     kernels = found.kernels
     total = sum(kernel.instructions for kernel in kernels)
     paths = profile.by_annotation(found)
+    files = {path.file for path, _ in paths}
     for file, mine in itertools.groupby(paths, key=lambda one: one[0].file):
-        name = os.path.relpath(file) if os.path.exists(file) else os.path.basename(file)
+        name = _shown(file, files)
         console.print(name, markup=False, highlight=False, soft_wrap=True)
         known = list(mine)
         console.print(_paths(known, total))
         if any(path.visits for path, _ in known):
             console.print(_visits(known))
     console.print(_functions(kernels, total))
+
+
+def _shown(file: str, files: Collection[str]) -> str:
+    """A file's name, as short as it says which of some files that is."""
+    if os.path.exists(file):
+        return os.path.relpath(file)
+    name = os.path.basename(file)
+    alike = [one for one in files if os.path.basename(one) == name]
+    return name if len(alike) == 1 else file
 
 
 def _table(names: Sequence[str], numbers: Sequence[str]) -> Table:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from collecting import transform
+from rich.console import Console
 
 from ccc import cli, emulator, profile
 from ccc.errors import CccError
 from ccc.options import COLLECT, Options
 from ccc.passes import policy
 from ccc.profile.instrument import count as count_all
+from ccc.tools import report
 
 HEADER = ".version 8.0\n.target sm_80\n.address_size 64\n"
 
@@ -364,6 +368,21 @@ def test_a_profile_that_somebody_damaged(
     (tmp_path / "p.json").write_text(json.dumps(content))
     with pytest.raises(CccError, match="this is no profile"):
         profile.read(tmp_path / "p.json")
+
+
+def test_sources_of_one_name_in_two_folders_stand_apart(
+    counted: emulator.Module, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = profile.of(counted)
+    paths = [
+        replace(path, file=f"/{n}/k.cu") for k in found.kernels for path in k.paths for n in "ab"
+    ]
+    both = SimpleNamespace(kernels=[replace(found.kernels[0], paths=tuple(paths))])
+    told = profile.by_annotation(both)  # type: ignore[arg-type]
+    assert [path.file for path, _ in told] == sorted(path.file for path in paths)
+    assert {path.executions for path, _ in told} == {12}
+    report.show(both, Console())  # type: ignore[arg-type]
+    assert capsys.readouterr().out.count("/k.cu") == 2
 
 
 def test_report(
