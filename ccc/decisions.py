@@ -18,7 +18,7 @@ from ccc import files
 from ccc.errors import CccError, Span
 from ccc.ir.markers import Marker
 from ccc.options import Request
-from ccc.profile.match import Place, checked, match
+from ccc.profile.match import Place, checked, match, stale
 from ccc.remark import Remark
 
 FORMAT = 1
@@ -170,11 +170,14 @@ class MatchedDecisions:
         for path in paths:
             self._found.setdefault((now.get(path.place.place), path.place.arm), []).append(path)
         here = [path for path in paths if _name(path.place.kernel) in self._functions]
-        gone = {path.place.place for path in here} - now.keys()
-        self.warnings = [
-            CccError(f"{place}, is not in the source any more: run ccc tune again", Span(file))
-            for place in sorted(gone)
-        ]
+        self.warnings = stale(
+            file,
+            "file of decisions",
+            "run ccc tune",
+            {path.place.place for path in here},
+            there,
+            now,
+        )
 
     def request(self, kernel: str, marker: Marker) -> Request | None:
         """What is asked for at a marker of a kernel, if anything.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -176,6 +177,19 @@ def test_stale_ones_of_the_kernels_that_are_there_are_named(file: Path) -> None:
     assert not made.complaints
     (said,) = made.diagnostics
     assert said.startswith(f"{file}: warning: line {gone.line} of {place.file}, `ccc while`")
+
+
+def test_decisions_for_a_source_with_another_name_say_so_once(file: Path) -> None:
+    ptx = marked("context-collection/seldom")
+    (place,) = places(transform(ptx))
+    before, after = os.path.basename(place.file), "renamed.cu"
+    (said,) = transform(
+        ptx.replace(before, after), decisions=decide(file, (place, "merge"))
+    ).diagnostics
+    assert said == (
+        f"{file}: warning: the file of decisions is of {before}, and says nothing of {after}: run "
+        "ccc tune again, or compile it by that name"
+    )
 
 
 def test_the_file_is_sorted_and_read_again(file: Path) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ccc.errors import CccError, Span
 from ccc.ir.markers import Marker
 from ccc.profile.data import KernelProfile, PathProfile, add, read
-from ccc.profile.match import Place, match
+from ccc.profile.match import Place, match, stale
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +172,4 @@ def _stale(
     A profile also speaks of other sources of its program, of which nothing can be said.
     """
     places = {path.place for one in functions if one.name in here for path in one.paths}
-    before, after = ({place.file for place in some} for some in (places, there))
-    if before and after and before.isdisjoint(after):
-        names = " and ".join(sorted(before))
-        message = f"the profile is of {names}, and says nothing of {' and '.join(sorted(after))}"
-        return [CccError(f"{message}: profile again, or compile it by that name", Span(file))]
-    return [
-        CccError(f"{place}, is not in the source any more: profile again", Span(file))
-        for place in sorted(places - now.keys())
-    ]
+    return stale(file, "profile", "profile", places, there, now)

@@ -21,7 +21,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
-from ccc.errors import Span
+from ccc.errors import CccError, Span
 from ccc.ir.markers import DIRECTIVES, Marker
 
 _Read = TypeVar("_Read")
@@ -105,6 +105,36 @@ def match(recorded: Iterable[Place], present: Iterable[Place]) -> dict[Place, Pl
         for name, mine in _groups(old, key).items():
             found |= _aligned(mine, _groups(new, key).get(name, []))
     return found
+
+
+def stale(
+    file: str,
+    what: str,
+    remedy: str,
+    places: Collection[Place],
+    there: Collection[Place],
+    now: Mapping[Place, Place],
+) -> list[CccError]:
+    """A warning for each place that a file tells of and the source lacks; one for all of them where
+    the source has another name.
+
+    Args:
+        file: its name.
+        what: it holds.
+        remedy: what to do again.
+        places: that it tells of.
+        there: all annotations of the source.
+        now: what the places are now.
+    """
+    before, after = ({place.file for place in some} for some in (places, there))
+    if before and after and before.isdisjoint(after):
+        old, new = (" and ".join(sorted(names)) for names in (before, after))
+        message = f"the {what} is of {old}, and says nothing of {new}"
+        return [CccError(f"{message}: {remedy} again, or compile it by that name", Span(file))]
+    return [
+        CccError(f"{place}, is not in the source any more: {remedy} again", Span(file))
+        for place in sorted(set(places) - now.keys())
+    ]
 
 
 def _file(place: Place) -> tuple[str, ...]:
