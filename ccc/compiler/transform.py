@@ -35,6 +35,7 @@ NOTHING_INSIDE = (
     "nothing inside is transformed, and a loop over blocks alone only costs; "
     "--ccc-strategy=collect insists"
 )
+NO_PATHS = "nothing inside is annotated, and a loop over blocks alone only costs"
 OF_ANOTHER_KIND = "it has nothing to do with a path of this kind"
 
 _PROMISED = re.compile(rf"^[^\n]*\w*{PROMISE}\w*\s*=\s*(?:generic\()?([\w$]+)\)?;\n", re.MULTILINE)
@@ -237,7 +238,7 @@ def _take_back(kernel: Kernel, records: Sequence[Record]) -> None:
         return
     for record in of_kernel:
         if kernel.tuned_request(record.marker) is None:
-            record.leave_alone(NOTHING_INSIDE)
+            record.leave_alone(NOTHING_INSIDE if kernel.records else NO_PATHS)
 
 
 def _tuned(

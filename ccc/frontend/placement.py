@@ -232,7 +232,7 @@ class Placement:
         if placed.name == "grid_stride" and not self._has_paths(placed):
             return (
                 "no annotated path stands inside this kernel, so that there is nothing to collect; "
-                "it only becomes a loop over blocks"
+                "mark a branch or a loop in it"
             )
         if placed.name == "for" and not self.is_active(placed):
             return (
