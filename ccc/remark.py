@@ -120,9 +120,11 @@ class Remark:
 
     @property
     def _what(self) -> str:
-        """What was left: of several cases at one place, which one."""
+        """What was left: of several cases at one place, or of two arms, which one."""
         if self.arm in WHOLE_KERNEL:
             return "kernel"
+        if self.arm == "else":
+            return "path (else)"
         return f"path (case in {self.details['case']})" if "case" in self.details else "path"
 
     def entry(self) -> dict[str, Any]:

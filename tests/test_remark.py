@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 
 import pytest
 from folders import TESTS
@@ -41,6 +41,14 @@ def test_a_reason_settles_a_path_and_is_told() -> None:
     one.reason = "nobody comes here"
     assert not one.applied
     assert str(one.remark.complaint) == ("k.cu:7:5: error: path left as it was: nobody comes here")
+
+
+def test_the_arms_of_a_branch_are_told_apart() -> None:
+    one = PathRecord("k", model.LeftPath(replace(MARKER, kind="else"), "L", False, "not settled"))
+    one.reason = "nobody comes here"
+    assert str(one.remark.complaint).endswith("path (else) left as it was: nobody comes here")
+    one.leave_alone("too short")
+    assert str(one.remark.note).endswith("path (else) left as it was: too short")
 
 
 def test_what_was_done_settles_a_path_and_does_not_change_any_more() -> None:
