@@ -95,7 +95,8 @@ def details(
 ) -> dict[str, Any]:
     """What the report says of such a choice; ``at_worst`` counts where nobody told the lanes."""
     is_known = all(one.is_known for one in lanes)
-    together = sum(one.together for one in lanes) / len(lanes)
+    ran = [one for one in lanes if one.executions]
+    together = sum(one.together for one in ran) / max(1, len(ran))
     return {
         "expected": round(expected, 3),
         "expected_lanes": round(together, 2) if is_known else None,

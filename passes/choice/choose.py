@@ -107,8 +107,7 @@ class Chosen:
         best = max(able or self.considered, key=lambda name: self.considered[name])
         found, insist = self.considered[best], f"strategy({best}) insists"
         if lanes.is_known:
-            count = f"some {lanes.together:.0f} lanes" if lanes.executions else "no lane takes it"
-            told = f"{length}, {count} ({lanes.source}): {found:.2f} expected"
+            told = f"{length}, {lanes.in_words} ({lanes.source}): {found:.2f} expected"
         else:
             span = span_of(self.at_worst[best], found)
             told = f"{length}, and nothing is known of its lanes: {span} expected"

@@ -64,6 +64,14 @@ class Lanes:
         return round(self.together, 2) if self.executions else 0.0
 
     @property
+    def in_words(self) -> str:
+        """The same for a remark."""
+        if not self.executions:
+            return "no lane takes it"
+        number = round(self.together)
+        return "some 1 lane" if number == 1 else f"some {number} lanes"
+
+    @property
     def take_all(self) -> bool:
         """Whether no lane that comes by passes the path by."""
         return self.lanes >= self.came * (1 - 1e-9)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ccc.passes.choice.before import details
 from ccc.passes.choice.lanes import Lanes
 from ccc.profile.known import Known
 
@@ -51,3 +52,17 @@ def test_of_a_path_that_nobody_takes_the_report_tells_no_lanes() -> None:
     assert Lanes.counted(nobody).told == 0
     assert Lanes.counted(KNOWN).told == 10
     assert replace(Lanes.counted(KNOWN), is_known=False).told is None
+
+
+@pytest.mark.parametrize(
+    ("entered", "lanes", "said"),
+    [(0.5, 0.5, "some 1 lane"), (1, 2, "some 2 lanes"), (0, 0, "no lane takes it")],
+)
+def test_lanes_in_words(entered: float, lanes: float, said: str) -> None:
+    assert Lanes("a profile", entered, lanes).in_words == said
+
+
+def test_an_arm_that_never_ran_has_no_part_in_the_lanes_of_both() -> None:
+    ran, never = Lanes("a profile", 1, 6), Lanes("a profile", 0, 0)
+    assert details("meld", 1.2, [ran, never], 10)["expected_lanes"] == 6
+    assert details("meld", 1.2, [never, never], 10)["expected_lanes"] == 0
