@@ -37,9 +37,9 @@ from typing import ClassVar
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.lane_strides import Strides, is_coalesced, lane_strides
-from ccc.analysis.paths.find import ARMS
 from ccc.analysis.paths.model import Path
 from ccc.ir.edit import substitute
+from ccc.ir.markers import ARMS
 from ccc.ir.nodes import Block, Instruction, Statement
 from ccc.ir.operands import Register
 from ccc.passes.context_collection.node import move

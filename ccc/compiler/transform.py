@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ccc.analysis.paths.find import ARMS, INNER_LOOPS
+from ccc.analysis.paths.find import INNER_LOOPS
 from ccc.compiler.advice import advised
 from ccc.compiler.module import ModuleContext
 from ccc.compiler.outcome import FunctionOutcome, Outcomes
 from ccc.errors import CccError, render
 from ccc.garbage import looking_seldom
-from ccc.ir.markers import PROMISE, WHOLE_KERNEL, parse_marker
+from ccc.ir.markers import ARMS, PROMISE, WHOLE_KERNEL, parse_marker
 from ccc.ir.nodes import FunctionText, Module
 from ccc.ir.printer import print_function
 from ccc.ir.verify import verify

@@ -21,6 +21,7 @@ from ccc.errors import CccError, Span, render
 from ccc.files import put_text, read_text
 from ccc.frontend import marking as source
 from ccc.frontend.syntax import Home
+from ccc.ir.arm_markers import as_comments
 from ccc.ir.markers import MARKER_PREFIX
 from ccc.options import Options
 from ccc.ptx.dynamic_stack import added, shares
@@ -177,7 +178,7 @@ class _Unit:
     def tried(self, marked: source.Marked, again: bool) -> _Tried:
         """Compile and transform it as it is marked."""
         options = self.options
-        ptx, trial = self.compiler(marked.text, again), replace(self.done)
+        ptx, trial = as_comments(self.compiler(marked.text, again)), replace(self.done)
         ptx, table = (ptx, lines.read(ptx)) if self.keeps_lines else lines.split(ptx)
         if not again and not options.off:
             gone = _without_code(marked, ptx, self.annotated.filename)

@@ -6,7 +6,7 @@
 becomes, line by line,
 
     <blank>
-    if (hit) { asm volatile("// ccc.then 2 k.cu:7:5 prob=0.125"); shade(ray); }
+    if (hit) { (void)ccc_marker_then_202_20k_2Ecu_3A7_3A5_20prob_3D0_2E125; shade(ray); }
 
 Works on preprocessed text, where macros are expanded, and on a plain source file.
 """
@@ -37,6 +37,7 @@ from ccc.frontend.syntax import (
     statement_at,
 )
 from ccc.frontend.variables import Suspects
+from ccc.ir import arm_markers
 from ccc.ir.markers import PROMISE, Marker
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ class Annotated:
             raise SourceError(marking.errors)
         annotations, edits = marking.write(without)
         edits += marking.values(set(values).difference(without))
-        marked = _apply(marking.code, edits).decode(errors="surrogateescape")
+        marked = arm_markers.declare(_apply(marking.code, edits).decode(errors="surrogateescape"))
         files = marking.lines.user_files
         return Marked(marked, annotations, marking.warnings, files, marking.suspects)
 
@@ -301,7 +302,7 @@ class _Marking:
 
         def marker(kind: str) -> bytes:
             made = Marker(kind, annotation.id, annotation.span, annotation.clauses)
-            return made.assembly().encode(errors="surrogateescape")
+            return made.statement().encode(errors="surrogateescape")
 
         statement = placed.statement
         if placed.name in _IN_LOOPS:
@@ -347,7 +348,7 @@ class _Marking:
         restricted = restricted_parameters(placed.statement, self.blank)
         if restricted and placed.name in ("for", "grid_stride"):
             clauses = {"restrict": ",".join(map(str, restricted))}
-            made = Marker("apart", annotation.id, annotation.span, clauses).assembly()
+            made = Marker("apart", annotation.id, annotation.span, clauses).statement()
             text += made.encode(errors="surrogateescape")
         return text
 

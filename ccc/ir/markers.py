@@ -1,9 +1,10 @@
 """Markers: how an annotation travels from CUDA source through nvcc into PTX.
 
-The annotated source carries ``asm volatile("// ccc.then 3 kernel.cu:7:5 prob=0.125");`` as the
-first statement of the annotated loop's body or of the branch's arm. nvcc copies the text, a PTX
-comment, to the place where that statement ended up. Inlining, templates and unrolling copy it.
-The marker alone says all that the passes need, so marked PTX can be transformed without its source.
+The annotated source carries ``asm volatile("// ccc.for 3 kernel.cu:7:5");`` as the first statement
+of the annotated loop's body. nvcc copies the text, a PTX comment, to the place where that statement
+ended up. Inlining, templates and unrolling copy it. In an arm of a branch stands what becomes such
+a comment (``arm_markers.py``). The marker alone says all that the passes need, so marked PTX can be
+transformed without its source.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ import re
 from dataclasses import dataclass, field
 
 from ccc.errors import Span
+from ccc.ir import arm_markers
 
 MARKER_PREFIX = "// ccc."
+ARMS = ("then", "else", "case")
 WHOLE_KERNEL = ("grid_stride",)
 KINDS = (
-    "loop", "for", "reduced", "apart", "while", "variable", "recursion", "then", "else", "case",
+    "loop", "for", "reduced", "apart", "while", "variable", "recursion", *ARMS,
     *WHOLE_KERNEL,
 )  # fmt: skip
 """``loop`` stands before an annotated loop; ``for``, ``while`` and ``variable`` first in the body
@@ -37,6 +40,7 @@ _MARKER = re.compile(
 )
 _ASSEMBLY = re.compile(
     r' asm volatile\("// ccc\.[^"]*"(?: :: "\w"\([^()]*\))?\);(?: _Pragma\("[^"]*"\))*'
+    r"| \(void\)ccc_marker_\w+;"
 )
 _UNSAFE = re.compile(rb"[^A-Za-z0-9_./+()-]")
 
@@ -62,8 +66,10 @@ class Marker:
         words += [f"{name}={_quote(value)}" for name, value in self.clauses.items()]
         return " ".join(words)
 
-    def assembly(self) -> str:
+    def statement(self) -> str:
         """The CUDA statement that puts this marker into the PTX."""
+        if self.kind in ARMS:
+            return arm_markers.statement(self.text())
         return f'asm volatile("{self.text()}");'
 
 

@@ -42,7 +42,6 @@ from typing import Any, ClassVar
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import (
-    ARMS,
     INNER_LOOPS,
     NO_LOOP,
     annotated_loops,
@@ -52,6 +51,7 @@ from ccc.analysis.paths.find import (
 from ccc.analysis.paths.iteration_space import IterationSpace, find_iteration_space
 from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Path, Refused
 from ccc.analysis.paths.nests import Nest, find_nest
+from ccc.ir.markers import ARMS
 from ccc.ir.nodes import Block, MarkerNote
 from ccc.options import Request
 from ccc.passes.choice.before import (

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.find import ARMS, INNER_LOOPS
+from ccc.analysis.paths.find import INNER_LOOPS
 from ccc.ir.edit import Emitter
+from ccc.ir.markers import ARMS
 from ccc.ir.nodes import Block, Instruction
 from ccc.ir.operands import Register
 from ccc.passes.melding.arms import Branch

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.find import ARMS, INNER_LOOPS
+from ccc.analysis.paths.find import INNER_LOOPS
 from ccc.analysis.paths.model import Path, instructions_of
+from ccc.ir.markers import ARMS
 from ccc.passes.context_collection.batches import Batches
 from ccc.passes.context_collection.layout import lay_out
 from ccc.passes.strategies.strategy import (

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.find import ARMS, INNER_LOOPS
+from ccc.analysis.paths.find import INNER_LOOPS
 from ccc.analysis.paths.model import Path, Refused, instructions_of
 from ccc.analysis.paths.split_iteration import (
     ReturningPath,
@@ -20,6 +20,7 @@ from ccc.analysis.paths.split_iteration import (
     split_iteration,
     without_what_rests_recompute,
 )
+from ccc.ir.markers import ARMS
 from ccc.passes.context_collection.context_stack import words
 from ccc.passes.context_collection.layout import lay_out
 from ccc.passes.context_collection.tiles import Tiles

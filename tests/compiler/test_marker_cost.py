@@ -32,16 +32,17 @@ def test_a_shape_is_instructions_and_loops() -> None:
 
 @pytest.mark.slow
 @needs_nvcc
-def test_a_marker_costs_no_instruction_where_reads_need_not_be_repeated(tmp_path: Path) -> None:
-    plain, marked = shapes(TESTS / "cases" / "continuation.cu", tmp_path)
+@pytest.mark.parametrize("case", ["continuation", "any_match"])
+def test_a_marker_of_an_arm_costs_no_instruction(case: str, tmp_path: Path) -> None:
+    plain, marked = shapes(TESTS / "cases" / f"{case}.cu", tmp_path)
     assert plain == marked
 
 
 @pytest.mark.slow
 @needs_nvcc
 def test_the_script_tells_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
-    main([str(ROOT / "tests" / "cases" / "any_match.cu"), "nowhere.cu"])
+    main([str(ROOT / "tests" / "cases" / "sum_then_a_guard.cu"), "nowhere.cu"])
     first, second, last = capsys.readouterr().out.splitlines()
-    assert first.startswith("cases/any_match: instructions 41 -> 42, loops 1 -> 1; more ld.global")
+    assert first.startswith("cases/sum_then_a_guard: instructions 52 -> 52, loops 2 -> 2; more ")
     assert second.startswith("nowhere.cu: ")
     assert last == "0 alike, 1 not"

@@ -333,11 +333,7 @@ def test_a_wrong_annotation_is_told_once(project: Project) -> None:
 
 @pytest.mark.slow
 def test_marked_ptx(project: Project) -> None:
-    from ccc.frontend.marking import mark
-
-    marked = mark(project.read("k.cu"), "k.cu").text
-    project.write("m.cu", marked)
-    project("m.cu", "-arch=sm_90", "-o", "m.ptx")
+    project("k.cu", "-arch=sm_90", "--ccc-mark-only", "-o", "m.ptx")
     assert "// ccc.then" in project.read("m.ptx")
     project("m.ptx", "-o", "out.ptx", "--ccc-report=r.json")
     project("k.cu", "-arch=sm_90", "-o", "k.ptx")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -169,7 +170,13 @@ def test_a_cache_that_cannot_be_written(fake: Path, monkeypatch: pytest.MonkeyPa
 
 # The shims, with a cicc that copies its input and a pass that follows what the test says.
 
-CICC = '#!/bin/sh\nfor last; do :; done\necho run >>"$LOG"\nexec cp "$1" "$last"\n'
+READ = r"s/(void)\(ccc_marker_\w*\);/\nld.volatile.shared.u8 %rs1, [\1];\n/"
+CICC = f"""\
+#!/bin/sh
+for last; do :; done
+echo run >>"$LOG"
+exec sed '{READ}' "$1" >"$last"
+"""
 TWO_PATHS = """\
 #pragma ccc for
 for (;;) {
@@ -193,7 +200,7 @@ class Shim:
         monkeypatch.setattr(compiler, "transform", self.transform)
 
     def transform(self, ptx: str, *_: Any, **__: Any) -> compiler.Transformed:
-        markers = [marker for text in ptx.split('"') if (marker := parse_marker(text))]
+        markers = [marker for text in re.split('["\n]', ptx) if (marker := parse_marker(text))]
         remarks = [
             Remark.missed_at(marker, "k", "no")
             if marker.span.line in self.refuse
@@ -233,7 +240,9 @@ def cicc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shim:
 
 def test_the_shim_marks_and_transforms(cicc: Shim) -> None:
     assert cicc(TWO_PATHS) == 0
-    assert cicc.output.read_text().startswith("transformed\n{ asm volatile")
+    assert cicc.output.read_text().startswith("transformed\n")
+    assert "for (;;) { asm volatile" in cicc.output.read_text()
+    assert "\n// ccc.then 3 k.cu:5:1\n" in cicc.output.read_text()
     assert cicc.said.unit == ("", "compute_90")
     assert [remark.position.line for remark in cicc.said.remarks["k"]] == [3, 5]
     assert cicc.runs == 1

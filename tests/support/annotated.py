@@ -7,7 +7,13 @@ import re
 import pytest
 
 from ccc.frontend.marking import Marked, SourceError, mark
+from ccc.ir.arm_markers import as_comments
 from ccc.ir.markers import Marker, parse_marker
+
+_READ = re.compile(r"\(void\)(ccc_marker_\w+);")
+_VARIABLE = re.compile(
+    r"static __attribute__\(\(shared\)\) volatile char \w+; (?:\n#line 1\n|\n(?=# \d))?"
+)
 
 
 def loop(body: str) -> str:
@@ -18,8 +24,19 @@ def loop(body: str) -> str:
     )
 
 
+def in_assembly(text: str) -> str:
+    """Marked source as if all markers were inline assembly."""
+
+    def assembly(read: re.Match[str]) -> str:
+        comment = as_comments(f"ld.volatile.shared.u8 %rs1, [{read[1]}];")
+        return f'asm volatile("{comment}");'
+
+    return _READ.sub(assembly, _VARIABLE.sub("", text))
+
+
 def markers(marked: Marked) -> list[Marker]:
-    found = (parse_marker(text) for text in re.findall(r'asm volatile\("([^"]*)"\);', marked.text))
+    text = in_assembly(marked.text)
+    found = map(parse_marker, re.findall(r'asm volatile\("([^"]*)"\);', text))
     return [marker for marker in found if marker]
 
 

@@ -23,9 +23,12 @@ from folders import ROOT
 
 from ccc.errors import CccError
 from ccc.frontend.marking import mark
+from ccc.ir.arm_markers import as_comments
 from ccc.toolkit import find as toolchain
 
-_MARKER = re.compile(r' asm volatile\("// ccc\.[^"]*"(?: :: "\w"\([^()]*\))?\);')
+_MARKER = re.compile(
+    r' asm volatile\("// ccc\.[^"]*"(?: :: "\w"\([^()]*\))?\);| \(void\)ccc_marker_\w+;'
+)
 _COMMENT = re.compile(r"//[^\n]*|^\s*\n", re.MULTILINE)
 _JUMP = re.compile(r"\bbra(?:\.uni)?\s+(\$\w+)")
 _LABEL = re.compile(r"^(\$\w+):", re.MULTILINE)
@@ -71,12 +74,12 @@ def _compiled(text: str, source: Path, folder: Path) -> Shape:
     include = f"-I{source.parent}"
     command = [toolchain.find().nvcc, "-ptx", "-arch=sm_90", include, *more, file, "-o", output]
     subprocess.run(command, check=True, capture_output=True)
-    return Shape.of(output.read_text())
+    return Shape.of(as_comments(output.read_text()))
 
 
 def sources() -> Iterator[Path]:
     """All samples and cases."""
-    yield from sorted(ROOT.glob("samples/*/kernel.cu"))
+    yield from sorted(ROOT.glob("samples/**/kernel.cu"))
     yield from sorted(ROOT.glob("tests/cases/*.cu"))
 
 

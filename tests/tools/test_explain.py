@@ -161,7 +161,7 @@ def test_notes_stand_at_their_lines(source: Path, capsys: pytest.CaptureFixture[
     assert re.fullmatch(r" +\+ if \(then\): applied: \w+ \[in shade\]", shown[at + 1])
     more = " ".join(shown[at + 2 : at + 9])
     assert "of 32 lanes expected (prob(0.05))" in more
-    assert "saves i for each task (4 bytes)" in more
+    assert "saves i, 1 value more for each task (8 bytes)" in more
     assert "registers: " in more
     at = shown.index("   16         #pragma ccc if")
     assert "left as it was: there is a barrier in the annotated loop (k.cu:18, " in shown[at + 1]

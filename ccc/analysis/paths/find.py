@@ -41,9 +41,8 @@ from ccc.analysis.paths.model import (
 from ccc.analysis.paths.own_memory import check_own_memory
 from ccc.analysis.paths.reductions import find_accumulators, find_groups, grouped
 from ccc.analysis.paths.tail_calls import tail_calls
-from ccc.ir.markers import Marker
+from ccc.ir.markers import ARMS, Marker
 
-ARMS = ("then", "else", "case")
 NO_LOOP = "no loop is left here; does it run more than once?"
 INNER_LOOPS = ("while", "variable", "recursion")
 

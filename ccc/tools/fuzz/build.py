@@ -13,6 +13,7 @@ from ccc.compiler.transform import transform
 from ccc.emulator.translate.variables import SHARED_LIMIT
 from ccc.errors import CccError
 from ccc.frontend.marking import mark, strip
+from ccc.ir.arm_markers import as_comments
 from ccc.options import Options
 from ccc.parse import parse_module
 from ccc.remark import Remark
@@ -174,4 +175,5 @@ def _compile(texts: Sequence[str], arch: str, options: Sequence[str]) -> list[st
         )
         if done.returncode:
             raise Broken(Failure("generator: nvcc", done.stderr.strip()))
-        return [path.with_suffix(".ptx").read_text(encoding="utf-8") for path in paths]
+        made = [path.with_suffix(".ptx").read_text(encoding="utf-8") for path in paths]
+        return [as_comments(ptx) for ptx in made]

@@ -1,0 +1,86 @@
+"""Markers that stand in arms: reads of variables that nobody writes.
+
+A comment in ``asm volatile`` may, to nvcc, do anything to memory, so that what was read before it
+is read again behind it. Arms are where that matters: the iteration around them has read what they
+use. A volatile read of a variable that is used for nothing else is kept as well, and leaves memory
+alone. The variable is in shared memory, of which the host's side is told nothing, and its name is
+the marker. What the compiler makes of it becomes the usual comment, so that nothing is left of the
+variable.
+"""
+
+from __future__ import annotations
+
+import re
+
+_PREFIX = "ccc_marker_"
+_MARKER = rf"{_PREFIX}((?:[A-Za-z0-9]|_[0-9A-F]{{2}})+)"
+_NAME = rf"\w*?{_MARKER}"  # with -rdc=true something stands before the name of what is static
+_VARIABLE = re.compile(_MARKER)
+_SYMBOL = re.compile(_NAME)
+_READ = re.compile(rf"^([ \t]*)ld\.volatile\.shared\.\w+[ \t]+%\w+, \[{_NAME}\];", re.MULTILINE)
+_FAR_READ = re.compile(r"([ \t]*)ld\.volatile(?:\.shared)?\.\w+[ \t]+%\w+, \[(%\w+)\];")
+_COPY = re.compile(r"[ \t]*(?:mov|cvt|cvta)(?:\.\w+)+[ \t]+(%\w+), ([%\w]+);")
+_DECLARED = re.compile(
+    rf"^[ \t]*\.shared [^\n;]*\b{_NAME};\n|^// {_NAME} has been demoted\n", re.MULTILINE
+)
+_DIRECTIVE = re.compile(r"[ \t]*(?:/\*.*?\*/[ \t]*)*#")
+_LINE_MARKER = re.compile(r"# \d")
+
+
+def statement(comment: str) -> str:
+    """The CUDA statement that puts a marker, given as a PTX comment, into the PTX.
+
+    >>> statement("// ccc.then 3 k.cu:7:5")
+    '(void)ccc_marker_then_203_20k_2Ecu_3A7_3A5;'
+    """
+    name = re.sub(r"[^A-Za-z0-9]", lambda m: f"_{ord(m[0]):02X}", comment.removeprefix("// ccc."))
+    return f"(void){_PREFIX}{name};"
+
+
+def declare(text: str) -> str:
+    """Marked CUDA with the variables that it reads; lines count as before.
+
+    >>> declare("void f() { (void)ccc_marker_then; }")[:57]
+    'static __attribute__((shared)) volatile char ccc_marker_t'
+    """
+    names = dict.fromkeys(match[0] for match in _VARIABLE.finditer(text))
+    if not names:
+        return text
+    lines = "".join(f"static __attribute__((shared)) volatile char {name}; " for name in names)
+    if _DIRECTIVE.match(text):  # must begin its line
+        lines += "\n" if _LINE_MARKER.match(text) else "\n#line 1\n"
+    return lines + text
+
+
+def as_comments(ptx: str) -> str:
+    """PTX with comments in place of the reads, and without the variables."""
+    if _PREFIX not in ptx:
+        return ptx
+    ptx = _READ.sub(lambda m: f"{m[1]}{_comment(m[2])}", ptx)
+    ptx = _DECLARED.sub("", ptx)
+    return _followed(ptx) if _PREFIX in ptx else ptx
+
+
+def _comment(name: str) -> str:
+    return "// ccc." + re.sub("_([0-9A-F]{2})", lambda m: chr(int(m[1], 16)), name)
+
+
+def _followed(ptx: str) -> str:
+    """The same where addresses are taken first, as in code that is not optimized, and in functions
+    that are called."""
+    held: dict[str, str] = {}
+    lines = []
+    for line in ptx.split("\n"):
+        if line.startswith("}"):
+            held.clear()
+        elif copy := _COPY.match(line):
+            target, source = copy.groups()
+            variable = _SYMBOL.fullmatch(source)
+            if marker := variable[1] if variable else held.get(source):
+                held[target] = marker
+                continue
+        elif (read := _FAR_READ.match(line)) and read[2] in held:
+            lines.append(f"{read[1]}{_comment(held[read[2]])}")
+            continue
+        lines.append(line)
+    return "\n".join(lines)
