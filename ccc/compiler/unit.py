@@ -1,7 +1,7 @@
 """One source for one architecture: marked, compiled, transformed, and what there is to say of it.
 
 An annotation none of whose paths was transformed is compiled again without its markers, so that its
-code is as the compiler makes it.
+code is as the compiler makes it; unless it can be seen that the markers changed nothing.
 """
 
 from __future__ import annotations
@@ -129,8 +129,9 @@ def translate(
     unit = _Unit(annotated, compiler, options, done, output, keeps_lines)
     values: frozenset[int] = frozenset()
     all_marked: str | None = None
+    unmarked: str | None = None
     while True:
-        now = unit.tried(unit.mark(values), again=bool(unit.left))
+        now = unit.tried(unit.mark(values), again=bool(unit.left), compiled=unmarked)
         all_marked = all_marked or now.before
         if more := now.carried - values:
             other = unit.with_values(values | more, now)
@@ -142,6 +143,7 @@ def translate(
             done.original = unit.known_original
             _add_alternatives(all_marked, output, options, unit.places, done)
             return now.ptx  # what is left alone is counted all the same
+        unmarked = now.without_refused
         unit.left |= now.refused
 
 
@@ -175,11 +177,11 @@ class _Unit:
             self.known_original = ptx if self.keeps_lines else lines.split(ptx)[0]
         return self.known_original
 
-    def tried(self, marked: source.Marked, again: bool) -> _Tried:
-        """Compile and transform it as it is marked."""
-        options = self.options
-        ptx, trial = as_comments(self.compiler(marked.text, again)), replace(self.done)
-        ptx, table = (ptx, lines.read(ptx)) if self.keeps_lines else lines.split(ptx)
+    def tried(self, marked: source.Marked, again: bool, compiled: str | None = None) -> _Tried:
+        """Compile and transform it as it is marked; ``compiled`` is what comes of it, if known."""
+        options, trial = self.options, replace(self.done)
+        compiled = compiled or as_comments(self.compiler(marked.text, again))
+        ptx, table = (compiled, lines.read(compiled)) if self.keeps_lines else lines.split(compiled)
         if not again and not options.off:
             gone = _without_code(marked, ptx, self.annotated.filename)
             warn([*marked.warnings, *gone], options, trial)
@@ -202,7 +204,7 @@ class _Unit:
                 self.original,
                 self.known,
             )
-        return _Tried(marked, before, ptx, trial)
+        return _Tried(marked, compiled, before, ptx, trial)
 
     def with_values(self, values: Collection[int], before: _Tried) -> _Tried:
         """The same with values for more variables; what was tried before, if that is nothing new or
@@ -217,10 +219,11 @@ class _Unit:
 
 @dataclass(frozen=True, slots=True)
 class _Tried:
-    """What came of one way to mark a source: the PTX before and after all passes, and what there
-    is to say."""
+    """What came of one way to mark a source: what the compiler made of it, the PTX before and after
+    all passes, and what there is to say."""
 
     marked: source.Marked
+    compiled: str
     before: str
     ptx: str
     done: DevicePass
@@ -229,6 +232,14 @@ class _Tried:
     def refused(self) -> set[int]:
         """The annotations that no copy of their code could be transformed for."""
         return _refused(self.marked.annotations, self.done.remarks)
+
+    @property
+    def without_refused(self) -> str | None:
+        """What the compiler would make of it without the markers of those; None if it has to be
+        asked."""
+        from ccc.compiler.unmarking import without_markers  # noqa: PLC0415 - loaded by transform
+
+        return without_markers(self.compiled, self.refused)
 
     @property
     def missed(self) -> int:
