@@ -25,6 +25,7 @@ _ABOUT = {
     "its turns hand on a value": "handed",
     "its lane computes all of it": "carried",
     "needs a value that is read after the path": "accessed",
+    "needs a value that is read in the path": "accessed",
     "use the same memory": "accessed",
     "may access the same memory": "accessed",
     "local memory (an array of the thread's own)": "arrays",
@@ -41,6 +42,8 @@ SEVERAL = (
     "reduction(op: variables)"
 )
 _TEXTS = ("reason", "declined")
+_POINTERS = "noalias(a, b) of the two pointers"
+_POINTER = re.compile(r"(\w+)(?:(?:\.|(->))\w+)?")
 _MOST_NAMED = 3
 """Of more variables, each is as likely to be none that is meant."""
 
@@ -95,6 +98,7 @@ class Blame:
     def _text(self, remark: Remark, text: str) -> str:
         """A reason with the names of variables, and the place before each instruction."""
         first = _IN_PTX.search(text)
+        text = self._with_pointers(remark, text)
         names = self._names(remark, text, self._span(first) if first else None)
         unnamed = self._unnamed(remark, text) if len(names) > 1 else []
         if unnamed:
@@ -122,6 +126,21 @@ class Blame:
         if suspects is None or _about(text) != "carried" or _MISUSED_AT in text:
             return []
         return suspects.unnamed(remark.position)
+
+    def _with_pointers(self, remark: Remark, text: str) -> str:
+        """A hint at a promise says of which pointers, if the lines of both accesses tell."""
+        suspects = self._marked.suspects
+        spans = list(filter(None, map(self._span, _IN_PTX.finditer(text))))
+        if _POINTERS not in text or suspects is None or len(spans) != 2:
+            return text
+        named = [suspects.names(remark.position, "accessed", span) for span in spans]
+        found = [_POINTER.fullmatch(names[0]) for names in named if len(names) == 1]
+        words = [match[0] for match in found if match]
+        if len(set(words)) != 2:
+            return text
+        homes = [match[1] for match in found if match and match[2]]
+        clause = ", ".join(dict.fromkeys([*homes, *words]))
+        return text.replace(_POINTERS, f"noalias({clause})")
 
     def _with_operation(self, remark: Remark, text: str, name: str) -> str:
         """A hint at a reduction says which, or something else where it cannot be one."""

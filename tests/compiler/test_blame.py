@@ -234,6 +234,61 @@ def test_a_pointer_in_a_structure_is_named(chain: str, access: str, tmp_path: Pa
     assert f'("{access}step", k.cu:4, PTX line' in line
 
 
+WALK = """\
+struct Chain { const int *step; int *seen; };
+__global__ void walk(CHAIN, int n) {
+    #pragma ccc for
+    for (int at = threadIdx.x; at < n; at += 64 + READ / 64) {
+        #pragma ccc if
+        if (AGAIN & 1) {
+            for (int k = 0; k < n; k++) WRITTEN = n;
+        }
+    }
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("chain", "read", "written", "clause"),
+    [
+        ("Chain c", "c.step[at]", "c.seen[at]", "noalias(c.step, c.seen)"),
+        ("Chain *c", "c->step[at]", "c->seen[at]", "noalias(c, c->step, c->seen)"),
+        ("int *a, int *b", "a[at]", "b[at + k]", "noalias(a, b)"),
+    ],
+)
+def test_pointers_that_may_be_promised_to_be_apart_are_named(
+    chain: str, read: str, written: str, clause: str, tmp_path: Path
+) -> None:
+    source = WALK.replace("CHAIN", chain).replace("READ", read).replace("WRITTEN", written)
+    source = source.replace("AGAIN", "at")
+    (refused,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert f", or promise {clause} [in " in refused
+    promised = source.replace("ccc for\n", f"ccc for {clause}\n")
+    assert said(promised, tmp_path, Options(strategy=COLLECT)) == []
+
+
+@pytest.mark.slow
+def test_what_is_read_again_in_the_path_is_told_from_what_it_computes(tmp_path: Path) -> None:
+    """Behind the write nvcc reads what it had read before it; no sum is meant."""
+    source = WALK.replace("CHAIN", "const int *a, int *b").replace("READ", "a[at]")
+    body = "int v = a[at];\nfor (int k = 0; k < 9; k++) v = v * 7 + k;\nb[at] = v;"
+    source = source.replace("AGAIN", "a[at]")
+    source = source.replace("for (int k = 0; k < n; k++) WRITTEN = n;", body)
+    (refused,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert 'value that is read in the path, which may have written it ("a", k.cu:4' in refused
+    assert ", or promise noalias(a, b) [in " in refused
+    promised = source.replace("ccc for\n", "ccc for noalias(a, b)\n")
+    assert said(promised, tmp_path, Options(strategy=COLLECT)) == []
+
+
+@pytest.mark.slow
+def test_one_pointer_is_not_promised_to_be_apart_from_itself(tmp_path: Path) -> None:
+    source = WALK.replace("CHAIN", "int *a").replace("READ", "a[at]").replace("AGAIN", "at")
+    (refused,) = said(source.replace("WRITTEN", "a[at + k]"), tmp_path, Options(strategy=COLLECT))
+    assert "noalias(a, b) of the two pointers" in refused
+
+
 @pytest.mark.slow
 def test_what_keeps_a_minimum_from_being_one_is_named(tmp_path: Path) -> None:
     head = HEAD.replace("ccc for", "ccc for reduction(min: last)").replace("i < n", "i < 99")

@@ -208,6 +208,11 @@ def _check_owner(
             f"the path computes{at(culprit)}; {go_there}remove this annotation, and the loop "
             "around it is collected alone, or add the value up with an atomic"
         )
+    if culprit is not None and (hint := _read_again_hint(path, culprit, facts)):
+        raise Refused(
+            "the next iteration needs a value that is read in the path, which may have written it"
+            f"{at(culprit)}{hint}"
+        )
     if culprit is not None:
         raise Refused(
             "the next iteration, or the code after the loop, needs a value that the path computes"
@@ -244,6 +249,14 @@ def _call_that_gives(result: Instruction, path: CheckedPath, facts: Facts) -> In
     own = next((one for one in blocks if result in one), [])
     before = own[: own.index(result)] if own else []
     return next((i for i in reversed(before) if i.effects & Effect.CALL), None)
+
+
+def _read_again_hint(path: CheckedPath, culprit: Instruction, facts: Facts) -> str:
+    """What to do about a value that is read in the path since that may have written it: where the
+    path is not taken, what was read before it serves. Empty if it is none."""
+    others = (one for to in culprit.defined() for one in facts.makers.get(to, ()))
+    is_again = culprit.name == "ld" and any(one is not culprit for one in others)
+    return _writer_hint(path, culprit, facts) if is_again else ""
 
 
 def _writer_hint(path: CheckedPath, read: Instruction, facts: Facts) -> str:
