@@ -23,6 +23,7 @@ _COPY = re.compile(r"[ \t]*(?:mov|cvt|cvta)(?:\.\w+)+[ \t]+(%\w+), ([%\w]+);")
 _DECLARED = re.compile(
     rf"^[ \t]*\.shared [^\n;]*\b{_NAME};\n|^// {_NAME} has been demoted\n", re.MULTILINE
 )
+_TOLD = re.compile(rf"\.b64 {_NAME}$", re.MULTILINE)  # for the debugger
 _DIRECTIVE = re.compile(r"[ \t]*(?:/\*.*?\*/[ \t]*)*#")
 _LINE_MARKER = re.compile(r"# \d")
 
@@ -67,20 +68,19 @@ def _comment(name: str) -> str:
 
 def _followed(ptx: str) -> str:
     """The same where addresses are taken first, as in code that is not optimized, and in functions
-    that are called."""
+    that are called; what took one takes a number that nobody uses."""
     held: dict[str, str] = {}
     lines = []
-    for line in ptx.split("\n"):
+    for line in _TOLD.sub(".b64 0", ptx).split("\n"):
+        made = line
         if line.startswith("}"):
             held.clear()
         elif copy := _COPY.match(line):
             target, source = copy.groups()
             variable = _SYMBOL.fullmatch(source)
-            if marker := variable[1] if variable else held.get(source):
-                held[target] = marker
-                continue
-        elif (read := _FAR_READ.match(line)) and read[2] in held:
-            lines.append(f"{read[1]}{_comment(held[read[2]])}")
-            continue
-        lines.append(line)
+            held[target] = variable[1] if variable else held.get(source, "")
+            made = line.replace(source, "0") if variable else line
+        elif (read := _FAR_READ.match(line)) and (marker := held.get(read[2])):
+            made = f"{read[1]}{_comment(marker)}"
+        lines.append(made)
     return "\n".join(lines)

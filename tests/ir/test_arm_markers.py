@@ -11,6 +11,7 @@ from emulating import needs_nvcc
 from ccc.frontend.marking import mark
 from ccc.ir.arm_markers import as_comments, declare, statement
 from ccc.ir.markers import parse_marker
+from ccc.parse import parse_function, parse_module
 from ccc.toolkit import find as toolchain
 
 COMMENT = "// ccc.then 3 a_b/k=20.cu:7:5 prob=0.125"
@@ -64,12 +65,15 @@ def test_lines_count_as_before(text: str, lines: str) -> None:
 
 @needs_nvcc
 @pytest.mark.usefixtures("few_headers")
-@pytest.mark.parametrize("options", [(), ("-rdc=true",), ("-Xcicc", "-O0"), ("-arch=sm_100",)])
+@pytest.mark.parametrize(
+    "options", [(), ("-rdc=true",), ("-Xcicc", "-O0"), ("-G",), ("-arch=sm_100",)]
+)
 def test_nothing_is_left_of_the_variables(options: tuple[str, ...], tmp_path: Path) -> None:
     ptx = compiled(mark(KERNEL, "k.cu").text, tmp_path, *options)
     assert "ccc_marker" in ptx
     assert "ccc_marker" not in as_comments(ptx)
     assert "volatile" not in as_comments(ptx)
+    assert all(parse_function(piece) for piece in parse_module(as_comments(ptx)).functions)
     markers = list(filter(None, map(parse_marker, as_comments(ptx).splitlines())))
     assert {marker.span.line for marker in markers if marker.kind == "then"} == {5, 13}
 
