@@ -929,6 +929,11 @@ __device__ __forceinline__ unsigned thread_number()
     return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
 }
 
+__device__ __forceinline__ unsigned threads_of_block()
+{
+    return blockDim.x * blockDim.y * blockDim.z;
+}
+
 /// One walk of a block through the joined list of its threads, which has fewer than 2^31 items.
 ///
 /// It is cut into pieces, one for each warp and as long as any other, which the warp walks by 32 lists
@@ -952,7 +957,8 @@ struct block_walk {
     /// Whether that has been done; else nothing has.
     __device__ __forceinline__ bool run()
     {
-        if (__syncthreads_count(true) != BLOCK) return false;  // some have returned
+        // Some have returned, or the block has another size: as many may be left of a larger one.
+        if (__syncthreads_count(threads_of_block() == BLOCK) != BLOCK) return false;
         place_in_warp();
         if (!__syncthreads_and(total_fits())) return false;
         if (!place_in_block()) return false;
