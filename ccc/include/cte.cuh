@@ -185,6 +185,18 @@ __device__ __forceinline__ unsigned nth_bit(unsigned bits, unsigned n)
     return place;
 }
 
+/// The bits that any lane of the warp has.
+__device__ __forceinline__ unsigned bits_of_all(unsigned bits)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_or_sync(ALL, bits);
+#else
+    #pragma unroll
+    for (unsigned step = 1; step < 32; step *= 2) bits |= __shfl_xor_sync(ALL, bits, step);
+    return bits;
+#endif
+}
+
 /// A value of another lane, word by word: `shuffle` fetches one of them.
 template <class T, class Shuffle>
 __device__ __forceinline__ T shuffled(const T& value, Shuffle shuffle)
@@ -367,8 +379,12 @@ struct job {
 /// samples/nested, by how many consecutive items a lane has, as many times as fast as one thread a
 /// task (H200, 2026-11-23): with nothing to fetch (SpMV, rows of about 16) by 4 1.29, by 8 1.15;
 /// with a state (diagonal, power law) by 4 2.90, by 8 3.08, by 16 3.16; lists anywhere (task sizes)
-/// by 4 0.73, by 8 1.00, by 16 1.24; with 16 bytes of state (U-list) by 1 to 8 1.38, 1.55, 1.43 and
-/// 1.25; with 40 (quadrature) by 1 2.32, by 2 2.24.
+/// by 4 0.73, by 8 1.00, by 16 1.24.
+///
+/// What is `large` is walked step by step instead, an item a lane: lanes then read what lies side
+/// by side, and 32 registers are enough where portions take 53. U-list by portions and by steps,
+/// ms: 7.8 and 6.4, 5.4 and 4.3, 9.8 and 8.5, 6.5 and 5.3; quadrature 9.8 and 9.6 (H200,
+/// 2026-11-24).
 template <class Job, bool SCANNED>
 struct pace {
     /// Whether an item needs what its task has, so that this is fetched.
@@ -380,11 +396,15 @@ struct pace {
     static constexpr unsigned inside = large ? 1 : 8;
     /// How many consecutive items it has in a portion: more where a portion costs more, but few
     /// where it is loads that count, which are farther apart for it.
-    static constexpr unsigned most = sizeof(Job) > 64                ? 1
-                                     : large                         ? 2
-                                     : !Job::reduces || !fetches     ? 4
-                                     : SCANNED                       ? 8
-                                                                     : 16;
+    static constexpr unsigned most = !Job::reduces || !fetches ? 4 : SCANNED ? 8 : 16;
+    /// Of how many items lists that are about equally long are still done by a thread each: of more
+    /// where a value is wide, so that it takes longer than the index that leads to it.
+    ///
+    /// By a thread, by 2 and by 8 lanes, us: rows of 9 items 66, 82, 138 (SpMV), 51, 69, 139
+    /// (PageRank) and 56, 65, 109 (diagonal); of 17 90, 93, 145 and 61, 70, 148 and 74, 76, 117; of
+    /// 33 85, 84, 80 and 49, 52, 72 and 56, 54, 59; of 201 107, 96, 66 and 61, 58, 47 and 58, 52, 48;
+    /// of 16 anywhere 199, 214, 198 and 180, 188, 180 and 59, 39, 56 (H200, 2026-11-24).
+    static constexpr unsigned few = fetches ? 12 : sizeof(Job::value) > 4 ? 48 : 16;
     /// How many items a warp has at least for which the warps of a block meet, and how many more than
     /// the mean, in eighths of that, for which they share.
     ///
@@ -544,8 +564,8 @@ struct portion {
 ///
 /// Portion by portion, each lane goes through consecutive items, and reduces by itself what it has
 /// of a list. Where a list ends, its owner fetches that; what the lanes before have of it follows
-/// behind the portion. Inside of one long list, all lanes step through that together if the order
-/// of its values may change.
+/// behind the portion. With much to fetch for an item, each lane has one at a time. Inside of one
+/// long list, all lanes step through that together if the order of its values may change.
 template <bool SCANNED, class Job>
 struct joined_walk {
     using Source = decltype(Job::source);
@@ -599,7 +619,8 @@ struct joined_walk {
                     continue;
                 }
             }
-            first = run_portion(first);
+            if constexpr (Pace::large) first = run_step(first);
+            else first = run_portion(first);
         }
     }
 
@@ -634,6 +655,35 @@ struct joined_walk {
             if (lane_number() == owner) job.add(partial);
         }
         return first + times * 32 * COUNT;
+    }
+
+    /// Run the next 32 items, one by each lane; where they end.
+    __device__ __forceinline__ unsigned run_step(unsigned first)
+    {
+        const unsigned lane = lane_number(), left = total - first, here = left < 32 ? left : 32;
+        const unsigned place = start - first;  // of the first item, if that is one of these
+        const bool has = start < end;
+        const unsigned before = __popc(__ballot_sync(ALL, has && start < first));
+        const unsigned begins = bits_of_all(has && place < 32 ? 1u << place : 0);
+        const unsigned up_to_here = ALL >> (31 - lane);
+        const unsigned list = before + __popc(begins & up_to_here) - 1;
+        const unsigned next = __ffs(begins & ~up_to_here);
+
+        const unsigned owner = __shfl_sync(ALL, owner_of, list);
+        const Source source = SCANNED ? own : detail::from_lane(ALL, own, owner);
+        const State state = job.state_of(owner);
+        [[maybe_unused]] Value value = job.value;
+        if (lane < here) {
+            if constexpr (Job::reduces) value = job.mapped(source.at(first + lane), state);
+            else job.mapped(source.at(first + lane), state);
+        }
+        if constexpr (Job::reduces) {
+            value = groups<32>().reduced(value, next ? next - 1 : here, job.reduce);
+            const unsigned from = start < first ? 0 : place;
+            const Value mine = detail::from_lane(ALL, value, from);
+            if (has && from < 32 && end > first) job.add(mine);
+        }
+        return first + here;
     }
 
     /// Run the next items, about as many by each lane; where they end.
@@ -762,12 +812,19 @@ __device__ __forceinline__ bool joins(const Job& job)
 }
 
 /// A warp of which some are missing takes its lists in turn if one of them is long. So does one
-/// whose lists are too long to be joined, or do not join though they should.
+/// whose lists are too long to be joined, or do not join though they should. With much to fetch,
+/// each lane of a part goes through its own list: what it takes to go by turns there would cost the
+/// whole warps registers (U-list 46 for 32, by which it takes 6 to 16 % longer).
 template <class Job>
 __device__ __forceinline__ void in_part(unsigned members, Job& job)
 {
-    if (__any_sync(members, job.count >= 128)) in_turn(some_lanes(members), job);
-    else alone(job);
+    if constexpr (pace<Job, false>::large) {
+        if (members == ALL) in_turn(groups<32>(), job);
+        else alone(job);
+    } else {
+        if (__any_sync(members, job.count >= 128)) in_turn(some_lanes(members), job);
+        else alone(job);
+    }
 }
 
 /// All who are here go through their lists together.
@@ -811,24 +868,29 @@ struct sizes {
 
 /// A whole warp does what its lists, `of` these sizes, are best done by.
 ///
-/// Short ones by a thread each, and even ones by two lanes. Of others the joined list is walked;
-/// but where much must be fetched for an item, groups of lanes take them in turn, or all lanes if
-/// one list is most of all. As above, by a thread, by two lanes, and together: rows of 17 1.00,
-/// 1.08 and 1.07 (SpMV), 1.00, 0.98 and 0.77 (diagonal); of about 16 1.00, 1.15, 0.77 (diagonal).
+/// Short ones by a thread each, and even ones by a thread, two or eight lanes each. Of others the
+/// joined list is walked. With much to fetch, a step of that costs more than one of 16 lanes through
+/// a list, and fewer steps make up for it where lists are short: so those of 20 items and more on the
+/// average go by 16 lanes, and even ones, but not where one list is most of all. By 16 lanes and by
+/// steps, ms: U-list 6.7 and 6.4, 4.6 and 4.3, 8.5 and 8.5, 5.4 and 5.3, quadrature 10.0 and 9.6
+/// (H200, 2026-11-24); 9.1 and 10.0, 6.1 and 6.5, 13.2 and 13.9, 7.5 and 8.1, 9.9 and 9.6 (H100).
 template <int BLOCK, bool SCANNED, class Job>
 __device__ __forceinline__ void by_sizes(Job& job, const sizes& of)
 {
     using Pace = pace<Job, SCANNED>;
     if (of.most <= 8) return alone(job);
     if constexpr (Pace::large) {
-        if (2 * of.most > of.sum) return in_turn(some_lanes(ALL), job);
-        if (of.sum < 32 * 32) return in_turn(groups<8>(), job);
-        return in_turn(groups<16>(), job);
+        const bool fill = 5 * 32 * of.most <= 6 * of.sum || of.sum >= 32 * 20;
+        if (fill && 2 * of.most <= of.sum) return in_turn(groups<16>(), job);
     } else {
         constexpr unsigned EVEN = Pace::fetches && Job::reduces ? 7 : 5;  // fourths of the mean
-        if (4 * 32 * of.most <= EVEN * of.sum) return in_turn(groups<2>(), job);
-        return together<BLOCK, SCANNED>(ALL, job);
+        if (4 * 32 * of.most <= EVEN * of.sum) {
+            if (of.sum > 32 * 40 && of.sum > 32 * Pace::few) return in_turn(groups<8>(), job);
+            if (of.sum <= 32 * Pace::few) return alone(job);
+            return in_turn(groups<2>(), job);
+        }
     }
+    return together<BLOCK, SCANNED>(ALL, job);
 }
 
 // The block ---------------------------------------------------------------------------------------
