@@ -1235,6 +1235,11 @@ struct tasks {
     typename Source::size count;
 };
 
+template <class T>
+constexpr bool is_tasks = false;
+template <class Source>
+constexpr bool is_tasks<tasks<Source>> = true;
+
 template <class Index>
 struct source_of {
     using type = consecutive<Index>;
@@ -1387,7 +1392,7 @@ template <class Decomposition = warp, int BLOCK = unknown, class Lists = disjoin
           class End, class Map, class Reduce, class Value, class... State>
 __device__ __forceinline__ auto for_each_index(Begin begin, End end, Map&& map, Reduce&& reduce,
                                                Value initial, State... state)
-    -> typename detail::enable<detail::integral<Begin> && detail::integral<End>, Value>::type
+    -> typename detail::enable<!detail::is_tasks<Begin>, Value>::type
 {
     return for_each_index<Decomposition, BLOCK, Lists>(range(begin, end), map, reduce, initial,
                                                         state...);
@@ -1406,7 +1411,7 @@ __device__ __forceinline__ void for_each(const detail::tasks<Source>& tasks, Bod
 template <class Decomposition = warp, int BLOCK = unknown, class Lists = disjoint, class Begin,
           class End, class Body, class... State>
 __device__ __forceinline__ auto for_each(Begin begin, End end, Body&& body, State... state) ->
-    typename detail::enable<detail::integral<Begin> && detail::integral<End>>::type
+    typename detail::enable<!detail::is_tasks<Begin>>::type
 {
     for_each<Decomposition, BLOCK, Lists>(range(begin, end), body, state...);
 }

@@ -34,6 +34,6 @@ __global__ void refused(int* out, int begin, int end)
     cte::for_each_index<64>(begin, end, large, add, Large{});  // have 64 bytes at most
     cte::for_each_index<64>(begin, end, copied, add, Copied(0));  // go from lane to lane as plain bytes
     out[8] = cte::for_each_index<cte::block>(begin, end, map, cte::plus(), 0);  // cte::block is told how many threads the block has
-    cte::for_each<64>(cte::range(1.0, 2.0), map);  // indices have 32 or 64 bits
+    cte::for_each<64>(1.0, 2.0, map);  // indices have 32 or 64 bits
     cte::for_each<64>(cte::listed(1.0, map), map);  // counts have 32 or 64 bits
 }
