@@ -9,6 +9,8 @@ from emulating import cuda, needs_nvcc, run
 from ccc.emulator import EmulatorError
 from ccc.emulator.memory.printing import printed
 
+pytestmark = pytest.mark.usefixtures("few_headers")
+
 
 @needs_nvcc
 def test_printf(capsys: pytest.CaptureFixture[str]) -> None:

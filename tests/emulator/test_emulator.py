@@ -10,7 +10,7 @@ from emulating import compiled, cuda, needs_nvcc
 
 from ccc.emulator import EmulatorError, Module
 
-pytestmark = needs_nvcc
+pytestmark = [needs_nvcc, pytest.mark.usefixtures("few_headers")]
 
 SCHEDULES = ("lockstep", *range(4))
 
@@ -111,6 +111,7 @@ def test_endless_recursion_is_reported() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("all_headers")
 def test_mathematics() -> None:
     source = """
     extern "C" __global__ void k(const double* x, double* out, const float* y, float* single) {

@@ -17,6 +17,8 @@ from ccc import cli
 from ccc.harness import measure
 from ccc.harness.sample import Sample
 
+pytestmark = pytest.mark.usefixtures("few_headers")
+
 BFS = SAMPLES / "bfs"
 
 

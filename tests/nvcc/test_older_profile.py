@@ -12,6 +12,8 @@ from nvcc_project import KERNEL, Project, project
 
 from ccc.toolkit import find as toolchain
 
+pytestmark = pytest.mark.usefixtures("few_headers")
+
 __all__ = ["project"]
 
 

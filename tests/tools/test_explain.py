@@ -17,6 +17,8 @@ from ccc.tools.explain.notes import Note, _of_remark, _saved
 from ccc.tools.explain.sarif import log
 from ccc.tools.explain.show import page
 
+pytestmark = pytest.mark.usefixtures("few_headers")
+
 SOURCE = """template <typename T> __device__ T far(T v) { return v * v + 3; }
 __global__ void __launch_bounds__(128) shade(const float *x, float *y, int n) {
     #pragma ccc for

@@ -3,6 +3,7 @@
 // to compile.
 //
 // Host code has all of it.
+#pragma once
 #ifndef __CUDA_ARCH__
 #include_next <cuda_runtime.h>
 #else
@@ -12,6 +13,7 @@
 #include "builtin_types.h"
 #include "cuda_runtime_api.h"
 #include "device_launch_parameters.h"
+#include <assert.h>
 #include "vector_functions.h"
 #define DEVICE __device__ __cudart_builtin__
 extern "C" {
@@ -21,6 +23,22 @@ DEVICE int __syncthreads_and(int);
 DEVICE void __threadfence(void);
 DEVICE int __popc(unsigned);
 DEVICE int __ffs(int);
+DEVICE int __clz(int);
+DEVICE unsigned __brev(unsigned);
+DEVICE unsigned __byte_perm(unsigned, unsigned, unsigned);
+DEVICE unsigned umin(unsigned, unsigned);
+DEVICE unsigned umax(unsigned, unsigned);
+DEVICE long long llmin(long long, long long);
+DEVICE long long llmax(long long, long long);
+DEVICE unsigned long long ullmin(unsigned long long, unsigned long long);
+DEVICE unsigned long long ullmax(unsigned long long, unsigned long long);
+DEVICE unsigned long long __umul64hi(unsigned long long, unsigned long long);
+DEVICE clock_t clock(void);
+DEVICE long long clock64(void);
+DEVICE void *malloc(size_t);
+DEVICE void free(void *);
+DEVICE int printf(const char *, ...);
+DEVICE void __assert_fail(const char *, const char *, unsigned, const char *);
 DEVICE int min(int, int);
 DEVICE int max(int, int);
 DEVICE unsigned __umulhi(unsigned, unsigned);
@@ -46,32 +64,49 @@ DEVICE float fabsf(float);
 DEVICE float fmaf(float, float, float);
 DEVICE float fmaxf(float, float);
 DEVICE float fminf(float, float);
+DEVICE float rintf(float);
 DEVICE double sqrt(double);
 DEVICE double rsqrt(double);
 DEVICE double log(double);
 DEVICE double rint(double);
 DEVICE double fma(double, double, double);
+DEVICE double fabs(double);
+DEVICE double fmin(double, double);
+DEVICE double fmax(double, double);
 DEVICE void *memcpy(void *, const void *, size_t);
 __host__ __device__ unsigned CUDARTAPI __cudaPushCallConfiguration(
     dim3 grid, dim3 block = 1, size_t shared = 0, struct CUstream_st *stream = 0);
 }
+#define BOTH(RESULT, LEFT, RIGHT, SHORT)                                             \
+    inline __device__ RESULT min(LEFT a, RIGHT b) { return SHORT##min(a, b); }     \
+    inline __device__ RESULT max(LEFT a, RIGHT b) { return SHORT##max(a, b); }
+BOTH(unsigned, unsigned, unsigned, u)
+BOTH(unsigned, int, unsigned, u)
+BOTH(unsigned, unsigned, int, u)
+BOTH(long long, long long, long long, ll)
+BOTH(unsigned long long, unsigned long long, unsigned long long, ull)
+BOTH(unsigned long long, long long, unsigned long long, ull)
+BOTH(unsigned long long, unsigned long long, long long, ull)
 // A name for several types means what it does with all of the headers, or nothing.
 __device__ float sqrt(float) = delete;
 __device__ float rsqrt(float) = delete;
 __device__ float log(float) = delete;
 __device__ float rint(float) = delete;
 __device__ float fma(float, float, float) = delete;
-__device__ unsigned min(unsigned, unsigned) = delete;
-__device__ unsigned max(unsigned, unsigned) = delete;
+__device__ float fabs(float) = delete;
+__device__ float fmin(float, float) = delete;
+__device__ float fmax(float, float) = delete;
 __device__ float min(float, float) = delete;
 __device__ float max(float, float) = delete;
 __device__ double min(double, double) = delete;
 __device__ double max(double, double) = delete;
-__device__ long long min(long long, long long) = delete;
-__device__ long long max(long long, long long) = delete;
 #undef DEVICE
+#undef BOTH
 #include "device_atomic_functions.h"
 #include "sm_30_intrinsics.h"
+#include "sm_32_atomic_functions.h"
+#include "sm_32_intrinsics.h"
+#include "sm_60_atomic_functions.h"
 #include "crt/sm_70_rt.h"
 #include "crt/sm_80_rt.h"
 #endif
