@@ -11,16 +11,19 @@ NVRTC := "cuda-toolkit[nvrtc,cudart,cccl]==13.0.*"
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test check lint bless clean toolkit
+.PHONY: help demo test test-long check lint bless clean toolkit
 
 help: ## List the targets
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
 demo: $(VENV)/base.stamp $(VENV)/gpu.stamp toolkit ## Compare the BFS sample before and after the transformation
 	$(BIN)/ccc compare samples/bfs
 
-test: $(VENV)/dev.stamp $(VENV)/gpu.stamp toolkit ## Run all tests
+test: $(VENV)/dev.stamp $(VENV)/gpu.stamp toolkit ## Run the tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q
+
+test-long: $(VENV)/dev.stamp $(VENV)/gpu.stamp toolkit ## Run the tests in full breadth
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q --long
 
 check: lint ## Lint, and run the tests that are quick
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not slow"
@@ -32,7 +35,7 @@ lint: $(VENV)/dev.stamp ## Check style, format and types
 	$(BIN)/mypy --cache-dir .mypy_cache/tests --implicit-reexport --allow-any-generics --no-warn-unused-ignores tests docs/pages.py docs/shell_pages.py
 
 bless: $(VENV)/dev.stamp toolkit ## Rewrite the expected halves of the golden tests
-	$(BIN)/python -m pytest -n 2 -q --bless
+	$(BIN)/python -m pytest -n 2 -q --bless tests/test_golden.py tests/test_samples.py tests/test_docs.py
 
 clean: ## Remove .venv and everything that was built
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

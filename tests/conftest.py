@@ -1,4 +1,4 @@
-"""What all tests share: the option ``--bless``, the marker ``gpu``, and the order of some files."""
+"""What all tests share: the options ``--bless`` and ``--long``, and the order of some files."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import breadth
 import pytest
 
 from ccc import files
@@ -34,6 +35,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="rewrite the expected halves of the golden tests instead of comparing them",
     )
+    parser.addoption(
+        "--long",
+        action="store_true",
+        help="run the tests that are marked long, too",
+    )
 
 
 _MAKE_LIBRARY = "from ccc.emulator.native.library import native_library; native_library('native')"
@@ -47,6 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
     the same. Tests that have a cache folder of their own use this library, too, if they do not
     start a process.
     """
+    breadth.runs_long = config.getoption("--long")
     # Hundreds of processes import ccc, and need not compile all of it again.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
@@ -68,13 +75,17 @@ SLOW = Path(__file__).with_name("slow.txt")
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that ``slow.txt`` names are slow.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests that are long run if that is asked for; tests that ``slow.txt`` names are slow.
 
     Tests of a file that names a parameter in ``TOGETHER`` run value by value of it.
 
     So what they compute of one value need not be kept for long, nor be computed by two workers.
     """
+    if not (config.getoption("--long") or config.getoption("--bless")):
+        long = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
     slow = set(SLOW.read_text().splitlines())
     for item in items:
         if item.nodeid in slow:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pages
 import pytest
+from breadth import one_in
 from doc_examples import FILE, Example, compile_together, facts, plain, read
 from emulating import needs_nvcc
 from folders import DOCS, ERRORS, GOLDEN, ROOT
@@ -91,7 +92,7 @@ def test_cccc_says_what_the_page_says(example: Example) -> None:
 
 @pytest.mark.slow
 @needs_nvcc
-@pytest.mark.parametrize("example", COMPILED, ids=line_of)
+@pytest.mark.parametrize("example", one_in(3, COMPILED), ids=line_of)
 def test_an_example_does_what_it_does_without_ccc(
     example: Example, compiled: dict[int, Modules]
 ) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from assembled import all_assemble, failure
+from breadth import one_in, runs_long
 from collecting import transform
 from folders import ERRORS, GOLDEN
 from goldens import Golden, lines_said
@@ -37,6 +38,8 @@ TOGETHER = "path"
 """All tests of one file run in a row, for what is made of it is kept until then."""
 ENOUGH = 5_000
 """Warp instructions of all random orders in which a kernel is run."""
+ORDERS = 4 if runs_long else 1
+"""The most random orders in which one is run."""
 
 SMALL = 6_200
 """Bytes of a small golden file."""
@@ -145,7 +148,7 @@ def test_memory_is_the_same(path: Path) -> None:
     races: list[Race] = []
     found, cost = run(after, "k", golden.launch, races=races)
     assert difference(expected, found) is None
-    for schedule in range(min(4, max(2, ENOUGH // cost.instructions))):
+    for schedule in range(min(ORDERS, max(2, ENOUGH // cost.instructions))):
         judged = races if schedule == 0 else None
         found, _ = run(after, "k", golden.launch, schedule=schedule, races=judged)
         assert difference(expected, found) is None, f"schedule {schedule}"
@@ -153,7 +156,7 @@ def test_memory_is_the_same(path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", COLLECTED, ids=name)
+@pytest.mark.parametrize("path", one_in(6, COLLECTED), ids=name)
 def test_batches_leave_the_same_memory(path: Path) -> None:
     """Where the golden's own strategy is another; else that code runs in the test before."""
     golden, before, expected = original(path)

@@ -28,7 +28,7 @@ def _run(*command: str | Path, folder: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_wheel_and_an_sdist(tmp_path: Path) -> None:
     """The wheel is made of the sdist, so nothing is missing there; it is installed alone.
 

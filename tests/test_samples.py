@@ -7,12 +7,13 @@ import functools
 import operator
 from collections import Counter
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from breadth import always, one_in
 from folders import SAMPLES, TESTS
 
 from ccc import cli
@@ -56,6 +57,13 @@ SMALL = {
     "synthetic": 12,
 }
 """The size at which each sample is run here."""
+
+LIKE_OTHERS = (
+    *("nested/diagonal", "nested/pagerank", "nested/task_sizes", "nested/u_list"),
+    *("patterns/collatz", "patterns/escape_time", "patterns/one_long_task"),
+)
+COMPILED = always(SMALL, lambda name: name not in LIKE_OTHERS)
+"""What is compiled and run; always but for a few that are much like another one."""
 
 TOGETHER = "name"
 """All tests of one sample run in a row, on one worker, which compiles it once."""
@@ -169,8 +177,13 @@ def test_none_is_forgotten() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SMALL)
-@pytest.mark.parametrize("schedule", ["lockstep", 1])
+@pytest.mark.parametrize(
+    ("schedule", "name"),
+    [
+        *always(product(["lockstep"], SMALL), lambda one: one[1] not in LIKE_OTHERS),
+        *one_in(6, product([1], SMALL)),
+    ],
+)
 def test_versions_are_equal_and_right(name: str, schedule: str | int) -> None:
     texts = compiled(name)
     sample, device = Sample(SAMPLES / name), emulator(schedule)
@@ -206,7 +219,7 @@ def test_what_a_pattern_asks_for_serves_it(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", COMPILED)
 def test_there_are_as_many_instructions_as_before(name: str, bless: bool) -> None:
     """So a change of what is generated shows in numbers, for whole kernels."""
     path, found = TESTS / "counts" / f"{name}.txt", listing(compiled(name))
@@ -230,7 +243,7 @@ def test_inputs_follow_from_the_seed(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", COMPILED)
 def test_wrong_outputs_are_found(name: str) -> None:
     compiled(name)
     sample, inputs, outputs = original_run(name)
@@ -248,7 +261,7 @@ def rivals() -> list[tuple[str, str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "label"), rivals())
+@pytest.mark.parametrize(("name", "label"), one_in(9, rivals()))
 def test_rivals_are_right(name: str, label: str) -> None:
     sample, rival = Sample(SAMPLES / name), Sample(SAMPLES / name).rivals[label]
     text = plain(name, rival.source, rival.options)
@@ -283,7 +296,7 @@ BOUND.pop("synthetic")  # its bound is a number: 32 / lanes
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", BOUND)
+@pytest.mark.parametrize("name", one_in(3, BOUND))
 def test_bounds_are_as_much_work_without_divergence(name: str) -> None:
     need_nvcc()
     sample, device = Sample(SAMPLES / name), emulator("lockstep")

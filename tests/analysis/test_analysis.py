@@ -29,8 +29,9 @@ from pathlib import Path
 
 import networkx as nx
 import pytest
+from breadth import examples
 from folders import TESTS
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ccc.analysis.callees import Callees
@@ -199,7 +200,7 @@ def dominates(graph: nx.DiGraph[str], root: str, above: str, below: str) -> bool
     return not nx.has_path(nx.restricted_view(graph, [above], []), root, below)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@examples(50, 300)
 @given(GRAPHS)
 def test_graphs_are_those_of_networkx(pairs: list[tuple[int, int]]) -> None:
     """Also in the order of all that they hold, on which the order of code depends."""
@@ -226,7 +227,7 @@ def test_graphs_are_those_of_networkx(pairs: list[tuple[int, int]]) -> None:
     assert list(ours.edges) == list(graph.edges)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@examples(50, 300)
 @given(GRAPHS)
 def test_dominators_are_what_the_definition_says(pairs: list[tuple[int, int]]) -> None:
     graph = reachable(pairs)
@@ -236,7 +237,7 @@ def test_dominators_are_what_the_definition_says(pairs: list[tuple[int, int]]) -
             assert tree.dominates(above, below) == dominates(graph, "0", above, below)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@examples(50, 300)
 @given(GRAPHS)
 def test_post_dominators_are_what_the_definition_says(pairs: list[tuple[int, int]]) -> None:
     graph = reachable(pairs)
@@ -251,7 +252,7 @@ def test_post_dominators_are_what_the_definition_says(pairs: list[tuple[int, int
     assert all(tree.immediate(label) is not None for label in set(graph) - {EXIT})
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@examples(50, 300)
 @given(GRAPHS)
 def test_branches_decide_what_comes_after_one_way_but_not_surely(
     pairs: list[tuple[int, int]],
@@ -267,7 +268,7 @@ def test_branches_decide_what_comes_after_one_way_but_not_surely(
             assert (branch in found[label]) == (decides and not surely)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@examples(50, 300)
 @given(GRAPHS)
 def test_loops_are_cycles_with_one_entry(pairs: list[tuple[int, int]]) -> None:
     graph = reachable(pairs)
@@ -290,7 +291,7 @@ def test_loops_are_cycles_with_one_entry(pairs: list[tuple[int, int]]) -> None:
         assert cyclic == set().union(*(loop.blocks for loop in loops))
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(33, 200)
 @given(GRAPHS)
 def test_what_is_dominated(pairs: list[tuple[int, int]]) -> None:
     tree = Dominators(flow_graph(reachable(pairs)), "0")
@@ -300,7 +301,7 @@ def test_what_is_dominated(pairs: list[tuple[int, int]]) -> None:
         assert below == {other for other in tree.parents if tree.dominates(label, other)}
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(33, 200)
 @given(GRAPHS)
 def test_joins_are_where_two_ways_meet_that_had_nothing_in_common(
     pairs: list[tuple[int, int]],

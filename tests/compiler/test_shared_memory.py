@@ -6,11 +6,13 @@ import json
 import re
 import shutil
 import subprocess
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from breadth import one_in
 from collecting import transform
 from small_kernel import kernel
 
@@ -192,8 +194,8 @@ EDGES = (
 )
 
 
-@pytest.mark.parametrize("variables", EDGES)
-@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.slow
+@pytest.mark.parametrize(("variables", "inside"), one_in(3, product(EDGES, [False, True])))
 def test_with_the_stack_there_is_never_more_than_a_block_has(
     variables: list[tuple[int, int]], inside: bool, tmp_path: Path
 ) -> None:
@@ -246,7 +248,7 @@ THEIRS = """__device__ unsigned before(unsigned n) {
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("option", "applied"),
-    [("--ccc-max-block=1024", False), ("--ccc-callee-shared=44000", True)],
+    one_in(2, [("--ccc-callee-shared=44000", True), ("--ccc-max-block=1024", False)]),
 )
 def test_what_nvcc_links_links(
     option: str, applied: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -198,11 +198,11 @@ KERNEL(warp_range_i32, ByRange, 64, cte::disjoint, int, int, cte::warp)
 KERNEL(warp_scanned_f32, ByRange, 96, cte::scanned, int, float, cte::warp)
 KERNEL(warp_scanned_affine, ByRange, 0, cte::scanned, unsigned, Affine, cte::warp)
 KERNEL(warp_list_affine, ByList, 128, cte::disjoint, int, Affine, cte::warp)
-KERNEL(warp_range_wide, ByRange, 64, cte::disjoint, int, Wide, cte::warp)
 BY_BLOCK(block96_scanned_f32, ByRange, 96, cte::scanned, int, float)
 BY_BLOCK(block105_range_affine, ByRange, 105, cte::disjoint, int, Affine)
-BY_BLOCK(block96_padded_wide, ByPadded, 96, cte::disjoint, int, Wide)
 #ifndef FEW
+KERNEL(warp_range_wide, ByRange, 64, cte::disjoint, int, Wide, cte::warp)
+BY_BLOCK(block96_padded_wide, ByPadded, 96, cte::disjoint, int, Wide)
 KERNEL(warp_stride_i64, ByStride, 0, cte::disjoint, long long, long long, cte::warp)
 KERNEL(warp_stride_f64, ByStride, 256, cte::disjoint, int, double, cte::warp)
 KERNEL(warp_range_u8, ByRange, 0, cte::disjoint, unsigned long long, unsigned char, cte::warp)
@@ -222,7 +222,6 @@ BY_BLOCK(block192_list_u32, ByList, 192, cte::disjoint, long long, unsigned)
 BY_BLOCK(block256_stride_f64, ByStride, 256, cte::disjoint, int, double)
 BY_BLOCK(block1024_scanned_f32, ByRange, 1024, cte::scanned, int, float)
 BY_BLOCK(block1024_padded_wide, ByPadded, 1024, cte::disjoint, int, Wide)
-#endif
 
 // Each task runs a task for each of its indices: a call inside of map.
 extern "C" __global__ void __launch_bounds__(1024)
@@ -238,3 +237,4 @@ nested(int count, const Task<int>* tasks, const char* who, int* values, int*)
         values[task] = cte::for_each_index<64>(tasks[task].begin, tasks[task].end, outer, cte::plus(),
                                                task, tasks[task].begin);
 }
+#endif

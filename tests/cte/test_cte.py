@@ -8,13 +8,13 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import nested_patterns as nested
 import numpy as np
 import pytest
+from breadth import one_in
 from emulating import needs_nvcc
 from folders import ROOT
 
@@ -27,10 +27,8 @@ from ccc.version import VERSION
 
 HERE = Path(__file__).parent
 NESTED = HERE / "nested.cu"
-SLOW = ("warp_range_wide", "nested")
-"""Kernels that take long on the emulator."""
 BIN = Path(sys.executable).parent
-pytestmark = needs_nvcc
+pytestmark = [needs_nvcc, pytest.mark.usefixtures("few_headers")]
 
 
 def nvcc(*words: str | Path) -> subprocess.CompletedProcess[str]:
@@ -40,31 +38,27 @@ def nvcc(*words: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 @functools.cache
-def ptx(arch: str) -> str:
+def ptx(arch: str, *options: str) -> str:
     """The PTX of the nested patterns; compiling them makes no warning."""
-    done = nvcc("-ptx", f"-arch={arch}", NESTED, "-o", "-")
+    done = nvcc("-ptx", f"-arch={arch}", *options, NESTED, "-o", "-")
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
 
-@functools.cache
-def few(standard: str, architecture: str) -> str:
-    """The PTX of the ten patterns that all architectures have; compiling them makes no warning."""
-    return compile_with_host(NESTED, standard, architecture)
+def few() -> str:
+    """The PTX of some of them, for an older architecture."""
+    return ptx("sm_75", "-DFEW")
 
 
-def compile_with_host(source: Path, standard: str, architecture: str) -> str:
-    """The PTX; what is for the device only must not disturb the host's compiler.
+def compile_with_host(source: Path, standard: str, architecture: str) -> None:
+    """What is for the device only must not disturb the host's compiler.
 
     What ptxas warns of does not hang on what it optimises, which takes most of its time.
     """
     flags = ("-Werror=all-warnings", "-Xcompiler=-Wall,-Wextra,-Werror", f"-std={standard}")
     target = f"-gencode=arch=compute_{architecture},code=sm_{architecture}"
-    with tempfile.TemporaryDirectory() as folder:
-        keep = ("-Xptxas=-O0", "-keep", f"-keep-dir={folder}")
-        done = nvcc("-c", "-DFEW", *flags, target, *keep, source, "-o", "/dev/null")
-        assert (done.returncode, done.stderr) == (0, "")
-        return Path(folder, f"{source.stem}.ptx").read_text()
+    done = nvcc("-c", *flags, target, "-Xptxas=-O0", source, "-o", "/dev/null")
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def kernels(text: str) -> list[str]:
@@ -88,17 +82,17 @@ def run_all(text: str, names: list[str], count: int, seed: int) -> None:
 
 
 def test_a_few_patterns() -> None:
-    text = few("c++17", "75")  # which the next test needs, too
-    run_all(text, [name for name in kernels(text) if name not in SLOW], 5, seed=1)
+    text = few()
+    run_all(text, kernels(text), 2 * len(kernels(text)), seed=1)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_hundred_patterns() -> None:
-    for text, count in ((few("c++17", "75"), 10), (ptx("sm_90"), 90)):
-        run_all(text, kernels(text), count, seed=count)
+    text = ptx("sm_90")
+    run_all(text, kernels(text), 100, seed=90)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_hundred_thousand_items() -> None:
     text = ptx("sm_90")
     module = Module(text)
@@ -114,7 +108,7 @@ def test_a_hundred_thousand_items() -> None:
 def test_patterns_on_a_gpu() -> None:
     import cupy
 
-    for text in (few("c++17", "75"), ptx("sm_90")):
+    for text in (few(), ptx("sm_90")):
         module = cupy.cuda.function.Module()
         module.load(text.encode() + b"\0")
 
@@ -190,7 +184,8 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("how", CALLS)
+@pytest.mark.slow
+@pytest.mark.parametrize("how", one_in(2, CALLS))
 def test_shared_bytes_are_those_that_are_told(how: str, tmp_path: Path) -> None:
     source = tmp_path / "k.cu"
     source.write_text(BOARDS.replace("CALL", CALLS[how]).replace("HOW", how))
@@ -209,11 +204,11 @@ def test_a_program_is_compiled_without_warnings(tmp_path: Path) -> None:
     compile_with_host(tmp_path / "k.cu", "c++17", "80")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("standard", "architecture"), [("c++17", "75"), ("c++20", "120")])
 def test_no_warnings(standard: str, architecture: str) -> None:
     """What is said of the source hangs on the standard, what ptxas says on the architecture."""
-    few(standard, architecture)
+    compile_with_host(NESTED, standard, architecture)
 
 
 # How it is found.

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from breadth import examples
 from emulating import evaluate
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 FORMATS = {"f16": ("e", 11, -14), "f32": ("f", 24, -126), "f64": ("d", 53, -1022)}
@@ -80,7 +81,7 @@ EXACT: dict[str, tuple[int, Callable[..., Fraction]]] = {
     ("opcode", "name"),
     [(o, n) for o in EXACT for n in FORMATS if n != "f16" or o in ("add", "mul", "fma")],
 )
-@settings(max_examples=8, deadline=None)
+@examples(3, 20)
 @given(data=st.data())
 def test_every_rounding(opcode: str, name: str, mode: str, data: st.DataObject) -> None:
     if name == "f16" and mode != "rn":
@@ -139,7 +140,7 @@ def test_double_fma_at_the_extremes() -> None:
     assert [math.copysign(1, value(got, "f64")) for got in found[-2:]] == [1, -1]
 
 
-@settings(max_examples=10, deadline=None)
+@examples(4, 40)
 @given(st.lists(st.floats(0, 2.0**100, width=32), min_size=10, max_size=10))
 def test_square_roots(numbers: list[float]) -> None:
     for name in ("f32", "f64"):
@@ -160,7 +161,7 @@ def next32(x: float, step: int) -> float:
     return value(bits_of(x, "f32") + step, "f32")
 
 
-@settings(max_examples=10, deadline=None)
+@examples(4, 40)
 @given(st.lists(st.floats(width=64), min_size=16, max_size=16))
 def test_to_integers(numbers: list[float]) -> None:
     numbers = [*numbers, math.nan, math.inf, -math.inf, 2.5, -2.5, -0.5, 2**31, 2**63, -(2.0**63)]
@@ -192,7 +193,7 @@ def clip32(x: float) -> float:
         return float(np.float32(x))
 
 
-@settings(max_examples=10, deadline=None)
+@examples(4, 40)
 @given(st.lists(st.integers(-(2**63), 2**64 - 1), min_size=12, max_size=12))
 def test_from_integers(numbers: list[int]) -> None:
     numbers = [*numbers, 2**24 + 1, 2**53 + 1, 2**62 + 2**38 + 1, 2**62 + 2**38, 2**63 - 1, 0]
@@ -211,7 +212,7 @@ def test_from_integers(numbers: list[int]) -> None:
                     assert value(got, target) == rounded(Fraction(n), target, mode), (source, mode)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(4, 40)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=16, max_size=16))
 def test_between_floats(numbers: list[float]) -> None:
     sources = {"a_f64": [bits_of(x, "f64") for x in numbers]}

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from breadth import examples
 from emulating import HEADER, ON_BOTH, ptx, run
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ccc.emulator import Counters, EmulatorError, Module
@@ -330,7 +331,7 @@ small = st.integers(0, 5)
 
 
 @pytest.mark.parametrize("name", [*INTEGERS, "cas", "add.f32"])
-@settings(max_examples=30, deadline=None)
+@examples(10, 60)
 @given(
     lanes=st.lists(
         st.tuples(st.integers(0, 3), st.one_of(small, u32), small), min_size=1, max_size=40

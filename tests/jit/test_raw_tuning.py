@@ -106,6 +106,7 @@ def test_versions_take_turns_until_one_is_ahead() -> None:
     assert [one["chosen"] for one in again.report["tuning"]["shapes"]] == [found["chosen"], None]
 
 
+@pytest.mark.long
 def test_what_does_not_pay_stays_as_it_was() -> None:
     kernel = tuned(OFTEN)
     given = np.arange(800, dtype=np.int32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from breadth import one_in
 from emulating import needs_nvcc
 
 import ccc
@@ -30,7 +31,10 @@ LAUNCH = Launch.parse("// run: grid=4 block=64 args=s32[250]~0:9 s32[250]=0 s32:
 
 @pytest.mark.parametrize(
     "options",
-    [["-Xcicc", "-O0"], ["-Xcicc", "-O1"], ["-Ofc=max"], ["-lineinfo"], ["-G", "-dopt=on"]],
+    one_in(
+        3,
+        [["-Xcicc", "-O0"], ["-Xcicc", "-O1"], ["-Ofc=max"], ["-lineinfo"], ["-G", "-dopt=on"]],
+    ),
 )
 def test_what_is_applied_at_a_level_is_right(options: list[str]) -> None:
     made = ccc.compile(SOURCE, options=options)

@@ -6,8 +6,9 @@ import re
 import tracemalloc
 
 import pytest
+from breadth import examples
 from folders import GOLDEN, TESTS
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ccc.errors import CccError
@@ -79,7 +80,7 @@ FRAGMENTS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(66, 400)
 @given(st.lists(FRAGMENTS, max_size=12), st.text(max_size=8))
 def test_any_text_goes_through_byte_for_byte(parts: list[str], noise: str) -> None:
     text = "".join([".version 8.0\n", *parts, noise])
@@ -324,7 +325,7 @@ def test_the_caret_stands_under_the_place() -> None:
     ]
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@examples(133, 800)
 @given(st.sampled_from(VALID), st.data())
 def test_damaged_files_are_read_or_refused(text: str, data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 3))):

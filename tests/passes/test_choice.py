@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from breadth import one_in
 from emulating import needs_nvcc
 from folders import SAMPLES
 
@@ -200,7 +201,7 @@ def flame() -> str:
 
 @pytest.mark.slow
 @needs_nvcc
-@pytest.mark.parametrize("limit", FLAME)
+@pytest.mark.parametrize("limit", one_in(4, FLAME))
 def test_what_gets_stacks_in_a_fractal_flame(limit: int) -> None:
     strategy, lengths = FLAME[limit]
     result = transform(flame(), Options(strategy=COLLECT, shared_limit=limit))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from breadth import one_in
 from collecting import transform
 
 from ccc.emulator import Module
@@ -22,6 +23,8 @@ from ccc.passes.grid_stride.task_counter import LINE_BYTES, PLACES
 from ccc.passes.grid_stride.virtual_grid import Room, resident
 from ccc.ptx import occupancy as cost
 from ccc.toolkit import find as toolchain
+
+pytestmark = pytest.mark.usefixtures("few_headers")
 
 HEADER = ".version 8.0\n.target sm_90\n.address_size 64\n"
 MARKER = "// ccc.grid_stride 1 k.cu:3:1 schedule="
@@ -60,8 +63,10 @@ GRIDS = [(1,), (5,), (50,), (3, 7), (1, 9, 2), (9, 1, 3), (1, 1, 11), (2, 3, 5),
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("schedule", ["static", "dynamic", "dynamic:1", "dynamic:3"])
-@pytest.mark.parametrize("multiprocessors", [None, 3])
+@pytest.mark.parametrize(
+    ("schedule", "multiprocessors"),
+    one_in(3, itertools.product(["static", "dynamic", "dynamic:1", "dynamic:3"], [None, 3])),
+)
 def test_the_work_of_every_block_is_done_once(schedule: str, multiprocessors: int | None) -> None:
     threads = 33
     for body, grid in itertools.product((COORDINATES, ONLY_X), GRIDS):

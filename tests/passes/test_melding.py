@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from breadth import examples
 from collecting import transform
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from ccc.compiler.transform import Transformed
@@ -241,7 +242,7 @@ def melded(ptx: str, monkeypatch: pytest.MonkeyPatch, share: float, keeps: bool)
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("keeps", [False, True], ids=["alone", "kept"])
-@settings(max_examples=15, deadline=None)
+@examples(3, 30)
 @given(seed=st.integers(0, 10**6))
 @example(seed=5005)  # a piece writes what the branch before it has read
 def test_melded_arms_do_what_they_did(share: float, keeps: bool, seed: int) -> None:

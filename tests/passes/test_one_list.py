@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
+from breadth import one_in
 from collecting import transform
 from folders import GOLDEN
 from goldens import Golden
@@ -36,6 +39,9 @@ def one_of(length: int, lane: int) -> str:
 	selp.u32 %r4, {length - 1}, 1, %p2;"""
 
 
+LENGTHS = (255, 256, 257, 287, 288, 289, 319, 320, 511, 512, 544, 545)
+
+
 def shuffles(length: int, lane: int, update: str = ADD) -> int:
     """How many lanes tell one another something where one list has so many turns."""
     marked = SUMS.replace(LENGTH, one_of(length, lane)).replace(ADD, update)
@@ -52,8 +58,7 @@ def shuffles(length: int, lane: int, update: str = ADD) -> int:
     )
 
 
-@pytest.mark.parametrize("lane", [0, 13, 31])
-@pytest.mark.parametrize("length", [255, 256, 257, 287, 288, 289, 319, 320, 511, 512, 544, 545])
+@pytest.mark.parametrize(("length", "lane"), one_in(5, product(LENGTHS, [0, 13, 31])))
 def test_sums_are_right_wherever_a_long_list_begins_and_ends(length: int, lane: int) -> None:
     assert shuffles(length, lane) > 0
 

@@ -241,10 +241,10 @@ int main() {
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @needs_nvcc
-@pytest.mark.parametrize("options", [("-Xcicc", "-O0"), ("-Ofc=max",), ("-lineinfo", "-rdc=true")])
-def test_a_whole_program(options: tuple[str, ...], tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [["-lineinfo", "-rdc=true"], ["-Xcicc", "-O0"], ["-Ofc=max"]])
+def test_a_whole_program(options: list[str], tmp_path: Path) -> None:
     source = tmp_path / "program.cu"
     source.write_text(PROGRAM)
     command = ["-arch=sm_90", "--ccc-strategy=collect", *options, str(source)]

@@ -11,6 +11,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from breadth import one_in
 from collecting import transform
 
 from ccc.emulator import EmulatorError, Module
@@ -152,7 +153,7 @@ STEPS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("carried", ["s32", "u32", "s64", "u64"])
+@pytest.mark.parametrize("carried", one_in(3, ["s32", "u32", "s64", "u64"]))
 def test_what_a_register_gains_may_be_any_number(carried: str) -> None:
     bits = TYPES[carried].bits
     use = "cvt.u64.u@W %rd8, %m@N;\n\tmad.lo.s64 %rd8, %rd8, %rd8, @N;\n\t"
@@ -178,7 +179,7 @@ COMPARISONS = [(kind, *how) for kind, how in product(("s32", "u32", "s64", "u64"
 COMPARISONS += [("b32", "ne", "1"), ("s32", "ne", "-1"), ("u64", "ne", "1"), ("b64", "ne", "-1")]
 
 
-@pytest.mark.parametrize(("kind", "relation", "one"), COMPARISONS)
+@pytest.mark.parametrize(("kind", "relation", "one"), one_in(3, COMPARISONS))
 def test_every_comparison_at_the_edges(kind: str, relation: str, one: str) -> None:
     low, high = edges(kind)
     endless = {"le": high, "ge": low}.get(relation)
@@ -258,7 +259,7 @@ STRIDES = [
 counted is computed in one place for all of them."""
 
 
-@pytest.mark.parametrize(("kind", "relation", "stride", "asked"), STRIDES)
+@pytest.mark.parametrize(("kind", "relation", "stride", "asked"), one_in(4, STRIDES))
 def test_the_counter_may_take_strides(
     kind: str, relation: str, stride: int, asked: Sequence[str]
 ) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from breadth import one_in
 from collecting import transform
 
 from ccc.emulator import Module
@@ -79,12 +81,14 @@ LOOPS = [
 ]
 
 
-@pytest.mark.parametrize("is_known", [False, True])
-@pytest.mark.parametrize("strategy", ["batch7", "batch3", "adaptive(7)"])
-@pytest.mark.parametrize(("kind", "relation", "start", "step", "bound"), LOOPS)
+@pytest.mark.parametrize(
+    ("loop", "strategy", "is_known"),
+    one_in(5, product(LOOPS, ["batch7", "batch3", "adaptive(7)"], [False, True])),
+)
 def test_as_many_iterations_as_before(
-    kind: str, relation: str, start: int, step: int, bound: int, strategy: str, is_known: bool
+    loop: tuple[str, str, int, int, int], strategy: str, is_known: bool
 ) -> None:
+    kind, relation, start, step, bound = loop
     bits = kind[1:]
     text = KERNEL.replace("BITS", bits).replace("RELATION.TYPE", f"{relation}.{kind}")
     text = text.replace("STEP", f"add.s{bits} %c1, %c1, {step if is_known else '%c2'};")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from breadth import one_in
 from collecting import transform
 from folders import GOLDEN
 from goldens import Golden
@@ -33,6 +34,8 @@ NAMES = (
     *("path_in_variable_loop", "reduction", "templates", "outer_loop", "tail_recursion"),
     *RETURNS_APART,
 )
+NAMES_AND_VERSIONS = [(name, off) for name in NAMES for off in (True, False)]
+"""Goldens, each as it was (``off``) and transformed."""
 
 
 def launches(golden: Golden) -> list[Launch]:
@@ -61,8 +64,7 @@ def run(module: emulator.Module, golden: Golden, schedule: str | int) -> tuple[C
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("off", [True, False], ids=["original", "transformed"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "off"), one_in(5, NAMES_AND_VERSIONS))
 def test_counts_are_those_of_the_emulator(name: str, off: bool) -> None:
     golden = Golden.read(CONTEXT_COLLECTION / f"{name}.ptx")
     asked = options_of(golden)
@@ -89,8 +91,7 @@ def test_counts_are_those_of_the_emulator(name: str, off: bool) -> None:
     assert all(path.instructions <= path.thread_instructions for path in paths)
 
 
-@pytest.mark.parametrize("off", [True, False], ids=["original", "transformed"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "off"), one_in(5, NAMES_AND_VERSIONS))
 def test_loops_add_to_global_counters_only_after_many_turns(name: str, off: bool) -> None:
     golden = Golden.read(CONTEXT_COLLECTION / f"{name}.ptx")
     module = parse_module(
@@ -112,8 +113,13 @@ def test_loops_add_to_global_counters_only_after_many_turns(name: str, off: bool
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("off", [True, False], ids=["original", "transformed"])
-@pytest.mark.parametrize(("name", "bits"), [*((name, 7) for name in NAMES), (NAMES[0], 16)])
+@pytest.mark.parametrize(
+    ("name", "off", "bits"),
+    [
+        *one_in(5, ((*one, 7) for one in NAMES_AND_VERSIONS)),
+        *((NAMES[0], off, 16) for off in (True, False)),
+    ],
+)
 def test_short_counts_are_delivered_before_they_are_full(
     name: str, off: bool, bits: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,11 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from breadth import one_in
 from folders import TESTS
 
 from ccc import emulator, profile
 from ccc.errors import CccError
 from ccc.toolkit import find as toolchain
+
+pytestmark = pytest.mark.usefixtures("few_headers")
 
 FAKE_CUDART = TESTS / "support" / "fake_cudart.c"
 
@@ -44,6 +47,7 @@ int main(int count, char **) {
     return 0;
 }
 """
+TWO = ("-gencode=arch=compute_80,code=sm_80", "-gencode=arch=compute_90,code=sm_90")
 SECOND = "void second() { other<<<1, 32>>>((float *)nullptr, 0); }\n"
 
 
@@ -88,10 +92,7 @@ def cccc(folder: Path, *arguments: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
-    [
-        ["-arch=sm_90"],
-        ["-gencode=arch=compute_80,code=sm_80", "-gencode=arch=compute_90,code=sm_90", "-rdc=true"],
-    ],
+    one_in(2, [["-arch=sm_90"], [*TWO, "-rdc=true"]]),
     ids=["one architecture", "two, separately compiled"],
 )
 def test_a_host_program(folder: Path, options: list[str]) -> None:
@@ -223,7 +224,9 @@ def test_three_commands(folder: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("every", "pays"), [(32, True), (1, False)], ids=["few lanes", "all"])
+@pytest.mark.parametrize(
+    ("every", "pays"), one_in(2, [(32, True), (1, False)]), ids=["few lanes", "all"]
+)
 def test_what_is_counted_decides(folder: Path, every: int, pays: bool) -> None:
     (folder / "run.cu").write_text(
         SOURCE.format(name="first") + MAIN + SECOND.replace("other", "first")

@@ -8,7 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from test_profile_programs import SECOND, SOURCE, cccc, folder, sources
+from breadth import one_in
+from test_profile_programs import SECOND, SOURCE, TWO, cccc, folder, sources
 
 from ccc.errors import CccError
 from ccc.nvcc import command as driver
@@ -16,6 +17,8 @@ from ccc.nvcc.timed_launches import timed
 from ccc.profile.times import KernelTime, read_times
 
 __all__ = ["folder", "sources"]
+
+pytestmark = pytest.mark.usefixtures("few_headers")
 
 MAIN = """\
 void second();
@@ -37,11 +40,14 @@ int main(int count, char **) {
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
-    [
-        ["-arch=sm_90"],
-        ["-gencode=arch=compute_80,code=sm_80", "-gencode=arch=compute_90,code=sm_90", "-rdc=true"],
-        ["-arch=sm_90", "--ccc-off"],
-    ],
+    one_in(
+        3,
+        [
+            ["-arch=sm_90"],
+            [*TWO, "-rdc=true"],
+            ["-arch=sm_90", "--ccc-off"],
+        ],
+    ),
     ids=["one architecture", "two, separately compiled", "as it was"],
 )
 def test_a_host_program(folder: Path, options: list[str]) -> None:

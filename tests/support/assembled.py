@@ -8,10 +8,14 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+import breadth
+
 from ccc.parse import parse_module, parse_variables
 from ccc.toolkit import find as toolchain
 
 _TARGET = re.compile(r"^\.target (\w+)", re.M)
+LEVEL = "-O3" if breadth.runs_long else "-O0"
+"""What is taken hardly hangs on what is optimised, and that takes half of the time."""
 _LINES = re.compile(r"^\s*\.(file|section|extern)\b", re.M)
 """What makes of several files another one than the sum of them."""
 
@@ -26,7 +30,7 @@ def failure(*texts: str) -> str:
             source.write_text(f"{text}\n")
         ptxas = toolchain.find().program("ptxas")
         output = Path(folder, "k.cubin")
-        command: list[str | Path] = [ptxas, f"-arch={found[1]}", *sources, "-o", output]
+        command: list[str | Path] = [ptxas, f"-arch={found[1]}", LEVEL, *sources, "-o", output]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stderr or f"{done.returncode}" if done.returncode else ""
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from breadth import one_in
 from folders import DOCS
 
 from ccc.cli import main
@@ -226,10 +227,14 @@ def test_some_forms_give_what_a_gpu_gave() -> None:
     assert len(found[EQUAL]) > 50
 
 
+PARTS = 16
+
+
 @pytest.mark.slow
 @needs_ptxas
-def test_every_fourth_form_gives_what_a_gpu_gave() -> None:
-    verdicts = agree(CASES[::4], setting(2, recorded=MEASURED), lambda _: None)
+@pytest.mark.parametrize("part", one_in(PARTS, range(PARTS)))
+def test_every_form_gives_what_a_gpu_gave(part: int) -> None:
+    verdicts = agree(CASES[part::PARTS], setting(1, recorded=MEASURED), lambda _: None)
     assert not [one.form for one in verdicts if one.status == DIFFERS]
     for one in verdicts:
         if one.status == REFUSED:
