@@ -39,7 +39,7 @@ from ccc.analysis.paths.model import (
     at,
 )
 from ccc.analysis.paths.own_memory import check_own_memory
-from ccc.analysis.paths.reductions import find_accumulators, find_groups, grouped
+from ccc.analysis.paths.reductions import find_groups, find_reductions
 from ccc.analysis.paths.tail_calls import tail_calls
 from ccc.ir.markers import ARMS, Marker
 
@@ -135,8 +135,7 @@ def annotated_loops(facts: Facts) -> list[FoundLoop]:
             if marker.kind == "for":
                 loop = next((loop for loop in facts.loops if label in loop.blocks), None)
                 if loop is not None and not is_stray(facts, loop, marker):
-                    accumulators = find_accumulators(marker, loop, facts)
-                    accumulators += grouped(find_groups(marker, loop, facts))
+                    accumulators = find_reductions(marker, loop, facts)
                     found.setdefault(loop.header, FoundLoop(marker, loop, accumulators))
     return list(found.values())
 

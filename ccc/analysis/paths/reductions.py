@@ -82,6 +82,19 @@ def find_accumulators(
     return tuple(found)
 
 
+def find_reductions(marker: Marker, loop: Loop, facts: Facts) -> tuple[Accumulator, ...]:
+    """All accumulators that the annotation of a loop declares, companions among them.
+
+    What goes with an extreme may look like a flag, where it is set to 1. It is none: whether it is
+    set is for the extreme to say, and a task begins with one that takes anything.
+    """
+    groups = find_groups(marker, loop, facts)
+    together = {register for group in groups for one in group.classes for register in one}
+    found = find_accumulators(marker, loop, facts)
+    alone = (one for one in found if together.isdisjoint(one.registers))
+    return (*alone, *grouped(groups))
+
+
 def find_groups(marker: Marker, loop: Loop, facts: Facts) -> list[Companions]:
     """The extremes with companions that the annotation of a loop declares to be reductions."""
     operations = declared_operations(marker).intersection(EXTREMES)
