@@ -106,13 +106,10 @@ POP_REST = Snippet(
         add.s32 %up, %floor, %offset;
         add.s32 %floor, %floor, %above;
         bar.warp.sync %mask;                  // behind the stores of earlier rounds
-        @!%has bra TAKEN;
+        @!%has bra RESUME;
         selp.b32 %address, %down, %up, %lower;
         call pop, (%address);
-    TAKEN:
-        bar.warp.sync %mask;                  // before those of later ones
-        @!%has bra RESUME;
-        bra RUN;
+        bra RUN;                              // nobody stores any more
 """,
     "ROOM",
 )

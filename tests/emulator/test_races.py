@@ -226,6 +226,7 @@ SHOW_THEM = (
     "grid-stride/grid_stride_dynamic_inner_loop",
     "context-collection/adaptive",
     "small/batch",
+    "small/bins",
     "small/block_sums",
     "small/carried",
     "small/counter",

@@ -126,16 +126,17 @@ def test_a_bench_from_end_to_end(
     bad, good = results.entries
     assert bad.error is not None
     assert good.error is None
-    assert [one.label for one in good.treatments] == [ORIGINAL, PROFILED, "same", BOUND]
-    assert good.same == {CCC: ORIGINAL}
+    assert [one.label for one in good.treatments] == [ORIGINAL, CCC, PROFILED, "same", BOUND]
+    assert good.same == {}
     assert set(good.rejected) == {"no C", "wrong"}
     assert "not the numbers" in good.rejected["wrong"]
     assert good[ORIGINAL].cost == good["same"].cost
-    assert good.speedup(BOUND) > good.speedup(PROFILED) > good.speedup(CCC) == 1
+    assert good.speedup(BOUND) > good.speedup(PROFILED) > good.speedup(CCC) >= 0.99
     assert (good[PROFILED].efficiency or 0) > 2 * (good[ORIGINAL].efficiency or 1)
     assert good[PROFILED].kernels[0].shared_per_thread > 0
     ((default,), (informed,)) = good.paths, good.profiled
-    assert (default["strategy"], informed["applied"]) == ("leave", True)
+    # Lanes find out themselves whether it pays, and have too few iterations here for that.
+    assert (default["strategy"], informed["strategy"]) == ("adaptive(3)", "batch3")
     assert informed["expected"] > 1
     text = (out / "results.md").read_text()
     assert "Every eighth number takes long." in text
