@@ -14,9 +14,9 @@ Works on preprocessed text, where macros are expanded, and on a plain source fil
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from ccc.errors import CccError, Span
@@ -31,6 +31,7 @@ from ccc.frontend.syntax import (
     head_end,
     home_of,
     loop_around,
+    may_be_constant,
     parse_cuda,
     pointer_to,
     restricted_parameters,
@@ -300,11 +301,14 @@ class _Marking:
     def _marks(self, placed: Placed, annotation: Annotation) -> list[_Edit]:
         """The edits that mark one statement."""
 
-        def marker(kind: str) -> bytes:
-            made = Marker(kind, annotation.id, annotation.span, annotation.clauses)
-            return made.statement().encode(errors="surrogateescape")
-
         statement = placed.statement
+        constant = may_be_constant(statement, self.blank)
+
+        def marker(kind: str, number: int | None = None) -> bytes:
+            made = Marker(kind, annotation.id, annotation.span, annotation.clauses)
+            text = made.statement(number, constant=constant)
+            return text.encode(errors="surrogateescape")
+
         if placed.name in _IN_LOOPS:
             inside = marker(_IN_LOOPS[placed.name]) + self._reduced(placed, annotation)
             inside += self._apart(placed, annotation)
@@ -313,7 +317,7 @@ class _Marking:
         if placed.name in ("recursion", "grid_stride"):
             return _wrap(statement, "body", marker(placed.name) + self._apart(placed, annotation))
         if placed.name == "switch":
-            return _cases(statement, marker("case"))
+            return _cases(statement, partial(marker, "case"))
         edits = _wrap(statement, "consequence", marker("then"))
         otherwise = statement.child_by_field_name("alternative")
         return edits + (_wrap(otherwise, "", marker("else")) if otherwise else [])
@@ -431,15 +435,15 @@ def _wrap(statement: Node, name: str, marker: bytes) -> list[_Edit]:
     return [_Edit(start, start, b" { " + marker + b" "), _Edit(end, end, b" }")]
 
 
-def _cases(statement: Node, marker: bytes) -> list[_Edit]:
-    """Put ``marker`` first in every case that has statements of its own."""
+def _cases(statement: Node, marker: Callable[[int], bytes]) -> list[_Edit]:
+    """Put a marker first in every case that has statements of its own."""
     body = body_of(statement, "body")
     assert body is not None
     edits = []
-    for case in body.named_children:
+    for number, case in enumerate(body.named_children):
         colon = next((c for c in case.children if c.type == ":"), None)
         if case.type == "case_statement" and colon is not None and case.children[-1] != colon:
-            edits.append(_Edit(colon.end_byte, colon.end_byte, b" " + marker))
+            edits.append(_Edit(colon.end_byte, colon.end_byte, b" " + marker(number)))
     return edits
 
 

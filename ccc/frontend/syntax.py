@@ -26,6 +26,7 @@ _TOKEN = re.compile(
 _DEVICE = re.compile(
     rb"\b__(?:device|global)__\b|__attribute__\s*\(\((?:device|global)\)\)|\bconst(?:expr|eval)\b"
 )
+_CONSTANT = re.compile(rb"\bconst(?:expr|eval)\b")
 _SPECIFIER = re.compile(
     rb"__attribute__\s*\(\(.*?\)\)|\[\[.*?\]\]|\bextern\b(?:\s*\"C(?:\+\+)?\")?"
     rb"|\b(?:__device__|__host__|__noinline__|__forceinline__|static|inline|constexpr)\b"
@@ -288,6 +289,17 @@ def function_around(statement: Node) -> Node | None:
     while node is not None and node.type not in ("function_definition", "lambda_expression"):
         node = node.parent
     return node
+
+
+def may_be_constant(statement: Node, code: bytes) -> bool:
+    """Whether a statement stands in a ``constexpr`` function, which compilers may evaluate."""
+    node = function_around(statement)
+    while node is not None:
+        body = node.child_by_field_name("body")
+        if body is not None and _CONSTANT.search(code, node.start_byte, body.start_byte):
+            return True
+        node = function_around(node.parent) if node.parent else None
+    return False
 
 
 def is_in_kernel(statement: Node, code: bytes) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 
 _PREFIX = "ccc_marker_"
-_MARKER = rf"{_PREFIX}((?:[A-Za-z0-9]|_[0-9A-F]{{2}})+)"
+_MARKER = rf"{_PREFIX}\d*([a-z]+_20\d+_20(?:[A-Za-z0-9]|_[0-9A-F]{{2}})+)"
 _NAME = rf"\w*?{_MARKER}"  # with -rdc=true something stands before the name of what is static
 _VARIABLE = re.compile(_MARKER)
 _SYMBOL = re.compile(_NAME)
@@ -24,32 +24,40 @@ _DECLARED = re.compile(
     rf"^[ \t]*\.shared [^\n;]*\b{_NAME};\n|^// {_NAME} has been demoted\n", re.MULTILINE
 )
 _TOLD = re.compile(rf"\.b64 {_NAME}$", re.MULTILINE)  # for the debugger
-_DIRECTIVE = re.compile(r"[ \t]*(?:/\*.*?\*/[ \t]*)*#")
-_LINE_MARKER = re.compile(r"# \d")
+_DIRECTIVE = re.compile(r"[ \t]*(?:/\*(?:[^*]|\*(?!/))*\*/[ \t]*)*(?:#|%:|\\\n)")
+_LINE_MARKER = re.compile(r"# \d[^\n]*\n")
 
 
-def statement(comment: str) -> str:
+def statement(comment: str, number: int | None = None) -> str:
     """The CUDA statement that puts a marker, given as a PTX comment, into the PTX.
 
-    >>> statement("// ccc.then 3 k.cu:7:5")
-    '(void)ccc_marker_then_203_20k_2Ecu_3A7_3A5;'
+    Where all ways of a branch begin with the same read, compilers read before the branch; so those
+    that have one comment in common have a ``number`` each.
+
+    >>> statement("// ccc.then 3 k.cu:7:5"), statement("// ccc.case 3 k.cu:7:5", 2)
+    ('(void)ccc_marker_then_203_20k_2Ecu_3A7_3A5;', '(void)ccc_marker_2case_203_20k_2Ecu_3A7_3A5;')
     """
     name = re.sub(r"[^A-Za-z0-9]", lambda m: f"_{ord(m[0]):02X}", comment.removeprefix("// ccc."))
-    return f"(void){_PREFIX}{name};"
+    return f"(void){_PREFIX}{'' if number is None else number}{name};"
 
 
 def declare(text: str) -> str:
     """Marked CUDA with the variables that it reads; lines count as before.
 
-    >>> declare("void f() { (void)ccc_marker_then; }")[:57]
+    Preprocessed text names its file first; what stands before that would, to the compiler, be in
+    another one, and all of the source in a header.
+
+    >>> declare("void f() { (void)ccc_marker_then_203_20k; }")[:57]
     'static __attribute__((shared)) volatile char ccc_marker_t'
     """
     names = dict.fromkeys(match[0] for match in _VARIABLE.finditer(text))
     if not names:
         return text
     lines = "".join(f"static __attribute__((shared)) volatile char {name}; " for name in names)
+    if file := _LINE_MARKER.match(text):
+        return f"{file[0]}{lines}\n{text}"
     if _DIRECTIVE.match(text):  # must begin its line
-        lines += "\n" if _LINE_MARKER.match(text) else "\n#line 1\n"
+        lines += "\n#line 1\n"
     return lines + text
 
 

@@ -34,13 +34,15 @@ DIRECTIVES = {"then": "if", "else": "if", "case": "switch", "variable": "for var
 PROMISE = "ccc_callable_"
 """How variables are called whose values are the functions that were declared ``ccc callable``."""
 
+_RUNNING = "if (!__builtin_is_constant_evaluated()) "
 _NUMBER = r"(\d{1,18})"
 _MARKER = re.compile(
     rf"//\s*ccc\.(\w+)\s+{_NUMBER}\s+(\S+):{_NUMBER}:{_NUMBER}((?:\s+\w+=\S+)*)\s*$"
 )
 _ASSEMBLY = re.compile(
-    r' asm volatile\("// ccc\.[^"]*"(?: :: "\w"\([^()]*\))?\);(?: _Pragma\("[^"]*"\))*'
-    r"| \(void\)ccc_marker_\w+;"
+    rf"(?: {re.escape(_RUNNING.strip())})?"
+    r'(?: asm volatile\("// ccc\.[^"]*"(?: :: "\w"\([^()]*\))?\);(?: _Pragma\("[^"]*"\))*'
+    r"| \(void\)ccc_marker_\w+;)"
 )
 _UNSAFE = re.compile(rb"[^A-Za-z0-9_./+()-]")
 
@@ -66,10 +68,16 @@ class Marker:
         words += [f"{name}={_quote(value)}" for name, value in self.clauses.items()]
         return " ".join(words)
 
-    def statement(self) -> str:
-        """The CUDA statement that puts this marker into the PTX."""
+    def statement(self, number: int | None = None, *, constant: bool = False) -> str:
+        """The CUDA statement that puts this marker into the PTX.
+
+        Arms of one kind, such as those of a switch, have a ``number`` each. In what may be a
+        ``constant`` compilers allow no assembly, and no read when they evaluate it.
+        """
+        if constant:
+            return _RUNNING + arm_markers.statement(self.text(), number)
         if self.kind in ARMS:
-            return arm_markers.statement(self.text())
+            return arm_markers.statement(self.text(), number)
         return f'asm volatile("{self.text()}");'
 
 

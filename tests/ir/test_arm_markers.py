@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from annotated import loop
 from emulating import needs_nvcc
 
 from ccc.frontend.marking import mark
@@ -51,9 +52,10 @@ def test_a_name_is_a_marker() -> None:
     ("text", "lines"),
     [
         ("f();\n", "{}f();\n"),
+        ("/* a\n b */\nf();\n", "{}/* a\n b */\nf();\n"),
+        ("/* a\n b */ #define X\nf();\n", "{}\n#line 1\n/* a\n b */ #define X\nf();\n"),
         ("#include <x>\nf();\n", "{}\n#line 1\n#include <x>\nf();\n"),
-        ("  /* */ #define X\nf();\n", "{}\n#line 1\n  /* */ #define X\nf();\n"),
-        ('# 1 "k.cu"\nf();\n', '{}\n# 1 "k.cu"\nf();\n'),
+        ('# 0 "k.cu"\nf();\n', '# 0 "k.cu"\n{}\n# 0 "k.cu"\nf();\n'),
     ],
 )
 def test_lines_count_as_before(text: str, lines: str) -> None:
@@ -78,9 +80,55 @@ def test_nothing_is_left_of_the_variables(options: tuple[str, ...], tmp_path: Pa
     assert {marker.span.line for marker in markers if marker.kind == "then"} == {5, 13}
 
 
+@needs_nvcc
+@pytest.mark.usefixtures("few_headers")
+@pytest.mark.parametrize("arch", ["sm_75", "sm_100"])
+def test_both_ways_of_a_switch_keep_theirs(arch: str, tmp_path: Path) -> None:
+    switch = (
+        "#pragma ccc switch\n"
+        "switch (x[i]) { case 0: x[i] = x[n] % n; break; default: x[i] = x[n + 1] / n; }"
+    )
+    ptx = as_comments(compiled(mark(loop(switch), "k.cu").text, tmp_path, f"-arch={arch}"))
+    function = parse_function(next(parse_module(ptx).functions))
+    marked = [block for block in function.blocks if any(m.kind == "case" for m in block.markers)]
+    assert len(marked) == 2
+    assert not any(marker.kind == "for" for block in marked for marker in block.markers)
+
+
+@needs_nvcc
+@pytest.mark.usefixtures("few_headers")
+@pytest.mark.parametrize("standard", ["c++14", "c++17", "c++20"])
+def test_what_is_evaluated_reads_nothing(standard: str, tmp_path: Path) -> None:
+    text = """\
+__device__ constexpr int f(int n) {
+    int s = 0;
+    #pragma ccc for
+    for (int i = 0; i < n; i++) {
+        #pragma ccc if
+        if (i & 1) s += n / i;
+    }
+    return s;
+}
+static_assert(f(5) == 6, "");
+__global__ void k(int *x) { x[threadIdx.x] = f(x[threadIdx.x]); }
+"""
+    ptx = as_comments(compiled(mark(text, "k.cu").text, tmp_path, f"-std={standard}"))
+    assert "ccc_marker" not in ptx
+    found = [one.kind for one in map(parse_marker, ptx.splitlines()) if one]
+    assert found == ["loop", "for", "then"]
+
+
+def test_variables_of_others_are_left_to_them() -> None:
+    text = "__shared__ volatile char ccc_marker_x; void f() { (void)ccc_marker_x; }"
+    assert declare(text) == text
+    read = "\tld.volatile.shared.u8 \t%rs1, [ccc_marker_x];\n"
+    assert as_comments(read) == read
+
+
 def compiled(text: str, folder: Path, *options: str) -> str:
     file, output = folder / "k.cu", folder / "k.ptx"
     file.write_text(text)
-    words = ["-ptx", "-arch=sm_90", *options, str(file), "-o", str(output)]
+    arch = [] if any(option.startswith("-arch") for option in options) else ["-arch=sm_90"]
+    words = ["-ptx", *arch, *options, str(file), "-o", str(output)]
     subprocess.run([str(toolchain.find().nvcc), *words], check=True)
     return output.read_text()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -248,6 +249,16 @@ def test_kept_files_are_nvccs(project: Project) -> None:
     project("k.cu", "-arch=sm_90", "-cubin", "--keep")
     assert "#pragma ccc if" in project.read("k.cpp1.ii")
     assert "asm volatile" not in project.read("k.cpp1.ii").split('"k.cu" 2')[-1]
+
+
+@pytest.mark.slow
+def test_the_compiler_knows_whose_source_it_is(project: Project) -> None:
+    unused = "static __device__ int never(int x) { return x; }\n"
+    project.write("k.cu", project.read("k.cu") + unused)
+    said = project("k.cu", "-arch=sm_90", "-lineinfo", "-o", "k.ptx")
+    assert "#177" in said  # never referenced: not told of a header's
+    files = re.findall(r'^\s*\.file\s+\d+ "(.*)"', project.read("k.ptx"), re.MULTILINE)
+    assert {Path(file).name for file in files} == {"k.cu"}
 
 
 @pytest.mark.slow
