@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import re
 
+from ccc.errors import CccError
+
 _PREFIX = "ccc_marker_"
 _MARKER = rf"{_PREFIX}\d*([a-z]+_20\d+_20(?:[A-Za-z0-9]|_[0-9A-F]{{2}})+)"
 _NAME = rf"\w*?{_MARKER}"  # with -rdc=true something stands before the name of what is static
@@ -23,6 +25,9 @@ _COPY = re.compile(r"[ \t]*(?:mov|cvt|cvta)(?:\.\w+)+[ \t]+(%\w+), ([%\w]+);")
 _DECLARED = re.compile(
     rf"^[ \t]*\.shared [^\n;]*\b{_NAME};\n|^// {_NAME} has been demoted\n", re.MULTILINE
 )
+_FUNCTION = re.compile(r"(?:\.\w+[ \t]+)*\.(?:func|entry)\b")
+_REGISTER = re.compile(r"%\w+")
+_REGISTER_OF_SCOPE = re.compile(r"[ \t]*\{ \.reg \.\w+ (%\w+);")
 _TOLD = re.compile(rf"\.b64 {_NAME}$", re.MULTILINE)  # for the debugger
 _DIRECTIVE = re.compile(r"[ \t]*(?:/\*(?:[^*]|\*(?!/))*\*/[ \t]*)*(?:#|%:|\\\n)")
 _LINE_MARKER = re.compile(r"# \d[^\n]*\n")
@@ -62,16 +67,30 @@ def declare(text: str) -> str:
 
 
 def as_comments(ptx: str) -> str:
-    """PTX with comments in place of the reads, and without the variables."""
+    """PTX with comments in place of the reads, and without the variables.
+
+    Raises:
+        CccError: a variable is used for something that is not known.
+    """
     if _PREFIX not in ptx:
         return ptx
     ptx = _READ.sub(lambda m: f"{m[1]}{_comment(m[2])}", ptx)
     ptx = _DECLARED.sub("", ptx)
-    return _followed(ptx) if _PREFIX in ptx else ptx
+    ptx = _followed(ptx) if _PREFIX in ptx else ptx
+    if left := _SYMBOL.search(ptx):
+        raise _unknown_use(left[1], ptx[ptx.rfind("\n", 0, left.start()) + 1 :].split("\n")[0])
+    return ptx
 
 
 def _comment(name: str) -> str:
     return "// ccc." + re.sub("_([0-9A-F]{2})", lambda m: chr(int(m[1], 16)), name)
+
+
+def _unknown_use(marker: str, line: str) -> CccError:
+    return CccError(
+        f'the compiler makes "{line.strip()}" of the marker "{_comment(marker)}", which is not '
+        "understood; remove that annotation, or give --ccc-off"
+    )
 
 
 def _followed(ptx: str) -> str:
@@ -81,14 +100,21 @@ def _followed(ptx: str) -> str:
     lines = []
     for line in _TOLD.sub(".b64 0", ptx).split("\n"):
         made = line
-        if line.startswith("}"):
+        if _FUNCTION.match(line):  # registers are its own; assembly may hold braces
             held.clear()
+        elif declared := _REGISTER_OF_SCOPE.match(line):
+            held.pop(declared[1], None)
         elif copy := _COPY.match(line):
             target, source = copy.groups()
             variable = _SYMBOL.fullmatch(source)
-            held[target] = variable[1] if variable else held.get(source, "")
+            marker = variable[1] if variable else held.get(source, "")
+            if (before := held.get(target)) and before != marker:  # either, where two ways join
+                raise _unknown_use(before, line)
+            held[target] = marker
             made = line.replace(source, "0") if variable else line
-        elif (read := _FAR_READ.match(line)) and (marker := held.get(read[2])):
+        elif (read := _FAR_READ.match(line)) and (marker := held.get(read[2], "")):
             made = f"{read[1]}{_comment(marker)}"
+        elif used := next(filter(None, map(held.get, _REGISTER.findall(line))), None):
+            raise _unknown_use(used, line)
         lines.append(made)
     return "\n".join(lines)

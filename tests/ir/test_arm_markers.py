@@ -9,6 +9,7 @@ import pytest
 from annotated import loop
 from emulating import needs_nvcc
 
+from ccc.errors import CccError
 from ccc.frontend.marking import mark
 from ccc.ir.arm_markers import as_comments, declare, statement
 from ccc.ir.markers import parse_marker
@@ -33,6 +34,7 @@ __global__ void k(int *x, const Node *nodes, int *sum, int n) {
         int v = x[i], w = *nodes->next;
         #pragma ccc if
         if (v > 0) sum[i] = v + w + x[i] + *nodes->next;
+        else sum[i] = n;
     }
     called(x, n);
     called(sum, n + 1);
@@ -68,7 +70,8 @@ def test_lines_count_as_before(text: str, lines: str) -> None:
 @needs_nvcc
 @pytest.mark.usefixtures("few_headers")
 @pytest.mark.parametrize(
-    "options", [(), ("-rdc=true",), ("-Xcicc", "-O0"), ("-G",), ("-arch=sm_100",)]
+    "options",
+    [(), ("-rdc=true",), ("-Xcicc", "-O0"), ("-G",), ("-G", "-rdc=true"), ("-arch=sm_100",)],
 )
 def test_nothing_is_left_of_the_variables(options: tuple[str, ...], tmp_path: Path) -> None:
     ptx = compiled(mark(KERNEL, "k.cu").text, tmp_path, *options)
@@ -116,6 +119,45 @@ __global__ void k(int *x) { x[threadIdx.x] = f(x[threadIdx.x]); }
     assert "ccc_marker" not in ptx
     found = [one.kind for one in map(parse_marker, ptx.splitlines()) if one]
     assert found == ["loop", "for", "then"]
+
+
+FAR = f"""\
+.func f()
+{{
+\tmov.u32 \t%r1, {NAME};
+\tcvt.u64.u32 \t%rd1, %r1;
+\tcvta.shared.u64 \t%rd2, %rd1;
+{{
+}}
+\tld.volatile.u8 \t%rs1, [%rd2];
+}}
+"""
+
+
+def test_assembly_with_braces_ends_no_function() -> None:
+    made = as_comments(FAR)
+    assert made.count(COMMENT) == 1
+    assert "volatile" not in made
+    other = ".visible .entry k()\n{\n\tld.volatile.u8 \t%rs1, [%rd2];\n}\n"  # registers of its own
+    assert as_comments(FAR + other) == made + other
+
+
+OTHER = NAME.replace("then", "else")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"\tselp.b32 \t%r1, {NAME}, {OTHER}, %p1;",
+        "\tadd.s64 \t%rd3, %rd2, 4;",
+        "\tst.local.u64 \t[%SP+8], %rd2;",
+        f"\tmov.u32 \t%r1, {OTHER};",  # one of two, where their ways join
+        f"\t@%p1 ld.volatile.shared.u8 \t%rs1, [{NAME}];",
+    ],
+)
+def test_an_unknown_use_of_a_variable_is_an_error(line: str) -> None:
+    with pytest.raises(CccError, match=r'of the marker "// ccc\.then 3 .*", which is not'):
+        as_comments(FAR.replace("{\n}", line))
 
 
 def test_variables_of_others_are_left_to_them() -> None:
