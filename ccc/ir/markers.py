@@ -43,6 +43,7 @@ _ASSEMBLY = re.compile(
     rf"(?: {re.escape(_RUNNING.strip())})?"
     r'(?: asm volatile\("// ccc\.[^"]*"(?: :: "\w"\([^()]*\))?\);(?: _Pragma\("[^"]*"\))*'
     r"| \(void\)ccc_marker_\w+;)"
+    r"|static __attribute__\(\(shared\)\) volatile char ccc_marker_\w+; "
 )
 _UNSAFE = re.compile(rb"[^A-Za-z0-9_./+()-]")
 

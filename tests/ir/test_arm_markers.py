@@ -12,7 +12,7 @@ from emulating import needs_nvcc
 from ccc.errors import CccError
 from ccc.frontend.marking import mark
 from ccc.ir.arm_markers import as_comments, declare, statement
-from ccc.ir.markers import parse_marker
+from ccc.ir.markers import hide_markers, parse_marker
 from ccc.parse import parse_function, parse_module
 from ccc.toolkit import find as toolchain
 
@@ -119,6 +119,13 @@ __global__ void k(int *x) { x[threadIdx.x] = f(x[threadIdx.x]); }
     assert "ccc_marker" not in ptx
     found = [one.kind for one in map(parse_marker, ptx.splitlines()) if one]
     assert found == ["loop", "for", "then"]
+
+
+def test_what_a_compiler_says_of_the_first_line_is_without_variables() -> None:
+    line = declare(f"void f(int *x) {{ {statement(COMMENT)} y = 3; }}")
+    at = line.index("y")
+    said = hide_markers(f"{line}\n{' ' * at}^\n")
+    assert said == f"void f(int *x) {{ y = 3; }}\n{' ' * 17}^\n"
 
 
 FAR = f"""\
