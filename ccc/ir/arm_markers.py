@@ -22,6 +22,8 @@ _SYMBOL = re.compile(_NAME)
 _READ = re.compile(rf"^([ \t]*)ld\.volatile\.shared\.\w+[ \t]+%\w+, \[{_NAME}\];", re.MULTILINE)
 _FAR_READ = re.compile(r"([ \t]*)ld\.volatile(?:\.shared)?\.\w+[ \t]+%\w+, \[(%\w+)\];")
 _COPY = re.compile(r"[ \t]*(?:mov|cvt|cvta)(?:\.\w+)+[ \t]+(%\w+), ([%\w]+);")
+_ZEROED = re.compile(r"(mov|cvt|cvta)(?:\.[a-z]+)*?\.([bsu]\d+)(?:\.\w+)*[ \t]+(%\w+), [%\w]+;")
+"""What copies an address of a variable becomes a number, so that no memory is named."""
 _DECLARED = re.compile(
     rf"^[ \t]*\.shared [^\n;]*\b{_NAME};\n|^// {_NAME} has been demoted\n", re.MULTILINE
 )
@@ -111,7 +113,7 @@ def _followed(ptx: str) -> str:
             if (before := held.get(target)) and before != marker:  # either, where two ways join
                 raise _unknown_use(before, line)
             held[target] = marker
-            made = line.replace(source, "0") if variable else line
+            made = _ZEROED.sub(r"mov.\2 \3, 0;", line) if marker else line
         elif (read := _FAR_READ.match(line)) and (marker := held.get(read[2], "")):
             made = f"{read[1]}{_comment(marker)}"
         elif used := next(filter(None, map(held.get, _REGISTER.findall(line))), None):
