@@ -127,6 +127,24 @@ def substitute(
     return Instruction(instruction.opcode, operands, guard, instruction.span, instruction.location)
 
 
+def rewritten(
+    instruction: Instruction,
+    read: Mapping[Register, Register],
+    written: Mapping[Register, Register],
+) -> Instruction:
+    """A copy of an instruction without a guard that reads other registers, and writes others: it
+    may write one that it reads."""
+
+    def changed(operand: Operand, role: str) -> Operand:
+        new = written if role == "def" else read
+        return map_leaves(
+            operand, lambda leaf: new.get(leaf, leaf) if isinstance(leaf, Register) else leaf
+        )
+
+    operands = tuple(changed(*one) for one in instruction.roles())
+    return Instruction(instruction.opcode, operands, None, instruction.span, instruction.location)
+
+
 @dataclass
 class Copy:
     """How to copy blocks: new names for labels and registers, and what to leave out.

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ccc.analysis.paths.induction import number_of_type
 from ccc.analysis.paths.model import AnnotatedLoop
 from ccc.analysis.paths.trip_counts import TripCount
 from ccc.ir.edit import Emitter, substitute
@@ -205,15 +206,15 @@ def has_more(emit: Emitter, count: TripCount, turns: int, target: Register) -> N
     """Write whether a loop has more than so many turns, as far as its counter and bound tell."""
     registers: dict[Register, Register] = {}
     for one in count.made:
-        made = {r: emit.function.registers.fresh(r.type, "trips") for r in one.defined()}
-        before = substitute(one, registers, {})
-        emit.block.statements.append(substitute(before, made, {}))
-        registers |= made
+        registers |= {r: emit.function.registers.fresh(r.type, "trips") for r in one.defined()}
+        emit.block.statements.append(substitute(one, registers, {}))
+    bits = count.bits
 
     def value(one: Register | int) -> Register | int:
-        return registers.get(one, one) if isinstance(one, Register) else one
+        if isinstance(one, Register):
+            return registers.get(one, one)
+        return number_of_type(one, f"s{bits}")
 
-    bits = count.bits
     ends = (count.bound, count.begin) if count.step > 0 else (count.begin, count.bound)
     first, second = map(value, ends)
     if not isinstance(first, Register):

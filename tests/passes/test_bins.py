@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from assembled import failure
 from collecting import transform
 
 from ccc.emulator import Module
@@ -20,6 +21,7 @@ KERNEL = """.version 8.0
     .reg .pred %p<9>;
     .reg .b32 %r<30>;
     .reg .b64 %rd<20>;
+    .reg .f32 %f<2>;
     ld.param.u32 %r1, [n];
     ld.param.u64 %rd1, [in];
     ld.param.u64 %rd9, [out];
@@ -67,6 +69,20 @@ MASKED = (
 )
 
 
+# A register is written again, also by what reads it; one value is needed, and an earlier one of it.
+WRITTEN_AGAIN = f"mov.u64 %rd5, %rd3; add.u64 %rd5, %rd5, 0; ld.global.u32 %r5, [%rd5]; {UP}"
+WRITTEN_BETWEEN = (
+    "add.u64 %rd5, %rd1, %rd2; ld.global.u32 %r5, [%rd5]; add.u64 %rd5, %rd5, 0x10000000;"
+    f" cvt.u32.u64 %r4, %rd5; and.b32 %r4, %r4, 1; {UP.replace('mov.u32 %r4, 0;', '')}"
+)
+FLOAT = (
+    f"{LOAD} cvt.rn.f32.u32 %f1, %r5; mov.b32 %r6, %f1; add.s32 %r7, %r6, 5; and.b32 %r8, %r5, 1;"
+    f" setp.eq.s32 %p4, %r8, 0; mov.u32 %r4, %r6; @%p4 bra ON; {TURN} add.s32 %r4, %r6, 1; ON:"
+    f" TURN: {TURN} {TURN} add.s32 %r4, %r4, 2; setp.lt.s32 %p3, %r4, %r7; @%p3 bra TURN;"
+)
+ALMOST_ALL = DOWN.replace("s32 %p3, %r5, 0", "u32 %p3, %r5, 4294967290")
+
+
 def collected(path: str, asked: str = "bins(8)") -> list[Remark]:
     return transform(KERNEL.format(path=path, asked=asked)).remarks["k"]
 
@@ -88,6 +104,11 @@ def collected(path: str, asked: str = "bins(8)") -> list[Remark]:
         # nvcc has taken turns out of the loop, which stand before it or behind it.
         (f"{LOAD} {FIRST} {BY_FOUR}", 8),
         (MASKED, 8),
+        (WRITTEN_AGAIN, 8),
+        (WRITTEN_BETWEEN, 8),
+        # A number as bits, and one that has no sign.
+        (FLOAT, 8),
+        (f"{LOAD} {ALMOST_ALL}", 8),
         # It may end before its bound, or is tested first.
         (f"{LOAD} {UP.replace('TURN: ', 'TURN: setp.gt.s32 %p5, %r20, 999; @%p5 bra OVER; ')} OVER:"
          " add.s32 %r20, %r20, 1;", 8),
@@ -159,3 +180,29 @@ def test_what_only_tasks_read_is_made_in_them() -> None:
     assert re.search(r"add\.s64 %ccc_b64_\d+, %rd9, 0;", body)
     assert "%rd11" not in body
     assert run(text, 64, "lockstep") == run(transform(text).ptx, 64, 5)
+
+
+@pytest.mark.parametrize("path", [FLOAT, f"{LOAD} {ALMOST_ALL}"])
+def test_the_assembler_takes_the_number_of_turns(path: str) -> None:
+    assert not failure(transform(KERNEL.format(path=path, asked="bins(8)")).ptx)
+
+
+def test_a_value_of_an_earlier_round_is_not_made_in_tasks() -> None:
+    """What it was made of has another value by then."""
+    path = f"{LOAD} {UP} red.global.add.u32 [%rd11], %r20;"
+    text = KERNEL.format(path=path, asked="bins(8)")
+    begin = "mov.u32 %r21, 0; OUTER: setp.eq.u32 %p6, %r21, 0; add.s64 %rd11, %rd10, 0;"
+    text = text.replace(
+        "// ccc.loop", f"{begin} mov.u32 %r2, %tid.x; mov.u32 %r22, 0;\n// ccc.loop"
+    )
+    text = text.replace(
+        "rem.u32", "mul.wide.u32 %rd12, %r22, 4; add.s64 %rd10, %rd9, %rd12; rem.u32"
+    )
+    text = text.replace("@%p1 bra JOIN", "or.pred %p1, %p1, %p6; @%p1 bra JOIN")
+    text = text.replace("st.global.u32 [%rd4], %r20;", "add.u32 %r22, %r22, 1;")
+    text = text.replace(
+        "ret;", "add.u32 %r21, %r21, 1; setp.lt.u32 %p6, %r21, 3; @%p6 bra OUTER; ret;"
+    )
+    done = transform(text)
+    assert [one.strategy for one in done.remarks["k"]] == ["bins(8)"]
+    assert run(text, 64, "lockstep") == run(done.ptx, 64, "lockstep") == run(done.ptx, 64, 5)

@@ -18,10 +18,11 @@ from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.induction import Induction, find_bound, number_of_type
 from ccc.analysis.paths.model import Path, Refused, instructions_of
+from ccc.ir.edit import rewritten
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import CARRY, Immediate, Operand, Register
 from ccc.ptx.opcodes import Effect, Unit
-from ccc.ptx.types import STRONG
+from ccc.ptx.types import STRONG, TYPES
 
 NO_LOOP = "no loop lies in the path that ends by comparing a counter with a bound"
 NOT_KNOWN = "how often the loop in it turns is not known where the path begins"
@@ -41,7 +42,8 @@ class TripCount:
         begin: what its counter begins with, but for the turns that nvcc took out of it.
         bound: what it is compared with.
         step: what it gains in a turn of the source; negative where it counts down.
-        made: what makes the two where the path begins, in order.
+        made: what makes the two where the path begins, in order; what it writes are registers that
+            no function has, each written once.
         bits: of the counter.
         includes_bound: whether there is a turn in which the counter is the bound.
     """
@@ -84,14 +86,15 @@ def _length(blocks: Iterable[str], facts: Facts) -> int:
 class _Sources:
     """Looks for what the counter of a loop begins with, and for its bound.
 
-    ``made`` is what makes them, in order; ``seen`` what was looked at.
+    ``made`` is what makes them, in order, and ``values`` the registers that it writes instead of
+    those of the path's own instructions, of which one may write what another one wrote.
     """
 
     path: Path
     loop: Loop
     facts: Facts
-    made: dict[Instruction, None] = field(default_factory=dict)
-    seen: set[Instruction] = field(default_factory=set)
+    made: list[Instruction] = field(default_factory=list)
+    values: dict[Instruction, dict[Register, Register]] = field(default_factory=dict)
 
     def of(self, induction: Induction) -> TripCount:
         """How often the loop turns.
@@ -103,7 +106,7 @@ class _Sources:
         begin, ways = self._first(induction)
         bound = induction.bound
         if isinstance(bound, Register):
-            self._add(self._before(bound))
+            bound = self._value(bound, self._before(bound))
         elif isinstance(begin, int):
             raise Refused(CONSTANT)
         step = math.gcd(stride, *ways)
@@ -146,10 +149,8 @@ class _Sources:
                 is_there = base in self.facts.liveness.live_in(self.path.entry)
                 if not is_there and all(one.label not in self.path.blocks for one in made):
                     raise Refused(NOT_KNOWN)
-                self._add(made)
-                return base, begins
-        self._add(found)
-        return counter, [0]
+                return self._value(base, made), begins
+        return self._value(counter, found), [0]
 
     def _root(
         self, definition: Definition, counter: Register
@@ -179,29 +180,35 @@ class _Sources:
         found = uses[definition.instruction, register]
         return [one for one in found if one.label in self.path.blocks]
 
-    def _add(self, found: Sequence[Definition]) -> None:
-        """Note what makes a value.
+    def _value(self, register: Register, found: Sequence[Definition]) -> Register:
+        """Where the value is that some definitions give a register, after what is ``made``.
 
         Raises:
             Refused: it is made in several ways, or by too much.
         """
         inside = [one for one in found if one.label in self.path.blocks]
         if not inside:
-            return  # it is there before the path
+            return register  # it is there before the path
         if len(found) > 1:
             raise Refused(NOT_KNOWN)
         (definition,) = inside
         maker = definition.instruction
-        if maker in self.seen:
-            return
-        self.seen.add(maker)
+        if maker not in self.values:
+            self._make(definition)
+        return self.values[maker][register]
+
+    def _make(self, definition: Definition) -> None:
+        maker = definition.instruction
         if not self._can_be_early(maker) or self._is_in_loop(definition.label):
             raise Refused(NOT_KNOWN)
-        for source in maker.used():
-            self._add(self.facts.reaching.of_uses(definition.label)[maker, source])
-        self.made[maker] = None
-        if len(self.made) > _MOST:
+        uses = self.facts.reaching.of_uses(definition.label)
+        read = {source: self._value(source, uses[maker, source]) for source in maker.used()}
+        if len(self.made) == _MOST:
             raise Refused(NOT_KNOWN)
+        prefix = f"%%{len(self.made)}_"
+        new = {one: Register(f"{prefix}{one.name}", one.type) for one in maker.defined()}
+        self.values[maker] = new
+        self.made.append(rewritten(maker, read, new))
 
     def _can_be_early(self, instruction: Instruction) -> bool:
         """Whether it can be done where the path begins, too, without harm."""
@@ -238,6 +245,8 @@ def _moved(maker: Instruction, bits: int) -> tuple[Register | None, int] | None:
         return None
     total = sum(number for number in numbers if number is not None)
     begin = source if isinstance(source, Register) else None
+    if begin is not None and TYPES[begin.type].kind == "f":
+        return None
     return begin, number_of_type(total, f"s{bits}")
 
 
