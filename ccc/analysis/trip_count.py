@@ -111,13 +111,17 @@ def _first_values(steps: list[Instruction], loop: Loop, facts: Facts) -> dict[Re
 
 def _constant(one: Instruction, facts: Facts) -> int | None:
     """What a move sets a register to, if that is a number, or a register that is one."""
-    if one.name != "mov" or not _is_simple(one):
-        return None
-    source = one.operands[1]
-    if isinstance(source, Register):
+    seen = {one}
+    while one.name == "mov" and _is_simple(one):
+        source = one.operands[1]
+        if not isinstance(source, Register):
+            return source.integer if isinstance(source, Immediate) else None
         made = list(_setting(source, frozenset(facts.blocks), facts))
-        return _constant(made[0], facts) if len(made) == 1 else None
-    return source.integer if isinstance(source, Immediate) else None
+        if len(made) != 1 or made[0] in seen:
+            return None
+        (one,) = made
+        seen.add(one)
+    return None
 
 
 def _result(one: Instruction, values: dict[Register, int]) -> int | None:

@@ -101,3 +101,8 @@ def test_a_counter_may_be_kept_in_64_bits() -> None:
 
 def test_a_branch_that_leaves_is_turned_round() -> None:
     assert count(ZERO, STEP, "setp.eq.s32 %p1, %r1, 10;", "@!%p1 bra LOOP;") == 10
+
+
+@pytest.mark.parametrize("first", ["mov.u32 %r2, %r2;", "mov.u32 %r2, %r3; mov.u32 %r3, %r2;"])
+def test_what_is_moved_in_a_circle_is_no_constant(first: str) -> None:
+    assert count(f"{ZERO} {first}", STEP, "setp.ne.s32 %p1, %r1, %r2;", "@%p1 bra LOOP;") is None
