@@ -7,7 +7,7 @@ from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Function
 from ccc.ir.operands import Register
 from ccc.pipeline import Kernel
-from ccc.ptx.dynamic_stack import ALIGNMENT
+from ccc.ptx.dynamic_stack import ALIGNMENT, added
 from ccc.ptx.occupancy import occupancy
 from ccc.ptx.types import DEFAULT_SHARED_BYTES, MAX_BLOCK_THREADS
 from ccc.snippet import Snippet
@@ -89,8 +89,9 @@ def shared_room(kernel: Kernel) -> int:
     return max(room, kernel.shared_limit - (shared_bytes(kernel) or 0) - kernel.dynamic_alignment)
 
 
-def keep_warps(kernel: Kernel, share: float = 1.0) -> None:
-    """Have ptxas take no more registers than leave room for a share of the original's warps.
+def keep_warps(kernel: Kernel, share: float = 1.0, stack: int = 0) -> None:
+    """Have ptxas take no more registers than leave room for a share of the original's warps, as
+    far as shared memory has room for a stack of so many bytes in each.
 
     Where nobody has told yet how many these are, as many as a multiprocessor can have; they are
     told when ptxas has been asked. Bounds of the user's own stay what they are, and a block of
@@ -101,12 +102,14 @@ def keep_warps(kernel: Kernel, share: float = 1.0) -> None:
     if before == 0 or not known & {"maxntid", "reqntid"} or known & {LEAST_BLOCKS, "maxnreg"}:
         return
     block = known_block_size(function, kernel.options.max_block)
+    used = shared_bytes(kernel) or 0
     try:
-        blocks = occupancy(kernel.arch, before or 0, shared_bytes(kernel) or 0, block).blocks
+        blocks = occupancy(kernel.arch, before or 0, used, block).blocks
+        beside = occupancy(kernel.arch, 0, used + added(stack, block), block).blocks
     except CccError:  # an architecture that is not known
         return
     if not blocks:  # more is promised than a multiprocessor has
         return
-    blocks = max(1, int(blocks * share))
+    blocks = max(1, min(int(blocks * share), beside))
     function.limits[LEAST_BLOCKS] = (blocks,)
     function.header = f"{function.header.rstrip()}\n.{LEAST_BLOCKS} {blocks}\n"

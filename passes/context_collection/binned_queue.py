@@ -138,7 +138,7 @@ class BinnedQueue(SequentialDispatch):
         self.floor = fresh("b32", "floor")
         self.room = 4 * layout.plans[0].stack.entries
         self.done = self.function.fresh_label("done")
-        keep_warps(kernel, BINNED_WARPS)
+        keep_warps(kernel, BINNED_WARPS, layout.share)
 
     def prepare(self, emit: Emitter) -> None:
         """Both ends are empty."""

@@ -206,3 +206,18 @@ def test_a_value_of_an_earlier_round_is_not_made_in_tasks() -> None:
     done = transform(text)
     assert [one.strategy for one in done.remarks["k"]] == ["bins(8)"]
     assert run(text, 64, "lockstep") == run(done.ptx, 64, "lockstep") == run(done.ptx, 64, 5)
+
+
+def test_registers_are_not_scarcer_than_stacks_leave_blocks_for() -> None:
+    """A stack of 24 words for each of 96 tasks leaves room for 8 blocks of two warps, not 24."""
+    numbers = range(30, 54)
+    uses = " ".join(f"xor.b32 %r20, %r20, %r{number};" for number in numbers)
+    loads = " ".join(f"ld.global.u32 %r{n}, [%rd3+{4 * n - 120}];" for n in numbers)
+    found = []
+    for path, body in ((f"{LOAD} {UP}", ""), (f"{LOAD} {UP} {uses}", loads)):
+        text = KERNEL.format(path=path, asked="bins(8)").replace("%r<30>", "%r<60>")
+        text = text.replace("rem.u32", f"{body} rem.u32")
+        done = transform(text, registers={"k": 32})
+        assert not failure(done.ptx)
+        found.append(done.remarks["k"][0].details["least_blocks"])
+    assert found == [24, 8]
