@@ -80,6 +80,9 @@ FLOAT = (
     f" setp.eq.s32 %p4, %r8, 0; mov.u32 %r4, %r6; @%p4 bra ON; {TURN} add.s32 %r4, %r6, 1; ON:"
     f" TURN: {TURN} {TURN} add.s32 %r4, %r4, 2; setp.lt.s32 %p3, %r4, %r7; @%p3 bra TURN;"
 )
+ALSO = "setp.lt.s32 %p5, %r20, 999;"
+EITHER = "setp.gt.s32 %p5, %r20, 999; or.pred %p6, %p3, %p5; @!%p6"
+ENDS_BY_EITHER = UP.replace("lt.s32", "ge.s32").replace("@%p3", EITHER)
 ALMOST_ALL = DOWN.replace("s32 %p3, %r5, 0", "u32 %p3, %r5, 4294967290")
 
 
@@ -116,6 +119,9 @@ def collected(path: str, asked: str = "bins(8)") -> list[Remark]:
          " bra TURN; OVER: add.s32 %r20, %r20, 1;", 7),
         (f"{LOAD} TURN: {TURN} add.s32 %r8, %r5, -1; setp.gt.s32 %p3, %r5, 1; mov.u32 %r5, %r8;"
          " @%p3 bra TURN;", 8),
+        # nvcc asks at once whether it ends by its bound, or by something else.
+        (f"{LOAD} {UP.replace('@%p3', f'{ALSO} and.pred %p6, %p5, %p3; @%p6')}", 8),
+        (f"{LOAD} {ENDS_BY_EITHER}", 8),
         # Of two the one with the longer turn counts, if it is known of that one.
         (f"{LOAD} {UP} mov.u32 %r4, 1; {BY_FOUR.replace('TURN', 'OTHER').replace('%r5', '%r2')}",
          32),
@@ -153,6 +159,8 @@ NOT_KNOWN = "how often the loop in it turns is not known where the path begins"
          NO_LOOP),
         (f"mov.u32 %r4, 0; TURN: {TURN} ld.global.u32 %r5, [%rd3]; add.s32 %r4, %r4, 1;"
          " setp.lt.s32 %p3, %r4, %r5; @%p3 bra TURN;", NO_LOOP),
+        # It goes on as long as one of two holds.
+        (f"{LOAD} {UP.replace('@%p3', f'{ALSO} or.pred %p6, %p5, %p3; @%p6')}", NO_LOOP),
         (UP.replace("%r5", "9"), "the loop in it turns equally often in every task"),
         (f"{LOAD} setp.lt.s32 %p4, %r5, 9; @%p4 bra ON; ld.global.u32 %r5, [%rd3+4]; ON: {UP}",
          NOT_KNOWN),

@@ -10,7 +10,7 @@ turns, and the sums of all are combined behind the loop.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from ccc.analysis.cfg import reachable
@@ -316,29 +316,60 @@ def _counted(
     branch = next(instruction for instruction in own if instruction.is_terminator)
     if branch.guard is None or branch.target is None or branch.target in facts.function.targets:
         return None
-    tests = [i for i in own if branch.guard.register in i.defined()]
-    if len(tests) != 1 or tests[0].name != "setp" or len(tests[0].operands) != 3:
-        return None
-    test = tests[0]
+    goes_on = branch.guard.negated != (branch.target in loop.blocks)
+    tests = _tests(branch.guard.register, goes_on, own, is_alone=is_stepped)
+    for test in tests:
+        counted = _compared(test, goes_on, steps, written)
+        if counted is None:
+            continue
+        before = facts.reaching.of_uses(end)[test, counted[0]] if is_stepped else ()
+        if is_stepped and (len(before) != 1 or before[0].instruction.defined() != counted[:1]):
+            return None  # not yet stepped: the value from before the loop may reach the test
+        return counted
+    return None
+
+
+def _tests(
+    decision: Register, goes_on: bool, own: Sequence[Instruction], is_alone: bool
+) -> Iterator[Instruction]:
+    """The comparison of a block that makes a decision; or, unless it has to be alone, those of
+    which each one can end the loop by it."""
+    makers = [one for one in own if decision in one.defined()]
+    if len(makers) != 1 or makers[0].guard:
+        return
+    (maker,) = makers
+    if maker.name == "setp" and len(maker.operands) == 3:
+        yield maker
+    elif maker.name == ("and" if goes_on else "or") and not is_alone:
+        before = own[: own.index(maker)]
+        for part in maker.used():
+            yield from _tests(part, goes_on, before, is_alone)
+
+
+def _compared(
+    test: Instruction,
+    goes_on: bool,
+    steps: dict[Register, int | Register],
+    written: set[Register],
+) -> tuple[Register, str, str, Register | int] | None:
+    """The counter and the bound of a comparison that ends a loop, which goes on if it holds, or if
+    it does not."""
     relation, type_name = test.modifiers[0], test.modifiers[-1]
     _, counter, bound = test.operands
     if counter not in steps:
         counter, bound, relation = bound, counter, SWAPPED.get(relation, "")
-    if branch.guard.negated == (branch.target in loop.blocks):
+    if not goes_on:
         relation = INVERSE.get(relation, "")  # it says when the loop ends
     if not isinstance(counter, Register) or counter not in steps or len(test.modifiers) != 2:
         return None
     stride = steps[counter]
-    if not isinstance(stride, int) or test.guard or type_name not in _TYPES:
+    if not isinstance(stride, int) or type_name not in _TYPES:
         return None
     if relation not in (_UP if stride > 0 else _DOWN if stride < 0 else ()):
         return None
     limit = _bound(bound, type_name)
     if limit is None or limit in written or _is_beyond(limit, relation, type_name, stride):
         return None
-    before = facts.reaching.of_uses(end)[test, counter] if is_stepped else ()
-    if is_stepped and (len(before) != 1 or before[0].instruction.defined() != (counter,)):
-        return None  # not yet stepped: the value from before the loop may reach the test
     return counter, relation, type_name, limit
 
 
