@@ -2,8 +2,9 @@
 
 Lanes with a task count the turns that its loop will have, by the instructions that the path itself
 begins with, and push it: onto the tasks that grow from the lower end of the stack, or under those
-that grow from its upper end. As soon as either are a full warp, all lanes pop there. So at most 31
-of each are left, and 62 before a push: with 32 more there is room for all.
+that grow from its upper end. As soon as either are a full warp, all lanes pop there; where both are
+at once, the others are popped the next time. So at most 62 of both together are left: neither end
+has a full warp, or one was taken of these and of the 32 that were pushed. There is room for 96.
 
 In the end the rests of both are run together: as many lanes as there are tasks, those at the lower
 end first. The turns only tell where a task waits, so nothing depends on them but how long it takes.
