@@ -29,6 +29,7 @@ from ccc.nvcc import run as nvcc
 from ccc.options import AUTO, read_bytes
 from ccc.parse import parse_function, parse_module
 from ccc.passes.launch_shape import known_block_size
+from ccc.passes.strategies.registry import read_request
 from ccc.ptx.occupancy import check_shared_limit
 from ccc.remark import Remark, read_report
 from ccc.toolkit import find as toolchain
@@ -115,6 +116,18 @@ def _number(text: str, least: int) -> int:
     return int(text)
 
 
+def _strategy(text: str) -> str:
+    """What is asked for, as the compiler spells it.
+
+    Raises:
+        CccError: there is no such strategy.
+    """
+    try:
+        return str(read_request(text))
+    except ValueError as error:
+        raise CccError(f"--strategy={text}: {error}") from None
+
+
 def run(args: argparse.Namespace) -> int:
     """Run ``ccc compare``.
 
@@ -128,6 +141,7 @@ def run(args: argparse.Namespace) -> int:
     for path in (args.json, args.png):
         if path:
             files.check_writable(path)
+    strategy = _strategy(args.strategy)
     step = functools.partial(_step, Console(stderr=True))
     ptxas = toolchain.find().program("ptxas")
     sample = Sample(args.sample)
@@ -144,7 +158,7 @@ def run(args: argparse.Namespace) -> int:
             args.arch or device.arch,
             sample.options,
             dynamic_shared=0,
-            strategy=args.strategy,
+            strategy=strategy,
             use=tuple(args.use),
             shared_limit=device.shared_limit if args.shared_limit is None else args.shared_limit,
         )

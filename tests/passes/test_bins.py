@@ -147,7 +147,7 @@ def run(ptx: str, threads: int, schedule: str | int) -> list[int]:
     return found
 
 
-NO_LOOP = "no loop lies in the path that ends by comparing a counter with a bound"
+NO_LOOP = "no loop lies in the path that compares a counter with a bound read before it"
 NOT_KNOWN = "how often the loop in it turns is not known where the path begins"
 
 

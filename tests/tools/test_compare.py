@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import re
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -461,3 +462,18 @@ def test_progress_is_silent_when_it_is_quick_and_speaks_when_not(
     function, args = started[0]
     function(*args)
     assert capsys.readouterr().err == "ccc: compiling ...\n"
+
+
+@pytest.mark.parametrize("text", ["frob", "bins(17)", "batch7x"])
+def test_a_strategy_that_there_is_not_is_an_error(
+    ccc_compare: Any, folder: Path, text: str
+) -> None:
+    with pytest.raises(CccError, match=rf"--strategy={re.escape(text)}: "):
+        ccc_compare(folder, "--strategy", text, original=double, ccc=double)
+
+
+def test_a_strategy_is_asked_for_as_the_compiler_spells_it(
+    ccc_compare: Any, folder: Path, asked: dict[str, object]
+) -> None:
+    assert ccc_compare(folder, "--strategy", "bins:16", original=double, ccc=double) == 0
+    assert asked["strategy"] == "bins(16)"

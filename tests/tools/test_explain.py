@@ -171,7 +171,7 @@ def test_notes_stand_at_their_lines(source: Path, capsys: pytest.CaptureFixture[
     assert shown[at + 2].strip() == "What to do: mark a loop between two barriers"
     at = shown.index("   22     #pragma ccc for")
     assert "no annotated path stands inside this loop" in shown[at + 1]
-    assert shown[-1] == "1 applied, 1 refused, 1 warning or errors"
+    assert shown[-1] == "1 applied, 1 refused, 1 warning or error"
 
 
 @pytest.mark.slow

@@ -24,7 +24,7 @@ from ccc.ir.operands import CARRY, Immediate, Operand, Register
 from ccc.ptx.opcodes import Effect, Unit
 from ccc.ptx.types import STRONG, TYPES
 
-NO_LOOP = "no loop lies in the path that ends by comparing a counter with a bound"
+NO_LOOP = "no loop lies in the path that compares a counter with a bound read before it"
 NOT_KNOWN = "how often the loop in it turns is not known where the path begins"
 CONSTANT = "the loop in it turns equally often in every task"
 

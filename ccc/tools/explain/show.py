@@ -108,5 +108,5 @@ def _summary(notes: Sequence[Note]) -> str:
     counts = {what: sum(note.kind == kind for note in notes) for kind, what in words.items()}
     wrong = sum(note.kind in ("warning", "error") for note in notes)
     told = [f"{count} {what}" for what, count in counts.items() if count]
-    told += [f"{wrong} warning{'s' * (wrong != 1)} or errors"] if wrong else []
+    told += [f"{wrong} warnings or errors" if wrong > 1 else "1 warning or error"] if wrong else []
     return ", ".join(told) or "nothing is annotated"
