@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ccc.analysis.constant_trip_count import trip_count
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.last_test import find_last_test
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
-from ccc.analysis.trip_count import trip_count
 from ccc.options import COLLECT
 from ccc.passes.choice.cost_model import TOGETHER, LoopCost
 from ccc.passes.choice.exchange import ADAPTIVE, ARMS, TURNS

@@ -11,8 +11,8 @@ import math
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from ccc.analysis.constant_trip_count import trip_count
 from ccc.analysis.facts import Facts
-from ccc.analysis.trip_count import trip_count
 from ccc.ir.nodes import Instruction
 from ccc.passes.thresholds import UNKNOWN_SHARE, UNKNOWN_TURNS
 from ccc.ptx.throughput import Pipe, machine_code, slots_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ccc.analysis.constant_trip_count import MOST, trip_count
 from ccc.analysis.facts import Facts
-from ccc.analysis.trip_count import MOST, trip_count
 from ccc.parse import parse_function, parse_module
 
 FUNCTION = """.version 8.0
