@@ -30,10 +30,8 @@ from ccc.ir.operands import Register
 from ccc.passes.context_collection.context_stack import words
 from ccc.passes.thresholds import INSTRUCTIONS_A_WORD
 from ccc.pipeline import Kernel, Pass
-from ccc.ptx.opcodes import LOADS, Effect, Unit
+from ccc.ptx.opcodes import CHEAP, LOADS, Effect
 from ccc.ptx.types import BLOCK, GRID
-
-CHEAP = (Unit.ALU, Unit.FMA)
 
 
 class ContextCompression(Pass):

@@ -52,6 +52,8 @@ class Unit(Enum):
     NOTHING = "nothing"
 
 
+CHEAP = (Unit.ALU, Unit.FMA)
+"""The pipes whose work costs so little that it may be done again."""
 NONE, READ, WRITE = Effect.NONE, Effect.READ, Effect.WRITE
 ATOMIC = READ | WRITE
 PINNED = ATOMIC | Effect.OPAQUE

@@ -22,7 +22,6 @@ from ccc.passes.choice.exchange import ADAPTIVE, ARMS, TURNS
 from ccc.passes.choice.inner_loops import SHARED_OUT
 from ccc.passes.choice.lanes import Lanes, expected_lanes
 from ccc.passes.choice.nesting import (
-    HANDED_ON,
     forced_by,
     loops_around,
     needed_of,
@@ -31,7 +30,7 @@ from ccc.passes.choice.nesting import (
 )
 from ccc.passes.choice.path_cost import PathCost
 from ccc.passes.context_collection.task_counts import reduces
-from ccc.passes.policy import batches_pay, no_room, why_no_stacks
+from ccc.passes.policy import REPEATING, batches_pay, no_room, why_no_stacks
 from ccc.passes.strategies.engage import ENGAGE_BLOCK, is_exact, is_of_others
 from ccc.passes.strategies.registry import COLLECTING, FLATTENING, SHARING
 from ccc.passes.strategies.strategy import Collectable, Hints, LoopStrategy, instruction_count
@@ -273,7 +272,7 @@ class _Search:
 
     def _served_otherwise(self, path: Path, served: Mapping[Path, str]) -> list[Path]:
         """The loops that would have to be handed on with a path, and are not."""
-        return [one for one in needed_of(path, self._free) if served.get(one) != HANDED_ON]
+        return [one for one in needed_of(path, self._free) if served.get(one) != REPEATING]
 
     def _handed_on_with(self, path: Path, served: Mapping[Path, str]) -> str:
         """The innermost of these, in words."""
@@ -281,7 +280,7 @@ class _Search:
             name = served.get(loop, LEAVE)
             which = "around it" if loop in loops_around(path) else "that its tasks come to"
             instead = ", too" if name == LEAVE else f" in place of {name}"
-            return f" with {HANDED_ON} on the loop {which}{instead}"
+            return f" with {REPEATING} on the loop {which}{instead}"
         return ""
 
     def _asked_with(self, path: Path) -> list[Path]:
@@ -351,7 +350,7 @@ class _Search:
         """Whether what serves a branch can do so beside what serves the others."""
         if path.repeats:
             return True
-        if path.carries_parent and served[path] != HANDED_ON:
+        if path.carries_parent and served[path] != REPEATING:
             return False
         every = [one for one, name in {**self._requests, **served}.items() if name != LEAVE]
         inside = [one for one in self.cost.paths if one.parent is path]
@@ -366,12 +365,12 @@ class _Search:
                 one.leads_to(path) and is_of_others(path, self._facts, True)
                 for one in self.cost.paths
             ):
-                return [HANDED_ON]
+                return [REPEATING]
             sharing = [one for one in SHARING if one.name in SHARED_OUT]
             able = [one.name for one in sharing if one.applies([path], self._facts) is None]
             if not self._may_meet_block(path):
                 able = [name for name in able if name != ENGAGE_BLOCK.name]
-            return [*reversed(able), HANDED_ON]
+            return [*reversed(able), REPEATING]
         arms = [one for one in beside if not one.repeats]
         return [
             one.name
@@ -418,14 +417,14 @@ def _counted(name: str, path: Path) -> str:
     """What a strategy that was asked for is counted as; those that are not modelled as left, and
     so is ``flatten``, which has declined when paths are collected."""
     if name == COLLECT:
-        return HANDED_ON if path.repeats else QUEUE
+        return REPEATING if path.repeats else QUEUE
     modelled = name in (TURNS if path.repeats else {**ARMS, **ADAPTIVE}) and name not in FLATTENING
     return name if modelled else LEAVE
 
 
 def _promises(path: Path, name: str) -> bool:
     """Whether the annotation itself says that lanes will not agree on the turns of a loop."""
-    return path.marker.kind == "variable" and name != HANDED_ON
+    return path.marker.kind == "variable" and name != REPEATING
 
 
 def _loads(path: Path, facts: Facts) -> int:

@@ -12,14 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from ccc.analysis.paths.model import Path
 from ccc.options import COLLECT, Request
 from ccc.passes.choice.inner_loops import SHARED_OUT
-from ccc.passes.policy import IN_SHARED, NEEDS_LEFT, is_asked
+from ccc.passes.policy import IN_SHARED, NEEDS_LEFT, REPEATING, is_asked
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.registry import COLLECTING, SHARING
 from ccc.passes.strategies.uniform import UNIFORM
 from ccc.pipeline import Kernel
-
-HANDED_ON = "merge"
-"""What serves inner loops whose tasks come back."""
 
 
 def loops_around(path: Path) -> tuple[Path, ...]:
@@ -50,7 +47,7 @@ def with_path(
     if name in SHARED_OUT:
         found = {one: other for one, other in served.items() if path not in loops_around(one)}
     if name != LEAVE.name:
-        found |= dict.fromkeys(needed_of(path, free), HANDED_ON)
+        found |= dict.fromkeys(needed_of(path, free), REPEATING)
     return {**found, path: name}
 
 
@@ -62,7 +59,7 @@ def forced_by(asked: Mapping[Path, Request], paths: Sequence[Path]) -> dict[Path
         collects = any(is_asked(request, one) for one in (*COLLECTING, *SHARING))
         if collects or request.name == COLLECT:
             loops = (one for one in needed_of(path, paths) if one not in asked)
-            found |= dict.fromkeys(loops, HANDED_ON)
+            found |= dict.fromkeys(loops, REPEATING)
     return found
 
 
@@ -76,5 +73,5 @@ def why_no_path(path: Path, open_paths: Sequence[Path], kernel: Kernel) -> str |
         request = kernel.request_of(loop)
         sharing = next((one for one in SHARING if one.name == str(request)), UNIFORM)
         if sharing is not UNIFORM and sharing.applies([loop], kernel.facts) is None:
-            return f"{IN_SHARED}; strategy({HANDED_ON}) there keeps it a path"
+            return f"{IN_SHARED}; strategy({REPEATING}) there keeps it a path"
     return None

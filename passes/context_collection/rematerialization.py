@@ -14,9 +14,8 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Path
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Register
-from ccc.ptx.opcodes import Effect, Unit
+from ccc.ptx.opcodes import CHEAP, Effect
 
-CHEAP = (Unit.ALU, Unit.FMA)
 WIDE = 64
 """Bits of a register that is worth an instruction in each task: it takes two of the machine's."""
 

@@ -17,7 +17,13 @@ from ccc.analysis.paths.trip_counts import find_trip_count
 from ccc.passes.context_collection.binned_queue import BinnedQueue
 from ccc.passes.context_collection.layout import lay_out
 from ccc.passes.context_collection.rematerialization import rematerialize
-from ccc.passes.strategies.strategy import Choice, Estimate, Rewritten, collecting_cost
+from ccc.passes.strategies.strategy import (
+    Choice,
+    Estimate,
+    Rewritten,
+    collecting_cost,
+    why_not_single,
+)
 from ccc.pipeline import Kernel
 from ccc.ptx.types import WARP_SIZE
 
@@ -43,11 +49,10 @@ class Bins:
 
     def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:
         """The trip count of the path's loop must be known where the path begins."""
-        if len(paths) > 1:
-            return "there are several paths"
+        reason = why_not_single(paths)
+        if reason is not None:
+            return reason
         (path,) = paths
-        if path.repeats or path.parent is not None:
-            return "the path is an inner loop, or lies in another path"
         try:
             find_trip_count(path, facts)
         except Refused as refusal:

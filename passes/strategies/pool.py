@@ -21,6 +21,7 @@ from ccc.passes.strategies.strategy import (
     Rewritten,
     collecting_cost,
     why_at_once,
+    why_not_single,
 )
 from ccc.pipeline import Kernel
 from ccc.ptx.types import WARP_SIZE
@@ -39,11 +40,10 @@ class Pool:
 
     def applies(self, paths: Sequence[Path], facts: Facts) -> str | None:
         """All threads of the block must come to the loop, and tasks may belong to no warp."""
-        if len(paths) > 1:
-            return "there are several paths"
+        reason = why_not_single(paths)
+        if reason is not None:
+            return reason
         (path,) = paths
-        if path.repeats or path.parent is not None:
-            return "the path is an inner loop, or lies in another path"
         of_block = BlockFacts.of(facts)
         try:
             check_any_warp_may_run(path, facts, of_block)

@@ -268,6 +268,15 @@ class PathStrategy(Serving, Protocol):
         """How it is done; None if it does not apply."""
 
 
+def why_not_single(paths: Sequence[Path]) -> str | None:
+    """Why the paths are not one branch alone in its loop; None if they are."""
+    if len(paths) > 1:
+        return "there are several paths"
+    if paths[0].repeats or paths[0].parent is not None:
+        return "the path is an inner loop, or lies in another path"
+    return None
+
+
 def why_not_exclusive(paths: Sequence[Path]) -> str | None:
     """Why an iteration may come to several of the paths, or again to one; None if it may not."""
     for path in paths:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import NoReturn
 
 from ccc.analysis.callees import called
 from ccc.analysis.companion_search import find_misfit
@@ -200,24 +201,8 @@ def _check_owner(
     culprit = next((i for i in in_path if i in more or i.is_terminator), None)
     if culprit is None and len(in_path) > CHEAP_SLICE:
         culprit = in_path[0]
-    if culprit is not None and path.turn is not path.loop.loop:
-        of_turns = path.parent is not None and path.parent.marker.kind == "variable"
-        go_there = 'mark that loop "ccc while", whose tasks can go to the path; or ' * of_turns
-        raise Refused(
-            "the next turn of the loop around it, or what follows that loop, needs a value that "
-            f"the path computes{at(culprit)}; {go_there}remove this annotation, and the loop "
-            "around it is collected alone, or add the value up with an atomic"
-        )
-    if culprit is not None and (hint := _read_again_hint(path, culprit, facts)):
-        raise Refused(
-            "the next iteration needs a value that is read in the path, which may have written it"
-            f"{at(culprit)}{hint}"
-        )
     if culprit is not None:
-        raise Refused(
-            "the next iteration, or the code after the loop, needs a value that the path computes"
-            f"{at(culprit)}; {_unset_hint(path, facts) or _reduction_hint(path, facts)}"
-        )
+        _refuse_value_of_path(path, culprit, facts)
     in_rest = [i for i in instructions_of(path.rest, facts) if i in needed]
     culprit = next((i for i in in_rest if i not in fetches and i in more), None)
     if culprit is not None and culprit.name == "atom":
@@ -239,6 +224,31 @@ def _check_owner(
             "the next iteration needs a value that is read after the path and may depend on what "
             f"the path writes{at(culprit)}{_writer_hint(path, culprit, facts)}"
         )
+
+
+def _refuse_value_of_path(path: CheckedPath, culprit: Instruction, facts: Facts) -> NoReturn:
+    """The next iteration would need what the path computes by itself.
+
+    Raises:
+        Refused: always; how to do without depends on what it is.
+    """
+    if path.turn is not path.loop.loop:
+        of_turns = path.parent is not None and path.parent.marker.kind == "variable"
+        go_there = 'mark that loop "ccc while", whose tasks can go to the path; or ' * of_turns
+        raise Refused(
+            "the next turn of the loop around it, or what follows that loop, needs a value that "
+            f"the path computes{at(culprit)}; {go_there}remove this annotation, and the loop "
+            "around it is collected alone, or add the value up with an atomic"
+        )
+    if hint := _read_again_hint(path, culprit, facts):
+        raise Refused(
+            "the next iteration needs a value that is read in the path, which may have written it"
+            f"{at(culprit)}{hint}"
+        )
+    raise Refused(
+        "the next iteration, or the code after the loop, needs a value that the path computes"
+        f"{at(culprit)}; {_unset_hint(path, facts) or _reduction_hint(path, facts)}"
+    )
 
 
 def _call_that_gives(result: Instruction, path: CheckedPath, facts: Facts) -> Instruction | None:

@@ -21,14 +21,13 @@ from ccc.analysis.paths.model import Path, Refused, instructions_of
 from ccc.ir.edit import rewritten
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import CARRY, Immediate, Operand, Register
-from ccc.ptx.opcodes import Effect, Unit
+from ccc.ptx.opcodes import CHEAP, Effect, Unit
 from ccc.ptx.types import STRONG, TYPES
 
 NO_LOOP = "no loop lies in the path that compares a counter with a bound read before it"
 NOT_KNOWN = "how often the loop in it turns is not known where the path begins"
 CONSTANT = "the loop in it turns equally often in every task"
 
-_PURE = (Unit.ALU, Unit.FMA)
 _READ = ("global", "param", "const")
 _MOST = 32
 """Instructions, at most, that make a counter or its bound."""
@@ -218,7 +217,7 @@ class _Sources:
             return False
         if instruction.loads:
             return instruction in self.facts.once(_first_loads, self.path.entry)
-        return instruction.effects == Effect.NONE and instruction.unit in _PURE
+        return instruction.effects == Effect.NONE and instruction.unit in CHEAP
 
     def _is_in_loop(self, block: str) -> bool:
         """Whether a block of the path lies in a loop there."""
