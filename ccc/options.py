@@ -100,6 +100,10 @@ class Options:
     max_block: int | None = None
     """The most threads that a block will have, if the kernel does not say; None: not known."""
 
+    max_registers: int | None = None
+    """The most registers that ptxas will be let give a thread, as by nvcc's ``-maxrregcount``;
+    None: as many as it likes."""
+
     dynamic_shared: int | None = None
     """The most bytes of dynamic shared memory that a launch asks for, where a kernel uses any.
 

@@ -140,7 +140,8 @@ class Kernel:
     that is not known. A block gets no more than ``shared_limit``, of which stacks may be in dynamic
     memory if ``takes_dynamic``; where that begins is a multiple of ``dynamic_alignment``. ``arch``
     is what the code is for; ``registers`` how many a thread takes, where the assembler has told,
-    and ``tried`` how many in the original and with what was chosen when that was tried; ``load``
+    and ``tried`` how many in the original and with what was chosen when that was tried, ``crowded``
+    why that had better not be done where nobody insists; ``load``
     gives another function of the file, None if the file lacks it. ``inlined`` are the calls that a
     pass replaced by what they call; it leaves those on the lines of ``not_inlined``. ``knowledge``
     is what profiles say of the module's paths, and ``tuned`` what was measured to be best for them.
@@ -159,6 +160,7 @@ class Kernel:
     arch: str = ""
     registers: int | None = None
     tried: tuple[int, int] | None = None
+    crowded: str | None = None
     load: Callable[[str], Function | None] = lambda _name: None
     not_inlined: frozenset[int] = frozenset()
     knowledge: Knowledge | None = None

@@ -274,3 +274,7 @@ bits, 8 lanes 0.97, 0.98, 0.99; 16 1.05, 1.02, 1.01; 24 1.10, 1.04, 1.02; 16 bit
 0.95, 0.97; 16 1.02, 0.98, 0.99; 24 1.00 each. Few lanes that load early wait for memory in each
 iteration, where a full warp would once. In a queue it never paid (0.77 to 1.00; one, two and four
 loads, 1 to 24 lanes)."""
+
+MOST_SPILLED = 64
+"""Bytes that ptxas may spill and load more than in the original, so that blocks of the same size
+can be launched, before what nobody asked for is left alone. Not measured."""

@@ -9,20 +9,11 @@ from typing import TYPE_CHECKING
 from ccc.ir.nodes import Function, Instruction
 from ccc.ir.operands import Arguments, Symbol
 from ccc.ptx.opcodes import STACK_OPERATIONS, Effect, counts_threads
+from ccc.ptx.system_calls import SYSTEM_CALLS
 from ccc.ptx.types import LANE
 
 if TYPE_CHECKING:
     from ccc.analysis.memory import MemoryUse
-
-SYSTEM_CALLS = {
-    "__assertfail": Effect.NONE,  # stops the whole grid, or does not return
-    "vprintf": Effect.READ,  # appends to a buffer that the host reads; the order of lines is open
-    "malloc": Effect.NONE,  # takes memory from a heap that all threads share
-    "free": Effect.READ | Effect.WRITE,  # gives it back: what was there is gone
-}
-"""What the driver provides to kernels (CUDA C++ Programming Guide), and what it does to memory that
-the program uses. Another lane may do it, and later: none of them waits for others, or asks which
-thread calls."""
 
 
 def callee(call: Instruction) -> str:

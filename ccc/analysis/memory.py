@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from ccc.analysis.apart import Apart
-from ccc.analysis.callees import SYSTEM_CALLS, callee
+from ccc.analysis.callees import callee
 from ccc.analysis.origins import Origins, Pointers
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Arguments, Operand, Register, Symbol
 from ccc.ir.parameters import DoesNotFit, Part, accesses
 from ccc.ptx.opcodes import Effect
+from ccc.ptx.system_calls import SYSTEM_CALLS
 
 if TYPE_CHECKING:
     from ccc.analysis.facts import Facts

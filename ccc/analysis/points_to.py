@@ -11,12 +11,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ccc.analysis.callees import SYSTEM_CALLS, Callees, Handed, callee
+from ccc.analysis.callees import Callees, Handed, callee
 from ccc.analysis.defuse import Makers, makers
 from ccc.ir.nodes import Function, Instruction, Variable
 from ccc.ir.operands import Address, Arguments, Immediate, Operand, Register, Symbol, leaves
 from ccc.ir.parameters import accessed
 from ccc.ptx.opcodes import Effect
+from ccc.ptx.system_calls import SYSTEM_CALLS
 
 FRAME = "__local_depot"
 """How nvcc names the variable that holds all arrays of a function."""

@@ -20,12 +20,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ccc.analysis.callees import SYSTEM_CALLS, callee
+from ccc.analysis.callees import callee
 from ccc.analysis.cfg import EXIT
 from ccc.analysis.defuse import trace
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Arguments, Immediate, Operand, Register, Symbol
 from ccc.ptx.opcodes import MOVES_ON, Effect
+from ccc.ptx.system_calls import SYSTEM_CALLS
 from ccc.ptx.types import STRONG
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Hashable, Mapping
 from typing import TYPE_CHECKING
 
-from ccc.analysis.callees import SYSTEM_CALLS, Callees, callee
+from ccc.analysis.callees import Callees, callee
 from ccc.analysis.facts import Facts
 from ccc.compiler.calls import Calls
 from ccc.errors import CccError
@@ -18,6 +18,7 @@ from ccc.parse import NotRepresentable, parse_files, parse_function, parse_varia
 from ccc.pipeline import Kernel
 from ccc.ptx.occupancy import KB, limits
 from ccc.ptx.opcodes import Effect
+from ccc.ptx.system_calls import SYSTEM_CALLS
 from ccc.ptx.types import DEFAULT_SHARED_BYTES
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class ModuleContext:
         options: Options,
         registers: Mapping[str, int],
         tried: Mapping[str, tuple[int, int]],
+        crowded: Mapping[str, str],
         knowledge: Knowledge | None,
         tuned: MatchedDecisions | None,
         promised: Collection[str] = (),
@@ -81,6 +83,7 @@ class ModuleContext:
         self._tuned = tuned
         self._registers = registers
         self._tried = tried
+        self._crowded = crowded
         self._knowledge = knowledge
         self._surroundings = self._find_surroundings(module)
         self._launches = DEVICE_LAUNCH.search(module.text) is not None
@@ -106,8 +109,9 @@ class ModuleContext:
 
     def key(self, piece: FunctionText) -> Hashable:
         """All that it depends on what becomes of a kernel."""
-        known = self._registers.get(piece.name), self._tried.get(piece.name)
-        return self._surroundings, known, self._calls.texts(piece.name)
+        name = piece.name
+        known = self._registers.get(name), self._tried.get(name), self._crowded.get(name)
+        return self._surroundings, known, self._calls.texts(name)
 
     def load(self, name: str) -> Function | None:
         """The IR of a function as nvcc made it; None if the module lacks it, or it has none."""
@@ -136,6 +140,7 @@ class ModuleContext:
         kernel.tuned = self._tuned
         kernel.registers = self._registers.get(function.name)
         kernel.tried = self._tried.get(function.name)
+        kernel.crowded = self._crowded.get(function.name)
         kernel.not_inlined = not_inlined
         kernel.knowledge = self._knowledge
         self._find_shared(kernel)

@@ -84,6 +84,7 @@ def transform(
     filename: str = "<ptx>",
     registers: Mapping[str, int] | None = None,
     tried: Mapping[str, tuple[int, int]] | None = None,
+    crowded: Mapping[str, str] | None = None,
     places: Mapping[int, Place] | None = None,
     known: Outcomes | None = None,
     **asked: Any,
@@ -98,6 +99,7 @@ def transform(
         filename: what to call it in messages.
         registers: how many a thread of each kernel takes, by name, as far as that is known.
         tried: the same of the original, and of what was chosen when that was tried.
+        crowded: why a kernel had better be left alone where nobody insists, by name.
         places: where the annotations of the source stand, by identifier, if it was read; else what
             the markers tell.
         known: what became of kernels before, with the same options; grows.
@@ -117,7 +119,7 @@ def transform(
     hints = [hint for advice in (knowledge, tuned) if advice for hint in advice.warnings]
     result = Transformed(ptx, hints=hints)
     context = ModuleContext(
-        module, options, registers or {}, tried or {}, knowledge, tuned, promised
+        module, options, registers or {}, tried or {}, crowded or {}, knowledge, tuned, promised
     )
     idle = not options.transforms or context.is_debugged
     passes = () if idle else tuple(kind() for kind in PIPELINE)

@@ -31,6 +31,7 @@ from ccc.remark import Remark, read_report, report
 if TYPE_CHECKING:
     from ccc.compiler.blame import Blame
     from ccc.compiler.earlier import Earlier
+    from ccc.compiler.launchable import Launchable
     from ccc.compiler.registers import Assembler
     from ccc.compiler.transform import Transformed
     from ccc.profile.match import Place
@@ -368,6 +369,7 @@ def _transform(
     """
     # A pass that fails earlier needs none of it.
     from ccc.compiler.earlier import Earlier  # noqa: PLC0415
+    from ccc.compiler.launchable import keep_launchable  # noqa: PLC0415
     from ccc.compiler.transform import transform  # noqa: PLC0415
 
     told = replace(options, strict=False)  # all that was missed is to be seen, not the first alone
@@ -379,10 +381,16 @@ def _transform(
     tried = _tried(ptx, result, known.assembler)
     if tried:  # what was chosen is weighed again, with the registers that it takes
         result = transformed(tried=tried)
+    registers = None
     counting = _counting_blocks(result.remarks)
     if counting and (found := known.assembler.resources(result.ptx, counting)):
         registers = {name: resources.registers for name, resources in found.items()}
         result = transformed(registers=registers, tried=tried)
+    launchable = keep_launchable(ptx, result.ptx, told, known.assembler)
+    if crowded := _left_for_room(result, launchable):
+        result = transformed(registers=registers, tried=tried, crowded=crowded)
+        launchable = keep_launchable(ptx, result.ptx, told, known.assembler)
+    result.ptx, result.remarks = launchable.ptx, launchable.told(result.remarks)
     if blame:
         result.remarks = blame.tell(result.remarks)
     made = result.remarks
@@ -412,6 +420,15 @@ def _tried(before: str, result: Transformed, assembler: Assembler) -> dict[str, 
     pairs = {name: (old[name].registers, new[name].registers) for name in new if name in old}
     limited = {name: pair for name, pair in pairs.items() if registers_limit(arch, max(pair))}
     return {**{name: NOT_KNOWN for name in kept if name not in pairs}, **limited}
+
+
+def _left_for_room(result: Transformed, launchable: Launchable) -> dict[str, str]:
+    """Why kernels are to be left alone as far as nobody asked for what was chosen in them."""
+    return {
+        name: why
+        for name, why in launchable.crowded.items()
+        if any(map(_is_chosen, result.remarks.get(name, ())))
+    }
 
 
 def _keeps_warps(remark: Remark) -> bool:

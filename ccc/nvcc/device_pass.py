@@ -73,6 +73,8 @@ def _run(cicc: Cicc, options: Options) -> int:
             warn([CccError(OPTIX, _annotated(cicc))], options, done)
             check_strict(options, done)
             options = replace(options, off=True, profile=None, time=None)
+        if most := cicc.value("-maxreg"):
+            options = replace(options, max_registers=int(most))
         _compile(cicc, options, done)
         stubs = cicc.value("--stub_file_name")
         _forget_promises(stubs)

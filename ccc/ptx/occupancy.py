@@ -168,6 +168,28 @@ def warps_with_registers(registers: int) -> int:
     return REGISTERS // PARTITIONS // _registers_per_warp(registers) * PARTITIONS
 
 
+def launchable_warps(registers: int) -> int:
+    """How many warps the largest block can have whose threads take so many registers each.
+
+    >>> launchable_warps(64), launchable_warps(65), launchable_warps(128), launchable_warps(255)
+    (32, 28, 16, 8)
+    """
+    return min(warps_with_registers(registers), THREADS_PER_BLOCK // WARP_SIZE)
+
+
+def most_registers(warps: int) -> int:
+    """The most registers of a thread with which a block of so many warps can be launched.
+
+    >>> most_registers(32), most_registers(28), most_registers(16), most_registers(1)
+    (64, 72, 128, 255)
+    """
+    step = REGISTER_GRANULARITY // WARP_SIZE
+    most = REGISTERS_PER_THREAD
+    while launchable_warps(most) < warps:
+        most = (most - 1) // step * step
+    return most
+
+
 def registers_limit(arch: str, registers: int) -> bool:
     """Whether fewer warps than a multiprocessor of ``arch`` runs may find so many registers, each
     of its threads; whatever else its blocks take."""

@@ -13,10 +13,14 @@ from types import MappingProxyType
 
 from ccc.errors import CccError, Span
 from ccc.folder import OwnFolder
+from ccc.ptx.system_calls import SYSTEM_CALLS
 from ccc.toolkit.find import find
 
 PTXAS = "CCC_PTXAS"
 """The variable that tells a shim, which nvcc has started, where the assembler beside that lies."""
+
+
+_EXTERN = re.compile(r"^[ \t]*\.extern\s+\.func\s+(?:\([^()]*\)\s*)?([\w$]+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,11 @@ class Resources:
     spill_stores: int | None = None
     spill_loads: int | None = None
 
+    @property
+    def spilled(self) -> int:
+        """The bytes that the code stores and loads when it spills, as far as that is known."""
+        return (self.spill_stores or 0) + (self.spill_loads or 0)
+
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
@@ -44,6 +53,14 @@ class Assembled:
 
     cubin: bytes
     resources: dict[str, Resources]
+
+
+def is_part(ptx: str) -> bool:
+    """Whether a module calls functions of others, and is but a part of what is to be linked.
+
+    Those that the driver has (CUDA C++ Programming Guide, "System Calls") need no linking.
+    """
+    return any(name not in SYSTEM_CALLS for name in _EXTERN.findall(ptx))
 
 
 def assemble(ptx: str, arch: str, ptxas: str | Path = "ptxas") -> Assembled:
@@ -81,7 +98,8 @@ def _start(ptx: str, arch: str, place: Path, ptxas: str | Path) -> subprocess.Po
     """Begin to make a cubin at this place, whose name has no suffix yet."""
     source, target = place.with_suffix(".ptx"), place.with_suffix(".cubin")
     source.write_text(ptx, encoding="utf-8")
-    command = [str(ptxas), "-v", f"-arch={arch}", str(source), "-o", str(target)]
+    part = ["-c"] if is_part(ptx) else []
+    command = [str(ptxas), "-v", *part, f"-arch={arch}", str(source), "-o", str(target)]
     try:
         return subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

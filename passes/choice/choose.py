@@ -129,7 +129,7 @@ def choose(paths: Sequence[Collectable], kernel: Kernel) -> None:
     loops: dict[AnnotatedLoop, list[Collectable]] = {}
     for one in paths:
         is_free = one.record.is_open and kernel.request_of(one.path) is None
-        reason = why_no_path(one.path, every, kernel) if is_free else None
+        reason = kernel.crowded or why_no_path(one.path, every, kernel) if is_free else None
         if reason is not None:
             one.record.leave_alone(reason)
         if one.record.is_open:

@@ -13,6 +13,7 @@ FILES = (
     *sorted(ROOT.glob("ccc/analysis/**/*.py")),
     *sorted(ROOT.glob("passes/**/*.py")),
     *(ROOT / name for name in ("ccc/compiler/module.py", "ccc/ptx/occupancy.py")),
+    ROOT / "ccc" / "compiler" / "launchable.py",
     *(
         ROOT / "ccc" / "parse" / f"{name}.py"
         for name in ("body", "declarations", "outside", "vectors")

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ccc.analysis.callees import SYSTEM_CALLS, allocates, callee
+from ccc.analysis.callees import allocates, callee
 from ccc.analysis.cfg import reachable
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Refused, at
 from ccc.ir.nodes import Function, Instruction
 from ccc.ir.operands import Special
 from ccc.ptx.opcodes import Effect
+from ccc.ptx.system_calls import SYSTEM_CALLS
 
 Load = Callable[[str], Function | None]
 

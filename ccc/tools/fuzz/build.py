@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ccc.compiler.launchable import keep_launchable
+from ccc.compiler.registers import Assembler
 from ccc.compiler.transform import transform
 from ccc.emulator.translate.variables import SHARED_LIMIT
 from ccc.errors import CccError
@@ -112,7 +114,7 @@ def _transform(marked: str, strategy: str) -> tuple[str, Remarks]:
     remarks: Remarks = {}
     for function, mine in result.remarks.items():
         remarks.setdefault(_owner(function), []).extend(mine)
-    return result.ptx, remarks
+    return keep_launchable(marked, result.ptx, options, Assembler()).ptx, remarks
 
 
 def _owner(function: str) -> str:
