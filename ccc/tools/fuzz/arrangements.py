@@ -90,6 +90,7 @@ class ArrangementWriter(LoopWriter):
     def _returning(self, scope: Scope) -> Stmt:
         """A loop for some threads, which then return."""
         body = (*self._inside(scope), Stmt("return;"))
+        self.all_come = False
         return Stmt("if ($0) @0", (self._guard(scope),), (body,))
 
     def _outer_row(self, scope: Scope, count: int) -> Stmt:
@@ -107,9 +108,11 @@ class ArrangementWriter(LoopWriter):
         if self.chance(0.4):
             read = f"*(volatile unsigned *)({done})"
         text = f"while ({read} < (unsigned)({others})) {{}}\nt[g * 4 + 2] += 5;"
-        wait = Stmt(text + ("\nreturn;" if self.chance(0.5) else ""))
+        returns = self.chance(0.5)
+        wait = Stmt(text + ("\nreturn;" if returns else ""))
         self.may_leave = False
         loops = self._inside(scope, 1 if self.chance(0.6) else 2)
+        self.all_come = self.all_come and not returns
         say = Stmt(f"__threadfence();\natomicAdd({done}, 1u);")
         return Stmt(f"if ({who}) @0 else @1", (), ((wait,), (*loops, say)))
 
