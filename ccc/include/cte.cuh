@@ -159,13 +159,14 @@ struct none {};
 
 constexpr unsigned ALL = 0xffffffff;
 
-/// Lists of so many items are walked piece by piece: 32 of them have fewer items than 2^32 - 32.
+/// Lists of so many items are not joined, so that 32 of them have fewer items than 2^32 - 32.
 constexpr unsigned LONG = 1u << 26;
 
 __device__ __forceinline__ unsigned lane_number()
 {
     unsigned lane;  // not of threadIdx, for blocks of any shape
-    asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+    // Volatile, so that it is read again where it is needed, and takes no register in between.
+    asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
     return lane;
 }
 
@@ -370,8 +371,9 @@ struct job {
         }
     }
     __device__ __forceinline__ void add(const Value& more) { value = reduce(value, more); }
-    /// The state of a lane of the warp.
-    __device__ __forceinline__ State state_of(unsigned lane) const { return state.of(ALL, lane); }
+    /// What lanes hand one another for the state: here that itself.
+    __device__ __forceinline__ const State& handle() const { return state; }
+    __device__ __forceinline__ const State& state_of(const State& handle) const { return handle; }
 };
 
 /// How a walk goes about a job.
@@ -566,28 +568,39 @@ struct portion {
 /// of a list. Where a list ends, its owner fetches that; what the lanes before have of it follows
 /// behind the portion. With much to fetch for an item, each lane has one at a time. Inside of one
 /// long list, all lanes step through that together if the order of its values may change.
+///
+/// Lists that have items are numbered in their order. From beginning to end, lane n holds what map
+/// must know of list n, whoever that is of: so an item, which knows the number of its list, fetches
+/// that at once, without the owner being fetched before. Lanes behind the last list hold that of any
+/// other lane, and nobody asks them.
 template <bool SCANNED, class Job>
 struct joined_walk {
     using Source = decltype(Job::source);
     using State = decltype(Job::state);
     using Value = decltype(Job::value);
+    using Handle = plain<decltype(a<const Job&>().handle())>;
     using Pace = pace<Job, SCANNED>;
 
     Job& job;
     unsigned start, end, total;  // of the own list in the joined one, and how long that is
-    unsigned owner_of, end_of;   // of the list, among those with items, whose number is the lane's
-    Source own;                  // item k of the joined list is item k of this
+    unsigned end_of;             // of the list whose number is the lane's, in the joined one
+    Source source_of;            // of which item k is item k of the joined list, if that is of it
+    unmade<Handle> handle_of;    // of its state
     unsigned item, list, stop;   // what this lane runs next, whose that is, and where that ends
     unmade<Value> sum;           // what it has of that list
 
-    __device__ __forceinline__ joined_walk(Job& job, unsigned length) : job(job), own(job.source)
+    __device__ __forceinline__ joined_walk(Job& job, unsigned length)
+        : job(job), source_of(job.source)
     {
         place_lists(length);
-        detail::assign(own, job.source.moved(start));
         const unsigned some = __ballot_sync(ALL, length != 0);
-        owner_of = some == ALL ? lane_number() : nth_bit(some, lane_number());
-        end_of = __shfl_sync(ALL, end, owner_of);
+        const unsigned owner = some == ALL ? lane_number() : nth_bit(some, lane_number());
+        end_of = __shfl_sync(ALL, end, owner);
         if (lane_number() >= __popc(some)) end_of = ALL;
+        const Source own = job.source.moved(start);
+        if constexpr (SCANNED) detail::assign(source_of, own);
+        else detail::assign(source_of, detail::from_lane(ALL, own, owner));
+        detail::assign(handle_of.made, job.handle().of(ALL, owner));
     }
 
     __device__ __forceinline__ void place_lists(unsigned length)
@@ -627,7 +640,7 @@ struct joined_walk {
     /// Run all items where none needs to know whose it is.
     __device__ __forceinline__ void run_all()
     {
-        for (unsigned k = lane_number(); k < total; k += 32) job.mapped(own.at(k), job.state);
+        for (unsigned k = lane_number(); k < total; k += 32) job.mapped(source_of.at(k), job.state);
     }
 
     /// Run what is left of one list, but for fewer than `inside` items a lane; where that ends.
@@ -635,8 +648,9 @@ struct joined_walk {
     {
         constexpr unsigned COUNT = Pace::inside;
         const unsigned times = (__shfl_sync(ALL, end, owner) - first) / (32 * COUNT);
-        const Source from = SCANNED ? own : detail::from_lane(ALL, own, owner);
-        const State with = job.state_of(owner);
+        const unsigned number = __popc(__ballot_sync(ALL, end_of <= first));
+        const Source from = source_in(number);
+        const State with = state_in(number);
         Value partial = job.value;
         from.template blocks<COUNT>(first + lane_number(), times, [&](unsigned time, auto index) {
             unmade<Value> value[COUNT];
@@ -669,9 +683,8 @@ struct joined_walk {
         const unsigned list = before + __popc(begins & up_to_here) - 1;
         const unsigned next = __ffs(begins & ~up_to_here);
 
-        const unsigned owner = __shfl_sync(ALL, owner_of, list);
-        const Source source = SCANNED ? own : detail::from_lane(ALL, own, owner);
-        const State state = job.state_of(owner);
+        const Source source = source_in(list);
+        const State state = state_in(list);
         [[maybe_unused]] Value value = job.value;
         if (lane < here) {
             if constexpr (Job::reduces) value = job.mapped(source.at(first + lane), state);
@@ -749,7 +762,8 @@ struct joined_walk {
             begins[w] = runs && item + w == stop;
             list += begins[w];
             stop = __shfl_sync(ALL, end_of, list);
-            find_task(source[w], state[w]);
+            detail::assign(source[w].made, source_in(list));
+            detail::assign(state[w].made, state_in(list));
         }
         if (runs) {
             #pragma unroll
@@ -770,17 +784,15 @@ struct joined_walk {
         }
     }
 
-    /// What map must know of the list where the lane is.
-    __device__ __forceinline__ void find_task(unmade<Source>& source, unmade<State>& state)
+    /// What map must know of a list. All lanes ask, each for one of its own choice.
+    __device__ __forceinline__ Source source_in(unsigned number) const
     {
-        if constexpr (Pace::fetches) {
-            const unsigned owner = __shfl_sync(ALL, owner_of, list);
-            if constexpr (SCANNED) detail::assign(source.made, own);
-            else detail::assign(source.made, detail::from_lane(ALL, own, owner));
-            detail::assign(state.made, job.state_of(owner));
-        } else {
-            detail::assign(source.made, own);
-        }
+        if constexpr (SCANNED) return source_of;
+        else return detail::from_lane(ALL, source_of, number);
+    }
+    __device__ __forceinline__ State state_in(unsigned number) const
+    {
+        return job.state_of(handle_of.made.of(ALL, number));
     }
 
     /// Reduce what the lanes have of the last lists of theirs, each with what those before it have.
@@ -811,31 +823,51 @@ __device__ __forceinline__ bool joins(const Job& job)
     return true;
 }
 
-/// A warp of which some are missing takes its lists in turn if one of them is long. So does one
-/// whose lists are too long to be joined, or do not join though they should. With much to fetch,
-/// each lane of a part goes through its own list: what it takes to go by turns there would cost the
+/// A whole warp walks its joined list, or takes its lists in turn if they are too long to be joined,
+/// or do not join though they should.
+template <bool SCANNED, class Job>
+__device__ __forceinline__ void together(Job& job)
+{
+    if (__all_sync(ALL, job.count < LONG && joins<SCANNED>(job)))
+        joined_walk<SCANNED, Job>(job, unsigned(job.count)).run();
+    else in_turn(groups<32>(), job);
+}
+
+/// A warp of which some are missing takes its lists in turn if one of them is long. With much to
+/// fetch, each lane goes through its own list: what it takes to go by turns there would cost the
 /// whole warps registers (U-list 46 for 32, by which it takes 6 to 16 % longer).
 template <class Job>
 __device__ __forceinline__ void in_part(unsigned members, Job& job)
 {
-    if constexpr (pace<Job, false>::large) {
-        if (members == ALL) in_turn(groups<32>(), job);
-        else alone(job);
-    } else {
-        if (__any_sync(members, job.count >= 128)) in_turn(some_lanes(members), job);
-        else alone(job);
+    if constexpr (!pace<Job, false>::large) {
+        if (__any_sync(members, job.count >= 128)) return in_turn(some_lanes(members), job);
     }
+    alone(job);
 }
 
-/// All who are here go through their lists together.
-template <int BLOCK, bool SCANNED, class Job>
-__device__ __forceinline__ void together(unsigned members, Job& job)
+template <int BLOCK>
+__device__ __forceinline__ bool is_whole(unsigned members)
 {
-    if constexpr (BLOCK == unknown || BLOCK >= 32) {
-        if (members == ALL && __all_sync(ALL, job.count < LONG && joins<SCANNED>(job)))
-            return joined_walk<SCANNED, Job>(job, unsigned(job.count)).run();
+    return (BLOCK == unknown || BLOCK >= 32) && members == ALL;
+}
+
+/// What a whole warp does, or in part what is left of one.
+///
+/// Whole ones branch off first, so that their masks are constants: with any other, ptxas has to
+/// allow for lanes that are not named, on some architectures by a MATCH at each vote and shuffle.
+template <int BLOCK, class Job, class Whole>
+__device__ __forceinline__ void by_members(Job& job, Whole whole)
+{
+    const unsigned members = __activemask();
+    if (__builtin_expect(is_whole<BLOCK>(members), true)) {
+        __syncwarp();  // what lanes wrote before is seen by whoever runs their items
+        whole();
+        __syncwarp();  // and what those wrote, by them
+    } else {
+        __syncwarp(members);
+        in_part(members, job);
+        __syncwarp(members);
     }
-    in_part(members, job);
 }
 
 // Which of them -----------------------------------------------------------------------------------
@@ -874,23 +906,21 @@ struct sizes {
 /// average go by 16 lanes, and even ones, but not where one list is most of all. By 16 lanes and by
 /// steps, ms: U-list 6.7 and 6.4, 4.6 and 4.3, 8.5 and 8.5, 5.4 and 5.3, quadrature 10.0 and 9.6
 /// (H200, 2026-11-24); 9.1 and 10.0, 6.1 and 6.5, 13.2 and 13.9, 7.5 and 8.1, 9.9 and 9.6 (H100).
-template <int BLOCK, bool SCANNED, class Job>
+template <bool SCANNED, class Job>
 __device__ __forceinline__ void by_sizes(Job& job, const sizes& of)
 {
     using Pace = pace<Job, SCANNED>;
-    if (of.most <= 8) return alone(job);
+    constexpr unsigned EVEN = Pace::fetches && Job::reduces ? 7 : 5;  // fourths of the mean
+    const bool even = !Pace::large && 4 * 32 * of.most <= EVEN * of.sum;
+    if (of.most <= 8 || (even && of.sum <= 32 * Pace::few)) return alone(job);
     if constexpr (Pace::large) {
         const bool fill = 5 * 32 * of.most <= 6 * of.sum || of.sum >= 32 * 20;
         if (fill && 2 * of.most <= of.sum) return in_turn(groups<16>(), job);
-    } else {
-        constexpr unsigned EVEN = Pace::fetches && Job::reduces ? 7 : 5;  // fourths of the mean
-        if (4 * 32 * of.most <= EVEN * of.sum) {
-            if (of.sum > 32 * 40 && of.sum > 32 * Pace::few) return in_turn(groups<8>(), job);
-            if (of.sum <= 32 * Pace::few) return alone(job);
-            return in_turn(groups<2>(), job);
-        }
+    } else if (even) {
+        if (of.sum > 32 * 40 && of.sum > 32 * Pace::few) return in_turn(groups<8>(), job);
+        return in_turn(groups<2>(), job);
     }
-    return together<BLOCK, SCANNED>(ALL, job);
+    together<SCANNED>(job);
 }
 
 // The block ---------------------------------------------------------------------------------------
@@ -961,18 +991,23 @@ template <int BLOCK, bool SCANNED, class Job>
 using board_of = board<BLOCK, SCANNED, decltype(Job::source), decltype(Job::value),
                        decltype(Job::state)>;
 
-/// The part of a job that lies in the piece of a warp, whose 32 states are on the board from `place`
-/// on. It has no value before it has items.
+/// The part of a job that lies in the piece of a warp, with the place of the lane's state on the
+/// board. It has no value before it has items.
 template <class Board, class Job>
 struct part_of : Job {
     const Board& board;
     unsigned place;
     bool has;
 
-    __device__ __forceinline__ decltype(Job::state) state_of(unsigned lane) const
+    __device__ __forceinline__ auto handle() const
     {
-        if constexpr (Board::has_states) return board.states.at(place + lane);
-        else return {};
+        if constexpr (Board::has_states) return detail::packed(place);
+        else return pack<>();
+    }
+    __device__ __forceinline__ pack<> state_of(pack<>) const { return {}; }
+    __device__ __forceinline__ decltype(Job::state) state_of(const pack<unsigned>& handle) const
+    {
+        return board.states.at(handle.first);
     }
     __device__ __forceinline__ void add(const decltype(Job::value)& more)
     {
@@ -1122,19 +1157,18 @@ struct block_walk {
             const unsigned there = place < count ? place : count - 1;
             const unsigned last = board.ends[there];
             const unsigned first = place == 0 ? from : place > there ? last : board.ends[there - 1];
-            run_lists(place, there, first, last, begin, stop);
+            run_lists(there, first, last, begin, stop);
             if (__shfl_sync(ALL, last, 31) >= stop) break;
         }
     }
 
     /// Run what 32 lists have in the piece; the lane's goes from `first` to before `last`.
     __device__ __forceinline__ void
-    run_lists(unsigned wanted, unsigned place, unsigned first, unsigned last,
-              unsigned begin, unsigned stop)
+    run_lists(unsigned place, unsigned first, unsigned last, unsigned begin, unsigned stop)
     {
         const unsigned here = first < begin ? begin : first < stop ? first : stop;
         const unsigned end_here = last < begin ? begin : last < stop ? last : stop;
-        part_of<Board, Job> part{job, board, wanted - lane_number(), false};
+        part_of<Board, Job> part{job, board, place, false};
         if constexpr (SCANNED) assign(part.source, board.first.at(0).moved(-typename Job::size(here)));
         else assign(part.source, board.sources.at(place).moved(-typename Job::size(here - first)));
         joined_walk<SCANNED, part_of<Board, Job>>(part, end_here - here).run();
@@ -1158,9 +1192,13 @@ __device__ __forceinline__ void by_block(Job& job)
     const bool little = of.sum < pace<Job, SCANNED>::worth;
     const bool shares = __syncthreads_count(little) != BLOCK;  // or some have returned
     if (shares && block_walk<BLOCK, SCANNED, Job>(job, board).run()) return;
-    if (whole) by_sizes<BLOCK, SCANNED>(job, of);
-    else in_part(members, job);
-    __syncwarp(members);
+    if (whole) {
+        by_sizes<SCANNED>(job, of);
+        __syncwarp();
+    } else {
+        in_part(members, job);
+        __syncwarp(members);
+    }
 }
 
 template <class Decomposition>
@@ -1180,10 +1218,7 @@ struct by<warp> {
     template <int BLOCK, bool SCANNED, class Job>
     __device__ __forceinline__ static void run(Job& job)
     {
-        const unsigned members = __activemask();
-        __syncwarp(members);  // what lanes wrote before is seen by whoever runs their items
-        together<BLOCK, SCANNED>(members, job);
-        __syncwarp(members);  // and what those wrote, by them
+        by_members<BLOCK>(job, [&] { together<SCANNED>(job); });
     }
 };
 
@@ -1207,11 +1242,7 @@ struct by<automatic> {
     template <int BLOCK, bool SCANNED, class Job>
     __device__ __forceinline__ static void run(Job& job)
     {
-        const unsigned members = __activemask();
-        __syncwarp(members);
-        if (members == ALL) by_sizes<BLOCK, SCANNED>(job, sizes(job.count));
-        else in_part(members, job);
-        __syncwarp(members);
+        by_members<BLOCK>(job, [&] { by_sizes<SCANNED>(job, sizes(job.count)); });
     }
 };
 
