@@ -55,6 +55,11 @@ class PathCost:
         return self.own + self.turn.saved(self.lanes.most_turns) * -1
 
     @property
+    def full_turn(self) -> Work:
+        """A turn of a full warp whose lanes run neighbouring turns of one list."""
+        return self.own + Work.sectors(self.turn.together * WARP_SIZE)
+
+    @property
     def saving(self) -> float:
         """The instructions that are run with lanes waiting: length times rarity."""
         full = self.lanes.lanes * self.lanes.turns / WARP_SIZE
