@@ -206,11 +206,14 @@ class LoopCost:
         )
 
     def _registers(self, served: Assignment) -> int:
-        """Those of a thread; 0 where nobody has told."""
+        """Those of a thread; 0 where nobody has told.
+
+        What was tried is one strategy: that it takes fewer than the original is no merit of others.
+        """
         if self._kernel.tried is None or self._is_worst:
             return self._kernel.registers or 0
         before, after = self._kernel.tried
-        return after if set(served.values()) - {LEAVE.name} else before
+        return max(before, after) if set(served.values()) - {LEAVE.name} else before
 
     def _occupancy(self, served: Assignment) -> float:
         """The share of warps that there are."""

@@ -224,6 +224,12 @@ def test_registers_are_weighed_against_what_is_gained(block: int, expected: list
     assert (told in advice) == (not expected), advice
 
 
+def test_that_what_was_tried_takes_fewer_is_no_merit_of_others() -> None:
+    ptx = kernel(Arm(80, 0.25))
+    (usual,), (found,) = remarks(ptx), remarks(ptx, tried={"k": (164, 80)})
+    assert found.details["considered"] == usual.details["considered"]
+
+
 def test_the_assembler_is_asked_what_was_chosen_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     ptx, asked = kernel(Arm(80, 0.25)), []
 
