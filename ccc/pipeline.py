@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -15,7 +15,7 @@ from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Path
 from ccc.ir.markers import WHOLE_KERNEL, Marker
 from ccc.ir.nodes import Function, Variable
 from ccc.ir.operands import Register
-from ccc.options import AUTO, COLLECT, KEEPING, Options, Request
+from ccc.options import AUTO, KEEPING, Options, Request
 from ccc.ptx.dynamic_stack import ALIGNMENT
 from ccc.ptx.types import DEFAULT_SHARED_BYTES
 from ccc.remark import Remark
@@ -23,6 +23,10 @@ from ccc.remark import Remark
 if TYPE_CHECKING:
     from ccc.decisions import MatchedDecisions
     from ccc.profile.known import Knowledge, Known
+
+
+Withdrawn = Mapping[tuple[int, str, str], Sequence[str]]
+"""Strategies that were asked for and do not apply, by the keys of paths."""
 
 
 @dataclass
@@ -84,15 +88,11 @@ class Record(ABC):
         """Say that its code stays as it is because nothing would be gained."""
         self._settled = Remark.not_worth_it(self.marker, self.kernel, advice, self.choice)
 
-    def answer(self, request: Request | None, declined: str | None, announced: bool) -> None:
-        """Say of a settled record what had been asked for, and why that was not done, if it was
-        not: where an annotation asked, or it is to be ``announced``."""
+    def answer(self, request: Request | None, declined: str | None = None) -> None:
+        """Say of a settled record what had been asked for, and why it was ``declined``, if it was
+        and that is to be told."""
         if request is not None and self._settled is not None:
-            wanted = str(request)
-            is_met = wanted == COLLECT or request.is_met_by(self._settled.strategy)
-            followed = is_met or not self.applied
-            told = declined if not followed and (request.insists or announced) else None
-            self._settled = replace(self._settled, asked=wanted, declined=told)
+            self._settled = replace(self._settled, asked=str(request), declined=declined)
 
 
 @dataclass
@@ -181,25 +181,31 @@ class Kernel:
     """Which paths of a loop get stacks first, from 0 on, by the keys of paths."""
     declined: dict[Marker, str] = field(default_factory=dict)
     """Why the strategy that was asked for does not apply to a path, by its marker."""
+    withdrawn: Withdrawn = field(default_factory=dict)
+    """What was asked for and does not apply: all is done as if nobody had."""
     announced: set[Marker] = field(default_factory=set)
     """Those to tell of also where the option asked, since the strategy could have been taken."""
 
     def request_of(self, path: Path | LeftPath) -> Request | None:
         """What is to be done with a path, if anybody says; None: what the policy chooses."""
-        around = () if path.loop is None else (path.loop.marker,)
-        return self.request(path.marker, *around)
+        return self.request(path, *(() if path.loop is None else (path.loop.marker,)))
 
-    def request(self, *markers: Marker) -> Request | None:
-        """The same, by the markers of the path and of what is around it.
-
-        The first that asks for a strategy counts; where none does, the first of which it was
-        measured what is best, and else the option.
-        """
-        asked = (marker.clauses["strategy"] for marker in markers if "strategy" in marker.clauses)
-        found = next((Request.read(text, insists=True) for text in asked), None)
-        found = found or next(filter(None, map(self.tuned_request, markers)), None)
-        found = found or Request.read(self.options.strategy)
+    def request(self, path: FoundPath, *around: Marker) -> Request | None:
+        """The same, by the path and the markers of what is around it; without what is withdrawn."""
+        gone = self.withdrawn.get(path.key, ())
+        asked = self._requests(path.marker, *around)
+        found = next((one for one in asked if str(one) not in gone), None)
         return None if found is None or found.name == AUTO else found
+
+    def _requests(self, *markers: Marker) -> Iterator[Request]:
+        """All that is asked for, that first which counts first: what a clause says, or what was
+        measured to be best, or what the option says."""
+        for marker in markers:
+            if request := Request.read(marker.clauses.get("strategy", ""), insists=True):
+                yield request
+        yield from filter(None, map(self.tuned_request, markers))
+        if request := Request.read(self.options.strategy):
+            yield request
 
     def tuned_request(self, marker: Marker) -> Request | None:
         """What was measured to be best at this marker, if anything was."""
@@ -248,7 +254,7 @@ class Kernel:
         return find_paths(self.facts, excluded, self.refinements, self._keeps_rest)
 
     def _keeps_rest(self, path: FoundPath, loop: FoundLoop) -> bool:
-        request = self.request(path.marker, loop.marker)
+        request = self.request(path, loop.marker)
         return request is not None and request.name in KEEPING
 
     def changed(self) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from ccc.demangle import demangle
 from ccc.errors import CccError, Span, render
 from ccc.ir.markers import DIRECTIVES, WHOLE_KERNEL, Marker
+from ccc.options import COLLECT, Request
 from ccc.version import VERSION
 
 Report = dict[str, Any]
@@ -100,6 +101,16 @@ class Remark:
     def applied(self) -> bool:
         """Whether the code was transformed."""
         return self.kind == "applied"
+
+    def follows(self, request: Request) -> bool:
+        """Whether what was done is what was asked for."""
+        return request.name == COLLECT or request.is_met_by(self.strategy)
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether somebody asked for what was done; else it was chosen."""
+        request = None if self.asked is None else Request.read(self.asked)
+        return request is not None and self.follows(request)
 
     @property
     def complaint(self) -> CccError | None:

@@ -248,9 +248,10 @@ def _is_short(path: Path, facts: Facts) -> bool:
 
 
 def leave_with_another(record: PathRecord, kernel: Kernel) -> None:
-    """Say that a path is left with another one, which is no news but to who asked for it."""
+    """Say that a path is left with another one, which is no news but to who asked for it, if that
+    could be done there."""
     request = kernel.request_of(record.path)
-    if request is not None and request.insists:
+    if request is not None and request.insists and record.marker not in kernel.declined:
         record.reason = NEEDS_LEFT + ASK_THERE
     else:
         record.leave_alone(NEEDS_LEFT)
@@ -369,7 +370,11 @@ def settle(decision: Decision, kernel: Kernel, start: int, alone: bool = True) -
     ]
     layouts = [on_paper(Choice(decision, one, start)) for one in strategies]
     for strategy, layout in zip(strategies, layouts, strict=True):
-        asking = [one.path.marker for one in decision.paths if is_asked(one.request, strategy)]
+        asking = [
+            one.path.marker
+            for one in decision.paths
+            if is_asked(one.request, strategy) and one.served_by(strategy) is strategy
+        ]
         if layout.share <= (room if asking else static):
             for marker in asking:
                 kernel.declined.pop(marker, None)
@@ -466,7 +471,7 @@ def _say_the_size(kernel: Kernel) -> str:
 def _what_fits(kernel: Kernel, plan: Plan, total: int) -> str:
     """What would make a stack fit: smaller blocks, a smaller context, or launches that ask for
     more shared memory; nothing where none would."""
-    fits = shared_room(kernel) // plan.end
+    fits = max(shared_room(kernel), 0) // plan.end
     may_grow = kernel.takes_dynamic and kernel.shared_limit == DEFAULT_SHARED_BYTES
     larger = may_grow and _resident(kernel, plan.end)
     limit = total + kernel.dynamic_alignment

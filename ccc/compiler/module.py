@@ -15,7 +15,7 @@ from ccc.ir.nodes import Function, FunctionText, Module
 from ccc.ir.verify import verify
 from ccc.options import Options
 from ccc.parse import NotRepresentable, parse_files, parse_function, parse_variables
-from ccc.pipeline import Kernel
+from ccc.pipeline import Kernel, Withdrawn
 from ccc.ptx.occupancy import KB, limits
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.system_calls import SYSTEM_CALLS
@@ -123,12 +123,15 @@ class ModuleContext:
                 self._loaded[name] = None
         return self._loaded[name]
 
-    def prepare(self, piece: FunctionText, not_inlined: frozenset[int]) -> Kernel:
+    def prepare(
+        self, piece: FunctionText, not_inlined: frozenset[int], withdrawn: Withdrawn
+    ) -> Kernel:
         """A kernel of its own, which passes may change.
 
         Args:
             piece: the function.
             not_inlined: the lines of calls that are to stay calls.
+            withdrawn: what was asked for and does not apply.
 
         Raises:
             NotRepresentable: it cannot be read, and is left alone.
@@ -143,6 +146,7 @@ class ModuleContext:
         kernel.crowded = self._crowded.get(function.name)
         kernel.not_inlined = not_inlined
         kernel.knowledge = self._knowledge
+        kernel.withdrawn = withdrawn
         self._find_shared(kernel)
         if self.is_debugged:
             _refuse_all(kernel, DEBUG)

@@ -12,6 +12,7 @@ from ccc.analysis.paths.find import INNER_LOOPS
 from ccc.compiler.advice import advised
 from ccc.compiler.module import ModuleContext
 from ccc.compiler.outcome import FunctionOutcome, Outcomes
+from ccc.compiler.requests import Requests
 from ccc.errors import CccError, render
 from ccc.garbage import looking_seldom
 from ccc.ir.markers import ARMS, PROMISE, WHOLE_KERNEL, parse_marker
@@ -36,10 +37,13 @@ NOTHING_INSIDE = (
     "--ccc-strategy=collect insists"
 )
 NO_PATHS = "nothing inside is annotated, and a loop over blocks alone only costs"
-OF_ANOTHER_KIND = "it has nothing to do with a path of this kind"
 
 _PROMISED = re.compile(rf"^[^\n]*\w*{PROMISE}\w*\s*=\s*(?:generic\()?([\w$]+)\)?;\n", re.MULTILINE)
 _CALL = re.compile(r"\bcall(?:\.uni)?\s+(?:\([^()]*\)\s*,\s*)?([\w$]+)")
+
+Ran = tuple[Kernel, str, list[Record], frozenset[str]]
+"""A function over which the passes ran, what is to be shown of it, all records, and the names of
+functions inlined in it."""
 
 
 @dataclass
@@ -215,7 +219,7 @@ class _Rewriting:
         return outcome
 
     def _made(self, piece: FunctionText) -> FunctionOutcome:
-        kernel, printed, records, inlined = _run(self.passes, partial(self.context.prepare, piece))
+        kernel, printed, records, inlined = self._run_as_asked(piece)
         _take_back(kernel, records)
         function = kernel.function
         is_new = any(record.applied for record in records)
@@ -231,12 +235,24 @@ class _Rewriting:
             kernel,
         )
 
+    def _run_as_asked(self, piece: FunctionText) -> Ran:
+        """Run the passes over a function until all applies that is still asked for."""
+        requests = Requests()
+        while True:
+            prepare = partial(self.context.prepare, piece, withdrawn=requests.withdrawn)
+            kernel, printed, records, names = _run(self.passes, prepare)
+            if not requests.withdraw(kernel):
+                requests.answer(kernel, records)
+                return kernel, printed, records, names
+
 
 def _take_back(kernel: Kernel, records: Sequence[Record]) -> None:
     """Leave a kernel whose loop over blocks would serve nothing that is done inside."""
     of_kernel = [one for one in records if isinstance(one, KernelRecord) and one.applied]
     inside = any(one.applied for one in records if isinstance(one, PathRecord))
-    if inside or kernel.options.strategy != AUTO:
+    option = kernel.options.strategy
+    insists = option != AUTO and not any(option in one for one in kernel.withdrawn.values())
+    if inside or insists:
         return
     for record in of_kernel:
         if kernel.tuned_request(record.marker) is None:
@@ -278,11 +294,8 @@ def _counting(
     return Counting(module, context.load, file, transformed=transformed, places=places)
 
 
-def _run(
-    passes: Sequence[Pass], prepare: Callable[[frozenset[int]], Kernel]
-) -> tuple[Kernel, str, list[Record], frozenset[str]]:
-    """Run the passes over one function; returns also what is to be shown, all records, and the
-    names of functions inlined in it.
+def _run(passes: Sequence[Pass], prepare: Callable[[frozenset[int]], Kernel]) -> Ran:
+    """Run the passes over one function.
 
     A call that was inlined for paths that were refused in the end has to stay as it was: then
     everything is done again without it. One at a time, the last one first, since what it brought
@@ -298,21 +311,10 @@ def _run(
         idle = [call for call in kernel.inlined if applied.isdisjoint(call.labels)]
         names = names.union(*(call.names for call in kernel.inlined))
         if not idle:
-            _answer_requests(kernel)
             return kernel, printed, [*kernel.annotations, *kernel.records, *left], names
         last = idle[-1]
         left += [record for record in kernel.records if record.path.entry in last.labels]
         kept |= {last.line}
-
-
-def _answer_requests(kernel: Kernel) -> None:
-    """Say of each path what had been asked for, and why that was not done, if it was not."""
-    for record in kernel.records:
-        marker = record.marker
-        is_own = "strategy" in marker.clauses or kernel.tuned_request(marker) is not None
-        own = OF_ANOTHER_KIND if is_own else None
-        declined = kernel.declined.get(marker, own)
-        record.answer(kernel.request_of(record.path), declined, marker in kernel.announced)
 
 
 def _without_copies(outcomes: Sequence[FunctionOutcome]) -> list[FunctionOutcome]:

@@ -436,7 +436,7 @@ def _keeps_warps(remark: Remark) -> bool:
 
 
 def _is_chosen(remark: Remark) -> bool:
-    return remark.applied and remark.asked is None and "considered" in remark.details
+    return remark.applied and not remark.is_asked and "considered" in remark.details
 
 
 def _measured(before: str, result: Transformed, options: Options) -> Remarks:

@@ -174,6 +174,11 @@ class Profile:
     file: str | None = None
 
     @property
+    def is_transformed(self) -> bool:
+        """Whether any of it was counted in transformed code."""
+        return any(module["table"]["transformed"] for module in self.modules)
+
+    @property
     def kernels(self) -> list[KernelProfile]:
         """The functions, each once; what several modules or devices counted is added up."""
         found: dict[Any, KernelProfile] = {}

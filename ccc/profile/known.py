@@ -141,7 +141,7 @@ def _read(file: str) -> list[KernelProfile]:
         profile = read(file)
     except OSError as error:
         raise CccError(f"the profile cannot be read: {error.strerror}", Span(file)) from error
-    if any(module["table"]["transformed"] for module in profile.modules):
+    if profile.is_transformed:
         raise CccError(
             "this profile is of transformed code; --ccc-use wants one of the original, which "
             "--ccc-profile=FILE alone counts",

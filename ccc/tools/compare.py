@@ -287,8 +287,10 @@ def _percent(fraction: float | None) -> str:
 def _path_line(remark: Remark) -> str:
     """What became of one annotated path."""
     head = f"{remark.position}: ccc {remark.annotation}: "
+    refused = remark.declined and f"; strategy({remark.asked}) does not apply: {remark.declined}"
     if not remark.applied:
-        return f"{head}left alone: {remark.reason or remark.advice or 'as was asked for'}"
+        why = remark.reason or remark.advice or "as was asked for"
+        return f"{head}left alone: {why}{refused or ''}"
     told = remark.details
     saved = [one.get("variable") or one.get("register") for one in told.get("context", [])]
     bytes_ = told.get("shared_bytes_per_thread")
@@ -298,7 +300,6 @@ def _path_line(remark: Remark) -> str:
         f"{bytes_} bytes a thread" if bytes_ else None,
         f"saves {', '.join(map(str, saved))}" if saved else None,
     ]
-    refused = remark.declined and f"; strategy({remark.asked}) does not apply: {remark.declined}"
     return f"{head}applied ({', '.join(text for text in details if text)}){refused or ''}"
 
 

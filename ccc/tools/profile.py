@@ -6,6 +6,9 @@ import argparse
 import pathlib
 
 from ccc import profile
+from ccc.errors import CccError, Span
+
+MIXED = "this profile is of transformed code, and others of these files are of the original"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,8 +28,14 @@ def run(args: argparse.Namespace) -> int:
     """Run ``ccc profile``.
 
     Raises:
-        CccError: a file is no profile, or the result cannot be written.
+        CccError: a file is no profile, or only some of them are of transformed code, or the result
+            cannot be written.
         OSError: one cannot be read.
     """
-    profile.merge(map(profile.read, args.profiles)).write(args.output)
+    profiles = [profile.read(file) for file in args.profiles]
+    pairs = zip(args.profiles, profiles, strict=True)
+    transformed = [file for file, one in pairs if one.is_transformed]
+    if 0 < len(transformed) < len(profiles):
+        raise CccError(MIXED, Span(str(transformed[0])))
+    profile.merge(profiles).write(args.output)
     return 0

@@ -382,7 +382,7 @@ class _Search:
         """Whether the block may share out an inner loop where nobody asks for that: what it saves
         is that warps wait for one another, which no figure of a warp tells. Which of them adds up
         what is found out as they run, so rounded sums would differ from launch to launch."""
-        turn = self.cost.paths[path].own.slots(self.cost.arch)
+        turn = self.cost.paths[path].full_turn.slots(self.cost.arch)
         alone = len(self.cost.paths) == 1
         return alone and turn >= BLOCK_TURN and is_exact(path, self._facts)
 

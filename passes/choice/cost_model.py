@@ -127,13 +127,13 @@ class LoopCost:
         if one.path.repeats:
             executions, work = self._inner_loops.of(one, name, entered, gathered)
         elif name == LEAVE.name:
-            executions, work = entered, one.own * entered
+            executions, work = entered, one.taken(entered)
         else:
             executions = self._rounds(lanes.lanes / WARP_SIZE, entered)
             share = comes / _sharing(name, served)
             work = self._arm(one, ADAPTIVE.get(name, name), executions, comes, share)
             if name in ADAPTIVE:
-                work = self._weighed(one.own * entered, work + exchange(WEIGHED) * comes)
+                work = self._weighed(one.taken(entered), work + exchange(WEIGHED) * comes)
         inside = served.get(one.path, LEAVE.name) != LEAVE.name or gathered
         for child in self._children[one.path]:
             work += self._path(self.paths[child], served, executions, inside)
@@ -206,11 +206,14 @@ class LoopCost:
         )
 
     def _registers(self, served: Assignment) -> int:
-        """Those of a thread; 0 where nobody has told."""
+        """Those of a thread; 0 where nobody has told.
+
+        What was tried is one strategy: that it takes fewer than the original is no merit of others.
+        """
         if self._kernel.tried is None or self._is_worst:
             return self._kernel.registers or 0
         before, after = self._kernel.tried
-        return after if set(served.values()) - {LEAVE.name} else before
+        return max(before, after) if set(served.values()) - {LEAVE.name} else before
 
     def _occupancy(self, served: Assignment) -> float:
         """The share of warps that there are."""

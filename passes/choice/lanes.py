@@ -76,6 +76,13 @@ class Lanes:
         """Whether no lane that comes by passes the path by."""
         return self.lanes >= self.came * (1 - 1e-9)
 
+    @property
+    def parted(self) -> float:
+        """How often some lanes take the path while others pass it by, in a visit, at most: each
+        time at least one of those that come does so."""
+        passing = min(self.came, WARP_SIZE * self.entered) - self.lanes
+        return _within(0.0, passing, self.entered)
+
     @staticmethod
     def counted(known: Known) -> Lanes:
         """What a profile tells; the visits are those of the innermost loop around the path.

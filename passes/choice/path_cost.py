@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Path
+from ccc.passes.choice.exchange import PARTING
 from ccc.passes.choice.lanes import Lanes
 from ccc.passes.choice.turns import Turn
 from ccc.passes.choice.work import Work, passage, work_of_blocks
 from ccc.passes.policy import turns_of
 from ccc.passes.strategies.strategy import context_words
+from ccc.ptx.throughput import Pipe
 from ccc.ptx.types import WARP_SIZE
 
 
@@ -53,6 +55,15 @@ class PathCost:
     def plain(self) -> Work:
         """One execution, or turn, as nvcc makes it where nothing is marked."""
         return self.own + self.turn.saved(self.lanes.most_turns) * -1
+
+    def taken(self, entered: float) -> Work:
+        """A branch as it was, taken so often, and what it takes that lanes part."""
+        return self.own * entered + Work.of(Pipe.ISSUE, PARTING * min(entered, self.lanes.parted))
+
+    @property
+    def full_turn(self) -> Work:
+        """A turn of a full warp whose lanes run neighbouring turns of one list."""
+        return self.own + Work.sectors(self.turn.together * WARP_SIZE)
 
     @property
     def saving(self) -> float:

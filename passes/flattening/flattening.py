@@ -133,7 +133,7 @@ def _wanted(kernel: Kernel, path: FoundPath) -> Request | None:
     iterations are none, so that its turns cannot be collected."""
     request = _request(kernel, path)
     around = [one.marker for one in _annotated_around(path.entry, kernel.facts)]
-    if request is not None or kernel.request(path.marker, *around[:1]) is not None:
+    if request is not None or kernel.request(path, *around[:1]) is not None:
         return request
     loops = (loop for loop in kernel.facts.loops if path.entry in loop.blocks)
     outer = next((loop for loop in loops if loop.header != path.entry), None)
@@ -147,7 +147,7 @@ def _wanted(kernel: Kernel, path: FoundPath) -> Request | None:
 def _request(kernel: Kernel, path: FoundPath) -> Request | None:
     """What is asked for, if it is one of these strategies."""
     around = [one.marker for one in _annotated_around(path.entry, kernel.facts)]
-    request = kernel.request(path.marker, *around[:1])
+    request = kernel.request(path, *around[:1])
     return request if request is not None and request.name in FLATTENING else None
 
 

@@ -12,7 +12,7 @@ extern "C" __global__ void __launch_bounds__(32) k(int n, unsigned *__restrict__
 #pragma ccc for
     for (int i = threadIdx.x; i < n; i += 32) {
         unsigned value = y[i];
-#pragma ccc if
+#pragma ccc if strategy(queue)
         if (i % 3 == 0) {
             unsigned begin = clock();
             while (clock() - begin < 20u) {}
@@ -21,4 +21,3 @@ extern "C" __global__ void __launch_bounds__(32) k(int n, unsigned *__restrict__
         y[i] = value;
     }
 }
-// options: strategy=queue

@@ -29,5 +29,4 @@ extern "C" __global__ void k(const float *__restrict__ x, float *y, int n) {
         y[i] = a;
     }
 }
-// options: strategy=queue
 // values

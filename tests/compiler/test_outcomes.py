@@ -19,6 +19,7 @@ from ccc.errors import CccError
 from ccc.ir.nodes import FunctionText
 from ccc.options import COLLECT
 from ccc.parse import parse_module
+from ccc.pipeline import Withdrawn
 from ccc.toolkit import find as toolchain
 
 OTHER = ".entry other()\n{\n\tret;\n}"
@@ -31,9 +32,14 @@ def prepared(monkeypatch: pytest.MonkeyPatch) -> Prepared:
     found: Prepared = []
     prepare = compiler.ModuleContext.prepare
 
-    def noted(self: compiler.ModuleContext, piece: FunctionText, kept: frozenset[int]) -> object:
+    def noted(
+        self: compiler.ModuleContext,
+        piece: FunctionText,
+        kept: frozenset[int],
+        withdrawn: Withdrawn,
+    ) -> object:
         found.append(piece.name)
-        return prepare(self, piece, kept)
+        return prepare(self, piece, kept, withdrawn)
 
     monkeypatch.setattr(compiler.ModuleContext, "prepare", noted)
     return found

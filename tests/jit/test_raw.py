@@ -164,7 +164,8 @@ def test_stacks_that_are_dynamic_are_added_to_launches(is_in_a_file: bool, tmp_p
     assert kernel.max_dynamic_shared_size_bytes == 1025 + share * 32 + 16
     with pytest.raises(ccc.CccError, match=r"stacks of tasks take .* --ccc-dynamic-shared=N"):
         launch_large(kernel, 1024, shared_mem=200_000)
-    told = RawKernel(LARGE, "k", ("--ccc-dynamic-shared=170000",), "nvcc")
+    options = ("--ccc-dynamic-shared=170000", "--ccc-strategy=collect")
+    told = RawKernel(LARGE, "k", options, "nvcc")
     (path,) = told.report["paths"]
     assert (path["strategy"], path["placement"]) == ("merge", "static")
     assert launch_large(told, shared_mem=170_000) == launch_large(plain, shared_mem=170_000)
@@ -184,7 +185,8 @@ def test_what_launches_add_counts_for_the_occupancy() -> None:
 @needs_nvcc
 @pytest.mark.filterwarnings("ignore:strategy.queue. does not apply")
 def test_the_limit_can_be_told() -> None:
-    kernel = RawKernel(LARGE, "k", ("--ccc-shared-limit=49152",), "nvcc")
+    options = ("--ccc-shared-limit=49152", "--ccc-strategy=collect")
+    kernel = RawKernel(LARGE, "k", options, "nvcc")
     (path,) = kernel.report["paths"]
     assert (path["placement"], path["strategy"]) == ("static", "merge")
     assert path["declined"].startswith("its stacks do not fit into shared memory; say how large")

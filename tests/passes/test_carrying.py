@@ -25,7 +25,9 @@ def remarks(ptx: str, strategy: str) -> list[Remark]:
 
 @pytest.mark.parametrize("strategy", ["queue", "merge", "batch7", "cases", "adaptive", "uniform"])
 def test_they_are_merged_whatever_is_asked_for(strategy: str) -> None:
-    walk, branch = remarks(Golden.read(CARRIED).before, strategy)
+    before = Golden.read(CARRIED).before
+    asked = re.sub(r"(ccc\.(?:then|while) \d+ \S+)", rf"\1 strategy={strategy}", before)
+    walk, branch = remarks(asked, "collect")
     assert (walk.strategy, branch.strategy) == ("merge", "merge")
     entries = [one.details["shared_bytes_per_thread"] for one in (walk, branch)]
     words = [len(one.details["context"]) for one in (walk, branch)]
@@ -64,7 +66,7 @@ def test_what_lies_in_a_loop_that_is_left_by_choice_is_no_warning_unless_asked_f
     assert branch.advice.startswith("the loop around it, or one that its tasks come to, is left")
     walk, branch = remarks(re.sub(r"(ccc.then \d+ \S+)", r"\1 strategy=merge", before), "auto")
     assert walk.reason is None
-    assert str(branch.reason).endswith("collected with it; ask for a strategy there, too")
+    assert str(branch.declined).endswith("collected with it; ask for a strategy there, too")
 
 
 def test_what_leads_to_a_loop_that_is_left_by_choice_is_no_warning(

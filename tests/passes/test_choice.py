@@ -127,7 +127,7 @@ def test_a_priority_goes_before_the_cost() -> None:
 
 def test_what_has_no_room_says_so() -> None:
     found = remarks(kernel(*FOUR), strategy="merge", shared_limit=2048)
-    assert all("does not fit into shared memory" in str(found[arm].reason) for arm in (0, 2, 3))
+    assert all("do not fit into shared memory" in str(found[arm].advice) for arm in (0, 2, 3))
     chosen = remarks(kernel(*FOUR), shared_limit=1024)
     assert all(str(one.advice).endswith("do not fit into shared memory") for one in chosen)
     assert all(set(one.details["does_not_fit"]) == {"queue", "merge", "cases"} for one in chosen)
@@ -138,7 +138,7 @@ def test_what_has_no_room_says_so() -> None:
 
 def test_what_was_asked_for_and_has_no_room_is_told_with_what_it_would_bring() -> None:
     (one,) = remarks(kernel(Arm(300, 0.05, clauses="strategy=merge")), shared_limit=1024)
-    assert "does not fit into shared memory" in str(one.reason)
+    assert "does not fit into shared memory" in str(one.declined)
     assert one.details["does_not_fit"] == list(one.details["considered"])
     assert re.search("merge [2-9][.][0-9]+, does not fit", considered(one.details))
 
@@ -222,6 +222,12 @@ def test_registers_are_weighed_against_what_is_gained(block: int, expected: list
     advice = str(found[0].advice)
     told = "since 164 registers leave room for 12% of the warps, and 80 for 38%; strategy("
     assert (told in advice) == (not expected), advice
+
+
+def test_that_what_was_tried_takes_fewer_is_no_merit_of_others() -> None:
+    ptx = kernel(Arm(80, 0.25))
+    (usual,), (found,) = remarks(ptx), remarks(ptx, tried={"k": (164, 80)})
+    assert found.details["considered"] == usual.details["considered"]
 
 
 def test_the_assembler_is_asked_what_was_chosen_takes(monkeypatch: pytest.MonkeyPatch) -> None:

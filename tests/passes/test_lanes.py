@@ -66,3 +66,21 @@ def test_an_arm_that_never_ran_has_no_part_in_the_lanes_of_both() -> None:
     ran, never = Lanes("a profile", 1, 6), Lanes("a profile", 0, 0)
     assert details("meld", 1.2, [ran, never], 10)["expected_lanes"] == 6
     assert details("meld", 1.2, [never, never], 10)["expected_lanes"] == 0
+
+
+@pytest.mark.parametrize(
+    ("entered", "lanes", "came", "parted"),
+    [
+        (1.0, 8.0, 32.0, 1.0),
+        (1.0, 32.0, 32.0, 0.0),
+        (0.5, 16.0, 32.0, 0.0),  # all or none
+        (0.5, 4.0, 32.0, 0.5),
+        (1.0, 31.75, 32.0, 0.25),
+        (1.0, 20.0, 20.0, 0.0),
+        (3.0, 60.0, 96.0, 3.0),
+    ],
+)
+def test_lanes_part_where_some_take_a_path_and_others_pass_it_by(
+    entered: float, lanes: float, came: float, parted: float
+) -> None:
+    assert Lanes("", entered, lanes, came=came).parted == pytest.approx(parted)

@@ -80,13 +80,9 @@ def test_what_does_not_apply_is_declined_with_a_reason() -> None:
     kernel = golden("if_else")
     kernel.records[0].marker.clauses["strategy"] = "batch7"
     ContextCollection().run(kernel)
-    for record in kernel.records:
-        record.answer(kernel.request_of(record.path), kernel.declined.get(record.marker), False)
-    first, second = (record.remark for record in kernel.records)
-    assert (first.strategy, first.asked) == ("queue", "batch7")
-    assert first.complaint is not None
-    assert first.complaint.message == ("strategy(batch7) does not apply: there are several paths")
-    assert (second.strategy, second.asked, second.complaint) == ("queue", COLLECT, None)
+    first, second = kernel.records
+    assert kernel.declined == {first.marker: "there are several paths"}
+    assert (first.remark.strategy, second.remark.strategy) == ("queue", "queue")
 
 
 def test_what_is_to_be_left_is_left_without_a_word() -> None:
@@ -294,7 +290,8 @@ def test_long_tasks_are_shared_out_where_their_turns_can_be_counted() -> None:
 @pytest.mark.parametrize("wanted", ["engage", "sub_warp(16)"])
 def test_all_tasks_are_shared_out_where_that_is_asked_for(wanted: str) -> None:
     kernel = golden("joined_lists")
-    decision = decided(kernel, wanted)
+    kernel.records[1].marker.clauses["strategy"] = wanted
+    decision = decided(kernel)
     branch, loop = decision.paths
     assert (branch.own, branch.engage) == (None, None)
     assert loop.served_by(decision.strategies[0]).name == wanted

@@ -87,6 +87,9 @@ def test_what_would_fit_is_told() -> None:
 
     kernel.shared_limit = 8 * 1024
     assert "--ccc-max-block: " in reason()
+    kernel.dynamic_shared_bytes = 2 * kernel.shared_limit
+    assert not re.search(r"-\d+ fit", reason())
+    kernel.dynamic_shared_bytes = 0
     kernel.function.limits["maxntid"] = (256, 1, 1)
     kernel.shared_limit = 0
     assert reason().endswith("a block would have 3072 and gets 0")

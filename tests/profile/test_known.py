@@ -314,6 +314,20 @@ def test_other_kernels_stand_side_by_side(tmp_path: Path) -> None:
     assert told(ptx, tmp_path / "all.json") == told(ptx, one)
 
 
+def test_of_transformed_and_original_code_nothing_is_merged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ptx, output = MARKED.format(body=RARE), tmp_path / "all.json"
+    one, other = counted(ptx, tmp_path / "a.json"), tmp_path / "b.json"
+    other.write_text(one.read_text().replace('"transformed": false', '"transformed": true'))
+    assert cli.main(["profile", "merge", str(one), str(other), "-o", str(output)]) == 1
+    said = capsys.readouterr().err
+    assert f"{other}: error: this profile is of transformed code, and others" in said
+    assert not output.exists()
+    assert cli.main(["profile", "merge", str(other), str(other), "-o", str(output)]) == 0
+    assert profile.read(output).is_transformed
+
+
 def test_what_is_no_profile_is_not_merged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from ccc import cli
-from ccc.passes.choice.exchange import WORD
+from ccc.passes.choice.exchange import PARTING, WORD
 from ccc.passes.policy import turns_in_a_row
 from ccc.tools.bench import calibrate
 
 VISIT, TASK, TURN, MEETING, START = 27.0, 5.0, 16.0, 35.0, 40.0
 AROUND = 12.0
-PARTING = 20.0
+SWITCH = 20.0
 
 
 class MadeUpCard:
@@ -33,7 +33,7 @@ class MadeUpCard:
         visits = count / 32
         own = int(module.length) + 3
         if not module.strategy:
-            return visits * (AROUND + own * (lanes > 0))
+            return visits * (AROUND + (own + PARTING) * (lanes > 0))
         task = own + TASK + WORD.instructions
         return visits * (AROUND + VISIT + lanes / 32 * task)
 
@@ -44,12 +44,12 @@ class MadeUpCases(MadeUpCard):
     def time(self, module: Any, count: int, number: int) -> float:
         lanes, cases = number % 32, number // 32
         if module.strategy or not cases:
-            return super().time(module, count, lanes) + (count / 32 * PARTING if cases else 0)
+            return super().time(module, count, lanes) + (count / 32 * SWITCH if cases else 0)
         i = np.arange(1 << 14, dtype=np.uint32)
         taken = (5 * i + (i >> np.uint32(5))) % np.uint32(32) < lanes
         case = np.where(taken, i * np.uint32(2654435769) >> np.uint32(24) & np.uint32(7), 8)
         ways = np.mean([len({*warp} - {8}) for warp in case.reshape(-1, 32).tolist()])
-        return count / 32 * (AROUND + PARTING + float(ways) * (int(module.length) + 3))
+        return count / 32 * (AROUND + SWITCH + float(ways) * (int(module.length) + 3 + PARTING))
 
 
 class MadeUpTurns(MadeUpCard):

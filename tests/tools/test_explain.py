@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,13 @@ def test_a_page_shows_every_line_and_every_note(
     for note in NOTES:
         assert note.title in text
     assert "1 applied, 1 not worth it, 1 refused, 2 warnings or errors" in text
+
+
+def test_what_was_asked_for_in_vain_is_told_of_a_path_that_is_left() -> None:
+    one = Remark("missed", Span("k.cu", 7, 1), "k", "if", "then", "leave", advice="too short")
+    note = _of_remark(replace(one, asked="batch7", declined="there are several paths"))
+    assert (note.kind, note.title) == ("left", "left as it was: too short")
+    assert note.lines[0] == "strategy(batch7) does not apply: there are several paths"
 
 
 @pytest.mark.parametrize(

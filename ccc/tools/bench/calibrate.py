@@ -22,7 +22,7 @@ from ccc.errors import CccError
 from ccc.nvcc import run as nvcc
 from ccc.options import Options
 from ccc.passes.choice.cost_model import TOGETHER
-from ccc.passes.choice.exchange import ARMS, CARD, TURNS, WORD
+from ccc.passes.choice.exchange import ARMS, CARD, PARTING, TURNS, WORD
 from ccc.passes.choice.inner_loops import SHARED_OUT
 from ccc.passes.policy import turns_apart, turns_in_a_row
 
@@ -218,7 +218,8 @@ def _arms(card: Card, name: str, known: Mapping[str, float]) -> Iterator[Constan
             before, after = (card.slots(module, VISITS, lanes) / visits for module in modules)
             full = lanes / 32
             copied = WORD.instructions * card.words * full
-            fit.add([1.0, full], after - around - full * (before - around) - copied, after)
+            task = before - around - PARTING
+            fit.add([1.0, full], after - around - full * task - copied, after)
     yield from fit.constants(name, known)
 
 
@@ -241,7 +242,7 @@ def _cases(card: Card, name: str, known: Mapping[str, float]) -> Iterator[Consta
             ways = np.bitwise_or.reduce(taken, axis=1)[:, None] >> np.arange(CASES) & 1
             full, entered = lanes / 32, float(ways.sum(axis=1).mean())
             copied = WORD.instructions * card.words * full
-            added = after - before + (entered - full) * one - copied
+            added = after - before + (entered - full) * one + full * PARTING - copied
             fit.add([1.0, full], added, after)
     yield from fit.constants(name, known)
 

@@ -106,15 +106,20 @@ def _of_remark(remark: Remark) -> Note:
         head, _, way_out = parts_of(remark.reason)
         return replace(note, kind="refused", title=f"left as it was: {head}", way_out=way_out)
     head, _, way_out = (remark.advice or "nothing was asked for").partition("; ")
-    lanes, title = tuple(_expected(told)), f"left as it was: {head}"
-    return replace(note, kind="left", title=title, way_out=way_out, lines=lanes)
+    lines, title = (*_declined(remark), *_expected(told)), f"left as it was: {head}"
+    return replace(note, kind="left", title=title, way_out=way_out, lines=lines)
+
+
+def _declined(remark: Remark) -> Iterator[str]:
+    """Why what was asked for was not done."""
+    if remark.declined:
+        yield f"strategy({remark.asked}) does not apply: {remark.declined}"
 
 
 def _lines(remark: Remark) -> Iterator[str]:
     """What there is to know of code that was transformed."""
     told = remark.details
-    if remark.declined:
-        yield f"strategy({remark.asked}) does not apply: {remark.declined}"
+    yield from _declined(remark)
     yield from _expected(told)
     if "context" in told:
         yield _saved(told["context"], told.get("local_bytes", 0))

@@ -1,0 +1,157 @@
+"""A strategy that is asked for and does not apply: all is done as if nobody had asked."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from breadth import one_in
+from folders import GOLDEN
+from goldens import Golden
+from test_choice import Arm, kernel
+
+from ccc.compiler.requests import OF_ANOTHER_KIND
+from ccc.compiler.transform import Transformed, transform
+from ccc.decisions import AnnotationPlace, TunedDecisions, TunedPath
+from ccc.ir.markers import WHOLE_KERNEL
+from ccc.options import AUTO
+from ccc.passes.strategies.registry import STRATEGY_NAMES
+from ccc.remark import Remark
+
+STRATEGIES = [name for name in STRATEGY_NAMES if name not in (AUTO, "collect", "leave")]
+NUMBERS = {"bins": 8, "tile": 3, "sub_warp": 8, "refill": 2, "counter": 2}
+ASKED = [f"{name}({NUMBERS[name]})" if name in NUMBERS else name for name in STRATEGIES]
+
+FORMS = {
+    "if": "context-collection/seldom",
+    "two arms": "context-collection/if_else",
+    "cases": "context-collection/many_cases",
+    "while": "context-collection/while_task",
+    "for variable": "context-collection/joined_lists",
+    "nested": "context-collection/path_in_while",
+    "tasks that lead to others": "small/carried",
+    "recursion": "recursion/recursion_narrow",
+}
+
+
+def without_clauses(text: str) -> str:
+    return re.sub(r" strategy=\S+", "", text)
+
+
+def remarks(made: Transformed) -> list[Remark]:
+    return [one for mine in made.remarks.values() for one in mine]
+
+
+def told(made: Transformed) -> list[dict[str, Any]]:
+    """All that the report says, but for what was asked."""
+    rest = ("asked", "declined")
+    return [{k: v for k, v in one.entry().items() if k not in rest} for one in remarks(made)]
+
+
+def places(made: Transformed) -> list[tuple[str, str]]:
+    """The positions and arms of all annotated paths."""
+    found = (one for one in remarks(made) if one.arm not in WHOLE_KERNEL)
+    return list(dict.fromkeys(map(place_of, found)))
+
+
+def place_of(one: Remark) -> tuple[str, str]:
+    return f"{one.position.line}:{one.position.column}", one.arm
+
+
+def asking(ptx: str, place: tuple[str, str], strategy: str) -> str:
+    position, arm = place
+    marker = rf"(// ccc\.{arm} \S+ \S+:{position})(?!\d)"
+    return re.sub(marker, rf"\1 strategy={strategy}", ptx)
+
+
+def is_declined(made: Transformed, place: tuple[str, str]) -> bool:
+    """Whether no copy of an annotation got what was asked for; that is told then."""
+    mine = [one for one in remarks(made) if place_of(one) == place]
+    if any(one.is_asked for one in mine):
+        return False
+    assert all(one.complaint for one in mine if one.asked)
+    assert made.complaints
+    return True
+
+
+def same(made: Transformed, other: Transformed) -> bool:
+    return without_clauses(made.ptx) == without_clauses(other.ptx) and told(made) == told(other)
+
+
+EVERY = [path for path in sorted(GOLDEN.glob("*/*.ptx")) if "flatten" not in path.parent.name]
+
+
+@pytest.mark.parametrize(
+    ("path", "strategy"),
+    one_in(61, ((path, strategy) for path in EVERY for strategy in ASKED)),
+    ids=lambda one: one.stem if isinstance(one, Path) else one,
+)
+def test_a_clause_that_does_not_apply_changes_nothing(path: Path, strategy: str) -> None:
+    golden = Golden.read(path)
+    ptx, options = without_clauses(golden.before), replace(golden.options, strategy=AUTO)
+    plain = transform(ptx, options)
+    for place in places(plain):
+        made = transform(asking(ptx, place, strategy), options)
+        assert same(made, plain) or not is_declined(made, place)
+
+
+@pytest.mark.parametrize(
+    ("form", "strategy", "reason"),
+    [
+        ("if", "engage", OF_ANOTHER_KIND),
+        ("two arms", "batch7", "a path that is left alone lies in the loop"),
+        ("cases", "pool", "there are several paths"),
+        ("while", "queue", "the tasks of a loop come back after some turns"),
+        ("for variable", "counter(2)", "its iterations need more than their number"),
+        ("nested", "flatten", "it is no inner loop"),
+        ("tasks that lead to others", "cases", "a path is an inner loop"),
+        ("recursion", "batch3", "the path is an inner loop"),
+    ],
+)
+def test_it_is_told_why(form: str, strategy: str, reason: str) -> None:
+    ptx = without_clauses(Golden.read(GOLDEN / f"{FORMS[form]}.ptx").before)
+    place = places(transform(ptx))[-1]
+    made = transform(asking(ptx, place, strategy))
+    assert is_declined(made, place)
+    assert same(made, transform(ptx))
+    assert f"strategy({strategy}) does not apply: {reason}" in made.diagnostics[0]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("strategy", ASKED[::4])
+def test_so_it_is_with_what_was_measured(form: str, strategy: str, tmp_path: Path) -> None:
+    ptx = without_clauses(Golden.read(GOLDEN / f"{FORMS[form]}.ptx").before)
+    plain = transform(ptx)
+    for one in remarks(plain):
+        file = tmp_path / "decisions.json"
+        TunedDecisions([TunedPath(AnnotationPlace.of_remark(one), strategy)]).write(file)
+        made = transform(ptx, decisions=str(file))
+        assert same(made, plain) or not is_declined(made, place_of(one))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("strategy", ASKED)
+def test_what_the_option_asks_for_in_vain_changes_nothing(form: str, strategy: str) -> None:
+    ptx = without_clauses(Golden.read(GOLDEN / f"{FORMS[form]}.ptx").before)
+    made = transform(ptx, strategy=strategy)
+    if not any(one.is_asked for one in remarks(made)):
+        assert same(made, transform(ptx))
+
+
+def test_what_is_asked_for_elsewhere_counts_then() -> None:
+    ptx = without_clauses(Golden.read(GOLDEN / "context-collection" / "seldom.ptx").before)
+    (place,) = places(transform(ptx))
+    declined = asking(ptx, place, "engage")
+    assert [one.strategy for one in remarks(transform(declined, strategy="merge"))] == ["merge"]
+    around = re.sub(r"(// ccc\.for .*)", r"\1 strategy=queue", declined)
+    assert [one.strategy for one in remarks(transform(around))] == ["queue"]
+
+
+def test_what_would_lose_is_left_then() -> None:
+    (one,) = remarks(transform(kernel(Arm(8, 0.9, clauses="strategy=engage"))))
+    assert (one.applied, one.strategy, one.asked) == (False, "leave", "engage")
+    assert one.details["considered"]["queue"] < 1
+    assert (one.declined, one.note is None) == (OF_ANOTHER_KIND, False)
