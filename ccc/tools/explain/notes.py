@@ -15,7 +15,7 @@ from ccc.nvcc.run import Outcome
 from ccc.ptx.types import TYPES
 from ccc.remark import Remark, of_arm, read_report
 
-Kind = Literal["applied", "left", "refused", "warning", "error"]
+Kind = Literal["applied", "left", "refused", "declined", "warning", "error"]
 _SAID = re.compile(r"^(.+?):(\d+)(?::(\d+))?: (warning|error): (.*)")
 _OF_REMARKS = (" left as it was: ", ") does not apply: ")
 _NAMED = 3
@@ -27,7 +27,8 @@ class Note:
 
     Attributes:
         span: where it stands.
-        kind: ``left`` is what was not worth it, or not asked for; ``refused``, what cannot be done.
+        kind: ``left`` is what was not worth it, or asked for; ``refused``, what cannot be done;
+            ``declined``, the strategy that was asked for, in whose place something else was done.
         directive: what is annotated.
         title: one line: the strategy, or the reason.
         lines: what else there is to know.
@@ -56,7 +57,8 @@ def notes_of(outcome: Outcome, kernel: str | None = None) -> list[Note]:
     remarks = [one for mine in read_report(outcome.report).values() for one in mine]
     seen = {of_arm(one) for one in remarks if not one.has_vanished}
     told = [one for one in remarks if not (one.has_vanished and of_arm(one) in seen)]
-    notes = [_of_remark(one) for one in told if not kernel or kernel in demangle(one.kernel)]
+    mine = (one for one in told if not kernel or kernel in demangle(one.kernel))
+    notes = [note for one in mine for note in _of_remark(one)]
     if not kernel:
         said = [*outcome.diagnostics, *outcome.errors]
         notes += filter(None, (_of_line(line) for text in said for line in text.splitlines()))
@@ -86,7 +88,18 @@ def _of_line(line: str) -> Note | None:
     return Note(span, kind, "", title, way_out=way_out)
 
 
-def _of_remark(remark: Remark) -> Note:
+def _of_remark(remark: Remark) -> list[Note]:
+    """What became of the code, and what did not come of a strategy that was asked for."""
+    note = _of_code(remark)
+    if remark.declined is None:
+        return [note]
+    head, _, way_out = parts_of(remark.declined)
+    title = f"strategy({remark.asked}) does not apply: {head}"
+    declined = replace(note, kind="declined", title=title, lines=(), way_out=way_out)
+    return [replace(note, culprits=()), declined]
+
+
+def _of_code(remark: Remark) -> Note:
     told = remark.details
     culprits = tuple(Span(**place) for place in told.get("culprits", ()))
     arm = "" if remark.arm in remark.annotation else f" ({remark.arm})"
@@ -105,7 +118,7 @@ def _of_remark(remark: Remark) -> Note:
     if remark.reason:
         head, _, way_out = parts_of(remark.reason)
         return replace(note, kind="refused", title=f"left as it was: {head}", way_out=way_out)
-    head, _, way_out = (remark.advice or "nothing was asked for").partition("; ")
+    head, _, way_out = (remark.advice or "that was asked for").partition("; ")
     lanes, title = tuple(_expected(told)), f"left as it was: {head}"
     return replace(note, kind="left", title=title, way_out=way_out, lines=lanes)
 
@@ -113,8 +126,6 @@ def _of_remark(remark: Remark) -> Note:
 def _lines(remark: Remark) -> Iterator[str]:
     """What there is to know of code that was transformed."""
     told = remark.details
-    if remark.declined:
-        yield f"strategy({remark.asked}) does not apply: {remark.declined}"
     yield from _expected(told)
     if "context" in told:
         yield _saved(told["context"], told.get("local_bytes", 0))
