@@ -28,6 +28,11 @@ compiler took a turn out of a loop, made several loops of one, or inlined a func
 that is not annotated."""
 OF_ALL = ("the code is compiled for the debugger",)
 """Words of reasons that are told at the first annotation only, since they are of all."""
+BY_ITS_CODE = "by its code"
+"""How long a path is where nobody has counted: of two ways each is taken one time in two, and loops
+turn as often as is usual."""
+COUNTED = "counted"
+"""The same where a profile tells it: what warps ran, in the mean."""
 _MOST_NAMED = 3
 _PLACE = re.compile(r"PTX line \d+: .*?;\)")
 

@@ -91,6 +91,7 @@ class Chosen:
             "expected_lanes": lanes.told,
             "expected_from": lanes.source,
             "path_instructions": round(self.cost.own.instructions),
+            "instructions_from": lanes.length_from,
             "considered": {name: round(one, 3) for name, one in self.considered.items()},
             "at_worst": {name: round(one, 3) for name, one in self.at_worst.items()},
             "does_not_fit": self.too_large,
@@ -99,7 +100,9 @@ class Chosen:
     def reason(self, kernel: Kernel) -> str:
         """Why the path is left, in figures, and how to insist."""
         lanes = self.cost.lanes
-        length = f"{self.cost.own.instructions:.0f} instructions"
+        per_turn = " a turn" if self.cost.path.repeats else ""
+        number = f"{self.cost.own.instructions:.0f} instructions{per_turn}"
+        length = f"{number} {lanes.length_from}"
         if not self.considered:
             return f"{length}: no strategy that might gain applies"
         able = [name for name in self.considered if name not in self.too_large]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 from ccc.compiler.advice import parts_of
 from ccc.demangle import demangle
@@ -18,7 +18,8 @@ from ccc.remark import Remark, of_arm, read_report
 Kind = Literal["applied", "left", "refused", "declined", "warning", "error"]
 _SAID = re.compile(r"^(.+?):(\d+)(?::(\d+))?: (warning|error): (.*)")
 _OF_REMARKS = (" left as it was: ", ") does not apply: ")
-_NAMED = 3
+_LOOPS = ("while", "for variable", "recursion")
+"""Directives of which a length is that of a turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +120,14 @@ def _of_code(remark: Remark) -> Note:
         head, _, way_out = parts_of(remark.reason)
         return replace(note, kind="refused", title=f"left as it was: {head}", way_out=way_out)
     head, _, way_out = (remark.advice or "that was asked for").partition("; ")
-    lanes, title = tuple(_expected(told)), f"left as it was: {head}"
+    lanes, title = tuple(_expected(remark)), f"left as it was: {head}"
     return replace(note, kind="left", title=title, way_out=way_out, lines=lanes)
 
 
 def _lines(remark: Remark) -> Iterator[str]:
     """What there is to know of code that was transformed."""
     told = remark.details
-    yield from _expected(told)
+    yield from _expected(remark)
     if "context" in told:
         yield _saved(told["context"], told.get("local_bytes", 0))
     if told.get("continuation"):
@@ -146,13 +147,16 @@ def _lines(remark: Remark) -> Iterator[str]:
             yield f"{what}: {before} before, {after} after"
 
 
-def _expected(told: Mapping[str, Any]) -> Iterator[str]:
+def _expected(remark: Remark) -> Iterator[str]:
     """The lanes that are expected, and what of each strategy."""
+    told = remark.details
     lanes = told.get("expected_lanes")
     if lanes is not None:
-        length = (
-            f", {told['path_instructions']} instructions" if "path_instructions" in told else ""
-        )
+        length = ""
+        if "instructions_from" in told:
+            per_turn = " a turn" if remark.annotation in _LOOPS else ""
+            number = f"{told['path_instructions']} instructions{per_turn}"
+            length = f", {number} {told['instructions_from']}"
         yield f"{lanes:.1f} of 32 lanes expected ({told.get('expected_from') or 'a guess'}){length}"
     if told.get("considered"):
         yield f"expected speed: {considered(told).replace(chr(10), ', ')}"
