@@ -42,8 +42,10 @@ SEVERAL = (
     "reduction(op: variables)"
 )
 _TEXTS = ("reason", "declined")
-_POINTERS = "noalias(a, b) of the two pointers"
-_POINTER = re.compile(r"(\w+)(?:(?:\.|(->))\w+)?")
+_PROMISE = re.compile(
+    r"(, or promise )noalias\(a, b\) of the pointers read in PTX line ([\d, ]+) "
+    r"and written in (\d+(?:, \d+)*)"
+)
 _MOST_NAMED = 3
 """Of more variables, each is as likely to be none that is meant."""
 
@@ -98,7 +100,7 @@ class Blame:
     def _text(self, remark: Remark, text: str) -> str:
         """A reason with the names of variables, and the place before each instruction."""
         first = _IN_PTX.search(text)
-        text = self._with_pointers(remark, text)
+        text = self._with_promise(remark, text)
         names = self._names(remark, text, self._span(first) if first else None)
         unnamed = self._unnamed(remark, text) if len(names) > 1 else []
         if unnamed:
@@ -127,20 +129,18 @@ class Blame:
             return []
         return suspects.unnamed(remark.position)
 
-    def _with_pointers(self, remark: Remark, text: str) -> str:
-        """A hint at a promise says of which pointers, if the lines of both accesses tell."""
-        suspects = self._marked.suspects
-        spans = list(filter(None, map(self._span, _IN_PTX.finditer(text))))
-        if _POINTERS not in text or suspects is None or len(spans) != 2:
+    def _with_promise(self, remark: Remark, text: str) -> str:
+        """A hint at a promise says of which pointers, if the lines of all accesses tell."""
+        match, suspects = _PROMISE.search(text), self._marked.suspects
+        if match is None or suspects is None:
             return text
-        named = [suspects.names(remark.position, "accessed", span) for span in spans]
-        found = [_POINTER.fullmatch(names[0]) for names in named if len(names) == 1]
-        words = [match[0] for match in found if match]
-        if len(set(words)) != 2:
-            return text
-        homes = [match[1] for match in found if match and match[2]]
-        clause = ", ".join(dict.fromkeys([*homes, *words]))
-        return text.replace(_POINTERS, f"noalias({clause})")
+        listed = ([int(number) for number in one.split(", ")] for one in match.groups()[1:])
+        reads, writes = ([self._table.place(number) for number in each] for each in listed)
+        known = [[span for span in each if span] for each in (reads, writes)]
+        clauses = None
+        if known == [reads, writes]:
+            clauses = suspects.promise(remark.position, *known)
+        return text.replace(match[0], f"{match[1]}{clauses}" if clauses else "")
 
     def _with_operation(self, remark: Remark, text: str, name: str) -> str:
         """A hint at a reduction says which, or something else where it cannot be one."""
