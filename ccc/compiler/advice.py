@@ -108,10 +108,7 @@ DECLINED = {
     "the next iteration begins with what is read": "read it before the path",
     "no path that can be collected lies in it": "annotate the branch in it, or ask for nothing",
     "its turns are not said to be independent": 'if they are, mark the loop "ccc for variable"',
-    "it does not end by comparing a counter": (
-        'write the loop as "for (int k = begin; k < end; ++k)", and read its bound into a variable '
-        "before it"
-    ),
+    "its turns hand on a value": "compute it in each turn from the counter",
     "it may end elsewhere than where a turn does": (
         'no "break", "return" or "goto" in the loop, and no condition besides its bound'
     ),
@@ -135,6 +132,10 @@ def advised(record: Record, kernels: list[KernelRecord]) -> Remark:
         kernels: the annotations of the whole kernel.
     """
     remark = record.remark
+    unshared = remark.details.get("shared_out_reason")
+    if unshared and not parts_of(unshared)[2] and (way_out := _find(DECLINED, unshared)):
+        told = {**remark.details, "shared_out_reason": f"{unshared}; {way_out}"}
+        remark = replace(remark, details=told)
     if remark.declined is not None and not parts_of(remark.declined)[2]:
         way_out = _find(DECLINED, remark.declined) or ANOTHER
         return replace(remark, declined=f"{remark.declined}; {way_out}")

@@ -132,6 +132,21 @@ class Suspects:
         made = {_operation(change) for change, base in changes if base.text == name.encode()}
         return made.pop() if len(made) == 1 else None
 
+    def bound(self, at: Span) -> tuple[str, str] | None:
+        """The counter of a loop, and what its condition compares that with."""
+        placed = self._at(at)
+        condition = placed.statement.child_by_field_name("condition") if placed else None
+        if placed is None or condition is None:
+            return None
+        changed = {base.text for _, base in _changes(placed.statement)}
+        tests = _every(condition, lambda node: node.type == "binary_expression")
+        for test in tests:
+            sides = [test.child_by_field_name(field) for field in ("left", "right")]
+            for one, other in (sides, sides[::-1]):
+                if one is not None and other is not None and one.text in changed:
+                    return _texts([one])[0], " ".join(_texts([other])[0].split())
+        return None
+
     def extreme(self, at: Span) -> tuple[str, str] | None:
         """The operation and the variable, where a statement keeps the least or the most."""
         placed = self._at(at)

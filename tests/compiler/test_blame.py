@@ -12,7 +12,8 @@ from ccc.compiler import lines
 from ccc.compiler.unit import DevicePass, translate
 from ccc.errors import CccError, Span
 from ccc.frontend.marking import Annotated
-from ccc.options import COLLECT, Options
+from ccc.options import AUTO, COLLECT, Options
+from ccc.remark import notes, report
 from ccc.toolkit import find as toolchain
 
 pytestmark = pytest.mark.usefixtures("few_headers")
@@ -112,7 +113,12 @@ def said(source: str, folder: Path, options: Options) -> list[str]:
     annotated = Annotated(source, str(folder / "k.cu"))
     ptx = translate(annotated, compile_, options, done, keeps_lines=False)
     assert "\t.loc\t" not in ptx
-    return [line.replace(f"{folder}/", "") for line in done.diagnostics]
+    return [line.replace(f"{folder}/", "") for line in (*done.diagnostics, *remarked(done))]
+
+
+def remarked(done: DevicePass) -> list[str]:
+    """What is left since nothing would be gained."""
+    return notes(report(done.remarks)) if done.remarks else []
 
 
 @pytest.mark.slow
@@ -397,7 +403,7 @@ SUMS = """__global__ void k(const int *__restrict__ row, const float *__restrict
     for (int i = threadIdx.x; i < n; i += blockDim.x) {
         float sum = 0;
 #pragma ccc for variable strategy(engage)
-        for (int t = 0; t < row[i]; ++t) sum += x[i * t];
+        for (int t = 0; t < row[i]; ++t) sum += x[AT];
         y[i] = sum;
     }
 }
@@ -406,9 +412,59 @@ SUMS = """__global__ void k(const int *__restrict__ row, const float *__restrict
 
 @pytest.mark.slow
 def test_a_sum_of_turns_is_hinted_at(tmp_path: Path) -> None:
-    (line,) = said(SUMS, tmp_path, Options())
+    (line,) = said(SUMS.replace("AT", "i + t"), tmp_path, Options())
     assert '("sum", k.cu:7, PTX line' in line
     assert "say so: reduction(+: sum)" in line
+
+
+@pytest.mark.slow
+def test_a_sum_of_turns_is_not_hinted_at_where_more_is_in_the_way(tmp_path: Path) -> None:
+    """Each turn adds to the index, by a number that nvcc makes anew in each."""
+    source = SUMS.replace("AT", "i * t")
+    (line,) = said(source, tmp_path, Options())
+    assert "does not change by the same number each time" in line
+    assert "reduction" not in line
+    named = source.replace("for variable", "for variable reduction(+: sum)")
+    (line,) = said(named, tmp_path, Options())  # nor would it help
+    assert "strategy(engage) does not apply" in line
+
+
+LISTED = """__global__ void k(const BOUND *row, const float *w, float *out, int n) {
+#pragma ccc for
+    for (int v = threadIdx.x; v < n; v += blockDim.x) {
+        float sum = 0;
+        BEFORE
+#pragma ccc for variable
+        for (int e = row[v]; e < END; e++) { out[e] = w[e]; MORE }
+        out[v] = sum;
+    }
+}
+"""
+TO_SHARE = "let lanes share its turns"
+BOUND = 'read its bound "row[v + 1]" before the loop, into a variable of the type of "e"'
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", [AUTO, "merge"])
+@pytest.mark.parametrize("more", ["", "sum += w[e];"])
+def test_a_bound_of_another_type_is_to_be_read_before_the_loop(
+    strategy: str, more: str, tmp_path: Path
+) -> None:
+    """What is said first is of use by itself: no reduction of the counter, and none too early."""
+    asked = Options(strategy=strategy)
+    source = LISTED.replace("BOUND", "long long").replace("MORE", more)
+    before = source.replace("BEFORE", "").replace("END", "row[v + 1]")
+    told = " ".join(said(before, tmp_path, asked))
+    assert (f"to {TO_SHARE}, {BOUND} [in k]" in told) == (strategy == AUTO)
+    assert "reduction" not in told
+    followed = source.replace("BEFORE", "const int end = row[v + 1];").replace("END", "end")
+    told = " ".join(said(followed, tmp_path, asked))
+    assert "read its bound" not in told
+    wanted = strategy == AUTO and bool(more)
+    assert (f"reduction(+: sum) would {TO_SHARE}" in told) == wanted
+    named = followed.replace("for variable", "for variable reduction(+: sum)")
+    if more:
+        assert TO_SHARE not in " ".join(said(named, tmp_path, asked))
 
 
 PEELED = """struct Cell { unsigned key, value; };

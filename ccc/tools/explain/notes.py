@@ -134,8 +134,6 @@ def _lines(remark: Remark) -> Iterator[str]:
         yield "the rest of the iteration runs with the task"
     if told.get("reductions"):
         yield f"adds up {', '.join(told['reductions'])}"
-    if told.get("shared_out_reason"):
-        yield f"turns are not shared out: {told['shared_out_reason']}"
     if "schedule" in told:
         yield f"schedule {told['schedule']}, barrier: {told.get('barrier') or 'none'}"
     if told.get("stack_bytes"):
@@ -160,6 +158,8 @@ def _expected(remark: Remark) -> Iterator[str]:
         yield f"{lanes:.1f} of 32 lanes expected ({told.get('expected_from') or 'a guess'}){length}"
     if told.get("considered"):
         yield f"expected speed: {considered(told).replace(chr(10), ', ')}"
+    if told.get("shared_out_reason"):
+        yield f"turns are not shared out: {told['shared_out_reason']}"
 
 
 def _saved(context: Sequence[Mapping[str, str]], local_bytes: int) -> str:
