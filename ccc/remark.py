@@ -217,6 +217,16 @@ def notes(report: Report) -> list[str]:
     return list(dict.fromkeys(render("remark", one.message, one.span) for one in told))
 
 
+def in_instructions(length: float) -> str:
+    """A length in words.
+
+    >>> in_instructions(0.9), in_instructions(12.2)
+    ('1 instruction', '12 instructions')
+    """
+    number = round(length)
+    return f"{number} instruction{'s' * (number != 1)}"
+
+
 def span_of(worst: float, usual: float) -> str:
     """What is expected where nothing is known; lanes that agree may be the better case."""
     low, high = sorted((worst, usual))

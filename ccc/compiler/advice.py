@@ -112,7 +112,10 @@ DECLINED = {
     "it may end elsewhere than where a turn does": (
         'no "break", "return" or "goto" in the loop, and no condition besides its bound'
     ),
-    "its turns use local memory": "keep in variables what is in arrays there",
+    "its turns use local memory": (
+        "keep in variables what is in arrays there; sinf, cosf and tanf bring one along, __sinf "
+        "and its like, or -use_fast_math, none"
+    ),
     "what follows the loop in the iteration needs a value": (
         "compute from the bound what it needs, or ask for strategy(merge)"
     ),

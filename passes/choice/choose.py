@@ -48,7 +48,7 @@ from ccc.passes.thresholds import (
 )
 from ccc.pipeline import Kernel
 from ccc.ptx.opcodes import LOADS
-from ccc.remark import span_of
+from ccc.remark import in_instructions, span_of
 
 LEAVE = "leave"
 QUEUE = "queue"
@@ -102,8 +102,7 @@ class Chosen:
         """Why the path is left, in figures, and how to insist."""
         lanes = self.cost.lanes
         per_turn = " a turn" if self.cost.path.repeats else ""
-        number = f"{self.cost.own.instructions:.0f} instructions{per_turn}"
-        length = f"{number} {lanes.length_from}"
+        length = f"{in_instructions(self.cost.own.instructions)}{per_turn} {lanes.length_from}"
         if not self.considered:
             return f"{length}: no strategy that might gain applies"
         able = [name for name in self.considered if name not in self.too_large]

@@ -13,7 +13,7 @@ from ccc.errors import Span
 from ccc.nvcc.explain import considered
 from ccc.nvcc.run import Outcome
 from ccc.ptx.types import TYPES
-from ccc.remark import Remark, of_arm, read_report
+from ccc.remark import Remark, in_instructions, of_arm, read_report
 
 Kind = Literal["applied", "left", "refused", "declined", "warning", "error"]
 _SAID = re.compile(r"^(.+?):(\d+)(?::(\d+))?: (warning|error): (.*)")
@@ -153,8 +153,8 @@ def _expected(remark: Remark) -> Iterator[str]:
         length = ""
         if "instructions_from" in told:
             per_turn = " a turn" if remark.annotation in _LOOPS else ""
-            number = f"{told['path_instructions']} instructions{per_turn}"
-            length = f", {number} {told['instructions_from']}"
+            number = in_instructions(told["path_instructions"])
+            length = f", {number}{per_turn} {told['instructions_from']}"
         yield f"{lanes:.1f} of 32 lanes expected ({told.get('expected_from') or 'a guess'}){length}"
     if told.get("considered"):
         yield f"expected speed: {considered(told).replace(chr(10), ', ')}"
