@@ -29,6 +29,11 @@ compiler took a turn out of a loop, made several loops of one, or inlined a func
 that is not annotated."""
 OF_ALL = ("the code is compiled for the debugger",)
 """Words of reasons that are told at the first annotation only, since they are of all."""
+BY_ITS_CODE = "by its code"
+"""How long a path is where nobody has counted: of two ways each is taken one time in two, and loops
+turn as often as is usual."""
+COUNTED = "counted"
+"""The same where a profile tells it: what warps ran, in the mean."""
 _MOST_NAMED = 3
 _PLACE = re.compile(r"PTX line \d+: .*?;\)")
 
@@ -221,6 +226,16 @@ def notes(report: Report) -> list[str]:
     remarks = (remark for mine in read_report(report).values() for remark in mine)
     told = _by_kernel((remark.kernel, remark.note) for remark in remarks)
     return list(dict.fromkeys(render("remark", one.message, one.span) for one in told))
+
+
+def in_instructions(length: float) -> str:
+    """A length in words.
+
+    >>> in_instructions(0.9), in_instructions(12.2)
+    ('1 instruction', '12 instructions')
+    """
+    number = round(length)
+    return f"{number} instruction{'s' * (number != 1)}"
 
 
 def span_of(worst: float, usual: float) -> str:

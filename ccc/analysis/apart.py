@@ -52,6 +52,14 @@ class Apart:
         known = [one for one in self._promises if homes.issubset(one.labels)]
         return all(self._differ(one, other, known) for one in mine for other in others)
 
+    def could_be(self, first: Instruction, second: Instruction) -> bool:
+        """Whether a promise could tell two accesses apart: what they begin with is known, and not
+        the same for both."""
+        if not (_is_plain(first) and _is_plain(second)):
+            return False
+        mine, others = self.origins.of_access(first), self.origins.of_access(second)
+        return bool(mine and others and mine.isdisjoint(others))
+
     def _differ(self, one: Pointer, other: Pointer, known: list[Promise]) -> bool:
         if one == other:
             return False

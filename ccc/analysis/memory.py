@@ -121,7 +121,12 @@ class VisibleMemory:
             return None
         ours = sorted(first, key=lambda i: not i.effects & Effect.CALL)
         touches = [(other, self.touch(other)) for other in second]
-        return next((a, b) for a in ours for b, touch in touches if self.touch(a).conflicts(touch))
+        return next(
+            (a, b)
+            for a in ours
+            for b, touch in touches
+            if self.touch(a).conflicts(touch) and not self.apart.are(a, b)
+        )
 
     def _find(self, instruction: Instruction) -> MemoryUse:
         effects = instruction.effects

@@ -79,6 +79,53 @@ BLOCKS = {
 }
 """The same where the annotated loop is that over blocks; it goes before what a reason says."""
 
+DECLINED = {
+    "there are several paths": "ask for a strategy that serves several, such as queue",
+    "the path is an inner loop": "ask for strategy(merge)",
+    "the tasks of a loop come back": "ask for strategy(merge) there, or for nothing",
+    "another path of its loop asks": "ask for one strategy, on the loop",
+    "no loop lies in the path that compares": (
+        'write its loop as "for (int k = begin; k < end; ++k)", with the bound in a variable that '
+        "is read before it; or ask for strategy(queue)"
+    ),
+    "how often the loop in it turns is not known": (
+        "read begin and bound at the beginning of the path, before anything is stored; "
+        "or ask for strategy(queue)"
+    ),
+    "the loop in it turns equally often": (
+        "tasks are of equal length: ask for strategy(queue), or for nothing"
+    ),
+    "nothing of the iteration waits": "there is nothing to give back: ask for strategy(queue)",
+    "the path goes on at several places": (
+        'no "continue", "break" or "goto" in the path: set a flag there, and ask it behind the path'
+    ),
+    "lanes meet in an iteration": "move warp-collectives out of the loop",
+    "a path that is left alone lies in the loop": "remove its annotation",
+    "the iteration passes local memory": "keep it in variables, or use the array in the path alone",
+    "the next iteration begins with a value": (
+        "declare the variable in the loop, or use it behind the path only"
+    ),
+    "the next iteration begins with what is read": "read it before the path",
+    "no path that can be collected lies in it": "annotate the branch in it, or ask for nothing",
+    "its turns are not said to be independent": 'if they are, mark the loop "ccc for variable"',
+    "its turns hand on a value": "compute it in each turn from the counter",
+    "it may end elsewhere than where a turn does": (
+        'no "break", "return" or "goto" in the loop, and no condition besides its bound'
+    ),
+    "its turns use local memory": (
+        "keep in variables what is in arrays there; sinf, cosf and tanf bring one along, __sinf "
+        "and its like, or -use_fast_math, none"
+    ),
+    "what follows the loop in the iteration needs a value": (
+        "compute from the bound what it needs, or ask for strategy(merge)"
+    ),
+    "a branch beside it": "ask on the inner loop itself, or for strategy(leave) on the branch",
+    "its tasks add to a reduction": "add up with an atomic operation, or ask for strategy(queue)",
+}
+"""The same of a strategy that does not apply, where something else was done."""
+ANOTHER = "ask for another strategy, or for none"
+"""What can be done about any of those."""
+
 
 def advised(record: Record, kernels: list[KernelRecord]) -> Remark:
     """What is to be said of a record, with a way out that there is in its kernel.
@@ -88,6 +135,13 @@ def advised(record: Record, kernels: list[KernelRecord]) -> Remark:
         kernels: the annotations of the whole kernel.
     """
     remark = record.remark
+    unshared = remark.details.get("shared_out_reason")
+    if unshared and not parts_of(unshared)[2] and (way_out := _find(DECLINED, unshared)):
+        told = {**remark.details, "shared_out_reason": f"{unshared}; {way_out}"}
+        remark = replace(remark, details=told)
+    if remark.declined is not None and not parts_of(remark.declined)[2]:
+        way_out = _find(DECLINED, remark.declined) or ANOTHER
+        return replace(remark, declined=f"{remark.declined}; {way_out}")
     if remark.reason is None:
         return remark
     head, separator, tail = parts_of(_CALLED.sub(lambda m: demangle(m[0]), remark.reason))

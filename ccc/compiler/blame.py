@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from ccc.analysis.paths.continuation import REDUCTION_HINT
+from ccc.analysis.paths.induction import BEFORE_IT, SUMS
 from ccc.compiler.lines import LineTable
 from ccc.errors import Span
 from ccc.frontend.marking import Marked
@@ -31,7 +32,6 @@ _ABOUT = {
     "local memory (an array of the thread's own)": "arrays",
 }
 """What a reason is about, by words of it; the first counts."""
-VARIABLE = "reduction(+: variable)"
 _MISUSED = re.compile(r"the variable of a reduction \(.*")
 """What a reason says where some variables are named already."""
 _MISUSED_AT = "; in the way is"
@@ -42,8 +42,10 @@ SEVERAL = (
     "reduction(op: variables)"
 )
 _TEXTS = ("reason", "declined")
-_POINTERS = "noalias(a, b) of the two pointers"
-_POINTER = re.compile(r"(\w+)(?:(?:\.|(->))\w+)?")
+_PROMISE = re.compile(
+    r"(, or promise )noalias\(a, b\) of the pointers read in PTX line ([\d, ]+) "
+    r"and written in (\d+(?:, \d+)*)"
+)
 _MOST_NAMED = 3
 """Of more variables, each is as likely to be none that is meant."""
 
@@ -91,14 +93,14 @@ class Blame:
         if context := details.get("context"):
             details["context"] = [self._saved(remark, dict(entry)) for entry in context]
         new: dict[str, Any] = {key: self._text(remark, text) for key, text in texts.items()}
-        if remark.advice and remark.annotation == "for variable":
-            new["advice"] = remark.advice + self._sums_hint(remark)
+        if remark.advice:
+            new["advice"] = self._advice(remark, remark.advice)
         return replace(remark, details=details, **new)
 
     def _text(self, remark: Remark, text: str) -> str:
         """A reason with the names of variables, and the place before each instruction."""
         first = _IN_PTX.search(text)
-        text = self._with_pointers(remark, text)
+        text = self._with_bound(remark, self._with_promise(remark, text))
         names = self._names(remark, text, self._span(first) if first else None)
         unnamed = self._unnamed(remark, text) if len(names) > 1 else []
         if unnamed:
@@ -127,20 +129,18 @@ class Blame:
             return []
         return suspects.unnamed(remark.position)
 
-    def _with_pointers(self, remark: Remark, text: str) -> str:
-        """A hint at a promise says of which pointers, if the lines of both accesses tell."""
-        suspects = self._marked.suspects
-        spans = list(filter(None, map(self._span, _IN_PTX.finditer(text))))
-        if _POINTERS not in text or suspects is None or len(spans) != 2:
+    def _with_promise(self, remark: Remark, text: str) -> str:
+        """A hint at a promise says of which pointers, if the lines of all accesses tell."""
+        match, suspects = _PROMISE.search(text), self._marked.suspects
+        if match is None or suspects is None:
             return text
-        named = [suspects.names(remark.position, "accessed", span) for span in spans]
-        found = [_POINTER.fullmatch(names[0]) for names in named if len(names) == 1]
-        words = [match[0] for match in found if match]
-        if len(set(words)) != 2:
-            return text
-        homes = [match[1] for match in found if match and match[2]]
-        clause = ", ".join(dict.fromkeys([*homes, *words]))
-        return text.replace(_POINTERS, f"noalias({clause})")
+        listed = ([int(number) for number in one.split(", ")] for one in match.groups()[1:])
+        reads, writes = ([self._table.place(number) for number in each] for each in listed)
+        known = [[span for span in each if span] for each in (reads, writes)]
+        clauses = None
+        if known == [reads, writes]:
+            clauses = suspects.promise(remark.position, *known)
+        return text.replace(match[0], f"{match[1]}{clauses}" if clauses else "")
 
     def _with_operation(self, remark: Remark, text: str, name: str) -> str:
         """A hint at a reduction says which, or something else where it cannot be one."""
@@ -148,13 +148,26 @@ class Blame:
         operation = suspects.operation(remark.position, name) if suspects else None
         if operation is None:
             return text.replace(REDUCTION_HINT, f'if no iteration needs "{name}" of another, {OWN}')
-        return text.replace(VARIABLE, f"reduction({operation}: {name})")
+        return text.replace(SUMS, f"reduction({operation}: {name})")
 
-    def _sums_hint(self, remark: Remark) -> str:
+    def _advice(self, remark: Remark, text: str) -> str:
+        """What would be gained, with the names of what is spoken of."""
         suspects = self._marked.suspects
         sums = suspects.sums(remark.position) if suspects else []
-        named = ", ".join(sums)
-        return f"; reduction(+: {named}) would let lanes share its turns" if sums else ""
+        text = text.replace(SUMS, f"reduction(+: {', '.join(sums)})") if sums else text
+        return self._with_bound(remark, text)
+
+    def _with_bound(self, remark: Remark, text: str) -> str:
+        """A hint at the bound of a loop says which it is, and of what counter."""
+        suspects = self._marked.suspects
+        found = suspects.bound(remark.position) if suspects and BEFORE_IT in text else None
+        if found is None:
+            return text
+        counter, bound = found
+        told = BEFORE_IT.replace("its bound", f'its bound "{bound}"')
+        return text.replace(
+            BEFORE_IT, told.replace("its counter's type", f'the type of "{counter}"')
+        )
 
     def _saved(self, remark: Remark, entry: dict[str, Any]) -> dict[str, Any]:
         """An entry of the context, with its variable if the lines that set the register tell."""

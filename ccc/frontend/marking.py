@@ -219,9 +219,9 @@ class _Marking:
         for placed in self.placement.placed:
             place = self.placement
             error = place.misplaced(placed) or place.hidden_end(placed)
-            if error := error or place.unknown_reduction(placed) or place.shadowed(placed):
+            if error := error or place.names.wrong(placed):
                 self.errors.append(self._complaint(placed.match, error))
-            elif warning := self.placement.idle(placed):
+            elif warning := place.idle(placed):
                 self.warnings.append(self._complaint(placed.match, warning))
 
     def write(self, without: Collection[int]) -> tuple[list[Annotation], list[_Edit]]:

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ccc.frontend.clause_names import ClauseNames
 from ccc.frontend.syntax import (
     LOOPS,
     bodies_of,
     body_of,
     closing_brace,
-    declarations,
-    function_around,
     function_name,
     functions_in,
     head_end,
@@ -99,12 +98,6 @@ class Placed:
         return start <= self.at < end
 
 
-def _is_read(use: Node | None) -> bool:
-    """Whether a variable certainly is read only, by a calculation or a comparison."""
-    around = use.parent if use is not None else None
-    return around is not None and around.type == "binary_expression"
-
-
 class Placement:
     """The annotations of one text, each before its statement.
 
@@ -121,6 +114,7 @@ class Placement:
         self.blank = blank
         self.macros = macros
         self.placed: list[Placed] = []
+        self.names = ClauseNames(root, code, blank, macros)
 
     def misplaced(self, placed: Placed) -> str | None:
         """What is wrong with the place of a pragma, and what to do about it."""
@@ -239,56 +233,7 @@ class Placement:
                 "no annotated path stands inside this loop, so that there is nothing to collect; "
                 "the code is left as nvcc makes it"
             )
-        return self._idle_reduction(placed)
-
-    def unknown_reduction(self, placed: Placed) -> str | None:
-        """What is wrong with a reduction of a variable that its function does not know."""
-        unused = self._unused_reduction(placed, function_around(placed.statement))
-        return unused and (
-            f'the reduction is of "{unused}", and there is no such variable here; '
-            "name one that the loop updates"
-        )
-
-    def shadowed(self, placed: Placed) -> str | None:
-        """What is wrong with a ``noalias`` of a pointer whose name the loop gives to another."""
-        body = placed.statement.child_by_field_name("body")
-        if body is None or not placed.repeats:
-            return None
-        own = {n.text for n in declarations(placed.statement) if n.end_byte <= body.start_byte}
-        names = [name for group in placed.pragma.apart for name in group]
-        found = next((n for n in names if re.split(r"\.|->", n)[0].strip().encode() in own), None)
-        return found and (
-            f'noalias speaks of "{found}", and the loop itself declares what is called so; '
-            "name pointers that are declared before it"
-        )
-
-    def _idle_reduction(self, placed: Placed) -> str | None:
-        unused = self._unused_reduction(placed, placed.statement)
-        if unused:
-            return f'the reduction has no effect on "{unused}", which is not in the loop'
-        idle = self._read_reduction(placed)
-        return idle and f'the reduction has no effect on "{idle}", which the loop only reads'
-
-    def _read_reduction(self, placed: Placed) -> str | None:
-        """The first variable of a reduction that the statement reads and cannot change."""
-        uses: dict[bytes, list[Node]] = {}
-        for one in identifiers_in(placed.statement) if placed.pragma.reductions else ():
-            uses.setdefault(self.code[one.start_byte : one.end_byte], []).append(one)
-        if uses.keys() & {macro.encode() for macro in self.macros or ()}:
-            return None  # which may hold any name
-        names = [name for _, name in placed.pragma.reductions]
-        read = (name for name in names if all(map(_is_read, uses.get(name.encode(), [None]))))
-        return next(read, None)
-
-    def _unused_reduction(self, placed: Placed, where: Node | None) -> str | None:
-        """The first variable of a reduction whose name is not in some code, if any is."""
-        names = [name for _, name in placed.pragma.reductions]
-        if not names:
-            return None
-        used = {self.code[n.start_byte : n.end_byte] for n in identifiers_in(where or self.root)}
-        if used & {macro.encode() for macro in self.macros or ()}:
-            return None  # which may hold any name
-        return next((name for name in names if name.partition(".")[0].encode() not in used), None)
+        return self.names.idle(placed)
 
     def is_active(self, placed: Placed) -> bool:
         """Whether a pragma is marked: paths, kernels, and loops that hold paths.

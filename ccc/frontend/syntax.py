@@ -90,7 +90,7 @@ def floating_type(statement: Node, name: bytes, code: bytes) -> str | None:
         code: the text of all declarations, without comments.
     """
     variable, _, member = name.partition(b".")
-    kind = _type_of(statement, variable)
+    kind = type_of(statement, variable)
     if kind is None or not member:
         return _FLOATING.get(kind or b"")
     plain = re.compile(rb"\bstruct\s+" + re.escape(kind.split()[-1]) + rb"\s*\{([^{}]*)\}")
@@ -100,7 +100,7 @@ def floating_type(statement: Node, name: bytes, code: bytes) -> str | None:
     return _FLOATING[found[1]] if found else None
 
 
-def _type_of(statement: Node, name: bytes) -> bytes | None:
+def type_of(statement: Node, name: bytes) -> bytes | None:
     """The type with which a plain variable is declared, as it is written."""
     place: Node | None = statement
     while place is not None and place.parent is not None:

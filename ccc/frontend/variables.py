@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ccc.errors import Span
-from ccc.frontend import unset
+from ccc.frontend import pointers, unset
 from ccc.frontend.syntax import (
     declarations,
     declared_in,
@@ -76,6 +76,33 @@ class Suspects:
         here = [node for node in found if line and self._is_on(node, line)]
         return _texts(here if here or about in ("accessed", "shared") else found)
 
+    def promise(self, at: Span, reads: Sequence[Span], writes: Sequence[Span]) -> str | None:
+        """The clauses ``noalias(...)`` that tell apart what some lines read and others write; empty
+        if all is promised, None if it is not known, or cannot be said.
+
+        Args:
+            at: where the annotation of a path stands.
+            reads: the lines that read.
+            writes: the lines that write.
+        """
+        placed = self._at(at)
+        loops = self._placement.loops_around(placed) if placed else []
+        if placed is None or not loops:
+            return None
+        every = pointers.accesses_in(placed, loops[-1])
+
+        def on(lines: Sequence[Span], *, writes: bool) -> list[list[str]]:
+            where = [(span.file, span.line) for span in lines]
+            here = {one: [a for a in every if self._line_of(a.node) == one] for one in set(where)}
+            return [
+                pointers.most_likely(here[one], writes, where.count(one)) for one in sorted(here)
+            ]
+
+        named = [on(reads, writes=False), on(writes, writes=True)]
+        if not all(name for each in named for name in each):
+            return None
+        return pointers.clauses_for(loops[-1], *named)
+
     def defined(self, at: Span, lines: Collection[Span]) -> str | None:
         """The variable that is given its value on some lines and used in an annotated statement,
         if it is one only."""
@@ -104,6 +131,21 @@ class Suspects:
         changes = _changes(placed.statement) if placed else ()
         made = {_operation(change) for change, base in changes if base.text == name.encode()}
         return made.pop() if len(made) == 1 else None
+
+    def bound(self, at: Span) -> tuple[str, str] | None:
+        """The counter of a loop, and what its condition compares that with."""
+        placed = self._at(at)
+        condition = placed.statement.child_by_field_name("condition") if placed else None
+        if placed is None or condition is None:
+            return None
+        changed = {base.text for _, base in _changes(placed.statement)}
+        tests = _every(condition, lambda node: node.type == "binary_expression")
+        for test in tests:
+            sides = [test.child_by_field_name(field) for field in ("left", "right")]
+            for one, other in (sides, sides[::-1]):
+                if one is not None and other is not None and one.text in changed:
+                    return _texts([one])[0], " ".join(_texts([other])[0].split())
+        return None
 
     def extreme(self, at: Span) -> tuple[str, str] | None:
         """The operation and the variable, where a statement keeps the least or the most."""
@@ -155,7 +197,10 @@ class Suspects:
         return {self._position(one): one for one in reversed(self._placement.placed)}
 
     def _is_on(self, node: Node, line: Span) -> bool:
-        return self._lines.line(node.start_byte) == (line.file, line.line)
+        return self._line_of(node) == (line.file, line.line)
+
+    def _line_of(self, node: Node) -> tuple[str, int]:
+        return self._lines.line(node.start_byte)
 
 
 def carried(path: Node, turn: Node | None) -> list[Node]:

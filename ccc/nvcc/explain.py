@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ccc.demangle import demangle
-from ccc.remark import Remark, Report, read_report, span_of
+from ccc.remark import BY_ITS_CODE, Remark, Report, read_report, span_of
 
 _WIDTH = 100
 _COLUMNS = ("line", "path", "lanes", "from", "instr.", "expected with", "chosen")
@@ -45,7 +45,8 @@ def _row(remark: Remark) -> Iterator[str]:
     yield remark.annotation + arm
     yield "?" if lanes is None else f"{lanes:.1f}"
     yield str(told.get("expected_from", ""))
-    yield str(told.get("path_instructions", ""))
+    guess = "~" if told.get("instructions_from") == BY_ITS_CODE else ""
+    yield f"{guess}{told.get('path_instructions', '')}"
     yield considered(told)
     yield _chosen(remark)
 

@@ -19,6 +19,7 @@ from ccc.passes.strategies.strategy import Hints
 from ccc.passes.thresholds import UNKNOWN_TURNS
 from ccc.pipeline import Kernel
 from ccc.ptx.types import WARP_SIZE
+from ccc.remark import BY_ITS_CODE
 
 
 def counted(paths: Sequence[FoundPath], kernel: Kernel) -> list[Lanes] | None:
@@ -102,6 +103,7 @@ def details(
         "expected_lanes": round(together, 2) if is_known else None,
         "expected_from": lanes[0].source,
         "path_instructions": round(instructions),
+        "instructions_from": BY_ITS_CODE,
         "considered": {name: round(expected, 3)},
         "at_worst": {} if is_known or at_worst is None else {name: round(at_worst, 3)},
     }

@@ -14,6 +14,7 @@ from typing import Any
 
 from ccc.analysis.constant_trip_count import trip_count
 from ccc.analysis.facts import Facts
+from ccc.analysis.paths.induction import BEFORE_IT, SUMS, SUMS_HINT
 from ccc.analysis.paths.last_test import find_last_test
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
 from ccc.options import COLLECT
@@ -31,7 +32,7 @@ from ccc.passes.choice.nesting import (
 from ccc.passes.choice.path_cost import PathCost
 from ccc.passes.context_collection.task_counts import reduces
 from ccc.passes.policy import REPEATING, batches_pay, no_room, why_no_stacks
-from ccc.passes.strategies.engage import ENGAGE_BLOCK, is_exact, is_of_others
+from ccc.passes.strategies.engage import ENGAGE_BLOCK, is_exact, is_of_others, why_not
 from ccc.passes.strategies.registry import COLLECTING, FLATTENING, SHARING
 from ccc.passes.strategies.strategy import Collectable, Hints, LoopStrategy, instruction_count
 from ccc.passes.thresholds import (
@@ -47,7 +48,7 @@ from ccc.passes.thresholds import (
 )
 from ccc.pipeline import Kernel
 from ccc.ptx.opcodes import LOADS
-from ccc.remark import span_of
+from ccc.remark import in_instructions, span_of
 
 LEAVE = "leave"
 QUEUE = "queue"
@@ -91,6 +92,7 @@ class Chosen:
             "expected_lanes": lanes.told,
             "expected_from": lanes.source,
             "path_instructions": round(self.cost.own.instructions),
+            "instructions_from": lanes.length_from,
             "considered": {name: round(one, 3) for name, one in self.considered.items()},
             "at_worst": {name: round(one, 3) for name, one in self.at_worst.items()},
             "does_not_fit": self.too_large,
@@ -99,7 +101,8 @@ class Chosen:
     def reason(self, kernel: Kernel) -> str:
         """Why the path is left, in figures, and how to insist."""
         lanes = self.cost.lanes
-        length = f"{self.cost.own.instructions:.0f} instructions"
+        per_turn = " a turn" if self.cost.path.repeats else ""
+        length = f"{in_instructions(self.cost.own.instructions)}{per_turn} {lanes.length_from}"
         if not self.considered:
             return f"{length}: no strategy that might gain applies"
         able = [name for name in self.considered if name not in self.too_large]
@@ -144,9 +147,26 @@ def choose(paths: Sequence[Collectable], kernel: Kernel) -> None:
             if search.is_asked(one.path):
                 continue
             if chosen.strategy == LEAVE:
-                one.record.leave_alone(chosen.reason(kernel))
+                unshared = why_unshared(one.path, kernel)
+                one.record.choice |= {"shared_out_reason": unshared} if unshared else {}
+                one.record.leave_alone(chosen.reason(kernel) + _to_share_out(unshared))
             else:
                 kernel.chosen[one.path.key] = chosen.strategy
+
+
+def why_unshared(path: Path, kernel: Kernel) -> str | None:
+    """Why the turns of a loop cannot be shared out, though its annotation says that they are
+    independent; None of other paths."""
+    return why_not(path, kernel.facts) if path.marker.kind == "variable" else None
+
+
+def _to_share_out(unshared: str | None) -> str:
+    """What would let lanes share the turns of a loop, if anything is known to."""
+    if unshared is None:
+        return ""
+    if unshared.endswith(SUMS_HINT):
+        return f"; {SUMS} would let lanes share its turns"
+    return f"; to let lanes share its turns, {BEFORE_IT}" if BEFORE_IT in unshared else ""
 
 
 class _Search:

@@ -10,6 +10,7 @@ from ccc.passes.strategies.strategy import Hints
 from ccc.passes.thresholds import UNKNOWN_TURNS, USUAL_LANES
 from ccc.profile.known import Known
 from ccc.ptx.types import WARP_SIZE
+from ccc.remark import BY_ITS_CODE, COUNTED
 
 UNKNOWN = "nothing is known"
 
@@ -70,6 +71,11 @@ class Lanes:
             return "no lane takes it"
         number = round(self.together)
         return "some 1 lane" if number == 1 else f"some {number} lanes"
+
+    @property
+    def length_from(self) -> str:
+        """How it is known how long the path is, for remarks and the report."""
+        return BY_ITS_CODE if self.length is None else COUNTED
 
     @property
     def take_all(self) -> bool:

@@ -87,7 +87,8 @@ def read_request(text: str) -> Request:
     request = Request.read(text)
     if request is None or request.name not in STRATEGY_NAMES:
         name = text.strip() if request is None else request.name
-        raise ValueError(f"it is {' or '.join(spellings())}{nearest(name, STRATEGY_NAMES)}")
+        near = nearest(name, STRATEGY_NAMES).removeprefix("; ")
+        raise ValueError(near or f"it is {' or '.join(spellings())}")
     lacks = request.number is None
     if request.name not in NUMBERED:
         if not lacks:

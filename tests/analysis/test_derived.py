@@ -70,6 +70,61 @@ def found(
     return find_shared_turns(path, induction, facts, in_warp)
 
 
+def why_not(begin: Sequence[str], step: Sequence[str], test: str = TEST) -> str:
+    """Why the turns of such a loop cannot be counted; empty if they can."""
+    parts = {"begin": begin, "step": step, "test": [test], "outside": ()}
+    text = FUNCTION.format(**{name: "\n\t".join(lines) for name, lines in parts.items()})
+    facts = Facts(parse_function(next(iter(parse_module(text).functions))))
+    (path,) = (one for one in find_paths(facts) if isinstance(one, Path))
+    induction = find_induction(path, facts)
+    return induction if isinstance(induction, str) else ""
+
+
+WIDER = ("cvt.s64.s32 %rd5, %r3;", "cvt.u32.u64 %r5, %rd5;")
+AGAIN = "add.s32 %r3, %r5, 1;"
+
+
+@pytest.mark.parametrize(
+    ("step", "counts"),
+    [
+        ((*WIDER, AGAIN), True),
+        (("cvt.u64.u32 %rd5, %r3;", WIDER[1], AGAIN), True),
+        ((*WIDER[:1], "add.s64 %rd5, %rd5, 1;", WIDER[1], AGAIN), False),
+        ((*WIDER[::-1], AGAIN), False),  # that of the turn before
+        (("cvt.s64.s32 %rd5, %r2;", WIDER[1], AGAIN), False),
+        (("cvt.s64.s32 %rd5, %r3;", "cvt.u32.u64 %r5, %rd5;", "@%p1 add.s32 %r3, %r5, 1;"), False),
+    ],
+)
+def test_a_counter_is_itself_when_it_comes_back_from_wider_registers(
+    step: Sequence[str], counts: bool
+) -> None:
+    begin = (*BEGIN, "cvt.s64.s32 %rd5, %r3;")
+    assert (not why_not(begin, (STEP[0], *step))) == counts
+
+
+SUM = "add.f32 %f1, %f1, %f2;"
+WIDE_TEST = "setp.lt.s64 %p2, %rd5, %rd2;"
+
+
+@pytest.mark.parametrize(
+    ("step", "test", "hint"),
+    [
+        ((SUM, STEP[1]), TEST, "reduction(+: variable)"),
+        ((SUM, "mul.f32 %f1, %f1, %f2;", STEP[1]), TEST, ""),
+        ((STEP[1], WIDER[0]), WIDE_TEST, "read its bound before the loop, into a variable"),
+        ((SUM, STEP[1], WIDER[0]), WIDE_TEST, "read its bound before the loop, into a variable"),
+        ((SUM, "ld.global.u32 %r4, [%rd2];", STEP[1]), TEST, "read its bound before the loop"),
+    ],
+)
+def test_no_hint_is_given_that_would_not_help(step: Sequence[str], test: str, hint: str) -> None:
+    """A sum is spoken of only where nothing else is in the way."""
+    begin = (*BEGIN, WIDER[0], "mov.f32 %f1, 0f00000000;", "mov.f32 %f2, 0f3F800000;")
+    told = why_not(begin, (STEP[0], *step), test)
+    assert told
+    assert hint in told
+    assert ("reduction" in told) == ("reduction" in hint)
+
+
 def made(turns: SharedTurns) -> list[tuple[str, str, int, str]]:
     return [(str(r), one.mad, one.factor, str(one.base)) for r, one in turns.derived.items()]
 

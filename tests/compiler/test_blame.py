@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
+from saying import said
 
 from ccc.compiler import lines
-from ccc.compiler.unit import DevicePass, translate
-from ccc.errors import CccError, Span
-from ccc.frontend.marking import Annotated
-from ccc.options import COLLECT, Options
-from ccc.toolkit import find as toolchain
+from ccc.errors import Span
+from ccc.options import AUTO, COLLECT, Options
 
 pytestmark = pytest.mark.usefixtures("few_headers")
 
@@ -92,27 +89,6 @@ CASES = [
     (IF + "if (v > 3) window[i & 7] = v;", '("window"', "declare the array in the path"),
     (IF + "if (v > 3) y[i] = v;\n__syncthreads();", "(k.cu:10, PTX", "between two barriers"),
 ]
-
-
-def said(source: str, folder: Path, options: Options) -> list[str]:
-    """What is said of a source, as the shim does it."""
-    try:
-        nvcc = toolchain.find().nvcc
-    except CccError as error:
-        pytest.skip(error.message)
-
-    def compile_(marked: str, _: bool) -> str:
-        file, output = folder / "k.cu", folder / "k.ptx"
-        file.write_text(marked)
-        command = [str(nvcc), "-ptx", "-arch=sm_90", "-lineinfo", str(file), "-o", str(output)]
-        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
-        return output.read_text()
-
-    done = DevicePass()
-    annotated = Annotated(source, str(folder / "k.cu"))
-    ptx = translate(annotated, compile_, options, done, keeps_lines=False)
-    assert "\t.loc\t" not in ptx
-    return [line.replace(f"{folder}/", "") for line in done.diagnostics]
 
 
 @pytest.mark.slow
@@ -215,80 +191,6 @@ def test_a_sum_of_turns_may_be_of_a_while(tmp_path: Path) -> None:
     assert said(TURNS.replace("LOOP", "while"), tmp_path, asked) == []
 
 
-POINTERS = """struct Chain { const float *first; float *value; int *step; int n; };
-__global__ void k(CHAIN, const int *start) {
-#pragma ccc for
-    for (int i = start[threadIdx.x]; i < 99; i += 1 + CHAIN_IS step[i]) {
-#pragma ccc if
-        if (CHAIN_IS first[i] > 0) CHAIN_IS value[i] = expf(CHAIN_IS first[i]);
-    }
-}
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("chain", "access"), [("Chain *c", "c->"), ("Chain c", "c.")])
-def test_a_pointer_in_a_structure_is_named(chain: str, access: str, tmp_path: Path) -> None:
-    source = POINTERS.replace("CHAIN,", f"{chain},").replace("CHAIN_IS ", access)
-    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
-    assert f'("{access}step", k.cu:4, PTX line' in line
-
-
-WALK = """\
-struct Chain { const int *step; int *seen; };
-__global__ void walk(CHAIN, int n) {
-    #pragma ccc for
-    for (int at = threadIdx.x; at < n; at += 64 + READ / 64) {
-        #pragma ccc if
-        if (AGAIN & 1) {
-            for (int k = 0; k < n; k++) WRITTEN = n;
-        }
-    }
-}
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("chain", "read", "written", "clause"),
-    [
-        ("Chain c", "c.step[at]", "c.seen[at]", "noalias(c.step, c.seen)"),
-        ("Chain *c", "c->step[at]", "c->seen[at]", "noalias(c, c->step, c->seen)"),
-        ("int *a, int *b", "a[at]", "b[at + k]", "noalias(a, b)"),
-    ],
-)
-def test_pointers_that_may_be_promised_to_be_apart_are_named(
-    chain: str, read: str, written: str, clause: str, tmp_path: Path
-) -> None:
-    source = WALK.replace("CHAIN", chain).replace("READ", read).replace("WRITTEN", written)
-    source = source.replace("AGAIN", "at")
-    (refused,) = said(source, tmp_path, Options(strategy=COLLECT))
-    assert f", or promise {clause} [in " in refused
-    promised = source.replace("ccc for\n", f"ccc for {clause}\n")
-    assert said(promised, tmp_path, Options(strategy=COLLECT)) == []
-
-
-@pytest.mark.slow
-def test_what_is_read_again_in_the_path_is_told_from_what_it_computes(tmp_path: Path) -> None:
-    """Behind the write nvcc reads what it had read before it; no sum is meant."""
-    source = WALK.replace("CHAIN", "const int *a, int *b").replace("READ", "a[at]")
-    body = "int v = a[at];\nfor (int k = 0; k < 9; k++) v = v * 7 + k;\nb[at] = v;"
-    source = source.replace("AGAIN", "a[at]")
-    source = source.replace("for (int k = 0; k < n; k++) WRITTEN = n;", body)
-    (refused,) = said(source, tmp_path, Options(strategy=COLLECT))
-    assert 'value that is read in the path, which may have written it ("a", k.cu:4' in refused
-    assert ", or promise noalias(a, b) [in " in refused
-    promised = source.replace("ccc for\n", "ccc for noalias(a, b)\n")
-    assert said(promised, tmp_path, Options(strategy=COLLECT)) == []
-
-
-@pytest.mark.slow
-def test_one_pointer_is_not_promised_to_be_apart_from_itself(tmp_path: Path) -> None:
-    source = WALK.replace("CHAIN", "int *a").replace("READ", "a[at]").replace("AGAIN", "at")
-    (refused,) = said(source.replace("WRITTEN", "a[at + k]"), tmp_path, Options(strategy=COLLECT))
-    assert "noalias(a, b) of the two pointers" in refused
-
-
 @pytest.mark.slow
 def test_what_keeps_a_minimum_from_being_one_is_named(tmp_path: Path) -> None:
     head = HEAD.replace("ccc for", "ccc for reduction(min: last)").replace("i < n", "i < 99")
@@ -336,7 +238,7 @@ SUMS = """__global__ void k(const int *__restrict__ row, const float *__restrict
     for (int i = threadIdx.x; i < n; i += blockDim.x) {
         float sum = 0;
 #pragma ccc for variable strategy(engage)
-        for (int t = 0; t < row[i]; ++t) sum += x[i * t];
+        for (int t = 0; t < row[i]; ++t) sum += x[AT];
         y[i] = sum;
     }
 }
@@ -345,9 +247,59 @@ SUMS = """__global__ void k(const int *__restrict__ row, const float *__restrict
 
 @pytest.mark.slow
 def test_a_sum_of_turns_is_hinted_at(tmp_path: Path) -> None:
-    (line,) = said(SUMS, tmp_path, Options())
+    (line,) = said(SUMS.replace("AT", "i + t"), tmp_path, Options())
     assert '("sum", k.cu:7, PTX line' in line
     assert "say so: reduction(+: sum)" in line
+
+
+@pytest.mark.slow
+def test_a_sum_of_turns_is_not_hinted_at_where_more_is_in_the_way(tmp_path: Path) -> None:
+    """Each turn adds to the index, by a number that nvcc makes anew in each."""
+    source = SUMS.replace("AT", "i * t")
+    (line,) = said(source, tmp_path, Options())
+    assert "does not change by the same number each time" in line
+    assert "reduction" not in line
+    named = source.replace("for variable", "for variable reduction(+: sum)")
+    (line,) = said(named, tmp_path, Options())  # nor would it help
+    assert "strategy(engage) does not apply" in line
+
+
+LISTED = """__global__ void k(const BOUND *row, const float *w, float *out, int n) {
+#pragma ccc for
+    for (int v = threadIdx.x; v < n; v += blockDim.x) {
+        float sum = 0;
+        BEFORE
+#pragma ccc for variable
+        for (int e = row[v]; e < END; e++) { out[e] = w[e]; MORE }
+        out[v] = sum;
+    }
+}
+"""
+TO_SHARE = "let lanes share its turns"
+BOUND = 'read its bound "row[v + 1]" before the loop, into a variable of the type of "e"'
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", [AUTO, "merge"])
+@pytest.mark.parametrize("more", ["", "sum += w[e];"])
+def test_a_bound_of_another_type_is_to_be_read_before_the_loop(
+    strategy: str, more: str, tmp_path: Path
+) -> None:
+    """What is said first is of use by itself: no reduction of the counter, and none too early."""
+    asked = Options(strategy=strategy)
+    source = LISTED.replace("BOUND", "long long").replace("MORE", more)
+    before = source.replace("BEFORE", "").replace("END", "row[v + 1]")
+    told = " ".join(said(before, tmp_path, asked))
+    assert (f"to {TO_SHARE}, {BOUND} [in k]" in told) == (strategy == AUTO)
+    assert "reduction" not in told
+    followed = source.replace("BEFORE", "const int end = row[v + 1];").replace("END", "end")
+    told = " ".join(said(followed, tmp_path, asked))
+    assert "read its bound" not in told
+    wanted = strategy == AUTO and bool(more)
+    assert (f"reduction(+: sum) would {TO_SHARE}" in told) == wanted
+    named = followed.replace("for variable", "for variable reduction(+: sum)")
+    if more:
+        assert TO_SHARE not in " ".join(said(named, tmp_path, asked))
 
 
 PEELED = """struct Cell { unsigned key, value; };

@@ -14,7 +14,7 @@ __global__ void k(PARAMETERS) {
     #pragma ccc for noalias(a.x, b->y) noalias(c, d)
     for (;;) {
         #pragma ccc if
-        if (x) y();
+        if (x) y(a.x, b->y, c, d);
     }
 }
 """

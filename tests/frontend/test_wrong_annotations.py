@@ -138,10 +138,62 @@ def test_noalias_speaks_of_what_is_declared_before_the_loop(head: str, is_wrong:
         assert mark(text, "k.cu").annotations[0].directive == "for"
 
 
+POINTED = """struct Chain { int *step, *seen; };
+int *table;
+__global__ void k(Chain chain, Chain *c, const int *next, int *marked, int n) {
+    float sum = 0;
+    struct { float mean; } found = {};
+#pragma ccc for CLAUSE
+    for (int i = 0; i < next[i]; i++) {
+        int *own = marked, *table = own;
+#pragma ccc if
+        if (i) { marked[i] = c->step[0] + chain.seen[i]; sum += i; found.mean += i; }
+    }
+}
+__global__ void other(int *nest) {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("clause", "told"),
+    [
+        ("noalias(nxt, marked)", 'speaks of "nxt", and there is no such variable here; did you'),
+        ("noalias(nxt, marked)", 'did you mean "next"?'),
+        ("noalias(nest, marked)", 'speaks of "nest", and there is no such variable here'),
+        ("noalias(zzzzzz, marked)", "here; name pointers that are declared before the loop"),
+        ("noalias(chain.stp, marked)", '"chain.stp", and there is no such variable here; did you'),
+        ("noalias(chain.stp, marked)", 'did you mean "step"?'),
+        ("noalias(next, d->step)", 'speaks of "d->step", and there is no such variable here'),
+        ("noalias(next, own)", 'speaks of "own", and the loop itself declares what is called so'),
+        ("noalias(next, n)", 'noalias speaks of "n", which is no pointer; name pointers'),
+        ("reduction(+: smu)", '"smu", and there is no such variable here; did you mean "sum"?'),
+        ("reduction(+: found.men)", 'variable here; did you mean "mean"?'),
+    ],
+)
+def test_a_misspelt_name_in_a_clause_is_told_in_one_line(clause: str, told: str) -> None:
+    first, *source = complaint(POINTED.replace("CLAUSE", clause)).splitlines()
+    assert first.startswith("k.cu:6:1: error: ")
+    assert told in first
+    assert source == [f"    #pragma ccc for {clause}", "    ^"]
+
+
+@pytest.mark.parametrize(
+    "clause",
+    [
+        "noalias(next, marked)",
+        "noalias(chain.step, c->seen, c, table)",
+        "reduction(+: sum) reduction(+: found.mean)",
+    ],
+)
+def test_names_that_are_there_are_fine(clause: str) -> None:
+    assert mark(POINTED.replace("CLAUSE", clause), "k.cu").warnings == []
+
+
 @pytest.mark.parametrize(
     ("clause", "complaint"),
     [
-        ("strategy(merg)", "no strategy (merg): it is auto or leave or"),
+        ("strategy(merg)", 'no strategy (merg): did you mean "merge"?'),
+        ("strategy(zzz)", "or refill(1..32) or counter(1..32)\n"),
         ("strategy", "no strategy (): it is auto or leave or"),
         ("strategy(queue(2))", "no strategy (queue(2)): queue takes no number"),
     ],

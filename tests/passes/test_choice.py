@@ -222,6 +222,7 @@ def test_registers_are_weighed_against_what_is_gained(block: int, expected: list
     advice = str(found[0].advice)
     told = "since 164 registers leave room for 12% of the warps, and 80 for 38%; strategy("
     assert (told in advice) == (not expected), advice
+    assert ("instructions by its code, some 8 lanes (prob" in advice) == (not expected), advice
 
 
 def test_that_what_was_tried_takes_fewer_is_no_merit_of_others() -> None:

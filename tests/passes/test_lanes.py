@@ -62,6 +62,12 @@ def test_lanes_in_words(entered: float, lanes: float, said: str) -> None:
     assert Lanes("a profile", entered, lanes).in_words == said
 
 
+def test_a_length_that_is_guessed_is_told_from_one_that_was_counted() -> None:
+    assert Lanes.counted(KNOWN).length_from == "counted"
+    assert Lanes.counted(replace(KNOWN, length=0)).length_from == "by its code"
+    assert details("meld", 1.2, [Lanes.counted(KNOWN)], 10)["instructions_from"] == "by its code"
+
+
 def test_an_arm_that_never_ran_has_no_part_in_the_lanes_of_both() -> None:
     ran, never = Lanes("a profile", 1, 6), Lanes("a profile", 0, 0)
     assert details("meld", 1.2, [ran, never], 10)["expected_lanes"] == 6

@@ -100,7 +100,7 @@ def test_what_is_to_be_left_is_left_without_a_word() -> None:
         ("merg", 'did you mean "merge"?'),
         ("queue(3)", "queue takes no number"),
         ("", "it is auto or leave or "),
-        ("queue)(", "it is auto or leave or "),
+        ("queue)(", 'did you mean "queue"?'),
     ],
 )
 def test_names_that_cannot_be_read(text: str, said: str) -> None:

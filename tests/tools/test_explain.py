@@ -52,6 +52,7 @@ NOTES = [
         Span("k.cu", 16, 9), "refused", "if", "left as it was: there is a barrier [here]", (),
         "mark a loop between two barriers", ("meet",), (Span("k.cu", 18, 9), Span("a b.cuh", 2)),
     ),
+    Note(Span("k.cu", 5, 9), "declined", "if (then)", "strategy(pool) does not apply: several"),
     Note(Span("/else/where.cuh", 3), "warning", "", "no annotated path stands inside this loop"),
     Note(Span("k.cu", 9, 2), "error", "", "unknown directive"),
 ]  # fmt: skip
@@ -78,6 +79,7 @@ def check(sarif: dict[str, Any]) -> list[dict[str, Any]]:
     assert run["columnKind"] in ("utf16CodeUnits", "unicodeCodePoints")
     rules = [rule["id"] for rule in driver["rules"]]
     assert len(set(rules)) == len(rules)
+    levels = {rule["id"]: rule["defaultConfiguration"]["level"] for rule in driver["rules"]}
     for base in run["originalUriBaseIds"].values():
         assert base["uri"].startswith("file:///")
         assert base["uri"].endswith("/")
@@ -85,8 +87,8 @@ def check(sarif: dict[str, Any]) -> list[dict[str, Any]]:
         assert result["message"]["text"]
         assert rules[result["ruleIndex"]] == result["ruleId"]
         assert result["kind"] in ("pass", "informational", "fail")
-        levels = ("warning", "error", "note") if result["kind"] == "fail" else ("none",)
-        assert result["level"] in levels
+        assert result["level"] == levels[result["ruleId"]]
+        assert (result["level"] == "none") == (result["kind"] != "fail")
         assert len(result["locations"]) == 1
         related = result.get("relatedLocations", [])
         assert len({one["id"] for one in related}) == len(related)
@@ -111,9 +113,16 @@ def test_a_log_has_what_the_standard_demands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    applied, left, refused, warning, error = check(json.loads(log(NOTES, tmp_path)))
-    assert [one["kind"] for one in (applied, left)] == ["pass", "informational"]
-    assert [one["level"] for one in (refused, warning, error)] == ["warning", "warning", "error"]
+    results = check(json.loads(log(NOTES, tmp_path)))
+    assert [(one["ruleId"], one["kind"], one["level"]) for one in results] == [
+        ("ccc/applied", "pass", "none"),
+        ("ccc/left", "informational", "none"),
+        ("ccc/refused", "fail", "warning"),
+        ("ccc/declined", "fail", "warning"),
+        ("ccc/warning", "fail", "warning"),
+        ("ccc/error", "fail", "error"),
+    ]
+    applied, _, refused, _, warning, _ = results
     assert applied["message"]["text"] == "if (then): applied: queue (in f)\nsaves i"
     assert r"a barrier \[here\]" in refused["message"]["text"]
     assert refused["message"]["text"].endswith("What to do: mark a loop between two barriers")
@@ -133,14 +142,15 @@ def test_a_page_shows_every_line_and_every_note(
         assert line.strip() in text
     for note in NOTES:
         assert note.title in text
-    assert "1 applied, 1 not worth it, 1 refused, 2 warnings or errors" in text
+    assert "1 applied, 1 not worth it, 1 refused, 3 warnings or errors" in text
 
 
 def test_what_was_asked_for_in_vain_is_told_of_a_path_that_is_left() -> None:
     one = Remark("missed", Span("k.cu", 7, 1), "k", "if", "then", "leave", advice="too short")
-    note = _of_remark(replace(one, asked="batch7", declined="there are several paths"))
+    note, declined = _of_remark(replace(one, asked="batch7", declined="there are several paths"))
     assert (note.kind, note.title) == ("left", "left as it was: too short")
-    assert note.lines[0] == "strategy(batch7) does not apply: there are several paths"
+    assert declined.kind == "declined"
+    assert declined.title == "strategy(batch7) does not apply: there are several paths"
 
 
 @pytest.mark.parametrize(
@@ -151,8 +161,42 @@ def test_what_was_asked_for_in_vain_is_told_of_a_path_that_is_left() -> None:
     ],
 )
 def test_all_that_can_be_done_stands_apart(advice: str, title: str, way_out: str) -> None:
-    note = _of_remark(Remark("missed", Span("k.cu", 7, 1), "k", "while", "while", advice=advice))
+    (note,) = _of_remark(Remark("missed", Span("k.cu", 7, 1), "k", "while", "while", advice=advice))
     assert (note.title, note.way_out) == (f"left as it was: {title}", way_out)
+
+
+def test_every_warning_is_one_in_the_log(tmp_path: Path) -> None:
+    """So is a strategy that was asked for and does not apply, where another one did."""
+    here = (Span("k.cu", 7, 1), "k", "if", "then")
+    remarks = [
+        Remark("applied", *here, "queue"),
+        Remark("applied", *here, "queue", asked="pool", declined="there are several; ask for it"),
+        Remark("missed", *here, reason="there is a barrier; move it"),
+        Remark("missed", *here, "leave", advice="12 steps; strategy(queue) insists"),
+        Remark("missed", *here, "leave"),
+    ]
+    for remark in remarks:
+        notes = _of_remark(remark)
+        results = check(json.loads(log(notes, tmp_path)))
+        assert any(one["level"] == "warning" for one in results) == bool(remark.complaint)
+        told = "".join(one["message"]["text"] for one in results)
+        for text in filter(None, (remark.reason, remark.declined)):
+            head, _, way_out = text.partition("; ")
+            assert head in told
+            assert f"What to do: {way_out}" in told
+
+
+@pytest.mark.slow
+def test_what_does_not_apply_stands_with_a_way_out(source: Path) -> None:
+    text = SOURCE.replace("if prob(0.05)", "if strategy(bins(16))")
+    (source / "k.cu").write_text(text)
+    assert main(["explain", "-arch=sm_90", "k.cu", "--sarif", "k.sarif", "-o", "k.html"]) == 0
+    results = check(json.loads((source / "k.sarif").read_text()))
+    (declined,) = [one for one in results if one["ruleId"] == "ccc/declined"]
+    assert declined["level"] == "warning"
+    head, way_out = declined["message"]["text"].splitlines()
+    assert "strategy(bins(16)) does not apply: no loop lies in the path" in head
+    assert way_out.startswith('What to do: write its loop as "for (')
 
 
 def test_arrays_that_go_along_are_counted() -> None:

@@ -27,6 +27,7 @@ from ccc.analysis.paths.model import (
     instructions_of,
 )
 from ccc.analysis.paths.own_memory import flows_out
+from ccc.analysis.paths.promises import find_promise
 from ccc.analysis.paths.reductions import (
     declared_operations,
     declared_variables,
@@ -201,9 +202,10 @@ def _check_owner(
     culprit = next((i for i in in_path if i in more or i.is_terminator), None)
     if culprit is None and len(in_path) > CHEAP_SLICE:
         culprit = in_path[0]
-    if culprit is not None:
-        _refuse_value_of_path(path, culprit, facts)
     in_rest = [i for i in instructions_of(path.rest, facts) if i in needed]
+    reads = [i for i in (*in_path, *in_rest) if i in more and i not in fetches and i.name == "ld"]
+    if culprit is not None:
+        _refuse_value_of_path(path, culprit, reads, facts)
     culprit = next((i for i in in_rest if i not in fetches and i in more), None)
     if culprit is not None and culprit.name == "atom":
         raise Refused(
@@ -222,11 +224,13 @@ def _check_owner(
     if culprit is not None:
         raise Refused(
             "the next iteration needs a value that is read after the path and may depend on what "
-            f"the path writes{at(culprit)}{_writer_hint(path, culprit, facts)}"
+            f"the path writes{at(culprit)}{_writer_hint(path, culprit, reads, facts)}"
         )
 
 
-def _refuse_value_of_path(path: CheckedPath, culprit: Instruction, facts: Facts) -> NoReturn:
+def _refuse_value_of_path(
+    path: CheckedPath, culprit: Instruction, reads: Sequence[Instruction], facts: Facts
+) -> NoReturn:
     """The next iteration would need what the path computes by itself.
 
     Raises:
@@ -240,7 +244,7 @@ def _refuse_value_of_path(path: CheckedPath, culprit: Instruction, facts: Facts)
             f"the path computes{at(culprit)}; {go_there}remove this annotation, and the loop "
             "around it is collected alone, or add the value up with an atomic"
         )
-    if hint := _read_again_hint(path, culprit, facts):
+    if hint := _read_again_hint(path, culprit, reads, facts):
         raise Refused(
             "the next iteration needs a value that is read in the path, which may have written it"
             f"{at(culprit)}{hint}"
@@ -261,25 +265,30 @@ def _call_that_gives(result: Instruction, path: CheckedPath, facts: Facts) -> In
     return next((i for i in reversed(before) if i.effects & Effect.CALL), None)
 
 
-def _read_again_hint(path: CheckedPath, culprit: Instruction, facts: Facts) -> str:
+def _read_again_hint(
+    path: CheckedPath, culprit: Instruction, reads: Sequence[Instruction], facts: Facts
+) -> str:
     """What to do about a value that is read in the path since that may have written it: where the
     path is not taken, what was read before it serves. Empty if it is none."""
     others = (one for to in culprit.defined() for one in facts.makers.get(to, ()))
     is_again = culprit.name == "ld" and any(one is not culprit for one in others)
-    return _writer_hint(path, culprit, facts) if is_again else ""
+    return _writer_hint(path, culprit, reads, facts) if is_again else ""
 
 
-def _writer_hint(path: CheckedPath, read: Instruction, facts: Facts) -> str:
-    """What of the path may write what is read, and what to do about it."""
+def _writer_hint(
+    path: CheckedPath, read: Instruction, reads: Sequence[Instruction], facts: Facts
+) -> str:
+    """What of the path may write what is read, and what to do about it, and about other ``reads``
+    for the next iteration."""
     clash = facts.memory.find_conflict(instructions_of(path.blocks, facts), [read])
     if clash is None:
         return ""
     if clash[0].effects & Effect.CALL:
         return f"; the path calls {called(clash[0])}, which may write it: read it before the path"
-    promise = ", or promise noalias(a, b) of the two pointers"
+    promise = find_promise(instructions_of(path.blocks, facts), reads, facts)
     return (
         f"; the path writes{at(clash[0])}: read it before the path, or declare what is only read "
-        f'"const __restrict__"{"" if "noalias" in path.loop.marker.clauses else promise}'
+        f'"const __restrict__"{f", or promise {promise}" if promise else ""}'
     )
 
 

@@ -10,8 +10,9 @@ turns, and the sums of all are combined behind the loop.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ccc.analysis.cfg import reachable
 from ccc.analysis.dominators import Loop
@@ -24,7 +25,12 @@ from ccc.analysis.paths.model import (
     at,
     instructions_of,
 )
-from ccc.analysis.paths.reductions import OPERATIONS, find_accumulators, register_at
+from ccc.analysis.paths.reductions import (
+    OPERATIONS,
+    find_accumulators,
+    find_sum,
+    register_at,
+)
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Immediate, Operand, Register
 from ccc.ptx.operations import INVERSE, SWAPPED
@@ -36,6 +42,12 @@ _UP, _DOWN = ("lt", "le", "ne"), ("gt", "ge", "ne")
 SEVERAL_ENDS = "it may end elsewhere than where a turn does"
 BOUNDS = "it does not end by comparing a counter, which takes steps of a constant, with a bound"
 IN_ORDER = "the order of its turns decides which of several that are equal is taken"
+WIDENED = "its counter takes steps of one type, and is compared or used in another one"
+HANDED = "its turns hand on a value that does not change by the same number each time"
+AS_A_FOR = 'write it as "for (int k = begin; k < end; ++k)"'
+BEFORE_IT = "read its bound before the loop, into a variable of its counter's type"
+SUMS = "reduction(+: variable)"
+SUMS_HINT = f"if they only add it up, say so: {SUMS}"
 
 
 class Unshared(Exception):
@@ -133,12 +145,11 @@ def _induction(path: CheckedPath, facts: Facts) -> Induction:
     sums = _sums(path, loop, set(steps), facts)
     _check_places(path, sums, leave, facts)
     updated = outer | {r for a in sums for r in a.registers}
-    if unknown := sorted(carried - set(steps) - updated, key=str):
-        raise Unshared(
-            "its turns hand on a value that does not change by the same number each time"
-            f"{_made(unknown[0], path, facts)}; if they only add it up, say so: "
-            "reduction(+: variable)"
-        )
+    others = sorted(carried - set(steps) - updated, key=str)
+    unnamed = _unnamed(others, loop, facts)
+    updated |= {register for web in unnamed for register in web.registers}
+    if handed := [register for register in others if register not in updated]:
+        raise Unshared(_why_handed(handed[0], steps, path, facts))
     behind = _behind(end, loop, facts)
     known = {r for r in steps if _home(r, path, facts) not in behind}
     needed = (facts.liveness.live_in(leave) & written) - updated
@@ -149,7 +160,10 @@ def _induction(path: CheckedPath, facts: Facts) -> Induction:
         )
     counted = _counted(steps, written, end, loop, facts)
     if counted is None:
-        raise Unshared(BOUNDS)
+        raise Unshared(f"{BOUNDS}; {AS_A_FOR}, and {BEFORE_IT}")
+    if unnamed:  # nothing else is in the way
+        _check_places(path, tuple(unnamed), leave, facts)
+        raise Unshared(f"{HANDED}{_made(others[0], path, facts)}; {SUMS_HINT}")
     steps = {r: steps[r] for r in sorted(steps, key=lambda register: register.name)}
     return Induction(steps, *counted, end, leave, sums)
 
@@ -233,6 +247,22 @@ def _sums(
     return sums
 
 
+def _unnamed(registers: Iterable[Register], loop: Loop, facts: Facts) -> list[Accumulator]:
+    """What of some registers would be sums of the loop, if a reduction named them."""
+    found = (find_sum(register, loop, facts) for register in registers)
+    return [web for web in found if web is not None]
+
+
+def _why_handed(
+    register: Register, steps: Collection[Register], path: CheckedPath, facts: Facts
+) -> str:
+    """Why a register that turns hand on is in the way, where no reduction would help."""
+    made = [one for _, one in _definitions(register, path.blocks, facts)]
+    if all(one.name == "cvt" and not set(steps).isdisjoint(one.used()) for one in made):
+        return f"{WIDENED}{at(made[0])}; {BEFORE_IT}"
+    return f"{HANDED}{at(made[0])}"
+
+
 def _check_places(
     path: CheckedPath, sums: tuple[Accumulator, ...], leave: str, facts: Facts
 ) -> None:
@@ -277,7 +307,50 @@ def _step(register: Register, loop: Loop, latch: str, facts: Facts) -> int | Reg
     inner = (one.blocks for one in facts.loops if one.header in loop.blocks - {loop.header})
     if any(found[0][0] in blocks for blocks in inner):
         return None  # more than once a turn
-    return _added(found[0][1], register)
+    instruction = found[0][1]
+    copies = (
+        one for one in instruction.used() if _is_copy(one, register, instruction, loop, facts)
+    )
+    same = next(copies, register)
+    return _added(instruction, same)
+
+
+def _is_copy(
+    source: Register, register: Register, reader: Instruction, loop: Loop, facts: Facts
+) -> bool:
+    """Whether a register is another one's low half, as that was widened in the same turn.
+
+    So nvcc keeps an ``int`` in wider registers over the blocks of a turn:
+    ``cvt.s64.s32 %rd1, %r1; ... cvt.u32.u64 %r2, %rd1; add.s32 %r1, %r2, 1;``. The register itself
+    is written by the last of these only.
+    """
+    narrowed = _definitions(source, loop.blocks, facts)
+    wide = narrowed[0][1].used() if _is_conversion(narrowed, ("u32.u64", "s32.s64")) else ()
+    widened = _definitions(wide[0], loop.blocks, facts) if len(wide) == 1 else []
+    if not _is_conversion(widened, ("s64.s32", "u64.u32")):
+        return False
+    if list(widened[0][1].used()) != [register]:
+        return False
+    steps = [*widened, *narrowed, *_definitions(register, loop.blocks, facts)]
+    return steps[-1][1] is reader and all(
+        _is_before(*first, *second, facts) for first, second in pairwise(steps)
+    )
+
+
+def _is_conversion(definitions: Sequence[tuple[str, Instruction]], types: Collection[str]) -> bool:
+    """Whether one plain conversion between two of some types is all that writes a register."""
+    made = [one for _, one in definitions]
+    return len(made) == 1 and made[0].opcode in {f"cvt.{t}" for t in types} and not made[0].guard
+
+
+def _is_before(
+    label: str, first: Instruction, other: str, second: Instruction, facts: Facts
+) -> bool:
+    """Whether an instruction is always run before another one, in the same turn."""
+    if label != other:
+        return facts.dominators.dominates(label, other)
+    own = list(facts.blocks[label].instructions)
+    return own.index(first) < own.index(second)
 
 
 def _added(instruction: Instruction, register: Register) -> int | Register | None:

@@ -61,12 +61,9 @@ def find_accumulators(
     operations = declared | integers
     if not operations:
         return ()
-    body = list(instructions_of(loop.blocks, facts))
+    body = instructions_of(loop.blocks, facts)
     written = {register for instruction in body for register in instruction.defined()}
-    touching: dict[Register, list[Instruction]] = {}
-    for instruction in body:
-        for register in {*instruction.used(), *instruction.defined()}:
-            touching.setdefault(register, []).append(instruction)
+    touching = _touching(loop, facts)
     found: list[Accumulator] = []
     carried = facts.liveness.live_in(loop.header) & written
     for register in sorted(carried, key=lambda register: register.name):
@@ -80,6 +77,21 @@ def find_accumulators(
             if accumulator.type[0] != "f" or named:
                 found.append(accumulator)
     return tuple(found)
+
+
+def find_sum(register: Register, loop: Loop, facts: Facts) -> Accumulator | None:
+    """What a register would be, if a reduction of a loop named it: a sum, or the like, or None."""
+    web = _web(register, _touching(loop, facts), loop, facts)
+    return web if web is not None and web.operation in OPERATIONS else None
+
+
+def _touching(loop: Loop, facts: Facts) -> dict[Register, list[Instruction]]:
+    """The instructions of a loop that read or write each register."""
+    touching: dict[Register, list[Instruction]] = {}
+    for instruction in instructions_of(loop.blocks, facts):
+        for register in {*instruction.used(), *instruction.defined()}:
+            touching.setdefault(register, []).append(instruction)
+    return touching
 
 
 def find_reductions(marker: Marker, loop: Loop, facts: Facts) -> tuple[Accumulator, ...]:

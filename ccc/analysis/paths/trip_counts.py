@@ -22,7 +22,7 @@ from ccc.ir.edit import rewritten
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import CARRY, Immediate, Operand, Register
 from ccc.ptx.opcodes import CHEAP, Effect, Unit
-from ccc.ptx.types import STRONG, TYPES
+from ccc.ptx.types import LANE, STRONG, TYPES
 
 NO_LOOP = "no loop lies in the path that compares a counter with a bound read before it"
 NOT_KNOWN = "how often the loop in it turns is not known where the path begins"
@@ -106,7 +106,7 @@ class _Sources:
         bound = induction.bound
         if isinstance(bound, Register):
             bound = self._value(bound, self._before(bound))
-        elif isinstance(begin, int):
+        if self._is_same(begin) and self._is_same(bound):
             raise Refused(CONSTANT)
         step = math.gcd(stride, *ways)
         if self._is_masked(abs(stride) - 1):
@@ -119,6 +119,28 @@ class _Sources:
             induction.counter.bits,
             induction.relation in ("le", "ge"),
         )
+
+    def _is_same(self, value: Register | int) -> bool:
+        """Whether a number is the same in all tasks of a warp, as what a parameter says is.
+
+        So is what is read from one place: nothing is lost if it is written between two tasks.
+        """
+        loop = self.path.loop.loop
+        divergent = self.facts.divergence.divergent_at(self.path.entry)
+        made = {register: one for one in self.made for register in one.defined()}
+        left = [value] if isinstance(value, Register) else []
+        while left:
+            register = left.pop()
+            if register in made:
+                maker = made[register]
+                if any(special.register.varies == LANE for special in maker.specials()):
+                    return False
+                left += maker.used()
+                continue
+            before = self.facts.reaching.at_top(self.path.entry, register)
+            if register in divergent or any(one.label in loop.blocks for one in before):
+                return False
+        return True
 
     def _before(self, register: Register) -> list[Definition]:
         """What may have made the value that a register has when the loop is entered."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 from ccc.compiler.advice import parts_of
 from ccc.demangle import demangle
@@ -13,12 +13,13 @@ from ccc.errors import Span
 from ccc.nvcc.explain import considered
 from ccc.nvcc.run import Outcome
 from ccc.ptx.types import TYPES
-from ccc.remark import Remark, of_arm, read_report
+from ccc.remark import Remark, in_instructions, of_arm, read_report
 
-Kind = Literal["applied", "left", "refused", "warning", "error"]
+Kind = Literal["applied", "left", "refused", "declined", "warning", "error"]
 _SAID = re.compile(r"^(.+?):(\d+)(?::(\d+))?: (warning|error): (.*)")
 _OF_REMARKS = (" left as it was: ", ") does not apply: ")
-_NAMED = 3
+_LOOPS = ("while", "for variable", "recursion")
+"""Directives of which a length is that of a turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,8 @@ class Note:
 
     Attributes:
         span: where it stands.
-        kind: ``left`` is what was not worth it, or not asked for; ``refused``, what cannot be done.
+        kind: ``left`` is what was not worth it, or asked for; ``refused``, what cannot be done;
+            ``declined``, the strategy that was asked for, in whose place something else was done.
         directive: what is annotated.
         title: one line: the strategy, or the reason.
         lines: what else there is to know.
@@ -56,7 +58,8 @@ def notes_of(outcome: Outcome, kernel: str | None = None) -> list[Note]:
     remarks = [one for mine in read_report(outcome.report).values() for one in mine]
     seen = {of_arm(one) for one in remarks if not one.has_vanished}
     told = [one for one in remarks if not (one.has_vanished and of_arm(one) in seen)]
-    notes = [_of_remark(one) for one in told if not kernel or kernel in demangle(one.kernel)]
+    mine = (one for one in told if not kernel or kernel in demangle(one.kernel))
+    notes = [note for one in mine for note in _of_remark(one)]
     if not kernel:
         said = [*outcome.diagnostics, *outcome.errors]
         notes += filter(None, (_of_line(line) for text in said for line in text.splitlines()))
@@ -86,7 +89,18 @@ def _of_line(line: str) -> Note | None:
     return Note(span, kind, "", title, way_out=way_out)
 
 
-def _of_remark(remark: Remark) -> Note:
+def _of_remark(remark: Remark) -> list[Note]:
+    """What became of the code, and what did not come of a strategy that was asked for."""
+    note = _of_code(remark)
+    if remark.declined is None:
+        return [note]
+    head, _, way_out = parts_of(remark.declined)
+    title = f"strategy({remark.asked}) does not apply: {head}"
+    declined = replace(note, kind="declined", title=title, lines=(), way_out=way_out)
+    return [replace(note, culprits=()), declined]
+
+
+def _of_code(remark: Remark) -> Note:
     told = remark.details
     culprits = tuple(Span(**place) for place in told.get("culprits", ()))
     arm = "" if remark.arm in remark.annotation else f" ({remark.arm})"
@@ -105,30 +119,21 @@ def _of_remark(remark: Remark) -> Note:
     if remark.reason:
         head, _, way_out = parts_of(remark.reason)
         return replace(note, kind="refused", title=f"left as it was: {head}", way_out=way_out)
-    head, _, way_out = (remark.advice or "nothing was asked for").partition("; ")
-    lines, title = (*_declined(remark), *_expected(told)), f"left as it was: {head}"
-    return replace(note, kind="left", title=title, way_out=way_out, lines=lines)
-
-
-def _declined(remark: Remark) -> Iterator[str]:
-    """Why what was asked for was not done."""
-    if remark.declined:
-        yield f"strategy({remark.asked}) does not apply: {remark.declined}"
+    head, _, way_out = (remark.advice or "that was asked for").partition("; ")
+    lanes, title = tuple(_expected(remark)), f"left as it was: {head}"
+    return replace(note, kind="left", title=title, way_out=way_out, lines=lanes)
 
 
 def _lines(remark: Remark) -> Iterator[str]:
     """What there is to know of code that was transformed."""
     told = remark.details
-    yield from _declined(remark)
-    yield from _expected(told)
+    yield from _expected(remark)
     if "context" in told:
         yield _saved(told["context"], told.get("local_bytes", 0))
     if told.get("continuation"):
         yield "the rest of the iteration runs with the task"
     if told.get("reductions"):
         yield f"adds up {', '.join(told['reductions'])}"
-    if told.get("shared_out_reason"):
-        yield f"turns are not shared out: {told['shared_out_reason']}"
     if "schedule" in told:
         yield f"schedule {told['schedule']}, barrier: {told.get('barrier') or 'none'}"
     if told.get("stack_bytes"):
@@ -140,16 +145,21 @@ def _lines(remark: Remark) -> Iterator[str]:
             yield f"{what}: {before} before, {after} after"
 
 
-def _expected(told: Mapping[str, Any]) -> Iterator[str]:
+def _expected(remark: Remark) -> Iterator[str]:
     """The lanes that are expected, and what of each strategy."""
+    told = remark.details
     lanes = told.get("expected_lanes")
     if lanes is not None:
-        length = (
-            f", {told['path_instructions']} instructions" if "path_instructions" in told else ""
-        )
+        length = ""
+        if "instructions_from" in told:
+            per_turn = " a turn" if remark.annotation in _LOOPS else ""
+            number = in_instructions(told["path_instructions"])
+            length = f", {number}{per_turn} {told['instructions_from']}"
         yield f"{lanes:.1f} of 32 lanes expected ({told.get('expected_from') or 'a guess'}){length}"
     if told.get("considered"):
         yield f"expected speed: {considered(told).replace(chr(10), ', ')}"
+    if told.get("shared_out_reason"):
+        yield f"turns are not shared out: {told['shared_out_reason']}"
 
 
 def _saved(context: Sequence[Mapping[str, str]], local_bytes: int) -> str:

@@ -14,21 +14,30 @@ from ccc.tools.explain.notes import Note
 from ccc.version import VERSION
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-_LEVELS = {"applied": "none", "left": "note", "refused": "warning", "warning": "warning"}
-_KINDS = {"applied": "pass", "left": "informational"}
 _RULES = {
-    "applied": "An annotation was applied.",
-    "left": "Annotated code is as it was, for nothing would be gained.",
-    "refused": "Annotated code is as it was, for it cannot be transformed.",
-    "warning": "An annotation has no effect.",
-    "error": "An annotation is wrong.",
+    "applied": ("pass", "none", "An annotation was applied."),
+    "left": (
+        "informational",
+        "none",
+        "Annotated code is as it was, for nothing would be gained, or that was asked for.",
+    ),
+    "refused": ("fail", "warning", "Annotated code is as it was, for it cannot be transformed."),
+    "declined": ("fail", "warning", "A strategy that was asked for does not apply."),
+    "warning": ("fail", "warning", "An annotation has no effect."),
+    "error": ("fail", "error", "An annotation is wrong."),
 }
+"""What SARIF calls each kind of note, its level, and what it means; only what fails has a level."""
 
 
 def log(notes: Sequence[Note], folder: Path) -> str:
     """The log of some notes; files in ``folder`` are named relative to it."""
     rules = [
-        {"id": f"ccc/{kind}", "shortDescription": {"text": text}} for kind, text in _RULES.items()
+        {
+            "id": f"ccc/{kind}",
+            "shortDescription": {"text": text},
+            "defaultConfiguration": {"level": level},
+        }
+        for kind, (_, level, text) in _RULES.items()
     ]
     driver = {
         "name": "ccc",
@@ -45,13 +54,12 @@ def log(notes: Sequence[Note], folder: Path) -> str:
 
 
 def _result(note: Note, folder: Path) -> dict[str, Any]:
-    kind = _KINDS.get(note.kind, "fail")
+    kind, level, _ = _RULES[note.kind]
     result: dict[str, Any] = {
         "ruleId": f"ccc/{note.kind}",
         "ruleIndex": list(_RULES).index(note.kind),
         "kind": kind,
-        # In SARIF, only what fails has a level.
-        "level": _LEVELS.get(note.kind, "error") if kind == "fail" else "none",
+        "level": level,
         "message": {"text": _text(note)},
         "locations": [_location(note.span, folder)],
     }

@@ -21,6 +21,7 @@ _MARKS = {
     "applied": ("+", "bold green"),
     "left": ("~", "bold cyan"),
     "refused": ("-", "bold yellow"),
+    "declined": ("!", "bold yellow"),
     "warning": ("!", "bold yellow"),
     "error": ("x", "bold red"),
 }
@@ -106,7 +107,7 @@ def _summary(notes: Sequence[Note]) -> str:
     """How many annotations, or arms of them, came to what."""
     words = {"applied": "applied", "left": "not worth it", "refused": "refused"}
     counts = {what: sum(note.kind == kind for note in notes) for kind, what in words.items()}
-    wrong = sum(note.kind in ("warning", "error") for note in notes)
+    wrong = sum(note.kind in ("declined", "warning", "error") for note in notes)
     told = [f"{count} {what}" for what, count in counts.items() if count]
     told += [f"{wrong} warnings or errors" if wrong > 1 else "1 warning or error"] if wrong else []
     return ", ".join(told) or "nothing is annotated"

@@ -1,0 +1,34 @@
+"""Which promise about pointers would let a path be collected that may write what is read behind it.
+
+All accesses are named at once that stand in the way, so that to follow the advice once is enough;
+and no promise is spoken of that would not help.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ccc.analysis.facts import Facts
+from ccc.ir.nodes import Instruction
+
+
+def find_promise(
+    writes: Iterable[Instruction], reads: Sequence[Instruction], facts: Facts
+) -> str | None:
+    """A promise that lets reads be made before writes, in words; None if there is none that would.
+
+    The lines are those of the PTX; :mod:`ccc.compiler.pointers` makes names of the source of them.
+    """
+    memory = facts.memory
+    pairs = [
+        (write, read) for write in writes for read in reads if memory.find_conflict([write], [read])
+    ]
+    if not pairs or not all(memory.apart.could_be(write, read) for write, read in pairs):
+        return None
+    written, read = (_lines(each) for each in zip(*pairs, strict=True))
+    return f"noalias(a, b) of the pointers read in PTX line {read} and written in {written}"
+
+
+def _lines(instructions: Iterable[Instruction]) -> str:
+    numbers = sorted({one.span.line for one in instructions})
+    return ", ".join(map(str, numbers))

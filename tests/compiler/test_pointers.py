@@ -1,0 +1,147 @@
+"""Which pointers users are told of, and what they are to promise of these."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from saying import said
+
+from ccc.options import COLLECT, Options
+
+pytestmark = pytest.mark.usefixtures("few_headers")
+
+POINTERS = """struct Chain { const float *first; float *value; int *step; int n; };
+__global__ void k(CHAIN, const int *start) {
+#pragma ccc for
+    for (int i = start[threadIdx.x]; i < 99; i += 1 + CHAIN_IS step[i]) {
+#pragma ccc if
+        if (CHAIN_IS first[i] > 0) CHAIN_IS value[i] = expf(CHAIN_IS first[i]);
+    }
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("chain", "access"), [("Chain *c", "c->"), ("Chain c", "c.")])
+def test_a_pointer_in_a_structure_is_named(chain: str, access: str, tmp_path: Path) -> None:
+    source = POINTERS.replace("CHAIN,", f"{chain},").replace("CHAIN_IS ", access)
+    (line,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert f'("{access}step", k.cu:4, PTX line' in line
+
+
+WALK = """\
+struct Chain { const int *step; int *seen; };
+__global__ void walk(CHAIN, int n) {
+    #pragma ccc for
+    for (int at = threadIdx.x; at < n; at += 64 + READ / 64) {
+        #pragma ccc if
+        if (AGAIN & 1) {
+            for (int k = 0; k < n; k++) WRITTEN = n;
+        }
+    }
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("chain", "read", "written", "clause"),
+    [
+        ("Chain c", "c.step[at]", "c.seen[at]", "noalias(c.step, c.seen)"),
+        ("Chain *c", "c->step[at]", "c->seen[at]", "noalias(c, c->step, c->seen)"),
+        ("int *a, int *b", "a[at]", "b[at + k]", "noalias(a, b)"),
+    ],
+)
+def test_pointers_that_may_be_promised_to_be_apart_are_named(
+    chain: str, read: str, written: str, clause: str, tmp_path: Path
+) -> None:
+    source = WALK.replace("CHAIN", chain).replace("READ", read).replace("WRITTEN", written)
+    source = source.replace("AGAIN", "at")
+    (refused,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert f", or promise {clause} [in " in refused
+    promised = source.replace("ccc for\n", f"ccc for {clause}\n")
+    assert said(promised, tmp_path, Options(strategy=COLLECT)) == []
+
+
+@pytest.mark.slow
+def test_what_is_read_again_in_the_path_is_told_from_what_it_computes(tmp_path: Path) -> None:
+    """Behind the write nvcc reads what it had read before it; no sum is meant."""
+    source = WALK.replace("CHAIN", "const int *a, int *b").replace("READ", "a[at]")
+    body = "int v = a[at];\nfor (int k = 0; k < 9; k++) v = v * 7 + k;\nb[at] = v;"
+    source = source.replace("AGAIN", "a[at]")
+    source = source.replace("for (int k = 0; k < n; k++) WRITTEN = n;", body)
+    (refused,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert 'value that is read in the path, which may have written it ("a", k.cu:4' in refused
+    assert ", or promise noalias(a, b) [in " in refused
+    promised = source.replace("ccc for\n", "ccc for noalias(a, b)\n")
+    assert said(promised, tmp_path, Options(strategy=COLLECT)) == []
+
+
+SEVERAL = """\
+__global__ void k(const int *next, const int *limit, int *marked, float *out, const int *first) {
+    #pragma ccc for
+    for (int v = first[threadIdx.x]; v < limit[0]; v = next[v]) {
+        #pragma ccc if
+        if (v % 5 == 0) { marked[v] = v * v; out[v] = sqrtf(v); }
+    }
+}
+"""
+LISTS = """\
+__global__ void k(const int *head, const int *link, const int *key, int *found, float *out, int n) {
+    #pragma ccc for
+    for (int v = threadIdx.x; v < n; v += blockDim.x) {
+        #pragma ccc for variable
+        for (int e = head[v]; e >= 0; e = link[e]) {
+            #pragma ccc if
+            if (key[e] > 3) {
+                for (int k = 0; k < key[e]; ++k) found[e + k] = k;
+                out[e] = 2;
+            }
+        }
+    }
+}
+"""
+PROMISED = re.compile(r", or promise ((?:noalias\([^()]*\) ?)+)")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("source", "already", "clauses"),
+    [
+        (SEVERAL, "", {"noalias(limit, next, marked)", "noalias(limit, next, out)"}),
+        (SEVERAL, " noalias(limit, next, marked)", {"noalias(limit, next, out)"}),
+        (SEVERAL, " noalias(limit, out)", {"noalias(limit, next, marked)", "noalias(next, out)"}),
+        (LISTS, "", {"noalias(link, found)", "noalias(link, out)"}),
+        (LISTS, " noalias(link, found)", {"noalias(link, out)"}),
+    ],
+)
+def test_all_promises_that_are_needed_are_told_at_once(
+    source: str, already: str, clauses: set[str], tmp_path: Path
+) -> None:
+    asked = Options(strategy=COLLECT, max_block=64)
+    source = source.replace("ccc for\n", f"ccc for{already}\n")
+    told = [match[1] for line in said(source, tmp_path, asked) for match in PROMISED.finditer(line)]
+    assert {clause for text in told for clause in re.findall(r"noalias\(.*?\)", text)} == clauses
+    followed = source.replace("ccc for", f"ccc for {' '.join(sorted(clauses))}", 1)
+    assert said(followed, tmp_path, asked) == []
+
+
+@pytest.mark.slow
+def test_no_promise_is_asked_for_that_cannot_be_given(tmp_path: Path) -> None:
+    """What the loop itself declares can be named nowhere before it."""
+    source = WALK.replace("CHAIN", "int *const *a, int *b").replace("AGAIN", "at")
+    source = source.replace("READ", "own[at]").replace("WRITTEN", "b[at + k]")
+    source = source.replace("int at = threadIdx.x", "int at = threadIdx.x, *own = a[at]")
+    (refused,) = said(source, tmp_path, Options(strategy=COLLECT))
+    assert "read it before the path" in refused
+    assert "noalias" not in refused
+
+
+@pytest.mark.slow
+def test_one_pointer_is_not_promised_to_be_apart_from_itself(tmp_path: Path) -> None:
+    source = WALK.replace("CHAIN", "int *a").replace("READ", "a[at]").replace("AGAIN", "at")
+    (refused,) = said(source.replace("WRITTEN", "a[at + k]"), tmp_path, Options(strategy=COLLECT))
+    assert "the path writes (" in refused
+    assert "noalias" not in refused
