@@ -16,15 +16,21 @@ def without_markers(ptx: str, left: Collection[int]) -> str | None:
 
     None if these may have changed the code, so that the compiler has to be asked.
     """
-    numbers = "|".join(map(str, sorted(left)))
-    marker = re.compile(rf"^[ \t]*// ccc\.\w+ (?:{numbers}) [^\n]*\n", re.MULTILINE)
+    marker = _markers(left)
     try:
-        module = parse_module(ptx)
-        for piece in module.functions:
-            if marker.search(piece.text):
-                if not all_idle(Facts(parse_function(piece)), left):
-                    return None
-                piece.text = marker.sub("", piece.text)
+        functions = parse_module(ptx).functions
+        marked = (parse_function(piece) for piece in functions if marker.search(piece.text))
+        return taken_out(ptx, left) if all(all_idle(Facts(one), left) for one in marked) else None
     except CccError:  # that it cannot be read is told elsewhere
         return None
-    return module.text
+
+
+def taken_out(ptx: str, left: Collection[int]) -> str:
+    """PTX without the markers of some annotations, whatever these have changed."""
+    return _markers(left).sub("", ptx)
+
+
+def _markers(left: Collection[int]) -> re.Pattern[str]:
+    """The lines of the markers of some annotations."""
+    numbers = "|".join(map(str, sorted(left)))
+    return re.compile(rf"^[ \t]*// ccc\.\w+ (?:{numbers}) [^\n]*\n", re.MULTILINE)

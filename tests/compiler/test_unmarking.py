@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 from annotated import loop
+from breadth import one_in
 from emulating import needs_nvcc
 from folders import ROOT, TESTS
-from marker_cost import Shape
+from marker_cost import sources
+from same_code import same_code
+from second_compilations import IN_A_FILE, of_file, of_fuzz
 
 from ccc.compiler.unit import DevicePass, translate
 from ccc.compiler.unmarking import without_markers
@@ -25,6 +28,11 @@ LISTS = (
     "#pragma ccc if\nif (x[i] > 3) {\n{first}\n"
     "#pragma ccc for variable\nfor (int e = x[i + 1]; e < x[i + 2]; e++) atomicAdd(x + e, i);\n}"
 )
+COPIES = (
+    "for (int r = 0; r < 2; r++) {\n#pragma ccc for\nfor (int j = 0; j < n; j++) {\n"
+    "#pragma ccc if\nif (y[j] > r) atomicAdd(x, j);\n}\n}"
+)
+CALLS = "int v = first(x);\n#pragma ccc if\nif (v > y[i]) atomicAdd(x, first(x));"
 
 
 class Compiler:
@@ -57,7 +65,13 @@ def same_without(text: str, left: set[int], nvcc: Compiler) -> bool | None:
     assert not re.search(rf"// ccc\.\w+ (?:{'|'.join(map(str, left))}) ", ptx)
     wanted = as_comments(nvcc(annotated.mark(without=left).text))
     assert ptx.count("// ccc.") == wanted.count("// ccc.")
-    return Shape.of(ptx) == Shape.of(wanted)
+    return same_code(ptx, wanted)
+
+
+def kernel(body: str) -> str:
+    """One that also reads ``y``, and may call a function without effects."""
+    called = "__device__ __noinline__ int first(const int *x) { return x[0]; }\n"
+    return called + loop(body).replace("int *x,", "int *x, const int *__restrict__ y,")
 
 
 @pytest.mark.parametrize(
@@ -67,12 +81,19 @@ def same_without(text: str, left: set[int], nvcc: Compiler) -> bool | None:
         (LISTS.replace("{first}", "x[i]++;"), {2}),
         ("#pragma ccc if\nif (x[i] > 3) x[i] = i;\n#pragma ccc if\nif (x[i] & 1) x[x[i]]++;", {3}),
         ("#pragma ccc if\nif (x[i] > 3) atomicAdd(x, i);", {2}),
+        ("int v = y[i];\n#pragma ccc if\nif (v > 3) x[i] = v * v;", {2}),
+        ("float v = y[i];\n#pragma ccc if\nif (v > 3) v = sqrtf(v);\nx[i] = v;", {2}),
+        (
+            "int v = y[i];\n#pragma ccc if\nif (v > 3) { int w = v * n;\n"
+            "if (w > 9) x[i] = w; else x[i + n] = v; }\n",
+            {2},
+        ),
     ],
 )
 def test_a_marker_that_changed_nothing_is_taken_out(
     body: str, left: set[int], nvcc: Compiler
 ) -> None:
-    assert same_without(loop(body), left, nvcc) is True
+    assert same_without(kernel(body), left, nvcc) is True
 
 
 @pytest.mark.parametrize(
@@ -84,21 +105,43 @@ def test_a_marker_that_changed_nothing_is_taken_out(
         ("for (int j = 0; j < n; j++) {\n#pragma ccc if\nif (x[j]) x[x[j]]++; }", {2}),  # unrolled
         (LISTS.replace("{first}", ""), {2, 3}),
         (LISTS.replace("{first}", ""), {1, 2, 3}),
+        ("x[i] = 7;\n#pragma ccc if\nif (y[i] > 3) x[i] = i;", {2}),  # a selection of values
+        ("int v = y[i];\n#pragma ccc if\nif (v > 3) x[v * 3 + 1] = i;", {2}),  # an index
+        (
+            "int v = y[i];\n#pragma ccc if\nif (v > 3) { if (v & 9) x[i] = v; }",
+            {2},
+        ),  # one condition
+        (COPIES, {3}),
+        (CALLS, {2}),
     ],
 )
 def test_one_that_may_have_changed_something_is_not(
     body: str, left: set[int], nvcc: Compiler
 ) -> None:
-    assert same_without(loop(body), left, nvcc) is None
+    assert same_without(kernel(body), left, nvcc) is None
+
+
+REFUSED = TESTS.glob("cases/refused/*.cu")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", sorted(TESTS.glob("cases/*list*.cu")), ids=lambda path: path.stem)
-def test_cases_with_lists(case: Path, nvcc: Compiler) -> None:
-    text = case.read_text()
-    for annotation in Annotated(text, "k.cu").mark().annotations:
-        if annotation.directive in ("if", "switch"):
-            assert same_without(text, {annotation.id}, nvcc) is not False
+@pytest.mark.parametrize(
+    "path",
+    one_in(11, sorted([*sources(), *REFUSED])),
+    ids=lambda path: f"{path.parent.name}-{path.stem}",
+)
+def test_what_is_known_to_be_the_same_is(path: Path, tmp_path: Path) -> None:
+    wrong = [one for one in of_file(path, tmp_path) if one.known and not one.same]
+    assert not wrong
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("all_headers")
+@pytest.mark.parametrize("first", one_in(4, range(0, 8 * IN_A_FILE, IN_A_FILE)))
+def test_what_is_known_to_be_the_same_is_in_random_kernels(first: int, tmp_path: Path) -> None:
+    found = list(of_fuzz(0, first, tmp_path))
+    assert not [one for one in found if one.known and not one.same]
+    assert any(one.known for one in found)
 
 
 @pytest.mark.slow

@@ -1,0 +1,84 @@
+"""What a compiler does not run unasked, that is, where a branch would have led round it.
+
+What has an effect it never does, nor does it read memory that may not be there. What only computes
+it does unasked where that is cheap; what it does not know to be without effects it leaves, which
+are the intrinsics of NVVM: square roots, exponentials, sines. A store may become one that is always
+done if the same place is written next to it as well, before the branch or in another arm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from ccc.analysis.origins import Pointer
+from ccc.ir.nodes import Block, Instruction, MarkerNote, Statement
+from ccc.ptx.opcodes import Effect
+
+if TYPE_CHECKING:
+    from ccc.analysis.facts import Facts
+
+_KEPT = Effect.BARRIER | Effect.COLLECTIVE | Effect.FENCE | Effect.OPAQUE
+_ATOMIC = Effect.READ | Effect.WRITE
+_INTRINSICS = ("sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh")
+_BEHIND_POINTERS = ("global", "generic")
+
+MANY = 32
+"""So many instructions in a row are not run unasked: nvcc 13.0 does that with six at most, and with
+what one division by a constant becomes."""
+
+
+def never_unasked(facts: Facts, block: Block, left: Collection[int]) -> bool:
+    """Whether a compiler neither runs a block unasked nor leaves it out, if the markers of some
+    annotations are gone."""
+    return sum(1 for _ in block.instructions) >= MANY or any(
+        _stays(facts, block, one, left) for one in block.statements
+    )
+
+
+def _stays(facts: Facts, block: Block, one: Statement, left: Collection[int]) -> bool:
+    """Whether that is so of one of its statements."""
+    if isinstance(one, MarkerNote):
+        return one.marker.identifier not in left
+    if not isinstance(one, Instruction):
+        return False
+    return (
+        bool(one.effects & _KEPT)
+        or (one.effects & _ATOMIC) == _ATOMIC
+        or one.name in _INTRINSICS
+        or (one.name == "ld" and one.space == "global" and _is_the_only(facts, block, one))
+        or (one.name == "st" and _is_apart(facts, block, one))
+    )
+
+
+def _is_the_only(facts: Facts, block: Block, load: Instruction) -> bool:
+    """Whether a load that stands in a block is needed on no other way, and its address may be none
+    on others: it lies behind a pointer, and not in a variable."""
+    if not _pointers(facts, load):
+        return False
+    address, arm = set(load.used()), _arm(facts, block)
+    others = (other for other in facts.function.blocks if other.label not in arm)
+    return all(address.isdisjoint(one.used()) for other in others for one in other.instructions)
+
+
+def _is_apart(facts: Facts, block: Block, store: Instruction) -> bool:
+    """Whether no other way of the same loop writes behind the pointer that a block's store does."""
+    mine = _pointers(facts, store)
+    loop = next((one.blocks for one in facts.loops if block.label in one.blocks), facts.blocks)
+    others = (facts.blocks[label] for label in set(loop) - _arm(facts, block))
+    stores = (one for other in others for one in other.instructions if one.name == "st")
+    return bool(mine) and not any(
+        one.space in _BEHIND_POINTERS and mine & (_pointers(facts, one) or mine) for one in stores
+    )
+
+
+def _pointers(facts: Facts, access: Instruction) -> frozenset[Pointer]:
+    """The parameters that an address is made from; none if it may be made from something else."""
+    found = facts.memory.origins.of_access(access) if access.space in _BEHIND_POINTERS else None
+    known = found is not None and all(pointer.offset is not None for pointer in found)
+    return found if found is not None and known else frozenset()
+
+
+def _arm(facts: Facts, block: Block) -> set[str]:
+    """The blocks that only a block leads to."""
+    return set(facts.dominators.dominated(block.label))

@@ -1,0 +1,131 @@
+"""Which second compilations are in vain: annotated branches left alone, each in turn.
+
+    python tests/support/second_compilations.py [FILE.cu ...]
+
+Of each the PTX without its markers is compared with what nvcc makes of the source without them, and
+it is told whether ccc knows beforehand that they are the same code. Without files, all samples and
+cases are compared, refused ones included, and then kernels of the fuzzer; a line for each that
+differs though that was thought to be known, and the counts.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from folders import TESTS
+from marker_cost import sources
+from same_code import known_by
+
+from ccc.analysis.facts import Facts
+from ccc.analysis.idle_markers import all_idle
+from ccc.compiler.unmarking import taken_out
+from ccc.errors import CccError
+from ccc.frontend.marking import Annotated
+from ccc.ir.arm_markers import as_comments
+from ccc.parse import parse_function, parse_module
+from ccc.toolkit import find as toolchain
+from ccc.tools.fuzz.build import name_of
+from ccc.tools.fuzz.generate import kernel
+from ccc.tools.fuzz.tree import source
+
+KERNELS, IN_A_FILE = 400, 50
+
+
+class Left(NamedTuple):
+    """A function in which an annotated branch was left alone: whether that is known to come to the
+    same, whether it does, and whether the instructions stand in the same order, too."""
+
+    name: str
+    known: bool
+    same: bool
+    in_order: bool
+
+
+def of_file(path: Path, folder: Path) -> Iterator[Left]:
+    """What becomes of each annotated branch of a file, left alone by itself.
+
+    Raises:
+        CccError, CalledProcessError: it cannot be compiled as it is.
+    """
+    text = path.read_text()
+    annotated = Annotated(text, path.name)
+    told = re.search(r"^// nvcc: (.*)$", text, re.MULTILINE)
+    words = [f"-I{path.parent}", *(told[1].split() if told else [])]
+    branches = [a.id for a in annotated.mark().annotations if a.directive in ("if", "switch")]
+    for one in branches:
+        for left in _compared(annotated, {one}, words, folder):
+            yield left._replace(name=f"{path.parent.name}/{path.stem}: {left.name}, {one}")
+
+
+def of_fuzz(seed: int, first: int, folder: Path) -> Iterator[Left]:
+    """The same of kernels of the fuzzer, a file of them: one branch of each at a time."""
+    numbers = range(first, first + IN_A_FILE)
+    annotated = Annotated(source((name_of(n), kernel(seed, n)) for n in numbers), "fuzz.cu")
+    of_homes: dict[str, list[int]] = {}
+    for a in annotated.mark().annotations:
+        if a.directive in ("if", "switch") and a.home:
+            of_homes.setdefault(a.home.name, []).append(a.id)
+    for place in range(max(map(len, of_homes.values()), default=0)):
+        branches = {mine[place] for mine in of_homes.values() if place < len(mine)}
+        yield from _compared(annotated, branches, [], folder)
+
+
+def _compared(
+    annotated: Annotated, branches: set[int], words: Sequence[str], folder: Path
+) -> Iterator[Left]:
+    """The functions in which branches stand, with and without their markers."""
+    marked = _compiled(annotated.mark().text, words, folder)
+    real = _compiled(annotated.mark(without=branches).text, words, folder)
+    without = taken_out(marked, branches)
+    (ours, in_order), (theirs, their_order) = (
+        (known_by(ptx), known_by(ptx, in_order=True)) for ptx in (without, real)
+    )
+    before, after = (parse_module(ptx).functions for ptx in (marked, without))
+    for piece, other in zip(before, after, strict=True):
+        if piece.text != other.text:
+            name, known = piece.name, all_idle(Facts(parse_function(piece)), branches)
+            same = ours[name] == theirs.get(name), in_order[name] == their_order.get(name)
+            yield Left(name, known, *same)
+
+
+def _compiled(text: str, words: Sequence[str], folder: Path) -> str:
+    file, output = folder / "k.cu", folder / "k.ptx"
+    file.write_text(text)
+    command = [str(toolchain.find().nvcc), "-ptx", "-w", "-arch=sm_90", *words]
+    subprocess.run([*command, str(file), "-o", str(output)], check=True, capture_output=True)
+    return as_comments(output.read_text())
+
+
+def _all(given: Sequence[str], folder: Path) -> Iterator[Left]:
+    refused = sorted(TESTS.glob("cases/refused/*.cu"))
+    for path in map(Path, given) if given else (*sources(), *refused):
+        try:
+            yield from of_file(path, folder)
+        except (CccError, subprocess.CalledProcessError) as error:
+            print(f"{path}: {str(error).splitlines()[0]}")
+    for first in range(0, 0 if given else KERNELS, IN_A_FILE):
+        yield from of_fuzz(0, first, folder)
+
+
+def main(given: Sequence[str]) -> None:
+    """Print what was thought to be known and is not so, and how many there are of each kind."""
+    counts: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        for one in _all(given, Path(folder)):
+            if one.known and not one.same:
+                print(f"{one.name}: not the same", flush=True)
+            kind = "in order" if one.in_order else "same" if one.same else "not the same"
+            counts[f"{'known' if one.known else 'not known'}, {kind}"] += 1
+    for kind, count in sorted(counts.items()):
+        print(f"{kind}: {count}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
