@@ -247,7 +247,8 @@ SUMS = """__global__ void k(const int *__restrict__ row, const float *__restrict
 
 @pytest.mark.slow
 def test_a_sum_of_turns_is_hinted_at(tmp_path: Path) -> None:
-    (line,) = said(SUMS.replace("AT", "i + t"), tmp_path, Options())
+    line, left = said(SUMS.replace("AT", "i + t"), tmp_path, Options())
+    assert left.endswith("reduction(+: sum) would let lanes share its turns [in k]")
     assert '("sum", k.cu:7, PTX line' in line
     assert "say so: reduction(+: sum)" in line
 
@@ -256,12 +257,14 @@ def test_a_sum_of_turns_is_hinted_at(tmp_path: Path) -> None:
 def test_a_sum_of_turns_is_not_hinted_at_where_more_is_in_the_way(tmp_path: Path) -> None:
     """Each turn adds to the index, by a number that nvcc makes anew in each."""
     source = SUMS.replace("AT", "i * t")
-    (line,) = said(source, tmp_path, Options())
+    line, left = said(source, tmp_path, Options())
+    assert "reduction" not in left
     assert "does not change by the same number each time" in line
     assert "reduction" not in line
     named = source.replace("for variable", "for variable reduction(+: sum)")
-    (line,) = said(named, tmp_path, Options())  # nor would it help
+    line, left = said(named, tmp_path, Options())  # nor would it help
     assert "strategy(engage) does not apply" in line
+    assert "reduction" not in left
 
 
 LISTED = """__global__ void k(const BOUND *row, const float *w, float *out, int n) {

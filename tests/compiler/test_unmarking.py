@@ -125,6 +125,7 @@ REFUSED = TESTS.glob("cases/refused/*.cu")
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("all_headers")
 @pytest.mark.parametrize(
     "path",
     one_in(11, sorted([*sources(), *REFUSED])),

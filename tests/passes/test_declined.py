@@ -154,4 +154,5 @@ def test_what_would_lose_is_left_then() -> None:
     (one,) = remarks(transform(kernel(Arm(8, 0.9, clauses="strategy=engage"))))
     assert (one.applied, one.strategy, one.asked) == (False, "leave", "engage")
     assert one.details["considered"]["queue"] < 1
-    assert (one.declined, one.note is None) == (OF_ANOTHER_KIND, False)
+    assert str(one.declined).startswith(OF_ANOTHER_KIND)
+    assert one.note is not None
