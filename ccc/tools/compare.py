@@ -42,6 +42,10 @@ SETTINGS = (
 )  # fmt: skip
 """The arguments that a record keeps."""
 
+NO_TIME = (
+    "more instructions need not take more time: lists that are shared out take them while lanes "
+    "would wait for memory (docs/performance.md)"
+)
 OTHER_ORDER = (
     "a reduction of floating-point numbers is made in another order, as its clause permits, so its "
     "last bits may differ, and what is computed from it (docs/bench.md, what is compared)"
@@ -226,6 +230,7 @@ def show(
     else:
         lines = [f"equal: no: {text}" for text in result.differences]
         lines += [OTHER_ORDER] if _adds_in_another_order(report) else []
+    lines += [NO_TIME] if _shares_out(report) and _issues_more(result.figures) else []
     every = read_report(report)
     ran = {one.kernel for one in result.figures}
     remarks = {name: mine for name, mine in every.items() if name in ran} or every
@@ -239,6 +244,20 @@ def _adds_in_another_order(report: Mapping[str, Any]) -> bool:
     """Whether a reduction of floating-point numbers was transformed."""
     paths = [path for kernel in report["kernels"] for path in kernel["paths"] if path["applied"]]
     return any(".f" in reduced for path in paths for reduced in path.get("reductions", ()))
+
+
+def _shares_out(report: Mapping[str, Any]) -> bool:
+    """Whether lists were shared out among lanes."""
+    return any(path.get("shared_out") for one in report["kernels"] for path in one["paths"])
+
+
+def _issues_more(figures: Sequence[Figures]) -> bool:
+    """Whether a kernel issues more instructions than its original, and nobody knows the time."""
+    first = {one.kernel: one for one in reversed(figures)}
+    counted = (one for one in figures if one.counters and not one.milliseconds)
+    return any(
+        one.counters["instructions"] > first[one.kernel].counters["instructions"] for one in counted
+    )
 
 
 def _table(figures: list[Figures]) -> Table:

@@ -244,6 +244,25 @@ def test_only_what_ran_is_told_of() -> None:
     assert "k.cu:2: ccc if" in told()
 
 
+@pytest.mark.parametrize(
+    ("counts", "shared_out", "said"),
+    [((2, 3), True, True), ((3, 2), True, False), ((2, 3), False, False)],
+)
+def test_more_instructions_are_no_time(
+    counts: tuple[int, int], shared_out: bool, said: bool
+) -> None:
+    path = {"file": "k.cu", "line": 1, "directive": "for variable", "applied": True}
+    report = {"kernels": [{"name": "k", "paths": [{**path, "shared_out": shared_out}]}]}
+    figures = [
+        measure.Figures("k", version, 1, 32, 0, Resources(20, 0, 0), FULL, counters=counters)
+        for version, count in zip(("original", "ccc"), counts, strict=True)
+        for counters in [{**dict.fromkeys(measure.COUNTERS, 1.0), "instructions": count}]
+    ]
+    console = Console(record=True, width=400)
+    compare.show(measure.Result(figures, {}, {}), report, console, {})
+    assert (compare.NO_TIME in console.export_text()) == said
+
+
 REDUCED = {
     "file": "kernel.cu", "line": 7, "directive": "if", "applied": True, "strategy": "merge",
     "reductions": ["add.f64"], "asked": "queue", "declined": "its stacks do not fit",
