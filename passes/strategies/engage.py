@@ -41,7 +41,7 @@ OF_OTHERS = (
     "on other lanes than their own, which its context names"
 )
 CARRIES = "its tasks take those of the loop around it along"
-BEFORE_A_LOOP = "what follows it in the iteration holds a loop that is collected, too"
+BEFORE_A_LOOP = "what follows it in the iteration holds another annotated loop"
 
 
 IN_A_PATH = "the path is an inner loop, or lies in another path"
