@@ -255,7 +255,19 @@ def _noalias(argument: _Argument) -> str:
     pointers = listed.exprs if listed else []
     if len(pointers) < 2 or not all(map(_is_member, pointers)):
         raise argument.error("noalias names pointers: noalias(a, s.b, t->c)")
-    return ",".join(name.strip() for name in (argument.text or "").split(","))
+    names = ["".join(name.split()) for name in (argument.text or "").split(",")]
+    for name in names:
+        if names.count(name) > 1:
+            at = argument.offset + place_of(f"({argument.text})", name, 1) - 1
+            raise PragmaError(f'noalias names "{name}" twice; name different pointers', at)
+    return ",".join(names)
+
+
+def place_of(text: str, name: str, number: int = 0) -> int:
+    """Where the clauses in a text name a variable for the first time, or a later one."""
+    words = r"\s*".join(map(re.escape, re.findall(r"\w+|\W+", name)))
+    found = [match.start(1) for match in re.finditer(rf"[(,:]\s*({words})(?=\s*[,)])", text)]
+    return found[number]
 
 
 def _is_member(node: Any) -> bool:
