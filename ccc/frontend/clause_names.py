@@ -30,6 +30,11 @@ _PRAGMA = re.compile(rb"#[ \t]*pragma[^\n]*|_Pragma[ \t]*\([^)]*\)")
 _NUMBERS = frozenset(b"bool char short int long float double signed unsigned size_t".split())
 """Words of types whose variables are no pointers."""
 _MEMBER = "field_expression"
+_READING = (
+    "binary_expression", "unary_expression", "condition_clause", "subscript_argument_list",
+    "return_statement",
+)  # fmt: skip
+"""What changes no variable that stands right in it."""
 
 
 class WrongName(NamedTuple):
@@ -66,11 +71,18 @@ class ClauseNames:
 
     def idle(self, placed: Placed) -> WrongName | None:
         """Why naming a variable has no effect."""
-        name, why = self._unused_reduction(placed, placed.statement), "is not in the loop"
-        if name is None:
-            name, why = self._read_reduction(placed), "the loop only reads"
-        told = f'the reduction has no effect on "{name}", which {why}'
-        return WrongName(told, name) if name else None
+        kinds = {
+            "is not in the loop": self._unused_reduction(placed, placed.statement),
+            "counts the iterations": self._counting_reduction(placed),
+            "each iteration declares anew": self._local_reduction(placed),
+            "the loop only reads": self._read_reduction(placed),
+        }
+        found = (
+            WrongName(f'the reduction has no effect on "{name}", which {why}', name)
+            for why, name in kinds.items()
+            if name is not None
+        )
+        return next(found, None)
 
     def _unknown_reduction(self, placed: Placed) -> WrongName | None:
         """What is wrong with a reduction of a variable that its function does not know."""
@@ -170,6 +182,29 @@ class ClauseNames:
             found,
         )
 
+    def _counting_reduction(self, placed: Placed) -> str | None:
+        """The first variable of a reduction by which the loop knows when to end."""
+        head = [placed.statement.child_by_field_name(part) for part in ("update", "condition")]
+        if None in head:
+            return None
+        changed, asked = ({node.text for node in identifiers_in(one)} for one in head if one)
+        names = (name for _, name in placed.pragma.reductions)
+        return next((name for name in names if name.encode() in changed & asked), None)
+
+    def _local_reduction(self, placed: Placed) -> str | None:
+        """The first variable of a reduction that is declared in the loop only."""
+        body = body_of(placed.statement, "body")
+        if body is None or not placed.pragma.reductions:
+            return None
+        inside = range(body.start_byte, body.end_byte)
+        function = _whole_function(placed.statement) or self._root
+        declared = list(declarations(function))
+        own = {node.text for node in declared if node.start_byte in inside}
+        others = {node.text for node in declared if node.start_byte not in inside}
+        others |= {node.text for node in self._outside()}
+        names = (name for _, name in placed.pragma.reductions)
+        return next((name for name in names if name.encode() in own - others), None)
+
     def _read_reduction(self, placed: Placed) -> str | None:
         """The first variable of a reduction that the statement reads and cannot change."""
         uses: dict[bytes, list[Node]] = {}
@@ -253,6 +288,15 @@ def _is_number(kind: bytes) -> bool:
 
 
 def _is_read(use: Node | None) -> bool:
-    """Whether a variable certainly is read only, by a calculation or a comparison."""
+    """Whether a variable certainly is read only: calculated or compared with, or assigned."""
     around = use.parent if use is not None else None
-    return around is not None and around.type == "binary_expression"
+    while around is not None and around.type == "parenthesized_expression":
+        use, around = around, around.parent
+    if around is None:
+        return False
+    if around.type == "init_declarator":
+        declared = around.child_by_field_name("declarator")
+        return declared is not None and declared.type == "identifier" and declared != use
+    if around.type == "assignment_expression":
+        return around.child_by_field_name("right") == use
+    return around.type in _READING

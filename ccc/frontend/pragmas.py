@@ -114,22 +114,24 @@ def parse(text: str) -> Pragma:
         values[str(word)] = ";".join(
             [*([values[word]] if word in values else []), CLAUSES[word](argument)]
         )
-        _check_reductions(Pragma(name, values), word)
-    return Pragma(name, values)
+    pragma = Pragma(name, values)
+    _check_reductions(pragma, text)
+    return pragma
 
 
-def _check_reductions(pragma: Pragma, word: Token) -> None:
-    """Refuse a variable that one clause adds up, say, and another takes the least of."""
+def _check_reductions(pragma: Pragma, text: str) -> None:
+    """Refuse a variable that is named twice, to be added up and to keep the least of, say."""
     operations: dict[str, str] = {}
     signs = {name: sign for sign, name in REDUCTIONS.items()}
     for by, name in pragma.reductions:
-        other = operations.setdefault(name, by)
-        if other != by:
-            raise PragmaError(
-                f'"{short(name)}" is a reduction by {signs[other]} and by {signs[by]}; '
-                "it can be one only",
-                _offset(word),
-            )
+        other, shown = operations.get(name), short(name)
+        if other is not None:
+            message = f'reduction names "{shown}" twice; name it once'
+            if other != by:
+                message = f'"{shown}" is a reduction by {signs[other]} and by {signs[by]}; '
+                message += "it can be one only"
+            raise PragmaError(message, place_of(text, name, 1))
+        operations[name] = by
 
 
 @lru_cache(maxsize=1)
