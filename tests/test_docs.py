@@ -264,6 +264,12 @@ def test_the_glossary_is_in_order_and_names_files_that_there_are() -> None:
     assert [file for _, _, file in rows if not (ROOT / file.strip("`")).is_file()] == []
 
 
+def test_the_glossary_names_what_can_be_asked_for() -> None:
+    (row,) = re.findall(r"^\| strategy \| (.*) \| ", (DOCS / "glossary.md").read_text(), re.M)
+    names = re.findall(r"`(\w+)(?:\(\w\))?`", row.replace("`strategy`", ""))
+    assert sorted(names) == sorted(STRATEGY_NAMES)
+
+
 def test_the_example_of_a_pass_is_one() -> None:
     text = (DOCS / "add-a-pass.md").read_text()
     first = text.partition("**1.")[2].partition("**2.")[0]

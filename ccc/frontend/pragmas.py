@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ccc.errors import choices, nearest, short
+from ccc.errors import choices, did_you_mean, nearest, short
 
 if TYPE_CHECKING:
     from lark import Lark, Token
@@ -50,6 +50,8 @@ DIRECTIVES = {
     "callable": DirectiveKind("the declaration of a __device__ function of another file"),
 }
 
+_OPENMP = {"parallel": "for"}
+"""By words that OpenMP has, the directives that are like theirs."""
 FOR_VARIANTS = ("for const", "for variable")
 SCHEDULES = ("static", "dynamic")
 MAX_CHUNK = 1 << 16
@@ -166,7 +168,7 @@ def _directive_name(tree: Any) -> str:
         return "for variable" if tree.data == "for_variable" else "for"
     word = tree.children[0]
     if word not in DIRECTIVES:
-        hint = choices(word, DIRECTIVES)
+        hint = did_you_mean(_OPENMP[word]) if word in _OPENMP else choices(word, DIRECTIVES)
         raise PragmaError(f'unknown directive "{short(word)}"{hint}', _offset(word))
     return str(word)
 

@@ -46,6 +46,7 @@ def test_a_reduction_of_what_is_not_there() -> None:
     ("pragma", "expected"),
     [
         ("fro", '4:13: error: unknown directive "fro"; did you mean "for"?'),
+        ("parallel for", '4:13: error: unknown directive "parallel"; did you mean "for"?'),
         ("grid-stride", 'unknown directive "grid-stride"; did you mean "grid_stride"?'),
         ("if prb(.5)", '4:16: error: unknown clause "prb"; did you mean "prob"?'),
         ("if zzz(1)", '4:16: error: unknown clause "zzz"; known are prob, priority'),
@@ -230,6 +231,7 @@ def test_names_that_are_there_are_fine(clause: str) -> None:
     ("clause", "complaint"),
     [
         ("strategy(merg)", 'no strategy (merg): did you mean "merge"?'),
+        ("strategy(none)", 'no strategy (none): did you mean "leave"?'),
         ("strategy(zzz)", "or refill(1..32) or counter(1..32)\n"),
         ("strategy", "no strategy (): it is auto or leave or"),
         ("strategy(queue(2))", "no strategy (queue(2)): queue takes no number"),
