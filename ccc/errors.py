@@ -116,9 +116,25 @@ def nearest(word: str, known: Iterable[str]) -> str:
     >>> nearest("probability", ["priority", "prob"])
     '; did you mean "prob"?'
     """
+    found = closest(word, known)
+    return did_you_mean(found) if found else ""
+
+
+def did_you_mean(word: str) -> str:
+    """The hint that names a word."""
+    return f'; did you mean "{word}"?'
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """The known word most like ``word``, in whatever case, if one is much like it.
+
+    >>> closest("SUM", ["total", "sum"])
+    'sum'
+    """
     import difflib  # noqa: PLC0415 - most commands do without it
 
-    near = [] if len(word) > 100 else list(known)
-    shortened = [one for one in near if len(one) > 2 and word.startswith(one)]
-    matches = shortened or difflib.get_close_matches(word, near, n=1, cutoff=0.5)
-    return f'; did you mean "{matches[0]}"?' if matches else ""
+    near = {} if len(word) > 100 else {one.lower(): one for one in reversed(list(known))}
+    lower = word.lower()
+    shortened = [one for one in reversed(near) if len(one) > 2 and lower.startswith(one)]
+    matches = shortened or difflib.get_close_matches(lower, near, n=1, cutoff=0.5)
+    return near[matches[0]] if matches else None

@@ -13,7 +13,7 @@ import numpy as np
 import pages
 import pytest
 from breadth import one_in
-from doc_examples import FILE, Example, compile_together, facts, plain, read
+from doc_examples import FILE, Example, compile_together, facts, plain, read, remarks
 from emulating import needs_nvcc
 from folders import DOCS, ERRORS, GOLDEN, ROOT
 from goldens import Golden
@@ -89,6 +89,24 @@ def test_cccc_says_what_the_page_says(example: Example) -> None:
     assert bool(said) == example.left_alone
     if example.said:
         assert plain(example.said) == plain(said)
+
+
+@pytest.mark.slow
+@needs_nvcc
+def test_by_default_cccc_says_what_the_page_says(tmp_path: Path) -> None:
+    """The first example is collected without a word; the remarks are of others."""
+    said = remarks(PAGE)
+    assert PAGE.read_text().count("remark: ") == len(said) > 0
+    first, *others = (
+        example
+        for example in read(PAGE)
+        if example.number == 0 or any(f"{name}(" in example.code for name in said)
+    )
+    compile_together([first, *others], tmp_path, strategy=AUTO)
+    assert all(record["applied"] for record in first.records)
+    assert first.diagnostics == []
+    told = {plain(line) for example in others for line in example.diagnostics}
+    assert {plain(one) for one in said.values()} <= told
 
 
 @pytest.mark.slow
@@ -244,6 +262,12 @@ def test_the_glossary_is_in_order_and_names_files_that_there_are() -> None:
     assert words == sorted(set(words))
     assert words
     assert [file for _, _, file in rows if not (ROOT / file.strip("`")).is_file()] == []
+
+
+def test_the_glossary_names_what_can_be_asked_for() -> None:
+    (row,) = re.findall(r"^\| strategy \| (.*) \| ", (DOCS / "glossary.md").read_text(), re.M)
+    names = re.findall(r"`(\w+)(?:\(\w\))?`", row.replace("`strategy`", ""))
+    assert sorted(names) == sorted(STRATEGY_NAMES)
 
 
 def test_the_example_of_a_pass_is_one() -> None:

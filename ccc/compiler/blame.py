@@ -37,6 +37,7 @@ _MISUSED = re.compile(r"the variable of a reduction \(.*")
 _MISUSED_AT = "; in the way is"
 KEEPS = {"min": "if the loop only keeps the least", "max": "if the loop only keeps the most"}
 OWN = "declare it in the loop"
+ALL_OWN = "declare in the loop what no iteration needs of another"
 SEVERAL = (
     "if the loop only adds them up, or keeps the least or the most, say so on the loop: "
     "reduction(op: variables)"
@@ -108,12 +109,14 @@ class Blame:
             text = _with_clauses(text, unnamed)
         extreme = self._marked.suspects.extreme(remark.position) if self._marked.suspects else None
         if extreme and extreme[1] in names:
-            hint = "reduction({}: {})".format(*extreme)
-            text = text.replace(REDUCTION_HINT, f"{KEEPS[extreme[0]]}, say so on the loop: {hint}")
+            text = _with_extreme(text, *extreme)
         elif len(names) == 1:
             text = self._with_operation(remark, text, names[0])
-        else:
-            text = text.replace(REDUCTION_HINT, SEVERAL) if names else text
+        elif names:
+            text = text.replace(REDUCTION_HINT, SEVERAL)
+        elif REDUCTION_HINT in text and self._marked.suspects:
+            behind = self._marked.suspects.unnamed(remark.position, around=True)
+            text = _with_clauses(text, behind) if behind else text.replace(REDUCTION_HINT, ALL_OWN)
         named = names if len(names) <= _MOST_NAMED else []
         quoted = " or ".join(f'"{name}"' for name in named)
         if quoted and first is None:
@@ -148,6 +151,8 @@ class Blame:
         operation = suspects.operation(remark.position, name) if suspects else None
         if operation is None:
             return text.replace(REDUCTION_HINT, f'if no iteration needs "{name}" of another, {OWN}')
+        if operation in KEEPS:
+            return _with_extreme(text, operation, name)
         return text.replace(SUMS, f"reduction({operation}: {name})")
 
     def _advice(self, remark: Remark, text: str) -> str:
@@ -216,6 +221,12 @@ class Blame:
 def _about(text: str) -> str | None:
     """What a reason is about."""
     return next((about for words, about in _ABOUT.items() if words in text), None)
+
+
+def _with_extreme(text: str, operation: str, name: str) -> str:
+    """A reason with the clause for what keeps the least or the most."""
+    hint = f"{KEEPS[operation]}, say so on the loop: reduction({operation}: {name})"
+    return text.replace(REDUCTION_HINT, hint)
 
 
 def _with_clauses(text: str, variables: Sequence[tuple[str, str]]) -> str:

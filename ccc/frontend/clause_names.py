@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from ccc.errors import nearest
+from ccc.errors import closest, did_you_mean, nearest
 from ccc.frontend.syntax import (
     body_of,
     declarations,
@@ -29,6 +29,19 @@ _ACCESS = re.compile(r"\.|->")
 _PRAGMA = re.compile(rb"#[ \t]*pragma[^\n]*|_Pragma[ \t]*\([^)]*\)")
 _NUMBERS = frozenset(b"bool char short int long float double signed unsigned size_t".split())
 """Words of types whose variables are no pointers."""
+_MEMBER = "field_expression"
+_READING = (
+    "binary_expression", "unary_expression", "condition_clause", "subscript_argument_list",
+    "return_statement",
+)  # fmt: skip
+"""What changes no variable that stands right in it."""
+
+
+class WrongName(NamedTuple):
+    """What is wrong with a name in a clause, or why it has no effect, and the name."""
+
+    message: str
+    name: str
 
 
 class ClauseNames:
@@ -47,7 +60,7 @@ class ClauseNames:
         self._blank = blank
         self._macros = {macro.encode() for macro in macros or ()}
 
-    def wrong(self, placed: Placed) -> str | None:
+    def wrong(self, placed: Placed) -> WrongName | None:
         """What is wrong with a name in a clause, and what to do about it."""
         return (
             self._unknown_reduction(placed)
@@ -56,44 +69,64 @@ class ClauseNames:
             or self._shadowed(placed)
         )
 
-    def idle(self, placed: Placed) -> str | None:
+    def idle(self, placed: Placed) -> WrongName | None:
         """Why naming a variable has no effect."""
-        unused = self._unused_reduction(placed, placed.statement)
-        if unused:
-            return f'the reduction has no effect on "{unused}", which is not in the loop'
-        idle = self._read_reduction(placed)
-        return idle and f'the reduction has no effect on "{idle}", which the loop only reads'
+        kinds = {
+            "is not in the loop": self._unused_reduction(placed, placed.statement),
+            "counts the iterations": self._counting_reduction(placed),
+            "each iteration declares anew": self._local_reduction(placed),
+            "the loop only reads": self._read_reduction(placed),
+        }
+        found = (
+            WrongName(f'the reduction has no effect on "{name}", which {why}', name)
+            for why, name in kinds.items()
+            if name is not None
+        )
+        return next(found, None)
 
-    def _unknown_reduction(self, placed: Placed) -> str | None:
+    def _unknown_reduction(self, placed: Placed) -> WrongName | None:
         """What is wrong with a reduction of a variable that its function does not know."""
         function = function_around(placed.statement) or self._root
         unused = self._unused_reduction(placed, function)
-        return unused and (
+        if unused is None:
+            return None
+        return WrongName(
             f'the reduction is of "{unused}", and there is no such variable here'
-            + (_near(unused, function) or "; name one that the loop updates")
+            + (_near(unused, function) or "; name one that the loop updates"),
+            unused,
         )
 
-    def _unknown_pointer(self, placed: Placed) -> str | None:
+    def _unknown_pointer(self, placed: Placed) -> WrongName | None:
         """What is wrong with a ``noalias`` of a variable that its function does not know."""
         names = [name for group in placed.pragma.apart for name in group]
         if not names:
             return None
         function = _whole_function(placed.statement) or self._root
-        known = {node.text or b"" for node in (*identifiers_in(function), *self._outside())}
+        nodes = [*identifiers_in(function), *self._outside()]
+        known = {node.text or b"" for node in nodes}
         if not known.isdisjoint(self._macros):
             return None  # which may hold any name
-        unknown = next((one for one in names if not self._is_known(one, known)), None)
-        return unknown and (
+        if not _is_method(function):
+            known = {node.text or b"" for node in nodes if node.type == "identifier"}
+        unknown = next((one for one in names if not self._is_known(one, known, function)), None)
+        if unknown is None:
+            return None
+        return WrongName(
             f'noalias speaks of "{unknown}", and there is no such variable here'
-            + (_near(unknown, function) or "; name pointers that are declared before the loop")
+            + (_near(unknown, function) or "; name pointers that are declared before the loop"),
+            unknown,
         )
 
-    def _is_known(self, name: str, known: Collection[bytes]) -> bool:
-        """Whether a variable is among those that are known, and a member anywhere in the code."""
+    def _is_known(self, name: str, known: Collection[bytes], function: Node) -> bool:
+        """Whether a variable is among those that are known, and a member anywhere in the code, by
+        the sign with which the function asks for members."""
         variable, *members = _parts(name)
-        return variable in known and all(
-            member in known or re.search(rb"\b%s\b" % member, _PRAGMA.sub(b"", self._code))
-            for member in members
+        code = _PRAGMA.sub(b"", self._code) if members else b""
+        signs = {sign for base, sign, _ in _members(function) if base.encode() == variable}
+        return (
+            variable in known
+            and all(re.search(rb"\b%s\b" % member, code) for member in members)
+            and (not members or not signs or _ACCESS.findall(name)[0] in signs)
         )
 
     def _outside(self) -> Iterator[Node]:
@@ -105,19 +138,22 @@ class ClauseNames:
                 yield node
             pending += [one for one in node.children if one.type != "function_definition"]
 
-    def _no_pointer(self, placed: Placed) -> str | None:
+    def _no_pointer(self, placed: Placed) -> WrongName | None:
         """What is wrong with a ``noalias`` of a number."""
         is_kernel = placed.name == "grid_stride"
         place = body_of(placed.statement, "body") if is_kernel else placed.statement
         names = [name for group in placed.pragma.apart for name in group]
         kinds = ((name, type_of(place, name.encode()) if place else None) for name in names)
         found = next((name for name, kind in kinds if kind and _is_number(kind)), None)
-        return found and (
+        if found is None:
+            return None
+        return WrongName(
             f'noalias speaks of "{found}", which is no pointer; '
-            "name pointers: noalias(a, s.b, t->c)"
+            "name pointers: noalias(a, s.b, t->c)",
+            found,
         )
 
-    def _shadowed(self, placed: Placed) -> str | None:
+    def _shadowed(self, placed: Placed) -> WrongName | None:
         """What is wrong with a ``noalias`` of a pointer whose name the loop gives to another, or
         that is declared in the loop only."""
         body = placed.statement.child_by_field_name("body")
@@ -138,10 +174,36 @@ class ClauseNames:
         }
         names = [name for group in placed.pragma.apart for name in group]
         found = next((name for name in names if _parts(name)[0] in own), None)
-        return found and (
+        if found is None:
+            return None
+        return WrongName(
             f'noalias speaks of "{found}", and the loop itself declares what is called so; '
-            "name pointers that are declared before it"
+            "name pointers that are declared before it",
+            found,
         )
+
+    def _counting_reduction(self, placed: Placed) -> str | None:
+        """The first variable of a reduction by which the loop knows when to end."""
+        head = [placed.statement.child_by_field_name(part) for part in ("update", "condition")]
+        if None in head:
+            return None
+        changed, asked = ({node.text for node in identifiers_in(one)} for one in head if one)
+        names = (name for _, name in placed.pragma.reductions)
+        return next((name for name in names if name.encode() in changed & asked), None)
+
+    def _local_reduction(self, placed: Placed) -> str | None:
+        """The first variable of a reduction that is declared in the loop only."""
+        body = body_of(placed.statement, "body")
+        if body is None or not placed.pragma.reductions:
+            return None
+        inside = range(body.start_byte, body.end_byte)
+        function = _whole_function(placed.statement) or self._root
+        declared = list(declarations(function))
+        own = {node.text for node in declared if node.start_byte in inside}
+        others = {node.text for node in declared if node.start_byte not in inside}
+        others |= {node.text for node in self._outside()}
+        names = (name for _, name in placed.pragma.reductions)
+        return next((name for name in names if name.encode() in own - others), None)
 
     def _read_reduction(self, placed: Placed) -> str | None:
         """The first variable of a reduction that the statement reads and cannot change."""
@@ -173,11 +235,40 @@ def _parts(name: str) -> list[bytes]:
 def _near(name: str, function: Node) -> str:
     """A hint at a name of the function's that is much like one that is not there."""
     variables = _texts(text for text, _ in declared_in(function))
-    members = _texts(n.text or b"" for n in every_node(function) if n.type == "field_identifier")
-    variable, *rest = _ACCESS.split(name)
-    if variable.strip() not in variables:
-        return nearest(variable.strip(), variables)
-    return next(filter(None, (nearest(one.strip(), members) for one in rest)), "")
+    used = _members(function)
+    variable, *members = (part.decode(errors="replace") for part in _parts(name))
+    if not members:
+        found = next(("".join(one) for one in used if one[2] == variable), None)
+        return did_you_mean(found) if found else nearest(variable, variables)
+    base = closest(variable, variables) or ""
+    own = [one for one in used if one[0] == base]
+    every = [member for *_, member in used]
+    member = members[-1]
+    if member not in every:
+        member = closest(member, [one for *_, one in own]) or closest(member, every) or ""
+    sign = own[0][1] if own else _ACCESS.findall(name)[0]
+    return did_you_mean(f"{base}{sign}{member}") if base and member else ""
+
+
+def _members(function: Node) -> list[tuple[str, str, str]]:
+    """The members of variables that a function uses: the variable, ``.`` or ``->``, the member."""
+    found = []
+    for node in every_node(function):
+        base, field = (node.child_by_field_name(name) for name in ("argument", "field"))
+        if node.type == _MEMBER and base and field and base.type == "identifier":
+            sign = "->" if "->" in [child.type for child in node.children] else "."
+            variable, member = ((one.text or b"").decode(errors="replace") for one in (base, field))
+            found.append((variable, sign, member))
+    return found
+
+
+def _is_method(function: Node) -> bool:
+    """Whether a function knows the members of a class as variables."""
+    around: Node | None = function
+    while around is not None and around.type != "field_declaration_list":
+        around = around.parent
+    declarator = function.child_by_field_name("declarator")
+    return around is not None or (declarator is not None and b"::" in (declarator.text or b""))
 
 
 def _texts(names: Iterable[bytes]) -> list[str]:
@@ -197,6 +288,15 @@ def _is_number(kind: bytes) -> bool:
 
 
 def _is_read(use: Node | None) -> bool:
-    """Whether a variable certainly is read only, by a calculation or a comparison."""
+    """Whether a variable certainly is read only: calculated or compared with, or assigned."""
     around = use.parent if use is not None else None
-    return around is not None and around.type == "binary_expression"
+    while around is not None and around.type == "parenthesized_expression":
+        use, around = around, around.parent
+    if around is None:
+        return False
+    if around.type == "init_declarator":
+        declared = around.child_by_field_name("declarator")
+        return declared is not None and declared.type == "identifier" and declared != use
+    if around.type == "assignment_expression":
+        return around.child_by_field_name("right") == use
+    return around.type in _READING

@@ -116,3 +116,23 @@ def _without_toolkit(chunks: list[Chunk]) -> list[Chunk]:
 
 def _name(quoted: bytes) -> str:
     return re.sub(rb"\\(.)", rb"\1", quoted).decode(errors="surrogateescape")
+
+
+def column_of(source: str, pragma: str, before: str | None) -> int:
+    """The column, from 1, of a pragma in its source line, or of the word after ``before``.
+
+    Spaces differ between the two, so that the other characters are counted. A pragma that came
+    out of a macro is not in the line: then it is the line's first word.
+    """
+    places = [place for place, letter in enumerate(source) if not letter.isspace()]
+    squeezed = "".join(source.split())
+    wanted = "".join(pragma.split())
+    words = wanted[wanted.index("ccc") :]
+    found = squeezed.find(words)
+    if found < 0:
+        return places[0] + 1 if places else 1
+    if before is None:
+        found = max(squeezed.rfind("#", 0, found), squeezed.rfind("_Pragma", 0, found), 0)
+    else:
+        found += len("ccc") + len("".join(before.split()))
+    return places[min(found, len(places) - 1)] + 1

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 
 from ccc.errors import CccError, Span
 from ccc.frontend import unset
-from ccc.frontend.linemap import LineMap
+from ccc.frontend.linemap import LineMap, column_of
 from ccc.frontend.placement import PLACES, Placed, Placement
-from ccc.frontend.stripping import REST, newlines, pragmas, stripped
+from ccc.frontend.stripping import REST, newlines, pragmas, stripped, without_comments
 from ccc.frontend.syntax import (
     Home,
     body_of,
@@ -42,6 +42,7 @@ from ccc.ir import arm_markers
 from ccc.ir.markers import PROMISE, Marker
 
 if TYPE_CHECKING:
+    from ccc.frontend.clause_names import WrongName
     from ccc.frontend.syntax import Node
 
 _UNROLL = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+unroll\b" + REST + rb"$", re.MULTILINE)
@@ -51,7 +52,6 @@ _SPACE = re.compile(rb"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _STATEMENT_WORD = re.compile(rb"(?:\w+\s*:\s*|\[\[[^\]]*\]\]\s*)*(?:for|while|do|if|switch)\b")
 _OF_LAMBDA = re.compile(rb"(?<=\])[ \t]*(?:__attribute__\(\(\w+\)\)[ \t]*)+(?=[({])")
 """What __device__ becomes before a lambda's parameters, where the parser expects none."""
-_COMMENT = re.compile(r"//.*|/\*.*?(?:\*/|$)", re.DOTALL)
 _IN_LOOPS = {"for": "for", "while": "while", "for variable": "variable"}
 _NO_CODE = ("comment", "raw_string_literal", "raw_string_content")
 _HEAD = 200
@@ -217,12 +217,15 @@ class _Marking:
         if self.errors:  # a pragma that cannot be read would make others look misplaced
             return
         for placed in self.placement.placed:
-            place = self.placement
-            error = place.misplaced(placed) or place.hidden_end(placed)
-            if error := error or place.names.wrong(placed):
+            place, names = self.placement, self.placement.names
+            if error := place.misplaced(placed) or place.hidden_end(placed):
                 self.errors.append(self._complaint(placed.match, error))
+            elif wrong := names.wrong(placed):
+                self.errors.append(self._complaint_of_name(placed, wrong))
             elif warning := place.idle(placed):
                 self.warnings.append(self._complaint(placed.match, warning))
+            elif unused := names.idle(placed):
+                self.warnings.append(self._complaint_of_name(placed, unused))
 
     def write(self, without: Collection[int]) -> tuple[list[Annotation], list[_Edit]]:
         """The annotations to be marked, and the edits that mark them."""
@@ -258,9 +261,8 @@ class _Marking:
         from ccc.frontend.pragmas import DIRECTIVES, PragmaError, parse  # noqa: PLC0415 - loads Lark
 
         words = match[3].decode(errors="replace")
-        text = _COMMENT.sub(lambda comment: " " * len(comment[0]), words).rstrip()
         try:
-            pragma = parse(text)
+            pragma = parse(without_comments(words).rstrip())
         except PragmaError as error:
             self.errors.append(self._complaint(match, error.message, words[: error.offset]))
             return
@@ -403,7 +405,7 @@ class _Marking:
         source = self._original_line(file, line) if self.lines.preprocessed else None
         if source is None:
             source = self.code[match.start() : match.end()].decode(errors="replace").split("\n")[0]
-        column = _column(source, (match[2] + match[3]).decode(errors="replace"), before)
+        column = column_of(source, (match[2] + match[3]).decode(errors="replace"), before)
         return Span(file, line, column), source
 
     def _original_line(self, file: str, line: int) -> str | None:
@@ -421,6 +423,14 @@ class _Marking:
         self, match: re.Match[bytes], message: str, before: str | None = None
     ) -> CccError:
         return CccError(message, *self.position(match, before))
+
+    def _complaint_of_name(self, placed: Placed, mistake: WrongName) -> CccError:
+        """One of a name in a clause, at that name."""
+        from ccc.frontend.pragmas import place_of  # noqa: PLC0415 - seldom asked for
+
+        words = placed.match[3].decode(errors="replace")
+        at = place_of(without_comments(words), mistake.name)
+        return self._complaint(placed.match, mistake.message, words[:at])
 
 
 def _wrap(statement: Node, name: str, marker: bytes) -> list[_Edit]:
@@ -470,23 +480,3 @@ def _blanked(code: bytes, ranges: list[tuple[int, int]]) -> bytes:
 def _end(pattern: re.Pattern[bytes], code: bytes, at: int) -> int:
     match = pattern.match(code, at)
     return match.end() if match else at
-
-
-def _column(source: str, pragma: str, before: str | None) -> int:
-    """The column, from 1, of a pragma in its source line, or of the word after ``before``.
-
-    Spaces differ between the two, so that the other characters are counted. A pragma that came
-    out of a macro is not in the line: then it is the line's first word.
-    """
-    places = [place for place, letter in enumerate(source) if not letter.isspace()]
-    squeezed = "".join(source.split())
-    wanted = "".join(pragma.split())
-    words = wanted[wanted.index("ccc") :]
-    found = squeezed.find(words)
-    if found < 0:
-        return places[0] + 1 if places else 1
-    if before is None:
-        found = max(squeezed.rfind("#", 0, found), squeezed.rfind("_Pragma", 0, found), 0)
-    else:
-        found += len("ccc") + len("".join(before.split()))
-    return places[min(found, len(places) - 1)] + 1

@@ -217,7 +217,7 @@ class Placement:
         return bool(self.loops_around(placed))
 
     def idle(self, placed: Placed) -> str | None:
-        """Why a pragma in its right place, or a part of it, has no effect."""
+        """Why a pragma in its right place has no effect."""
         if placed.name == "recursion" and not self._calls_itself(placed):
             return (
                 "this function does not call itself, so that there is nothing to collect; "
@@ -233,7 +233,7 @@ class Placement:
                 "no annotated path stands inside this loop, so that there is nothing to collect; "
                 "the code is left as nvcc makes it"
             )
-        return self.names.idle(placed)
+        return None
 
     def is_active(self, placed: Placed) -> bool:
         """Whether a pragma is marked: paths, kernels, and loops that hold paths.

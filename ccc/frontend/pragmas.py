@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ccc.errors import choices, nearest, short
+from ccc.errors import choices, did_you_mean, nearest, short
 
 if TYPE_CHECKING:
     from lark import Lark, Token
@@ -50,6 +50,8 @@ DIRECTIVES = {
     "callable": DirectiveKind("the declaration of a __device__ function of another file"),
 }
 
+_OPENMP = {"parallel": "for"}
+"""By words that OpenMP has, the directives that are like theirs."""
 FOR_VARIANTS = ("for const", "for variable")
 SCHEDULES = ("static", "dynamic")
 MAX_CHUNK = 1 << 16
@@ -114,22 +116,24 @@ def parse(text: str) -> Pragma:
         values[str(word)] = ";".join(
             [*([values[word]] if word in values else []), CLAUSES[word](argument)]
         )
-        _check_reductions(Pragma(name, values), word)
-    return Pragma(name, values)
+    pragma = Pragma(name, values)
+    _check_reductions(pragma, text)
+    return pragma
 
 
-def _check_reductions(pragma: Pragma, word: Token) -> None:
-    """Refuse a variable that one clause adds up, say, and another takes the least of."""
+def _check_reductions(pragma: Pragma, text: str) -> None:
+    """Refuse a variable that is named twice, to be added up and to keep the least of, say."""
     operations: dict[str, str] = {}
     signs = {name: sign for sign, name in REDUCTIONS.items()}
     for by, name in pragma.reductions:
-        other = operations.setdefault(name, by)
-        if other != by:
-            raise PragmaError(
-                f'"{short(name)}" is a reduction by {signs[other]} and by {signs[by]}; '
-                "it can be one only",
-                _offset(word),
-            )
+        other, shown = operations.get(name), short(name)
+        if other is not None:
+            message = f'reduction names "{shown}" twice; name it once'
+            if other != by:
+                message = f'"{shown}" is a reduction by {signs[other]} and by {signs[by]}; '
+                message += "it can be one only"
+            raise PragmaError(message, place_of(text, name, 1))
+        operations[name] = by
 
 
 @lru_cache(maxsize=1)
@@ -164,7 +168,7 @@ def _directive_name(tree: Any) -> str:
         return "for variable" if tree.data == "for_variable" else "for"
     word = tree.children[0]
     if word not in DIRECTIVES:
-        hint = choices(word, DIRECTIVES)
+        hint = did_you_mean(_OPENMP[word]) if word in _OPENMP else choices(word, DIRECTIVES)
         raise PragmaError(f'unknown directive "{short(word)}"{hint}', _offset(word))
     return str(word)
 
@@ -255,7 +259,19 @@ def _noalias(argument: _Argument) -> str:
     pointers = listed.exprs if listed else []
     if len(pointers) < 2 or not all(map(_is_member, pointers)):
         raise argument.error("noalias names pointers: noalias(a, s.b, t->c)")
-    return ",".join(name.strip() for name in (argument.text or "").split(","))
+    names = ["".join(name.split()) for name in (argument.text or "").split(",")]
+    for name in names:
+        if names.count(name) > 1:
+            at = argument.offset + place_of(f"({argument.text})", name, 1) - 1
+            raise PragmaError(f'noalias names "{name}" twice; name different pointers', at)
+    return ",".join(names)
+
+
+def place_of(text: str, name: str, number: int = 0) -> int:
+    """Where the clauses in a text name a variable for the first time, or a later one."""
+    words = r"\s*".join(map(re.escape, re.findall(r"\w+|\W+", name)))
+    found = [match.start(1) for match in re.finditer(rf"[(,:]\s*({words})(?=\s*[,)])", text)]
+    return found[number]
 
 
 def _is_member(node: Any) -> bool:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 REST = rb"(?:\\\r?\n|[^\n])*"
 _PRAGMA = re.compile(rb"^([ \t]*)(#[ \t]*pragma[ \t]+ccc(?!\w))(" + REST + rb")$", re.MULTILINE)
+_COMMENT = re.compile(r"//.*|/\*.*?(?:\*/|$)", re.DOTALL)
 _WORDS = re.compile(rb"#[ \t]*pragma[ \t]+ccc(?!\w)")
 
 
@@ -43,3 +44,8 @@ def stripped(code: bytes) -> bytes:
 def newlines(text: bytes) -> bytes:
     """As many lines, without what stands in them."""
     return b"\n" * text.count(b"\n")
+
+
+def without_comments(words: str) -> str:
+    """The words of a pragma with spaces, as many, for comments."""
+    return _COMMENT.sub(lambda comment: " " * len(comment[0]), words)

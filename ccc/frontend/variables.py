@@ -32,6 +32,7 @@ _OPERATIONS = {
     "+=": "+", "-=": "+", "++": "+", "--": "+", "&=": "&", "|=": "|", "^=": "^",
 }  # fmt: skip
 
+_LEAST_OR_MOST = re.compile(rb"(?:std::|::)?f?(min|max)f?")
 _SOUGHT = {b"<": ("min", "max"), b">": ("max", "min")}
 """What is sought where a new value stands on the left of a comparison, or on its right."""
 
@@ -152,14 +153,14 @@ class Suspects:
         placed = self._at(at)
         return next(_extremes(placed.statement), None) if placed else None
 
-    def unnamed(self, at: Span) -> list[tuple[str, str]]:
-        """The operations and floating-point variables that a statement updates as a reduction does,
-        and no loop around it names."""
+    def unnamed(self, at: Span, *, around: bool = False) -> list[tuple[str, str]]:
+        """The operations and floating-point variables that a statement, or the loop around it,
+        updates as a reduction does, and no loop names."""
         placed = self._at(at)
-        if placed is None:
+        loops = self._placement.loops_around(placed) if placed else []
+        if placed is None or (around and not loops):
             return []
-        statement = placed.statement
-        loops = self._placement.loops_around(placed)
+        statement = loops[-1].statement if around else placed.statement
         own = {name.encode() for loop in loops for _, name in loop.pragma.reductions}
         own |= {name for name, _ in declared_in(statement)}
         found = [(op, base) for change, base in _changes(statement) if (op := _operation(change))]
@@ -283,8 +284,24 @@ def _operation(change: Node) -> str | None:
     changed = change.child_by_field_name(_CHANGES[change.type])
     if changed is None or changed.type != "identifier":
         return None
-    signs = (child.type for child in change.children if child.type in _OPERATIONS)
-    return _OPERATIONS.get(next(signs, ""))
+    signs = [child.type for child in change.children]
+    value = change.child_by_field_name("right")
+    if "=" in signs and value is not None:
+        return _operation_on(changed.text or b"", value)
+    return next((_OPERATIONS[sign] for sign in signs if sign in _OPERATIONS), None)
+
+
+def _operation_on(name: bytes, value: Node) -> str | None:
+    """That of ``min(name, x)`` or ``name + x``."""
+    if value.type == "call_expression":
+        function, listed = (value.child_by_field_name(part) for part in ("function", "arguments"))
+        called = _LEAST_OR_MOST.fullmatch((function.text or b"") if function else b"")
+        given = [one.text for one in listed.named_children] if listed else []
+        return called[1].decode() if called and given.count(name) == 1 else None
+    left = value.child_by_field_name("left")
+    sign = value.child_by_field_name("operator")
+    is_update = value.type == "binary_expression" and left is not None and left.text == name
+    return _OPERATIONS.get(f"{(sign.text or b'').decode()}=") if is_update and sign else None
 
 
 def _extremes(path: Node) -> Iterator[tuple[str, str]]:
@@ -298,6 +315,8 @@ def _extremes(path: Node) -> Iterator[tuple[str, str]]:
             for change, base in _changes(taken)
             if (value := change.child_by_field_name("right")) is not None
         }
+        if any(node.type == "!" for node in every_node(condition)):
+            continue
         for test in _every(condition, lambda node: node.type == "binary_expression"):
             sides = [test.child_by_field_name(field) for field in ("left", "operator", "right")]
             one, sign, other = ((side.text or b"") if side else b"" for side in sides)

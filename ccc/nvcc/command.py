@@ -399,7 +399,8 @@ def _host_code(command: Command) -> list[str]:
 
 
 def finish(command: Command, outcome: nvcc.Outcome) -> int:
-    """Say what there is to say, and write the report of a command that compiled device code."""
+    """Say what there is to say, and write the report of a command that compiled device code, also
+    where what it says is an error."""
     if outcome.printed:
         sys.stdout.write(outcome.printed)
         sys.stdout.flush()
@@ -409,7 +410,8 @@ def finish(command: Command, outcome: nvcc.Outcome) -> int:
         from ccc.nvcc.explain import explain  # noqa: PLC0415 - rich takes long to load
 
         print(explain(outcome.report), end="", file=sys.stderr)
-    if command.report and not outcome.code and _compiled(command):
+    has_kernels = not outcome.code or outcome.report["kernels"]
+    if command.report and has_kernels and _compiled(command):
         write(
             reports.place(command.report, command.seen), json.dumps(outcome.report, indent=2) + "\n"
         )

@@ -52,6 +52,9 @@ from ccc.remark import in_instructions, span_of
 
 LEAVE = "leave"
 QUEUE = "queue"
+TOO_SHORT = "too short to gain: remove the annotation"
+TELL = "tell with prob(share) or a profile"
+"""What serves where nothing is known of the lanes: if few of them would not gain, or else."""
 
 
 @dataclass
@@ -109,12 +112,13 @@ class Chosen:
         best = max(able or self.considered, key=lambda name: self.considered[name])
         found, insist = self.considered[best], f"strategy({best}) insists"
         if lanes.is_known:
-            told = f"{length}, {lanes.in_words} ({lanes.source}): {found:.2f} expected"
+            known, span = f"{lanes.in_words} ({lanes.source})", f"{found:.2f}"
         else:
-            span = span_of(self.at_worst[best], found)
-            told = f"{length}, and nothing is known of its lanes: {span} expected"
-            insist = f"tell with prob(share) or a profile, or {insist}"
-        told += self.with_it
+            known, span = "and nothing is known of its lanes", span_of(self.at_worst[best], found)
+            is_hopeless = round(max(self.at_worst[best], found), 2) < 1
+            serves = TOO_SHORT if is_hopeless else TELL
+            insist = f"{serves}, or {insist}"
+        told = f"{length}, {known}: expected {span} times as fast{self.with_it}"
         if best in self.fewer_warps:
             told = f"{told}, since {self.fewer_warps[best]}"
         obstacle = why_no_stacks(kernel) or ("" if able else no_room(kernel))

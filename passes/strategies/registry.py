@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ccc.errors import nearest
+from ccc.errors import did_you_mean, nearest
 from ccc.options import AUTO, COLLECT, Request
 from ccc.passes.strategies.adaptive import ADAPTIVE
 from ccc.passes.strategies.batch import BATCHES
@@ -87,7 +87,8 @@ def read_request(text: str) -> Request:
     request = Request.read(text)
     if request is None or request.name not in STRATEGY_NAMES:
         name = text.strip() if request is None else request.name
-        near = nearest(name, STRATEGY_NAMES).removeprefix("; ")
+        near = did_you_mean(LEAVE.name) if name == "none" else nearest(name, STRATEGY_NAMES)
+        near = near.removeprefix("; ")
         raise ValueError(near or f"it is {' or '.join(spellings())}")
     lacks = request.number is None
     if request.name not in NUMBERED:

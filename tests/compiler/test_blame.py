@@ -83,6 +83,7 @@ CASES = [
     (IF + "if (v > 3) sum += sqrtf(v) + x[i + 3];", '("sum", k.cu:9, PTX', "(+: sum)"),
     (IF + "if (v > 3) if (x[i + n] < last) last = x[i + n];", '"last"', "reduction(min: last)"),
     (IF + "if (v > 3) if (last <= v) { last = v; y[i] = v; }", '"last"', "reduction(max: last)"),
+    (IF + "if (v > 3) last = fminf(x[i + n], last);", '"last"', "keeps the least, say so"),
     (IF + "if (v > 3) last = x[i + n];", '("last", k.cu:9, PTX', 'needs "last" of another'),
     (IF + "if (v > 3) pair.a += x[i + n];", '("pair", k.cu:9, PTX', 'needs "pair" of another'),
     (IF + "if (v > 3) x[i] = 4;", '("count", k.cu:6, PTX', "the path writes (k.cu:9, PTX"),
@@ -102,6 +103,49 @@ def test_a_reason_names_kernel_line_variable_and_a_way_out(
     assert place in line
     assert advice in line
     assert line.endswith(" [in k]")
+
+
+BOTH = "if the loop does nothing else with them, say so on the loop"
+BEHIND = """__global__ void k(const float *x, const int *kind, float *y, int n) {
+    float best = 100, last = 0;
+    int at = -1;
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float d = x[i];
+#pragma ccc switch
+        switch (kind[i]) { case 3: d = d * 0.5f + sqrtf(d); break; case 5: d = sinf(d); break; }
+        BEHIND
+    }
+    y[threadIdx.x] = best + at + last;
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("behind", "advice"),
+    [
+        (
+            "if (d < best) { best = d; at = i; }",
+            "if the loop does nothing else with it, say so on the loop: reduction(min: best)",
+        ),
+        (
+            "best = fmaxf(d, best);",
+            "if the loop does nothing else with it, say so on the loop: reduction(max: best)",
+        ),
+        ("best -= d; last = fminf(last, d);", f"{BOTH}: reduction(+: best) reduction(min: last)"),
+        (
+            "best = best + d;",
+            "if the loop does nothing else with it, say so on the loop: reduction(+: best)",
+        ),
+        ("if (!(d > best)) best = d;", "declare in the loop what no iteration needs of another"),
+        ("best = d;", "declare in the loop what no iteration needs of another"),
+    ],
+)
+def test_what_is_updated_behind_a_path_is_named(behind: str, advice: str, tmp_path: Path) -> None:
+    lines = said(BEHIND.replace("BEHIND", behind), tmp_path, Options(strategy=COLLECT))
+    assert lines
+    assert all(f"; {advice}" in line for line in lines)
 
 
 UPDATES = """__global__ void k(const float *x, float *y, int n) {

@@ -98,6 +98,39 @@ def test_a_reduction_of_what_the_loop_only_reads() -> None:
     assert not mark(handed.replace("x = n + 1", "g(n)"), "k.cu").warnings
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("i", '"i", which counts the iterations'),
+        ("j", '"j", which counts the iterations'),
+        ("own", '"own", which each iteration declares anew'),
+        ("shift", '"shift", which the loop only reads'),
+        ("limit", '"limit", which the loop only reads'),
+        ("total", None),
+        ("steps", None),
+        ("handed", None),
+        ("bound", None),
+        ("shadowed", None),
+    ],
+)
+def test_a_reduction_of_what_is_none(name: str, told: str | None) -> None:
+    text = f"""void k(int *x, int j, int shift, bool limit, int total, int steps, int handed) {{
+int shadowed = 0, bound = 0;
+#pragma ccc for reduction(+: {name})
+for (int i = 0; i < 9 && j < 90; i++, j += 2, steps++) {{
+    int own = x[shift], &other = bound;
+    {{ int shadowed = 1; }}
+    if (limit && j < 9) own = shift;
+    while (limit) {{ own++; f(handed); other += (shift); shadowed++; }}
+#pragma ccc if
+    if (own) total += own;
+}} }}
+"""
+    said = [str(warning) for warning in mark(text, "k.cu").warnings]
+    assert len(said) == (told is not None)
+    assert all(f"the reduction has no effect on {told}\n" in one for one in said)
+
+
 def test_annotations_of_which_no_code_is_left_are_told() -> None:
     body = "for (;;) {\n#pragma ccc if\nif (a) b();\n}"
     text = (

@@ -39,13 +39,14 @@ def test_a_reduction_of_what_is_not_there() -> None:
     said = complaint(loop(inner))
     assert 'the reduction is of "nosuch", and there is no such variable here' in said
     line = loop(inner).splitlines().index(inner.splitlines()[0]) + 1
-    assert said.startswith(f"k.cu:{line}:1: error: ")
+    assert said.startswith(f"k.cu:{line}:39: error: ")
 
 
 @pytest.mark.parametrize(
     ("pragma", "expected"),
     [
         ("fro", '4:13: error: unknown directive "fro"; did you mean "for"?'),
+        ("parallel for", '4:13: error: unknown directive "parallel"; did you mean "for"?'),
         ("grid-stride", 'unknown directive "grid-stride"; did you mean "grid_stride"?'),
         ("if prb(.5)", '4:16: error: unknown clause "prb"; did you mean "prob"?'),
         ("if zzz(1)", '4:16: error: unknown clause "zzz"; known are prob, priority'),
@@ -53,7 +54,9 @@ def test_a_reduction_of_what_is_not_there() -> None:
         ("for const variable", '4:23: error: "variable" stands right after "for"'),
         ("for variable const", '"const" stands right after "for"'),
         ("for reduction(+: a) const", '"const" stands right after "for"'),
-        ("for reduction(+: a) reduction(max: a)", '4:33: error: "a" is a reduction by + and by'),
+        ("for reduction(+: a) reduction(max: a)", '4:48: error: "a" is a reduction by + and by'),
+        ("for reduction(+: a, b, a)", '4:36: error: reduction names "a" twice; name it once'),
+        ("for reduction(+: a) reduction(+: a)", '4:46: error: reduction names "a" twice'),
         ("if prob(.5) prob(.5)", '4:25: error: clause "prob" is given twice'),
         ("if reduction(+: s)", 'clause "reduction" does not belong to "ccc if"'),
         ("for prob(.5)", 'it belongs to "ccc if" and "ccc for variable"'),
@@ -133,7 +136,7 @@ def test_noalias_speaks_of_what_is_declared_before_the_loop(head: str, is_wrong:
     text = f"void k(int *a, int *b) {{\n  #pragma ccc for noalias(a->x, b)\n{head} {body}}}\n"
     if is_wrong:
         said = complaint(text)
-        assert said.startswith('k.cu:2:3: error: noalias speaks of "a->x", and the loop itself')
+        assert said.startswith('k.cu:2:27: error: noalias speaks of "a->x", and the loop itself')
     else:
         assert mark(text, "k.cu").annotations[0].directive == "for"
 
@@ -162,19 +165,54 @@ __global__ void other(int *nest) {}
         ("noalias(nest, marked)", 'speaks of "nest", and there is no such variable here'),
         ("noalias(zzzzzz, marked)", "here; name pointers that are declared before the loop"),
         ("noalias(chain.stp, marked)", '"chain.stp", and there is no such variable here; did you'),
-        ("noalias(chain.stp, marked)", 'did you mean "step"?'),
+        ("noalias(chain.stp, marked)", 'did you mean "chain.step"?'),
+        (
+            "noalias(next, seen)",
+            '"seen", and there is no such variable here; did you mean "chain.seen',
+        ),
+        ("noalias(next, step)", 'there is no such variable here; did you mean "c->step"?'),
+        (
+            "noalias(next, c.step)",
+            'speaks of "c.step", and there is no such variable here; did you',
+        ),
+        ("noalias(next, c.step)", 'did you mean "c->step"?'),
+        ("noalias(next, chain -> seen)", 'did you mean "chain.seen"?'),
+        ("noalias(next, chan.step)", 'did you mean "chain.step"?'),
         ("noalias(next, d->step)", 'speaks of "d->step", and there is no such variable here'),
         ("noalias(next, own)", 'speaks of "own", and the loop itself declares what is called so'),
         ("noalias(next, n)", 'noalias speaks of "n", which is no pointer; name pointers'),
         ("reduction(+: smu)", '"smu", and there is no such variable here; did you mean "sum"?'),
-        ("reduction(+: found.men)", 'variable here; did you mean "mean"?'),
+        ("reduction(+: found.men)", 'variable here; did you mean "found.mean"?'),
+        ("reduction(+: SUM)", 'variable here; did you mean "sum"?'),
     ],
 )
 def test_a_misspelt_name_in_a_clause_is_told_in_one_line(clause: str, told: str) -> None:
     first, *source = complaint(POINTED.replace("CLAUSE", clause)).splitlines()
-    assert first.startswith("k.cu:6:1: error: ")
     assert told in first
-    assert source == [f"    #pragma ccc for {clause}", "    ^"]
+    (name,) = re.findall(r'(?:speaks of|is of) "(.*?)"', first)
+    pragma = f"#pragma ccc for {clause}"
+    at = re.sub(r"\s*->\s*", "->", pragma).rindex(name)
+    assert first.startswith(f"k.cu:6:{at + 1}: error: ")
+    assert source == [f"    {pragma}", " " * (4 + at) + "^"]
+
+
+@pytest.mark.parametrize(
+    ("clause", "named"),
+    [
+        ("noalias(marked, next, marked)", 'noalias names "marked" twice; name different pointers'),
+        ("noalias(chain.step, chain . step)", 'noalias names "chain.step" twice'),
+    ],
+)
+def test_a_pointer_that_is_named_twice(clause: str, named: str) -> None:
+    first, source, caret = complaint(POINTED.replace("CLAUSE", clause)).splitlines()
+    assert named in first
+    assert source[caret.index("^") :] == clause[clause.rindex(clause[8:13]) :]
+
+
+def test_members_that_a_function_of_their_class_uses_are_names() -> None:
+    text = POINTED.replace("CLAUSE", "noalias(step, seen)").replace("__global__", "__device__")
+    inside = "struct Walk { int *step, *seen;\n" + text.partition("int *table;")[2] + "};"
+    assert mark(inside, "k.cu").warnings == []
 
 
 @pytest.mark.parametrize(
@@ -193,6 +231,7 @@ def test_names_that_are_there_are_fine(clause: str) -> None:
     ("clause", "complaint"),
     [
         ("strategy(merg)", 'no strategy (merg): did you mean "merge"?'),
+        ("strategy(none)", 'no strategy (none): did you mean "leave"?'),
         ("strategy(zzz)", "or refill(1..32) or counter(1..32)\n"),
         ("strategy", "no strategy (): it is auto or leave or"),
         ("strategy(queue(2))", "no strategy (queue(2)): queue takes no number"),

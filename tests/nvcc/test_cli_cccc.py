@@ -274,9 +274,12 @@ def test_a_refused_path_is_a_warning(project: Project) -> None:
 @pytest.mark.slow
 def test_a_refused_path_is_an_error_under_strict(project: Project) -> None:
     project.write("k.cu", REFUSED.replace("{name}", "k"))
-    said = project("k.cu", "-arch=sm_90", "-o", "k.ptx", "--ccc-strict", code=1)
+    words = "--ccc-strict", "--ccc-report=r.json"
+    said = project("k.cu", "-arch=sm_90", "-o", "k.ptx", *words, code=1)
     assert said.startswith("k.cu:7:9: error: path left as it was: ")
     assert not (project.folder / "k.ptx").exists()
+    (kernel,) = json.loads(project.read("r.json"))["kernels"]
+    assert [(path["line"], path["applied"]) for path in kernel["paths"]] == [(7, False)]
 
 
 PATH = "#pragma ccc if\nif (x[i] > 3) x[i] = x[i] * 77 % 13;\n"

@@ -18,6 +18,7 @@ from ccc.compiler.transform import Transformed, transform
 from ccc.nvcc import run as nvcc
 from ccc.nvcc.explain import considered
 from ccc.options import COLLECT, Options
+from ccc.passes.choice.choose import TELL, TOO_SHORT
 from ccc.remark import Remark
 from ccc.toolkit.ptxas import Resources
 
@@ -223,6 +224,15 @@ def test_registers_are_weighed_against_what_is_gained(block: int, expected: list
     told = "since 164 registers leave room for 12% of the warps, and 80 for 38%; strategy("
     assert (told in advice) == (not expected), advice
     assert ("instructions by its code, some 8 lanes (prob" in advice) == (not expected), advice
+
+
+@pytest.mark.parametrize(("length", "serves"), [(3, TOO_SHORT), (26, TELL)])
+def test_a_profile_is_advised_only_where_few_lanes_would_gain(length: int, serves: str) -> None:
+    (found,) = remarks(kernel(Arm(length, 0.25)).replace("prob=0.25", ""))
+    advice = str(found.advice)
+    figures = re.search(r"expected (\S+) to (\S+) times as fast; (.*), or strategy\(", advice)
+    assert figures, advice
+    assert (float(figures[2]) < 1, figures[3]) == (serves == TOO_SHORT, serves)
 
 
 def test_that_what_was_tried_takes_fewer_is_no_merit_of_others() -> None:

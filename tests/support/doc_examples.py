@@ -10,6 +10,7 @@ A block ```` ```c++ ```` holds one kernel, with a line ``// run: grid=... block=
 
 In parentheses stand facts of the report; a reason may be cut short. A block ```` ```text ```` right
 behind it holds what ``cccc`` says of the file ``kernel.cu``, with line breaks as they fit the page.
+A remark is what it says where nothing is asked for; it names the kernel, and may stand anywhere.
 """
 
 from __future__ import annotations
@@ -21,11 +22,16 @@ from pathlib import Path
 from typing import Any
 
 import ccc
+from ccc.options import COLLECT
+from ccc.remark import notes
 
 Record = dict[str, Any]
 
 _FENCE = re.compile(r"^```(\S*)\n(.*?)^```$", re.M | re.S)
 _OUTCOME = re.compile(r"// (?P<how>applied|left alone|error)(?:: (?P<text>.+)| \((?P<facts>.+)\))?")
+_REMARK = re.compile(
+    r"^(?:```text\n| {4})(kernel\.cu:\d+:\d+: remark: .*?\[in (\w+)\])", re.M | re.S
+)
 _IN_PTX = re.compile(r"PTX line \d+: .*?;\)")
 FILE = "kernel.cu"
 
@@ -78,13 +84,21 @@ def read(page: Path) -> list[Example]:
     examples: list[Example] = []
     for block, following in zip(blocks, [*blocks[1:], None], strict=True):
         if block[1] == "c++":
-            said = following[2] if following and following[1] == "text" else None
+            is_said = following and following[1] == "text" and "remark: " not in following[2]
+            said = following[2] if following and is_said else None
             line = text.count("\n", 0, block.start()) + 1
             examples.append(Example(len(examples), line, block[2], said))
     return examples
 
 
-def compile_together(examples: Sequence[Example], folder: Path) -> ccc.Compiled:
+def remarks(page: Path) -> dict[str, str]:
+    """The remarks on a page, by kernel."""
+    return {kernel: said for said, kernel in _REMARK.findall(page.read_text())}
+
+
+def compile_together(
+    examples: Sequence[Example], folder: Path, strategy: str = COLLECT
+) -> ccc.Compiled:
     """Compile examples as one source, which takes little longer than one of them."""
     parts = []
     for example in examples:
@@ -94,12 +108,13 @@ def compile_together(examples: Sequence[Example], folder: Path) -> ccc.Compiled:
         parts.append(f'namespace {example.namespace} {{\n#line 1 "{place}"\n{example.code}}}\n')
     source = folder / "examples.cu"
     source.write_text("".join(parts))
-    compiled = ccc.compile(source, strategy="collect")
+    compiled = ccc.compile(source, strategy=strategy)
     for example in examples:
         place = folder / example.namespace / FILE
         paths = [path for kernel in compiled.report["kernels"] for path in kernel["paths"]]
         example.records = [path for path in paths if path["file"] == str(place)]
-        mine = [line for line in compiled.diagnostics if line.startswith(str(place))]
+        every = [*compiled.diagnostics, *notes(compiled.report)]
+        mine = [line for line in every if line.startswith(str(place))]
         named = [line.replace(f"{example.namespace}::", "") for line in mine]
         example.diagnostics = [line.replace(str(place), FILE) for line in named]
     return compiled

@@ -156,7 +156,11 @@ def test_what_was_asked_for_in_vain_is_told_of_a_path_that_is_left() -> None:
 @pytest.mark.parametrize(
     ("advice", "title", "way_out"),
     [
-        ("7 steps: 0.80 expected; tell; add(s)", "7 steps: 0.80 expected", "tell; add(s)"),
+        (
+            "7 steps: expected 0.80 times as fast; tell; add(s)",
+            "7 steps: expected 0.80 times as fast",
+            "tell; add(s)",
+        ),
         ("3 instructions: nothing applies", "3 instructions: nothing applies", ""),
     ],
 )
