@@ -4,13 +4,15 @@ A kernel that does not say how large its blocks are can be launched in any for w
 registers of a multiprocessor suffice. What we make of it may take more of them, and the same launch
 would fail. So ptxas is asked, and where it would be so, told to take fewer (PTX ISA, ".maxnreg").
 
-Functions of other files are linked to kernels that take at least as many registers as they do: a
-linker refuses others that are told to take few. A file with such functions is told nothing.
+Functions that are linked, or called through pointers, take registers that nobody knows here, and
+ptxas and linkers refuse a kernel that is told to take fewer than what it calls. A file with such is
+told nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from ccc.compiler.registers import Assembler
@@ -25,6 +27,10 @@ from ccc.toolkit.ptxas import Resources, is_part
 
 MOST_REGISTERS = "maxnreg"
 """The directive by which ptxas is told how many registers a thread of a kernel may take."""
+
+_TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\{", re.DOTALL)
+"""A comment, or a brace outside of one."""
+_POINTER = re.compile(r"\.callprototype\b")
 
 _SAID = (".maxntid", ".reqntid", f".{MOST_REGISTERS}")
 """Directives by which ptxas has been told already: what it makes can be launched so."""
@@ -61,9 +67,19 @@ class Launchable:
         }
 
 
-def keep_launchable(before: str, after: str, options: Options, assembler: Assembler) -> Launchable:
+def keep_launchable(
+    before: str,
+    after: str,
+    options: Options,
+    assembler: Assembler,
+    original: Callable[[], str] | None = None,
+) -> Launchable:
     """What is made of a module so that all its kernels can be launched in blocks as large as
-    ``before``, as far as ptxas can tell."""
+    ``before``, as far as ptxas can tell.
+
+    What has markers may take other registers than without: ``original`` makes it without them, and
+    is asked where it may matter.
+    """
     if after == before:
         return Launchable(after)
     module = parse_module(after)
@@ -72,12 +88,15 @@ def keep_launchable(before: str, after: str, options: Options, assembler: Assemb
     made = Launchable(after)
     new = _needs(after, changed, options, assembler)
     tight = [name for name, needs in new.items() if launchable_warps(needs.registers) < warps]
+    if tight and original:
+        before = original()
     old = _needs(before, tight, options, assembler)
+    is_open = is_part(after) or _POINTER.search(after) is not None
     for name, needs in old.items():
         wanted = min(warps, launchable_warps(needs.registers))
         if launchable_warps(new[name].registers) >= wanted:
             continue
-        if is_part(after):
+        if is_open:
             made.crowded[name] = _reason(needs, new[name], wanted)
             continue
         made.bounds[name] = most_registers(wanted)
@@ -108,7 +127,7 @@ def _changed(before: Module, after: Module) -> Iterator[tuple[str, FunctionText]
     for piece in after.functions:
         if piece.kind != "entry" or old.get(piece.name) == piece.text:
             continue
-        head = piece.text[: piece.text.index("{")]
+        head = _TOKEN.sub("", piece.text[: _body(piece.text)])
         if not any(directive in head for directive in _SAID):
             yield piece.name, piece
 
@@ -126,7 +145,12 @@ def _needs(
     }
 
 
+def _body(text: str) -> int:
+    """Where a kernel's body begins."""
+    return next(found.start() for found in _TOKEN.finditer(text) if found[0] == "{")
+
+
 def _bounded(text: str, registers: int) -> str:
     """A kernel's text with the directive."""
-    head, body = text.split("{", 1)
-    return f"{head.rstrip()}\n.{MOST_REGISTERS} {registers}\n{{{body}"
+    body = _body(text)
+    return f"{text[:body].rstrip()}\n.{MOST_REGISTERS} {registers}\n{text[body:]}"

@@ -386,10 +386,10 @@ def _transform(
     if counting and (found := known.assembler.resources(result.ptx, counting)):
         registers = {name: resources.registers for name, resources in found.items()}
         result = transformed(registers=registers, tried=tried)
-    launchable = keep_launchable(ptx, result.ptx, told, known.assembler)
+    launchable = keep_launchable(ptx, result.ptx, told, known.assembler, original)
     if crowded := _left_for_room(result, launchable):
         result = transformed(registers=registers, tried=tried, crowded=crowded)
-        launchable = keep_launchable(ptx, result.ptx, told, known.assembler)
+        launchable = keep_launchable(ptx, result.ptx, told, known.assembler, original)
     result.ptx, result.remarks = launchable.ptx, launchable.told(result.remarks)
     if blame:
         result.remarks = blame.tell(result.remarks)

@@ -124,7 +124,7 @@ class ClauseNames:
         code = _PRAGMA.sub(b"", self._code) if members else b""
         signs = {sign for base, sign, _ in _members(function) if base.encode() == variable}
         return (
-            variable in known
+            (variable in known or variable == b"this")
             and all(re.search(rb"\b%s\b" % member, code) for member in members)
             and (not members or not signs or _ACCESS.findall(name)[0] in signs)
         )

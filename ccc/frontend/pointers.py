@@ -54,7 +54,7 @@ def clauses_for(
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class PointerUse:
     """A pointer through which an expression accesses memory: whether it may write, and whether that
     is where a loop begins."""
 
@@ -64,7 +64,7 @@ class Access:
     begins: bool
 
 
-def accesses_in(placed: Placed, loop: Placed) -> list[Access]:
+def accesses_in(placed: Placed, loop: Placed) -> list[PointerUse]:
     """What the function around a path accesses, but for where the annotated loop begins, which is
     in no iteration."""
     whole = function_around(placed.statement) or placed.statement
@@ -77,11 +77,11 @@ def accesses_in(placed: Placed, loop: Placed) -> list[Access]:
         if pointer is not None and not (outside and _is_in(node, outside)):
             name = "".join((pointer.text or b"").decode(errors="replace").split())
             begin = any(node.start_byte in one for one in begins)
-            found.append(Access(name, node, _is_written(node), begin))
+            found.append(PointerUse(name, node, _is_written(node), begin))
     return found
 
 
-def most_likely(accesses: Sequence[Access], writes: bool, count: int) -> list[str]:
+def most_likely(accesses: Sequence[PointerUse], writes: bool, count: int) -> list[str]:
     """The names of accesses of one line, of which ``count`` write, or read."""
     fitting = [one for one in accesses if one.writes == writes] or list(accesses)
     names = list(dict.fromkeys(one.name for one in fitting))

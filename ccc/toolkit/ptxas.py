@@ -21,6 +21,9 @@ PTXAS = "CCC_PTXAS"
 
 
 _EXTERN = re.compile(r"^[ \t]*\.extern\s+\.func\s+(?:\([^()]*\)\s*)?([\w$]+)", re.MULTILINE)
+_LINKED = re.compile(
+    r"^[ \t]*(?:\.(?:visible|weak)\s+\.func|\.extern\s+\.(?:global|const))\b", re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +59,13 @@ class Assembled:
 
 
 def is_part(ptx: str) -> bool:
-    """Whether a module calls functions of others, and is but a part of what is to be linked.
+    """Whether a module shares functions or variables with others, and is but a part of what is to
+    be linked.
 
     Those that the driver has (CUDA C++ Programming Guide, "System Calls") need no linking.
     """
+    if _LINKED.search(ptx):
+        return True
     return any(name not in SYSTEM_CALLS for name in _EXTERN.findall(ptx))
 
 

@@ -134,6 +134,43 @@ def test_a_linker_would_refuse_a_bound_beside_functions_of_other_files() -> None
     assert not is_part(holding(20, before=system))
 
 
+@pytest.mark.parametrize(
+    "linked",
+    [
+        ".visible .func other { ret; }\n",
+        ".weak .func other { ret; }\n",
+        ".extern .global .u64 table[4];\n",
+    ],
+)
+def test_so_it_would_beside_functions_that_are_linked(linked: str) -> None:
+    before, after = (holding(count, before=linked) for count in (20, 120))
+    assert is_part(after)
+    found = kept(before, after)
+    assert not found.bounds
+    assert found.crowded
+
+
+def test_what_a_pointer_leads_to_takes_nobody_knows_how_many() -> None:
+    call = "\tmov.u64 %rd2, 0;\nP: .callprototype _ ();\n\tcall %rd2, (), P;"
+    found = kept(holding(20), holding(120, call=call))
+    assert not found.bounds
+    assert found.crowded
+
+
+def test_the_original_is_what_has_no_markers() -> None:
+    marked, after = holding(80), holding(81)
+    assert not kept(marked, after).bounds
+    found = keep_launchable(marked, after, Options(), Assembler(), lambda: holding(20))
+    assert found.bounds == {"k": 64}
+
+
+def test_braces_and_directives_in_comments_are_none() -> None:
+    said = "// {a brace}, .maxntid\n/* and { another */ "
+    found = kept(holding(20, said), holding(80, said))
+    assert found.bounds == {"k": 64}
+    assert registers(found.ptx) <= 64
+
+
 def source(clause: str) -> str:
     values = range(VALUES)
     parts = {

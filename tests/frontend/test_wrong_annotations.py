@@ -213,6 +213,8 @@ def test_members_that_a_function_of_their_class_uses_are_names() -> None:
     text = POINTED.replace("CLAUSE", "noalias(step, seen)").replace("__global__", "__device__")
     inside = "struct Walk { int *step, *seen;\n" + text.partition("int *table;")[2] + "};"
     assert mark(inside, "k.cu").warnings == []
+    through_this = inside.replace("noalias(step, seen)", "noalias(this->step, this->seen)")
+    assert mark(through_this, "k.cu").warnings == []
 
 
 @pytest.mark.parametrize(
