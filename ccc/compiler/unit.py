@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 Remarks = dict[str, list[Remark]]
 """By kernel."""
 
+SEVERITIES = ("warning", "error")
+"""Of what is not as it was asked for; the latter if the options are strict."""
 LTO_REFUSED = (
     "link-time optimisation stores code that ccc does not see; "
     "leave out -dlto (-lto, code=lto_*), or give --ccc-off"
@@ -337,7 +339,7 @@ def _unused(home: Home) -> str:
 
 def warn(warnings: Sequence[CccError], options: Options, done: DevicePass) -> None:
     """Add warnings to what there is to say."""
-    severity = "error" if options.strict else "warning"
+    severity = SEVERITIES[options.strict]
     said = [render(severity, w.message, w.span, w.source_line) for w in warnings]
     done.diagnostics = list(dict.fromkeys([*done.diagnostics, *said]))
 
@@ -397,11 +399,20 @@ def _transform(
     if options.measure and any(one.applied for mine in made.values() for one in mine):
         made = _measured(original() if original else ptx, result, options)
     done.remarks = _merged(done.remarks, made)
+    done.diagnostics = _without_declined(done.diagnostics, result.remarks)
     warn(result.complaints, options, done)
     said = [render("warning", hint.message, hint.span) for hint in result.hints]
     done.hints = list(dict.fromkeys([*done.hints, *said]))
     done.printed = result.printed
     return result.ptx
+
+
+def _without_declined(diagnostics: Sequence[str], remarks: Remarks) -> list[str]:
+    """Without what was said, when more was marked, of strategies that do not apply to paths of
+    which there is to be said anew."""
+    places = {str(one.position) for mine in remarks.values() for one in mine}
+    told = {f"{place}: {severity}: strategy(" for place in places for severity in SEVERITIES}
+    return [one for one in diagnostics if not one.startswith(tuple(told))]
 
 
 def _tried(before: str, result: Transformed, assembler: Assembler) -> dict[str, tuple[int, int]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from folders import TESTS
+from saying import said
 
 from ccc.compiler.unit import CompilerError, DevicePass, translate
 from ccc.errors import CccError
@@ -59,3 +60,26 @@ def test_what_is_refused_at_once_is_an_error() -> None:
 
     with pytest.raises(CompilerError):
         translate(Annotated(SOURCE, "k.cu"), refuse, Options(), DevicePass())
+
+
+def test_what_applies_once_another_path_is_left_is_not_said_to_be_declined(tmp_path: Path) -> None:
+    """With its marker, the path that is left keeps batches from the loop."""
+    source = """__global__ void __launch_bounds__(256)
+k(const int *x, const int *y, float *z, int n) {
+    int w = n;
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        int v = y[i];
+#pragma ccc if
+        if (x[w & 15] > v) w = x[v & 31];
+#pragma ccc if strategy(batch7)
+        if (v > 90) {
+            float t = v;
+            for (int s = 0; s < 50; s++) t = t * 0.5f + expf(-t);
+            z[i] = t;
+        }
+    }
+}
+"""
+    (line,) = said(source, tmp_path, Options())
+    assert line.startswith("k.cu:7:1: warning: path left as it was: the next iteration, or the")
