@@ -1,9 +1,10 @@
 """What a compiler does not run unasked, that is, where a branch would have led round it.
 
-What has an effect it never does, nor does it read memory that may not be there. What only computes
-it does unasked where that is cheap; what it does not know to be without effects it leaves, which
-are the intrinsics of NVVM: square roots, exponentials, sines. A store may become one that is always
-done if the same place is written next to it as well, before the branch or in another arm.
+What nobody needs it leaves out, whatever it is. What has an effect it never does, nor does it read
+memory that may not be there. What only computes it does unasked where that is cheap; what it does
+not know to be without effects it leaves, which are the intrinsics of NVVM: square roots,
+exponentials, sines. A store may become one that is always done if the same place is written next to
+it as well, before the branch or in another arm.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ccc.analysis.origins import Pointer
 from ccc.ir.nodes import Block, Instruction, MarkerNote, Statement
+from ccc.ir.operands import Register
 from ccc.ptx.opcodes import Effect
 
 if TYPE_CHECKING:
@@ -31,8 +33,29 @@ what one division by a constant becomes."""
 def never_unasked(facts: Facts, block: Block, left: Collection[int]) -> bool:
     """Whether a compiler neither runs a block unasked nor leaves it out, if the markers of some
     annotations are gone."""
-    return sum(1 for _ in block.instructions) >= MANY or any(
+    stays = sum(1 for _ in block.instructions) >= MANY or any(
         _stays(facts, block, one, left) for one in block.statements
+    )
+    return stays and _is_needed(facts, block, left)
+
+
+def _is_needed(facts: Facts, block: Block, left: Collection[int]) -> bool:
+    """Whether what a block does has an effect, or an effect is computed from what it makes: not if
+    that only tells whether the block comes again."""
+    made: set[Register] = set()
+    size = -1
+    pending = [one for one in block.instructions if not one.is_branch]
+    while len(made) > size:
+        size = len(made)
+        for one in pending:
+            if one.effects & (_KEPT | Effect.WRITE):
+                return True
+            made.update(one.defined())
+        others = (one for other in facts.function.blocks for one in other.instructions)
+        pending = [one for one in others if not one.is_branch and not made.isdisjoint(one.used())]
+    return any(
+        isinstance(one, MarkerNote) and one.marker.identifier not in left
+        for one in block.statements
     )
 
 

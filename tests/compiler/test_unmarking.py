@@ -121,6 +121,19 @@ def test_one_that_may_have_changed_something_is_not(
     assert same_without(kernel(body), left, nvcc) is None
 
 
+def test_what_nobody_needs_but_its_own_condition_may_be_left_out(nvcc: Compiler) -> None:
+    """nvcc leaves out an arm that makes nothing but what tells whether it comes again."""
+    body = (
+        "#pragma ccc if\nif (y[w & 15] > n) w = y[i & 31];\n#pragma ccc if\n"
+        "if (y[i] > 90) { float t = i; for (int s = 0; s < 50; s++) t = t * 0.5f + expf(-t);"
+        " x[i] = t; }"
+    )
+    unneeded = kernel(body).replace("#pragma ccc for", "int w = n;\n#pragma ccc for")
+    assert same_without(unneeded, {2}, nvcc) is None
+    needed = unneeded.replace("x[i] = t;", "x[i] = t + w;")
+    assert same_without(needed, {2}, nvcc) is not False
+
+
 REFUSED = TESTS.glob("cases/refused/*.cu")
 
 
