@@ -15,6 +15,11 @@ from ccc.snippet import Snippet
 LEAST_BLOCKS = "minnctapersm"
 """The directive by which ptxas is told how many blocks a multiprocessor should have room for."""
 
+MOST_REGISTERS = "maxnreg"
+"""The directive by which ptxas is told how many registers a thread may take."""
+SIZES = ("maxntid", "reqntid")
+"""Those that say how large a block may be, or is."""
+
 BLOCK_THREADS = Snippet("""
     .reg .b32 %width, %height, %depth, %area, %threads;
         mov.u32 %width, %ntid.x;
@@ -48,7 +53,7 @@ def thread_number(emit: Emitter) -> Register:
 
 def known_block_size(function: Function, promised: int | None) -> int:
     """The most threads a block of this kernel can have, as far as that is known."""
-    known = [_product(function.limits[k]) for k in ("reqntid", "maxntid") if k in function.limits]
+    known = [_product(function.limits[k]) for k in SIZES if k in function.limits]
     known += [promised] if promised else []
     return min([*known, MAX_BLOCK_THREADS])
 
@@ -99,7 +104,7 @@ def keep_warps(kernel: Kernel, share: float = 1.0, stack: int = 0) -> None:
     """
     function, known = kernel.function, set(kernel.function.limits)
     before = kernel.tried[0] if kernel.tried else None
-    if before == 0 or not known & {"maxntid", "reqntid"} or known & {LEAST_BLOCKS, "maxnreg"}:
+    if before == 0 or not known & {*SIZES} or known & {LEAST_BLOCKS, MOST_REGISTERS}:
         return
     block = known_block_size(function, kernel.options.max_block)
     used = shared_bytes(kernel) or 0

@@ -21,7 +21,6 @@ from reasons import matches, templates
 
 import ccc
 from ccc import cli
-from ccc.compiler.launchable import MOST_REGISTERS
 from ccc.compiler.transform import transform
 from ccc.emulator import Module
 from ccc.frontend import marking as source
@@ -29,6 +28,7 @@ from ccc.frontend.pragmas import CLAUSES, DIRECTIVES
 from ccc.harness.equivalence import Launch, difference, run
 from ccc.nvcc import command as driver
 from ccc.options import AUTO, COLLECT
+from ccc.passes.launch_shape import MOST_REGISTERS
 from ccc.passes.strategies.registry import STRATEGY_NAMES
 from ccc.passes.strategies.strategy import LoopStrategy, Strategy
 from ccc.pipeline import Kernel, Pass

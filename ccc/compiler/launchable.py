@@ -19,20 +19,18 @@ from ccc.compiler.registers import Assembler
 from ccc.ir.nodes import FunctionText, Module
 from ccc.options import Options
 from ccc.parse import parse_module
+from ccc.passes.launch_shape import MOST_REGISTERS, SIZES
 from ccc.passes.thresholds import MOST_SPILLED
 from ccc.ptx.occupancy import launchable_warps, most_registers
 from ccc.ptx.types import MAX_BLOCK_THREADS, WARP_SIZE
 from ccc.remark import Remark
 from ccc.toolkit.ptxas import Resources, is_part
 
-MOST_REGISTERS = "maxnreg"
-"""The directive by which ptxas is told how many registers a thread of a kernel may take."""
-
 _TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\{", re.DOTALL)
 """A comment, or a brace outside of one."""
 _POINTER = re.compile(r"\.callprototype\b")
 
-_SAID = (".maxntid", ".reqntid", f".{MOST_REGISTERS}")
+_SAID = tuple(f".{name}" for name in (*SIZES, MOST_REGISTERS))
 """Directives by which ptxas has been told already: what it makes can be launched so."""
 
 SMALLER = "__launch_bounds__ or --ccc-max-block tells of smaller blocks"
@@ -104,13 +102,23 @@ def keep_launchable(
     if made.bounds:
         made.ptx = module.text
         bounded = _needs(made.ptx, made.bounds, options, assembler)
-        for name, needs in bounded.items():
-            more = needs.spilled - old[name].spilled
-            if more > MOST_SPILLED:
-                spilling = f", and with {made.bounds[name]} ptxas spills {more} bytes"
-                warps = launchable_warps(needs.registers)
-                made.crowded[name] = _reason(old[name], new[name], warps, spilling)
+        made.crowded.update(_spilling(old, new, bounded, made.bounds))
     return made
+
+
+def _spilling(
+    old: Mapping[str, Resources],
+    new: Mapping[str, Resources],
+    bounded: Mapping[str, Resources],
+    bounds: Mapping[str, int],
+) -> Iterator[tuple[str, str]]:
+    """The kernels that spill too much where registers are bounded, and how much in words."""
+    for name, needs in bounded.items():
+        more = needs.spilled - old[name].spilled
+        if more > MOST_SPILLED:
+            spilling = f", and with {bounds[name]} ptxas spills {more} bytes"
+            warps = launchable_warps(needs.registers)
+            yield name, _reason(old[name], new[name], warps, spilling)
 
 
 def _reason(before: Resources, after: Resources, warps: int, spilling: str = "") -> str:

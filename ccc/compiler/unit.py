@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ccc.compiler import lines
 from ccc.errors import CccError, Span, render
@@ -24,18 +24,12 @@ from ccc.frontend.syntax import Home
 from ccc.ir.arm_markers import as_comments
 from ccc.ir.markers import MARKER_PREFIX
 from ccc.options import Options
-from ccc.ptx.dynamic_stack import added, shares
-from ccc.ptx.occupancy import registers_limit
 from ccc.remark import Remark, read_report, report
 
 if TYPE_CHECKING:
     from ccc.compiler.blame import Blame
     from ccc.compiler.earlier import Earlier
-    from ccc.compiler.launchable import Launchable
-    from ccc.compiler.registers import Assembler
-    from ccc.compiler.transform import Transformed
     from ccc.profile.match import Place
-    from ccc.toolkit.ptxas import Resources
 
 Remarks = dict[str, list[Remark]]
 """By kernel."""
@@ -46,16 +40,12 @@ LTO_REFUSED = (
     "link-time optimisation stores code that ccc does not see; "
     "leave out -dlto (-lto, code=lto_*), or give --ccc-off"
 )
-
-
 NEVER_TAKEN = "no code is left of this path: the compiler found that it is never taken"
 NOWHERE = "no code is left of this: nothing runs it on the device, or it has no effect"
 UNMARKED = (
     "nothing is marked in this PTX, which stays as it is; "
     "cccc -ptx --ccc-mark-only makes marked PTX of annotated CUDA"
 )
-NOT_KNOWN = (0, 0)
-"""Registers of a kernel that nobody has told."""
 CARRIED = "the next iteration"
 """How the reasons begin that a variable without a value may lead to."""
 
@@ -371,33 +361,20 @@ def _transform(
     """
     # A pass that fails earlier needs none of it.
     from ccc.compiler.earlier import Earlier  # noqa: PLC0415
-    from ccc.compiler.launchable import keep_launchable  # noqa: PLC0415
     from ccc.compiler.transform import transform  # noqa: PLC0415
+    from ccc.compiler.weighing import measured, weighed  # noqa: PLC0415
 
     told = replace(options, strict=False)  # all that was missed is to be seen, not the first alone
     known = known or Earlier()
     transformed = partial(
         transform, ptx, told, filename=output, places=places, known=known.outcomes
     )
-    result = transformed()
-    tried = _tried(ptx, result, known.assembler)
-    if tried:  # what was chosen is weighed again, with the registers that it takes
-        result = transformed(tried=tried)
-    registers = None
-    counting = _counting_blocks(result.remarks)
-    if counting and (found := known.assembler.resources(result.ptx, counting)):
-        registers = {name: resources.registers for name, resources in found.items()}
-        result = transformed(registers=registers, tried=tried)
-    launchable = keep_launchable(ptx, result.ptx, told, known.assembler, original)
-    if crowded := _left_for_room(result, launchable):
-        result = transformed(registers=registers, tried=tried, crowded=crowded)
-        launchable = keep_launchable(ptx, result.ptx, told, known.assembler, original)
-    result.ptx, result.remarks = launchable.ptx, launchable.told(result.remarks)
+    result = weighed(transformed, ptx, told, known.assembler, original)
     if blame:
         result.remarks = blame.tell(result.remarks)
     made = result.remarks
     if options.measure and any(one.applied for mine in made.values() for one in mine):
-        made = _measured(original() if original else ptx, result, options)
+        made = measured(original() if original else ptx, result, options)
     done.remarks = _merged(done.remarks, made)
     done.diagnostics = _without_declined(done.diagnostics, result.remarks)
     warn(result.complaints, options, done)
@@ -413,84 +390,6 @@ def _without_declined(diagnostics: Sequence[str], remarks: Remarks) -> list[str]
     places = {str(one.position) for mine in remarks.values() for one in mine}
     told = {f"{place}: {severity}: strategy(" for place in places for severity in SEVERITIES}
     return [one for one in diagnostics if not one.startswith(tuple(told))]
-
-
-def _tried(before: str, result: Transformed, assembler: Assembler) -> dict[str, tuple[int, int]]:
-    """How many registers a thread takes before and after, of the kernels in which something is
-    collected that nobody asked to have collected, or that are to keep their warps, and where this
-    may leave it fewer; none are known where ptxas alone cannot tell."""
-    kept = [name for name, mine in result.remarks.items() if any(map(_keeps_warps, mine))]
-    chosen = [name for name, mine in result.remarks.items() if any(map(_is_chosen, mine))]
-    chosen = list(dict.fromkeys([*chosen, *kept]))
-    if not chosen:
-        return {}
-    from ccc.compiler.registers import target_of  # noqa: PLC0415 - seldom asked for
-
-    old, new = assembler.resources_in([before, result.ptx], chosen)
-    arch = target_of(before)
-    pairs = {name: (old[name].registers, new[name].registers) for name in new if name in old}
-    limited = {name: pair for name, pair in pairs.items() if registers_limit(arch, max(pair))}
-    return {**{name: NOT_KNOWN for name in kept if name not in pairs}, **limited}
-
-
-def _left_for_room(result: Transformed, launchable: Launchable) -> dict[str, str]:
-    """Why kernels are to be left alone as far as nobody asked for what was chosen in them."""
-    return {
-        name: why
-        for name, why in launchable.crowded.items()
-        if any(map(_is_chosen, result.remarks.get(name, ())))
-    }
-
-
-def _keeps_warps(remark: Remark) -> bool:
-    return "least_blocks" in remark.details
-
-
-def _is_chosen(remark: Remark) -> bool:
-    return remark.applied and not remark.is_asked and "considered" in remark.details
-
-
-def _measured(before: str, result: Transformed, options: Options) -> Remarks:
-    """Remarks that also tell what a thread of an applied path's kernel takes, and what then fits.
-
-    These stay out where ptxas alone cannot assemble the file, as with separate compilation.
-    """
-    from ccc.compiler.registers import resources_of, target_of  # noqa: PLC0415 - seldom asked for
-
-    pair = resources_of(before, result.ptx)
-    stacks: tuple[dict[str, int], ...] = ({}, shares(result.ptx))
-    measured = {}
-    for name, remarks in result.remarks.items():
-        found = [resources[name] for resources in pair if name in resources]
-        more: dict[str, Any] = {}
-        if len(found) == 2 and any(one.applied for one in remarks):
-            block, dynamic = result.blocks[name], options.dynamic_shared or 0
-            for when, one, share in zip(("before", "after"), found, stacks, strict=True):
-                total = dynamic + added(share.get(name, 0), block)
-                more[f"registers_{when}"] = one.registers
-                more[f"occupancy_{when}"] = _fraction(target_of(before), one, block, total)
-        measured[name] = [
-            replace(one, details={**one.details, **more}) if one.applied else one for one in remarks
-        ]
-    return measured
-
-
-def _fraction(arch: str, needed: Resources, block: int, dynamic: int) -> float | None:
-    """The share of a multiprocessor's warps that a kernel can have; None where that is unknown."""
-    from ccc.ptx.occupancy import occupancy  # noqa: PLC0415 - seldom asked for
-
-    try:
-        room = occupancy(arch, needed.registers, needed.shared + dynamic, block)
-    except CccError:
-        return None
-    return round(room.fraction, 4)
-
-
-def _counting_blocks(remarks: Remarks) -> list[str]:
-    """The kernels that count how many of their blocks are resident, for which registers matter."""
-    return [
-        name for name, mine in remarks.items() if any(one.details.get("resident") for one in mine)
-    ]
 
 
 def _refused(annotations: Sequence[source.Annotation], remarks: Remarks) -> set[int]:

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from ccc.compiler import launchable
 from ccc.compiler import transform as compiler
+from ccc.compiler import weighing
 from ccc.compiler.launchable import Launchable
 from ccc.compiler.unit import DevicePass
 from ccc.errors import CccError, Span
@@ -201,7 +201,7 @@ class Shim:
         self.output = folder / "k.ptx"
         monkeypatch.setenv("LOG", str(folder / "log"))
         monkeypatch.setattr(compiler, "transform", self.transform)
-        monkeypatch.setattr(launchable, "keep_launchable", lambda _, ptx, *__: Launchable(ptx))
+        monkeypatch.setattr(weighing, "keep_launchable", lambda _, ptx, *__: Launchable(ptx))
 
     def transform(self, ptx: str, *_: Any, **__: Any) -> compiler.Transformed:
         markers = [marker for text in re.split('["\n]', ptx) if (marker := parse_marker(text))]

@@ -1,0 +1,134 @@
+"""A module is transformed, and once more with the registers that ptxas tells of what was made.
+
+What was chosen is weighed again where it takes registers that warps need, or that blocks as large
+as before would need to be launched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ccc.compiler.launchable import Launchable, keep_launchable
+from ccc.compiler.registers import Assembler, resources_of, target_of
+from ccc.errors import CccError
+from ccc.options import Options
+from ccc.ptx.dynamic_stack import added, shares
+from ccc.ptx.occupancy import occupancy, registers_limit
+from ccc.remark import Remark
+from ccc.toolkit.ptxas import Resources
+
+if TYPE_CHECKING:
+    from ccc.compiler.transform import Transformed
+
+Remarks = dict[str, list[Remark]]
+"""By kernel."""
+
+NOT_KNOWN = (0, 0)
+"""Registers of a kernel that nobody has told."""
+
+
+def weighed(
+    transformed: Callable[..., Transformed],
+    ptx: str,
+    options: Options,
+    assembler: Assembler,
+    original: Callable[[], str] | None,
+) -> Transformed:
+    """What comes of a module.
+
+    Args:
+        transformed: transforms it, with what is known of its registers.
+        ptx: the module, with markers.
+        options: what is asked for.
+        assembler: knows what ptxas has told.
+        original: makes it without markers.
+    """
+    result = transformed()
+    tried = _tried(ptx, result, assembler)
+    if tried:  # what was chosen is weighed again, with the registers that it takes
+        result = transformed(tried=tried)
+    registers = None
+    counting = _counting_blocks(result.remarks)
+    if counting and (found := assembler.resources(result.ptx, counting)):
+        registers = {name: resources.registers for name, resources in found.items()}
+        result = transformed(registers=registers, tried=tried)
+    launchable = keep_launchable(ptx, result.ptx, options, assembler, original)
+    if crowded := _left_for_room(result, launchable):
+        result = transformed(registers=registers, tried=tried, crowded=crowded)
+        launchable = keep_launchable(ptx, result.ptx, options, assembler, original)
+    result.ptx, result.remarks = launchable.ptx, launchable.told(result.remarks)
+    return result
+
+
+def _tried(before: str, result: Transformed, assembler: Assembler) -> dict[str, tuple[int, int]]:
+    """How many registers a thread takes before and after, of the kernels in which something is
+    collected that nobody asked to have collected, or that are to keep their warps, and where this
+    may leave it fewer; none are known where ptxas alone cannot tell."""
+    kept = [name for name, mine in result.remarks.items() if any(map(_keeps_warps, mine))]
+    chosen = [name for name, mine in result.remarks.items() if any(map(_is_chosen, mine))]
+    chosen = list(dict.fromkeys([*chosen, *kept]))
+    if not chosen:
+        return {}
+    old, new = assembler.resources_in([before, result.ptx], chosen)
+    arch = target_of(before)
+    pairs = {name: (old[name].registers, new[name].registers) for name in new if name in old}
+    limited = {name: pair for name, pair in pairs.items() if registers_limit(arch, max(pair))}
+    return {**{name: NOT_KNOWN for name in kept if name not in pairs}, **limited}
+
+
+def _left_for_room(result: Transformed, launchable: Launchable) -> dict[str, str]:
+    """Why kernels are to be left alone as far as nobody asked for what was chosen in them."""
+    return {
+        name: why
+        for name, why in launchable.crowded.items()
+        if any(map(_is_chosen, result.remarks.get(name, ())))
+    }
+
+
+def _keeps_warps(remark: Remark) -> bool:
+    return "least_blocks" in remark.details
+
+
+def _is_chosen(remark: Remark) -> bool:
+    return remark.applied and not remark.is_asked and "considered" in remark.details
+
+
+def measured(before: str, result: Transformed, options: Options) -> Remarks:
+    """Remarks that also tell what a thread of an applied path's kernel takes, and what then fits.
+
+    These stay out where ptxas alone cannot assemble the file.
+    """
+    pair = resources_of(before, result.ptx)
+    stacks: tuple[dict[str, int], ...] = ({}, shares(result.ptx))
+    told = {}
+    for name, remarks in result.remarks.items():
+        found = [resources[name] for resources in pair if name in resources]
+        more: dict[str, Any] = {}
+        if len(found) == 2 and any(one.applied for one in remarks):
+            block, dynamic = result.blocks[name], options.dynamic_shared or 0
+            for when, one, share in zip(("before", "after"), found, stacks, strict=True):
+                total = dynamic + added(share.get(name, 0), block)
+                more[f"registers_{when}"] = one.registers
+                more[f"occupancy_{when}"] = _fraction(target_of(before), one, block, total)
+        told[name] = [
+            replace(one, details={**one.details, **more}) if one.applied else one for one in remarks
+        ]
+    return told
+
+
+def _fraction(arch: str, needed: Resources, block: int, dynamic: int) -> float | None:
+    """The share of a multiprocessor's warps that a kernel can have; None where that is unknown."""
+    try:
+        room = occupancy(arch, needed.registers, needed.shared + dynamic, block)
+    except CccError:
+        return None
+    return round(room.fraction, 4)
+
+
+def _counting_blocks(remarks: Remarks) -> list[str]:
+    """The kernels that count how many of their blocks are resident, for which registers matter."""
+    return [
+        name for name, mine in remarks.items() if any(one.details.get("resident") for one in mine)
+    ]
