@@ -140,11 +140,12 @@ class Kernel:
     that is not known. A block gets no more than ``shared_limit``, of which stacks may be in dynamic
     memory if ``takes_dynamic``; where that begins is a multiple of ``dynamic_alignment``. ``arch``
     is what the code is for; ``registers`` how many a thread takes, where the assembler has told,
-    and ``tried`` how many in the original and with what was chosen when that was tried, ``crowded``
-    why that had better not be done where nobody insists; ``load``
-    gives another function of the file, None if the file lacks it. ``inlined`` are the calls that a
-    pass replaced by what they call; it leaves those on the lines of ``not_inlined``. ``knowledge``
-    is what profiles say of the module's paths, and ``tuned`` what was measured to be best for them.
+    and ``tried`` how many in the original and with what was chosen when that was tried; with
+    ``trying`` whatever gains anything is chosen, so that it can be told; ``crowded`` is why that
+    had better not be done where nobody insists; ``load`` gives another function of the file, None
+    if the file lacks it. ``inlined`` are the calls that a pass replaced by what they call; it
+    leaves those on the lines of ``not_inlined``. ``knowledge`` is what profiles say of the module's
+    paths, and ``tuned`` what was measured to be best for them.
     """
 
     function: Function
@@ -160,6 +161,7 @@ class Kernel:
     arch: str = ""
     registers: int | None = None
     tried: tuple[int, int] | None = None
+    trying: bool = False
     crowded: str | None = None
     load: Callable[[str], Function | None] = lambda _name: None
     not_inlined: frozenset[int] = frozenset()

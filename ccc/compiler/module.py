@@ -55,6 +55,8 @@ class ModuleContext:
         options: what is asked for.
         registers: how many a thread of each kernel takes, by name, as far as that is known.
         tried: the same of the original, and of what was chosen when that was tried.
+        trying: the kernels in which it is to be tried what would gain anything.
+        crowded: why a kernel had better be left alone where nobody insists, by name.
         knowledge: what profiles say of the module's paths.
         tuned: what was measured to be best for them.
 
@@ -68,6 +70,7 @@ class ModuleContext:
         options: Options,
         registers: Mapping[str, int],
         tried: Mapping[str, tuple[int, int]],
+        trying: Collection[str],
         crowded: Mapping[str, str],
         knowledge: Knowledge | None,
         tuned: MatchedDecisions | None,
@@ -83,6 +86,7 @@ class ModuleContext:
         self._tuned = tuned
         self._registers = registers
         self._tried = tried
+        self._trying = trying
         self._crowded = crowded
         self._knowledge = knowledge
         self._surroundings = self._find_surroundings(module)
@@ -111,7 +115,7 @@ class ModuleContext:
         """All that it depends on what becomes of a kernel."""
         name = piece.name
         known = self._registers.get(name), self._tried.get(name), self._crowded.get(name)
-        return self._surroundings, known, self._calls.texts(name)
+        return self._surroundings, known, name in self._trying, self._calls.texts(name)
 
     def load(self, name: str) -> Function | None:
         """The IR of a function as nvcc made it; None if the module lacks it, or it has none."""
@@ -143,6 +147,7 @@ class ModuleContext:
         kernel.tuned = self._tuned
         kernel.registers = self._registers.get(function.name)
         kernel.tried = self._tried.get(function.name)
+        kernel.trying = function.name in self._trying
         kernel.crowded = self._crowded.get(function.name)
         kernel.not_inlined = not_inlined
         kernel.knowledge = self._knowledge

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -88,6 +88,7 @@ def transform(
     filename: str = "<ptx>",
     registers: Mapping[str, int] | None = None,
     tried: Mapping[str, tuple[int, int]] | None = None,
+    trying: Collection[str] = (),
     crowded: Mapping[str, str] | None = None,
     places: Mapping[int, Place] | None = None,
     known: Outcomes | None = None,
@@ -103,6 +104,7 @@ def transform(
         filename: what to call it in messages.
         registers: how many a thread of each kernel takes, by name, as far as that is known.
         tried: the same of the original, and of what was chosen when that was tried.
+        trying: the kernels in which it is to be tried what would gain anything, by name.
         crowded: why a kernel had better be left alone where nobody insists, by name.
         places: where the annotations of the source stand, by identifier, if it was read; else what
             the markers tell.
@@ -122,9 +124,8 @@ def transform(
     knowledge, tuned = _knowledge(module, options, places), _tuned(module, options, places)
     hints = [hint for advice in (knowledge, tuned) if advice for hint in advice.warnings]
     result = Transformed(ptx, hints=hints)
-    context = ModuleContext(
-        module, options, registers or {}, tried or {}, crowded or {}, knowledge, tuned, promised
-    )
+    told = registers or {}, tried or {}, trying, crowded or {}
+    context = ModuleContext(module, options, *told, knowledge, tuned, promised)
     idle = not options.transforms or context.is_debugged
     passes = () if idle else tuple(kind() for kind in PIPELINE)
     counting = _counting(module, context, options, places) if options.profile else None

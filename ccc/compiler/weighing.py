@@ -6,7 +6,7 @@ as before would need to be launched.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from ccc.compiler.launchable import Launchable, keep_launchable
 from ccc.compiler.registers import Assembler, resources_of, target_of
 from ccc.errors import CccError
 from ccc.options import Options
+from ccc.passes.thresholds import GAIN
 from ccc.ptx.dynamic_stack import added, shares
 from ccc.ptx.occupancy import occupancy, registers_limit
 from ccc.remark import Remark
@@ -47,6 +48,8 @@ def weighed(
     """
     result = transformed()
     tried = _tried(ptx, result, assembler)
+    if close := _close(result.remarks):
+        tried |= _tried(ptx, transformed(trying=close), assembler, close)
     if tried:  # what was chosen is weighed again, with the registers that it takes
         result = transformed(tried=tried)
     registers = None
@@ -62,12 +65,18 @@ def weighed(
     return result
 
 
-def _tried(before: str, result: Transformed, assembler: Assembler) -> dict[str, tuple[int, int]]:
+def _tried(
+    before: str, result: Transformed, assembler: Assembler, among: Collection[str] | None = None
+) -> dict[str, tuple[int, int]]:
     """How many registers a thread takes before and after, of the kernels in which something is
     collected that nobody asked to have collected, or that are to keep their warps, and where this
-    may leave it fewer; none are known where ptxas alone cannot tell."""
-    kept = [name for name, mine in result.remarks.items() if any(map(_keeps_warps, mine))]
-    chosen = [name for name, mine in result.remarks.items() if any(map(_is_chosen, mine))]
+    may leave it fewer; none are known where ptxas alone cannot tell.
+
+    Only those ``among`` some are asked for, if any are named.
+    """
+    told = {name: mine for name, mine in result.remarks.items() if among is None or name in among}
+    kept = [name for name, mine in told.items() if any(map(_keeps_warps, mine))]
+    chosen = [name for name, mine in told.items() if any(map(_is_chosen, mine))]
     chosen = list(dict.fromkeys([*chosen, *kept]))
     if not chosen:
         return {}
@@ -76,6 +85,23 @@ def _tried(before: str, result: Transformed, assembler: Assembler) -> dict[str, 
     pairs = {name: (old[name].registers, new[name].registers) for name in new if name in old}
     limited = {name: pair for name, pair in pairs.items() if registers_limit(arch, max(pair))}
     return {**{name: NOT_KNOWN for name in kept if name not in pairs}, **limited}
+
+
+def _close(remarks: Remarks) -> list[str]:
+    """The kernels in which nothing is chosen, though it is known of a path that it would gain a
+    little: they are tried, too, so that nobody is told of a gain which registers outweigh."""
+    return [
+        name
+        for name, mine in remarks.items()
+        if not any(one.applied for one in mine) and any(1 < _expected(one) < GAIN for one in mine)
+    ]
+
+
+def _expected(remark: Remark) -> float:
+    """The most that is expected of a path that was left, where its lanes are known."""
+    if remark.details.get("at_worst"):
+        return 0.0
+    return max(remark.details.get("considered", {}).values(), default=0.0)
 
 
 def _left_for_room(result: Transformed, launchable: Launchable) -> dict[str, str]:

@@ -181,7 +181,7 @@ class _Search:
         worst: the same, with the worst case where nothing is known.
         asked: what the user has chosen.
         forced: what serves loops for the sake of what was asked for in them.
-        facts: the function's analyses.
+        kernel: the kernel.
 
     Attributes:
         order: the paths, those first that get stacks first.
@@ -193,7 +193,7 @@ class _Search:
         worst: LoopCost,
         asked: Mapping[Path, str],
         forced: Mapping[Path, str],
-        facts: Facts,
+        kernel: Kernel,
     ):
         self.cost = cost
         self._worst = worst
@@ -201,7 +201,8 @@ class _Search:
         self._forced = forced
         counted = {path: _counted(name, path) for path, name in asked.items()}
         self._asked = {**counted, **forced}
-        self._facts = facts
+        self._facts = kernel.facts
+        self._is_tried = kernel.trying
         self.order = sorted(cost.paths, key=self._rank)
         self._free = [path for path in self.order if path not in self._asked]
 
@@ -227,7 +228,7 @@ class _Search:
         cost = LoopCost(loop, paths, usual_lanes, kernel)
         worst_cost = LoopCost(loop, paths, worst_lanes, kernel, is_worst=True)
         names = {path: str(request) for path, request in asked.items()}
-        return _Search(cost, worst_cost, names, forced_by(asked, paths), kernel.facts)
+        return _Search(cost, worst_cost, names, forced_by(asked, paths), kernel)
 
     def _rank(self, path: Path) -> tuple[float, float]:
         """Those with the highest priority first, and of these the costliest."""
@@ -368,7 +369,7 @@ class _Search:
         asks = reduces(self.cost.arch) and not self.cost.paths[path].lanes.is_known
         if asks and _promises(path, name):
             return LOSS
-        return ADAPTIVE_GAIN if name in ADAPTIVE else GAIN
+        return ADAPTIVE_GAIN if name in ADAPTIVE else 1.0 if self._is_tried else GAIN
 
     def _applies(self, path: Path, served: Mapping[Path, str]) -> bool:
         """Whether what serves a branch can do so beside what serves the others."""

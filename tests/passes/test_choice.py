@@ -19,6 +19,7 @@ from ccc.nvcc import run as nvcc
 from ccc.nvcc.explain import considered
 from ccc.options import COLLECT, Options
 from ccc.passes.choice.choose import TELL, TOO_SHORT
+from ccc.passes.thresholds import GAIN
 from ccc.remark import Remark
 from ccc.toolkit.ptxas import Resources
 
@@ -263,3 +264,23 @@ def test_the_assembler_is_asked_what_was_chosen_takes(monkeypatch: pytest.Monkey
     assert not asked
     monkeypatch.setattr(registers, "resources_of", lambda *_: [])  # as with separate compilation
     assert applied(Options())
+
+
+def test_a_small_gain_is_told_with_the_registers_that_it_would_take(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else a gain would be told of, and nobody knew that warps are lost by it."""
+    ptx = kernel(Arm(80, 0.75))
+    (untried,) = remarks(ptx)
+    assert not untried.applied
+    assert 1 < max(untried.details["considered"].values()) < GAIN
+
+    def resources(*texts: str) -> list[dict[str, Resources]]:
+        return [{"k": Resources(32 if text == ptx else 40, 0, 0)} for text in texts]
+
+    monkeypatch.setattr(registers, "resources_of", resources)
+    done = unit.DevicePass()
+    assert unit._transform(ptx, "k.ptx", Options(), done) == ptx
+    (remark,) = done.remarks["k"]
+    assert max(remark.details["considered"].values()) < 1
+    assert "40 registers leave room for 75% of the warps" in str(remark.advice)

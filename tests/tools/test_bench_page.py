@@ -141,10 +141,25 @@ def test_what_was_expected_stands_beside_what_was_measured(
 ) -> None:
     page.write(results, tmp_path, SAMPLES, {})
     section = (tmp_path / "results.md").read_text().partition("## What the compiler expected")[2]
-    assert "Of 3 expectations in all, 2 were on the right side of 1." in section
+    assert "Of 3 expectations of a gain or a loss, 2 were on the right side of 1." in section
     assert "| bfs | queue | 5 | 2.00 | 2.50 | yes |" in section
     assert "| bfs | batch7 | 5 | 0.90 | 1.01 | yes |" in section
     assert "| bfs | merge | 5 | 1.10 | 0.90 | no |" in section
+
+
+def test_an_expectation_that_nothing_changes_takes_no_side(
+    results: Results, tmp_path: Path
+) -> None:
+    for entry, measured in zip(results.entries, (9.0, 8.0), strict=False):
+        entry.profiled = [{**PATH, "considered": {"engage": 0.998}, "expected_lanes": 5.2}]
+        entry.trials = {"leave": 9.0, "engage": measured}
+    page.write(results, tmp_path, SAMPLES, {})
+    section = (tmp_path / "results.md").read_text().partition("## What the compiler expected")[2]
+    assert "Of 0 expectations of a gain or a loss, 0 were on the right side of 1.\n" in section
+    told = "Of 2 that nothing changes, 1 came within 3 % of 1, and all between 1.00 and 1.12.\n"
+    assert told in section
+    assert "| engage | 5 | 1.00 | 1.00 | yes |" in section
+    assert "| engage | 5 | 1.00 | 1.12 | neither expected |" in section
 
 
 def test_of_several_paths_what_was_chosen_was_expected(results: Results) -> None:

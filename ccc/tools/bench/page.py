@@ -74,8 +74,9 @@ Nothing above counts them.
 PREDICTED = f"""\
 How many times as fast as the original a kernel was expected with a strategy, by the profile of a
 run on the same inputs, and what was measured in a few runs. Of `{sensitivity.SAMPLE}` the strategy
-of which most was expected, at some points. A ratio within {100 * predictions.CLOSE:.0f} % of 1
-agrees with everything.
+of which most was expected, at some points. What was measured within
+{100 * predictions.CLOSE:.0f} % of 1 agrees with everything. An expectation that reads 1.00 is that
+nothing changes.
 """
 
 
@@ -204,15 +205,29 @@ def _predictions(entries: Sequence[Entry]) -> Iterator[str]:
     every = predictions.predictions(entries)
     if not every:
         return
-    agreed = sum(one.agrees for one in every)
+    sides = [one for one in every if one.takes_side]
+    agreed = sum(one.agrees for one in sides)
     few = {point.kind for point in sensitivity.points(quick=True)}
     points = [one for one in every if one.entry.sample == sensitivity.SAMPLE]
     shown = [one for one in predictions.best(points) if one.entry.inputs.kind in few]
     others = [one for one in every if one.entry.sample != sensitivity.SAMPLE]
     yield "## What the compiler expected\n"
     yield PREDICTED
-    yield f"Of {len(every)} expectations in all, {agreed} were on the right side of 1.\n"
+    yield f"Of {len(sides)} expectations of a gain or a loss, {agreed} were on the right side of 1."
+    yield from _unchanged([one for one in every if not one.takes_side])
     yield tables.predicted([*others, *shown])
+
+
+def _unchanged(found: Sequence[predictions.Prediction]) -> Iterator[str]:
+    """What was measured where nothing was expected to change."""
+    if found:
+        measured, kept = [one.measured for one in found], sum(one.agrees for one in found)
+        yield (
+            f"Of {len(found)} that nothing changes, {kept} came within "
+            f"{100 * predictions.CLOSE:.0f} % of 1, and all between {min(measured):.2f} and "
+            f"{max(measured):.2f}."
+        )
+    yield ""
 
 
 def _programs(entries: Sequence[Entry], samples: Path, level: str = "##") -> Iterator[str]:

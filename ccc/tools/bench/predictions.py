@@ -11,6 +11,8 @@ from ccc.tools.bench.versions import LEAVE
 
 CLOSE = 0.03
 """So near to 1 a measured ratio speaks for nobody."""
+NO_CHANGE = 0.005
+"""So near to 1 an expectation, which reads 1.00, is that nothing changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +34,16 @@ class Prediction:
     measured: float
 
     @property
+    def takes_side(self) -> bool:
+        """Whether a gain or a loss was predicted."""
+        return abs(self.predicted - 1) >= NO_CHANGE
+
+    @property
     def agrees(self) -> bool:
-        """Whether a gain was measured where one was predicted, and a loss where a loss was."""
+        """Whether a gain was measured where one was predicted, and a loss where a loss was; where
+        neither was, whether neither was measured."""
+        if not self.takes_side:
+            return abs(self.measured - 1) <= CLOSE
         return abs(self.measured - 1) <= CLOSE or (self.predicted > 1) == (self.measured > 1)
 
 

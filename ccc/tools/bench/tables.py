@@ -195,7 +195,7 @@ def predicted(found: Sequence[Prediction]) -> str:
             one.strategy,
             NOTHING if one.lanes is None else f"{one.lanes:.0f}",
             *(ratio(one.predicted), ratio(one.measured)),
-            "yes" if one.agrees else "no",
+            "yes" if one.agrees else "no" if one.takes_side else "neither expected",
         ]
         for one in found
     ]
