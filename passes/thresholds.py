@@ -279,4 +279,12 @@ loads, 1 to 24 lanes)."""
 
 MOST_SPILLED = 64
 """Bytes that ptxas may spill and load more than in the original, so that blocks of the same size
-can be launched, before what nobody asked for is left alone. Not measured."""
+can be launched, before what nobody asked for is left alone."""
+SPILLED_GAIN = 1.15
+"""How many times as fast as the original a loop has to be expected where ptxas spills less than
+that. On an H200 (2026-11-24) samples with 4 to 16 registers less than ptxas likes, bytes spilled
+and loaded, and times as fast as without that limit: path_tracing (`merge`) 0, 32, 76 and 180 bytes
+0.99, 0.94, 0.90 and 0.86; sssp (`queue`) 0 and 140 bytes 0.99 and 0.97; integral_equation
+(`batch7`) 24, 108 and 200 bytes 1.00, 1.00 and 0.96; where more warps have room and wait for memory
+quadrature_grid 128 and 252 bytes 1.02 and 1.11, fractal_flame (`merge`) 0, 80 and 388 bytes 1.05,
+1.03 and 0.99, u_list (`engage`) 64 bytes 1.04."""

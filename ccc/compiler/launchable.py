@@ -43,12 +43,14 @@ class Launchable:
     Attributes:
         ptx: the module.
         bounds: how many registers a thread may take, of each kernel for which that is told now.
-        crowded: why kernels had better be left alone, which spill then, or cannot be told.
+        crowded: why kernels had better be left alone, which spill much then, or cannot be told.
+        spilling: the same of those that spill a little, unless much is gained.
     """
 
     ptx: str
     bounds: dict[str, int] = field(default_factory=dict)
     crowded: dict[str, str] = field(default_factory=dict)
+    spilling: dict[str, str] = field(default_factory=dict)
 
     def told(self, remarks: Mapping[str, list[Remark]]) -> dict[str, list[Remark]]:
         """Remarks that also tell, of what was applied, how many registers a thread may take."""
@@ -102,23 +104,13 @@ def keep_launchable(
     if made.bounds:
         made.ptx = module.text
         bounded = _needs(made.ptx, made.bounds, options, assembler)
-        made.crowded.update(_spilling(old, new, bounded, made.bounds))
+        for name, needs in bounded.items():
+            if more := max(0, needs.spilled - old[name].spilled):
+                spilling = f", and with {made.bounds[name]} ptxas spills {more} bytes"
+                warps = launchable_warps(needs.registers)
+                told = made.crowded if more > MOST_SPILLED else made.spilling
+                told[name] = _reason(old[name], new[name], warps, spilling)
     return made
-
-
-def _spilling(
-    old: Mapping[str, Resources],
-    new: Mapping[str, Resources],
-    bounded: Mapping[str, Resources],
-    bounds: Mapping[str, int],
-) -> Iterator[tuple[str, str]]:
-    """The kernels that spill too much where registers are bounded, and how much in words."""
-    for name, needs in bounded.items():
-        more = needs.spilled - old[name].spilled
-        if more > MOST_SPILLED:
-            spilling = f", and with {bounds[name]} ptxas spills {more} bytes"
-            warps = launchable_warps(needs.registers)
-            yield name, _reason(old[name], new[name], warps, spilling)
 
 
 def _reason(before: Resources, after: Resources, warps: int, spilling: str = "") -> str:

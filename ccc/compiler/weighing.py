@@ -14,7 +14,7 @@ from ccc.compiler.launchable import Launchable, keep_launchable
 from ccc.compiler.registers import Assembler, resources_of, target_of
 from ccc.errors import CccError
 from ccc.options import Options
-from ccc.passes.thresholds import GAIN
+from ccc.passes.thresholds import GAIN, SPILLED_GAIN
 from ccc.ptx.dynamic_stack import added, shares
 from ccc.ptx.occupancy import occupancy, registers_limit
 from ccc.remark import Remark
@@ -106,11 +106,14 @@ def _expected(remark: Remark) -> float:
 
 def _left_for_room(result: Transformed, launchable: Launchable) -> dict[str, str]:
     """Why kernels are to be left alone as far as nobody asked for what was chosen in them."""
-    return {
+    chosen = {name: list(filter(_is_chosen, mine)) for name, mine in result.remarks.items()}
+    little = {
         name: why
-        for name, why in launchable.crowded.items()
-        if any(map(_is_chosen, result.remarks.get(name, ())))
+        for name, why in launchable.spilling.items()
+        if all(one.details["expected"] < SPILLED_GAIN for one in chosen.get(name, ()))
     }
+    every = {**launchable.crowded, **little}
+    return {name: why for name, why in every.items() if chosen.get(name)}
 
 
 def _keeps_warps(remark: Remark) -> bool:

@@ -284,3 +284,26 @@ def test_a_small_gain_is_told_with_the_registers_that_it_would_take(
     (remark,) = done.remarks["k"]
     assert max(remark.details["considered"].values()) < 1
     assert "40 registers leave room for 75% of the warps" in str(remark.advice)
+
+
+@pytest.mark.parametrize(("share", "is_done"), [(0.3, True), (0.55, False)])
+def test_spilling_a_little_is_for_who_gains_much(
+    monkeypatch: pytest.MonkeyPatch, share: float, is_done: bool
+) -> None:
+    """72 registers leave no room for blocks of 1024 threads, and with 64 some are spilled."""
+    ptx = kernel(Arm(80, share)).replace(".maxntid 256, 1, 1\n", "")
+
+    def resources(*texts: str) -> list[dict[str, Resources]]:
+        bounded = Resources(64, 0, 8, 8, 8)
+        many = (bounded if ".maxnreg 64" in text else Resources(72, 0, 0) for text in texts)
+        return [
+            {"k": Resources(64, 0, 0) if text == ptx else needs}
+            for text, needs in zip(texts, many, strict=True)
+        ]
+
+    monkeypatch.setattr(registers, "resources_of", resources)
+    done = unit.DevicePass()
+    made = unit._transform(ptx, "k.ptx", Options(), done)
+    (remark,) = done.remarks["k"]
+    assert remark.applied == (".maxnreg 64" in made) == is_done
+    assert is_done or "with 64 ptxas spills 16 bytes; " in str(remark.advice)
