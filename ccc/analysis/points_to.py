@@ -55,6 +55,7 @@ class Pointee(NamedTuple):
 
 Pointees = frozenset[Pointee]
 NOWHERE: Pointees = frozenset()
+_HANDS_ON = Effect.WRITE | Effect.OPAQUE
 
 
 WORST = Handed(reads=True, writes=True, keeps=True, returns=True)
@@ -110,7 +111,7 @@ class PointsTo:
             return self._call(instruction)
         if instruction.space == "param" and instruction.name == "st":
             return self._store_parameter(instruction)
-        if instruction.effects & (Effect.WRITE | Effect.OPAQUE):
+        if instruction.effects & _HANDS_ON:
             self._keep(instruction, self._values(_handed(instruction)))
         found = self.result(instruction)
         grown = False

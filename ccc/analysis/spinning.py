@@ -82,7 +82,7 @@ def _spin_of(loop: Loop, facts: Facts) -> Spin | None:
     slices = _Slices(loop, facts)
     carried = facts.liveness.live_in(loop.header) & {r for i in body for r in i.defined()}
     polls = {i: None for i in body if _is_poll(i, slices, carried, facts)}
-    decided = set[Instruction]().union(*map(slices.of, loop.blocks))
+    decided = slices.of(*loop.blocks) if polls else ()
     poll = next((poll for poll in polls if poll in decided), None)
     if poll is None or _retries(slices):
         return None
@@ -96,7 +96,7 @@ def _spin_of(loop: Loop, facts: Facts) -> Spin | None:
         return Spin(frozenset(loop.blocks), poll)
     anew = [i for i in polls if slices.is_fenced or i.name != "ld" or _is_strong(i)]
     watched = set[Instruction]().union(
-        *(slices.of(source, bounds) for source in counted),
+        *(slices.of(source, but=bounds) for source in counted),
         *(slices.leading_to(source, counted) for source in slices.leaving - counted),
     )
     poll = next((poll for poll in anew if poll in watched), None)
@@ -265,10 +265,11 @@ class _Slices:
                 found = found | self.of(label)
         return found
 
-    def of(self, label: str, but: Collection[Instruction] = ()) -> set[Instruction]:
-        """What decides the branch at the end of a block, not through some instructions."""
+    def of(self, *labels: str, but: Collection[Instruction] = ()) -> set[Instruction]:
+        """What decides the branches at the ends of blocks, not through some instructions."""
         used = (
             register
+            for label in labels
             for instruction in self.facts.blocks[label].instructions
             if instruction.is_terminator
             for register in instruction.used()

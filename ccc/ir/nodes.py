@@ -91,6 +91,7 @@ class _Accesses:
     guard: Guard | None
     defined: tuple[Register, ...]
     used: tuple[Register, ...]
+    specials: tuple[Special, ...]
 
 
 @dataclass(slots=True, eq=False)
@@ -137,12 +138,14 @@ class Instruction:
     def loads(self) -> bool:
         """Whether it reads memory, whoever may write that: of memory that the kernel cannot write,
         ``effects`` says nothing."""
-        return self.row is not None and Effect.READ in self.row.effects
+        row = decode(self.opcode).row
+        return row is not None and bool(row.effects & Effect.READ)
 
     @property
     def unit(self) -> Unit:
         """The pipe that runs it."""
-        return self.row.unit if self.row else Unit.NOTHING
+        row = decode(self.opcode).row
+        return row.unit if row else Unit.NOTHING
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -225,6 +228,10 @@ class Instruction:
     def _find_accesses(self) -> _Accesses:
         defined: list[Register] = []
         used: list[Register] = []
+        specials: list[Special] = []
+        for operand in self.operands:
+            if not isinstance(operand, (Register, Immediate)):
+                specials += (leaf for leaf in leaves(operand) if isinstance(leaf, Special))
         for operand, role in self.roles():
             if isinstance(operand, Immediate):
                 continue
@@ -240,12 +247,12 @@ class Instruction:
             used.append(CARRY)
         if self.guard:
             used += [self.guard.register, *defined]
-        return _Accesses(self.opcode, self.operands, self.guard, tuple(defined), tuple(used))
+        accesses = tuple(defined), tuple(used), tuple(specials)
+        return _Accesses(self.opcode, self.operands, self.guard, *accesses)
 
-    def specials(self) -> Iterator[Special]:
+    def specials(self) -> tuple[Special, ...]:
         """The special registers it reads."""
-        for operand in self.operands:
-            yield from (leaf for leaf in leaves(operand) if isinstance(leaf, Special))
+        return self._known_accesses().specials
 
     @property
     def reads_time(self) -> bool:

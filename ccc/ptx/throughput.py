@@ -7,6 +7,7 @@ more slots.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection
 from enum import Enum
 
@@ -66,6 +67,7 @@ B. Staiger, D. P. Scarpazza, "Dissecting the NVIDIA Volta GPU Architecture via M
 where they read a vector anywhere (16 entries in each row), and u_list 4."""
 
 
+@functools.cache
 def slots_of(pipe: Pipe, arch: str) -> float:
     """For how many issue slots a pipe is busy with one warp instruction.
 

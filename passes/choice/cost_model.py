@@ -74,6 +74,7 @@ class LoopCost:
         self._kernel = kernel
         self._is_worst = is_worst
         facts = kernel.facts
+        self._known: dict[frozenset[tuple[Path, str]], float] = {}
         self._children = {path: [one for one in paths if one.parent is path] for path in paths}
         own = {path: self._alone(path, lanes) for path in paths}
         self.paths = {
@@ -105,6 +106,12 @@ class LoopCost:
 
     def slots(self, served: Assignment) -> float:
         """Issue slots of an iteration, where what is not ``served`` stays as it is."""
+        key = frozenset(served.items())
+        if key not in self._known:  # the same comes again where others are tried beside it
+            self._known[key] = self._slots(served)
+        return self._known[key]
+
+    def _slots(self, served: Assignment) -> float:
         work = self.around
         for path in self._tops:
             work += self._path(self.paths[path], served, comes=1.0, gathered=False)

@@ -8,12 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ccc.analysis.facts import Facts
+from ccc.analysis.paths.model import Path
 from ccc.passes.choice.exchange import ASKED, LATENCY, TURNS, WORD, exchange
 from ccc.passes.choice.lanes import most
 from ccc.passes.choice.lengths import Lengths
 from ccc.passes.choice.path_cost import PathCost
 from ccc.passes.choice.work import Work
-from ccc.passes.context_collection.own_lists import turn_slots
+from ccc.passes.context_collection.own_lists import TurnSlots, turn_slots
 from ccc.passes.context_collection.task_counts import reduces
 from ccc.passes.strategies.engage import ENGAGE
 from ccc.passes.strategies.leave import LEAVE
@@ -78,12 +79,18 @@ class InnerLoops:
 
     def _are_even(self, one: PathCost, entered: float) -> bool:
         """Whether lanes find that their lists are about as long as one another."""
-        engaged = ENGAGE.of(one.path, self.facts)
-        if engaged is None or not reduces(self.arch):
+        slots = self.facts.once(self._turn_slots, one.path)
+        if slots is None:
             return False
-        slots = turn_slots(engaged, one.path, self.facts, self.arch)
         shared = slots.shared * one.lanes.active / WARP_SIZE + slots.start * entered
         return slots.own * entered * one.lanes.most_turns <= shared
+
+    def _turn_slots(self, path: Path, facts: Facts) -> TurnSlots | None:
+        """What lanes weigh that ask that; None where they do not."""
+        engaged = ENGAGE.of(path, facts)
+        if engaged is None or not reduces(self.arch):
+            return None
+        return turn_slots(engaged, path, facts, self.arch)
 
     def _handed_on(self, one: PathCost, name: str, entered: float) -> tuple[float, Work]:
         """Where lanes that are through get tasks of others."""

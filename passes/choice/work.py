@@ -7,7 +7,9 @@ One of them is memory, of which the sectors are counted that turns of inner loop
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
@@ -37,10 +39,10 @@ class Work:
         return Work(tuple(number * (one is Pipe.SECTORS) for one in _PIPES))
 
     def __add__(self, other: Work) -> Work:
-        return Work(tuple(a + b for a, b in zip(self.amounts, other.amounts, strict=True)))
+        return Work(tuple(map(operator.add, self.amounts, other.amounts)))
 
     def __mul__(self, factor: float) -> Work:
-        return Work(tuple(factor * amount for amount in self.amounts))
+        return Work(tuple([factor * amount for amount in self.amounts]))
 
     @property
     def instructions(self) -> float:
@@ -67,7 +69,12 @@ def total(works: Iterable[Work]) -> Work:
 
 def work_of(instruction: Instruction) -> Work:
     """What one instruction of PTX takes, about."""
-    i = instruction
+    return _work_of(instruction.opcode)
+
+
+@functools.lru_cache(maxsize=4096)
+def _work_of(opcode: str) -> Work:
+    i = Instruction(opcode)
     return Work.of(*machine_code(i.name, i.unit, i.modifiers, i.types, i.space))
 
 

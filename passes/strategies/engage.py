@@ -76,6 +76,9 @@ class Engage:
 
     def of(self, path: Path, facts: Facts) -> SharedOut | None:
         """How it is done with one path; None if it cannot be done."""
+        return facts.once(self._of, path)
+
+    def _of(self, path: Path, facts: Facts) -> SharedOut | None:
         induction = None if self.applies([path], facts) else find_induction(path, facts)
         if induction is None or isinstance(induction, str):
             return None

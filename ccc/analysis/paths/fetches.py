@@ -13,14 +13,17 @@ name, of a parameter or a variable, that nothing else in the iteration uses.
 
 from __future__ import annotations
 
+import functools
+
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import PlacedPath, instructions_of
 from ccc.analysis.slicing import Region, slice_region
-from ccc.ir.nodes import Instruction
+from ccc.ir.nodes import Instruction, decode
 from ccc.ir.operands import Register
 from ccc.ptx.opcodes import Effect
 
 _ORDERS = Effect.FENCE | Effect.OPAQUE
+_SIDE = Effect.WRITE | Effect.FENCE | Effect.OPAQUE | Effect.CALL
 
 
 def find_fetches(
@@ -59,11 +62,16 @@ def find_fetches(
 
 def has_side_effect(instruction: Instruction) -> bool:
     """Whether it does something that others may see."""
-    side = Effect.WRITE | Effect.FENCE | Effect.OPAQUE | Effect.CALL
-    # The parts of a call sequence belong to the call; results that nobody needs do no harm.
     # A loop may wait for a clock and do nothing else.
-    of_a_call = "param" in instruction.modifiers
-    return bool(instruction.effects & side) or of_a_call or instruction.reads_time
+    return _does_more(instruction.opcode) or instruction.reads_time
+
+
+@functools.lru_cache(maxsize=4096)
+def _does_more(opcode: str) -> bool:
+    """Whether it does more than to make a result."""
+    # The parts of a call sequence belong to the call; results that nobody needs do no harm.
+    decoded = decode(opcode)
+    return bool(decoded.effects & _SIDE) or "param" in decoded.modifiers
 
 
 def _may_meet(fetch: Instruction, other: Instruction, facts: Facts) -> bool:
