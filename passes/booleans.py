@@ -56,7 +56,8 @@ class Booleans(Pass):
         """Rewrite what makes, copies and tests them."""
         function = kernel.function
         # Parameters of other functions may be registers, which callers set.
-        found = _booleans(function) if function.kind == "entry" else set()
+        may_have = function.kind == "entry" and any(map(_is_test, function.instructions))
+        found = _booleans(function) if may_have else set()
         if not found:
             return
         fresh = function.registers.fresh

@@ -144,6 +144,8 @@ class PointsTo:
         """An address that is copied, stepped by a constant, or part of something else."""
         sources = [operand for operand, role in instruction.roles() if role != "def"]
         found = self._values(sources)
+        if not found and instruction.name != "add":
+            return NOWHERE
         step = _step(instruction)
         if step is None:
             return frozenset(Pointee(pointee.object, None) for pointee in found)

@@ -10,7 +10,7 @@ from ccc.analysis.paths.model import Path
 from ccc.passes.choice.exchange import PARTING
 from ccc.passes.choice.lanes import Lanes
 from ccc.passes.choice.turns import Turn
-from ccc.passes.choice.work import Work, passage, work_of_blocks
+from ccc.passes.choice.work import Passage, Work, passage, work_of_blocks
 from ccc.passes.policy import turns_of
 from ccc.passes.strategies.strategy import context_words
 from ccc.ptx.throughput import Pipe
@@ -43,13 +43,9 @@ class PathCost:
     def of(path: Path, lanes: Lanes, inner: Collection[Path], facts: Facts) -> PathCost:
         """That of a path that has others ``inner`` to it."""
         blocks = path.blocks.difference(*(one.blocks for one in inner))
-        through = passage(blocks, facts, path.entry, path.entry if path.repeats else "")
-        own, turns = through.scaled_to(lanes.length), turns_of(path, facts)
-        rest = Work()
-        if path.continuation and path.join is not None:
-            rest = work_of_blocks(path.rest, facts, path.join)
-        turn = Turn.of(path, blocks, facts, through.scale(lanes.length))
-        return PathCost(path, lanes, own, rest, context_words(path), turns, turn)
+        through, rest, turn = facts.once(_code, (path, blocks))
+        own, turn = through.scaled_to(lanes.length), turn.scaled(through.scale(lanes.length))
+        return PathCost(path, lanes, own, rest, context_words(path), turns_of(path, facts), turn)
 
     @property
     def plain(self) -> Work:
@@ -70,3 +66,14 @@ class PathCost:
         """The instructions that are run with lanes waiting: length times rarity."""
         full = self.lanes.lanes * self.lanes.turns / WARP_SIZE
         return (self.lanes.executions - full) * self.own.instructions
+
+
+def _code(part: tuple[Path, frozenset[str]], facts: Facts) -> tuple[Passage, Work, Turn]:
+    """What a path does in some blocks, in the rest of the iteration, and as an inner loop, whatever
+    its lanes are."""
+    path, blocks = part
+    through = passage(blocks, facts, path.entry, path.entry if path.repeats else "")
+    rest = Work()
+    if path.continuation and path.join is not None:
+        rest = work_of_blocks(path.rest, facts, path.join)
+    return through, rest, Turn.of(path, blocks, facts)

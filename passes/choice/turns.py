@@ -55,8 +55,8 @@ class Turn:
     in_a_row: int = 1
 
     @staticmethod
-    def of(path: Path, blocks: Collection[str], facts: Facts, scale: float) -> Turn:
-        """That of a path, in some blocks of it; loops in it make it ``scale`` times as long."""
+    def of(path: Path, blocks: Collection[str], facts: Facts) -> Turn:
+        """That of a path, in some blocks of it."""
         if not path.repeats:
             return Turn()
         found = _reads(path, blocks, facts)
@@ -64,7 +64,11 @@ class Turn:
         if counter is not None:
             steps, row = _steps(path, counter, facts), own_at_once(path, facts)
             found = replace(found, steps=steps, in_a_row=row)
-        return replace(found, anywhere=found.anywhere * scale)
+        return found
+
+    def scaled(self, factor: float) -> Turn:
+        """The same where loops in it make it so many times as long."""
+        return replace(self, anywhere=self.anywhere * factor)
 
     def saved(self, turns: float) -> Work:
         """The work that a turn does not take in nvcc's loop, of so many turns."""

@@ -87,7 +87,7 @@ def path_of(kernel: Kernel) -> Path:
 def turn_of(read: str) -> Turn:
     kernel = kernel_of(read)
     path = path_of(kernel)
-    return Turn.of(path, path.blocks, kernel.facts, scale=1.0)
+    return Turn.of(path, path.blocks, kernel.facts)
 
 
 def gain(read: str, strategy: str, lanes: Lanes, is_worst: bool = False) -> float:
