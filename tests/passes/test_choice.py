@@ -14,6 +14,7 @@ from emulating import needs_nvcc
 from folders import SAMPLES
 
 from ccc.compiler import registers, unit
+from ccc.compiler import weighing as _weighing  # noqa: F401 - takes names of registers when loaded
 from ccc.compiler.transform import Transformed, transform
 from ccc.nvcc import run as nvcc
 from ccc.nvcc.explain import considered
