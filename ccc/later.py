@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-SELDOM = ("hashlib", "inspect", "shutil", "textwrap")
+SELDOM = ("hashlib", "inspect", "ipaddress", "shutil", "textwrap")
 """Modules that ours and Python's own import, and seldom use."""
 
 
