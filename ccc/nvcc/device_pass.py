@@ -12,7 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import ccc.compiler.transform  # noqa: F401 - while cicc runs there is time to load it
+# While cicc runs there is time to load what is needed behind it.
+import ccc.compiler.blame
+import ccc.compiler.earlier
+import ccc.compiler.transform
+import ccc.compiler.unmarking
+import ccc.compiler.weighing  # noqa: F401
 from ccc.compiler.unit import (
     LTO_REFUSED,
     CompilerError,

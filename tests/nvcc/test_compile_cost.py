@@ -45,6 +45,34 @@ def test_a_file_without_annotations_costs_little(
     assert len(loaded) < 45, loaded
 
 
+BEHIND_CICC = """
+import subprocess, sys
+from ccc.nvcc import device_pass
+from ccc.compiler.unit import DevicePass, translate
+from ccc.frontend.marking import Annotated
+from ccc.options import Options
+loaded = set()
+def compiler(marked, again):
+    open("marked.cu", "w").write(marked)
+    command = [sys.argv[1], "-ptx", "-arch=sm_90", "marked.cu", "-o", "marked.ptx"]
+    subprocess.run(command, check=True)
+    loaded.update(sys.modules)
+    return open("marked.ptx").read()
+annotated = Annotated(open("k.cu").read(), "k.cu")
+assert "ccc_" in translate(annotated, compiler, Options(), DevicePass())
+print(*sorted(one for one in set(sys.modules) - loaded if one.startswith("ccc")))
+"""
+
+
+def test_all_that_is_needed_behind_cicc_is_loaded_meanwhile(project: Project) -> None:
+    nvcc = str(toolchain.find().nvcc)
+    done = subprocess.run(
+        [sys.executable, "-c", BEHIND_CICC, nvcc],
+        cwd=project.folder, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.split() == []
+
+
 def test_a_shim_need_not_look_for_the_toolkit(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
