@@ -135,13 +135,19 @@ class Remark:
         return CccError(f"{self._what} left as it was: {self.advice}", self.position)
 
     @property
+    def arm_name(self) -> str:
+        """Which arm of the annotation it is of, as users are told; empty where there is one."""
+        arm = "" if self.arm in self.annotation else self.arm
+        return str(self.details.get("case", arm))
+
+    @property
     def _what(self) -> str:
         """What was left: of several cases at one place, or of two arms, which one."""
         if self.arm in WHOLE_KERNEL:
             return "kernel"
         if self.arm == "else":
             return "path (else)"
-        return f"path (case in {self.details['case']})" if "case" in self.details else "path"
+        return f"path ({self.details['case']})" if "case" in self.details else "path"
 
     def entry(self) -> dict[str, Any]:
         """What the report says of it among the paths of its kernel."""
@@ -274,7 +280,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def _case(marker: Marker) -> dict[str, Any]:
     """Where a case of a switch begins, whose pragma stands at one place for all of them."""
-    return {"case": f"PTX line {marker.line}"} if marker.kind == "case" else {}
+    return {"case": f"case, PTX line {marker.line}"} if marker.kind == "case" else {}
 
 
 def _place(marker: Marker, kernel: str) -> tuple[Span, str, str, str]:

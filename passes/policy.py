@@ -22,7 +22,7 @@ from ccc.ir.markers import Marker
 from ccc.options import Request
 from ccc.passes.context_collection.layout import Plan, on_paper
 from ccc.passes.launch_shape import known_block_size, shared_bytes, shared_room, static_room
-from ccc.passes.strategies.engage import is_of_others
+from ccc.passes.strategies.engage import NOT_ALONE, is_of_others
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.merge import merging
 from ccc.passes.strategies.strategy import (
@@ -69,13 +69,16 @@ IN_SHARED = (
     "it lies in a loop whose turns are all shared out among lanes, and is a branch there as any "
     "other"
 )
+HANDED_TO_SHARED = (
+    "its tasks would go on in another loop of the iteration, whose turns are all shared out among "
+    "lanes"
+)
 NEEDS_LEFT = (
     "the loop around it, or one that its tasks come to, is left as it was, and would have to be "
     "collected with it"
 )
 ASK_THERE = "; ask for a strategy there, too"
 KEPT = "its tasks stay with their lanes, which go round together"
-SEVERAL = "there are several paths"
 
 DYNAMIC = (
     "the kernel has dynamic shared memory, and with the stack it might be more than a launch gets; "
@@ -180,8 +183,8 @@ def _shared_by(
     ``others`` in its loop."""
     wanted = next((one for one in shared if one.name == str(request)), None)
     reason = wanted.applies(paths, kernel.facts) if wanted else None
-    if wanted and wanted.alone and others:
-        reason = SEVERAL
+    if reason is None and wanted and wanted.alone and others:
+        reason = NOT_ALONE
     if reason is not None:
         kernel.decline(paths[0].marker, reason)
     return None if reason is not None else wanted

@@ -27,7 +27,7 @@ ADVICE = {
     ),
     "no branch is left here": "there is nothing to fill: remove the annotation",
     "what follows the loop in the iteration": (
-        "annotate that loop, too, or split the annotated loop in two"
+        "split the annotated loop in two, or annotate that loop, too"
     ),
     "the annotated loop calls": "declare it __forceinline__, and call it directly",
     "it lies in a loop that was flattened": (
@@ -83,6 +83,7 @@ DECLINED = {
     "there are several paths": "ask for a strategy that serves several, such as queue",
     "the path is an inner loop": "ask for strategy(merge)",
     "the tasks of a loop come back": "ask for strategy(merge) there, or for nothing",
+    "warps of a block share out the turns": "ask for engage, or annotate nothing else in there",
     "another path of its loop asks": "ask for one strategy, on the loop",
     "no loop lies in the path that compares": (
         'write its loop as "for (int k = begin; k < end; ++k)", with the bound in a variable that '

@@ -90,13 +90,18 @@ class Blame:
                 {"file": span.file, "line": span.line, "column": span.column} for span in spans
             ]
         if (case := details.get("case")) and (span := self._table.place(int(case.split()[-1]))):
-            details["case"] = f"line {span.line}"
+            details["case"] = f"{self._label(remark, span)}, line {span.line}"
         if context := details.get("context"):
             details["context"] = [self._saved(remark, dict(entry)) for entry in context]
         new: dict[str, Any] = {key: self._text(remark, text) for key, text in texts.items()}
         if remark.advice:
             new["advice"] = self._advice(remark, remark.advice)
         return replace(remark, details=details, **new)
+
+    def _label(self, remark: Remark, line: Span) -> str:
+        """The label of a case, if it is known."""
+        suspects = self._marked.suspects
+        return (suspects.label(remark.position, line) if suspects else None) or "case"
 
     def _text(self, remark: Remark, text: str) -> str:
         """A reason with the names of variables, and the place before each instruction."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _ACCESS = re.compile(r"\.|->")
 _PRAGMA = re.compile(rb"#[ \t]*pragma[^\n]*|_Pragma[ \t]*\([^)]*\)")
+_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include\b", re.M)
 _NUMBERS = frozenset(b"bool char short int long float double signed unsigned size_t".split())
 """Words of types whose variables are no pointers."""
 _MEMBER = "field_expression"
@@ -59,6 +60,7 @@ class ClauseNames:
         self._code = code
         self._blank = blank
         self._macros = {macro.encode() for macro in macros or ()}
+        self._has_headers = macros is not None and _INCLUDE.search(blank) is not None
 
     def wrong(self, placed: Placed) -> WrongName | None:
         """What is wrong with a name in a clause, and what to do about it."""
@@ -106,7 +108,10 @@ class ClauseNames:
         known = {node.text or b"" for node in nodes}
         if not known.isdisjoint(self._macros):
             return None  # which may hold any name
-        if not _is_method(function):
+        is_method = _is_method(function)
+        if is_method and self._has_headers:
+            return None  # whose classes may be bases
+        if not is_method:
             known = {node.text or b"" for node in nodes if node.type == "identifier"}
         unknown = next((one for one in names if not self._is_known(one, known, function)), None)
         if unknown is None:

@@ -36,6 +36,9 @@ _LEAST_OR_MOST = re.compile(rb"(?:std::|::)?f?(min|max)f?")
 _SOUGHT = {b"<": ("min", "max"), b">": ("max", "min")}
 """What is sought where a new value stands on the left of a comparison, or on its right."""
 
+_LONGEST_LABEL = 20
+"""Of a ``switch``; what is longer is told by its line."""
+
 
 class Suspects:
     """The variables of annotated statements that reasons may speak of.
@@ -147,6 +150,21 @@ class Suspects:
                 if one is not None and other is not None and one.text in changed:
                     return _texts([one])[0], " ".join(_texts([other])[0].split())
         return None
+
+    def label(self, at: Span, line: Span) -> str | None:
+        """The label of a ``switch`` on a line, without its colon; None if there are several, or one
+        is long."""
+        placed = self._at(at)
+        body = placed.statement.child_by_field_name("body") if placed else None
+        labels = [
+            self._placement.blank[case.start_byte : colon.start_byte].decode(errors="replace")
+            for case in (body.named_children if body else ())
+            if case.type == "case_statement" and case.children[-1].type != ":"
+            for colon in case.children
+            if colon.type == ":" and self._is_on(colon, line)
+        ]
+        label = " ".join(labels[0].split()) if len(labels) == 1 else ""
+        return label if 0 < len(label) <= _LONGEST_LABEL else None
 
     def extreme(self, at: Span) -> tuple[str, str] | None:
         """The operation and the variable, where a statement keeps the least or the most."""

@@ -10,6 +10,7 @@ transformed without its source.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ccc.errors import Span
@@ -41,10 +42,12 @@ _MARKER = re.compile(
 )
 _ASSEMBLY = re.compile(
     rf"(?: {re.escape(_RUNNING.strip())})?"
-    r'(?: asm volatile\("// ccc\.[^"]*"(?: :: "\w"\([^()]*\))?\);(?: _Pragma\("[^"]*"\))*'
+    r'(?: ?asm volatile\("// ccc\.[^"]*"(?: :: "\w"\([^()]*\))?\);(?: _Pragma\("[^"]*"\))*'
     r"| \(void\)ccc_marker_\w+;)"
     r"|static __attribute__\(\(shared\)\) volatile char ccc_marker_\w+; "
 )
+_POINTER = re.compile(r'^ ?asm volatile\("// ccc\.apart .*:: "l"\((.*)\)\);')
+_CONSTRAINT = re.compile(r"asm operand type size\(\d+\) does not match .* by constraint 'l'")
 _UNSAFE = re.compile(rb"[^A-Za-z0-9_./+()-]")
 
 
@@ -108,11 +111,26 @@ def hide_markers(said: str) -> str:
     for line in said.split("\n"):
         at = len(line) - 1
         if line.strip() == "^":  # below what is wrong in the line before
-            lines.append(" " * (at - sum(len(m[0]) for m in shift if m.end() <= at)) + "^")
+            lines[-2:-1] = [_without_constraint(one, shift, at) for one in lines[-2:-1]]
+            hidden = (min(m.end(), at) - m.start() for m in shift if m.start() < at)
+            lines.append(" " * (at - sum(hidden)) + "^")
         else:
             shift = list(_ASSEMBLY.finditer(line))
             lines.append(_ASSEMBLY.sub("", line))
     return "\n".join(lines)
+
+
+def _without_constraint(said: str, markers: Iterable[re.Match[str]], at: int) -> str:
+    """What a compiler says of a name in a marker, as it is meant: only pointers stand there that
+    were not seen to be none, such as one whose type a template gives."""
+    here = next((m[0] for m in markers if m.start() <= at < m.end()), "")
+    name = _POINTER.search(here)
+    if name is None:
+        return said
+    told = (
+        f'noalias speaks of "{name[1]}", which is no pointer; name pointers: noalias(a, s.b, t->c)'
+    )
+    return _CONSTRAINT.sub(told, said)
 
 
 def _quote(text: str) -> str:

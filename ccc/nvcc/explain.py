@@ -31,7 +31,7 @@ def explain(report: Report) -> str:
 def _table(remarks: list[Remark]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in _COLUMNS:
-        table.add_column(name, overflow="fold", no_wrap=name not in ("path", "from"))
+        table.add_column(name, overflow="fold", no_wrap=name != "from")
     for remark in remarks:
         table.add_row(*_row(remark))
     return table
@@ -40,9 +40,8 @@ def _table(remarks: list[Remark]) -> Table:
 def _row(remark: Remark) -> Iterator[str]:
     told = remark.details
     lanes = told.get("expected_lanes")
-    arm = "" if remark.arm in remark.annotation else f" {remark.arm}"
     yield f"{os.path.basename(remark.position.file)}:{remark.position.line}"
-    yield remark.annotation + arm
+    yield told.get("case") or f"{remark.annotation} {remark.arm_name}".rstrip()
     yield "?" if lanes is None else f"{lanes:.1f}"
     yield str(told.get("expected_from", ""))
     guess = "~" if told.get("instructions_from") == BY_ITS_CODE else ""

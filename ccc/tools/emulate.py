@@ -4,42 +4,18 @@ from __future__ import annotations
 
 import argparse
 import linecache
-import re
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.lib.format import MAGIC_PREFIX
 
 from ccc import emulator
 from ccc.emulator.run.counters import Counters
 from ccc.emulator.run.module import STEP_LIMIT
-from ccc.errors import CccError, nearest
+from ccc.errors import CccError
 from ccc.ir.nodes import Variable
-
-DTYPES = {
-    "bool": np.bool_,
-    **{f"{letter}{bits}": np.dtype(f"{kind}{bits}").type
-       for letter, kind in (("i", "int"), ("s", "int"), ("u", "uint")) for bits in (8, 16, 32, 64)},
-    **{f"f{bits}": np.dtype(f"float{bits}").type for bits in (16, 32, 64)},
-    "c64": np.complex64,
-    "c128": np.complex128,
-}  # fmt: skip
-"""The types of scalars and fresh buffers."""
-
-FILLED = ("zeros", "ones")
-FORMS = "5, i32:5, f32:1.5, null, zeros:f32:1024, in.npy, in.npy:out.npy or zeros:f32:1024:out.npy"
-
-
-@dataclass(slots=True)
-class Argument:
-    """What is passed, and the file that its content goes to afterwards."""
-
-    value: Any
-    out: Path | None = None
+from ccc.tools.emulate_arguments import FORMS, read_argument
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -96,30 +72,29 @@ def run(args: argparse.Namespace) -> int:
     if len(args.args) != len(function.parameters):
         raise CccError(_miscounted(kernel.name, function.parameters, args.args))
     pairs = zip(args.args, function.parameters, strict=True)
-    arguments = [_argument(text, parameter) for text, parameter in pairs]
-    for argument in arguments:
-        _try_out(argument.out)
+    arguments = [read_argument(text, parameter) for text, parameter in pairs]
+    saved = [pair for argument in arguments for pair in argument.saved]
+    for _, out in saved:
+        _try_out(out)
     try:
         counters = kernel(
             args.grid, args.block, [argument.value for argument in arguments],
             shared_mem=args.shared, schedule=args.schedule,
         )  # fmt: skip
     finally:
-        for argument in arguments:
-            if argument.out:
-                with argument.out.open("wb") as file:
-                    np.save(file, argument.value)
+        for array, out in saved:
+            with out.open("wb") as file:
+                np.save(file, array)
     _show(kernel.name, counters, args.lines)
     return 0
 
 
-def _try_out(file: Path | None) -> None:
+def _try_out(file: Path) -> None:
     """Fail before the run, which may take long, if a result could not be written."""
-    if file is not None:
-        is_new = not file.exists()
-        file.open("ab").close()
-        if is_new:
-            file.unlink()
+    is_new = not file.exists()
+    file.open("ab").close()
+    if is_new:
+        file.unlink()
 
 
 def _text(file: Path) -> str:
@@ -142,87 +117,6 @@ def _only_kernel(module: emulator.Module) -> str:
 def _miscounted(name: str, parameters: Sequence[Variable], given: Sequence[str]) -> str:
     listed = ", ".join(f"{parameter.type} {parameter.name}" for parameter in parameters)
     return f"{name} takes {len(parameters)} arguments, not {len(given)}: ({listed})"
-
-
-# Arguments --------------------------------------------------------------------------------------
-
-
-def _argument(text: str, parameter: Variable) -> Argument:
-    """Read one, as :data:`FORMS` shows them."""
-    if text == "null":
-        return Argument(None)
-    if re.search(r"\.npy(:|$)", text) and not text.startswith(tuple(f"{f}:" for f in FILLED)):
-        source, out = _files(text)
-        return Argument(_loaded(source), out)
-    words = text.split(":", 3)
-    if words[0] in FILLED:
-        return _fresh(text, words)
-    if len(words) == 1:
-        return Argument(_plain(text, parameter))
-    if len(words) == 2 and words[0] in DTYPES:
-        return Argument(_scalar(words[1], words[0], text))
-    hint = nearest(words[0], [*DTYPES, *FILLED])
-    raise CccError(f"--arg {text}: not understood{hint}; write {FORMS}")
-
-
-def _files(text: str) -> tuple[Path, Path | None]:
-    source, dot, out = text.partition(".npy")
-    return Path(f"{source}{dot}"), Path(out[1:]) if out else None
-
-
-def _loaded(source: Path) -> Any:
-    with source.open("rb") as file:
-        if file.read(len(MAGIC_PREFIX)) != MAGIC_PREFIX:
-            raise CccError(f"{source} is no .npy file: it does not begin as one")
-        file.seek(0)
-        try:
-            array = np.load(file)
-        except (ValueError, EOFError) as error:
-            raise CccError(f"{source} is no .npy file: {error}") from None
-    # The kernel finds the bytes of a number in the order of this machine.
-    return np.ascontiguousarray(array, array.dtype.newbyteorder("="))
-
-
-def _fresh(text: str, words: list[str]) -> Argument:
-    if len(words) < 3 or words[1] not in DTYPES or not re.fullmatch(r"\d+(x\d+)*", words[2]):
-        raise CccError(f"--arg {text}: write {words[0]}:TYPE:COUNT, as {words[0]}:f32:1024")
-    shape = [int(number) for number in words[2].split("x")]
-    make = np.zeros if words[0] == "zeros" else np.ones
-    try:
-        return Argument(make(shape, DTYPES[words[1]]), Path(words[3]) if words[3:] else None)
-    except (MemoryError, ValueError) as error:
-        raise CccError(f"--arg {text}: there is no memory for it ({error})") from None
-
-
-def _plain(text: str, parameter: Variable) -> Any:
-    """A number of the parameter's type; of bits, a float where it is written as one."""
-    letter, bits = parameter.type[0], 8 * (parameter.bytes or 0)
-    if letter == "b":
-        letter = "u" if re.fullmatch(r"-?(0x[0-9a-fA-F]+|\d+)", text) else "f"
-    if f"{letter}{bits}" not in DTYPES:
-        raise CccError(f"--arg {text}: the parameter {parameter.name} has {bits // 8} bytes")
-    return _scalar(text, f"{letter}{bits}", text)
-
-
-def _scalar(text: str, type_name: str, whole: str) -> Any:
-    kind = DTYPES[type_name]
-    try:
-        if type_name == "bool":
-            return kind({"true": True, "false": False, "1": True, "0": False}[text.lower()])
-        if type_name[0] == "c":
-            return kind(complex(text))
-        if type_name[0] == "f":
-            return kind(float.fromhex(text) if "0x" in text else float(text))
-        number, limits = int(text, 0), np.iinfo(kind)
-    except (KeyError, ValueError):
-        raise CccError(f"--arg {whole}: {text} is no number of type {type_name}") from None
-    except OverflowError:
-        return kind(np.inf)
-    least = -(1 << (limits.bits - 1))
-    if not least <= number < 1 << limits.bits:
-        raise CccError(f"--arg {whole}: {text} does not fit {type_name}")
-    unsigned = np.array(number & ((1 << limits.bits) - 1), f"u{limits.bits // 8}")
-    return unsigned.view(kind)[()]
 
 
 # Counters ---------------------------------------------------------------------------------------

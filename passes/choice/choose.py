@@ -14,7 +14,7 @@ from typing import Any
 
 from ccc.analysis.constant_trip_count import trip_count
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.induction import BEFORE_IT, SUMS, SUMS_HINT
+from ccc.analysis.paths.induction import BEFORE_IT, STRICT, SUMS, SUMS_HINT
 from ccc.analysis.paths.last_test import find_last_test
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
 from ccc.options import COLLECT
@@ -116,8 +116,7 @@ class Chosen:
         else:
             known, span = "and nothing is known of its lanes", span_of(self.at_worst[best], found)
             is_hopeless = round(max(self.at_worst[best], found), 2) < 1
-            serves = TOO_SHORT if is_hopeless else TELL
-            insist = f"{serves}, or {insist}"
+            insist = TOO_SHORT if is_hopeless else f"{TELL}, or {insist}"
         told = f"{length}, {known}: expected {span} times as fast{self.with_it}"
         if best in self.fewer_warps:
             told = f"{told}, since {self.fewer_warps[best]}"
@@ -170,7 +169,8 @@ def _to_share_out(unshared: str | None) -> str:
         return ""
     if unshared.endswith(SUMS_HINT):
         return f"; {SUMS} would let lanes share its turns"
-    return f"; to let lanes share its turns, {BEFORE_IT}" if BEFORE_IT in unshared else ""
+    found = next((hint for hint in (BEFORE_IT, STRICT) if hint in unshared), None)
+    return f"; to let lanes share its turns, {found}" if found else ""
 
 
 class _Search:

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from ccc.analysis.paths.model import Path
 from ccc.options import COLLECT, Request
 from ccc.passes.choice.inner_loops import SHARED_OUT
-from ccc.passes.policy import IN_SHARED, NEEDS_LEFT, REPEATING, is_asked
+from ccc.passes.policy import HANDED_TO_SHARED, IN_SHARED, NEEDS_LEFT, REPEATING, is_asked
+from ccc.passes.strategies.engage import SPLIT
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.registry import COLLECTING, SHARING
 from ccc.passes.strategies.uniform import UNIFORM
@@ -73,5 +74,7 @@ def why_no_path(path: Path, open_paths: Sequence[Path], kernel: Kernel) -> str |
         request = kernel.request_of(loop)
         sharing = next((one for one in SHARING if one.name == str(request)), UNIFORM)
         if sharing is not UNIFORM and sharing.applies([loop], kernel.facts) is None:
-            return f"{IN_SHARED}; strategy({REPEATING}) there keeps it a path"
+            if loop in loops_around(path):
+                return f"{IN_SHARED}; strategy({REPEATING}) there keeps it a path"
+            return f"{HANDED_TO_SHARED}; {SPLIT}"
     return None

@@ -42,9 +42,16 @@ OF_OTHERS = (
 )
 CARRIES = "its tasks take those of the loop around it along"
 BEFORE_A_LOOP = "what follows it in the iteration holds another annotated loop"
+SPLIT = (
+    "let an annotated loop or a kernel of its own do what follows, so that the turns of both are "
+    "shared out, or remove this annotation"
+)
+"""How two loops in one iteration get what one of them has."""
 
-
-IN_A_PATH = "the path is an inner loop, or lies in another path"
+IN_A_PATH = "it lies in another path, to which not all warps of the block come; ask for engage"
+NOT_ALONE = (
+    "warps of a block share out the turns of a loop that is the only annotated one in its iteration"
+)
 OF_A_WARP = "its turns set several variables by one comparison, in memory of their own warp"
 
 
@@ -68,7 +75,7 @@ class Engage:
         """The turns of the path must be independent, and countable before the first of them."""
         path = paths[0]
         if path.followers:
-            return BEFORE_A_LOOP
+            return f"{BEFORE_A_LOOP}; {SPLIT}"
         if path.carries_parent:
             return CARRIES
         why = why_not(path, facts) or is_of_others(path, facts, path.parent is not None)

@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 from saying import said
 
+from ccc.analysis.paths.induction import NOT_STEPPED, STRICT
 from ccc.compiler import lines
 from ccc.errors import Span
 from ccc.options import AUTO, COLLECT, Options
+from ccc.passes.policy import HANDED_TO_SHARED
+from ccc.passes.strategies.engage import BEFORE_A_LOOP, IN_A_PATH, NOT_ALONE, SPLIT
 
 pytestmark = pytest.mark.usefixtures("few_headers")
 
@@ -200,15 +203,6 @@ CASES_OF_A_SWITCH = """__global__ void k(const int *kind, float *v, int n) {
 """
 
 
-@pytest.mark.slow
-def test_of_several_cases_it_is_told_which_one(tmp_path: Path) -> None:
-    lines = said(CASES_OF_A_SWITCH, tmp_path, Options(strategy=COLLECT))
-    begins = [line.partition(" left as it was: ")[0] for line in lines]
-    places = [f"k.cu:4:1: warning: path (case in line {number})" for number in (10, 11)]
-    assert sorted(begins) == places
-    assert all("leaves the one that its switch lies in; break, goto and" in line for line in lines)
-
-
 TURNS = """__global__ void k(const int *row, const float *v, float *out, int n) {
 #pragma ccc for
     for (int r = threadIdx.x; r < n; r += blockDim.x) {
@@ -382,3 +376,95 @@ __global__ void unmarked(const float *x, float *y, int n) {
 def test_copies_that_vanished_are_silent(source: str, tmp_path: Path) -> None:
     assert not said(source, tmp_path, Options(strategy=COLLECT))
     assert not said(source, tmp_path, Options(strategy=COLLECT, strict=True))
+
+
+IN_A_ROW = """__global__ void __launch_bounds__(64)
+k(const int *row, const float *__restrict__ w, float *__restrict__ out, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float s = 0, t = 0;
+        const int begin = row[i], end = row[i + 1];
+#pragma ccc for variable reduction(+: s)FIRST
+        for (int e = begin; e < end; e++) s += w[e];
+#pragma ccc for variable reduction(+: t) strategy(engage)
+        for (int e = begin; e < end; e++) t += w[e] * s;
+        out[i] = t;
+    }
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", ["", " strategy(engage)"])
+def test_a_loop_before_one_that_is_shared_out_is_told_what_gives_it_the_same(
+    first: str, tmp_path: Path
+) -> None:
+    told = said(IN_A_ROW.replace("FIRST", first), tmp_path, Options())
+    whys = [
+        HANDED_TO_SHARED,
+        *([f"strategy(engage) does not apply: {BEFORE_A_LOOP}"] * bool(first)),
+    ]
+    assert len(told) == len(whys)
+    assert all(any(f"{why}; {SPLIT} [in k]" in line for line in told) for why in whys)
+
+
+UP_TO_A_BOUND = """__global__ void __launch_bounds__(64)
+k(int n, const int *row, const int *often, const float *w, float *y) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        const int begin = 32 * i, end = begin + row[i];
+#pragma ccc for variable strategy(engage)
+        for (int e = begin; e <= end; e++) {
+            float t = w[e];
+            for (int k = 0; k < often[e]; k++) t = t * 0.5f + 1;
+            y[e] = t;
+        }
+    }
+}
+"""
+
+
+@pytest.mark.slow
+def test_a_bound_that_is_included_is_told_as_that_and_what_is_advised_helps(tmp_path: Path) -> None:
+    (told,) = {
+        line for line in said(UP_TO_A_BOUND, tmp_path, Options()) if "does not apply" in line
+    }
+    assert f"does not apply: {NOT_STEPPED}; {STRICT} [in k]" in told
+    followed = UP_TO_A_BOUND.replace(
+        "int e = begin; e <= end;", "unsigned e = begin; e < end + 1u;"
+    )
+    assert said(followed, tmp_path, Options()) == []
+
+
+OF_A_BLOCK = """__global__ void __launch_bounds__(64)
+k(const int *row, const float *w, float *__restrict__ x, int n) {
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+#pragma ccc if strategy(queue)
+        if (w[i] > 3) {
+            const int begin = row[i], end = row[i + 1];
+            INSIDE
+        }
+        OUTSIDE
+    }
+}
+"""
+OF_BLOCK = """
+#pragma ccc for variable strategy(engage_block)
+            for (int e = row[i]; e < row[i + 1]; e++) x[e] = sqrtf(w[e]);
+"""
+PLAIN_TASK = "for (int e = begin; e < end; e++) x[e] = sqrtf(w[e]);"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("inside", "outside", "reason"),
+    [(OF_BLOCK, "", IN_A_PATH), (PLAIN_TASK, OF_BLOCK, NOT_ALONE)],
+)
+def test_what_keeps_the_block_from_a_loop_is_told_as_that(
+    inside: str, outside: str, reason: str, tmp_path: Path
+) -> None:
+    source = OF_A_BLOCK.replace("INSIDE", inside).replace("OUTSIDE", outside)
+    told = [line for line in said(source, tmp_path, Options()) if "engage_block" in line]
+    assert [f"strategy(engage_block) does not apply: {reason}" in line for line in told] == [True]
+    assert all("ask for engage" in line for line in told)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from saying import said
 
+from ccc.nvcc.run import run
 from ccc.options import COLLECT, Options
 
 pytestmark = pytest.mark.usefixtures("few_headers")
@@ -145,3 +146,27 @@ def test_one_pointer_is_not_promised_to_be_apart_from_itself(tmp_path: Path) -> 
     (refused,) = said(source.replace("WRITTEN", "a[at + k]"), tmp_path, Options(strategy=COLLECT))
     assert "the path writes (" in refused
     assert "noalias" not in refused
+
+
+OF_A_TEMPLATE = """template <typename T> __global__ void k(T *out, int n, T sum) {
+    #pragma ccc for noalias(out, sum)
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        #pragma ccc if
+        if (out[i] > 3) out[i] = sum;
+    }
+}
+template __global__ void k<float>(float *, int, float);
+"""
+
+
+@pytest.mark.slow
+def test_what_a_template_makes_a_number_is_told_to_be_no_pointer(tmp_path: Path) -> None:
+    file = tmp_path / "k.cu"
+    file.write_text(OF_A_TEMPLATE)
+    outcome = run(["-ptx", "-o", f"{tmp_path}/k.ptx", str(file)], Options(), capture=True)
+    told = outcome.stderr.splitlines()
+    message = 'noalias speaks of "sum", which is no pointer; name pointers: noalias(a, s.b, t->c)'
+    assert told[0] == f"{file}(3): error: {message}"
+    assert told[1].rstrip().endswith("i += blockDim.x) {")
+    assert told[2].index("^") == len(told[1].rstrip())
+    assert "asm" not in outcome.stderr

@@ -269,3 +269,26 @@ def test_a_loop_without_paths_is_left_alone() -> None:
     marked = mark(loop("x[i]++;"), "k.cu")
     assert "nothing to collect" in marked.warnings[0].message
     assert marked.text == strip(loop("x[i]++;"))
+
+
+OF_A_BASE = """BASE
+struct Walk : Base {
+    const float *from;
+    __device__ void go(int n) {
+        #pragma ccc for noalias(to, from)
+        for (int i = threadIdx.x; i < n; i += blockDim.x) {
+            #pragma ccc if
+            if (from[i] > 0) put(i, from[i]);
+        }
+    }
+};
+"""
+
+
+def test_a_member_of_a_base_may_be_declared_in_a_header_that_is_not_read_yet() -> None:
+    """As in CuPy's sources, which NVRTC preprocesses as it compiles them."""
+    unread = OF_A_BASE.replace("BASE", '#include "base.cuh"')
+    assert '"l"(to)' in mark(unread, "k.cu", macros=()).text
+    for text, macros in ((unread, None), (OF_A_BASE.replace("BASE", "struct Base {};"), ())):
+        with pytest.raises(SourceError, match='noalias speaks of "to", and there is no such'):
+            mark(text, "k.cu", macros=macros)

@@ -108,6 +108,78 @@ def test_structures_of_files_and_shapes() -> None:
     assert np.load("count.npy")[1, 3] == steps(14)
 
 
+def structure_kernel(parameter: str) -> str:
+    """PTX of ``for (i < n) out[i] = scale * in[i]`` of ``{float *in, *out; int n; float scale;}``.
+
+    Args:
+        parameter: how the kernel gets it: ``value`` or ``pointer``.
+    """
+    is_value = parameter == "value"
+    declared = ".param .align 8 .b8 s[24]" if is_value else ".param .u64 s"
+    space, base = ("param", "s") if is_value else ("global", "%s")
+    start = "" if is_value else "ld.param.u64 %s, [s];"
+    return f"""\
+.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry k({declared})
+{{
+    .reg .b64 %s, %in, %out; .reg .b32 %n, %i; .reg .f32 %f, %scale; .reg .pred %p;
+    {start}
+    ld.{space}.u64 %in, [{base}];
+    ld.{space}.u64 %out, [{base}+8];
+    ld.{space}.u32 %n, [{base}+16];
+    ld.{space}.f32 %scale, [{base}+20];
+    mov.u32 %i, %tid.x;
+    setp.ge.u32 %p, %i, %n;
+    @%p ret;
+    mad.wide.u32 %in, %i, 4, %in;
+    mad.wide.u32 %out, %i, 4, %out;
+    ld.global.f32 %f, [%in];
+    mul.f32 %f, %f, %scale;
+    st.global.f32 [%out], %f;
+    ret;
+}}
+"""
+
+
+@pytest.mark.parametrize(("how", "mark"), [("value", ""), ("pointer", "&")])
+def test_a_structure_of_pointers(how: str, mark: str) -> None:
+    Path("k.ptx").write_text(structure_kernel(how))
+    np.save("in.npy", np.arange(6, dtype=np.float32))
+    members = "{in.npy, zeros:f32:6:out.npy, i32:5, f32:0.5}"
+    assert emulate("k.ptx", "--block", "32", "--arg", mark + members) == 0
+    assert np.load("out.npy").tolist() == [0, 0.5, 1, 1.5, 2, 0]
+
+
+def test_structures_in_structures() -> None:
+    Path("k.ptx").write_text(structure_kernel("pointer"))
+    np.save("in.npy", np.arange(6, dtype=np.float32))
+    assert emulate("k.ptx", "--arg", "&{{in.npy,zeros:f32:6:out.npy},{i32:5,{f32:2}}}") == 0
+    assert np.load("out.npy").tolist() == [0] * 6  # one thread, whose number is 0
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("{in.npy,null,5,f32:1}", "--arg 5: a member of a structure needs its type: i32:5"),
+        ("{in.npy,null,i32:5,1.5}", "--arg 1.5: a member of a structure needs its type: f32:1.5"),
+        ("{in.npy,null,i32:5", "a structure is written {A,B}, and its address &{A,B}"),
+        ("&in.npy", "a structure is written {A,B}, and its address &{A,B}"),
+        ("{in.npy,null,i32:5}}", "its braces do not match"),
+        ("{in.npy,,i32:5}", "a member is empty"),
+        ("{in.npy,null}", "argument 1 of k has 16 bytes, its parameter s 24"),
+        ("{in.npy,nul}", "not understood"),
+    ],
+)
+def test_mistakes_in_structures(
+    argument: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("k.ptx").write_text(structure_kernel("value"))
+    np.save("in.npy", np.arange(6, dtype=np.float32))
+    assert message in said(capsys, "k.ptx", "--arg", argument)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -12,9 +12,12 @@ import pytest
 
 from ccc.cli import main
 from ccc.errors import CccError, Span
+from ccc.nvcc.explain import explain
+from ccc.nvcc.run import run
+from ccc.options import Options
 from ccc.remark import Remark
 from ccc.toolkit import find as toolchain
-from ccc.tools.explain.notes import Note, _of_remark, _saved
+from ccc.tools.explain.notes import Note, _of_remark, _saved, notes_of
 from ccc.tools.explain.sarif import log
 from ccc.tools.explain.show import page
 
@@ -255,3 +258,32 @@ def test_what_is_wrong_is_shown_as_well(source: Path, capsys: pytest.CaptureFixt
     assert "no file is given" in capsys.readouterr().err
     assert main(["explain", "k.cu", "--kernel"]) == 1
     assert "--kernel needs a value" in capsys.readouterr().err
+
+
+SWITCH = """__global__ void __launch_bounds__(256) k(const int *kind, float *x, int n) {
+    #pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        #pragma ccc switch strategy(queue)
+        switch (kind[i]) {
+        case 0: x[i] = sqrtf(x[i]); break;
+        case 1: case 4 + 3:
+            x[i] = sinf(x[i]);
+            break;
+        default: x[i] = logf(x[i]);
+        }
+    }
+}
+"""
+
+
+@pytest.mark.slow
+def test_a_case_has_one_name_in_all_that_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "k.cu"
+    file.write_text(SWITCH)
+    arguments = ["-arch=sm_90", "-ptx", "-o", f"{tmp_path}/k.ptx", str(file)]
+    outcome = run(arguments, Options(), capture=True)
+    names = {"case 0, line 6", "case 4 + 3, line 7", "default, line 10"}
+    assert {one["case"] for one in outcome.report["kernels"][0]["paths"]} == names
+    assert {note.directive for note in notes_of(outcome)} == {f"switch ({n})" for n in names}
+    table = " ".join(explain(outcome.report).split())
+    assert all(name in table for name in names)

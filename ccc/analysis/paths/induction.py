@@ -46,6 +46,10 @@ WIDENED = "its counter takes steps of one type, and is compared or used in anoth
 HANDED = "its turns hand on a value that does not change by the same number each time"
 AS_A_FOR = 'write it as "for (int k = begin; k < end; ++k)"'
 BEFORE_IT = "read its bound before the loop, into a variable of its counter's type"
+NOT_STEPPED = "it compares its counter with the bound before the step"
+STRICT = (
+    'instead of "<=" with a number that may have a sign, let an unsigned counter be "<" one more'
+)
 SUMS = "reduction(+: variable)"
 SUMS_HINT = f"if they only add it up, say so: {SUMS}"
 
@@ -160,6 +164,8 @@ def _induction(path: CheckedPath, facts: Facts) -> Induction:
         )
     counted = _counted(steps, written, end, loop, facts)
     if counted is None:
+        if _compares_before_step(steps, end, loop, facts):
+            raise Unshared(f"{NOT_STEPPED}; {STRICT}")
         raise Unshared(f"{BOUNDS}; {AS_A_FOR}, and {BEFORE_IT}")
     if unnamed:  # nothing else is in the way
         _check_places(path, tuple(unnamed), leave, facts)
@@ -400,6 +406,23 @@ def _counted(
             return None  # not yet stepped: the value from before the loop may reach the test
         return counted
     return None
+
+
+def _compares_before_step(steps: Collection[Register], end: str, loop: Loop, facts: Facts) -> bool:
+    """Whether the loop ends by what a register holds before its step, as nvcc makes of ``<=``."""
+    own = list(facts.blocks[end].instructions)
+    decision = own[-1].guard.register if own[-1].guard else None
+    tests = [one for one in own if one.name == "setp" and decision in one.defined()]
+
+    def is_early(test: Instruction, register: Register) -> bool:
+        """Whether it compares what a step begins with."""
+        return any(
+            not {*test.used()}.isdisjoint({*made.used()} - {register})
+            or (register in test.used() and not _is_before(label, made, end, test, facts))
+            for label, made in _definitions(register, loop.blocks, facts)
+        )
+
+    return any(is_early(test, register) for test in tests for register in steps)
 
 
 def _tests(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,9 @@ from ccc.emulator.base.errors import EmulatorError
 from ccc.emulator.base.forms import Array
 from ccc.emulator.memory.images import Surface
 from ccc.emulator.memory.spaces import Arena
+from ccc.emulator.run.structures import ADDRESS_BYTES, AddressOf, Structure, arrays, pointers
 from ccc.emulator.translate.variables import parameter_offsets
 from ccc.ir.nodes import Function, Variable
-
-ADDRESS_BYTES = 8
 
 
 class Buffers:
@@ -21,13 +21,14 @@ class Buffers:
 
     def __init__(self, arguments: tuple[Any, ...]):
         self.arrays: list[Array] = []
+        self.pointers = [pointer for argument in arguments for pointer in pointers(argument)]
         for position, argument in enumerate(arguments):
-            if isinstance(argument, np.ndarray):
-                if not argument.flags.c_contiguous:
+            for array in arrays(argument):
+                if not array.flags.c_contiguous:
                     raise EmulatorError(f"argument {position + 1} is not C-contiguous")
-                if not argument.dtype.isnative:
+                if not array.dtype.isnative:
                     raise EmulatorError(f"argument {position + 1} has its bytes in the other order")
-                self.arrays.append(argument)
+                self.arrays.append(array)
         self.stretches: list[list[int]] = []
         for start, end in sorted(map(_extent, self.arrays)):
             if self.stretches and start < self.stretches[-1][1]:
@@ -46,6 +47,10 @@ class Buffers:
 
     def upload(self, arena: Arena, first: int) -> None:
         """Copy the arrays in; stretch k is allocation ``first + k``."""
+        address_of = functools.partial(self.address, arena, first)
+        for pointer in self.pointers:
+            content = pointer.target.pack(address_of)
+            pointer.memory[:] = np.frombuffer(content, np.uint8)
         for array in self.arrays:
             self._bytes(arena, first, array)[:] = _raw(array)
 
@@ -85,7 +90,8 @@ def pack_parameters(kernel: Function, arguments: tuple[Any, ...], address_of: An
     Args:
         kernel: its parameters give the sizes.
         arguments: NumPy arrays (pointers; by value where the parameter is a structure of their
-            size), NumPy and Python scalars, ``bytes``, ``np.void`` or None (null).
+            size), structures and pointers to them, NumPy and Python scalars, ``bytes``,
+            ``np.void`` or None (null).
         address_of: the device address of an array.
 
     Raises:
@@ -115,6 +121,10 @@ def _encode(parameter: Variable, argument: Any, address_of: Any) -> bytes:
     size = parameter.bytes or 0
     if by_value(parameter, argument):
         return bytes(argument.tobytes())
+    if isinstance(argument, Structure):
+        return argument.pack(address_of)
+    if isinstance(argument, AddressOf):
+        argument = argument.memory
     if isinstance(argument, (np.ndarray, Surface)):
         return int(address_of(argument)).to_bytes(8, "little")
     if isinstance(argument, (bytes, bytearray)):

@@ -201,7 +201,8 @@ class LoadedKernel:
             args: NumPy arrays are device pointers and are changed in place, also when the launch
                 fails; NumPy and Python scalars, ``bytes`` and ``np.void`` are passed by value, and
                 so is an array that is as large as the structure that a parameter is; textures and
-                surfaces as handles. More than there are parameters are ignored, as CuPy does.
+                surfaces as handles; a structure of pointers and numbers is a ``Structure``, its
+                address an ``AddressOf``. More than there are parameters are ignored, as CuPy does.
             shared_mem: bytes of dynamic shared memory, besides those of stacks that ``ccc`` put
                 there.
             schedule: ``"lockstep"``, or the seed of a random order.

@@ -103,8 +103,7 @@ def _of_remark(remark: Remark) -> list[Note]:
 def _of_code(remark: Remark) -> Note:
     told = remark.details
     culprits = tuple(Span(**place) for place in told.get("culprits", ()))
-    arm = "" if remark.arm in remark.annotation else f" ({remark.arm})"
-    arm = f" (case in {told['case']})" if "case" in told else arm
+    arm = f" ({remark.arm_name})" if remark.arm_name else ""
     note = Note(
         remark.position,
         "applied",
