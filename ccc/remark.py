@@ -245,9 +245,9 @@ def in_instructions(length: float) -> str:
 
 
 def span_of(worst: float, usual: float) -> str:
-    """What is expected where nothing is known; lanes that agree may be the better case."""
-    low, high = sorted((worst, usual))
-    return f"{low:.2f} to {high:.2f}"
+    """What is expected where not all is known; lanes that agree may be the better case."""
+    low, high = (f"{one:.2f}" for one in sorted((worst, usual)))
+    return low if low == high else f"{low} to {high}"
 
 
 def of_arm(remark: Remark) -> tuple[Span, str, str]:

@@ -67,7 +67,7 @@ class Chosen:
         considered: by name, how many times as fast as the original the loop would be expected with
             it, the other paths being served as they are chosen to be; of a path that is left, how
             many times as fast as without it.
-        at_worst: the same if all lanes agree, where nothing is known.
+        at_worst: the same if all lanes agree, where nothing is known of them or of their turns.
         too_large: those of which the stacks do not fit into shared memory.
         fewer_warps: those that take registers which others need, and what that means.
         with_it: of a path that is left, which loop would have to be handed on with it, and is not.
@@ -112,7 +112,8 @@ class Chosen:
         best = max(able or self.considered, key=lambda name: self.considered[name])
         found, insist = self.considered[best], f"strategy({best}) insists"
         if lanes.is_known:
-            known, span = f"{lanes.in_words} ({lanes.source})", f"{found:.2f}"
+            known = f"{lanes.in_words} ({lanes.source})"
+            span = span_of(self.at_worst.get(best, found), found)
         else:
             known, span = "and nothing is known of its lanes", span_of(self.at_worst[best], found)
             is_hopeless = round(max(self.at_worst[best], found), 2) < 1
@@ -223,7 +224,7 @@ class _Search:
             return trip_count(next(own), kernel.facts)
 
         usual_lanes = expected_lanes(paths, kernel.known, Lanes.usual, turns)
-        worst_lanes = expected_lanes(paths, kernel.known, worst, turns)
+        worst_lanes = expected_lanes(paths, kernel.known, worst, turns, by_chance=False)
         # Registers are weighed with what is expected: the worst case tells what lanes may cost.
         cost = LoopCost(loop, paths, usual_lanes, kernel)
         worst_cost = LoopCost(loop, paths, worst_lanes, kernel, is_worst=True)
@@ -277,7 +278,8 @@ class _Search:
         def ratios(cost: LoopCost) -> dict[str, float]:
             return {name: cost.slots(before) / cost.slots(way) for name, way in ways.items()}
 
-        at_worst = {} if self.cost.paths[path].lanes.is_known else ratios(self._worst)
+        lanes = self.cost.paths[path].lanes
+        at_worst = ratios(self._worst) if lanes.is_guessed or not lanes.is_known else {}
         alike = [one for one in self._free if one.marker.identifier == path.marker.identifier]
         whole = {name: self._changed(way, alike, name) for name, way in ways.items()}
         too_large = [name for name, way in whole.items() if not self.cost.fits(way)]

@@ -30,6 +30,7 @@ class Lanes:
         length: warp instructions of one execution, as counted; None where nobody did.
         iterations: of the annotated loop that a warp does once it has entered it; likewise.
         is_known: whether anybody has told.
+        is_guessed: whether some of it is a guess in spite of that: how many turns lanes do.
     """
 
     source: str
@@ -41,6 +42,7 @@ class Lanes:
     length: float | None = None
     iterations: float | None = None
     is_known: bool = True
+    is_guessed: bool = False
 
     @property
     def executions(self) -> float:
@@ -118,10 +120,14 @@ class Lanes:
         )
 
     @staticmethod
-    def said(path: FoundPath, prob: float, around: Lanes) -> Lanes:
-        """What ``prob`` tells of those that come by, who do not agree any more than by chance."""
+    def said(path: FoundPath, prob: float, around: Lanes, by_chance: bool = True) -> Lanes:
+        """What ``prob`` tells of those that come by, who do not agree any more than by chance.
+
+        It tells nothing of their turns, which are as chance has it, or as many for all.
+        """
         entered = 1 - (1 - prob) ** around.together
-        return _share(path, prob, entered, around, f"prob({prob:g})", by_chance=True)
+        found = _share(path, prob, entered, around, f"prob({prob:g})", by_chance)
+        return replace(found, is_guessed=path.repeats)
 
     @staticmethod
     def worst(path: Path, around: Lanes, arms: int) -> Lanes:
@@ -173,6 +179,7 @@ def expected_lanes(
     known: Callable[[Path], Known | None],
     guess: Guess,
     trip_count: Callable[[Path], int | None] = lambda _path: None,
+    by_chance: bool = True,
 ) -> dict[Path, Lanes]:
     """What is expected of paths in an iteration of their annotated loop.
 
@@ -181,6 +188,7 @@ def expected_lanes(
         known: what a profile tells of each.
         guess: what is taken to be where nobody tells.
         trip_count: the turns of an inner loop, where they are a constant.
+        by_chance: whether turns of which nobody tells are as chance has it.
     """
     found: dict[Path, Lanes] = {}
 
@@ -191,14 +199,14 @@ def expected_lanes(
             if told is not None and told.visits:
                 found[path] = Lanes.counted(told).times(visits(path.parent))
             elif (prob := _prob(path)) is not None:
-                found[path] = with_turns(path, Lanes.said(path, prob, around))
+                found[path] = with_turns(path, Lanes.said(path, prob, around, by_chance))
             else:
                 found[path] = with_turns(path, guess(path, around))
         return found[path]
 
     def with_turns(path: Path, lanes: Lanes) -> Lanes:
         turns = trip_count(path) if path.repeats else None
-        return replace(lanes, turns=turns, most_turns=turns) if turns else lanes
+        return replace(lanes, turns=turns, most_turns=turns, is_guessed=False) if turns else lanes
 
     def visits(around: Path | None) -> float:
         """The turns of the innermost loop around a path in an iteration of the annotated one."""

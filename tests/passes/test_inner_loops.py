@@ -8,6 +8,7 @@ import pytest
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Path
+from ccc.compiler.transform import transform
 from ccc.parse import parse_function, parse_module
 from ccc.passes.choice.cost_model import LoopCost
 from ccc.passes.choice.lanes import Lanes
@@ -179,3 +180,12 @@ def test_last_tasks_take_no_less_than_nothing() -> None:
 def test_long_tasks_are_shared_out_where_nothing_follows_the_loop() -> None:
     """Stores need no sum behind the loop: so tasks of many turns are run by all lanes."""
     assert gain(STORES, "merge", FEW_LONG) > 1
+
+
+def test_prob_tells_who_begins_a_loop_and_not_whether_they_end_it_together() -> None:
+    work = ALONG + " mad.lo.s32 %r10, %r10, %r11, %r10;" * 20
+    text = KERNEL.replace("READ", work).replace("; ", ";\n\t").replace("variable 2", "while 2")
+    ((_, remarks),) = transform(text.replace("k.cu:2:1", "k.cu:2:1 prob=1")).remarks.items()
+    details = remarks[0].details
+    assert details["expected_from"] == "prob(1)"
+    assert details["at_worst"]["merge"] < 1 < details["considered"]["merge"]
