@@ -3,15 +3,18 @@
 That can be said of a marker in an arm of a branch, since it leaves memory alone
 (:mod:`ccc.ir.arm_markers`). What it may keep a compiler from is
 
-- to put a function where it is called, or to call one less often that has no effect: it stands in
-  a kernel that calls none;
+- to call a function less often that has no effect: none is called twice, but those of the driver;
 - to unroll or divide a loop around: the innermost one has a marker that stays, others have one, or
-  nobody knows how often they go round, and there are no copies of the marker;
-- to take out what two arms have in common: there is no other arm;
+  nobody knows how often they go round. If there are copies of a marker, all have one: then they
+  come of loops that are gone, or of functions put where they are called, which are smaller without;
+- to take out what two arms have in common: there is no other arm, or no opcode of one block is in
+  the other;
 - to make one of two arms that follow each other: nothing with an effect stands before it;
 - to compute indexes of the arm before the branch, and to forget with that whether they may
-  overflow, so that no constant part of one can be added to the address instead: there is none, or
-  the arm is more than one block;
+  overflow, so that no constant part of one can be added to the address instead: there is none, it
+  is in no part that is widened with its sign, or the arm is more than one block;
+- to move into the arm what it alone needs (:mod:`ccc.analysis.unsunk`): no more than a little of
+  that stands before the branch;
 - to do without the branch, or to make one of it and of another: that would take to run what stands
   in the marker's block unasked (:mod:`ccc.analysis.unasked`), or the block's ways to lead to where
   the branch leads that does not take the arm.
@@ -25,18 +28,23 @@ from collections.abc import Collection
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from ccc.analysis.callees import callee
 from ccc.analysis.constant_trip_count import trip_count
 from ccc.analysis.unasked import never_unasked
+from ccc.analysis.unsunk import much_unsunk
 from ccc.ir.markers import ARMS
 from ccc.ir.nodes import Block, Instruction, MarkerNote
 from ccc.ir.operands import Address, Immediate, Register, registers
 from ccc.ptx.opcodes import Effect
+from ccc.ptx.system_calls import SYSTEM_CALLS
 
 if TYPE_CHECKING:
     from ccc.analysis.dominators import Loop
     from ccc.analysis.facts import Facts
 
 _IN_BODIES = ("for", "while", "variable")
+_WHOLE = ("local", "param")
+"""Where variables lie whose parts are at constant places."""
 _SUMS = ("add", "mad", "or", "sub")
 _JOINS = ("mov", "bra")
 """What stands in the block of a way on which values are moved to where ways join."""
@@ -52,10 +60,19 @@ def all_idle(facts: Facts, left: Collection[int]) -> bool:
     ]
     return (
         facts.function.kind == "entry"
-        and not any(one.effects & Effect.CALL for one in facts.function.instructions)
-        and len({marker for marker, _ in markers}) == len(markers)
+        and _calls_each_once(facts)
         and all(m.kind in ARMS and _is_idle(facts, block, left) for m, block in markers)
+        and (
+            len({marker for marker, _ in markers}) == len(markers)
+            or all(_keep_markers(facts, block, left) for _, block in markers)
+        )
     )
+
+
+def _calls_each_once(facts: Facts) -> bool:
+    """Whether a kernel calls no function twice, unless that is known to have an effect."""
+    names = [callee(one) for one in facts.function.instructions if one.effects & Effect.CALL]
+    return all(names.count(name) == 1 or name in SYSTEM_CALLS for name in names)
 
 
 def _is_idle(facts: Facts, block: Block, left: Collection[int]) -> bool:
@@ -66,18 +83,40 @@ def _is_idle(facts: Facts, block: Block, left: Collection[int]) -> bool:
         and _loops_stay(facts, block, left)
         and _comes_first(block, left)
         and (_branches(facts, block) or not _adds_constants(block))
-        and (_leads_elsewhere(facts, block, other) or never_unasked(facts, block, left))
+        and (
+            (_joins(facts, other) and _leads_elsewhere(facts, block, other))
+            or never_unasked(facts, block, left)
+        )
+        and (_joins(facts, other) or _nothing_in_common(block, facts.blocks[other]))
+        and not much_unsunk(facts, block)
     )
 
 
 def _other_way(facts: Facts, block: Block) -> str | None:
-    """Where the branch before a block leads else; None if that is no join, or an arm as well."""
+    """Where the branches before a block lead else, as one condition; None if they are none, or
+    lead to several blocks."""
     before = list(facts.graph.predecessors(block.label))
-    if len(before) != 1:
-        return None
-    ways = set(facts.graph.successors(before[0])) - {block.label}
-    joins = all(len(list(facts.graph.predecessors(way))) > 1 for way in ways)
-    return ways.pop() if len(ways) == 1 and joins else None
+    ways = {way for label in before for way in facts.graph.successors(label)}
+    ways -= {block.label, *before}
+    return ways.pop() if before and len(ways) == 1 else None
+
+
+def _joins(facts: Facts, way: str) -> bool:
+    """Whether several ways lead to a block, or out of the function, so that it is no arm."""
+    return len(list(facts.graph.predecessors(way))) > 1 or way not in facts.blocks
+
+
+def _nothing_in_common(one: Block, other: Block) -> bool:
+    """Whether no instruction of two arms might be the same one, done before or behind them.
+
+    Not where one arm is nothing but a jump to where both lead.
+    """
+    return bool(_kinds(other)) and _kinds(one).isdisjoint(_kinds(other))
+
+
+def _kinds(block: Block) -> set[str]:
+    """The opcodes of what a block does."""
+    return {one.opcode for one in block.instructions if not one.is_branch}
 
 
 def _comes_first(block: Block, left: Collection[int]) -> bool:
@@ -93,16 +132,29 @@ def _comes_first(block: Block, left: Collection[int]) -> bool:
 
 
 def _adds_constants(block: Block) -> bool:
-    """Whether a constant is a part of an address that is made in a block."""
+    """Whether a constant is a part of an index that is made in a block, and made wider with its
+    sign, or is known to be of one, since it was added to the address."""
     needed: set[Register] = set()
+    widened: set[Register] = set()
     for one in reversed(list(block.instructions)):
         addresses = [operand for operand in one.operands if isinstance(operand, Address)]
-        makes_one = not needed.isdisjoint(one.defined())
-        adds = makes_one and one.name in _SUMS and isinstance(one.operands[-1], Immediate)
-        if adds or any(address.offset for address in addresses):
+        if any(address.offset for address in addresses) and one.space not in _WHOLE:
             return True
-        needed.update(*map(registers, addresses), one.used() if makes_one else ())
+        if not widened.isdisjoint(one.defined()):
+            if one.name in _SUMS and isinstance(one.operands[-1], Immediate):
+                return True
+            widened.update(one.used())
+        if not needed.isdisjoint(one.defined()):
+            needed.update(one.used())
+            widened.update(one.used() if _keeps_sign(one) else ())
+        needed.update(*map(registers, addresses))
     return False
+
+
+def _keeps_sign(one: Instruction) -> bool:
+    """Whether it makes a number wider, which may be negative."""
+    narrow = one.opcode.rpartition(".")[2] in ("s8", "s16", "s32")
+    return narrow and (one.name == "cvt" or "wide" in one.modifiers)
 
 
 def _loops_stay(facts: Facts, block: Block, left: Collection[int]) -> bool:
@@ -112,6 +164,12 @@ def _loops_stay(facts: Facts, block: Block, left: Collection[int]) -> bool:
         _keeps_marker(facts, loop, left) or (loop is not around[0] and not trip_count(loop, facts))
         for loop in around
     )
+
+
+def _keep_markers(facts: Facts, block: Block, left: Collection[int]) -> bool:
+    """Whether all loops around a block have a marker of their own that stays."""
+    around = (loop for loop in facts.loops if block.label in loop.blocks)
+    return all(_keeps_marker(facts, loop, left) for loop in around)
 
 
 def _keeps_marker(facts: Facts, loop: Loop, left: Collection[int]) -> bool:
@@ -127,14 +185,16 @@ def _keeps_marker(facts: Facts, loop: Loop, left: Collection[int]) -> bool:
 def _leads_elsewhere(facts: Facts, block: Block, other: str) -> bool:
     """Whether a block ends in a branch of which no way leads to the ``other`` one of the branch
     before, and which does not ask for the same value as that."""
-    (before,) = facts.graph.predecessors(block.label)
+    before = list(facts.graph.predecessors(block.label))
     return (
         _branches(facts, block)
         and all(
             way != other and not _only_joins(facts, way, other)
             for way in facts.graph.successors(block.label)
         )
-        and _asked(facts, block).isdisjoint(_asked(facts, facts.blocks[before]))
+        and all(
+            _asked(facts, block).isdisjoint(_asked(facts, facts.blocks[label])) for label in before
+        )
     )
 
 

@@ -30,13 +30,27 @@ MANY = 32
 what one division by a constant becomes."""
 
 
+MANY_OF_THEIR_OWN = 8
+"""So many are not, either, of which none is a part of what one such division becomes."""
+_PRODUCTS = ("mad", "mul")
+_SUMS = ("add", "sub", "mul", "fma")
+
+
 def never_unasked(facts: Facts, block: Block, left: Collection[int]) -> bool:
     """Whether a compiler neither runs a block unasked nor leaves it out, if the markers of some
     annotations are gone."""
-    stays = sum(1 for _ in block.instructions) >= MANY or any(
-        _stays(facts, block, one, left) for one in block.statements
+    stays = (
+        sum(1 for _ in block.instructions) >= MANY
+        or sum(map(_is_one_of_its_own, block.instructions)) >= MANY_OF_THEIR_OWN
+        or any(_stays(facts, block, one, left) for one in block.statements)
     )
     return stays and _is_needed(facts, block, left)
+
+
+def _is_one_of_its_own(one: Instruction) -> bool:
+    """Whether what it computes was an instruction of its own before it became PTX."""
+    floating = one.opcode.endswith((".f32", ".f64"))
+    return (one.name in _SUMS and floating) or (one.name in _PRODUCTS and "lo" in one.modifiers)
 
 
 def _is_needed(facts: Facts, block: Block, left: Collection[int]) -> bool:

@@ -88,6 +88,20 @@ def kernel(body: str) -> str:
             "if (w > 9) x[i] = w; else x[i + n] = v; }\n",
             {2},
         ),
+        (CALLS.replace("int v = first(x);", "int v = y[i + n];"), {2}),  # called once
+        (
+            "int v = y[i];\nfor (int r = 0; r < 2; r++) {\n"
+            "#pragma ccc if\nif (y[i + r] > 3) atomicAdd(x + v, i);\n}",
+            {2},
+        ),  # copies
+        (COPIES, {3}),
+        ("int v = y[i];\n#pragma ccc if\nif (v > 3 || v < n) atomicAdd(x + i, v);", {2}),
+        ("unsigned v = y[i];\n#pragma ccc if\nif (v > 3) x[(v & 7) + 9] = i;", {2}),  # unsigned
+        (
+            "float v = y[i];\n#pragma ccc if\nif (v > 3) {\n#pragma unroll\n"
+            "for (int k = 0; k < 9; k++) v = v * 0.7f + 1; }\nx[i] = v;",
+            {2},
+        ),  # a row of sums and products
     ],
 )
 def test_a_marker_that_changed_nothing_is_taken_out(
@@ -111,7 +125,6 @@ def test_a_marker_that_changed_nothing_is_taken_out(
             "int v = y[i];\n#pragma ccc if\nif (v > 3) { if (v & 9) x[i] = v; }",
             {2},
         ),  # one condition
-        (COPIES, {3}),
         (CALLS, {2}),
     ],
 )
