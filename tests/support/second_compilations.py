@@ -1,4 +1,5 @@
-"""Which second compilations are in vain: annotated branches left alone, each in turn.
+"""Which second compilations are in vain: annotated branches left alone, each in turn, and all that
+is annotated at once.
 
     python tests/support/second_compilations.py [FILE.cu ...]
 
@@ -36,20 +37,22 @@ from ccc.tools.fuzz.generate import kernel
 from ccc.tools.fuzz.tree import source
 
 KERNELS, IN_A_FILE = 400, 50
+_BRANCHES = ("if", "switch")
 
 
 class Left(NamedTuple):
-    """A function in which an annotated branch was left alone: whether that is known to come to the
-    same, whether it does, and whether the instructions stand in the same order, too."""
+    """A function in which an annotated branch was left alone, or all: whether that is known to come
+    to the same, whether it does, and whether the instructions stand in the same order, too."""
 
     name: str
+    is_all: bool
     known: bool
     same: bool
     in_order: bool
 
 
 def of_file(path: Path, folder: Path) -> Iterator[Left]:
-    """What becomes of each annotated branch of a file, left alone by itself.
+    """What becomes of each annotated branch of a file, left alone by itself, and of all of it.
 
     Raises:
         CccError, CalledProcessError: it cannot be compiled as it is.
@@ -58,19 +61,21 @@ def of_file(path: Path, folder: Path) -> Iterator[Left]:
     annotated = Annotated(text, path.name)
     told = re.search(r"^// nvcc: (.*)$", text, re.MULTILINE)
     words = [f"-I{path.parent}", *(told[1].split() if told else [])]
-    branches = [a.id for a in annotated.mark().annotations if a.directive in ("if", "switch")]
-    for one in branches:
-        for left in _compared(annotated, {one}, words, folder):
-            yield left._replace(name=f"{path.parent.name}/{path.stem}: {left.name}, {one}")
+    every = annotated.mark().annotations
+    for some in (*({a.id} for a in every if a.directive in _BRANCHES), {a.id for a in every}):
+        for left in _compared(annotated, some, words, folder):
+            yield left._replace(name=f"{path.parent.name}/{path.stem}: {left.name}, {some}")
 
 
 def of_fuzz(seed: int, first: int, folder: Path) -> Iterator[Left]:
-    """The same of kernels of the fuzzer, a file of them: one branch of each at a time."""
+    """The same of kernels of the fuzzer, a file of them: all, and one branch of each at a time."""
     numbers = range(first, first + IN_A_FILE)
     annotated = Annotated(source((name_of(n), kernel(seed, n)) for n in numbers), "fuzz.cu")
+    every = annotated.mark().annotations
+    yield from _compared(annotated, {a.id for a in every}, [], folder)
     of_homes: dict[str, list[int]] = {}
-    for a in annotated.mark().annotations:
-        if a.directive in ("if", "switch") and a.home:
+    for a in every:
+        if a.directive in _BRANCHES and a.home:
             of_homes.setdefault(a.home.name, []).append(a.id)
     for place in range(max(map(len, of_homes.values()), default=0)):
         branches = {mine[place] for mine in of_homes.values() if place < len(mine)}
@@ -78,21 +83,24 @@ def of_fuzz(seed: int, first: int, folder: Path) -> Iterator[Left]:
 
 
 def _compared(
-    annotated: Annotated, branches: set[int], words: Sequence[str], folder: Path
+    annotated: Annotated, left: set[int], words: Sequence[str], folder: Path
 ) -> Iterator[Left]:
-    """The functions in which branches stand, with and without their markers."""
-    marked = _compiled(annotated.mark().text, words, folder)
-    real = _compiled(annotated.mark(without=branches).text, words, folder)
-    without = taken_out(marked, branches)
+    """The functions in which some annotations stand, with and without their markers."""
+    every = annotated.mark()
+    is_all = len(left) == len(every.annotations) > 1
+    wrapping = [one.id for one in every.annotations if one.may_wrap]
+    marked = _compiled(every.text, words, folder)
+    real = _compiled(annotated.mark(without=left).text, words, folder)
+    without = taken_out(marked, left)
     (ours, in_order), (theirs, their_order) = (
         (known_by(ptx), known_by(ptx, in_order=True)) for ptx in (without, real)
     )
     before, after = (parse_module(ptx).functions for ptx in (marked, without))
     for piece, other in zip(before, after, strict=True):
         if piece.text != other.text:
-            name, known = piece.name, all_idle(Facts(parse_function(piece)), branches)
+            name, known = piece.name, all_idle(Facts(parse_function(piece)), left, wrapping)
             same = ours[name] == theirs.get(name), in_order[name] == their_order.get(name)
-            yield Left(name, known, *same)
+            yield Left(name, is_all, known, *same)
 
 
 def _compiled(text: str, words: Sequence[str], folder: Path) -> str:
@@ -122,7 +130,8 @@ def main(given: Sequence[str]) -> None:
             if one.known and not one.same:
                 print(f"{one.name}: not the same", flush=True)
             kind = "in order" if one.in_order else "same" if one.same else "not the same"
-            counts[f"{'known' if one.known else 'not known'}, {kind}"] += 1
+            whole = "all left alone" if one.is_all else "a branch"
+            counts[f"{whole}: {'known' if one.known else 'not known'}, {kind}"] += 1
     for kind, count in sorted(counts.items()):
         print(f"{kind}: {count}")
 
