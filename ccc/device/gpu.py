@@ -132,7 +132,11 @@ class GpuDevice:
         Raises:
             CccError: ptxas refuses the text. What the driver refuses raises CuPy's own error.
         """
-        image = ptx if self._ptxas is None else assemble(ptx, self.arch, self._ptxas).cubin
+        image = (
+            ptx
+            if self._ptxas is None
+            else assemble(ptx, self.arch, self._ptxas, is_whole=True).cubin
+        )
         return GpuModule(self, self._raw_module(image), shares(ptx))
 
     def load_code(self, cubin: bytes) -> GpuModule:

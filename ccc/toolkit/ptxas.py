@@ -69,26 +69,32 @@ def is_part(ptx: str) -> bool:
     return any(name not in SYSTEM_CALLS for name in _EXTERN.findall(ptx))
 
 
-def assemble(ptx: str, arch: str, ptxas: str | Path = "ptxas") -> Assembled:
+def assemble(
+    ptx: str, arch: str, ptxas: str | Path = "ptxas", *, is_whole: bool = False
+) -> Assembled:
     """Run ``ptxas -v`` on PTX text.
 
     Args:
         ptx: one module.
         arch: what to assemble for, such as ``sm_90``.
         ptxas: the assembler; by default the one on the search path.
+        is_whole: whether it is to be loaded as it is, be it a part of what may be linked.
 
     Raises:
         CccError: there is no ptxas, or it refuses the text; with its first complaint.
     """
-    return assemble_all([ptx], arch, ptxas)[0]
+    return assemble_all([ptx], arch, ptxas, is_whole=is_whole)[0]
 
 
-def assemble_all(texts: Sequence[str], arch: str, ptxas: str | Path = "ptxas") -> list[Assembled]:
+def assemble_all(
+    texts: Sequence[str], arch: str, ptxas: str | Path = "ptxas", *, is_whole: bool = False
+) -> list[Assembled]:
     """Assemble several modules at the same time; the other arguments and errors: ``assemble``."""
     with OwnFolder() as folder:
         places = [Path(folder, f"module-{number}") for number in range(len(texts))]
         started = [
-            _start(text, arch, place, ptxas) for text, place in zip(texts, places, strict=True)
+            _start(text, arch, place, ptxas, is_part=not is_whole and is_part(text))
+            for text, place in zip(texts, places, strict=True)
         ]
         told = [process.communicate()[0] for process in started]
         for text, process, messages in zip(texts, started, told, strict=True):
@@ -100,11 +106,13 @@ def assemble_all(texts: Sequence[str], arch: str, ptxas: str | Path = "ptxas") -
         ]
 
 
-def _start(ptx: str, arch: str, place: Path, ptxas: str | Path) -> subprocess.Popen[str]:
+def _start(
+    ptx: str, arch: str, place: Path, ptxas: str | Path, *, is_part: bool
+) -> subprocess.Popen[str]:
     """Begin to make a cubin at this place, whose name has no suffix yet."""
     source, target = place.with_suffix(".ptx"), place.with_suffix(".cubin")
     source.write_text(ptx, encoding="utf-8")
-    part = ["-c"] if is_part(ptx) else []
+    part = ["-c"] if is_part else []
     command = [str(ptxas), "-v", *part, f"-arch={arch}", str(source), "-o", str(target)]
     try:
         return subprocess.Popen(

@@ -209,3 +209,16 @@ def test_what_nobody_asked_for_is_left_where_it_would_take_room(project: Project
     assert "leave no room for blocks of 1024 threads, in which the original can be" in said
     assert SMALLER in said
     assert "no room" not in project(*command, "--ccc-max-block=256", CCC_FLAGS="")
+
+
+EXECUTABLE = 2
+"""The type of an ELF file that can be loaded, in the two bytes behind its first sixteen."""
+
+
+def test_what_may_be_linked_can_be_loaded_as_it_is() -> None:
+    """As the kernels of a file that was compiled with -rdc=true, and need nothing of others."""
+    ptx = holding(20, before=".visible .func other { ret; }\n")
+    assert is_part(ptx)
+    part, whole = assemble(ptx, "sm_90"), assemble(ptx, "sm_90", is_whole=True)
+    types = [int.from_bytes(one.cubin[16:18], "little") for one in (part, whole)]
+    assert types[0] != EXECUTABLE == types[1]
