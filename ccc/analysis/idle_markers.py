@@ -28,13 +28,11 @@ from collections.abc import Collection
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from ccc.analysis import loop_markers
 from ccc.analysis.callees import callee
 from ccc.analysis.constant_trip_count import trip_count
-from ccc.analysis.loop_markers import LOOP_MARKERS
 from ccc.analysis.unasked import never_unasked
 from ccc.analysis.unsunk import much_unsunk
-from ccc.ir.markers import ARMS, Marker
+from ccc.ir.markers import ARMS
 from ccc.ir.nodes import Block, Instruction, MarkerNote
 from ccc.ir.operands import Address, Immediate, Register, registers
 from ccc.ptx.opcodes import Effect
@@ -56,15 +54,8 @@ _JOINS = ("mov", "bra")
 """What stands in the block of a way on which values are moved to where ways join."""
 
 
-def all_idle(facts: Facts, left: Collection[int], wrapping: Collection[int] = ()) -> bool:
-    """Whether all markers of some annotations changed nothing, as long as the others stay.
-
-    Args:
-        facts: the analyses of a function with markers.
-        left: the annotations.
-        wrapping: those of loops whose counter may wrap around, so that nobody can tell how often
-            they go round.
-    """
+def all_idle(facts: Facts, left: Collection[int]) -> bool:
+    """Whether all markers of some annotations changed nothing, as long as the others stay."""
     markers = [
         (marker, block)
         for block in facts.function.blocks
@@ -74,7 +65,7 @@ def all_idle(facts: Facts, left: Collection[int], wrapping: Collection[int] = ()
     return (
         facts.function.kind == "entry"
         and _calls_each_once(facts)
-        and all(_is_idle(facts, marker, block, left, wrapping) for marker, block in markers)
+        and all(m.kind in ARMS and _is_idle(facts, block, left) for m, block in markers)
         and (
             len({marker for marker, _ in markers}) == len(markers)
             or (
@@ -91,23 +82,12 @@ def _calls_each_once(facts: Facts) -> bool:
     return all(names.count(name) == 1 or name in SYSTEM_CALLS for name in names)
 
 
-def _is_idle(
-    facts: Facts, marker: Marker, block: Block, left: Collection[int], wrapping: Collection[int]
-) -> bool:
+def _is_idle(facts: Facts, block: Block, left: Collection[int]) -> bool:
     """Whether that is so of a marker in this block."""
-    if marker.kind in LOOP_MARKERS:
-        return loop_markers.is_idle(facts, marker, block, wrapping)
-    return marker.kind in ARMS and _is_idle_arm(facts, block, left, wrapping)
-
-
-def _is_idle_arm(
-    facts: Facts, block: Block, left: Collection[int], wrapping: Collection[int]
-) -> bool:
-    """Whether that is so of the marker of an arm."""
     other = _other_way(facts, block)
     return (
         other is not None
-        and _loops_stay(facts, block, left, wrapping)
+        and _loops_stay(facts, block, left)
         and _comes_first(block, left)
         and (_branches(facts, block) or not _adds_constants(block))
         and (
@@ -184,15 +164,11 @@ def _keeps_sign(one: Instruction) -> bool:
     return narrow and (one.name == "cvt" or "wide" in one.modifiers)
 
 
-def _loops_stay(
-    facts: Facts, block: Block, left: Collection[int], wrapping: Collection[int]
-) -> bool:
+def _loops_stay(facts: Facts, block: Block, left: Collection[int]) -> bool:
     """Whether the loops around are neither unrolled nor divided for the want of a marker."""
     around = [loop for loop in facts.loops if block.label in loop.blocks]
     return all(
-        _keeps_marker(facts, loop, left)
-        or loop_markers.stays(facts, loop, wrapping)
-        or (loop is not around[0] and not trip_count(loop, facts))
+        _keeps_marker(facts, loop, left) or (loop is not around[0] and not trip_count(loop, facts))
         for loop in around
     )
 

@@ -232,10 +232,7 @@ class _Tried:
         asked."""
         from ccc.compiler.unmarking import without_markers  # noqa: PLC0415 - loaded by transform
 
-        refused, every = self.refused, self.marked.annotations
-        wrapping = [one.id for one in every if one.may_wrap]
-        unrolled = any(one.unrolls for one in every if one.id in refused)
-        return None if unrolled else without_markers(self.compiled, refused, wrapping)
+        return without_markers(self.compiled, self.refused)
 
     @property
     def missed(self) -> int:

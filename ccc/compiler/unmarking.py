@@ -11,8 +11,8 @@ from ccc.errors import CccError
 from ccc.parse import parse_function, parse_module
 
 
-def without_markers(ptx: str, left: Collection[int], wrapping: Collection[int] = ()) -> str | None:
-    """PTX without the markers of some annotations; the counters of some may wrap around.
+def without_markers(ptx: str, left: Collection[int]) -> str | None:
+    """PTX without the markers of some annotations.
 
     None if these may have changed the code, so that the compiler has to be asked.
     """
@@ -20,25 +20,14 @@ def without_markers(ptx: str, left: Collection[int], wrapping: Collection[int] =
     try:
         functions = parse_module(ptx).functions
         marked = (parse_function(piece) for piece in functions if marker.search(piece.text))
-        idle = all(all_idle(Facts(one), left, wrapping) for one in marked)
+        return taken_out(ptx, left) if all(all_idle(Facts(one), left) for one in marked) else None
     except CccError:  # that it cannot be read is told elsewhere
         return None
-    return taken_out(ptx, left) if idle else None
 
 
 def taken_out(ptx: str, left: Collection[int]) -> str:
-    """PTX without the markers of some annotations, whatever these have changed.
-
-    Loops that are marked are not unrolled, of which the compiler tells ptxas.
-    """
-    return _markers(left).sub("", _rolled(left).sub("", ptx))
-
-
-def _rolled(left: Collection[int]) -> re.Pattern[str]:
-    """The directives before the markers of loops, of some annotations."""
-    directive, comment = r'[ \t]*\.pragma[ \t]+"nounroll";\n', r"[ \t]*//[^\n]*\n"
-    marker = rf"[ \t]*// ccc\.for (?:{'|'.join(map(str, sorted(left)))}) "
-    return re.compile(rf"^{directive}(?=(?:{comment})*?{marker})", re.MULTILINE)
+    """PTX without the markers of some annotations, whatever these have changed."""
+    return _markers(left).sub("", ptx)
 
 
 def _markers(left: Collection[int]) -> re.Pattern[str]:

@@ -45,10 +45,6 @@ if TYPE_CHECKING:
     from ccc.frontend.clause_names import WrongName
     from ccc.frontend.syntax import Node
 
-_WRAPPING = re.compile(
-    r"for \((?:int|unsigned(?: int)?) (\w+) = [^;]*;[^;]*; ?\1 \+= "
-    r"[^;,]*\b(?:blockDim|gridDim)\.[xyz]"
-)
 _UNROLL = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+unroll\b" + REST + rb"$", re.MULTILINE)
 _TABLE = re.compile(rb"\{[\s{},.+\dxXa-fA-FuUlL-]{500,}\}")  # numbers that nobody need understand
 _ANY_PRAGMA = re.compile(rb"^[ \t]*#[ \t]*pragma\b" + REST + rb"$", re.MULTILINE)
@@ -69,7 +65,7 @@ class Annotation:
 
     ``loop`` is the ``id`` of the innermost ``ccc for`` around a ``ccc if``; ``home`` is the
     function that it stands in or before; ``statement`` is what it stands before, up to the body,
-    in one line. ``unrolls`` says that the user tells nvcc how to unroll it.
+    in one line.
     """
 
     id: int
@@ -79,14 +75,6 @@ class Annotation:
     loop: int | None = None
     home: Home | None = None
     statement: str = ""
-    unrolls: bool = False
-
-    @property
-    def may_wrap(self) -> bool:
-        """Whether the counter of a loop is 32 bits wide, and its step an unsigned number that is
-        made of the launch: then it may wrap around, and no compiler knows how often it goes round.
-        """
-        return _WRAPPING.match(self.statement) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,9 +291,7 @@ class _Marking:
         span = self.span(placed)
         home = home_of(self.tree.root_node, placed.at, self.code)
         clauses = placed.pragma.clauses
-        own = any(_end(_SPACE, self.blank, m.end()) == placed.at for m in self.unrolls)
-        head = self._head(placed)
-        return Annotation(placed.id, placed.name, span, clauses, inner, home, head, own)
+        return Annotation(placed.id, placed.name, span, clauses, inner, home, self._head(placed))
 
     def _head(self, placed: Placed) -> str:
         """A statement up to its body, in one line."""

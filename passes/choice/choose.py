@@ -52,7 +52,8 @@ from ccc.remark import in_instructions, span_of
 
 LEAVE = "leave"
 QUEUE = "queue"
-TOO_SHORT = "too short to gain: remove the annotation"
+TOO_SHORT = "too short to gain"
+REMOVE = f"{TOO_SHORT}: remove the annotation"
 TELL = "tell with prob(share) or a profile"
 """What serves where nothing is known of the lanes: if few of them would not gain, or else."""
 
@@ -71,6 +72,7 @@ class Chosen:
         too_large: those of which the stacks do not fit into shared memory.
         fewer_warps: those that take registers which others need, and what that means.
         with_it: of a path that is left, which loop would have to be handed on with it, and is not.
+        is_alone: whether the annotation marks no other path.
     """
 
     cost: PathCost
@@ -80,6 +82,7 @@ class Chosen:
     too_large: list[str]
     fewer_warps: dict[str, str]
     with_it: str = ""
+    is_alone: bool = True
 
     @property
     def expected(self) -> float | None:
@@ -117,7 +120,8 @@ class Chosen:
         else:
             known, span = "and nothing is known of its lanes", span_of(self.at_worst[best], found)
             is_hopeless = round(max(self.at_worst[best], found), 2) < 1
-            insist = TOO_SHORT if is_hopeless else f"{TELL}, or {insist}"
+            too_short = REMOVE if self.is_alone else TOO_SHORT
+            insist = too_short if is_hopeless else f"{TELL}, or {insist}"
         told = f"{length}, {known}: expected {span} times as fast{self.with_it}"
         if best in self.fewer_warps:
             told = f"{told}, since {self.fewer_warps[best]}"
@@ -287,7 +291,9 @@ class _Search:
         fewer = {name: text for name, text in told.items() if text is not None}
         cost = self.cost.paths[path]
         with_it = self._handed_on_with(path, state) if mine == LEAVE and not request else ""
-        return Chosen(cost, mine, ratios(self.cost), at_worst, too_large, fewer, with_it)
+        same = [one for one in self.cost.paths if one.marker.identifier == path.marker.identifier]
+        found = ratios(self.cost)
+        return Chosen(cost, mine, found, at_worst, too_large, fewer, with_it, len(same) == 1)
 
     def _changed(
         self, served: dict[Path, str], paths: Iterable[Path], name: str

@@ -59,15 +59,12 @@ def nvcc(tmp_path: Path) -> Compiler:
 def same_without(text: str, left: set[int], nvcc: Compiler) -> bool | None:
     """Whether taking markers out is as good as compiling without them; None: it is not done."""
     annotated = Annotated(text, "k.cu")
-    marked = annotated.mark()
-    wrapping = [one.id for one in marked.annotations if one.may_wrap]
-    ptx = without_markers(as_comments(nvcc(marked.text)), left, wrapping)
+    ptx = without_markers(as_comments(nvcc(annotated.mark().text)), left)
     if ptx is None:
         return None
     assert not re.search(rf"// ccc\.\w+ (?:{'|'.join(map(str, left))}) ", ptx)
     wanted = as_comments(nvcc(annotated.mark(without=left).text))
     assert ptx.count("// ccc.") == wanted.count("// ccc.")
-    assert ptx.count("nounroll") == wanted.count("nounroll")
     return same_code(ptx, wanted)
 
 
@@ -148,67 +145,6 @@ def test_what_nobody_needs_but_its_own_condition_may_be_left_out(nvcc: Compiler)
     assert same_without(unneeded, {2}, nvcc) is None
     needed = unneeded.replace("x[i] = t;", "x[i] = t + w;")
     assert same_without(needed, {2}, nvcc) is not False
-
-
-STRIDES = """\
-__global__ void k(int n, int stride, const int *__restrict__ y, int *x) {
-    BEFORE
-    #pragma ccc for
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += STEP) {
-        #pragma ccc if
-        if (CONDITION) { BODY }
-    }
-}
-"""
-UNKNOWN_STEP = "blockDim.x * gridDim.x"
-
-
-def strides(step: str, body: str, condition: str = "y[i] > 3", before: str = "") -> str:
-    """A kernel that strides over a grid."""
-    parts = {"STEP": step, "BODY": body, "CONDITION": condition, "BEFORE": before}
-    return re.sub("|".join(parts), lambda found: parts[found[0]], STRIDES)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        strides(UNKNOWN_STEP, "atomicAdd(x + i, y[i]);"),
-        strides("stride", "for (int k = 0; k < y[i]; k++) atomicAdd(x + k, i);"),
-        strides("stride", "atomicAdd(x + i, __ballot_sync(__activemask(), y[i] & 1));"),
-        strides("stride", "if (atomicAdd(x + i, 1) > 7) break;"),
-    ],
-    ids=["counter_may_wrap", "around_another", "lanes_meet", "several_ways_out"],
-)
-def test_the_marker_of_a_loop_that_is_not_unrolled_anyway_changes_nothing(
-    text: str, nvcc: Compiler
-) -> None:
-    assert same_without(text, {1, 2}, nvcc) is True
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        strides("stride", "atomicAdd(x + i, y[i]);"),
-        strides(UNKNOWN_STEP, "atomicAdd(x + i, y[i]);", condition="n > stride"),
-        strides(UNKNOWN_STEP, "atomicAdd(x + i, x[stride]);"),
-        strides(UNKNOWN_STEP, "atomicAdd(x + i, y[i]);", before="if (y[n] > 3 && n < y[0])"),
-    ],
-    ids=["unrolled", "unswitched", "kept_in_a_register", "behind_a_branch"],
-)
-def test_the_marker_of_a_loop_may_have_changed_something(text: str, nvcc: Compiler) -> None:
-    assert same_without(text, {1, 2}, nvcc) is None
-
-
-@pytest.mark.parametrize(("unroll", "runs"), [("", 1), ("#pragma unroll 1\n", 2)])
-def test_what_is_refused_is_compiled_once(unroll: str, runs: int, nvcc: Compiler) -> None:
-    """Unless the user tells how to unroll the loop: of that the marker's own would be left."""
-    text = strides(UNKNOWN_STEP, "__syncthreads(); x[i] = 3;").replace(
-        "    for (", f"{unroll}for ("
-    )
-    done = DevicePass()
-    ptx = translate(Annotated(text, "k.cu"), nvcc, Options(), done)
-    assert (nvcc.runs, "// ccc." in ptx) == (runs, False)
-    assert not any(one.applied for one in done.remarks["_Z1kiiPKiPi"])
 
 
 REFUSED = TESTS.glob("cases/refused/*.cu")

@@ -19,7 +19,7 @@ from ccc.compiler.transform import Transformed, transform
 from ccc.nvcc import run as nvcc
 from ccc.nvcc.explain import considered
 from ccc.options import COLLECT, Options
-from ccc.passes.choice.choose import TELL, TOO_SHORT
+from ccc.passes.choice.choose import REMOVE, TELL, TOO_SHORT
 from ccc.passes.thresholds import GAIN
 from ccc.remark import Remark
 from ccc.toolkit.ptxas import Resources
@@ -228,14 +228,14 @@ def test_registers_are_weighed_against_what_is_gained(block: int, expected: list
     assert ("instructions by its code, some 8 lanes (prob" in advice) == (not expected), advice
 
 
-@pytest.mark.parametrize(("length", "serves"), [(3, TOO_SHORT), (26, TELL)])
+@pytest.mark.parametrize(("length", "serves"), [(3, REMOVE), (26, TELL)])
 def test_a_profile_is_advised_only_where_few_lanes_would_gain(length: int, serves: str) -> None:
     (found,) = remarks(kernel(Arm(length, 0.25)).replace("prob=0.25", ""))
     advice = str(found.advice)
     figures = re.search(r"expected (\S+) to (\S+) times as fast; ([^,]*)(, or s.*)?$", advice)
     assert figures, advice
-    assert (float(figures[2]) < 1, figures[3]) == (serves == TOO_SHORT, serves)
-    assert (figures[4] is None) == (serves == TOO_SHORT)  # a way that loses is not named
+    assert (float(figures[2]) < 1, figures[3]) == (serves == REMOVE, serves)
+    assert (figures[4] is None) == (serves == REMOVE)  # a way that loses is not named
 
 
 def test_that_what_was_tried_takes_fewer_is_no_merit_of_others() -> None:
@@ -309,3 +309,12 @@ def test_spilling_a_little_is_for_who_gains_much(
     (remark,) = done.remarks["k"]
     assert remark.applied == (".maxnreg 64" in made) == is_done
     assert is_done or "with 64 ptxas spills 16 bytes; " in str(remark.advice)
+
+
+def test_an_annotation_of_several_paths_is_not_to_be_removed_for_one_of_them() -> None:
+    two = kernel(Arm(2, 0.5), Arm(90, 0.5)).replace("prob=0.5", "")
+    one = two.replace("// ccc.then 11 k.cu:11:1", "// ccc.else 10 k.cu:10:1")
+    apart, together = ([str(found.advice) for found in remarks(ptx)] for ptx in (two, one))
+    assert apart[0].endswith(REMOVE)
+    assert any(advice.endswith(TOO_SHORT) for advice in together)
+    assert not any(REMOVE in advice for advice in together)

@@ -62,9 +62,11 @@ def of_file(path: Path, folder: Path) -> Iterator[Left]:
     told = re.search(r"^// nvcc: (.*)$", text, re.MULTILINE)
     words = [f"-I{path.parent}", *(told[1].split() if told else [])]
     every = annotated.mark().annotations
-    for some in (*({a.id} for a in every if a.directive in _BRANCHES), {a.id for a in every}):
+    branches = [({a.id}, False) for a in every if a.directive in _BRANCHES]
+    for some, is_all in (*branches, ({a.id for a in every}, True)):
         for left in _compared(annotated, some, words, folder):
-            yield left._replace(name=f"{path.parent.name}/{path.stem}: {left.name}, {some}")
+            name = f"{path.parent.name}/{path.stem}: {left.name}, {some}"
+            yield left._replace(name=name, is_all=is_all)
 
 
 def of_fuzz(seed: int, first: int, folder: Path) -> Iterator[Left]:
@@ -72,7 +74,8 @@ def of_fuzz(seed: int, first: int, folder: Path) -> Iterator[Left]:
     numbers = range(first, first + IN_A_FILE)
     annotated = Annotated(source((name_of(n), kernel(seed, n)) for n in numbers), "fuzz.cu")
     every = annotated.mark().annotations
-    yield from _compared(annotated, {a.id for a in every}, [], folder)
+    for left in _compared(annotated, {a.id for a in every}, [], folder):
+        yield left._replace(is_all=True)
     of_homes: dict[str, list[int]] = {}
     for a in every:
         if a.directive in _BRANCHES and a.home:
@@ -86,10 +89,7 @@ def _compared(
     annotated: Annotated, left: set[int], words: Sequence[str], folder: Path
 ) -> Iterator[Left]:
     """The functions in which some annotations stand, with and without their markers."""
-    every = annotated.mark()
-    is_all = len(left) == len(every.annotations) > 1
-    wrapping = [one.id for one in every.annotations if one.may_wrap]
-    marked = _compiled(every.text, words, folder)
+    marked = _compiled(annotated.mark().text, words, folder)
     real = _compiled(annotated.mark(without=left).text, words, folder)
     without = taken_out(marked, left)
     (ours, in_order), (theirs, their_order) = (
@@ -98,9 +98,9 @@ def _compared(
     before, after = (parse_module(ptx).functions for ptx in (marked, without))
     for piece, other in zip(before, after, strict=True):
         if piece.text != other.text:
-            name, known = piece.name, all_idle(Facts(parse_function(piece)), left, wrapping)
+            name, known = piece.name, all_idle(Facts(parse_function(piece)), left)
             same = ours[name] == theirs.get(name), in_order[name] == their_order.get(name)
-            yield Left(name, is_all, known, *same)
+            yield Left(name, False, known, *same)
 
 
 def _compiled(text: str, words: Sequence[str], folder: Path) -> str:
