@@ -31,6 +31,10 @@ FORMS = (
 )
 
 
+MOST = 64
+"""Structures in one argument."""
+
+
 @dataclass(frozen=True, slots=True)
 class Argument:
     """What is passed, and the files that content goes to afterwards."""
@@ -93,9 +97,14 @@ def _members(text: str) -> list[str]:
         else:
             members[-1] += letter
     stripped = [member.strip() for member in members]
-    if depth or not all(stripped):
-        wrong = "its braces do not match" if depth else "a member is empty"
-        raise CccError(f"--arg {text}: {wrong}")
+    wrong = {
+        f"it has more than {MOST} structures": text.count("{") > MOST,
+        "its braces do not match": depth != 0,
+        "a member is empty": not all(stripped),
+    }
+    for why, is_so in wrong.items():
+        if is_so:
+            raise CccError(f"--arg {text}: {why}")
     return stripped
 
 
@@ -150,7 +159,8 @@ def _scalar(text: str, type_name: str, whole: str) -> Any:
         if type_name[0] == "c":
             return kind(complex(text))
         if type_name[0] == "f":
-            return kind(float.fromhex(text) if "0x" in text else float(text))
+            with np.errstate(over="ignore"):  # what is too large is infinite, as in C
+                return kind(float.fromhex(text) if "0x" in text else float(text))
         number, limits = int(text, 0), np.iinfo(kind)
     except (KeyError, ValueError):
         raise CccError(f"--arg {whole}: {text} is no number of type {type_name}") from None

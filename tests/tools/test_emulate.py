@@ -170,6 +170,8 @@ def test_structures_in_structures() -> None:
         ("{in.npy,,i32:5}", "a member is empty"),
         ("{in.npy,null}", "argument 1 of k has 16 bytes, its parameter s 24"),
         ("{in.npy,nul}", "not understood"),
+        ("{in.npy,f16:1e9}", "argument 1 of k has 16 bytes, its parameter s 24"),
+        ("{" * 2000 + "null" + "}" * 2000, "it has more than 64 structures"),
     ],
 )
 def test_mistakes_in_structures(
