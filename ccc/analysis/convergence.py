@@ -65,6 +65,39 @@ def find_reconvergence(facts: Facts, loop: Loop) -> ReconvergencePoint | str:
         target = guard
 
 
+def find_join(facts: Facts, guard: str, loop: Loop) -> str | None:
+    """Where all lanes that come to a branch meet again, whichever way they take, once for each time
+    that they come to it; None where they need not, or where those who are there would be waited
+    for on the way. ``loop`` is one on the way that its lanes leave together."""
+    join = facts.post_dominators.immediate(guard)
+    if join is None or join == EXIT:
+        return None
+    graph = facts.graph
+    between = reachable(graph.successors, graph.successors(guard), stops=[join]) - {join}
+    spinning = [spin.blocks for spin in facts.spins if join not in spin.blocks]
+    on_the_way = between - loop.blocks
+    if guard in between or any(
+        _are_waited_for(facts, label) or any(label in blocks for blocks in spinning)
+        for label in on_the_way
+    ):
+        return None
+    return join
+
+
+def _are_waited_for(facts: Facts, label: str) -> bool:
+    """Whether lanes wait for one another at an instruction because the author has them do so."""
+    return any(
+        not facts.is_of_pass(instruction)
+        and (
+            instruction.effects & (Effect.BARRIER | Effect.COLLECTIVE)
+            or facts.callees.waits(instruction)
+            or waits_elsewhere(instruction)
+            or facts.callees.waits_elsewhere(instruction)
+        )
+        for instruction in facts.blocks[label].instructions
+    )
+
+
 def _towards(facts: Facts, guard: str, target: str) -> list[str]:
     """The ways from a branch on which all lanes come to ``target``."""
     return [
@@ -158,7 +191,7 @@ def _lets_go(facts: Facts, loop: Loop) -> bool:
         facts.callees.waits_elsewhere(instruction)
         or facts.callees.waits(instruction)
         or (
-            instruction.span.file == facts.function.span.file
+            not facts.is_of_pass(instruction)
             and lets_threads_go(instruction.name, instruction.opcode)
         )
         for label in behind
@@ -169,9 +202,9 @@ def _lets_go(facts: Facts, loop: Loop) -> bool:
 def _waits_elsewhere(instruction: Instruction, facts: Facts) -> bool:
     """Whether a lane may wait in it for others that are elsewhere.
 
-    To the barriers that passes put in all come that they are meant for; they have no place in PTX.
+    To the barriers that passes put in all come that they are meant for.
     """
-    if instruction.span.file != facts.function.span.file:
+    if facts.is_of_pass(instruction):
         return False
     return waits_elsewhere(instruction) or facts.callees.waits_elsewhere(instruction)
 

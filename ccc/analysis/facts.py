@@ -69,6 +69,10 @@ class Facts:
         """The first instruction whose opcode is not known."""
         return next((i for i in self.function.instructions if i.row is None), None)
 
+    def is_of_pass(self, instruction: Instruction) -> bool:
+        """Whether a pass has put an instruction in; those have no place in the PTX."""
+        return instruction.span.file != self.function.span.file
+
     @cached_property
     def graph(self) -> FlowGraph:
         """The control-flow graph."""

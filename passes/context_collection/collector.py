@@ -27,8 +27,9 @@ from ccc.ir.operands import Register
 from ccc.passes.context_collection.context_stack import stack_name
 from ccc.passes.context_collection.group_slots import groups_of
 from ccc.passes.context_collection.layout import Layout, Plan
-from ccc.passes.context_collection.members import COUNT_MEMBERS, count_members
+from ccc.passes.context_collection.members import COUNT_MEMBERS, CountedBranch, count_members
 from ccc.passes.context_collection.node import N
+from ccc.passes.context_collection.rejoining import rejoin
 from ccc.passes.context_collection.task_code import TaskCode
 from ccc.passes.launch_shape import thread_number
 from ccc.pipeline import Kernel
@@ -114,6 +115,7 @@ class Collector(TaskCode[N]):
         self.check = self.function.fresh_label("check")
         self.nodes: list[N] = []
         self.users: list[Instruction] = []
+        self.counted: list[CountedBranch] = []
         self.leaving: frozenset[str] = frozenset()
         self.last_test = self._last_test()
         for plan in layout.plans:
@@ -234,7 +236,7 @@ class Collector(TaskCode[N]):
         edges_in = [self.facts.blocks[s] for s in sources if s not in loop.blocks]
         # Branches that lead straight to the loop are told by that, so they must still do.
         loops = [record.path.loop.loop for record in self.kernel.records if record.path.loop]
-        count_members(
+        self.counted = count_members(
             self.function, self.facts, self.loop.reconvergence, emit, self.members,
             loop, {other.header for other in loops},
         )  # fmt: skip
@@ -364,6 +366,7 @@ class Collector(TaskCode[N]):
     def _finish(self) -> None:
         """Drop the paths' old blocks, and write down what was done."""
         old = {block.label for block in self.originals}
+        rejoin(self.function, self.facts, self.loop.loop, self.counted, old, self.span)
         put_behind(self.function, self.loop.loop.header, self.loop.loop.blocks, self.enter, old)
         remove_jumps_to_next(self.function)
         self.kernel.changed()

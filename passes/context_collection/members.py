@@ -11,6 +11,7 @@ by after that loop.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 
 from ccc.analysis.cfg import reachable
 from ccc.analysis.convergence import ReconvergencePoint
@@ -69,6 +70,14 @@ lanes); ray_tracing 0.95, 0.96, 0.95; bfs 6.12, 6.14, 6.14.
 """
 
 
+@dataclass(frozen=True, slots=True)
+class CountedBranch:
+    """At the end of block ``label`` lanes were counted, ``among`` all that come to it."""
+
+    label: str
+    among: Register | int
+
+
 def count_members(
     function: Function,
     facts: Facts,
@@ -77,22 +86,26 @@ def count_members(
     members: Register,
     loop: Loop,
     headers: Collection[str],
-) -> None:
+) -> list[CountedBranch]:
     """Count the members, and emit what puts their mask into ``members``.
 
     ``loop`` is theirs; ``headers`` are those of all loops that use the same memory, its own too.
+    Returns where lanes were counted on the way, from the outermost on.
     """
     mask: Register | int = ALL_LANES
+    counted = []
     counted_at = {loop.header, *(label for label, _ in reconvergence.guards)}
     for label, successor in reconvergence.guards:
         block = facts.blocks[label]
         comes_from = facts.graph.predecessors(label)
         orders = _is_first_after(facts, comes_from, counted_at, headers)
+        counted.append(CountedBranch(label, mask))
         mask = _count_at(block, Emitter(function, block, emit.span), successor, mask, orders)
     MEMBERS.emit(emit, members=members, mask=mask)
     comes_from = (p for p in facts.graph.predecessors(loop.header) if p not in loop.blocks)
     if _is_first_after(facts, comes_from, counted_at, headers):
         ORDER.emit(emit, members=members)
+    return counted
 
 
 def _is_first_after(

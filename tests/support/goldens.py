@@ -33,6 +33,7 @@ from ccc.compiler import transform as compiler
 from ccc.compiler.transform import Transformed
 from ccc.frontend.marking import mark
 from ccc.harness.equivalence import Launch
+from ccc.ir.arm_markers import as_comments
 from ccc.options import AUTO, Options
 from ccc.toolkit import find as toolchain
 
@@ -115,7 +116,7 @@ def marked_ptx(source: Path, arch: str = "sm_90") -> str:
         if not any(option.startswith("-arch") for option in more):
             more.append(f"-arch={arch}")
         subprocess.run([nvcc, "-ptx", *more, marked, "-o", output], check=True)
-        return output.read_text().replace(f"{folder}/", "")
+        return as_comments(output.read_text().replace(f"{folder}/", ""))
 
 
 def main() -> None:
