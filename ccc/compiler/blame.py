@@ -77,7 +77,28 @@ class Blame:
 
     def tell(self, remarks: Mapping[str, Sequence[Remark]]) -> dict[str, list[Remark]]:
         """The remarks, with what is known of the source in what they say."""
-        return {kernel: [self._told(remark) for remark in mine] for kernel, mine in remarks.items()}
+        return {
+            kernel: [self._told(remark) for remark in self._by_source(mine)]
+            for kernel, mine in remarks.items()
+        }
+
+    def _by_source(self, remarks: Sequence[Remark]) -> list[Remark]:
+        """The remarks, with the cases of each switch in the order of the source."""
+        firsts: dict[Span, int] = {}
+
+        def place(numbered: tuple[int, Remark]) -> tuple[int, int]:
+            number, remark = numbered
+            if "case" not in remark.details:
+                return number, 0
+            span = self._case(remark)
+            return firsts.setdefault(remark.position, number), span.line if span else 0
+
+        return [remark for _, remark in sorted(enumerate(remarks), key=place)]
+
+    def _case(self, remark: Remark) -> Span | None:
+        """Where a case begins, if it is one and that is known."""
+        case = remark.details.get("case")
+        return self._table.place(int(case.split()[-1])) if case else None
 
     def _told(self, remark: Remark) -> Remark:
         texts = {key: text for key in _TEXTS if (text := getattr(remark, key))}
@@ -89,7 +110,7 @@ class Blame:
             details["culprits"] = [
                 {"file": span.file, "line": span.line, "column": span.column} for span in spans
             ]
-        if (case := details.get("case")) and (span := self._table.place(int(case.split()[-1]))):
+        if span := self._case(remark):
             details["case"] = f"{self._label(remark, span)}, line {span.line}"
         if context := details.get("context"):
             details["context"] = [self._saved(remark, dict(entry)) for entry in context]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from typing import Any
+import shutil
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from rich import box
 from rich.console import Console
@@ -14,49 +15,100 @@ from ccc.demangle import demangle
 from ccc.remark import BY_ITS_CODE, Remark, Report, read_report, span_of
 
 _WIDTH = 100
-_COLUMNS = ("line", "path", "lanes", "from", "instr.", "expected with", "chosen")
+_NARROW = 90
+"""Columns of a terminal below which a table does not stand in it: then paths are listed."""
+
+
+class _Row(NamedTuple):
+    """What is told of a path; the names of its parts are those of the columns."""
+
+    line: str
+    path: str
+    lanes: str
+    source: str
+    instructions: str
+    expected: str
+    chosen: str
+
+
+_COLUMNS = _Row("line", "path", "lanes", "from", "instr.", "loop expected with", "chosen")
 
 
 def explain(report: Report) -> str:
     """A short table for each kernel: its paths, their lanes and where that figure is from, the
     strategies that were considered with what was expected of them, and the one that was chosen."""
-    console = Console(width=_WIDTH, color_system=None, force_terminal=False)
+    width = min(_WIDTH, shutil.get_terminal_size((_WIDTH, 0)).columns)
+    console = Console(width=width, color_system=None, force_terminal=False)
     with console.capture() as capture:
         for name, remarks in read_report(report).items():
             console.print(demangle(name), markup=False, highlight=False, soft_wrap=True)
-            console.print(_table(remarks))
+            rows = list(_rows(remarks))
+            if width >= _NARROW:
+                console.print(_table(rows))
+            else:
+                console.print(_listed(rows), markup=False, highlight=False)
     return capture.get()
 
 
-def _table(remarks: list[Remark]) -> Table:
+def _table(rows: Sequence[_Row]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in _COLUMNS:
-        table.add_column(name, overflow="fold", no_wrap=name != "from")
-    for remark in remarks:
-        table.add_row(*_row(remark))
+        table.add_column(name, overflow="fold", no_wrap=name != _COLUMNS.source)
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
-def _row(remark: Remark) -> Iterator[str]:
+def _listed(rows: Sequence[_Row]) -> str:
+    """The same, one under the other."""
+    lines = []
+    for row in rows:
+        lines += ["", f"{row.line}   {row.path}: {row.chosen}"]
+        parts = [f"{row.lanes} lanes ({row.source})"] if row.source else []
+        parts += [f"{row.instructions} {_COLUMNS.instructions}"] if row.instructions else []
+        lines += [f"  {', '.join(parts)}"] if parts else []
+        if row.expected:
+            lines += [f"  {_COLUMNS.expected}", *(f"    {one}" for one in row.expected.split("\n"))]
+    return "\n".join([*lines, ""])
+
+
+def _rows(remarks: Sequence[Remark]) -> Iterator[_Row]:
+    """The paths. Figures are of the loop, with all that was chosen for others: paths that got
+    strategies together have the same, which are told once."""
+    firsts: dict[tuple[str | None, str], str] = {}
+    for remark in remarks:
+        told = remark.details
+        lanes, case = told.get("expected_lanes"), told.get("case")
+        guess = "~" if told.get("instructions_from") == BY_ITS_CODE else ""
+        line = f"{os.path.basename(remark.position.file)}:{remark.position.line}"
+        expected = considered(remark)
+        if remark.applied and expected:
+            first = firsts.setdefault((remark.strategy, expected), case or line)
+            expected = expected if first == (case or line) else f"as for {first}"
+        yield _Row(
+            line,
+            case or f"{remark.annotation} {remark.arm_name}".rstrip(),
+            "?" if lanes is None else f"{lanes:.1f}",
+            str(told.get("expected_from", "")),
+            f"{guess}{told.get('path_instructions', '')}",
+            expected,
+            _chosen(remark),
+        )
+
+
+def considered(remark: Remark) -> str:
+    """Each strategy with the ratio that is expected of it, from the worst case on if unknown.
+
+    Stacks are made for all arms of an annotation, and all paths for which the same was asked: where
+    one of several got them, what does not fit is all together.
+    """
     told = remark.details
-    lanes = told.get("expected_lanes")
-    yield f"{os.path.basename(remark.position.file)}:{remark.position.line}"
-    yield told.get("case") or f"{remark.annotation} {remark.arm_name}".rstrip()
-    yield "?" if lanes is None else f"{lanes:.1f}"
-    yield str(told.get("expected_from", ""))
-    guess = "~" if told.get("instructions_from") == BY_ITS_CODE else ""
-    yield f"{guess}{told.get('path_instructions', '')}"
-    yield considered(told)
-    yield _chosen(remark)
-
-
-def considered(told: Mapping[str, Any]) -> str:
-    """Each strategy with the ratio that is expected of it, from the worst case on if unknown."""
     worst, too_large = told.get("at_worst", {}), told.get("does_not_fit", ())
+    too_much = "not all fit" if remark.strategy in too_large else "does not fit"
     rows = []
     for name, ratio in told.get("considered", {}).items():
         span = span_of(worst[name], ratio) if name in worst else f"{ratio:.2f}"
-        rows.append(f"{name} {span}{', does not fit' if name in too_large else ''}")
+        rows.append(f"{name} {span}{f' ({too_much})' if name in too_large else ''}")
     return "\n".join(rows)
 
 

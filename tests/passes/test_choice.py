@@ -143,7 +143,7 @@ def test_what_was_asked_for_and_has_no_room_is_told_with_what_it_would_bring() -
     (one,) = remarks(kernel(Arm(300, 0.05, clauses="strategy=merge")), shared_limit=1024)
     assert "does not fit into shared memory" in str(one.declined)
     assert one.details["does_not_fit"] == list(one.details["considered"])
-    assert re.search("merge [2-9][.][0-9]+, does not fit", considered(one.details))
+    assert re.search(r"merge [2-9]\.[0-9]+ \(does not fit\)", considered(one))
 
 
 def test_the_others_get_none_where_fewer_warps_would_have_room() -> None:

@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -15,7 +15,7 @@ from ccc.errors import CccError, Span
 from ccc.nvcc.explain import explain
 from ccc.nvcc.run import run
 from ccc.options import Options
-from ccc.remark import Remark
+from ccc.remark import Remark, report
 from ccc.toolkit import find as toolchain
 from ccc.tools.explain.notes import Note, _of_remark, _saved, notes_of
 from ccc.tools.explain.sarif import log
@@ -276,14 +276,62 @@ SWITCH = """__global__ void __launch_bounds__(256) k(const int *kind, float *x, 
 """
 
 
+def choice(line: int, lanes: float, strategy: str | None = None, **more: Any) -> Remark:
+    """What is told of a case of a switch that got a strategy, or was left."""
+    told = {
+        "case": f"case {line}, line {line}",
+        "considered": {"queue": 1.25, "merge": 1.5},
+        **more,
+    }
+    told |= {
+        "expected_lanes": lanes,
+        "expected_from": "prob(0.125)",
+        "path_instructions": 100 + line,
+    }
+    kind: Literal["applied", "missed"] = "applied" if strategy else "missed"
+    place = Span("/some/where/k.cu", 4, 9), "k", "switch", "case"
+    return Remark(kind, *place, strategy or "leave", details=told)
+
+
+CHOSEN = [
+    choice(5, 4.1, "merge", does_not_fit=["queue", "merge"]),
+    choice(6, 4.2, considered={"queue": 0.75}, does_not_fit=["queue"]),
+    choice(7, 4.3, "merge", does_not_fit=["queue", "merge"]),
+]
+
+
+def test_figures_of_paths_that_were_chosen_together_stand_there_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    table = explain(report({"k": CHOSEN}))
+    assert table.count("merge 1.50 (not all fit)") == 1
+    assert re.search(r"case 7, line 7 +4\.3 .* as for case 5, line 5 +merge", table)
+    assert re.search(r"case 6, line 6 +4\.2 .* queue 0\.75 \(does not fit\) +leave", table)
+
+
+def test_in_a_narrow_terminal_paths_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = explain(report({"k": CHOSEN})).splitlines()
+    assert max(map(len, lines)) <= 60
+    assert lines[:6] == [
+        "k",
+        "",
+        "k.cu:4   case 5, line 5: merge",
+        "  4.1 lanes (prob(0.125)), 105 instr.",
+        "  loop expected with",
+        "    queue 1.25 (not all fit)",
+    ]
+
+
 @pytest.mark.slow
 def test_a_case_has_one_name_in_all_that_is_told(tmp_path: Path) -> None:
     file = tmp_path / "k.cu"
     file.write_text(SWITCH)
     arguments = ["-arch=sm_90", "-ptx", "-o", f"{tmp_path}/k.ptx", str(file)]
     outcome = run(arguments, Options(), capture=True)
-    names = {"case 0, line 6", "case 4 + 3, line 7", "default, line 10"}
-    assert {one["case"] for one in outcome.report["kernels"][0]["paths"]} == names
-    assert {note.directive for note in notes_of(outcome)} == {f"switch ({n})" for n in names}
+    names = ["case 0, line 6", "case 4 + 3, line 7", "default, line 10"]
+    assert [one["case"] for one in outcome.report["kernels"][0]["paths"]] == names
+    assert [note.directive for note in notes_of(outcome)] == [f"switch ({n})" for n in names]
     table = " ".join(explain(outcome.report).split())
     assert all(name in table for name in names)

@@ -156,7 +156,7 @@ def _expected(remark: Remark) -> Iterator[str]:
             length = f", {number}{per_turn} {told['instructions_from']}"
         yield f"{lanes:.1f} of 32 lanes expected ({told.get('expected_from') or 'a guess'}){length}"
     if told.get("considered"):
-        yield f"expected speed: {considered(told).replace(chr(10), ', ')}"
+        yield f"expected speed: {considered(remark).replace(chr(10), ', ')}"
     if told.get("shared_out_reason"):
         yield f"turns are not shared out: {told['shared_out_reason']}"
 
