@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
@@ -235,19 +235,35 @@ def notes(report: Report) -> list[str]:
 
 
 def in_instructions(length: float) -> str:
-    """A length in words.
+    """A length in words; all that a path does may be in paths inside it.
 
-    >>> in_instructions(0.9), in_instructions(12.2)
-    ('1 instruction', '12 instructions')
+    >>> in_instructions(0.9), in_instructions(12.2), in_instructions(0)
+    ('1 instruction', '12 instructions', 'no instruction of its own')
     """
     number = round(length)
-    return f"{number} instruction{'s' * (number != 1)}"
+    return (
+        "no instruction of its own" if number == 0 else f"{number} instruction{'s' * (number != 1)}"
+    )
 
 
-def span_of(worst: float, usual: float) -> str:
-    """What is expected where not all is known; lanes that agree may be the better case."""
-    low, high = (f"{one:.2f}" for one in sorted((worst, usual)))
+def span_of(worst: float, usual: float, missed: Collection[float] = ()) -> str:
+    """What is expected where not all is known; lanes that agree may be the better case.
+
+    What was ``missed`` is not told as if it had been reached, as two digits alone would:
+
+    >>> span_of(0.9471, 3.09), span_of(0.9471, 3.09, missed=[0.95]), span_of(1, 1)
+    ('0.95 to 3.09', '0.947 to 3.09', '1.00')
+    """
+    low, high = (_in_digits(one, missed) for one in sorted((worst, usual)))
     return low if low == high else f"{low} to {high}"
+
+
+def _in_digits(ratio: float, missed: Collection[float]) -> str:
+    """A ratio in two digits, or as many more as tell that it is below what it misses."""
+    digits = 2
+    while any(ratio < least <= round(ratio, digits) for least in missed):
+        digits += 1
+    return f"{ratio:.{digits}f}"
 
 
 def of_arm(remark: Remark) -> tuple[Span, str, str]:

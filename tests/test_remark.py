@@ -14,7 +14,7 @@ from ccc.analysis.paths import model
 from ccc.errors import Span
 from ccc.ir.markers import Marker
 from ccc.pipeline import PathRecord
-from ccc.remark import Remark, complaints, read_report, report, span_of
+from ccc.remark import Remark, complaints, in_instructions, read_report, report, span_of
 
 MARKER = Marker("then", 2, Span("k.cu", 7, 5))
 
@@ -116,3 +116,14 @@ def test_names_are_shown_without_a_library_for_it_too(
 def test_what_is_expected_begins_with_the_less() -> None:
     assert span_of(0.98, 0.906) == "0.91 to 0.98"
     assert span_of(0.5, 1.25) == "0.50 to 1.25"
+
+
+def test_what_misses_a_threshold_is_not_told_as_if_it_were_reached() -> None:
+    assert span_of(0.9471, 3.09, missed=[0.95, 1.03]) == "0.947 to 3.09"
+    assert span_of(1.02996, 1.02996, missed=[0.95, 1.03]) == "1.02996"
+    assert span_of(0.95, 1.03, missed=[0.95, 1.03]) == "0.95 to 1.03"
+
+
+def test_a_length_of_nothing_is_told_of_the_path_itself() -> None:
+    assert in_instructions(0.4) == "no instruction of its own"
+    assert (in_instructions(0.9), in_instructions(12.2)) == ("1 instruction", "12 instructions")
