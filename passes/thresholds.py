@@ -1,8 +1,8 @@
 """Every threshold of the passes, with the measurement behind it.
 
-Two numbers of the kind stand elsewhere, since they say what can be collected at all: what an owner
-may compute again for its next iteration, ``CHEAP_SLICE`` in ``analysis/paths/continuation.py``, and
-how large a variable may be to be given a value, ``MOST_BYTES`` in ``frontend/unset.py``.
+Those of the analyses are in ``analysis/thresholds.py``: what can be collected at all, and what a
+compiler is known not to do. One more stands elsewhere, since it is of the source alone: how large a
+variable may be to be given a value, ``MOST_BYTES`` in ``frontend/unset.py``.
 """
 
 from __future__ import annotations

@@ -30,22 +30,19 @@ from typing import TYPE_CHECKING
 
 from ccc.analysis.callees import callee
 from ccc.analysis.constant_trip_count import trip_count
+from ccc.analysis.thresholds import SMALL_FUNCTION
 from ccc.analysis.unasked import never_unasked
 from ccc.analysis.unsunk import much_unsunk
 from ccc.ir.markers import ARMS
 from ccc.ir.nodes import Block, Instruction, MarkerNote
 from ccc.ir.operands import Address, Immediate, Register, registers
-from ccc.ptx.opcodes import Effect
+from ccc.ptx.opcodes import Effect, extends_sign
 from ccc.ptx.system_calls import SYSTEM_CALLS
 
 if TYPE_CHECKING:
     from ccc.analysis.dominators import Loop
     from ccc.analysis.facts import Facts
 
-MANY = 500
-"""Instructions of a function in which a marker may have copies: in larger ones, what a compiler
-moves depends on how much it has looked at. One of 627 random kernels had 717, and was not the same.
-"""
 _IN_BODIES = ("for", "while", "variable")
 _WHOLE = ("local", "param")
 """Where variables lie whose parts are at constant places."""
@@ -69,7 +66,7 @@ def all_idle(facts: Facts, left: Collection[int]) -> bool:
         and (
             len({marker for marker, _ in markers}) == len(markers)
             or (
-                len(list(facts.function.instructions)) <= MANY
+                len(list(facts.function.instructions)) <= SMALL_FUNCTION
                 and all(_keep_markers(facts, block, left) for _, block in markers)
             )
         )
@@ -153,15 +150,9 @@ def _adds_constants(block: Block) -> bool:
             widened.update(one.used())
         if not needed.isdisjoint(one.defined()):
             needed.update(one.used())
-            widened.update(one.used() if _keeps_sign(one) else ())
+            widened.update(one.used() if extends_sign(one.name, one.modifiers) else ())
         needed.update(*map(registers, addresses))
     return False
-
-
-def _keeps_sign(one: Instruction) -> bool:
-    """Whether it makes a number wider, which may be negative."""
-    narrow = one.opcode.rpartition(".")[2] in ("s8", "s16", "s32")
-    return narrow and (one.name == "cvt" or "wide" in one.modifiers)
 
 
 def _loops_stay(facts: Facts, block: Block, left: Collection[int]) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from ccc.analysis.origins import Pointer
+from ccc.analysis.thresholds import LONG_ROW, LONG_ROW_OF_THEIR_OWN
 from ccc.ir.nodes import Block, Instruction, MarkerNote, Statement
 from ccc.ir.operands import Register
 from ccc.ptx.opcodes import Effect
@@ -24,14 +25,6 @@ _KEPT = Effect.BARRIER | Effect.COLLECTIVE | Effect.FENCE | Effect.OPAQUE
 _ATOMIC = Effect.READ | Effect.WRITE
 _INTRINSICS = ("sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh")
 _BEHIND_POINTERS = ("global", "generic")
-
-MANY = 32
-"""So many instructions in a row are not run unasked: nvcc 13.0 does that with six at most, and with
-what one division by a constant becomes."""
-
-
-MANY_OF_THEIR_OWN = 8
-"""So many are not, either, of which none is a part of what one such division becomes."""
 _PRODUCTS = ("mad", "mul")
 _SUMS = ("add", "sub", "mul", "fma")
 
@@ -40,8 +33,8 @@ def never_unasked(facts: Facts, block: Block, left: Collection[int]) -> bool:
     """Whether a compiler neither runs a block unasked nor leaves it out, if the markers of some
     annotations are gone."""
     stays = (
-        sum(1 for _ in block.instructions) >= MANY
-        or sum(map(_is_one_of_its_own, block.instructions)) >= MANY_OF_THEIR_OWN
+        sum(1 for _ in block.instructions) >= LONG_ROW
+        or sum(map(_is_one_of_its_own, block.instructions)) >= LONG_ROW_OF_THEIR_OWN
         or any(_stays(facts, block, one, left) for one in block.statements)
     )
     return stays and _is_needed(facts, block, left)
@@ -49,7 +42,7 @@ def never_unasked(facts: Facts, block: Block, left: Collection[int]) -> bool:
 
 def _is_one_of_its_own(one: Instruction) -> bool:
     """Whether what it computes was an instruction of its own before it became PTX."""
-    floating = one.opcode.endswith((".f32", ".f64"))
+    floating = one.types[-1:] in (("f32",), ("f64",))
     return (one.name in _SUMS and floating) or (one.name in _PRODUCTS and "lo" in one.modifiers)
 
 

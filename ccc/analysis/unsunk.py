@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from ccc.analysis.thresholds import FEW_UNSUNK
 from ccc.ir.nodes import Block, Instruction
 from ccc.ptx.opcodes import Effect
 
 if TYPE_CHECKING:
     from ccc.analysis.facts import Facts
     from ccc.ir.operands import Register
-
-FEW = 2
-"""So many instructions before a branch that only its arm needs are no reason to compile again."""
 
 
 def much_unsunk(facts: Facts, block: Block) -> bool:
@@ -31,7 +29,7 @@ def much_unsunk(facts: Facts, block: Block) -> bool:
         if block.label in facts.dominators.dominated(label)
     ]
     makers = [one for before in leading for one in before.instructions if _may_sink(one)]
-    if len(makers) <= FEW:
+    if len(makers) <= FEW_UNSUNK:
         return False
     users = _users(facts)
     inside = {id(one) for label in arm for one in facts.blocks[label].instructions}
@@ -43,7 +41,7 @@ def much_unsunk(facts: Facts, block: Block) -> bool:
             for one in makers
             if all(users[made] and users[made] <= inside for made in one.defined())
         )
-    return sum(id(one) in inside for one in makers) > FEW
+    return sum(id(one) in inside for one in makers) > FEW_UNSUNK
 
 
 def _users(facts: Facts) -> dict[Register, set[int]]:

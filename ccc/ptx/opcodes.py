@@ -17,7 +17,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum, Flag, auto
 
-from ccc.ptx.types import ALL_LANES, WARP_SIZE
+from ccc.ptx.types import ALL_LANES, TYPES, WARP_SIZE
 
 MANUAL = "https://docs.nvidia.com/cuda/parallel-thread-execution/"
 
@@ -367,6 +367,18 @@ def lets_threads_go(name: str, opcode: str) -> bool:
     Some copies arrive at an ``mbarrier``, too (PTX ISA, cp.async.mbarrier.arrive).
     """
     return name in ("bar", "barrier") or "mbarrier" in opcode
+
+
+def extends_sign(name: str, modifiers: tuple[str, ...]) -> bool:
+    """Whether it makes an integer of more bits, and a negative one stays that: a conversion, or a
+    product that is wider than its factors (PTX ISA sections 9.7.1 and 9.7.9)."""
+    types = [TYPES[one] for one in modifiers if one in TYPES]
+    if not types or types[-1].kind != "s":
+        return False
+    made = types[0]
+    return "wide" in modifiers or (
+        name == "cvt" and made.kind in ("s", "u", "b") and made.bits > types[-1].bits
+    )
 
 
 def find_opcode(name: str, modifiers: tuple[str, ...]) -> Opcode | None:

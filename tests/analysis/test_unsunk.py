@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.unsunk import FEW, much_unsunk
+from ccc.analysis.thresholds import FEW_UNSUNK
+from ccc.analysis.unsunk import much_unsunk
 from ccc.parse import parse_function, parse_module
 
 KERNEL = """\
@@ -50,9 +51,9 @@ def is_much(before: str, behind: str = "") -> bool:
     return much_unsunk(facts, arm)
 
 
-@pytest.mark.parametrize("length", [1, FEW, FEW + 1, 6])
+@pytest.mark.parametrize("length", [1, FEW_UNSUNK, FEW_UNSUNK + 1, 6])
 def test_a_few_instructions_are_not_much(length: int) -> None:
-    assert is_much(chain(length)) == (length > FEW)
+    assert is_much(chain(length)) == (length > FEW_UNSUNK)
 
 
 def test_what_is_needed_elsewhere_has_its_place_before_the_branch() -> None:
@@ -61,4 +62,4 @@ def test_what_is_needed_elsewhere_has_its_place_before_the_branch() -> None:
 
 def test_so_has_what_does_more_than_to_make_a_value() -> None:
     made, added = "mul.lo.u32 %r9, %r10, 3;", "atom.global.add.u32 %r9, [%rd1], %r10;"
-    assert not is_much(chain(FEW + 1).replace("%r11", "%r10").replace(made, added))
+    assert not is_much(chain(FEW_UNSUNK + 1).replace("%r11", "%r10").replace(made, added))

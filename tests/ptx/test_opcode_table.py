@@ -8,7 +8,7 @@ import pytest
 
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import CARRY, Register
-from ccc.ptx.opcodes import OPCODES, Effect
+from ccc.ptx.opcodes import OPCODES, Effect, extends_sign
 from ccc.ptx.types import SPECIAL_REGISTERS, TYPES
 
 A, B, C, D = (Register(f"%r{number}", "b32") for number in range(4))
@@ -133,6 +133,27 @@ def test_effects(opcode: str, effects: Effect) -> None:
 )  # fmt: skip
 def test_what_waits_or_speaks_to_others(opcode: str) -> None:
     assert Instruction(opcode).effects & SYNCHRONIZES
+
+
+@pytest.mark.parametrize("opcode", ["cvt.s64.s32", "cvt.u64.s16", "mul.wide.s32", "mad.wide.s16"])
+def test_what_extends_a_sign(opcode: str) -> None:
+    assert extends_sign(*named(opcode))
+
+
+@pytest.mark.parametrize(
+    "opcode",
+    [
+        "cvt.s64.u32", "cvt.u16.s32", "cvt.s32.s32", "cvt.rn.f64.s32", "cvt.rzi.s64.f32",
+        "mul.wide.u32", "mul.lo.s32", "mad.lo.s32", "add.s64", "bar.sync",
+    ],
+)  # fmt: skip
+def test_what_extends_none(opcode: str) -> None:
+    assert not extends_sign(*named(opcode))
+
+
+def named(opcode: str) -> tuple[str, tuple[str, ...]]:
+    one = Instruction(opcode)
+    return one.name, one.modifiers
 
 
 def test_the_carry_is_a_register() -> None:

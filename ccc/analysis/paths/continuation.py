@@ -37,14 +37,13 @@ from ccc.analysis.paths.reductions import (
     touched,
 )
 from ccc.analysis.slicing import Region, Slice, slice_region
+from ccc.analysis.thresholds import CHEAP_SLICE
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import CARRY, Register, Special
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.operations import EXTREMES
 from ccc.ptx.types import LANE
 
-CHEAP_SLICE = 8
-"""Most instructions of a path that its owner may run again for the sake of its next iteration."""
 REDUCTION_HINT = "if the loop only adds it up, say so on the loop: reduction(+: variable)"
 
 

@@ -19,12 +19,13 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.continuation import CHEAP_SLICE, does_more, find_context
+from ccc.analysis.paths.continuation import does_more, find_context
 from ccc.analysis.paths.fetches import has_side_effect
 from ccc.analysis.paths.legality import may_end
 from ccc.analysis.paths.model import CheckedPath, Path, Refused, at, instructions_of
 from ccc.analysis.slicing import Region, Slice, slice_region
 from ccc.analysis.spinning import roots
+from ccc.analysis.thresholds import CHEAP_SLICE
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import CARRY, Register
 
