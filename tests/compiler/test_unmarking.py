@@ -32,6 +32,7 @@ COPIES = (
     "for (int r = 0; r < 2; r++) {\n#pragma ccc for\nfor (int j = 0; j < n; j++) {\n"
     "#pragma ccc if\nif (y[j] > r) atomicAdd(x, j);\n}\n}"
 )
+TWO_ARMS = "int v = y[i];\n#pragma ccc if\nif (v == 0) atomicAdd(x + i, n);\nelse {other}"
 CALLS = "int v = first(x);\n#pragma ccc if\nif (v > y[i]) atomicAdd(x, first(x));"
 
 
@@ -102,6 +103,8 @@ def kernel(body: str) -> str:
             "for (int k = 0; k < 9; k++) v = v * 0.7f + 1; }\nx[i] = v;",
             {2},
         ),  # a row of sums and products
+        (TWO_ARMS.replace("{other}", "x[i] = sqrtf(v);"), {2}),  # which have nothing in common
+        (TWO_ARMS.replace("{other}", "atomicMax(x + i, v);"), {2}),
     ],
 )
 def test_a_marker_that_changed_nothing_is_taken_out(
@@ -126,6 +129,7 @@ def test_a_marker_that_changed_nothing_is_taken_out(
             {2},
         ),  # one condition
         (CALLS, {2}),
+        (TWO_ARMS.replace("{other}", "atomicAdd(x + i, v);"), {2}),  # of which nvcc makes one
     ],
 )
 def test_one_that_may_have_changed_something_is_not(
