@@ -147,7 +147,10 @@ def _plain(text: str, parameter: Variable) -> Any:
     if letter == "b":
         letter = "u" if re.fullmatch(r"-?(0x[0-9a-fA-F]+|\d+)", text) else "f"
     if f"{letter}{bits}" not in DTYPES:
-        raise CccError(f"--arg {text}: the parameter {parameter.name} has {bits // 8} bytes")
+        raise CccError(
+            f"--arg {text}: the parameter {parameter.name} has {bits // 8} bytes: "
+            "a structure is written {A,B}, with all its members"
+        )
     return _scalar(text, f"{letter}{bits}", text)
 
 

@@ -28,7 +28,7 @@ COPY = "add.u64 %x1, %p0, %x0; add.u64 %x2, %p1, %x0; "
         ("ld.global.u32 %r1, [%x1+-4];", "out-of-bounds global access", 0),
         ("st.global.u64 [%x1], %x1;", "misaligned global access of 8 bytes", 1),
         ("ld.global.u32 %r1, [%x0];", "out-of-bounds global access", 0),
-        ("ld.u32 %r1, [0];", "out-of-bounds global access", 0),
+        ("ld.u32 %r1, [0];", "by ld.u32, as behind a null pointer, address 0x0", 0),
         ("atom.global.add.u32 %r1, [%x1+2], 1;", "misaligned global access", 0),
         ("ld.shared.u32 %r1, [%r0];", "misaligned shared access", 1),
         ("ld.shared.u32 %r1, [box+64];", "out-of-bounds shared access", 0),

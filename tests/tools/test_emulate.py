@@ -168,9 +168,11 @@ def test_structures_in_structures() -> None:
         ("&in.npy", "a structure is written {A,B}, and its address &{A,B}"),
         ("{in.npy,null,i32:5}}", "its braces do not match"),
         ("{in.npy,,i32:5}", "a member is empty"),
-        ("{in.npy,null}", "argument 1 of k has 16 bytes, its parameter s 24"),
+        ("{in.npy,null}", "has 16 bytes in 2 members, its parameter s 24: a structure"),
+        ("5", "--arg 5: the parameter s has 24 bytes: a structure is written {A,B}"),
+        ("i32:5", "argument 1 of k has 4 bytes, its parameter s 24: a structure"),
         ("{in.npy,nul}", "not understood"),
-        ("{in.npy,f16:1e9}", "argument 1 of k has 16 bytes, its parameter s 24"),
+        ("{in.npy,f16:1e9}", "has 16 bytes in 2 members, its parameter s 24: a structure"),
         ("{" * 2000 + "null" + "}" * 2000, "it has more than 64 structures"),
     ],
 )

@@ -311,7 +311,7 @@ class Memory:
             self._fault("misaligned", touch, (address & np.uint64(access.bytes - 1)) != 0)
         place, bad = touch.space.locate(touch.group, address, access.bytes)
         if bad is not None:
-            self._fault("out-of-bounds", touch, bad)
+            self._fault("out-of-bounds", touch, bad, _behind_null(touch, bad))
         if touch.name == "global":
             sectors = self.costs.loads if access.method == "load" else self.costs.stores
             sectors[access.slot] += traffic.sectors(touch.group, place)
@@ -322,12 +322,13 @@ class Memory:
         element: Array = place >> (access.size.bit_length() - 1)
         return element
 
-    def _fault(self, what: str, touch: Touch, bad: Array) -> NoReturn:
+    def _fault(self, what: str, touch: Touch, bad: Array, more: str = "") -> NoReturn:
         access = touch.access
         first = int(np.argmax(bad))
         block, thread = self.name_thread(int(touch.group.lanes[first]))
         raise EmulatorError(
-            f"{what} {touch.name} access of {access.bytes} bytes by {access.instruction.opcode}",
+            f"{what} {touch.name} access of {access.bytes} bytes by {access.instruction.opcode}"
+            f"{more}",
             access.instruction.span,
             block=block,
             thread=thread,
@@ -406,6 +407,12 @@ class Memory:
             flags, first, count = _flags(touch, touch.space, place)
             for k in range(count):
                 flags[first + k] = flags.dtype.type((1 << 8 * flags.itemsize) - 1)
+
+
+def _behind_null(touch: Touch, bad: Array) -> str:
+    """Words for an address of global memory that is less than any there is."""
+    lies_before = touch.name == "global" and touch.address[int(np.argmax(bad))] < IMAGES
+    return ", as behind a null pointer" if lies_before else ""
 
 
 def _flags(touch: Touch, space: Shared | Local, place: Array) -> tuple[Array, Array, int]:

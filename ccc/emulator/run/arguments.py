@@ -15,6 +15,10 @@ from ccc.emulator.run.structures import ADDRESS_BYTES, AddressOf, Structure, arr
 from ccc.emulator.translate.variables import parameter_offsets
 from ccc.ir.nodes import Function, Variable
 
+_NUMBERS = (1, 2, 4, 8)
+"""The bytes that numbers and addresses have."""
+_BY_MEMBERS = ": a structure, which is passed with all its members"
+
 
 class Buffers:
     """The arrays of a launch, with those that overlap merged into one stretch of memory."""
@@ -109,12 +113,21 @@ def pack_parameters(kernel: Function, arguments: tuple[Any, ...], address_of: An
         value = _encode(parameter, argument, address_of)
         if len(value) != parameter.bytes:
             raise EmulatorError(
-                f"argument {position + 1} of {kernel.name} has {len(value)} bytes, "
-                f"its parameter {parameter.name} {parameter.bytes}",
+                f"argument {position + 1} of {kernel.name} has {len(value)} bytes"
+                f"{_in_members(argument)}, its parameter {parameter.name} {parameter.bytes}"
+                f"{'' if parameter.bytes in _NUMBERS else _BY_MEMBERS}",
                 kernel.span,
             )
         content += value
     return bytes(content)
+
+
+def _in_members(argument: Any) -> str:
+    """What a structure takes, for who has forgotten one of its members."""
+    if not isinstance(argument, Structure):
+        return ""
+    count = len(argument.members)
+    return f" in {count} member{'s' * (count != 1)}"
 
 
 def _encode(parameter: Variable, argument: Any, address_of: Any) -> bytes:
