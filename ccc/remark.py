@@ -266,6 +266,15 @@ def _in_digits(ratio: float, missed: Collection[float]) -> str:
     return f"{ratio:.{digits}f}"
 
 
+def saved(context: Iterable[Mapping[str, str]]) -> list[str]:
+    """What a task saves, in words: variables where they are known, and how many values more."""
+    values = list(context)
+    names = list(dict.fromkeys(one["variable"] for one in values if "variable" in one))
+    others = sum("variable" not in one for one in values)
+    more = f"{others} value{'s' * (others != 1)}{' more' if names else ''}"
+    return [*names, more] if others else names
+
+
 def of_arm(remark: Remark) -> tuple[Span, str, str]:
     """What copies of one arm of an annotation have in common; each case is an arm."""
     return remark.position, remark.arm, remark.details.get("case", "")

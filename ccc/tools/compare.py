@@ -31,7 +31,7 @@ from ccc.parse import parse_function, parse_module
 from ccc.passes.launch_shape import known_block_size
 from ccc.passes.strategies.registry import read_request
 from ccc.ptx.occupancy import check_shared_limit
-from ccc.remark import Remark, read_report
+from ccc.remark import Remark, read_report, saved
 from ccc.toolkit import find as toolchain
 from ccc.tools import png
 from ccc.version import VERSION
@@ -305,19 +305,20 @@ def _percent(fraction: float | None) -> str:
 
 def _path_line(remark: Remark) -> str:
     """What became of one annotated path."""
-    head = f"{remark.position}: ccc {remark.annotation}: "
+    arm = f" ({remark.arm_name})" if remark.arm_name else ""
+    head = f"{remark.position}: ccc {remark.annotation}{arm}: "
     refused = remark.declined and f"; strategy({remark.asked}) does not apply: {remark.declined}"
     if not remark.applied:
         why = remark.reason or remark.advice or "as was asked for"
         return f"{head}left alone: {why}{refused or ''}"
     told = remark.details
-    saved = [one.get("variable") or one.get("register") for one in told.get("context", [])]
+    context = saved(told.get("context", ()))
     bytes_ = told.get("shared_bytes_per_thread")
     details = [
         told.get("schedule") or remark.strategy,
         told.get("placement"),
         f"{bytes_} bytes a thread" if bytes_ else None,
-        f"saves {', '.join(map(str, saved))}" if saved else None,
+        f"saves {', '.join(context)}" if context else None,
     ]
     return f"{head}applied ({', '.join(text for text in details if text)}){refused or ''}"
 

@@ -13,7 +13,7 @@ from ccc.errors import Span
 from ccc.nvcc.explain import considered
 from ccc.nvcc.run import Outcome
 from ccc.ptx.types import TYPES
-from ccc.remark import Remark, in_instructions, of_arm, read_report
+from ccc.remark import Remark, in_instructions, of_arm, read_report, saved
 
 Kind = Literal["applied", "left", "refused", "declined", "warning", "error"]
 _SAID = re.compile(r"^(.+?):(\d+)(?::(\d+))?: (warning|error): (.*)")
@@ -167,9 +167,5 @@ def _saved(context: Sequence[Mapping[str, str]], local_bytes: int) -> str:
     size = local_bytes + sum(
         TYPES[one["type"]].bits // 8 for one in context if one["type"] in TYPES
     )
-    names = list(dict.fromkeys(one["variable"] for one in context if "variable" in one))
-    more = sum("variable" not in one for one in context)
-    parts = names + ([f"{more} value{'s' * (more != 1)} more"] if more and names else [])
-    parts = parts or ([f"{more} value{'s' * (more != 1)}"] if more else [])
-    parts += [f"{local_bytes} bytes of arrays"] if local_bytes else []
+    parts = saved(context) + ([f"{local_bytes} bytes of arrays"] if local_bytes else [])
     return f"saves {', '.join(parts)} for each task ({size} bytes)" if parts else "saves nothing"
