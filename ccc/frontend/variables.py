@@ -172,8 +172,9 @@ class Suspects:
         return next(_extremes(placed.statement), None) if placed else None
 
     def unnamed(self, at: Span, *, around: bool = False) -> list[tuple[str, str]]:
-        """The operations and floating-point variables that a statement, or the loop around it,
-        updates as a reduction does, and no loop names."""
+        """The operations and variables that a statement, or the loop around it, updates as a
+        reduction does, and no loop names: those that are floating-point, and those that the loop
+        updates by what the statement changes."""
         placed = self._at(at)
         loops = self._placement.loops_around(placed) if placed else []
         if placed is None or (around and not loops):
@@ -181,11 +182,19 @@ class Suspects:
         statement = loops[-1].statement if around else placed.statement
         own = {name.encode() for loop in loops for _, name in loop.pragma.reductions}
         own |= {name for name, _ in declared_in(statement)}
-        found = [(op, base) for change, base in _changes(statement) if (op := _operation(change))]
-        every = [(op, base.text or b"") for op, base in found]
-        every += [(op, name.encode()) for op, name in _extremes(statement)]
-        floats = ((op, name) for op, name in every if self._is_float(statement, name))
-        return [(op, name.decode()) for op, name in dict.fromkeys(floats) if name not in own]
+        made = {base.text for _, base in _changes(placed.statement)} if around else set()
+        found = [
+            (op, base.text or b"")
+            for change, base in _changes(statement)
+            if (op := _operation(change))
+            and (self._is_float(statement, base.text or b"") or _is_made_of(change, made))
+        ]
+        found += [
+            (op, name.encode())
+            for op, name in _extremes(statement)
+            if self._is_float(statement, name.encode())
+        ]
+        return [(op, name.decode()) for op, name in dict.fromkeys(found) if name not in own]
 
     def _is_float(self, statement: Node, name: bytes) -> bool:
         return floating_type(statement, name, self._placement.blank) is not None
@@ -307,6 +316,12 @@ def _operation(change: Node) -> str | None:
     if "=" in signs and value is not None:
         return _operation_on(changed.text or b"", value)
     return next((_OPERATIONS[sign] for sign in signs if sign in _OPERATIONS), None)
+
+
+def _is_made_of(change: Node, names: Collection[bytes | None]) -> bool:
+    """Whether what a variable is changed by is computed from some others."""
+    value = change.child_by_field_name("right")
+    return value is not None and any(node.text in names for node in identifiers_in(value))
 
 
 def _operation_on(name: bytes, value: Node) -> str | None:

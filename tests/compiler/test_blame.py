@@ -141,6 +141,10 @@ BEHIND = """__global__ void k(const float *x, const int *kind, float *y, int n) 
             "best = best + d;",
             "if the loop does nothing else with it, say so on the loop: reduction(+: best)",
         ),
+        (
+            "at = max(at, static_cast<int>(d));",
+            "if the loop does nothing else with it, say so on the loop: reduction(max: at)",
+        ),
         ("if (!(d > best)) best = d;", "declare in the loop what no iteration needs of another"),
         ("best = d;", "declare in the loop what no iteration needs of another"),
     ],
@@ -149,6 +153,31 @@ def test_what_is_updated_behind_a_path_is_named(behind: str, advice: str, tmp_pa
     lines = said(BEHIND.replace("BEHIND", behind), tmp_path, Options(strategy=COLLECT))
     assert lines
     assert all(f"; {advice}" in line for line in lines)
+
+
+COUNTED = """__global__ void k(const unsigned *x, int *y, int n) {
+    int total = 0;
+#pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        unsigned v = x[i];
+        int turns = 0;
+#pragma ccc while
+        while (v != 1) { v = v & 1 ? 3 * v + 1 : v / 2; ++turns; }
+        total += turns;
+    }
+    y[threadIdx.x] = total;
+}
+"""
+
+
+@pytest.mark.slow
+def test_a_sum_of_the_turns_of_a_loop_is_named(tmp_path: Path) -> None:
+    (line,) = said(COUNTED, tmp_path, Options(strategy=COLLECT))
+    assert (
+        "; if the loop does nothing else with it, say so on the loop: reduction(+: total)" in line
+    )
+    named = COUNTED.replace("ccc for", "ccc for reduction(+: total)")
+    assert said(named, tmp_path, Options(strategy=COLLECT)) == []
 
 
 UPDATES = """__global__ void k(const float *x, float *y, int n) {
