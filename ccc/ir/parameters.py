@@ -12,8 +12,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from ccc.ir.edit import Emitter
-from ccc.ir.nodes import Function, Instruction, RegisterFile
+from ccc.ir.nodes import Function, Instruction
 from ccc.ir.operands import Address, Arguments, Operand, Register, Symbol, Vector
+from ccc.ir.registers import RegisterFile
 from ccc.ptx.types import TYPES
 
 _LEAST_BITS = 16

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import islice
 
-from ccc.ir.nodes import DIGITS, RegisterFile
 from ccc.ir.operands import Register, Vector
+from ccc.ir.registers import DIGITS, RegisterFile
 from ccc.parse.words import AXES, Words
 from ccc.ptx.types import VECTORS
 

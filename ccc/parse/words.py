@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Callable, Iterable
 
-from ccc.ir.nodes import DIGITS, Guard, RegisterFile
+from ccc.ir.nodes import Guard
 from ccc.ir.operands import (
     Address,
     Arguments,
@@ -20,6 +20,7 @@ from ccc.ir.operands import (
     Symbol,
     Vector,
 )
+from ccc.ir.registers import DIGITS, RegisterFile
 from ccc.ptx.types import SPECIAL_REGISTERS
 
 _NUMBER = re.compile(

@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 
 from ccc.analysis.paths.induction import Induction
 from ccc.analysis.paths.model import Path
-from ccc.ir.nodes import Function, RegisterFile
+from ccc.ir.nodes import Function
 from ccc.ir.operands import Register, Special
+from ccc.ir.registers import RegisterFile
 from ccc.passes.context_collection.context_stack import Stack
 from ccc.passes.context_collection.group_slots import place_slots
 from ccc.passes.context_collection.reduction import Slots

@@ -11,8 +11,9 @@ from goldens import Golden
 
 from ccc.errors import CccError
 from ccc.ir.edit import jump
-from ccc.ir.nodes import Block, Function, Guard, Instruction, RegisterFile
+from ccc.ir.nodes import Block, Function, Guard, Instruction
 from ccc.ir.operands import Address, Immediate, Register, Symbol
+from ccc.ir.registers import RegisterFile
 from ccc.ir.verify import InvalidIR, verify
 from ccc.parse import parse_function, parse_module
 

@@ -14,7 +14,7 @@ from itertools import takewhile
 from ccc.analysis.callees import callee
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Refused, at
-from ccc.ir.nodes import Block, Function, Instruction, RegisterFile
+from ccc.ir.nodes import Block, Function, Instruction
 from ccc.ir.operands import Immediate, Register
 from ccc.ir.parameters import (
     CallList,
@@ -25,6 +25,7 @@ from ccc.ir.parameters import (
     accesses,
     parts,
 )
+from ccc.ir.registers import RegisterFile
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import TYPES
 
