@@ -57,6 +57,9 @@ REMOVE = f"{TOO_SHORT}: remove the annotation"
 TELL = "tell with prob(share) or a profile"
 """What serves where nothing is known of the lanes: if few of them would not gain, or else."""
 
+WANTED = (LOSS, GAIN)
+"""What one of the figures of a path that is left may have missed."""
+
 
 @dataclass
 class Chosen:
@@ -116,9 +119,10 @@ class Chosen:
         found, insist = self.considered[best], f"strategy({best}) insists"
         if lanes.is_known:
             known = f"{lanes.in_words} ({lanes.source})"
-            span = span_of(self.at_worst.get(best, found), found)
+            span = span_of(self.at_worst.get(best, found), found, WANTED)
         else:
-            known, span = "and nothing is known of its lanes", span_of(self.at_worst[best], found)
+            known = "and nothing is known of its lanes"
+            span = span_of(self.at_worst[best], found, WANTED)
             is_hopeless = round(max(self.at_worst[best], found), 2) < 1
             too_short = REMOVE if self.is_alone else TOO_SHORT
             insist = too_short if is_hopeless else f"{TELL}, or {insist}"
