@@ -74,7 +74,9 @@ def rejoin(
 def _is_meeting(instruction: Instruction, branch: CountedBranch, facts: Facts) -> bool:
     """Whether those who come to a branch meet there already: at a barrier of the block, or where
     they do behind another loop."""
+    if instruction.name not in ("bar", "barrier") or "sync" not in instruction.modifiers:
+        return False
+    is_of_warp = "warp" in instruction.modifiers
     if facts.is_of_pass(instruction):
-        operands = [str(operand) for operand in instruction.operands]
-        return instruction.opcode == "bar.warp.sync" and operands == [str(branch.among)]
-    return instruction.guard is None and instruction.opcode in ("bar.sync", "barrier.sync")
+        return is_of_warp and str(instruction.operands[0]) == str(branch.among)
+    return not is_of_warp and instruction.guard is None
