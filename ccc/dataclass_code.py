@@ -12,13 +12,13 @@ import dataclasses
 import marshal
 import os
 import sys
-from collections.abc import Iterator
-from pathlib import Path
-from types import CodeType
-from typing import Any
 
 from ccc import cache
-from ccc.errors import CccError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
 _MOST = 4_000
 """Texts that are kept, some five for each class; of more, those that only others have used go."""
@@ -42,30 +42,34 @@ def kept() -> Iterator[None]:
 
 def _version() -> str:
     """A name that differs where compiled code may."""
-    return f"{sys.implementation.cache_tag}-{sys.hexversion:x}"
+    return f"{sys.implementation.cache_tag}-{sys.hexversion:x}-texts"
 
 
 class _Compiled:
-    """Code by its text, as it was in the file of this name."""
+    """Code by its text, as it was in the file of this name, and as ``marshal`` writes it: that of
+    a class is read when the class is made."""
 
     def __init__(self, path: str):
         self._path = path
         self._known = _load(path)
-        self._used: dict[str, CodeType] = {}
+        self._used: dict[str, bytes] = {}
 
     def run(self, text: str, *names: dict[str, Any]) -> None:
         """What ``exec`` does with a text."""
-        code = self._known.get(text)
-        if code is None:
-            code = compile(text, "<string>", "exec", dont_inherit=True)
-        self._used[text] = code
-        exec(code, *names)
+        told = self._known.get(text)
+        if told is None:
+            told = marshal.dumps(compile(text, "<string>", "exec", dont_inherit=True))
+        self._used[text] = told
+        exec(marshal.loads(told), *names)
 
     def save(self) -> None:
         """Write what is new, where that can be written."""
         if self._used.keys() <= self._known.keys():
             return
-        from ccc import files  # noqa: PLC0415 - seldom anything is new
+        from pathlib import Path  # noqa: PLC0415 - seldom anything is new
+
+        from ccc import files  # noqa: PLC0415
+        from ccc.errors import CccError  # noqa: PLC0415
 
         every = {**self._known, **self._used}
         told = marshal.dumps(every if len(every) < _MOST else self._used)
@@ -73,7 +77,7 @@ class _Compiled:
             files.keep(Path(self._path), told)
 
 
-def _load(path: str) -> dict[str, CodeType]:
+def _load(path: str) -> dict[str, bytes]:
     """What a file holds; nothing where there is none, or it is damaged in any way."""
     try:
         with open(path, "rb") as file:

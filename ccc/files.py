@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import errno
 import os
+import pathlib
 import stat
 import sys
 import threading
-from pathlib import Path
 
 from ccc import cache
 from ccc.errors import CccError, Span
 
 
-def folder() -> Path:
+def folder() -> pathlib.Path:
     """``CCC_CACHE_DIR``, or the user's cache folder; it need not exist yet."""
-    return Path(cache.folder())
+    return pathlib.Path(cache.folder())
 
 
 def refused(error: OSError) -> CccError:
@@ -26,7 +26,7 @@ def refused(error: OSError) -> CccError:
     )
 
 
-def keep(path: Path, data: bytes, *, mode: int | None = None) -> None:
+def keep(path: pathlib.Path, data: bytes, *, mode: int | None = None) -> None:
     """Write a file of the cache: whoever reads it finds all of it, or none.
 
     Raises:
@@ -45,7 +45,7 @@ def read_text(path: str) -> str:
         return file.read()
 
 
-def write(path: str | Path, data: str | bytes) -> None:
+def write(path: str | pathlib.Path, data: str | bytes) -> None:
     """Write a result; ``-`` is standard output.
 
     A file, and what a symbolic link leads to, is whole or as it was before; a device and a pipe
@@ -60,14 +60,14 @@ def write(path: str | Path, data: str | bytes) -> None:
     content = _bytes(data)
     try:
         if _is_file(path):
-            _replace(Path(os.path.realpath(path)), content)
+            _replace(pathlib.Path(os.path.realpath(path)), content)
         else:
-            Path(path).write_bytes(content)
+            pathlib.Path(path).write_bytes(content)
     except OSError as error:
         raise _unwritable(path, error.strerror or str(error)) from error
 
 
-def check_writable(path: str | Path) -> None:
+def check_writable(path: str | pathlib.Path) -> None:
     """Find out before the work whether its result could be written, as far as can be told.
 
     Raises:
@@ -76,10 +76,11 @@ def check_writable(path: str | Path) -> None:
     if str(path) == "-":
         return
     try:
-        changed = Path(os.path.realpath(path)).parent if _is_file(path) else Path(path)
+        place = pathlib.Path(path)
+        changed = pathlib.Path(os.path.realpath(path)).parent if _is_file(path) else place
     except OSError as error:
         raise _unwritable(path, error.strerror or str(error)) from error
-    if Path(path).is_dir():
+    if pathlib.Path(path).is_dir():
         raise _unwritable(path, "it is a folder")
     if not changed.exists():
         raise _unwritable(path, "there is no such folder")
@@ -87,14 +88,14 @@ def check_writable(path: str | Path) -> None:
         raise _unwritable(path, os.strerror(errno.EACCES))
 
 
-def put_text(path: str | Path, text: str) -> None:
+def put_text(path: str | pathlib.Path, text: str) -> None:
     """Write what :func:`read_text` reads, byte for byte.
 
     Raises:
         OSError: it cannot be written; the error names the file, also where the disk is full.
     """
     try:
-        Path(path).write_bytes(_bytes(text))
+        pathlib.Path(path).write_bytes(_bytes(text))
     except OSError as error:
         error.filename = str(path)
         raise
@@ -111,7 +112,7 @@ def _bytes(data: str | bytes) -> bytes:
     return data.encode(errors="surrogateescape") if isinstance(data, str) else data
 
 
-def _is_file(path: str | Path) -> bool:
+def _is_file(path: str | pathlib.Path) -> bool:
     """Whether this is a file, or will be one."""
     try:
         return stat.S_ISREG(os.stat(path).st_mode)
@@ -119,7 +120,7 @@ def _is_file(path: str | Path) -> bool:
         return True
 
 
-def _replace(path: Path, data: bytes, mode: int | None = None) -> None:
+def _replace(path: pathlib.Path, data: bytes, mode: int | None = None) -> None:
     """Write beside, then rename: whoever reads finds the old file or the whole new one."""
     beside = path.with_name(f".ccc-{os.getpid()}-{threading.get_ident()}")
     try:
@@ -131,5 +132,5 @@ def _replace(path: Path, data: bytes, mode: int | None = None) -> None:
         beside.unlink(missing_ok=True)
 
 
-def _unwritable(path: str | Path, why: str) -> CccError:
+def _unwritable(path: str | pathlib.Path, why: str) -> CccError:
     return CccError(f"cannot write the file: {why}", Span(str(path)))

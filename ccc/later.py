@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-SELDOM = ("hashlib", "inspect", "ipaddress", "shutil", "textwrap")
-"""Modules that ours and Python's own import, and seldom use."""
+SELDOM = ("hashlib", "inspect", "ipaddress", "pathlib", "shutil", "textwrap")
+"""Modules that ours and Python's own import, and seldom use, or not before cicc runs."""
 
 
 def load_later(*names: str) -> None:
