@@ -63,16 +63,8 @@ class Blame:
     def __init__(self, table: LineTable, marked: Marked, ptx: str):
         self._marked = marked
         self._ptx = ptx
-        names = {os.path.abspath(name): name for name in marked.files}
-        places = {
-            line: tuple(
-                span._replace(file=names[os.path.abspath(span.file)])
-                for span in chain
-                if os.path.abspath(span.file) in names
-            )
-            for line, chain in table.places.items()
-        }
-        self._table = LineTable(places)
+        self._table = table
+        self._files = {os.path.abspath(name): name for name in marked.files}
         self._found: dict[str, tuple[int, str] | None] = {}
 
     def tell(self, remarks: Mapping[str, Sequence[Remark]]) -> dict[str, list[Remark]]:
@@ -98,7 +90,7 @@ class Blame:
     def _case(self, remark: Remark) -> Span | None:
         """Where a case begins, if it is one and that is known."""
         case = remark.details.get("case")
-        return self._table.place(int(case.split()[-1])) if case else None
+        return self._line(int(case.split()[-1])) if case else None
 
     def _told(self, remark: Remark) -> Remark:
         texts = {key: text for key in _TEXTS if (text := getattr(remark, key))}
@@ -164,7 +156,7 @@ class Blame:
         if match is None or suspects is None:
             return text
         listed = ([int(number) for number in one.split(", ")] for one in match.groups()[1:])
-        reads, writes = ([self._table.place(number) for number in each] for each in listed)
+        reads, writes = (list(map(self._line, each)) for each in listed)
         known = [[span for span in each if span] for each in (reads, writes)]
         clauses = None
         if known == [reads, writes]:
@@ -208,7 +200,7 @@ class Blame:
         first, text = found
         sets = re.compile(rf"^\t(?:@!?%p\d+ )?[\w.]+[ \t]+{re.escape(entry['register'])},", re.M)
         numbers = [first + text.count("\n", 0, match.start()) for match in sets.finditer(text)]
-        lines = [span for span in map(self._table.place, numbers) if span]
+        lines = [span for span in map(self._line, numbers) if span]
         name = self._marked.suspects.defined(remark.position, lines)
         return {**entry, "variable": name} if name else entry
 
@@ -226,7 +218,14 @@ class Blame:
         return f"({span.file}:{span.line}, PTX line {match[1]}: " if span else match[0]
 
     def _span(self, match: re.Match[str]) -> Span | None:
-        return self._table.place(int(match[1]))
+        return self._line(int(match[1]))
+
+    def _line(self, number: int) -> Span | None:
+        """The innermost place in the user's files that a line of PTX was made of, if any."""
+        for span in self._table.places.get(number, ()):
+            if name := self._files.get(os.path.abspath(span.file)):
+                return span._replace(file=name)
+        return None
 
     def _names(self, remark: Remark, text: str, line: Span | None) -> list[str]:
         """The variables that may be meant."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from functools import cached_property
 
 from ccc.errors import Span
 
@@ -25,15 +25,23 @@ _LOC = re.compile(
 _Place = tuple[int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
 class LineTable:
-    """The places that the lines of a PTX text were made of, the innermost call first."""
+    """The places that the lines of a PTX text were made of, read when somebody first asks.
 
-    places: Mapping[int, tuple[Span, ...]] = field(default_factory=dict)
+    Args:
+        ptx: the text.
+        kept: whether lines count as they stand there, and not as they do in what :func:`split`
+            leaves.
+    """
 
-    def place(self, line: int) -> Span | None:
-        """The innermost place that a line was made of, if that is known."""
-        return next(iter(self.places.get(line, ())), None)
+    def __init__(self, ptx: str, *, kept: bool = True):
+        self._ptx = ptx
+        self._kept = kept
+
+    @cached_property
+    def places(self) -> Mapping[int, tuple[Span, ...]]:
+        """The places by the number of the line, the innermost call first."""
+        return _read(self._ptx, kept=self._kept)
 
 
 def split(ptx: str) -> tuple[str, LineTable]:
@@ -42,12 +50,10 @@ def split(ptx: str) -> tuple[str, LineTable]:
     for match in _ADDED.finditer(ptx):
         parts.append(ptx[at : match.start()])
         at = match.end()
-    return "".join([*parts, ptx[at:]]), read(ptx, kept=False)
+    return "".join([*parts, ptx[at:]]), LineTable(ptx, kept=False)
 
 
-def read(ptx: str, *, kept: bool = True) -> LineTable:
-    """The table of a text; ``kept`` says that lines count as they stand there, and otherwise as
-    they do in what :func:`split` leaves."""
+def _read(ptx: str, *, kept: bool) -> dict[int, tuple[Span, ...]]:
     names = {int(number): _unescape(name) for number, name in _FILE.findall(ptx)}
     callers: dict[_Place, _Place] = {}
     places: dict[int, tuple[Span, ...]] = {}
@@ -64,7 +70,7 @@ def read(ptx: str, *, kept: bool = True) -> LineTable:
             here = tuple(_chain(place, callers, names))
         elif here:
             places[number] = here
-    return LineTable(places)
+    return places
 
 
 def _lines(ptx: str) -> Iterator[tuple[str, bool]]:

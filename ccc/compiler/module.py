@@ -41,7 +41,7 @@ nvlink 13.0 gives a kernel that calls them no shared memory for it."""
 DEVICE_LAUNCH = re.compile(r"\b(?:__cudaCDP2LaunchDevice|cudaLaunchDevice|cudaGraphLaunch)")
 """What a launch in a kernel becomes."""
 
-_OWN_NAME = re.compile("ccc_|_ccc")
+_OWN_NAMES = ("ccc_", "_ccc")
 """What is part of every name that is put into PTX."""
 
 DYNAMIC_SIZE = "%dynamic_smem_size"
@@ -89,8 +89,8 @@ class ModuleContext:
         self._trying = trying
         self._crowded = crowded
         self._knowledge = knowledge
-        self._surroundings = self._find_surroundings(module)
         self._launches = DEVICE_LAUNCH.search(module.text) is not None
+        self._surroundings = self._find_surroundings(module)
         self._obstacle: CccError | None = None
         try:
             variables = parse_variables(module)
@@ -105,11 +105,11 @@ class ModuleContext:
         """All that kernels may depend on outside of functions; the whole module where files tell of
         its annotations, or it has names such as are put into it."""
         told = self._options.use or self._options.decisions
-        if told or _OWN_NAME.search(module.text):
-            return module.text
-        launches = DEVICE_LAUNCH.search(module.text) is not None
+        text = module.text
+        if told or any(name in text for name in _OWN_NAMES):
+            return text
         around = "".join(piece for piece in module.pieces if isinstance(piece, str))
-        return launches, self._callees.promised, around
+        return self._launches, self._callees.promised, around
 
     def key(self, piece: FunctionText) -> Hashable:
         """All that it depends on what becomes of a kernel."""

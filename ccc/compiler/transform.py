@@ -168,6 +168,8 @@ def _tell(
 def _promises(ptx: str) -> tuple[str, frozenset[str]]:
     """PTX without the variables that name the functions of which something is promised; these."""
     promised: set[str] = set()
+    if PROMISE not in ptx:
+        return ptx, frozenset()
 
     def take(found: re.Match[str]) -> str:
         promised.add(found[1])

@@ -174,7 +174,9 @@ class _Unit:
         """Compile and transform it as it is marked; ``compiled`` is what comes of it, if known."""
         options, trial = self.options, replace(self.done)
         compiled = compiled or as_comments(self.compiler(marked.text, again))
-        ptx, table = (compiled, lines.read(compiled)) if self.keeps_lines else lines.split(compiled)
+        ptx, table = compiled, lines.LineTable(compiled)
+        if not self.keeps_lines:
+            ptx, table = lines.split(compiled)
         if not again and not options.off:
             gone = _without_code(marked, ptx, self.annotated.filename)
             warn([*marked.warnings, *gone], options, trial)

@@ -58,14 +58,12 @@ def test_what_the_compiler_adds_of_lines_is_taken_out_again() -> None:
     inlined = (Span('odd "name".cuh', 9, 3), Span("k.cu", 6, 2))
     here = (Span("k.cu", 4, 5),)
     assert dict(table.places) == {4: here, 5: here, 6: here, 7: inlined}
-    assert table.place(7) == inlined[0]
-    assert table.place(8) is None
     assert lines.split(PLAIN)[0] == PLAIN
 
 
 def test_lines_that_stay_are_counted() -> None:
     numbers = {n: line for n, line in enumerate(PTX.splitlines(), 1) if re.search("add|mul", line)}
-    assert numbers.keys() <= lines.read(PTX).places.keys()
+    assert numbers.keys() <= lines.LineTable(PTX).places.keys()
 
 
 HEAD = """__global__ void k(const int *count, float *x, float *y, int n) {
