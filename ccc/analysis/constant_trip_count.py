@@ -7,7 +7,7 @@ begins with: nvcc writes counters in many ways, some in 64 bits that each iterat
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
@@ -78,13 +78,19 @@ def _steps(decision: Register, loop: Loop, facts: Facts) -> list[Instruction] | 
     return [always[place] for place in sorted(needed)]
 
 
-def _setting(register: Register, labels: Iterable[str], facts: Facts) -> Iterator[Instruction]:
-    return (
-        one
-        for label in labels
-        for one in facts.blocks[label].instructions
-        if register in one.defined()
-    )
+def _setting(register: Register, labels: Collection[str], facts: Facts) -> Iterator[Instruction]:
+    made = facts.once(_makers, facts.entry)
+    return (one for label, one in made.get(register, ()) if label in labels)
+
+
+def _makers(_: str, facts: Facts) -> dict[Register, list[tuple[str, Instruction]]]:
+    """For each register the instructions that write it, with their blocks."""
+    made: dict[Register, list[tuple[str, Instruction]]] = {}
+    for label, block in facts.blocks.items():
+        for one in block.instructions:
+            for register in one.defined():
+                made.setdefault(register, []).append((label, one))
+    return made
 
 
 def _is_simple(one: Instruction) -> bool:

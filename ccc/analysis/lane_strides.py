@@ -6,9 +6,10 @@ says whether memory accesses are coalesced, and never whether something may be d
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import TypeAlias
 
+from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Operand, Register, Special
@@ -28,6 +29,10 @@ def lane_strides(facts: Facts) -> Strides:
     As in constant propagation, what is not known yet agrees with everything, so that a counter has
     the stride that it begins with if all lanes add the same to it.
     """
+    return facts.once(_lane_strides, facts.entry)
+
+
+def _lane_strides(_: str, facts: Facts) -> Strides:
     found: dict[Register, int | None] = {}
     changed = True
     while changed:
@@ -39,13 +44,17 @@ def lane_strides(facts: Facts) -> Strides:
     return found
 
 
-def turn_strides(blocks: Collection[str], facts: Facts) -> Strides:
+def turn_strides(loop: Loop, facts: Facts) -> Strides:
     """How far each register that the turns of a loop make moves in a turn; others stay.
 
     A register that nothing but an addition of a literal to itself makes moves by that.
     """
+    return facts.once(_turn_strides, loop)
+
+
+def _turn_strides(loop: Loop, facts: Facts) -> Strides:
     inside = [
-        i for label in facts.graph if label in blocks for i in facts.blocks[label].instructions
+        i for label in facts.graph if label in loop.blocks for i in facts.blocks[label].instructions
     ]
     makers: dict[Register, list[Instruction]] = {}
     for instruction in inside:

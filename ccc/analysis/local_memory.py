@@ -125,7 +125,7 @@ class LocalMemory:
     # Blocks --------------------------------------------------------------------------------------
 
     def _instructions(self, labels: Iterable[str]) -> Iterator[Instruction]:
-        for label in sorted(labels):
+        for label in sorted(labels) if self.points_to.size else ():
             if label != EXIT:
                 yield from self.facts.blocks[label].instructions
 
@@ -162,6 +162,8 @@ class LocalMemory:
 
     def exposed(self, region: Collection[str], entry: str) -> int:
         """The bytes that a region may read before it has surely written them, from its entry on."""
+        if not self.points_to.size:
+            return 0
         filled = self._filled({entry}, region)
         found = 0
         for label in region:
@@ -209,6 +211,8 @@ class LocalMemory:
 
         Ways over the edges in ``cut`` do not count, nor do reads in the blocks ``ignored``.
         """
+        if not self.points_to.size:
+            return 0
         if (cut, ignored) not in self._live:
             self._live[cut, ignored] = self._find_live(cut, ignored)
         return self._live[cut, ignored].get(label, 0)

@@ -96,13 +96,14 @@ class PointsTo:
         return self._objects.of_variables
 
     def _solve(self) -> None:
-        instructions = list(self.function.instructions)
+        every = [(one, _may_find(one)) for one in self.function.instructions]
         grown = True
         while grown:
             before = len(self.stored)
             grown = False
-            for instruction in instructions:
-                grown |= self._visit(instruction)
+            for instruction, finds in every:
+                if finds or not self.pointees.keys().isdisjoint(instruction.used()):
+                    grown |= self._visit(instruction)
             grown |= len(self.stored) > before
 
     def _visit(self, instruction: Instruction) -> bool:
@@ -279,6 +280,16 @@ class PointsTo:
         if found and self.keeper is None:
             self.keeper = instruction
         self.stored |= {pointee.object for pointee in found}
+
+
+def _may_find(instruction: Instruction) -> bool:
+    """Whether an instruction may make, or hand on, an address that no register holds so far."""
+    return (
+        instruction.name in ("add", "alloca", "call")
+        or instruction.space == "param"
+        or bool(instruction.effects & (_HANDS_ON | Effect.READ))
+        or any(True for _ in instruction.symbols())
+    )
 
 
 def parameter_manner(function: Function, number: int, callees: Callees) -> Handed:

@@ -32,6 +32,8 @@ from ccc.ir.registers import RegisterFile
 from ccc.ptx.opcodes import Effect, Opcode, Unit, effects_of, find_opcode
 from ccc.ptx.types import STATE_SPACES, TIME, TYPES
 
+_NOWHERE = Span()
+
 
 @dataclass(frozen=True, slots=True)
 class Guard:
@@ -105,7 +107,7 @@ class Instruction:
     opcode: str
     operands: tuple[Operand, ...] = ()
     guard: Guard | None = None
-    span: Span = field(default_factory=Span)
+    span: Span = _NOWHERE
     location: tuple[int, int] | None = None
     _accesses: _Accesses | None = field(default=None, init=False, repr=False)
     _verified: tuple[object, ...] = field(default=(), init=False, repr=False)

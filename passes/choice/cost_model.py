@@ -169,13 +169,9 @@ class LoopCost:
         """The bytes of a warp's stacks, and of the slots for what its tasks add up."""
         by: dict[str, list[Path]] = {}
         for path in self.paths:
-            by.setdefault(served.get(path, LEAVE.name), []).append(path)
-        collected = {
-            a
-            for path in self.paths
-            for a in path.accumulators
-            if served.get(path, LEAVE.name) != LEAVE.name
-        }
+            if (name := served.get(path, LEAVE.name)) != LEAVE.name:
+                by.setdefault(name, []).append(path)
+        collected = {a for paths in by.values() for path in paths for a in path.accumulators}
         slots = place_slots(tuple(a for a in self._accumulators if a in collected), 0)
         stacks = sum(self._stacks(name, tuple(paths)) for name, paths in by.items())
         return stacks + sum(one.bytes for one in slots)

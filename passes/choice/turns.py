@@ -96,17 +96,17 @@ class Turn:
 def _reads(path: Path, blocks: Collection[str], facts: Facts) -> Turn:
     """What it reads and writes."""
     lanes = lane_strides(facts)
-    strides = {loop.header: turn_strides(loop.blocks, facts) for loop in facts.loops}
+    strides = turn_strides(next(o for o in facts.loops if o.header == path.entry), facts)
     anywhere = along = shared = streams = 0.0
     for label, often in times(blocks, facts, path.entry, path.entry).items():
         inside = [loop for loop in facts.loops if label in loop.blocks]
         loop = min(inside, key=lambda one: len(one.blocks))
         for one in _pieces(facts.blocks[label].instructions, lanes):
-            if address_stride(one, strides[path.entry]) == 0:
+            if address_stride(one, strides) == 0:
                 continue  # each turn reads it again
             streams += min(1.0, often)
             size = often * -(-accessed_bytes(one) // SECTOR)
-            stride = address_stride(one, strides[loop.header])
+            stride = address_stride(one, turn_strides(loop, facts))
             near = size if stride is None else min(size, often * abs(stride) / SECTOR)
             if stride is None or loop.header != path.entry:
                 anywhere += near
