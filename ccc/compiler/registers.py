@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 from ccc.compiler.calls import Calls
 from ccc.errors import CccError
+from ccc.ir.markers import MARKER_PREFIX
 from ccc.ir.nodes import Module
 from ccc.parse import parse_module
 from ccc.toolkit.ptxas import Resources, assemble_all, program
 
+_MARKERS = re.compile(rf"^[ \t]*{re.escape(MARKER_PREFIX)}[^\n]*\n", re.MULTILINE)
 _TARGET = re.compile(r"^\s*\.target\s+(\w+)", re.MULTILINE)
 
 
@@ -51,7 +53,7 @@ class _AskedKernels:
 
     @staticmethod
     def of(ptx: str, names: Collection[str]) -> _AskedKernels:
-        module = parse_module(ptx)
+        module = parse_module(_MARKERS.sub("", ptx))  # by which alone kernels may differ
         calls = Calls(module)
         around = "".join(piece for piece in module.pieces if isinstance(piece, str))
         return _AskedKernels(module, calls, {name: (around, calls.texts(name)) for name in names})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,16 +11,19 @@ import pytest
 from folders import ERRORS, GOLDEN
 from goldens import Golden, lines_said
 
+from ccc.compiler import registers
 from ccc.compiler import transform as compiler
 from ccc.compiler.outcome import Outcomes
 from ccc.compiler.registers import Assembler
 from ccc.compiler.transform import Transformed, transform
+from ccc.compiler.unmarking import taken_out
 from ccc.errors import CccError
 from ccc.ir.nodes import FunctionText
 from ccc.options import COLLECT
 from ccc.parse import parse_module
 from ccc.pipeline import Withdrawn
 from ccc.toolkit import find as toolchain
+from ccc.toolkit.ptxas import Resources
 
 OTHER = ".entry other()\n{\n\tret;\n}"
 Prepared = list[str]
@@ -104,3 +107,18 @@ def test_only_what_is_asked_for_is_assembled() -> None:
     found = assembler.resources(ptx, ["second"])
     assert found.keys() == {"second"}
     assert assembler.resources(ptx, ["k", "second"])["k"] == found["second"]
+
+
+def test_markers_do_not_matter_to_what_is_assembled(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = Golden.read(GOLDEN / "context-collection" / "if_else.ptx").before
+    told, asked = Resources(registers=20, shared=0, stack=0), list[str]()
+
+    def assembled(*texts: str) -> list[Mapping[str, Resources]]:
+        asked.extend(texts)
+        return [{"k": told} for _ in texts]
+
+    monkeypatch.setattr(registers, "resources_of", assembled)
+    assembler, without = Assembler(), taken_out(before, {1, 2, 3})
+    assert without != before
+    assert [assembler.resources(ptx, ["k"]) for ptx in (before, without)] == [{"k": told}] * 2
+    assert len(asked) == 1
