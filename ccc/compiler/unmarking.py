@@ -8,6 +8,7 @@ from collections.abc import Collection
 from ccc.analysis.facts import Facts
 from ccc.analysis.idle_markers import all_idle
 from ccc.errors import CccError
+from ccc.ir.markers import ARMS
 from ccc.parse import parse_function, parse_module
 
 
@@ -18,9 +19,11 @@ def without_markers(ptx: str, left: Collection[int]) -> str | None:
     """
     marker = _markers(left)
     try:
-        functions = parse_module(ptx).functions
-        marked = (parse_function(piece) for piece in functions if marker.search(piece.text))
-        return taken_out(ptx, left) if all(all_idle(Facts(one), left) for one in marked) else None
+        marked = [one for one in parse_module(ptx).functions if marker.search(one.text)]
+        if any(kind not in ARMS for one in marked for kind in marker.findall(one.text)):
+            return None  # which is seen before anything is read
+        functions = map(parse_function, marked)
+        return taken_out(ptx, left) if all(all_idle(Facts(f), left) for f in functions) else None
     except CccError:  # that it cannot be read is told elsewhere
         return None
 
@@ -31,6 +34,6 @@ def taken_out(ptx: str, left: Collection[int]) -> str:
 
 
 def _markers(left: Collection[int]) -> re.Pattern[str]:
-    """The lines of the markers of some annotations."""
+    """The lines of the markers of some annotations; the group is the kind."""
     numbers = "|".join(map(str, sorted(left)))
-    return re.compile(rf"^[ \t]*// ccc\.\w+ (?:{numbers}) [^\n]*\n", re.MULTILINE)
+    return re.compile(rf"^[ \t]*// ccc\.(\w+) (?:{numbers}) [^\n]*\n", re.MULTILINE)
