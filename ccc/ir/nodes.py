@@ -309,7 +309,7 @@ class Block:
     @property
     def instructions(self) -> Iterator[Instruction]:
         """Its instructions, without directives and markers."""
-        return (s for s in self.statements if isinstance(s, Instruction))
+        return iter([s for s in self.statements if isinstance(s, Instruction)])
 
     @property
     def markers(self) -> Iterator[Marker]:

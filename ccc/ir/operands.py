@@ -222,6 +222,8 @@ def registers(operand: Operand) -> Iterator[Register]:
 def map_leaves(operand: Operand, change: Callable[[Operand], Operand]) -> Operand:
     """The same operand with every leaf replaced by ``change(leaf)``."""
     match operand:
+        case Register() | Immediate():
+            return change(operand)
         case Address(base, offset, written):
             changed = change(base)
             assert isinstance(changed, (Register, Symbol, Immediate))

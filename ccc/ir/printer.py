@@ -67,7 +67,7 @@ def _statements(block: Block, function: Function, vectors: set[str]) -> list[str
         if table in function.targets:
             targets = ", ".join(function.targets[table])
             lines.append(f"\t{table}: .branchtargets {targets};")
-        if isinstance(statement, Instruction) and accessed(statement) in vectors:
+        if vectors and isinstance(statement, Instruction) and accessed(statement) in vectors:
             lines.append(f"\t{_moved(statement)}")
         else:
             lines.append(f"\t{statement}")
