@@ -19,6 +19,8 @@ from ccc.ptx.opcodes import PLAIN_ACCESSES, Effect
 if TYPE_CHECKING:
     from ccc.analysis.facts import Facts
 
+_ORDERED = Effect.FENCE | Effect.OPAQUE | Effect.CALL
+
 
 @dataclass(frozen=True, slots=True)
 class Promise:
@@ -108,5 +110,4 @@ class Apart:
 
 def _is_plain(instruction: Instruction) -> bool:
     """Whether it is an access that orders no others."""
-    ordered = Effect.FENCE | Effect.OPAQUE | Effect.CALL
-    return instruction.name in PLAIN_ACCESSES and not instruction.effects & ordered
+    return instruction.name in PLAIN_ACCESSES and not instruction.effects & _ORDERED

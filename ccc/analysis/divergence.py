@@ -24,6 +24,9 @@ from ccc.ir.operands import Immediate, Operand, Register
 from ccc.ptx.opcodes import ALL_LANES_MASKS, BROADCASTS, EXCHANGES, Effect
 from ccc.ptx.types import LANE, TIME
 
+_LANE_MADE = Effect.READ | Effect.COLLECTIVE | Effect.CALL | Effect.OPAQUE
+"""Of what may make another result for each lane, whatever its operands are."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Step:
@@ -174,8 +177,7 @@ class Divergence:
         if instruction.name == "ld" and instruction.space == "param":
             is_parameter = any(symbol.name in self._parameters for symbol in instruction.symbols())
             return self._function.kind != "entry" or not is_parameter
-        lane_made = Effect.READ | Effect.COLLECTIVE | Effect.CALL | Effect.OPAQUE
-        return bool(instruction.effects & lane_made)
+        return bool(instruction.effects & _LANE_MADE)
 
     def _is_branch_divergent(self, label: str) -> bool:
         fact = self._top.get(label, 0)

@@ -21,6 +21,8 @@ Strides: TypeAlias = Mapping[Register, "int | None"]
 
 _NEIGHBOURS = ("%tid.x", "%laneid")
 _SAME = ("mov", "cvt", "cvta")
+_MORE = ~(Effect.SETS_CARRY | Effect.READS_CARRY)
+"""Effects of what does more than compute."""
 
 
 def lane_strides(facts: Facts) -> Strides:
@@ -105,7 +107,7 @@ def _agree(found: dict[Register, int | None], instruction: Instruction, facts: F
 
 def _made_by(instruction: Instruction, found: Strides, facts: Facts) -> int | None:
     """The stride of what an instruction makes, by those of its operands."""
-    if instruction.effects & ~(Effect.SETS_CARRY | Effect.READS_CARRY):
+    if instruction.effects & _MORE:
         return None
     name, (_, *operands) = instruction.name, instruction.operands
     strides = [_of(operand, found) for operand in operands]

@@ -20,7 +20,7 @@ from ccc.analysis.filling_loops import stores_of_loop
 from ccc.analysis.points_to import Pointee, PointsTo
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Operand
-from ccc.ptx.opcodes import Effect
+from ccc.ptx.opcodes import ATOMIC, Effect
 from ccc.ptx.types import TYPES, VECTORS
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class LocalMemory:
         if instruction.name == "call":
             return self._find_use_of_call(instruction)
         effects = instruction.effects
-        accesses = effects & (Effect.READ | Effect.WRITE)
+        accesses = effects & ATOMIC
         if not accesses or instruction.space not in ("local", "generic"):
             return NONE
         pointees = self.points_to.address(instruction)

@@ -18,7 +18,7 @@ from ccc.analysis.origins import Origins, Pointers
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Arguments, Operand, Register, Symbol
 from ccc.ir.parameters import DoesNotFit, Part, accesses
-from ccc.ptx.opcodes import Effect
+from ccc.ptx.opcodes import ATOMIC, Effect
 from ccc.ptx.system_calls import SYSTEM_CALLS
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ POINTER = 8
 
 EVERY_SPACE: Places = frozenset({"global", "shared"})
 """The spaces that other threads see, too."""
+_ORDERS = Effect.FENCE | Effect.OPAQUE
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +133,9 @@ class VisibleMemory:
         effects = instruction.effects
         if effects & Effect.CALL:
             return self._find_of_call(instruction)
-        if effects & (Effect.FENCE | Effect.OPAQUE):
+        if effects & _ORDERS:
             return ANYTHING
-        if not effects & (Effect.READ | Effect.WRITE) or instruction.space == "local":
+        if not effects & ATOMIC or instruction.space == "local":
             return NOTHING
         if instruction.space in EVERY_SPACE:
             return MemoryUse.of(frozenset({instruction.space}), effects)

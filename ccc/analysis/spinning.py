@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 ANEW = STRONG | {"cv", "cg"}
 """Of loads that are done anew each time, or see in the second level cache what others wrote."""
+_FROM_ELSEWHERE = Effect.READ | Effect.CALL
 _LINEAR = frozenset({"add", "sub", "mov", "mul", "mad", "shl", "cvt", "neg"})
 """What may be made of a counter so that it still comes to its end."""
 _ORDERED = frozenset({"lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"})
@@ -108,7 +109,7 @@ def _counts(
 ) -> bool:
     """Whether a counter ends the loop at the end of a block, whatever else the loop reads."""
     made = slices.of(source)
-    if not any(i.effects & (Effect.READ | Effect.CALL) for i in made):
+    if not any(i.effects & _FROM_ELSEWHERE for i in made):
         return any(stepped.intersection(i.defined()) for i in made)
 
     def ends(comparison: Instruction, value: bool) -> bool:
@@ -393,6 +394,6 @@ def roots(instruction: Instruction, facts: Facts) -> frozenset[str] | None:
 
 def _computed_from(maker: Instruction, _: Register) -> list[Operand] | None:
     """What a value is made from; None where memory or a function knows."""
-    if maker.effects & (Effect.READ | Effect.CALL):
+    if maker.effects & _FROM_ELSEWHERE:
         return None
     return [*maker.used(), *maker.symbols()]

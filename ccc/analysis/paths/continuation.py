@@ -44,6 +44,7 @@ from ccc.ptx.opcodes import Effect
 from ccc.ptx.operations import EXTREMES
 from ccc.ptx.types import LANE
 
+_MORE = Effect.READ | Effect.WRITE | Effect.CALL | Effect.OPAQUE | Effect.FENCE
 REDUCTION_HINT = "if the loop only adds it up, say so on the loop: reduction(+: variable)"
 
 
@@ -346,12 +347,12 @@ def does_more(instruction: Instruction, facts: Facts) -> bool:
 
     A parameter of the kernel may be read again; what a call left behind is a part of that call.
     """
-    blocked = Effect.READ | Effect.WRITE | Effect.CALL | Effect.OPAQUE | Effect.FENCE
+    if instruction.effects & _MORE:
+        return True
+    if instruction.space != "param":
+        return False
     parameters = {parameter.name for parameter in facts.function.parameters}
-    of_a_call = instruction.space == "param" and any(
-        symbol.name not in parameters for symbol in instruction.symbols()
-    )
-    return bool(instruction.effects & blocked) or of_a_call
+    return any(symbol.name not in parameters for symbol in instruction.symbols())
 
 
 def find_context(
