@@ -54,6 +54,7 @@ class LocalMemory:
         self.facts = facts
         self.points_to = PointsTo(facts.function, facts.callees, facts.makers)
         self._uses: dict[Instruction, Use] = {}
+        self._of_blocks: dict[str, tuple[int, int]] = {}
         self._live: dict[tuple[frozenset[Edge], frozenset[str]], dict[str, int]] = {}
 
     # Instructions --------------------------------------------------------------------------------
@@ -165,20 +166,22 @@ class LocalMemory:
         if not self.points_to.size:
             return 0
         filled = self._filled({entry}, region)
-        found = 0
-        for label in region:
-            known = filled[label]
-            for instruction in self.facts.blocks[label].instructions:
-                use = self.use(instruction)
-                found |= use.reads & ~known
-                known |= use.fills
-        return found
+        return reduce(or_, (self._of_block(label)[0] & ~filled[label] for label in region), 0)
 
     def _fills(self, label: str, skipped: frozenset[str] = frozenset()) -> int:
         """The bytes that a block surely writes."""
-        if label in skipped:
-            return 0
-        return reduce(or_, (self.use(i).fills for i in self.facts.blocks[label].instructions), 0)
+        return 0 if label in skipped else self._of_block(label)[1]
+
+    def _of_block(self, label: str) -> tuple[int, int]:
+        """What a block may read as it is at its top, and what it surely writes, in bytes."""
+        if label not in self._of_blocks:
+            exposed = filled = 0
+            for instruction in self.facts.blocks[label].instructions:
+                use = self.use(instruction)
+                exposed |= use.reads & ~filled
+                filled |= use.fills
+            self._of_blocks[label] = exposed, filled
+        return self._of_blocks[label]
 
     def _filled(
         self,
@@ -227,9 +230,8 @@ class LocalMemory:
             for after in graph.successors(label):
                 if (label, after) not in cut:
                     now |= live[after] & ~self._loop_fills.get((label, after), 0)
-            for instruction in reversed(list(self.facts.blocks[label].instructions)):
-                use = self.use(instruction)
-                now = now & ~use.fills | (0 if label in ignored else use.reads)
+            exposed, filled = self._of_block(label)
+            now = now & ~filled | (0 if label in ignored else exposed)
             if now != live[label]:
                 live[label] = now
                 pending += [before for before in graph.predecessors(label) if before != EXIT]
