@@ -23,9 +23,8 @@ class Calls:
             found = dict.fromkeys([name])
             queue = [name]
             while queue:
-                text = self._pieces[queue.pop()].text
-                may = {one for one in self._pieces if one in text} - found.keys()
-                queue += sorted(may.intersection(_WORD.findall(text))) if may else []
+                words = self._pieces.keys() & _WORD.findall(self._pieces[queue.pop()].text)
+                queue += sorted(words - found.keys())
                 found.update(dict.fromkeys(queue))
             self._named[name] = tuple(found)
         return self._named[name]
