@@ -9,7 +9,7 @@ will come are counted at that branch instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ccc.analysis.callees import callee, waits_elsewhere
@@ -65,36 +65,53 @@ def find_reconvergence(facts: Facts, loop: Loop) -> ReconvergencePoint | str:
         target = guard
 
 
-def find_join(facts: Facts, guard: str, loop: Loop) -> str | None:
-    """Where all lanes that come to a branch meet again, whichever way they take, once for each time
-    that they come to it; None where they need not, or where those who are there would be waited
-    for on the way. ``loop`` is one on the way that its lanes leave together."""
-    join = facts.post_dominators.immediate(guard)
+def find_join(facts: Facts, guards: Sequence[tuple[str, str]], loop: Loop) -> str | None:
+    """Where all lanes that come to the first of ``guards`` may wait for one another, whichever way
+    they take from there; None if they may not.
+
+    ``guards`` are those of the loop's reconvergence point, from one of them on. Each lane must come
+    to the join once for each time that it comes to the branch. Who is there already must not be
+    waited for on the way: neither by the author's code, nor where lanes are counted, which waits
+    for all that were counted before until they have come, or have ended.
+    """
+    first = guards[0][0]
+    join = facts.post_dominators.immediate(first)
     if join is None or join == EXIT:
         return None
     graph = facts.graph
-    between = reachable(graph.successors, graph.successors(guard), stops=[join]) - {join}
+    between = reachable(graph.successors, graph.successors(first), stops=[join]) - {join}
+    if first in between or any(not facts.dominators.dominates(first, one) for one in between):
+        return None
+    points = [*(label for label, _ in guards[1:]), loop.header]
+    for (_, towards), point in zip(guards, points, strict=True):
+        own = loop.blocks if point == loop.header else {point}
+        left = {after for label in own for after in graph.successors(label)} - own
+        passed_by = join in reachable(graph.successors, [towards], stops=[point])
+        if passed_by or point in reachable(graph.successors, left, stops=[join]):
+            return None
     spinning = [spin.blocks for spin in facts.spins if join not in spin.blocks]
     on_the_way = between - loop.blocks
-    if guard in between or any(
-        _are_waited_for(facts, label) or any(label in blocks for blocks in spinning)
-        for label in on_the_way
-    ):
+    if any(label in blocks for label in on_the_way for blocks in spinning):
+        return None
+    counts = set(points)
+    if any(_has_meeting(facts, label, but_counts=label in counts) for label in on_the_way):
         return None
     return join
 
 
-def _are_waited_for(facts: Facts, label: str) -> bool:
-    """Whether lanes wait for one another at an instruction because the author has them do so."""
-    return any(
-        not facts.is_of_pass(instruction)
-        and (
-            instruction.effects & (Effect.BARRIER | Effect.COLLECTIVE)
-            or facts.callees.waits(instruction)
-            or waits_elsewhere(instruction)
-            or facts.callees.waits_elsewhere(instruction)
-        )
-        for instruction in facts.blocks[label].instructions
+def _has_meeting(facts: Facts, label: str, but_counts: bool = False) -> bool:
+    """Whether lanes may wait for others at an instruction, or will when a loop there is collected.
+
+    ``but_counts``: beside that a pass has them counted.
+    """
+    block = facts.blocks[label]
+    return any(marker.kind in _MADE_TO_WAIT for marker in block.markers) or any(
+        instruction.effects & (Effect.BARRIER | Effect.COLLECTIVE)
+        or facts.callees.waits(instruction)
+        or waits_elsewhere(instruction)
+        or facts.callees.waits_elsewhere(instruction)
+        for instruction in block.instructions
+        if not (but_counts and facts.is_of_pass(instruction))
     )
 
 
@@ -311,11 +328,4 @@ def _strays(facts: Facts, branch: str, successor: str, target: str) -> bool:
 def _waits(facts: Facts, label: str) -> bool:
     """Whether lanes may wait here for others: also in another annotated loop, once collected, or
     around an inner loop, once flattened."""
-    waits = Effect.BARRIER | Effect.COLLECTIVE
-    block = facts.blocks[label]
-    if any(label in spin.blocks for spin in facts.spins):
-        return True
-    return any(marker.kind in _MADE_TO_WAIT for marker in block.markers) or any(
-        instruction.effects & waits or facts.callees.waits(instruction)
-        for instruction in block.instructions
-    )
+    return any(label in spin.blocks for spin in facts.spins) or _has_meeting(facts, label)

@@ -72,9 +72,11 @@ lanes); ray_tracing 0.95, 0.96, 0.95; bfs 6.12, 6.14, 6.14.
 
 @dataclass(frozen=True, slots=True)
 class CountedBranch:
-    """At the end of block ``label`` lanes were counted, ``among`` all that come to it."""
+    """At the end of block ``label`` the lanes that go on to ``towards`` were counted, ``among`` all
+    that come to it."""
 
     label: str
+    towards: str
     among: Register | int
 
 
@@ -99,7 +101,7 @@ def count_members(
         block = facts.blocks[label]
         comes_from = facts.graph.predecessors(label)
         orders = _is_first_after(facts, comes_from, counted_at, headers)
-        counted.append(CountedBranch(label, mask))
+        counted.append(CountedBranch(label, successor, mask))
         mask = _count_at(block, Emitter(function, block, emit.span), successor, mask, orders)
     MEMBERS.emit(emit, members=members, mask=mask)
     comes_from = (p for p in facts.graph.predecessors(loop.header) if p not in loop.blocks)

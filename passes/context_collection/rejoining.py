@@ -52,8 +52,9 @@ def rejoin(
     if not any(instruction.name == "atom" for block in new for instruction in block.instructions):
         return
     met: set[str] = set()
-    for branch in branches:
-        join = find_join(facts, branch.label, loop)
+    guards = [(branch.label, branch.towards) for branch in branches]
+    for number, branch in enumerate(branches):
+        join = find_join(facts, guards[number:], loop)
         if join is None or join in met:
             continue
         met.add(join)
