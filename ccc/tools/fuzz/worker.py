@@ -48,6 +48,8 @@ def main(folder: str, first: int) -> int:
                     kind = "compiler"
                 else:
                     kind = "memory"
+                    if not _agrees(folder, kernel["name"], launch, data, memory[0]):
+                        wrong += "; neither is what the original's PTX means"
                 say("failure", kind=kind, detail=wrong)
                 break
     say("end")
