@@ -71,8 +71,8 @@ def find_join(facts: Facts, guards: Sequence[tuple[str, str]], loop: Loop) -> st
 
     ``guards`` are those of the loop's reconvergence point, from one of them on. Each lane must come
     to the join once for each time that it comes to the branch. Who is there already must not be
-    waited for on the way: neither by the author's code, nor where lanes are counted, which waits
-    for all that were counted before until they have come, or have ended.
+    waited for on the way: neither by the author's code, such as for a lock, nor where lanes are
+    counted, which waits for all that were counted before until they have come, or have ended.
     """
     first = guards[0][0]
     join = facts.post_dominators.immediate(first)
@@ -89,11 +89,9 @@ def find_join(facts: Facts, guards: Sequence[tuple[str, str]], loop: Loop) -> st
         passed_by = join in reachable(graph.successors, [towards], stops=[point])
         if passed_by or point in reachable(graph.successors, left, stops=[join]):
             return None
-    spinning = [spin.blocks for spin in facts.spins if join not in spin.blocks]
-    on_the_way = between - loop.blocks
-    if any(label in blocks for label in on_the_way for blocks in spinning):
+    if any(between & spin.blocks for spin in facts.spins if join not in spin.blocks):
         return None
-    counts = set(points)
+    counts, on_the_way = set(points), between - loop.blocks
     if any(_has_meeting(facts, label, but_counts=label in counts) for label in on_the_way):
         return None
     return join

@@ -48,8 +48,9 @@ def rejoin(
     ``facts`` are those of the function before the loop was rewritten, ``old`` the labels that it
     had; all ways are explicit jumps.
     """
-    new = [block for block in function.blocks if block.label not in old]
-    if not any(instruction.name == "atom" for block in new for instruction in block.instructions):
+    new = (block for block in function.blocks if block.label not in old)
+    put_in = (one for block in new for one in block.instructions if facts.is_of_pass(one))
+    if not any(instruction.name == "atom" for instruction in put_in):
         return
     met: set[str] = set()
     guards = [(branch.label, branch.towards) for branch in branches]

@@ -25,6 +25,35 @@ TELL = """
     ret;
 """
 
+LOCK = """
+    add.s64 %rd4, %rd1, 1200;
+SPIN:
+    atom.global.cas.b32 %r6, [%rd4], 0, 1;
+    setp.ne.s32 %p3, %r6, 0;
+    @%p3 bra SPIN;
+    atom.global.exch.b32 %r7, [%rd4], 0;
+"""
+
+
+@pytest.mark.parametrize("lock", ["", LOCK])
+def test_who_may_hold_a_lock_is_not_kept_from_giving_it_back(lock: str) -> None:
+    """Behind the loop, where others wait for those who wait for the lock in it."""
+    before = Golden.read(GOLDEN / "small/meet_behind_a_loop.ptx").before
+    taken = before.replace("\tmul.lo.s32 %r3, %r2, %r2;\n", f"{lock}\tmul.lo.s32 %r3, %r2, %r2;\n")
+    made = transform(taken, strategy="cases").ptx
+    assert "$ccc_collect" in made
+    assert ("$ccc_joined" in made) == (not lock)
+
+
+def test_an_atomic_operation_of_the_authors_own_puts_nothing_in() -> None:
+    before = Golden.read(GOLDEN / "small/members_at_a_guard.ptx").before
+    told = before.replace("\tbar.sync 0;\n", "").replace("\tret;", "\tbar.sync 0;\n\tret;")
+    added = told.replace("\tst.global.u32 [%rd3], %r3;", "\tatom.global.add.u32 %r6, [%rd3], %r3;")
+    made = transform(added, strategy="queue").ptx
+    assert added != told
+    assert "$ccc_collect" in made
+    assert "$ccc_joined" not in made
+
 
 @pytest.mark.gpu
 def test_lanes_that_did_not_come_are_there_again() -> None:
