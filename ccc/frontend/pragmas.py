@@ -258,7 +258,7 @@ def _noalias(argument: _Argument) -> str:
     listed = _expression(f"f({argument.text or ''})", argument).args
     pointers = listed.exprs if listed else []
     if len(pointers) < 2 or not all(map(_is_member, pointers)):
-        raise argument.error("noalias names pointers: noalias(a, s.b, t->c)")
+        raise argument.error("noalias names pointers, two at least: noalias(a, s.b, t->c)")
     names = ["".join(name.split()) for name in (argument.text or "").split(",")]
     for name in names:
         if names.count(name) > 1:

@@ -23,7 +23,7 @@ from ccc.analysis.paths.model import (
 from ccc.analysis.paths.reductions import register_at
 from ccc.analysis.spinning import ANEW, Spin, roots
 from ccc.ir.nodes import Instruction
-from ccc.ptx.opcodes import Effect
+from ccc.ptx.opcodes import EXCHANGES, Effect
 
 
 def check_loop(found: FoundLoop, facts: Facts) -> AnnotatedLoop:
@@ -78,10 +78,11 @@ def _check_collective(instruction: Instruction, annotated: FoundLoop, facts: Fac
             )
         raise Refused(f"there is a barrier in the annotated loop{at(instruction)}; {advice}")
     if effects & Effect.COLLECTIVE:
+        advice = "move it out of the loop"
+        if instruction.name in EXCHANGES:  # all others stay where they are, whoever comes
+            advice += ", or let all lanes come to it in every iteration, and end the loop together"
         raise Refused(
-            f"there is a warp-collective in the annotated loop{at(instruction)}; "
-            "move it out of the loop, or let all lanes come to it in every iteration, and end the "
-            "loop together"
+            f"there is a warp-collective in the annotated loop{at(instruction)}; {advice}"
         )
     if facts.callees.waits(instruction):
         name = callee(instruction)
