@@ -106,8 +106,6 @@ def _has_meeting(facts: Facts, label: str, but_counts: bool = False) -> bool:
     return any(marker.kind in _MADE_TO_WAIT for marker in block.markers) or any(
         instruction.effects & (Effect.BARRIER | Effect.COLLECTIVE)
         or facts.callees.waits(instruction)
-        or waits_elsewhere(instruction)
-        or facts.callees.waits_elsewhere(instruction)
         for instruction in block.instructions
         if not (but_counts and facts.is_of_pass(instruction))
     )

@@ -1,4 +1,4 @@
-"""Behind a loop whose tasks take places by atomic additions, the whole warp meets again (no pass).
+"""Behind a loop that a pass puts an atomic operation into, lanes of a warp meet again (no pass).
 
 Into a loop in which lanes look at what an atomic operation brings, ptxas puts a YIELD, so that one
 that spins does not keep up the others for ever. It lets lanes go that wait where the ways join (at
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from ccc.analysis.callees import waits_elsewhere
 from ccc.analysis.convergence import find_join
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
@@ -26,6 +27,7 @@ from ccc.errors import Span
 from ccc.ir.edit import Emitter, retarget
 from ccc.ir.nodes import Block, Function, Instruction
 from ccc.passes.context_collection.members import CountedBranch
+from ccc.ptx.opcodes import Effect
 from ccc.snippet import Snippet
 
 MEET = Snippet("""
@@ -74,11 +76,11 @@ def rejoin(
 
 
 def _is_meeting(instruction: Instruction, branch: CountedBranch, facts: Facts) -> bool:
-    """Whether those who come to a branch meet there already: at a barrier of the block, or where
-    they do behind another loop."""
-    if instruction.name not in ("bar", "barrier") or "sync" not in instruction.modifiers:
-        return False
-    is_of_warp = "warp" in instruction.modifiers
+    """Whether those who come to a branch meet there already: at an aligned barrier of the block, or
+    where they do behind another loop."""
     if facts.is_of_pass(instruction):
-        return is_of_warp and str(instruction.operands[0]) == str(branch.among)
-    return not is_of_warp and instruction.guard is None
+        told = [str(operand) for operand in instruction.operands]
+        return waits_elsewhere(instruction) and told == [str(branch.among)]
+    if instruction.guard is not None or "arrive" in instruction.modifiers:
+        return False
+    return bool(instruction.effects & Effect.BARRIER) and not waits_elsewhere(instruction)
