@@ -85,6 +85,15 @@ LATENCY = 800.0
 """Cycles that a lane waits for memory where a turn reads what nobody has read. On an H200
 (2026-11-23) samples/nested/diagonal took 1.76 ms for an R-MAT graph, the longest of whose lists has
 61,996 entries: 51 cycles a turn at 1.8 GHz, and nvcc's loop has 16 of them in a row."""
+STEP = 1.7
+"""Cycles that such a lane waits, besides, for each issue slot of an exchange. On an H200
+(2026-11-27) the same took 2.34 ms with ``merge``: 68 cycles a turn, of which 10 slots are
+exchange."""
+DRIFT = 1.12
+"""How many times as many sectors lanes read by way of an index if they are no more at the same turn
+of neighbouring lists, so that less of it is in the first level cache. On an H200 (2026-11-27)
+samples/nested/u_list (equal leaves, Q=10) asked the second level cache for 2,286 million sectors,
+and for 2,566 million with ``merge``, of as many asked of the first."""
 NEARBY = 0.8
 """The share of the sectors that are read by way of an index and remain where lanes run neighbouring
 turns of one list: these read 0.63 to 0.76 of what lanes with lists of their own read in

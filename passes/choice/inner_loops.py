@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Path
-from ccc.passes.choice.exchange import ASKED, LATENCY, TURNS, WORD, exchange
+from ccc.passes.choice.exchange import ASKED, DRIFT, LATENCY, STEP, TURNS, WORD, exchange
 from ccc.passes.choice.lanes import most
 from ccc.passes.choice.lengths import Lengths
 from ccc.passes.choice.path_cost import PathCost
@@ -98,7 +98,7 @@ class InnerLoops:
             return self._long_apart(one, name, entered)
         executions, work = self._in_turn(one, name, entered)
         _, as_it_was = self._left(one, entered, gathered=False)
-        slower = as_it_was * max(1.0, one.turn.in_a_row / one.turns)
+        slower = as_it_was * self._waiting(one, name)
         gains = work.slots(self.arch) < slower.slots(self.arch)
         if gains and self._is_longest_all(one, as_it_was):
             return executions, slower
@@ -113,8 +113,9 @@ class InnerLoops:
         work += (exchange(cost.start) + WORD * one.words) * tasks + one.plain * last
         executions += last
         together = lanes.active / executions if executions else 0.0
-        read = one.turn.apart(together, 1, self.arch)
-        return executions, work + self._memory(read * lanes.active)
+        read = one.turn.apart(together, 1, self.arch) + one.turn.anywhere * (DRIFT - 1)
+        sectors = read * lanes.active + one.turn.strewn * lanes.lanes
+        return executions, work + self._memory(sectors)
 
     def _last(self, one: PathCost, executions: float, entered: float) -> float:
         """How many turns of the last tasks a warp does when no full warp of them is left.
@@ -145,6 +146,13 @@ class InnerLoops:
         )
         executions, others = self._in_turn(replace(one, lanes=short), name, entered)
         return rounds + executions, work + others
+
+    def _waiting(self, one: PathCost, name: str) -> float:
+        """How many times as long a turn takes one lane that waits for memory: fewer are in a row,
+        and it waits for the exchange, too."""
+        cost, row = TURNS[name], one.turn.in_a_row
+        exchanged = STEP * (cost.turn + cost.meeting / one.turns)
+        return (LATENCY / min(row, one.turns) + exchanged) / (LATENCY / row)
 
     def _memory(self, sectors: float) -> Work:
         """So many of them, as far as anybody waits for them."""

@@ -43,6 +43,8 @@ class Turn:
         along: those of elements that lie one behind the other, as the turns do, if each takes one.
         shared: the same where turns that are neighbours share them.
         streams: the pieces of memory in which a lane reads at a time.
+        strewn: those of the rest of the iteration that lanes share with their neighbours as long as
+            they come to it together.
         steps: the work that only leads to the next turn, which turns in a row share.
         in_a_row: how many nvcc and ptxas put in a row, where a list is long enough.
     """
@@ -51,6 +53,7 @@ class Turn:
     along: float = 0.0
     shared: float = 0.0
     streams: float = 0.0
+    strewn: float = 0.0
     steps: Work = NOTHING
     in_a_row: int = 1
 
@@ -59,7 +62,7 @@ class Turn:
         """That of a path, in some blocks of it."""
         if not path.repeats:
             return Turn()
-        found = _reads(path, blocks, facts)
+        found = replace(_reads(path, blocks, facts), strewn=_strewn(path, facts))
         counter = find_counter(path, facts)
         if counter is not None:
             steps, row = _steps(path, counter, facts), own_at_once(path, facts)
@@ -113,6 +116,21 @@ def _reads(path: Path, blocks: Collection[str], facts: Facts) -> Turn:
             else:
                 along, shared = along + size, shared + near
     return Turn(anywhere, along, shared, streams)
+
+
+def _strewn(path: Path, facts: Facts) -> float:
+    """The sectors of the rest of an iteration that neighbours share, if it goes with the task."""
+    if not path.continuation or path.join is None:
+        return 0.0
+    lanes = lane_strides(facts)
+    shared = 0.0
+    for label, often in times(path.rest, facts, path.join).items():
+        for one in _pieces(facts.blocks[label].instructions, lanes):
+            stride = address_stride(one, lanes)
+            if stride is not None:
+                size = -(-accessed_bytes(one) // SECTOR)
+                shared += often * max(0.0, size - abs(stride) / SECTOR)
+    return shared
 
 
 def _pieces(instructions: Iterable[Instruction], lanes: Strides) -> list[Instruction]:

@@ -120,6 +120,11 @@ def test_where_all_lanes_access_one_place_nobody_counts() -> None:
     assert turn_of(STORES).streams == 1
 
 
+def test_what_follows_the_loop_is_side_by_side_as_long_as_lanes_come_to_it_together() -> None:
+    assert turn_of(ALONG).strewn == 1 - 1 / 8
+    assert turn_of(STORES).strewn == 0
+
+
 def test_lanes_with_lists_of_their_own_find_in_the_cache_what_there_is_room_for() -> None:
     """64 warps have 2048 lanes, and a multiprocessor 1824 lines."""
     turn = turn_of(ALONG)
@@ -163,6 +168,13 @@ def test_the_longest_list_bounds_what_handing_on_can_bring() -> None:
     """Of lists that are not so long, more is expected than of those."""
     no_iterations = replace(FEW_LONG, iterations=None)
     assert gain(ALONG, "merge", FEW_LONG) < gain(ALONG, "merge", no_iterations)
+
+
+def test_a_lane_alone_waits_for_the_exchange_besides_memory() -> None:
+    """Even where no fewer turns stand in a row than in nvcc's loop."""
+    several = "st.global.u32 [%rd3], %r10; " + ALONG
+    assert turn_of(several).in_a_row == 4
+    assert 0.8 < gain(several, "merge", FEW_LONG) < 0.98
 
 
 def test_warps_without_a_task_wait_for_no_last_one() -> None:
