@@ -89,13 +89,16 @@ _SHOWN = 200
 
 
 def short(text: str, length: int = 40) -> str:
-    """A text for a message, in one line: of a long one its beginning.
+    """A text for a message, in one line: of a long one its beginning, up to a space in it.
 
-    >>> short("a  b"), short("x" * 50, 5)
-    ('a b', 'xxxxx...')
+    >>> short("a  b"), short("x" * 50, 5), short("one two", 5)
+    ('a b', 'xxxxx...', 'one...')
     """
     words = " ".join(text[: 2 * length].split())
-    return words if len(text) <= 2 * length and len(words) <= length else f"{words[:length]}..."
+    if len(text) <= 2 * length and len(words) <= length:
+        return words
+    whole, _, _ = words[: length + 1].rpartition(" ")
+    return f"{whole or words[:length]}..."
 
 
 def choices(word: str, known: Iterable[str]) -> str:

@@ -203,7 +203,8 @@ class _Marking:
         self.tree = parse_cuda(self.blank, self.ranges)
         self.pragmas = [match for match in found if not self._in_comment(match)]
         self.unrolls = [m for r in self.ranges for m in _UNROLL.finditer(code, *r)]
-        self.placement = Placement(self.tree.root_node, code, self.blank, macros)
+        root = self.tree.root_node
+        self.placement = Placement(root, code, self.blank, macros, self._source_line)
         self.errors: list[CccError] = []
         self.warnings: list[CccError] = []
         self._originals: dict[str, list[str]] = {}
@@ -407,6 +408,14 @@ class _Marking:
             source = self.code[match.start() : match.end()].decode(errors="replace").split("\n")[0]
         column = column_of(source, (match[2] + match[3]).decode(errors="replace"), before)
         return Span(file, line, column), source
+
+    def _source_line(self, offset: int) -> str:
+        """The line of the source that the byte at ``offset`` stands in, without comments."""
+        file, line = self.lines.line(offset)
+        source = self._original_line(file, line) if self.lines.preprocessed else None
+        if source is None:
+            source = self.code[offset:].split(b"\n", 1)[0].decode(errors="replace")
+        return without_comments(source).strip() or source.strip()
 
     def _original_line(self, file: str, line: int) -> str | None:
         """The line as the user wrote it: a preprocessor moves a pragma to the first column."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ccc.errors import short
 from ccc.frontend.clause_names import ClauseNames
 from ccc.frontend.syntax import (
     LOOPS,
@@ -106,13 +107,22 @@ class Placement:
         code: the text.
         blank: the same with spaces for whatever is not the user's and for pragmas.
         macros: the macros that it may use, None where they are expanded.
+        source: the line that holds a byte of the text, as the user wrote it.
     """
 
-    def __init__(self, root: Node, code: bytes, blank: bytes, macros: Collection[str] | None):
+    def __init__(
+        self,
+        root: Node,
+        code: bytes,
+        blank: bytes,
+        macros: Collection[str] | None,
+        source: Callable[[int], str],
+    ):
         self.root = root
         self.code = code
         self.blank = blank
         self.macros = macros
+        self.source = source
         self.placed: list[Placed] = []
         self.names = ClauseNames(root, code, blank, macros)
 
@@ -121,11 +131,13 @@ class Placement:
         name, statement = placed.name, placed.statement
         part, types = PLACES[name]
         if statement.type not in types or body_of(statement, part) is None:
-            what = self.blank[placed.at : placed.at + 40].decode(errors="replace").split("\n")[0]
-            found = f'before "{what.strip()}"' if what.strip() else "at the end"
+            what = short(self.source(placed.at)) if self.blank[placed.at :].strip() else ""
+            found = f'before "{what}"' if what else "at the end"
+            other = self._directive_of(placed)
             return (
                 f'"ccc {name}" stands {found}, but speaks of {placed.known.place}; '
-                "put it on the line before that statement"
+                + (f'write "ccc {other}", or ' if other else "")
+                + f"put it on the line before {placed.known.place}"
             )
         if any(p.name == name and p.at == placed.at for p in self.placed if p.id < placed.id):
             return f'"ccc {name}" is given twice for one statement; remove one of them'
@@ -157,6 +169,17 @@ class Placement:
                 'or the kernel, if its threads are, "#pragma ccc grid_stride"'
             )
         return None
+
+    def _directive_of(self, placed: Placed) -> str | None:
+        """The directive, if any, that speaks of the statement before which another one stands."""
+        kind = placed.statement.type
+        if kind in PLACES[placed.name][1]:
+            return None  # it is the body that is missing
+        if kind == "function_definition":
+            return "grid_stride" if is_in_kernel(placed.statement, self.blank) else None
+        if kind in LOOPS:
+            return "while" if self._in_loop(placed) else "for"
+        return next((name for name, (_, types) in PATHS.items() if kind in types), None)
 
     def hidden_end(self, placed: Placed) -> str | None:
         """Why the end of a statement, or of an arm, cannot be told from plain text.

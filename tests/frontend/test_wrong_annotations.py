@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from annotated import complaint, loop, markers
@@ -99,6 +100,21 @@ def test_the_caret_is_under_the_word() -> None:
         ("#pragma ccc if\nx[i]++;", '"ccc if" stands before "x[i]++;"'),
         ("#pragma ccc for\nif (a) b();", '"ccc for" stands before "if (a) b();"'),
         ("#pragma ccc if\nif constexpr (A) b();", '"if constexpr" is no branch at run time'),
+        (
+            "#pragma ccc while\nif (a) b();",
+            'speaks of a loop; write "ccc if", or put it on the line before a loop',
+        ),
+        ("#pragma ccc if\nwhile (a) b();", 'write "ccc while", or put it on the line before an if'),
+        ("#pragma ccc if\nswitch (a) { case 1: b(); }", 'write "ccc switch", or put it'),
+        ("#pragma ccc if\nx[i]++;", "speaks of an if statement; put it on the line before an if"),
+        (
+            "#pragma ccc if\nthe_first_element[index_of_it] = 7; // and no more",
+            'stands before "the_first_element[index_of_it] = 7;", but',
+        ),
+        (
+            "#pragma ccc if\nthe_first_element[index_of_it] = another_element;",
+            'stands before "the_first_element[index_of_it] =...", but',
+        ),
         ("if (a) b();\n#pragma ccc if\nelse c();", 'stands before "else c();"'),
         ("#pragma ccc if\n#pragma ccc if\nif (a) b();", "is given twice for one statement"),
         ("b();\n#pragma ccc if", 'stands before "}"'),
@@ -106,6 +122,24 @@ def test_the_caret_is_under_the_word() -> None:
 )
 def test_wrong_places(body: str, expected: str) -> None:
     assert expected in complaint(loop(body))
+
+
+@pytest.mark.parametrize("directive", ["if", "switch", "grid_stride"])
+def test_a_loop_in_no_other_is_one_to_mark(directive: str) -> None:
+    said = complaint(f"__global__ void f() {{\n#pragma ccc {directive}\nwhile (a) b();\n}}\n")
+    assert 'write "ccc for", or' in said
+
+
+def test_a_kernel_is_made_a_loop() -> None:
+    said = complaint("#pragma ccc for\n__global__ void f() {\n#pragma ccc if\nif (a) b();\n}\n")
+    assert 'write "ccc grid_stride", or put it on the line before a for, while or do loop' in said
+
+
+def test_the_line_is_shown_as_the_user_wrote_it(tmp_path: Path) -> None:
+    file = tmp_path / "k.cu"
+    file.write_text("void f(int *x) {\n  #pragma ccc if\n  x[0] = NAME;\n}\n")
+    text = f'# 1 "{file}"\nvoid f(int *x) {{\n#pragma ccc if\n  x[0] = 4711;\n}}\n'
+    assert 'stands before "x[0] = NAME;"' in complaint(text)
 
 
 def test_a_path_outside_of_any_loop() -> None:
