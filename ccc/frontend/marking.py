@@ -17,11 +17,13 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from ccc.errors import CccError, Span
 from ccc.frontend import unset
 from ccc.frontend.linemap import LineMap, column_of
+from ccc.frontend.misspelt import message, misspelt
 from ccc.frontend.placement import PLACES, Placed, Placement
 from ccc.frontend.stripping import REST, newlines, pragmas, stripped, without_comments
 from ccc.frontend.syntax import (
@@ -148,17 +150,18 @@ class Annotated:
         if marking is None:
             return Marked(self.text)
         if marking.errors:
-            raise SourceError(marking.errors)
+            raise SourceError([*marking.misspelt, *marking.errors])
         annotations, edits = marking.write(without)
         edits += marking.values(set(values).difference(without))
         marked = arm_markers.declare(_apply(marking.code, edits).decode(errors="surrogateescape"))
         files = marking.lines.user_files
-        return Marked(marked, annotations, marking.warnings, files, marking.suspects)
+        warnings = [*marking.misspelt, *marking.warnings]
+        return Marked(marked, annotations, warnings, files, marking.suspects)
 
     @cached_property
     def _marking(self) -> _Marking | None:
         code = self.text.encode(errors="surrogateescape")
-        if next(pragmas(code), None) is None:
+        if next(chain(pragmas(code), misspelt(code)), None) is None:
             return None
         marking = _Marking(code, self.filename, self._macros)
         marking.read()
@@ -204,7 +207,7 @@ class _Marking:
         self.pragmas = [match for match in found if not self._in_comment(match)]
         self.unrolls = [m for r in self.ranges for m in _UNROLL.finditer(code, *r)]
         root = self.tree.root_node
-        self.placement = Placement(root, code, self.blank, macros, self._source_line)
+        self.placement = Placement(root, code, self.blank, macros, self._statement_line)
         self.errors: list[CccError] = []
         self.warnings: list[CccError] = []
         self._originals: dict[str, list[str]] = {}
@@ -227,6 +230,12 @@ class _Marking:
                 self.warnings.append(self._complaint(placed.match, warning))
             elif unused := names.idle(placed):
                 self.warnings.append(self._complaint_of_name(placed, unused))
+
+    @cached_property
+    def misspelt(self) -> list[CccError]:
+        """What is to be said of pragmas that seem to be meant for us."""
+        found = (one for one in misspelt(self.code) if not self._in_comment(one))
+        return [CccError(message(one), *self._word(one)) for one in found]
 
     def write(self, without: Collection[int]) -> tuple[list[Annotation], list[_Edit]]:
         """The annotations to be marked, and the edits that mark them."""
@@ -403,19 +412,28 @@ class _Marking:
     def position(self, match: re.Match[bytes], before: str | None = None) -> tuple[Span, str]:
         """Where a pragma stands, or its word after ``before``; and that line of the source."""
         file, line = self.lines.line(match.start(2))
-        source = self._original_line(file, line) if self.lines.preprocessed else None
-        if source is None:
-            source = self.code[match.start() : match.end()].decode(errors="replace").split("\n")[0]
+        source = self._line_at(match.start(2))
         column = column_of(source, (match[2] + match[3]).decode(errors="replace"), before)
         return Span(file, line, column), source
 
-    def _source_line(self, offset: int) -> str:
-        """The line of the source that the byte at ``offset`` stands in, without comments."""
-        file, line = self.lines.line(offset)
-        source = self._original_line(file, line) if self.lines.preprocessed else None
-        if source is None:
-            source = self.code[offset:].split(b"\n", 1)[0].decode(errors="replace")
+    def _word(self, found: re.Match[bytes]) -> tuple[Span, str]:
+        """Where the first word stands that a pattern has found, and that line of the source."""
+        file, line = self.lines.line(found.start(1))
+        source = self._line_at(found.start())
+        return Span(file, line, source.find(found[1].decode()) + 1 or 1), source
+
+    def _statement_line(self, offset: int) -> str:
+        """The line of the source that a statement begins in, without comments."""
+        source = self._line_at(offset)
         return without_comments(source).strip() or source.strip()
+
+    def _line_at(self, offset: int) -> str:
+        """The line of the source that holds a byte, as the user wrote it."""
+        source = self._original_line(*self.lines.line(offset)) if self.lines.preprocessed else None
+        if source is None:
+            begin = self.code.rfind(b"\n", 0, offset) + 1
+            source = self.code[begin:].split(b"\n", 1)[0].decode(errors="replace")
+        return source
 
     def _original_line(self, file: str, line: int) -> str | None:
         """The line as the user wrote it: a preprocessor moves a pragma to the first column."""

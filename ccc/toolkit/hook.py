@@ -24,11 +24,12 @@ from ccc.toolkit.find import Toolkit, identity
 from ccc.toolkit.places import SHIMS
 from ccc.toolkit.ptxas import PTXAS
 
-# Without one of our pragmas in its input a shim is the real tool, and no Python is started.
+# Without one of our pragmas in its input a shim is the real tool, and no Python is started. What
+# looks like one, as "#pragma CCC for", is told by frontend/misspelt.py; "#pragma GCC" never is.
 _SHIM = """\
 #!/bin/sh
 for argument; do case $argument in *.ii) input=$argument ;; esac; done
-if LC_ALL=C grep -q '^[[:space:]]*#[[:space:]]*pragma[[:space:]][[:space:]]*ccc' \\
+if LC_ALL=C grep -qiE '^[[:space:]]*#[[:space:]]*pragma[[:space:]]+[a-fh-z]?c[a-z]?c' \\
     -- "${{input-/dev/null}}"; then
     {variable}={ptxas} exec {python} {launcher} {name} {tool} "$@"
 fi

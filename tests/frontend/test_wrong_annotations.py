@@ -27,6 +27,28 @@ def test_what_looks_like_a_pragma_and_is_none() -> None:
         assert not mark(text, "k.cu").annotations
 
 
+@pytest.mark.parametrize(
+    "pragma", ["CCC FOR", "cc for", "cccc for", "Ccc  for", "xcc\tfor", "ccxc for", "cxc For"]
+)
+def test_what_is_nearly_a_pragma_of_ours(pragma: str) -> None:
+    """It is told at its word, alone in a file, and where a path misses its loop for that."""
+    text = loop("#pragma ccc if\nif (a) b();").replace("#pragma ccc for", f"  #pragma {pragma}")
+    (warning,) = mark(text.replace("ccc if", "omp if"), "k.cu").warnings
+    assert warning.span == ("k.cu", 2, 11)
+    first, shown, _, second, *_ = complaint(text).split("\n")
+    assert first.endswith('is no annotation; write "#pragma ccc for"')
+    assert shown.strip() == f"#pragma {pragma}".expandtabs(1)
+    assert '"ccc if" must stand inside a loop' in second
+
+
+@pytest.mark.parametrize(
+    "pragma", ["GCC unroll 4", "omp for", "acc loop", "acc parallel", "gcc ivdep", "cc", "c for"]
+)
+def test_pragmas_of_others(pragma: str) -> None:
+    assert mark(f"#pragma {pragma}\nfor (;;) b();", "k.cu").warnings == []
+    assert mark(f"/*\n#pragma cc {pragma}\n*/\n#pragma ccc for\nfor (;;) b();", "k.cu").text
+
+
 def test_a_reduction_of_what_is_not_there() -> None:
     body = "total += x[i];\n#pragma ccc if\nif (a) { b(); }"
     text = loop(body).replace("ccc for", "ccc for reduction(+: sum)")

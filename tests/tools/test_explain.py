@@ -260,6 +260,18 @@ def test_what_is_wrong_is_shown_as_well(source: Path, capsys: pytest.CaptureFixt
     assert "--kernel needs a value" in capsys.readouterr().err
 
 
+@pytest.mark.slow
+def test_what_is_no_annotation_by_a_letter_is_told(
+    source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (source / "k.cu").write_text(SOURCE.replace("ccc", "CCC", 1).replace("ccc", "cc"))
+    assert main(["explain", "-arch=sm_90", "k.cu"]) == 0
+    shown = capsys.readouterr().out
+    assert '! "#pragma CCC for" is no annotation\n' in shown
+    assert 'What to do: write "#pragma ccc for"' in shown
+    assert shown.endswith("5 warnings or errors\n")
+
+
 SWITCH = """__global__ void __launch_bounds__(256) k(const int *kind, float *x, int n) {
     #pragma ccc for
     for (int i = threadIdx.x; i < n; i += blockDim.x) {
