@@ -71,6 +71,12 @@ def _check_collective(instruction: Instruction, annotated: FoundLoop, facts: Fac
     effects = instruction.effects
     if effects & Effect.BARRIER:
         advice = "mark a loop between two barriers"
+        is_apart = _is_in_a_branch(instruction, annotated.loop, facts)
+        if is_apart and _waits_for_the_block(instruction):
+            advice = (
+                "it waits for all threads of the block, and some may not take the branch that it "
+                "stands in: move it out of the branch and of the loop"
+            )
         if _holds_the_kernel(annotated, facts):
             advice = (
                 "with shared memory or barriers in the kernel, ccc grid_stride puts one between "
@@ -98,6 +104,23 @@ def _check_collective(instruction: Instruction, annotated: FoundLoop, facts: Fac
             f"the annotated loop calls {called(instruction)}, which allocates on the thread's stack"
             f"{at(instruction)}; declare an array there, or let the caller hand one over"
         )
+
+
+def _waits_for_the_block(barrier: Instruction) -> bool:
+    """Whether a barrier counts no threads, and so waits for all of the block."""
+    is_other = {"warp", "cluster", "arrive"} & set(barrier.modifiers)
+    return barrier.name in ("bar", "barrier") and len(barrier.operands) == 1 and not is_other
+
+
+def _is_in_a_branch(instruction: Instruction, loop: Loop, facts: Facts) -> bool:
+    """Whether lanes of one iteration may part before an instruction, and meet behind it again."""
+    for branch in facts.divergence.divergent_branches & loop.blocks:
+        join = facts.post_dominators.immediate(branch) or EXIT
+        ends = {join, loop.header}
+        inside = reachable(facts.graph.successors, facts.graph.successors(branch), stops=ends)
+        if join in loop.blocks and instruction in instructions_of(inside - ends, facts):
+            return True
+    return False
 
 
 def _holds_the_kernel(annotated: FoundLoop, facts: Facts) -> bool:
