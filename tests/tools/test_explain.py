@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import io
 import json
 import re
 from dataclasses import replace
@@ -18,8 +20,9 @@ from ccc.options import Options
 from ccc.remark import Remark, report
 from ccc.toolkit import find as toolchain
 from ccc.tools.explain.notes import Note, _of_remark, _saved, notes_of
+from ccc.tools.explain.page import page
 from ccc.tools.explain.sarif import log
-from ccc.tools.explain.show import page
+from ccc.tools.explain.show import show
 
 pytestmark = pytest.mark.usefixtures("few_headers")
 
@@ -68,6 +71,7 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     except CccError as error:
         pytest.skip(error.message)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
     (tmp_path / "k.cu").write_text(SOURCE)
     return tmp_path
 
@@ -140,12 +144,38 @@ def test_a_page_shows_every_line_and_every_note(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "k.cu").write_text(SOURCE)
-    text = re.sub(r"<[^>]*>", "", page(NOTES)).replace("&lt;", "<").replace("&gt;", ">")
+    made = page(NOTES)
+    assert "prefers-color-scheme: dark" in made
+    assert not re.search(r"https?:|<script", made)  # it needs nothing from elsewhere
+    text = html.unescape(re.sub(r"<[^>]*>", "", made))
     for line in SOURCE.splitlines():
         assert line.strip() in text
     for note in NOTES:
         assert note.title in text
     assert "1 applied, 1 not worth it, 1 refused, 3 warnings or errors" in text
+
+
+@pytest.mark.parametrize("columns", [60, 100])
+def test_notes_are_as_wide_as_the_terminal(
+    columns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    (tmp_path / "k.cu").write_text(SOURCE)
+    title = "left as it was: " + " ".join(["there is a barrier"] * 9)
+    note = Note(Span("k.cu", 2, 30), "refused", "if", title, (), "move it " * 20)
+
+    def shown() -> list[str]:
+        stream = io.StringIO()
+        show([note], stream)
+        return [line for line in stream.getvalue().splitlines() if not line[:5].strip()]
+
+    whole = shown()
+    assert f"{' ' * 35}- if: {title}" in whole
+    monkeypatch.setenv("COLUMNS", str(columns))
+    wrapped = shown()
+    assert columns - 10 < max(map(len, wrapped)) <= columns
+    assert " ".join(" ".join(wrapped).split()) == " ".join(" ".join(whole).split())
 
 
 def test_what_was_asked_for_in_vain_is_told_of_a_path_that_is_left() -> None:

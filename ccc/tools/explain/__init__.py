@@ -14,8 +14,9 @@ from ccc.files import check_writable, write
 from ccc.nvcc import command as nvcc
 from ccc.nvcc.run import run as run_nvcc
 from ccc.tools.explain.notes import Note, notes_of
+from ccc.tools.explain.page import page
 from ccc.tools.explain.sarif import log
-from ccc.tools.explain.show import page, show
+from ccc.tools.explain.show import show
 
 _OWN = {"--kernel": "kernel", "--sarif": "sarif", "-o": "output", "--output-file": "output"}
 _PHASES = ("-c", "-dc", "-dw", "-ptx", "-cubin", "-fatbin", "-dlink", "-link", "-lib", "-run")

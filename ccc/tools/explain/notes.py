@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Literal
+
+from rich.syntax import Syntax
+from rich.text import Text
 
 from ccc.compiler.advice import parts_of
 from ccc.demangle import demangle
@@ -16,6 +21,15 @@ from ccc.ptx.types import TYPES
 from ccc.remark import Remark, in_instructions, of_arm, read_report, saved
 
 Kind = Literal["applied", "left", "refused", "declined", "warning", "error"]
+MARKS: dict[Kind, str] = {
+    "applied": "+",
+    "left": "~",
+    "refused": "-",
+    "declined": "!",
+    "warning": "!",
+    "error": "x",
+}
+"""How a note begins."""
 _SAID = re.compile(r"^(.+?):(\d+)(?::(\d+))?: (warning|error): (.*)")
 _OF_REMARKS = (" left as it was: ", ") does not apply: ")
 _LOOPS = ("while", "for variable", "recursion")
@@ -47,6 +61,17 @@ class Note:
     kernels: tuple[str, ...] = ()
     culprits: tuple[Span, ...] = field(default=())
 
+    @property
+    def head(self) -> str:
+        """What is annotated, and what became of it."""
+        return f"{self.directive}: {self.title}" if self.directive else self.title
+
+    def more(self) -> Iterator[str]:
+        """What stands below that."""
+        yield from self.lines
+        if self.way_out:
+            yield f"What to do: {self.way_out}"
+
 
 def notes_of(outcome: Outcome, kernel: str | None = None) -> list[Note]:
     """The notes of a compilation, by file and line; alike ones of several kernels are one.
@@ -64,6 +89,39 @@ def notes_of(outcome: Outcome, kernel: str | None = None) -> list[Note]:
         said = [*outcome.diagnostics, *outcome.errors]
         notes += filter(None, (_of_line(line) for text in said for line in text.splitlines()))
     return sorted(_merged(notes), key=lambda note: (note.span.file, note.span.line))
+
+
+def files_of(notes: Sequence[Note]) -> dict[str, list[Note]]:
+    """The notes by the file that they are of."""
+    found: dict[str, list[Note]] = {}
+    for note in notes:
+        found.setdefault(note.span.file, []).append(note)
+    return found
+
+
+def lines_of(file: str) -> list[str]:
+    """The lines of a source; none if it cannot be read."""
+    if not os.path.isfile(file):
+        return []
+    code = Path(file).read_text(encoding="utf-8", errors="replace").expandtabs(4)
+    return code.splitlines()
+
+
+def coloured(lines: Sequence[str]) -> list[Text]:
+    """Lines of CUDA in colours."""
+    syntax = Syntax("", "cuda", theme="ansi_dark")
+    text = syntax.highlight("\n".join(lines))
+    return list(text.split("\n", allow_blank=True))[: len(lines)]
+
+
+def summary(notes: Sequence[Note]) -> str:
+    """How many annotations, or arms of them, came to what."""
+    words = {"applied": "applied", "left": "not worth it", "refused": "refused"}
+    counts = {what: sum(note.kind == kind for note in notes) for kind, what in words.items()}
+    wrong = sum(note.kind in ("declined", "warning", "error") for note in notes)
+    told = [f"{count} {what}" for what, count in counts.items() if count]
+    told += [f"{wrong} warnings or errors" if wrong > 1 else "1 warning or error"] if wrong else []
+    return ", ".join(told) or "nothing is annotated"
 
 
 def _merged(notes: Sequence[Note]) -> Iterator[Note]:

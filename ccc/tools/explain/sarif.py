@@ -75,9 +75,7 @@ def _result(note: Note, folder: Path) -> dict[str, Any]:
 def _text(note: Note) -> str:
     """All that a note says; square brackets would be links."""
     kernels = f" (in {', '.join(note.kernels)})" if note.kernels else ""
-    head = f"{note.directive}: {note.title}" if note.directive else note.title
-    way_out = [f"What to do: {note.way_out}"] if note.way_out else []
-    text = "\n".join([f"{head}{kernels}", *note.lines, *way_out])
+    text = "\n".join([f"{note.head}{kernels}", *note.more()])
     return re.sub(r"([\[\]])", r"\\\1", text)
 
 
