@@ -19,6 +19,7 @@ from ccc.nvcc.run import run
 from ccc.options import Options
 from ccc.remark import Remark, report
 from ccc.toolkit import find as toolchain
+from ccc.tools.explain import _asked
 from ccc.tools.explain.notes import Note, _of_remark, _saved, notes_of
 from ccc.tools.explain.page import page
 from ccc.tools.explain.sarif import log
@@ -300,6 +301,26 @@ def test_what_is_no_annotation_by_a_letter_is_told(
     assert '! "#pragma CCC for" is no annotation\n' in shown
     assert 'What to do: write "#pragma ccc for"' in shown
     assert shown.endswith("5 warnings or errors\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("k.cu -o k.svg", "-o k.svg: what is written is a page, FILE.html or FILE.htm; --sarif"),
+        ("-o=notes.txt k.cu", "-o notes.txt: what is written is a page"),
+        ("k.cu --html", "there is no --html: a page is written with -o FILE.html"),
+        ("--html=k.html k.cu", "there is no --html: a page"),
+    ],
+)
+def test_pages_of_other_kinds(words: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", *words.split()]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
+
+
+@pytest.mark.parametrize("words", ["-o k", "-o k.ptx", "-c -o k.strange", "-dc -o=dir/k.x"])
+def test_what_a_pasted_compilation_makes_is_passed_over(words: str) -> None:
+    assert _asked(["k.cu", *words.split()]).output is None
 
 
 SWITCH = """__global__ void __launch_bounds__(256) k(const int *kind, float *x, int n) {

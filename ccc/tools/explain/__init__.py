@@ -13,6 +13,7 @@ from ccc.errors import CccError
 from ccc.files import check_writable, write
 from ccc.nvcc import command as nvcc
 from ccc.nvcc.run import run as run_nvcc
+from ccc.nvcc.words import PHASES, has
 from ccc.tools.explain.notes import Note, notes_of
 from ccc.tools.explain.page import page
 from ccc.tools.explain.sarif import log
@@ -21,6 +22,9 @@ from ccc.tools.explain.show import show
 _OWN = {"--kernel": "kernel", "--sarif": "sarif", "-o": "output", "--output-file": "output"}
 _PHASES = ("-c", "-dc", "-dw", "-ptx", "-cubin", "-fatbin", "-dlink", "-link", "-lib", "-run")
 _LONG_PHASES = ("--compile", "--device-c", "--device-w", "--ptx", "--cubin", "--fatbin")
+_PAGES = (".html", ".htm")
+_MADE = ("", ".exe", ".out", ".o", ".obj", ".so", ".dll", ".a", ".lib", ".ptx", ".cubin", ".fatbin")
+"""How the name ends of what a compilation makes that is told no phase."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,7 @@ def _asked(given: Sequence[str]) -> _Asked:
     """Take a command apart.
 
     Raises:
-        CccError: there is no file, or a value is missing.
+        CccError: there is no file, a value is missing, or it is not known what to write.
     """
     found: dict[str, str] = {}
     others: list[str] = []
@@ -97,10 +101,17 @@ def _asked(given: Sequence[str]) -> _Asked:
             if not value:
                 raise CccError(f"{name} needs a value")
             found[_OWN[name]] = value
+        elif name == "--html":
+            raise CccError("there is no --html: a page is written with -o FILE.html")
         elif word not in (*_PHASES, *_LONG_PHASES):
             others.append(word)
     output = found.get("output", "")
-    if output and not output.endswith((".html", ".htm")):
+    if output and not output.endswith(_PAGES):
+        if Path(output).suffix not in _MADE and not has(PHASES, given):
+            raise CccError(
+                f"-o {output}: what is written is a page, FILE.html or FILE.htm; "
+                "--sarif FILE writes a log for editors and code hosts"
+            )
         del found["output"]  # of a compilation that is pasted here
     if not any(word.endswith((".cu", ".cuh", ".cpp", ".cc")) for word in others):
         raise CccError("no file is given; ccc explain FILE.cu [options of nvcc and cccc ...]")
