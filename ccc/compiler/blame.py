@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -105,7 +105,7 @@ class Blame:
         if span := self._case(remark):
             details["case"] = f"{self._label(remark, span)}, line {span.line}"
         if context := details.get("context"):
-            details["context"] = [self._saved(remark, dict(entry)) for entry in context]
+            details["context"] = list(self._named(remark, context))
         new: dict[str, Any] = {key: self._text(remark, text) for key, text in texts.items()}
         if remark.advice:
             new["advice"] = self._advice(remark, remark.advice)
@@ -192,17 +192,28 @@ class Blame:
             BEFORE_IT, told.replace("its counter's type", f'the type of "{counter}"')
         )
 
-    def _saved(self, remark: Remark, entry: dict[str, Any]) -> dict[str, Any]:
-        """An entry of the context, with its variable if the lines that set the register tell."""
+    def _named(
+        self, remark: Remark, context: Sequence[Mapping[str, Any]]
+    ) -> Iterator[dict[str, Any]]:
+        """The context, with variables where the lines tell that set the registers: a line of one
+        variable, or of as many as registers that are set there."""
+        every = [self._set_with(remark, entry) for entry in context]
+        for number, (entry, names) in enumerate(zip(context, every, strict=True)):
+            if len(names) == 1 or every.count(names) == len(names):
+                yield {**entry, "variable": names[every[:number].count(names) % len(names)]}
+            else:
+                yield dict(entry)
+
+    def _set_with(self, remark: Remark, entry: Mapping[str, Any]) -> list[str]:
+        """The variables that are set on the lines that set a register."""
         found = self._function(remark.kernel)
         if found is None or self._marked.suspects is None:
-            return entry
+            return []
         first, text = found
         sets = re.compile(rf"^\t(?:@!?%p\d+ )?[\w.]+[ \t]+{re.escape(entry['register'])},", re.M)
         numbers = [first + text.count("\n", 0, match.start()) for match in sets.finditer(text)]
         lines = [span for span in map(self._line, numbers) if span]
-        name = self._marked.suspects.defined(remark.position, lines)
-        return {**entry, "variable": name} if name else entry
+        return self._marked.suspects.defined(remark.position, lines, entry["type"])
 
     def _function(self, name: str) -> tuple[int, str] | None:
         """The first line and the text of a function, if it is there."""

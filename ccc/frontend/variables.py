@@ -32,6 +32,8 @@ _OPERATIONS = {
     "+=": "+", "-=": "+", "++": "+", "--": "+", "&=": "&", "|=": "|", "^=": "^",
 }  # fmt: skip
 
+_REGISTERS = {"f32": "f", "f64": "d"}
+"""What :func:`floating_type` calls the types of registers."""
 _LEAST_OR_MOST = re.compile(rb"(?:std::|::)?f?(min|max)f?")
 _SOUGHT = {b"<": ("min", "max"), b">": ("max", "min")}
 """What is sought where a new value stands on the left of a comparison, or on its right."""
@@ -107,15 +109,21 @@ class Suspects:
             return None
         return pointers.clauses_for(loops[-1], *named)
 
-    def defined(self, at: Span, lines: Collection[Span]) -> str | None:
-        """The variable that is given its value on some lines and used in an annotated statement,
-        if it is one only."""
+    def defined(self, at: Span, lines: Collection[Span], kind: str) -> list[str]:
+        """The variables that are given values on some lines and used in an annotated statement; of
+        several the floating-point ones, if a register of that ``kind`` is meant."""
         placed = self._at(at)
         if placed is None or not lines:
-            return None
+            return []
         numbers = {(line.file, line.line) for line in lines}
-        names = {name for name, line in self._sets_of(placed) if line in numbers}
-        return names.pop().decode(errors="replace") if len(names) == 1 else None
+        found = dict.fromkeys(name for name, line in self._sets_of(placed) if line in numbers)
+        wanted = _REGISTERS.get(kind)
+        typed = [
+            name
+            for name in found
+            if wanted and floating_type(placed.statement, name, self._placement.blank) == wanted
+        ]
+        return [name.decode(errors="replace") for name in typed or found]
 
     def _sets_of(self, placed: Placed) -> list[tuple[bytes, tuple[str, int]]]:
         """Where the variables that a statement uses are given values in its function."""

@@ -15,7 +15,7 @@ import pytest
 from ccc.cli import main
 from ccc.errors import CccError, Span
 from ccc.nvcc.explain import explain
-from ccc.nvcc.run import run
+from ccc.nvcc.run import Outcome, run
 from ccc.options import Options
 from ccc.remark import Remark, report
 from ccc.toolkit import find as toolchain
@@ -242,6 +242,66 @@ def test_arrays_that_go_along_are_counted() -> None:
     assert _saved(index, 128) == "saves i, 128 bytes of arrays for each task (132 bytes)"
     assert _saved([], 16) == "saves 16 bytes of arrays for each task (16 bytes)"
     assert _saved([], 0) == "saves nothing"
+
+
+def notes(*remarks: Remark) -> list[Note]:
+    return notes_of(Outcome(0, report({"k": remarks})))
+
+
+def test_what_all_cases_come_to_is_told_once() -> None:
+    together = {"stack_bytes": 512, "placement": "static", "registers_before": 9}
+    cases = [choice(n, n, "merge", registers_after=17, **together) for n in (5, 6)]
+    other = choice(7, 7, "merge", registers_after=17, **{**together, "stack_bytes": 768})
+    first, second, third = notes(*cases, other)
+    all_tasks = "all tasks take {} bytes of static shared memory a block"
+    speed, registers = "expected speed: queue 1.25, merge 1.50", "registers: 9 before, 17 after"
+    assert first.lines[1:] == (speed, all_tasks.format(512), registers)
+    assert second.lines[0].startswith("6.0 of 32 lanes expected")
+    assert second.lines[1:] == ()
+    assert third.lines[1:] == (all_tasks.format(768),)
+
+
+@pytest.mark.parametrize(
+    ("lanes", "source", "told"),
+    [
+        (32, "prob(1)", "prob(1)"),
+        (4.1, "prob(0.125)", "prob(0.125)"),
+        (7.9, "prob(1)", "prob(1) of those that come to it"),
+        (7.9, "a profile of 3 launches", "a profile of 3 launches"),
+    ],
+)
+def test_a_share_of_few_is_told_as_that(lanes: float, source: str, told: str) -> None:
+    (note,) = notes(replace(choice(5, lanes), details={
+        "expected_lanes": lanes, "expected_from": source
+    }))  # fmt: skip
+    assert note.lines == (f"{lanes:.1f} of 32 lanes expected ({told})",)
+
+
+SEVERAL = """__global__ void k(const float *a, const double *b, const int *c, float *y, int n) {
+    #pragma ccc for
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        float p = a[i], q = a[i + n];
+        float u = a[i + 3]; int v = c[i];
+        float s = a[i + 4], t = a[i + 5], unused = a[i + 6];
+        #pragma ccc if prob(0.05) strategy(queue)
+        if (v > 3) {
+            for (int r = 0; r < 20; ++r) u = __sinf(u) + p * q;
+            y[i] = u + s;
+        }
+        y[i + n] = p + q + u + s + t + unused + v;
+    }
+}
+"""
+
+
+@pytest.mark.slow
+def test_variables_of_one_line_are_named_where_all_of_them_are_saved(source: Path) -> None:
+    (source / "k.cu").write_text(SEVERAL)
+    outcome = run(["-arch=sm_90", "-ptx", "-o", "k.ptx", "k.cu"], Options(), capture=True)
+    (path,) = outcome.report["kernels"][0]["paths"]
+    named = {one["variable"]: one["type"] for one in path["context"] if "variable" in one}
+    assert named.pop("i")
+    assert named == dict.fromkeys("pqus", "f32")
 
 
 @pytest.mark.slow

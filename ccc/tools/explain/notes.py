@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -32,6 +32,7 @@ MARKS: dict[Kind, str] = {
 """How a note begins."""
 _SAID = re.compile(r"^(.+?):(\d+)(?::(\d+))?: (warning|error): (.*)")
 _OF_REMARKS = (" left as it was: ", ") does not apply: ")
+_STATED = re.compile(r"prob\(([\d.e-]+)\)")
 _LOOPS = ("while", "for variable", "recursion")
 """Directives of which a length is that of a turn."""
 
@@ -47,6 +48,7 @@ class Note:
         directive: what is annotated.
         title: one line: the strategy, or the reason.
         lines: what else there is to know.
+        of_all: those of the lines that may be true of all arms of an annotation together.
         way_out: what a user can do.
         kernels: the kernels that this is true of.
         culprits: the places at fault.
@@ -60,6 +62,7 @@ class Note:
     way_out: str = ""
     kernels: tuple[str, ...] = ()
     culprits: tuple[Span, ...] = field(default=())
+    of_all: frozenset[str] = frozenset()
 
     @property
     def head(self) -> str:
@@ -88,7 +91,18 @@ def notes_of(outcome: Outcome, kernel: str | None = None) -> list[Note]:
     if not kernel:
         said = [*outcome.diagnostics, *outcome.errors]
         notes += filter(None, (_of_line(line) for text in said for line in text.splitlines()))
-    return sorted(_merged(notes), key=lambda note: (note.span.file, note.span.line))
+    merged = sorted(_merged(notes), key=lambda note: (note.span.file, note.span.line))
+    return list(_told_once(merged))
+
+
+def _told_once(notes: Iterable[Note]) -> Iterator[Note]:
+    """The notes; what is told of all arms of an annotation stands at the first of them."""
+    told: set[tuple[Span, tuple[str, ...], str]] = set()
+    for note in notes:
+        shared = {(note.span, note.kernels, line) for line in note.of_all}
+        gone = {line for *_, line in shared & told}
+        told |= shared
+        yield replace(note, lines=tuple(line for line in note.lines if line not in gone))
 
 
 def files_of(notes: Sequence[Note]) -> dict[str, list[Note]]:
@@ -171,8 +185,10 @@ def _of_code(remark: Remark) -> Note:
         culprits=culprits,
     )
     if remark.applied:
-        lines = tuple(_lines(remark))
-        return replace(note, title=f"applied: {remark.strategy}", lines=lines)
+        together = tuple(_of_all(remark))
+        lines = (*_lines(remark), *together)
+        of_all = frozenset([*together, *_speed(remark)])
+        return replace(note, title=f"applied: {remark.strategy}", lines=lines, of_all=of_all)
     if remark.reason:
         head, _, way_out = parts_of(remark.reason)
         return replace(note, kind="refused", title=f"left as it was: {head}", way_out=way_out)
@@ -193,6 +209,11 @@ def _lines(remark: Remark) -> Iterator[str]:
         yield f"adds up {', '.join(told['reductions'])}"
     if "schedule" in told:
         yield f"schedule {told['schedule']}, barrier: {told.get('barrier') or 'none'}"
+
+
+def _of_all(remark: Remark) -> Iterator[str]:
+    """What all arms of an annotation come to, and the kernel."""
+    told = remark.details
     if told.get("stack_bytes"):
         place = f"bytes of {told['placement']} shared memory"
         yield f"all tasks take {told['stack_bytes']} {place} a block"
@@ -212,11 +233,19 @@ def _expected(remark: Remark) -> Iterator[str]:
             per_turn = " a turn" if remark.annotation in _LOOPS else ""
             number = in_instructions(told["path_instructions"])
             length = f", {number}{per_turn} {told['instructions_from']}"
-        yield f"{lanes:.1f} of 32 lanes expected ({told.get('expected_from') or 'a guess'}){length}"
-    if told.get("considered"):
-        yield f"expected speed: {considered(remark).replace(chr(10), ', ')}"
+        source = told.get("expected_from") or "a guess"
+        stated = _STATED.fullmatch(source)
+        if stated and lanes < 32 * float(stated[1]) - 0.5:
+            source += " of those that come to it"
+        yield f"{lanes:.1f} of 32 lanes expected ({source}){length}"
+    yield from _speed(remark)
     if told.get("shared_out_reason"):
         yield f"turns are not shared out: {told['shared_out_reason']}"
+
+
+def _speed(remark: Remark) -> Iterator[str]:
+    if remark.details.get("considered"):
+        yield f"expected speed: {considered(remark).replace(chr(10), ', ')}"
 
 
 def _saved(context: Sequence[Mapping[str, str]], local_bytes: int) -> str:
