@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import linecache
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -37,26 +38,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _sizes(text: str) -> tuple[int, int, int]:
-    numbers = [int(number) for number in text.split(",")]
-    if not 1 <= len(numbers) <= 3:
-        raise ValueError
-    x, y, z = [*numbers, 1, 1][:3]
+    if not re.fullmatch(r"\d{1,10}(,\d{1,10}){0,2}", text):
+        raise argparse.ArgumentTypeError(f'X, X,Y or X,Y,Z is wanted, all numbers, not "{text}"')
+    x, y, z = [*map(int, text.split(",")), 1, 1][:3]
     return x, y, z
 
 
 def _count(text: str) -> int:
-    number = int(text)
-    if not 0 <= number < 1 << 32:
-        raise ValueError
-    return number
+    if not re.fullmatch(r"\d{1,10}", text) or int(text) >= 1 << 32:
+        raise argparse.ArgumentTypeError(f'a number from 0 to 4294967295 is wanted, not "{text}"')
+    return int(text)
 
 
 def _schedule(text: str) -> str | int:
-    return text if text == "lockstep" else _count(text)
-
-
-# argparse says "invalid size value"
-_sizes.__name__, _schedule.__name__, _count.__name__ = "size", "schedule", "count"
+    if text == "lockstep":
+        return text
+    try:
+        return _count(text)
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(
+            f'lockstep is wanted, or a number such as 7, the seed of a random order, not "{text}"'
+        ) from None
 
 
 def run(args: argparse.Namespace) -> int:

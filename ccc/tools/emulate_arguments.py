@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.format import MAGIC_PREFIX
 
 from ccc.emulator import AddressOf, Structure
-from ccc.errors import CccError, nearest
+from ccc.errors import CccError, choices, nearest
 from ccc.ir.nodes import Variable
 
 DTYPES = {
@@ -71,6 +71,8 @@ def read_argument(text: str, parameter: Variable | None) -> Argument:
     if re.fullmatch(r"[-+]?\.?\d.*", words[0]):
         written = "f32" if re.search(r"[.ep]", text) else "i32"
         raise CccError(f"--arg {text}: a member of a structure needs its type: {written}:{text}")
+    if len(words) == 2 and re.fullmatch(r"[a-z]+\d+", words[0]):
+        raise CccError(f"--arg {text}: {_no_type(words[0])}")
     hint = nearest(words[0], [*DTYPES, *FILLED])
     raise CccError(f"--arg {text}: not understood{hint}; write {FORMS}")
 
@@ -130,8 +132,14 @@ def _loaded(source: Path) -> Any:
     return np.ascontiguousarray(array, array.dtype.newbyteorder("="))
 
 
+def _no_type(name: str) -> str:
+    return f"there is no type {name}{choices(name, DTYPES)}"
+
+
 def _fresh(text: str, words: list[str]) -> Argument:
-    if len(words) < 3 or words[1] not in DTYPES or not re.fullmatch(r"\d+(x\d+)*", words[2]):
+    if len(words) > 2 and words[1] not in DTYPES:
+        raise CccError(f"--arg {text}: {_no_type(words[1])}")
+    if len(words) < 3 or not re.fullmatch(r"\d+(x\d+)*", words[2]):
         raise CccError(f"--arg {text}: write {words[0]}:TYPE:COUNT, as {words[0]}:f32:1024")
     shape = [int(number) for number in words[2].split("x")]
     make = np.zeros if words[0] == "zeros" else np.ones

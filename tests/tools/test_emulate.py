@@ -190,7 +190,7 @@ def test_mistakes_in_structures(
         ("steps.ptx --arg null", "steps takes 3 arguments, not 1: (u64 start, u64 count, u32 n)"),
         ("steps.ptx --arg zero:u32:1 --arg null --arg 1", 'not understood; did you mean "zeros"?'),
         ("steps.ptx --arg zeros:u32 --arg null --arg 1", "write zeros:TYPE:COUNT"),
-        ("steps.ptx --arg zeros:x32:1 --arg null --arg 1", "write zeros:TYPE:COUNT"),
+        ("steps.ptx --arg zeros:x32:1 --arg null --arg 1", 'no type x32; did you mean "u32"?'),
         ("steps.ptx --arg zeros:u32:99999999999999999 --arg null --arg 1", "no memory for it"),
         ("steps.ptx --arg no.npy --arg null --arg 1", "no.npy: No such file"),
         ("steps.ptx --arg steps.npy --arg null --arg 1", "steps.npy is no .npy file"),
@@ -198,6 +198,18 @@ def test_mistakes_in_structures(
         ("steps.ptx --arg null --arg null --arg five", "five is no number of type u32"),
         ("steps.ptx --arg null --arg null --arg f32:five", "five is no number of type f32"),
         ("steps.ptx --arg null --arg null --arg i64:1", "has 8 bytes, its parameter n 4"),
+        (
+            "steps.ptx --arg null --arg null --arg start.npy",
+            "argument 3 of steps is a buffer, whose address has 8 bytes, its parameter n 4",
+        ),
+        (
+            "steps.ptx --arg null --arg null --arg u65:1",
+            '--arg u65:1: there is no type u65; did you mean "u64"?\n',
+        ),
+        (
+            "steps.ptx --arg zeros:u65:50 --arg null --arg 1",
+            '--arg zeros:u65:50: there is no type u65; did you mean "u64"?\n',
+        ),
         ("steps.ptx --kernel step", 'there is no kernel step; did you mean "steps"?'),
         ("two.ptx", "two.ptx has 2 kernels; --kernel says which: a, b"),
         ("start.npy", "start.npy is no PTX"),
@@ -212,11 +224,20 @@ def test_mistakes(words: str, message: str, capsys: pytest.CaptureFixture[str]) 
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", ["--grid 1,1,1,1", "--block x", "--schedule fast"])
-def test_what_is_no_size(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--grid 1,1,1,1", '--grid: X, X,Y or X,Y,Z is wanted, all numbers, not "1,1,1,1"'),
+        ("--block x", '--block: X, X,Y or X,Y,Z is wanted, all numbers, not "x"'),
+        ("--schedule random", "--schedule: lockstep is wanted, or a number such as 7, the seed"),
+        ("--schedule -1", "--schedule: lockstep is wanted, or a number such as 7, the seed"),
+        ("--shared 1K", '--shared: a number from 0 to 4294967295 is wanted, not "1K"'),
+    ],
+)
+def test_what_is_no_size(words: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         emulate("steps.ptx", *words.split())
-    assert "invalid s" in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:

@@ -113,13 +113,18 @@ def pack_parameters(kernel: Function, arguments: tuple[Any, ...], address_of: An
         value = _encode(parameter, argument, address_of)
         if len(value) != parameter.bytes:
             raise EmulatorError(
-                f"argument {position + 1} of {kernel.name} has {len(value)} bytes"
+                f"argument {position + 1} of {kernel.name} {_takes(argument)} {len(value)} bytes"
                 f"{_in_members(argument)}, its parameter {parameter.name} {parameter.bytes}"
                 f"{'' if parameter.bytes in _NUMBERS else _BY_MEMBERS}",
                 kernel.span,
             )
         content += value
     return bytes(content)
+
+
+def _takes(argument: Any) -> str:
+    """What has the bytes that are passed: of a buffer these are not its own."""
+    return "is a buffer, whose address has" if isinstance(argument, np.ndarray) else "has"
 
 
 def _in_members(argument: Any) -> str:
