@@ -71,6 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
 
     def work() -> int:
+        _check_tool(given)
         if given[:1] == ["explain"] and not {"-h", "--help"}.intersection(given):
             from ccc.tools.explain import main as explain  # noqa: PLC0415 - one tool of many
 
@@ -79,6 +80,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(args.run(args))
 
     return _guarded(work)
+
+
+def _check_tool(given: Sequence[str]) -> None:
+    """Know the tool before argparse, which has no suggestions.
+
+    Raises:
+        CccError: there is no such tool.
+    """
+    name = next(iter(given), "-")
+    if name not in TOOLS and not name.startswith("-"):
+        from ccc.errors import CccError, choices  # noqa: PLC0415 - seldom it is none
+
+        is_file = os.path.exists(name) or "." in name
+        hint = "; the compiler is cccc" if is_file else choices(name, TOOLS)
+        raise CccError(f'there is no tool "{name}"{hint}')
 
 
 def _parser(given: Sequence[str]) -> argparse.ArgumentParser:

@@ -129,6 +129,20 @@ def test_version_and_help(
 
 
 @pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("explian", '; did you mean "explain"?'),
+        ("Report", '; did you mean "report"?'),
+        ("qqqq", "; known are agree, bench, compare,"),
+        ("kernel.cu", "; the compiler is cccc"),
+    ],
+)
+def test_a_tool_that_there_is_not(word: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([word, "--help"]) == 1
+    assert f'ccc: error: there is no tool "{word}"{hint}' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("target", "most"),
     [
         (["-arch=sm_86"], 99),
