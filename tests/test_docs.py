@@ -213,6 +213,27 @@ def test_every_reason_in_the_golden_files_is_in_the_tables() -> None:
 # The other pages.
 
 
+AROUND = """__device__ float shade(float t) {{
+    for (int k = 0; k < 64 && t < 100; ++k) t = t * t + 0.25f;
+    return t;
+}}
+__global__ void pixels(const float *distance, float *colour, float far, int n) {{
+    int tid = blockIdx.x * blockDim.x + threadIdx.x, stride = gridDim.x * blockDim.x;
+    {}
+}}
+"""
+
+
+@pytest.mark.slow
+@needs_nvcc
+def test_what_the_readme_opens_with_is_applied_by_default() -> None:
+    first = re.findall(r"```c\+\+\n(.*?)```", (ROOT / "README.md").read_text(), re.S)[0]
+    compiled = ccc.compile(AROUND.format(first))
+    (path,) = compiled.report["kernels"][0]["paths"]
+    assert path["applied"]
+    assert compiled.diagnostics == []
+
+
 @pytest.mark.slow
 @needs_nvcc
 def test_the_kernel_of_the_readme_is_transformed() -> None:
