@@ -195,7 +195,7 @@ class Blame:
     def _named(
         self, remark: Remark, context: Sequence[Mapping[str, Any]]
     ) -> Iterator[dict[str, Any]]:
-        """The context, with variables where the lines tell that set the registers: a line of one
+        """The context, with variables where the lines tell that set the registers: lines of one
         variable, or of as many as registers that are set there."""
         every = [self._set_with(remark, entry) for entry in context]
         for number, (entry, names) in enumerate(zip(context, every, strict=True)):
@@ -213,7 +213,8 @@ class Blame:
         sets = re.compile(rf"^\t(?:@!?%p\d+ )?[\w.]+[ \t]+{re.escape(entry['register'])},", re.M)
         numbers = [first + text.count("\n", 0, match.start()) for match in sets.finditer(text)]
         lines = [span for span in map(self._line, numbers) if span]
-        return self._marked.suspects.defined(remark.position, lines, entry["type"])
+        rest = bool(remark.details.get("continuation"))
+        return self._marked.suspects.defined(remark.position, lines, entry["type"], with_rest=rest)
 
     def _function(self, name: str) -> tuple[int, str] | None:
         """The first line and the text of a function, if it is there."""

@@ -18,6 +18,7 @@ from ccc.frontend.syntax import (
     every_node,
     function_around,
     identifiers_in,
+    is_number,
     type_of,
 )
 
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 _ACCESS = re.compile(r"\.|->")
 _PRAGMA = re.compile(rb"#[ \t]*pragma[^\n]*|_Pragma[ \t]*\([^)]*\)")
 _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include\b", re.M)
-_NUMBERS = frozenset(b"bool char short int long float double signed unsigned size_t".split())
-"""Words of types whose variables are no pointers."""
 _MEMBER = "field_expression"
 _READING = (
     "binary_expression", "unary_expression", "condition_clause", "subscript_argument_list",
@@ -149,7 +148,7 @@ class ClauseNames:
         place = body_of(placed.statement, "body") if is_kernel else placed.statement
         names = [name for group in placed.pragma.apart for name in group]
         kinds = ((name, type_of(place, name.encode()) if place else None) for name in names)
-        found = next((name for name, kind in kinds if kind and _is_number(kind)), None)
+        found = next((name for name, kind in kinds if kind and is_number(kind)), None)
         if found is None:
             return None
         return WrongName(
@@ -286,10 +285,6 @@ def _whole_function(statement: Node) -> Node | None:
     while node is not None:
         found, node = node, function_around(node.parent) if node.parent else None
     return found
-
-
-def _is_number(kind: bytes) -> bool:
-    return _NUMBERS.issuperset(kind.split())
 
 
 def _is_read(use: Node | None) -> bool:

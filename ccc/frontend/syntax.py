@@ -19,6 +19,8 @@ _STATEMENTS = (
     *LOOPS, *_WRAPPERS, "if_statement", "switch_statement", "function_definition", "declaration",
 )  # fmt: skip
 _FLOATING = {b"float": "f", b"double": "d"}
+_NUMBERS = frozenset(b"bool char short int long float double signed unsigned size_t".split())
+"""Words of types whose variables are no pointers."""
 _TOKEN = re.compile(
     rb"""//[^\n]*|/\*.*?\*/|R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|[{}]""",
     re.DOTALL,
@@ -113,6 +115,11 @@ def type_of(statement: Node, name: bytes) -> bytes | None:
                     return (kind.text or None) if kind else None
         place = place.parent
     return None
+
+
+def is_number(kind: bytes) -> bool:
+    """Whether variables of a type are plain numbers."""
+    return _NUMBERS.issuperset(kind.split())
 
 
 def _declared(declaration: Node) -> set[bytes]:

@@ -16,6 +16,8 @@ from ccc.frontend.syntax import (
     floating_type,
     function_around,
     identifiers_in,
+    is_number,
+    type_of,
 )
 
 if TYPE_CHECKING:
@@ -32,8 +34,8 @@ _OPERATIONS = {
     "+=": "+", "-=": "+", "++": "+", "--": "+", "&=": "&", "|=": "|", "^=": "^",
 }  # fmt: skip
 
-_REGISTERS = {"f32": "f", "f64": "d"}
-"""What :func:`floating_type` calls the types of registers."""
+_REGISTERS = {"f32": b"float", "f64": b"double"}
+"""Of which type a plain number is that a register of such a type holds."""
 _LEAST_OR_MOST = re.compile(rb"(?:std::|::)?f?(min|max)f?")
 _SOUGHT = {b"<": ("min", "max"), b">": ("max", "min")}
 """What is sought where a new value stands on the left of a comparison, or on its right."""
@@ -55,7 +57,7 @@ class Suspects:
         self._placement = placement
         self._lines = lines
         self._position = position
-        self._sets: dict[int, list[tuple[bytes, tuple[str, int]]]] = {}
+        self._sets: dict[int, list[tuple[Node, tuple[str, int]]]] = {}
 
     def names(self, at: Span, about: str, line: Span | None) -> list[str]:
         """The variables that a reason may speak of; those on the line at fault, if any are there.
@@ -109,31 +111,36 @@ class Suspects:
             return None
         return pointers.clauses_for(loops[-1], *named)
 
-    def defined(self, at: Span, lines: Collection[Span], kind: str) -> list[str]:
-        """The variables that are given values on some lines and used in an annotated statement; of
-        several the floating-point ones, if a register of that ``kind`` is meant."""
+    def defined(
+        self, at: Span, lines: Collection[Span], kind: str, *, with_rest: bool = False
+    ) -> list[str]:
+        """The variables that are given values on some lines and used in an annotated statement.
+
+        Args:
+            at: where the annotation stands.
+            lines: the lines.
+            kind: the PTX type of the register that is meant, which is no variable of another type.
+            with_rest: whether the rest of the iteration is meant, too.
+        """
         placed = self._at(at)
         if placed is None or not lines:
             return []
         numbers = {(line.file, line.line) for line in lines}
-        found = dict.fromkeys(name for name, line in self._sets_of(placed) if line in numbers)
-        wanted = _REGISTERS.get(kind)
-        typed = [
-            name
-            for name in found
-            if wanted and floating_type(placed.statement, name, self._placement.blank) == wanted
-        ]
-        return [name.decode(errors="replace") for name in typed or found]
+        users = placed.statement, self._placement.around(placed) if with_rest else None
+        used = {node.text for user in users if user for node in identifiers_in(user)}
+        return _texts(
+            node
+            for node, line in self._sets_of(placed)
+            if line in numbers and node.text in used and _may_hold(kind, node)
+        )
 
-    def _sets_of(self, placed: Placed) -> list[tuple[bytes, tuple[str, int]]]:
-        """Where the variables that a statement uses are given values in its function."""
+    def _sets_of(self, placed: Placed) -> list[tuple[Node, tuple[str, int]]]:
+        """Where the function of a statement gives values to variables."""
         if placed.id not in self._sets:
             function = function_around(placed.statement) or self._placement.root
-            used = {node.text for node in identifiers_in(placed.statement)}
             self._sets[placed.id] = [
-                (node.text or b"", self._lines.line(node.start_byte))
+                (node, self._line_of(node))
                 for node in (*declarations(function), *(base for _, base in _changes(function)))
-                if node.text in used
             ]
         return self._sets[placed.id]
 
@@ -292,6 +299,16 @@ def _bare(node: Node | None) -> Node | None:
     while inner is not None and inner.type == _MEMBER:
         inner = inner.child_by_field_name("argument")
     return node if inner is not None and inner.type == "identifier" else None
+
+
+def _may_hold(kind: str, variable: Node) -> bool:
+    """Whether a register may hold a variable, as far as its declaration tells."""
+    around: Node | None = variable
+    while around is not None and around.type not in ("declaration", "parameter_declaration"):
+        around = around.parent if around.type not in _CHANGES else None
+    declared = around.child_by_field_name("type") if around else None
+    text = declared.text if declared else type_of(variable, variable.text or b"")
+    return kind not in _REGISTERS or not text or not is_number(text) or text == _REGISTERS[kind]
 
 
 def _in_shared(nodes: Iterable[Node], root: Node) -> list[Node]:

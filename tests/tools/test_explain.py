@@ -282,13 +282,13 @@ SEVERAL = """__global__ void k(const float *a, const double *b, const int *c, fl
     for (int i = threadIdx.x; i < n; i += blockDim.x) {
         float p = a[i], q = a[i + n];
         float u = a[i + 3]; int v = c[i];
-        float s = a[i + 4], t = a[i + 5], unused = a[i + 6];
+        float s = a[i + 4], t = a[i + 5], last = a[i + 6];
         #pragma ccc if prob(0.05) strategy(queue)
         if (v > 3) {
             for (int r = 0; r < 20; ++r) u = __sinf(u) + p * q;
             y[i] = u + s;
         }
-        y[i + n] = p + q + u + s + t + unused + v;
+        y[i + n] = p + q + u + s + t + last + v;
     }
 }
 """
@@ -301,7 +301,18 @@ def test_variables_of_one_line_are_named_where_all_of_them_are_saved(source: Pat
     (path,) = outcome.report["kernels"][0]["paths"]
     named = {one["variable"]: one["type"] for one in path["context"] if "variable" in one}
     assert named.pop("i")
-    assert named == dict.fromkeys("pqus", "f32")
+    assert named == dict.fromkeys(("p", "q", "u", "s", "t", "last"), "f32")
+
+
+@pytest.mark.slow
+def test_a_value_is_no_variable_of_another_type(source: Path) -> None:
+    text = SOURCE.replace("if prob(0.05)", "if strategy(queue)").replace("x[i] > 3", "hit", 1)
+    (source / "k.cu").write_text(
+        text.replace("    #pragma ccc if s", "bool hit = x[i] > 3;\n#pragma ccc if s")
+    )
+    outcome = run(["-arch=sm_90", "-ptx", "-o", "k.ptx", "k.cu"], Options(), capture=True)
+    (path, *_) = outcome.report["kernels"][0]["paths"]
+    assert {one["type"]: one.get("variable") for one in path["context"]}["f32"] is None
 
 
 @pytest.mark.slow
