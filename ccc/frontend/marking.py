@@ -29,6 +29,7 @@ from ccc.frontend.stripping import REST, newlines, pragmas, stripped, without_co
 from ccc.frontend.syntax import (
     Home,
     body_of,
+    cases_of,
     floating_type,
     head_end,
     home_of,
@@ -228,6 +229,8 @@ class _Marking:
                 self.errors.append(self._complaint_of_name(placed, wrong))
             elif warning := place.idle(placed):
                 self.warnings.append(self._complaint(placed.match, warning))
+            elif impossible := place.impossible(placed):
+                self.warnings.append(self._complaint(placed.match, impossible))
             elif unused := names.idle(placed):
                 self.warnings.append(self._complaint_of_name(placed, unused))
 
@@ -474,14 +477,10 @@ def _wrap(statement: Node, name: str, marker: bytes) -> list[_Edit]:
 
 def _cases(statement: Node, marker: Callable[[int], bytes]) -> list[_Edit]:
     """Put a marker first in every case that has statements of its own."""
-    body = body_of(statement, "body")
-    assert body is not None
-    edits = []
-    for number, case in enumerate(body.named_children):
-        colon = next((c for c in case.children if c.type == ":"), None)
-        if case.type == "case_statement" and colon is not None and case.children[-1] != colon:
-            edits.append(_Edit(colon.end_byte, colon.end_byte, b" " + marker(number)))
-    return edits
+    return [
+        _Edit(colon.end_byte, colon.end_byte, b" " + marker(number))
+        for number, colon in cases_of(statement)
+    ]
 
 
 def _apply(code: bytes, edits: list[_Edit]) -> bytes:

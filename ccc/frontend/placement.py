@@ -14,12 +14,14 @@ from ccc.frontend.syntax import (
     LOOPS,
     bodies_of,
     body_of,
+    cases_of,
     closing_brace,
     function_name,
     functions_in,
     head_end,
     identifiers_in,
     is_in_kernel,
+    is_left_at_its_end,
     parts_of,
     pointer_to,
 )
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 _NOT_AT_RUN_TIME = re.compile(rb"if\s*(constexpr\b|!?\s*consteval\b)")
 _CONDITIONAL = re.compile(rb"^[ \t]*#[ \t]*(?:if|el|endif)", re.MULTILINE)
+_ROUNDED = 0.05
+"""How much more than 1 the shares of cases come to that were rounded."""
 PATHS = {
     "if": ("consequence", ("if_statement",)),
     "switch": ("body", ("switch_statement",)),
@@ -257,6 +261,24 @@ class Placement:
                 "the code is left as nvcc makes it"
             )
         return None
+
+    def impossible(self, placed: Placed) -> str | None:
+        """Why what a pragma says of lanes cannot be: a lane comes to one case of a switch."""
+        share = float(placed.pragma.clauses.get("prob", 0)) if placed.name == "switch" else 0.0
+        number = self._cases_apart(placed.statement) if share else 0
+        if share * number <= 1 + _ROUNDED:
+            return None
+        return (
+            f"prob({share:g}) is the share of the lanes that come to each case, and {number} cases "
+            f"have {share * number:.3g} together; of cases that are as frequent each has "
+            f"prob(1.0/{number})"
+        )
+
+    @staticmethod
+    def _cases_apart(statement: Node) -> int:
+        """How many cases of a switch no lane comes to from the one before."""
+        cases = [colon.parent for _, colon in cases_of(statement)]
+        return 1 + sum(one is not None and is_left_at_its_end(one) for one in cases[:-1])
 
     def is_active(self, placed: Placed) -> bool:
         """Whether a pragma is marked: paths, kernels, and loops that hold paths.

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node as Node  # noqa: PLC0414 - others name it, too
     from tree_sitter import Parser, Tree
 
+_LEAVING = ("break_statement", "continue_statement", "return_statement", "goto_statement")
 LOOPS = ("for_statement", "for_range_loop", "while_statement", "do_statement")
 _WRAPPERS = (
     "labeled_statement", "attributed_statement", "template_declaration", "linkage_specification",
@@ -150,6 +151,25 @@ def bodies_of(statement: Node, name: str) -> list[Node]:
     if otherwise := statement.child_by_field_name("alternative"):
         found.append(body_of(otherwise, ""))
     return [body for body in found if body is not None]
+
+
+def cases_of(statement: Node) -> list[tuple[int, Node]]:
+    """The cases of a switch that have statements of their own: each number, and its colon."""
+    body = body_of(statement, "body")
+    found = []
+    for number, case in enumerate(body.named_children if body is not None else ()):
+        colon = next((c for c in case.children if c.type == ":"), None)
+        if case.type == "case_statement" and colon is not None and case.children[-1] != colon:
+            found.append((number, colon))
+    return found
+
+
+def is_left_at_its_end(case: Node) -> bool:
+    """Whether nobody goes on behind the last statement of a case, or of a block, as far as that
+    statement alone tells."""
+    statements = [one for one in case.named_children if one.type != "comment"]
+    last = statements[-1] if statements else case
+    return last.type in _LEAVING or (last.type == "compound_statement" and is_left_at_its_end(last))
 
 
 def parts_of(statement: Node) -> Iterator[Node]:

@@ -131,6 +131,40 @@ for (int i = 0; i < 9 && j < 90; i++, j += 2, steps++) {{
     assert all(f"the reduction has no effect on {told}\n" in one for one in said)
 
 
+def cases(*each: str, prob: str = "0.9") -> str:
+    """A switch with some cases, each of which begins with its label."""
+    return loop(f"#pragma ccc switch prob({prob})\nswitch (x[i]) {{\n" + "\n".join(each) + "\n}")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (cases("case 0: a(); break;", "case 1: b(); break;", prob="0.9"), "2 cases have 1.8"),
+        (cases(*(f"case {n}: a(); break;" for n in range(4))), "4 cases have 3.6 together"),
+        (cases("case 0: { a(); return; }", "default: b();"), "2 cases have 1.8"),
+        (cases("case 0: case 1: a(); break;", "default: b();"), "2 cases have 1.8"),
+        (cases("case 0: case 1: a(); break;"), None),
+        (cases("case 0: a();", "case 1: b(); break;"), None),  # lanes of both come to the second
+        (cases("case 0: if (n) break;", "case 1: b(); break;"), None),
+        (cases(*(f"case {n}: a(); break;" for n in range(3)), prob="0.34"), None),  # it is rounded
+        (cases(*(f"case {n}: a(); break;" for n in range(4)), prob="1.0/4"), None),
+        (cases(), None),
+    ],
+)
+def test_a_lane_comes_to_one_case(text: str, told: str | None) -> None:
+    said = [str(warning) for warning in mark(text, "k.cu").warnings]
+    assert len(said) == (told is not None)
+    for one in said:
+        assert one.startswith("k.cu:4:")
+        assert "prob(0.9) is the share of the lanes that come to each case, and " in one
+        assert f"{told}" in one
+
+
+def test_the_share_of_an_else_is_what_the_if_leaves() -> None:
+    chain = "#pragma ccc if prob(.9)\nif (a) b();\nelse {\n#pragma ccc if prob(.9)\nif (b) c();\n}"
+    assert mark(loop(chain), "k.cu").warnings == []
+
+
 def test_annotations_of_which_no_code_is_left_are_told() -> None:
     body = "for (;;) {\n#pragma ccc if\nif (a) b();\n}"
     text = (
