@@ -56,6 +56,8 @@ TOO_SHORT = "too short to gain"
 REMOVE = f"{TOO_SHORT}: remove the annotation"
 TELL = "tell with prob(share) or a profile"
 """What serves where nothing is known of the lanes: if few of them would not gain, or else."""
+TELL_TURNS = "tell with a profile"
+"""The same where the share of lanes is told, and not how many turns they do."""
 
 WANTED = (LOSS, GAIN)
 """What one of the figures of a path that is left may have missed."""
@@ -119,6 +121,9 @@ class Chosen:
         found, insist = self.considered[best], f"strategy({best}) insists"
         if lanes.is_known:
             known = f"{lanes.in_words} ({lanes.source})"
+            if lanes.is_guessed:
+                known += ", and nothing is known of its turns"
+                insist = f"{TELL_TURNS}, or {insist}"
             span = span_of(self.at_worst.get(best, found), found, WANTED)
         else:
             known = "and nothing is known of its lanes"
@@ -287,7 +292,7 @@ class _Search:
             return {name: cost.slots(before) / cost.slots(way) for name, way in ways.items()}
 
         lanes = self.cost.paths[path].lanes
-        at_worst = ratios(self._worst) if lanes.is_guessed or not lanes.is_known else {}
+        at_worst = {} if lanes.is_certain else ratios(self._worst)
         alike = [one for one in self._free if one.marker.identifier == path.marker.identifier]
         whole = {name: self._changed(way, alike, name) for name, way in ways.items()}
         too_large = [name for name, way in whole.items() if not self.cost.fits(way)]
@@ -362,15 +367,16 @@ class _Search:
         return served
 
     def _pays(self, path: Path, after: Mapping[Path, str], before: Mapping[Path, str]) -> bool:
-        """Whether a path should be served, too, and has room; where nothing is known, only if that
-        may not cost much."""
+        """Whether a path should be served, too, and has room; where its lanes or their turns are
+        not known, only if that may not cost much."""
         if not self._applies(path, after):
             return False
         if not self.cost.fits({**self._asked, **after}):
             return False
         if self._ratio(before, after, self.cost) < self._least(path, after[path]):
             return False
-        if self.cost.paths[path].lanes.is_known:
+        changed = [one for one, name in after.items() if before.get(one) != name]
+        if all(self.cost.paths[one].lanes.is_certain for one in changed):
             return True
         promised = {one: name for one, name in after.items() if _promises(one, name)}
         return path in promised or self._ratio(promised, after, self._worst) >= LOSS

@@ -45,6 +45,11 @@ class Lanes:
     is_guessed: bool = False
 
     @property
+    def is_certain(self) -> bool:
+        """Whether nothing of it is a guess, so that no worse case need be thought of."""
+        return self.is_known and not self.is_guessed
+
+    @property
     def executions(self) -> float:
         """How often a warp runs the path in a visit, or a turn of it."""
         return self.entered * self.most_turns
@@ -123,7 +128,8 @@ class Lanes:
     def said(path: FoundPath, prob: float, around: Lanes, by_chance: bool = True) -> Lanes:
         """What ``prob`` tells of those that come by, who do not agree any more than by chance.
 
-        It tells nothing of their turns, which are as chance has it, or as many for all.
+        It tells nothing of their turns, which are as chance has it, or in the worst case as many
+        for all.
         """
         entered = 1 - (1 - prob) ** around.together
         found = _share(path, prob, entered, around, f"prob({prob:g})", by_chance)

@@ -10,9 +10,11 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Path
 from ccc.compiler.transform import transform
 from ccc.parse import parse_function, parse_module
+from ccc.passes.choice.choose import TELL_TURNS
 from ccc.passes.choice.cost_model import LoopCost
 from ccc.passes.choice.lanes import Lanes
 from ccc.passes.choice.turns import Turn
+from ccc.passes.thresholds import LOSS
 from ccc.pipeline import Kernel
 
 ARCH = "sm_90"
@@ -201,3 +203,21 @@ def test_prob_tells_who_begins_a_loop_and_not_whether_they_end_it_together() -> 
     details = remarks[0].details
     assert details["expected_from"] == "prob(1)"
     assert details["at_worst"]["merge"] < 1 < details["considered"]["merge"]
+
+
+@pytest.mark.parametrize(
+    ("prob", "work", "is_done"), [(1, 20, False), (0.02, 20, True), (1, 1600, True)]
+)
+def test_where_turns_are_not_known_it_may_not_cost_much_if_they_are_even(
+    prob: float, work: int, is_done: bool
+) -> None:
+    """Few lanes gain, however even their turns are; long turns lose little."""
+    turn = AGAIN + " mad.lo.s32 %r10, %r10, %r11, %r10;" * work
+    text = KERNEL.replace("READ", turn).replace("; ", ";\n\t").replace("variable 2", "while 2")
+    ((_, (found,)),) = transform(text.replace("k.cu:2:1", f"k.cu:2:1 prob={prob}")).remarks.items()
+    assert found.applied == is_done
+    assert (found.details["at_worst"]["merge"] >= LOSS) == is_done
+    if not is_done:
+        advice = str(found.advice)
+        assert f"(prob({prob})), and nothing is known of its turns: expected 0." in advice
+        assert advice.endswith(f"; {TELL_TURNS}, or strategy(merge) insists")
