@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from ccc.analysis.constant_trip_count import trip_count
@@ -18,6 +18,7 @@ from ccc.analysis.paths.induction import BEFORE_IT, STRICT, SUMS, SUMS_HINT
 from ccc.analysis.paths.last_test import find_last_test
 from ccc.analysis.paths.model import AnnotatedLoop, Path, instructions_of
 from ccc.options import COLLECT
+from ccc.passes.choice.chosen import LEAVE, Chosen
 from ccc.passes.choice.cost_model import TOGETHER, LoopCost
 from ccc.passes.choice.exchange import ADAPTIVE, ARMS, TURNS
 from ccc.passes.choice.inner_loops import SHARED_OUT
@@ -29,9 +30,8 @@ from ccc.passes.choice.nesting import (
     why_no_path,
     with_path,
 )
-from ccc.passes.choice.path_cost import PathCost
 from ccc.passes.context_collection.task_counts import reduces
-from ccc.passes.policy import REPEATING, batches_pay, no_room, why_no_stacks
+from ccc.passes.policy import REPEATING, batches_pay
 from ccc.passes.strategies.engage import ENGAGE_BLOCK, is_exact, is_of_others, why_not
 from ccc.passes.strategies.registry import COLLECTING, FLATTENING, SHARING
 from ccc.passes.strategies.strategy import Collectable, Hints, LoopStrategy, instruction_count
@@ -48,94 +48,9 @@ from ccc.passes.thresholds import (
 )
 from ccc.pipeline import Kernel
 from ccc.ptx.opcodes import LOADS
-from ccc.remark import in_instructions, span_of
+from ccc.remark import span_of
 
-LEAVE = "leave"
 QUEUE = "queue"
-TOO_SHORT = "too short to gain"
-REMOVE = f"{TOO_SHORT}: remove the annotation"
-TELL = "tell with prob(share) or a profile"
-"""What serves where nothing is known of the lanes: if few of them would not gain, or else."""
-TELL_TURNS = "tell with a profile"
-"""The same where the share of lanes is told, and not how many turns they do."""
-
-WANTED = (LOSS, GAIN)
-"""What one of the figures of a path that is left may have missed."""
-
-
-@dataclass
-class Chosen:
-    """What is chosen for a path, or was asked for.
-
-    Args:
-        cost: what is known of it.
-        strategy: the name.
-        considered: by name, how many times as fast as the original the loop would be expected with
-            it, the other paths being served as they are chosen to be; of a path that is left, how
-            many times as fast as without it.
-        at_worst: the same if all lanes agree, where nothing is known of them or of their turns.
-        too_large: those of which the stacks do not fit into shared memory.
-        fewer_warps: those that take registers which others need, and what that means.
-        with_it: of a path that is left, which loop would have to be handed on with it, and is not.
-        is_alone: whether the annotation marks no other path.
-    """
-
-    cost: PathCost
-    strategy: str
-    considered: dict[str, float]
-    at_worst: dict[str, float]
-    too_large: list[str]
-    fewer_warps: dict[str, str]
-    with_it: str = ""
-    is_alone: bool = True
-
-    @property
-    def expected(self) -> float | None:
-        """How many times as fast as the original the loop is expected, as far as that is known."""
-        return self.considered.get(self.strategy, 1.0 if self.strategy == LEAVE else None)
-
-    @property
-    def details(self) -> dict[str, Any]:
-        """What the report says."""
-        lanes = self.cost.lanes
-        return {
-            "expected": None if self.expected is None else round(self.expected, 3),
-            "expected_lanes": lanes.told,
-            "expected_from": lanes.source,
-            "path_instructions": round(self.cost.own.instructions),
-            "instructions_from": lanes.length_from,
-            "considered": {name: round(one, 3) for name, one in self.considered.items()},
-            "at_worst": {name: round(one, 3) for name, one in self.at_worst.items()},
-            "does_not_fit": self.too_large,
-        }
-
-    def reason(self, kernel: Kernel) -> str:
-        """Why the path is left, in figures, and how to insist."""
-        lanes = self.cost.lanes
-        per_turn = " a turn" if self.cost.path.repeats else ""
-        length = f"{in_instructions(self.cost.own.instructions)}{per_turn} {lanes.length_from}"
-        if not self.considered:
-            return f"{length}: no strategy that might gain applies"
-        able = [name for name in self.considered if name not in self.too_large]
-        best = max(able or self.considered, key=lambda name: self.considered[name])
-        found, insist = self.considered[best], f"strategy({best}) insists"
-        if lanes.is_known:
-            known = f"{lanes.in_words} ({lanes.source})"
-            if lanes.is_guessed:
-                known += ", and nothing is known of its turns"
-                insist = f"{TELL_TURNS}, or {insist}"
-            span = span_of(self.at_worst.get(best, found), found, WANTED)
-        else:
-            known = "and nothing is known of its lanes"
-            span = span_of(self.at_worst[best], found, WANTED)
-            is_hopeless = round(max(self.at_worst[best], found), 2) < 1
-            too_short = REMOVE if self.is_alone else TOO_SHORT
-            insist = too_short if is_hopeless else f"{TELL}, or {insist}"
-        told = f"{length}, {known}: expected {span} times as fast{self.with_it}"
-        if best in self.fewer_warps:
-            told = f"{told}, since {self.fewer_warps[best]}"
-        obstacle = why_no_stacks(kernel) or ("" if able else no_room(kernel))
-        return f"{told}, but {obstacle}" if obstacle else f"{told}; {insist}"
 
 
 def choose(paths: Sequence[Collectable], kernel: Kernel) -> None:
@@ -201,6 +116,9 @@ class _Search:
         order: the paths, those first that get stacks first.
     """
 
+    _too_little: Mapping[Path, str] = MappingProxyType({})
+    """What would serve paths of which nothing comes, since there are many and gain too little."""
+
     def __init__(
         self,
         cost: LoopCost,
@@ -255,8 +173,11 @@ class _Search:
     def best(self) -> dict[Path, str]:
         """The fastest of what was found for each strategy that may serve the branches."""
         arms = [one.name for one in self._strategies(self._free)] or [LEAVE]
-        found = (self._without_many(self._with(name)) for name in arms)
-        return {**self._fastest(found), **self._forced}
+        grown = [self._with(name) for name in arms]
+        found = self._fastest(map(self._without_many, grown))
+        fastest = self._fastest(grown)
+        self._too_little = {path: name for path, name in fastest.items() if path not in found}
+        return {**found, **self._forced}
 
     def _fastest(self, found: Iterable[dict[Path, str]]) -> dict[Path, str]:
         return min(found, key=lambda served: self._slots(served, self.cost))
@@ -292,6 +213,7 @@ class _Search:
             return {name: cost.slots(before) / cost.slots(way) for name, way in ways.items()}
 
         lanes = self.cost.paths[path].lanes
+        missing = {} if request else self._missing_of(path, ways, before)
         at_worst = {} if lanes.is_certain else ratios(self._worst)
         alike = [one for one in self._free if one.marker.identifier == path.marker.identifier]
         whole = {name: self._changed(way, alike, name) for name, way in ways.items()}
@@ -302,7 +224,23 @@ class _Search:
         with_it = self._handed_on_with(path, state) if mine == LEAVE and not request else ""
         same = [one for one in self.cost.paths if one.marker.identifier == path.marker.identifier]
         found = ratios(self.cost)
-        return Chosen(cost, mine, found, at_worst, too_large, fewer, with_it, len(same) == 1)
+        is_alone = len(same) == 1
+        return Chosen(cost, mine, found, at_worst, too_large, fewer, missing, with_it, is_alone)
+
+    def _missing_of(
+        self, path: Path, ways: Mapping[str, Mapping[Path, str]], before: Mapping[Path, str]
+    ) -> dict[str, str]:
+        """What is missing for a path that is left to get one of some strategies."""
+        if path in self._too_little:
+            branches = sum(not one.repeats for one in self._free)
+            ratio = self._ratio({}, self._too_little, self.cost)
+            together = (
+                f"{ratio:.2f} with all that pay of the {branches} branches in its loop, where "
+                f"{SEVERAL_GAIN:g} is the least"
+            )
+            return dict.fromkeys(ways, together)
+        found = {name: self._missing(path, way, before) for name, way in ways.items()}
+        return {name: text for name, text in found.items() if text is not None}
 
     def _changed(
         self, served: dict[Path, str], paths: Iterable[Path], name: str
@@ -369,17 +307,26 @@ class _Search:
     def _pays(self, path: Path, after: Mapping[Path, str], before: Mapping[Path, str]) -> bool:
         """Whether a path should be served, too, and has room; where its lanes or their turns are
         not known, only if that may not cost much."""
-        if not self._applies(path, after):
+        if not self._applies(path, after) or not self.cost.fits({**self._asked, **after}):
             return False
-        if not self.cost.fits({**self._asked, **after}):
-            return False
-        if self._ratio(before, after, self.cost) < self._least(path, after[path]):
-            return False
+        return self._missing(path, after, before) is None
+
+    def _missing(
+        self, path: Path, after: Mapping[Path, str], before: Mapping[Path, str]
+    ) -> str | None:
+        """What is missing for a path to be served, too, of what is expected; None if nothing is."""
+        least = self._least(path, after[path])
+        if self._ratio(before, after, self.cost) < least:
+            return f"{least:g} is the least for which that is done unasked"
         changed = [one for one, name in after.items() if before.get(one) != name]
         if all(self.cost.paths[one].lanes.is_certain for one in changed):
-            return True
+            return None
         promised = {one: name for one, name in after.items() if _promises(one, name)}
-        return path in promised or self._ratio(promised, after, self._worst) >= LOSS
+        worst = self._ratio(promised, after, self._worst)
+        if path in promised or worst >= LOSS:
+            return None
+        told = span_of(worst, worst, [LOSS])
+        return f"{told} in the worst case with what else is chosen, where {LOSS:g} is the least"
 
     def _least(self, path: Path, name: str) -> float:
         """What has to be expected of a strategy. Where nobody tells anything but that lists differ,

@@ -19,8 +19,8 @@ from ccc.compiler.transform import Transformed, transform
 from ccc.nvcc import run as nvcc
 from ccc.nvcc.explain import considered
 from ccc.options import COLLECT, Options
-from ccc.passes.choice.choose import REMOVE, TELL, TOO_SHORT
-from ccc.passes.thresholds import GAIN
+from ccc.passes.choice.chosen import LOSES, NOTHING, REMOVE, TELL, TOO_MANY, TOO_SHORT
+from ccc.passes.thresholds import GAIN, LOSS, SEVERAL, SEVERAL_GAIN
 from ccc.remark import Remark
 from ccc.toolkit.ptxas import Resources
 
@@ -236,6 +236,57 @@ def test_a_profile_is_advised_only_where_few_lanes_would_gain(length: int, serve
     assert figures, advice
     assert (float(figures[2]) < 1, figures[3]) == (serves == REMOVE, serves)
     assert (figures[4] is None) == (serves == REMOVE)  # a way that loses is not named
+
+
+@pytest.mark.parametrize(
+    ("length", "prob", "why"),
+    [
+        (3, 0.1, TOO_SHORT),
+        (3, 0.4, TOO_SHORT),
+        (3, 1, TOO_MANY),
+        (60, 1, TOO_MANY),
+        (60, 0, NOTHING),
+    ],
+)
+def test_what_would_be_slower_is_not_recommended(length: int, prob: float, why: str) -> None:
+    (found,) = remarks(kernel(Arm(length, prob)))
+    best, ratio = max(found.details["considered"].items(), key=lambda one: one[1])
+    assert ratio < 1
+    assert str(found.advice).endswith(f"times as fast; {why}: strategy({best}) {LOSES}")
+
+
+def test_that_registers_make_it_slower_is_no_matter_of_length() -> None:
+    (found,) = remarks(kernel(Arm(80, 0.25)), tried={"k": (80, 164)})
+    assert re.search(rf"of the warps, and 80 for 38%; strategy\(\w+\) {LOSES}$", str(found.advice))
+
+
+def test_what_is_missing_for_a_gain_to_be_taken_is_told() -> None:
+    (small,) = remarks(kernel(Arm(80, 0.75)))
+    assert f"times as fast, and {GAIN:g} is the least for which that is" in str(small.advice)
+    two = [Arm(400, 0.5), Arm(400, 0.5)]
+    taken, left = remarks(kernel(*two).replace("prob=0.5", ""))
+    assert taken.applied
+    assert left.details["at_worst"]["queue"] >= LOSS  # by itself; both together may lose more
+    least = f"where {LOSS:g} is the least; {re.escape(TELL)}"
+    told = rf"times as fast, and 0\.9[34] in the worst case with what else is chosen, {least}"
+    assert re.search(told, str(left.advice))
+
+
+def test_what_several_branches_are_to_gain_together_is_told() -> None:
+    """Each by itself would gain enough, and so they are chosen where there are two of them."""
+    arm = Arm(30, 0.12)
+    assert served(remarks(kernel(arm, arm))) == [0, 1]
+    three = remarks(kernel(*[arm] * SEVERAL))
+    assert not served(three)
+    for one in three:
+        told = re.search(
+            r"expected (1\.\d+) times as fast, and (1\.\d+) with all that pay of the (\d) branches "
+            r"in its loop, where (\S+) is the least; strategy\(queue\) insists$",
+            str(one.advice),
+        )
+        assert told, one.advice
+        assert GAIN <= float(told[1]) <= float(told[2]) < SEVERAL_GAIN == float(told[4])
+        assert int(told[3]) == SEVERAL
 
 
 def test_that_what_was_tried_takes_fewer_is_no_merit_of_others() -> None:

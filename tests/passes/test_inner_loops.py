@@ -10,7 +10,7 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Path
 from ccc.compiler.transform import transform
 from ccc.parse import parse_function, parse_module
-from ccc.passes.choice.choose import TELL_TURNS
+from ccc.passes.choice.chosen import TELL_TURNS
 from ccc.passes.choice.cost_model import LoopCost
 from ccc.passes.choice.lanes import Lanes
 from ccc.passes.choice.turns import Turn

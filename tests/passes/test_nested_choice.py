@@ -9,7 +9,7 @@ from folders import GOLDEN
 from goldens import Golden
 
 from ccc.compiler.transform import Transformed, transform
-from ccc.passes.choice.choose import REMOVE, TOO_SHORT
+from ccc.passes.choice.chosen import REMOVE, TOO_SHORT
 from ccc.passes.policy import IN_SHARED, NEEDS_LEFT
 from ccc.remark import Remark
 

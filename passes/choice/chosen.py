@@ -1,0 +1,136 @@
+"""What is chosen for a path, and what is said of one that is left: why, and how to insist."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ccc.passes.choice.path_cost import PathCost
+from ccc.passes.policy import no_room, why_no_stacks
+from ccc.passes.thresholds import GAIN, LOSS
+from ccc.pipeline import Kernel
+from ccc.ptx.types import WARP_SIZE
+from ccc.remark import in_instructions, span_of
+
+LEAVE = "leave"
+TOO_SHORT = "too short to gain"
+REMOVE = f"{TOO_SHORT}: remove the annotation"
+TELL = "tell with prob(share) or a profile"
+"""What serves where nothing is known of the lanes: if few of them would not gain, or else."""
+TOO_MANY = "with so many lanes there is nothing to gain"
+NOTHING = "there is nothing to gain"
+LOSES = "does it all the same, and would be slower"
+TELL_TURNS = "tell with a profile"
+"""The same where the share of lanes is told, and not how many turns they do."""
+
+WANTED = (LOSS, GAIN)
+"""What one of the figures of a path that is left may have missed."""
+
+
+@dataclass
+class Chosen:
+    """What is chosen for a path, or was asked for.
+
+    Args:
+        cost: what is known of it.
+        strategy: the name.
+        considered: by name, how many times as fast as the original the loop would be expected with
+            it, the other paths being served as they are chosen to be; of a path that is left, how
+            many times as fast as without it.
+        at_worst: the same if all lanes agree, where nothing is known of them or of their turns.
+        too_large: those of which the stacks do not fit into shared memory.
+        fewer_warps: those that take registers which others need, and what that means.
+        missing: what is missing for those that would gain to be taken.
+        with_it: of a path that is left, which loop would have to be handed on with it, and is not.
+        is_alone: whether the annotation marks no other path.
+    """
+
+    cost: PathCost
+    strategy: str
+    considered: dict[str, float]
+    at_worst: dict[str, float]
+    too_large: list[str]
+    fewer_warps: dict[str, str]
+    missing: dict[str, str]
+    with_it: str = ""
+    is_alone: bool = True
+
+    @property
+    def expected(self) -> float | None:
+        """How many times as fast as the original the loop is expected, as far as that is known."""
+        return self.considered.get(self.strategy, 1.0 if self.strategy == LEAVE else None)
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What the report says."""
+        lanes = self.cost.lanes
+        return {
+            "expected": None if self.expected is None else round(self.expected, 3),
+            "expected_lanes": lanes.told,
+            "expected_from": lanes.source,
+            "path_instructions": round(self.cost.own.instructions),
+            "instructions_from": lanes.length_from,
+            "considered": {name: round(one, 3) for name, one in self.considered.items()},
+            "at_worst": {name: round(one, 3) for name, one in self.at_worst.items()},
+            "does_not_fit": self.too_large,
+        }
+
+    def reason(self, kernel: Kernel) -> str:
+        """Why the path is left, in figures, and how to insist."""
+        per_turn = " a turn" if self.cost.path.repeats else ""
+        from_ = self.cost.lanes.length_from
+        length = f"{in_instructions(self.cost.own.instructions)}{per_turn} {from_}"
+        if not self.considered:
+            return f"{length}: no strategy that might gain applies"
+        able = [name for name in self.considered if name not in self.too_large]
+        best = max(able or self.considered, key=lambda name: self.considered[name])
+        low, high = self._range(best)
+        span = span_of(low, high, WANTED)
+        told = f"{length}, {self._known}: expected {span} times as fast{self.with_it}"
+        if best in self.fewer_warps:
+            told = f"{told}, since {self.fewer_warps[best]}"
+        obstacle = why_no_stacks(kernel) or ("" if able else no_room(kernel))
+        if obstacle:
+            return f"{told}, but {obstacle}"
+        if best in self.missing and low >= LOSS and not self._loses(best):
+            told = f"{told}, and {self.missing[best]}"
+        return f"{told}; {self._way_out(best)}"
+
+    @property
+    def _known(self) -> str:
+        """What is known of its lanes."""
+        lanes = self.cost.lanes
+        if not lanes.is_known:
+            return "and nothing is known of its lanes"
+        turns = ", and nothing is known of its turns" if lanes.is_guessed else ""
+        return f"{lanes.in_words} ({lanes.source}){turns}"
+
+    def _range(self, name: str) -> tuple[float, float]:
+        """The least and the most that is expected of a strategy."""
+        found = self.considered[name]
+        worst = self.at_worst.get(name, found)
+        return min(worst, found), max(worst, found)
+
+    def _loses(self, name: str) -> bool:
+        """Whether a strategy would be slower, whatever the lanes do."""
+        return round(self._range(name)[1], 2) < 1
+
+    def _way_out(self, name: str) -> str:
+        """How to have it done; what would be slower is not recommended."""
+        lanes, insist = self.cost.lanes, f"strategy({name}) insists"
+        if self._loses(name):
+            if not lanes.is_known:
+                return REMOVE if self.is_alone else TOO_SHORT
+            why = "" if name in self.fewer_warps else f"{self._why_it_loses}: "
+            return f"{why}strategy({name}) {LOSES}"
+        if lanes.is_certain:
+            return insist
+        return f"{TELL_TURNS if lanes.is_known else TELL}, or {insist}"
+
+    @property
+    def _why_it_loses(self) -> str:
+        """Why nothing can be gained by lanes that are known."""
+        lanes = self.cost.lanes
+        if not lanes.executions:
+            return NOTHING
+        return TOO_MANY if 2 * lanes.together > WARP_SIZE else TOO_SHORT
