@@ -88,11 +88,14 @@ class Record(ABC):
         """Say that its code stays as it is because nothing would be gained."""
         self._settled = Remark.not_worth_it(self.marker, self.kernel, advice, self.choice)
 
-    def answer(self, request: Request | None, declined: str | None = None) -> None:
+    def answer(
+        self, request: Request | None, declined: str | None = None, is_wish: bool = False
+    ) -> None:
         """Say of a settled record what had been asked for, and why it was ``declined``, if it was
-        and that is to be told."""
+        and that is to be told; without a warning of a wish."""
         if request is not None and self._settled is not None:
-            self._settled = replace(self._settled, asked=str(request), declined=declined)
+            told = replace(self._settled, asked=str(request), declined=declined, is_wish=is_wish)
+            self._settled = told
 
 
 @dataclass

@@ -55,6 +55,7 @@ class Remark:
         advice: why nothing was worth doing, in figures, and how to insist.
         asked: the strategy that was asked for, if any.
         declined: why that was not taken, where something else was done.
+        is_wish: whether only the command line asked, for all paths: then nobody is warned.
         details: what else the report says, by key.
     """
 
@@ -68,6 +69,7 @@ class Remark:
     asked: str | None = None
     declined: str | None = None
     advice: str | None = None
+    is_wish: bool = False
     details: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @staticmethod
@@ -120,7 +122,7 @@ class Remark:
     @property
     def complaint(self) -> CccError | None:
         """The warning, or with ``--ccc-strict`` the error, that tells the user of a reason."""
-        if self.reason is None and self.declined is None:
+        if self.reason is None and (self.declined is None or self.is_wish):
             return None
         if self.reason is None:
             message = f"strategy({self.asked}) does not apply: {self.declined}"
@@ -163,6 +165,7 @@ class Remark:
             "asked": self.asked,
             "declined": self.declined,
             "advice": self.advice,
+            **({"is_wish": True} if self.is_wish else {}),
             **self.details,
         }
 
@@ -187,6 +190,7 @@ class Remark:
             told.pop("asked", None),
             told.pop("declined", None),
             told.pop("advice", None),
+            told.pop("is_wish", False),
             told,
         )
 

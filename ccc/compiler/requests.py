@@ -23,11 +23,13 @@ class _Declined:
         asked: the request.
         told: why it does not; None where nobody is to be told.
         reason: why the path was left then, if it was.
+        is_wish: whether only the command line asks, which nobody is warned of.
     """
 
     asked: Request
     told: str | None
     reason: str | None
+    is_wish: bool
 
 
 class Requests:
@@ -62,8 +64,8 @@ class Requests:
                 record.reason = one.reason or record.reason
                 record.answer(one.asked)
             else:
-                is_done = record.remark.follows(one.asked)
-                record.answer(one.asked, None if is_done else one.told)
+                told = None if record.remark.follows(one.asked) else one.told
+                record.answer(one.asked, told, one.is_wish and told is not None)
 
 
 def _declined(kernel: Kernel) -> dict[tuple[int, str, str], _Declined]:
@@ -72,16 +74,15 @@ def _declined(kernel: Kernel) -> dict[tuple[int, str, str], _Declined]:
     for record in kernel.records:
         request = kernel.request_of(record.path)
         if request is not None and not record.is_open and not record.remark.follows(request):
-            told = _told(request, record, kernel)
-            found[record.path.key] = _Declined(request, told, record.reason)
+            is_wish = not request.insists and record.marker not in kernel.announced
+            told = _told(is_wish, record, kernel)
+            found[record.path.key] = _Declined(request, told, record.reason, is_wish)
     return found
 
 
-def _told(request: Request, record: PathRecord, kernel: Kernel) -> str | None:
-    """Why a request does not apply: where an annotation asks, or it is to be announced."""
+def _told(is_wish: bool, record: PathRecord, kernel: Kernel) -> str | None:
+    """Why a request does not apply; None where the loop around it asks for paths of other kinds."""
     marker = record.marker
-    if not request.insists and marker not in kernel.announced:
-        return None
     is_own = "strategy" in marker.clauses or kernel.tuned_request(marker) is not None
-    of_strategy = kernel.declined.get(marker, OF_ANOTHER_KIND if is_own else None)
+    of_strategy = kernel.declined.get(marker, OF_ANOTHER_KIND if is_own or is_wish else None)
     return record.reason or of_strategy

@@ -47,7 +47,7 @@ def remarks(made: Transformed) -> list[Remark]:
 
 def told(made: Transformed) -> list[dict[str, Any]]:
     """All that the report says, but for what was asked."""
-    rest = ("asked", "declined")
+    rest = ("asked", "declined", "is_wish")
     return [{k: v for k, v in one.entry().items() if k not in rest} for one in remarks(made)]
 
 
@@ -155,6 +155,30 @@ def test_what_the_option_asks_for_in_vain_changes_nothing(form: str, strategy: s
     made = transform(ptx, strategy=strategy)
     if not any(one.is_asked for one in remarks(made)):
         assert same(made, transform(ptx))
+
+
+@pytest.mark.parametrize(
+    ("strategy", "done", "why"),
+    [
+        ("queue", "merge", "its stacks do not fit into shared memory"),
+        ("batch7", "merge", "there are several paths; ask for a strategy that serves several"),
+        ("engage", "merge", OF_ANOTHER_KIND),
+    ],
+)
+def test_why_a_wish_of_the_command_line_is_not_done_is_in_the_report(
+    strategy: str, done: str, why: str
+) -> None:
+    """Nobody is warned: it asks for all paths, of whatever kind."""
+    arm = Arm(300, 0.05)
+    made = transform(kernel(arm, arm), strategy=strategy, shared_limit=4096)
+    for one in remarks(made):
+        assert (one.strategy, one.asked, one.entry()["is_wish"]) == (done, strategy, True)
+        assert str(one.declined).startswith(why)
+        assert one.complaint is None
+        assert Remark.read(one.entry(), one.kernel) == one
+    assert made.diagnostics == []
+    asked = transform(kernel(arm, arm), strategy=done, shared_limit=4096)
+    assert not any("is_wish" in one.entry() or one.declined for one in remarks(asked))
 
 
 def test_what_is_asked_for_elsewhere_counts_then() -> None:

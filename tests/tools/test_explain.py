@@ -185,6 +185,8 @@ def test_what_was_asked_for_in_vain_is_told_of_a_path_that_is_left() -> None:
     assert (note.kind, note.title) == ("left", "left as it was: too short")
     assert declined.kind == "declined"
     assert declined.title == "strategy(batch7) does not apply: there are several paths"
+    (note,) = _of_remark(replace(one, asked="batch7", declined="there are several", is_wish=True))
+    assert note.lines[-1] == "strategy(batch7) does not apply: there are several"
 
 
 @pytest.mark.parametrize(

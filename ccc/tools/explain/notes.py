@@ -168,6 +168,8 @@ def _of_remark(remark: Remark) -> list[Note]:
         return [note]
     head, _, way_out = parts_of(remark.declined)
     title = f"strategy({remark.asked}) does not apply: {head}"
+    if remark.is_wish:
+        return [replace(note, lines=(*note.lines, title))]
     declined = replace(note, kind="declined", title=title, lines=(), way_out=way_out)
     return [replace(note, culprits=()), declined]
 
