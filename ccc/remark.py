@@ -125,7 +125,8 @@ class Remark:
         if self.reason is None and (self.declined is None or self.is_wish):
             return None
         if self.reason is None:
-            message = f"strategy({self.asked}) does not apply: {self.declined}"
+            done = f"; {self.strategy} is done instead" if self.applied else ""
+            message = f"strategy({self.asked}) does not apply: {self.declined}{done}"
             return CccError(message, self.position)
         return CccError(f"{self._what} left as it was: {self.reason}", self.position)
 

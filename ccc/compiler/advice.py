@@ -125,7 +125,7 @@ DECLINED = {
 }
 """The same of a strategy that does not apply, where something else was done."""
 ANOTHER = "ask for another strategy, or for none"
-"""What can be done about any of those."""
+"""What can be done about any of those, where nothing else was done."""
 
 
 def advised(record: Record, kernels: list[KernelRecord]) -> Remark:
@@ -141,8 +141,8 @@ def advised(record: Record, kernels: list[KernelRecord]) -> Remark:
         told = {**remark.details, "shared_out_reason": f"{unshared}; {way_out}"}
         remark = replace(remark, details=told)
     if remark.declined is not None and not parts_of(remark.declined)[2]:
-        way_out = _find(DECLINED, remark.declined) or ANOTHER
-        return replace(remark, declined=f"{remark.declined}; {way_out}")
+        way_out = _find(DECLINED, remark.declined) or (None if remark.applied else ANOTHER)
+        return replace(remark, declined="; ".join(filter(None, [remark.declined, way_out])))
     if remark.reason is None:
         return remark
     head, separator, tail = parts_of(_CALLED.sub(lambda m: demangle(m[0]), remark.reason))

@@ -39,7 +39,7 @@ def test_their_turns_are_not_shared_out(shared: str) -> None:
     text = Golden.read(GOLDEN / "context-collection" / "poles_of_nuclides.ptx").before
     (*_, poles) = remarks(_as_variable(text, shared), "collect")
     assert poles.strategy == "merge"
-    assert str(poles.declined).startswith("its tasks take those of the loop around it along; ")
+    assert str(poles.declined).startswith("its tasks take those of the loop around it along")
 
 
 def _as_variable(text: str, strategy: str) -> str:

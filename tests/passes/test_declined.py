@@ -13,6 +13,7 @@ from folders import GOLDEN
 from goldens import Golden
 from test_choice import Arm, kernel
 
+from ccc.compiler.advice import ANOTHER
 from ccc.compiler.requests import OF_ANOTHER_KIND
 from ccc.compiler.transform import Transformed, transform
 from ccc.decisions import AnnotationPlace, TunedDecisions, TunedPath
@@ -179,6 +180,14 @@ def test_why_a_wish_of_the_command_line_is_not_done_is_in_the_report(
     assert made.diagnostics == []
     asked = transform(kernel(arm, arm), strategy=done, shared_limit=4096)
     assert not any("is_wish" in one.entry() or one.declined for one in remarks(asked))
+
+
+def test_what_is_done_instead_is_told() -> None:
+    """And nobody is to ask for another strategy who has got one."""
+    (served,) = remarks(transform(kernel(Arm(300, 0.1, clauses="strategy=flatten"))))
+    assert str(served.complaint).endswith(f'"ccc for variable"; {served.strategy} is done instead')
+    (left,) = remarks(transform(kernel(Arm(8, 0.9, clauses="strategy=flatten"))))
+    assert str(left.complaint).endswith(f'"ccc for variable"; {ANOTHER}')
 
 
 def test_what_is_asked_for_elsewhere_counts_then() -> None:

@@ -113,7 +113,7 @@ def test_an_arm_cannot_be_flattened() -> None:
     asked = re.sub(r"(// ccc\.(then|else) .*)", r"\1 strategy=flatten", marked)
     for one in remarks(asked):
         assert one.applied
-        why = 'it is no inner loop, marked "ccc while" or "ccc for variable"; ask for another'
+        why = 'it is no inner loop, marked "ccc while" or "ccc for variable"'
         assert str(one.declined).startswith(why)
 
 
