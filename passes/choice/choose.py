@@ -321,7 +321,7 @@ class _Search:
         changed = [one for one, name in after.items() if before.get(one) != name]
         if all(self.cost.paths[one].lanes.is_certain for one in changed):
             return None
-        promised = {one: name for one, name in after.items() if _promises(one, name)}
+        promised = {one: name for one, name in after.items() if self._promises(one, name)}
         worst = self._ratio(promised, after, self._worst)
         if path in promised or worst >= LOSS:
             return None
@@ -332,9 +332,15 @@ class _Search:
         """What has to be expected of a strategy. Where nobody tells anything but that lists differ,
         and lanes that find them even run their own, it may not cost much."""
         asks = reduces(self.cost.arch) and not self.cost.paths[path].lanes.is_known
-        if asks and _promises(path, name):
+        if asks and self._promises(path, name):
             return LOSS
         return ADAPTIVE_GAIN if name in ADAPTIVE else 1.0 if self._is_tried else GAIN
+
+    def _promises(self, path: Path, name: str) -> bool:
+        """Whether the annotation itself says that lanes will not agree on the turns of a loop, and
+        these wait for memory, which hides what it costs to ask."""
+        waits = self.cost.paths[path].turn.streams > 0
+        return path.marker.kind == "variable" and name != REPEATING and waits
 
     def _applies(self, path: Path, served: Mapping[Path, str]) -> bool:
         """Whether what serves a branch can do so beside what serves the others."""
@@ -410,11 +416,6 @@ def _counted(name: str, path: Path) -> str:
         return REPEATING if path.repeats else QUEUE
     modelled = name in (TURNS if path.repeats else {**ARMS, **ADAPTIVE}) and name not in FLATTENING
     return name if modelled else LEAVE
-
-
-def _promises(path: Path, name: str) -> bool:
-    """Whether the annotation itself says that lanes will not agree on the turns of a loop."""
-    return path.marker.kind == "variable" and name != REPEATING
 
 
 def _loads(path: Path, facts: Facts) -> int:

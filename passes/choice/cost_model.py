@@ -16,12 +16,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ccc.analysis.facts import Facts
+from ccc.analysis.paths.legality import holds_the_kernel
 from ccc.analysis.paths.model import AnnotatedLoop, Path
 from ccc.errors import CccError
 from ccc.passes.choice.exchange import (
     ADAPTIVE,
     ARMS,
     BEGIN,
+    BLOCK_LEAVES,
     LEFT,
     SAMPLED,
     WEIGHED,
@@ -31,9 +33,10 @@ from ccc.passes.choice.exchange import (
 from ccc.passes.choice.inner_loops import InnerLoops
 from ccc.passes.choice.lanes import Lanes
 from ccc.passes.choice.path_cost import PathCost
+from ccc.passes.choice.streams import streams
 from ccc.passes.choice.work import Work, work_of_blocks
 from ccc.passes.context_collection.group_slots import place_slots
-from ccc.passes.launch_shape import known_block_size, shared_bytes, shared_room
+from ccc.passes.launch_shape import SIZES, known_block_size, shared_bytes, shared_room
 from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.registry import COLLECTING, SHARING
 from ccc.passes.thresholds import HALF_SPEED, SHARE_EXCHANGE
@@ -86,8 +89,12 @@ class LoopCost:
         counted = (self.paths[path].lanes.iterations for path in self._tops)
         self._iterations = next(filter(None, counted), None)
         self._accumulators = loop.accumulators
+        self._is_of_blocks = holds_the_kernel(loop, facts)
         header = loop.loop.header
         self.around = work_of_blocks(around, facts, header, header)
+        if not is_worst:
+            read = sum(one.together(WARP_SIZE) for one in streams(around, facts, header, header))
+            self.around += Work.sectors(read)
         self._inner_loops = InnerLoops(facts, kernel.arch, self._iterations, waits=not is_worst)
 
     def _alone(self, path: Path, lanes: Mapping[Path, Lanes]) -> Lanes:
@@ -115,9 +122,13 @@ class LoopCost:
         work = self.around
         for path in self._tops:
             work += self._path(self.paths[path], served, comes=1.0, gathered=False)
-        if self._iterations and set(served.values()) - {LEAVE.name}:
+        collects = bool(set(served.values()) - {LEAVE.name})
+        if self._iterations and collects:
             work += exchange(BEGIN / self._iterations)
-        return work.slots(self._kernel.arch) / self._speed(served)
+        slots = work.slots(self._kernel.arch) / self._speed(served)
+        if self._is_of_blocks and collects:
+            slots += BLOCK_LEAVES * WARP_SIZE / self._block_size
+        return slots
 
     def _path(self, one: PathCost, served: Assignment, comes: float, gathered: bool) -> Work:
         """What a path takes, and those in it.
@@ -134,13 +145,14 @@ class LoopCost:
         if one.path.repeats:
             executions, work = self._inner_loops.of(one, name, entered, gathered)
         elif name == LEAVE.name:
-            executions, work = entered, one.taken(entered)
+            executions, work = entered, one.taken(entered) + self._memory(one.memory(entered))
         else:
             executions = self._rounds(lanes.lanes / WARP_SIZE, entered)
             share = comes / _sharing(name, served)
             work = self._arm(one, ADAPTIVE.get(name, name), executions, comes, share)
             if name in ADAPTIVE:
                 work = self._weighed(one.taken(entered), work + exchange(WEIGHED) * comes)
+            work += self._memory(one.memory(one.lanes.entered) + one.parted(one.lanes.entered))
         inside = served.get(one.path, LEAVE.name) != LEAVE.name or gathered
         for child in self._children[one.path]:
             work += self._path(self.paths[child], served, executions, inside)
@@ -157,6 +169,10 @@ class LoopCost:
         work = task * executions + exchange(ARMS[name].visit) * visits
         # Where all take it, no lane is left that runs the rest itself.
         return work + one.rest * -comes if one.lanes.take_all else work
+
+    def _memory(self, sectors: float) -> Work:
+        """So many of them, as far as anybody waits for them."""
+        return Work.sectors(0.0 if self._is_worst else sectors)
 
     def _weighed(self, plain: Work, collected: Work) -> Work:
         """The lesser of both; where that is the plain loop, a round collects now and then."""
@@ -220,15 +236,20 @@ class LoopCost:
 
     def _occupancy(self, served: Assignment) -> float:
         """The share of warps that there are."""
-        kernel = self._kernel
-        block = known_block_size(kernel.function, kernel.options.max_block)
-        is_said = kernel.options.max_block or {"maxntid", "reqntid"} & set(kernel.function.limits)
-        block = block if is_said else _USUAL_BLOCK
+        kernel, block = self._kernel, self._block_size
         shared = (shared_bytes(kernel) or 0) + self.share(served) * -(-block // WARP_SIZE)
         try:
             return occupancy(kernel.arch, self._registers(served), shared, block).fraction
         except CccError:
             return 0.0
+
+    @property
+    def _block_size(self) -> int:
+        """The threads of a block, or what is usual where nobody says how many."""
+        kernel = self._kernel
+        is_said = kernel.options.max_block or {*SIZES} & set(kernel.function.limits)
+        known = known_block_size(kernel.function, kernel.options.max_block)
+        return known if is_said else _USUAL_BLOCK
 
 
 def _sharing(name: str, served: Assignment) -> int:

@@ -9,6 +9,7 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Path
 from ccc.passes.choice.exchange import PARTING
 from ccc.passes.choice.lanes import Lanes
+from ccc.passes.choice.streams import Stream, streams
 from ccc.passes.choice.turns import Turn
 from ccc.passes.choice.work import Passage, Work, passage, work_of_blocks
 from ccc.passes.policy import turns_of
@@ -29,6 +30,8 @@ class PathCost:
         words: of its context.
         turns: that a task does before lanes meet.
         turn: if it is an inner loop, what is known of its turns besides.
+        streams: what it reads and writes if it is a branch.
+        rest_streams: what the rest does.
     """
 
     path: Path
@@ -38,14 +41,17 @@ class PathCost:
     words: int
     turns: int
     turn: Turn
+    streams: tuple[Stream, ...] = ()
+    rest_streams: tuple[Stream, ...] = ()
 
     @staticmethod
     def of(path: Path, lanes: Lanes, inner: Collection[Path], facts: Facts) -> PathCost:
         """That of a path that has others ``inner`` to it."""
         blocks = path.blocks.difference(*(one.blocks for one in inner))
-        through, rest, turn = facts.once(_code, (path, blocks))
+        through, rest, turn, own_streams, rest_streams = facts.once(_code, (path, blocks))
         own, turn = through.scaled_to(lanes.length), turn.scaled(through.scale(lanes.length))
-        return PathCost(path, lanes, own, rest, context_words(path), turns_of(path, facts), turn)
+        words, turns = context_words(path), turns_of(path, facts)
+        return PathCost(path, lanes, own, rest, words, turns, turn, own_streams, rest_streams)
 
     @property
     def plain(self) -> Work:
@@ -55,6 +61,20 @@ class PathCost:
     def taken(self, entered: float) -> Work:
         """A branch as it was, taken so often, and what it takes that lanes part."""
         return self.own * entered + Work.of(Pipe.ISSUE, PARTING * min(entered, self.lanes.parted))
+
+    def memory(self, entered: float) -> float:
+        """The sectors of a branch that a warp enters so often."""
+        if not entered:
+            return 0.0
+        lanes = min(self.lanes.lanes / entered, WARP_SIZE)
+        return entered * sum(one.together(lanes) for one in self.streams)
+
+    def parted(self, entered: float) -> float:
+        """The sectors more where tasks come to the rest of the iteration by themselves."""
+        if not entered:
+            return 0.0
+        lanes = min(self.lanes.lanes / entered, WARP_SIZE)
+        return entered * sum(one.parted(lanes) for one in self.rest_streams)
 
     @property
     def full_turn(self) -> Work:
@@ -68,12 +88,19 @@ class PathCost:
         return (self.lanes.executions - full) * self.own.instructions
 
 
-def _code(part: tuple[Path, frozenset[str]], facts: Facts) -> tuple[Passage, Work, Turn]:
+_Streams = tuple[Stream, ...]
+
+
+def _code(
+    part: tuple[Path, frozenset[str]], facts: Facts
+) -> tuple[Passage, Work, Turn, _Streams, _Streams]:
     """What a path does in some blocks, in the rest of the iteration, and as an inner loop, whatever
     its lanes are."""
     path, blocks = part
     through = passage(blocks, facts, path.entry, path.entry if path.repeats else "")
-    rest = Work()
+    rest, rest_streams = Work(), _Streams()
     if path.continuation and path.join is not None:
         rest = work_of_blocks(path.rest, facts, path.join)
-    return through, rest, Turn.of(path, blocks, facts)
+        rest_streams = streams(path.rest, facts, path.join)
+    own_streams = () if path.repeats else streams(blocks, facts, path.entry)
+    return through, rest, Turn.of(path, blocks, facts), own_streams, rest_streams

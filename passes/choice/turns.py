@@ -7,12 +7,11 @@ read by way of an index lies anywhere, or nearly so.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from ccc.analysis.facts import Facts
 from ccc.analysis.lane_strides import (
-    Strides,
     accessed_bytes,
     address_stride,
     lane_strides,
@@ -20,18 +19,15 @@ from ccc.analysis.lane_strides import (
 )
 from ccc.analysis.paths.induction import Induction, find_counter
 from ccc.analysis.paths.model import Path, instructions_of
-from ccc.ir.nodes import Instruction
-from ccc.ir.operands import Address
 from ccc.passes.choice.exchange import NEARBY
+from ccc.passes.choice.streams import accessed
 from ccc.passes.choice.work import Work, times, total, work_of
 from ccc.passes.context_collection.own_lists import own_at_once
 from ccc.ptx.occupancy import KB, likely_limits
-from ccc.ptx.opcodes import Unit
 from ccc.ptx.throughput import LINE, SECTOR
 from ccc.ptx.types import WARP_SIZE
 
 NOTHING = Work()
-_GLOBAL = ("global", "generic", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +100,7 @@ def _reads(path: Path, blocks: Collection[str], facts: Facts) -> Turn:
     for label, often in times(blocks, facts, path.entry, path.entry).items():
         inside = [loop for loop in facts.loops if label in loop.blocks]
         loop = min(inside, key=lambda one: len(one.blocks))
-        for one in _pieces(facts.blocks[label].instructions, lanes):
+        for one in accessed(facts.blocks[label].instructions, lanes):
             if address_stride(one, strides) == 0:
                 continue  # each turn reads it again
             streams += min(1.0, often)
@@ -125,24 +121,12 @@ def _strewn(path: Path, facts: Facts) -> float:
     lanes = lane_strides(facts)
     shared = 0.0
     for label, often in times(path.rest, facts, path.join).items():
-        for one in _pieces(facts.blocks[label].instructions, lanes):
+        for one in accessed(facts.blocks[label].instructions, lanes):
             stride = address_stride(one, lanes)
             if stride is not None:
                 size = -(-accessed_bytes(one) // SECTOR)
                 shared += often * max(0.0, size - abs(stride) / SECTOR)
     return shared
-
-
-def _pieces(instructions: Iterable[Instruction], lanes: Strides) -> list[Instruction]:
-    """The accesses of memory among these, one of each piece, without those of all lanes at once."""
-    found: dict[tuple[object, int], Instruction] = {}
-    for one in instructions:
-        place = next((x for x in one.operands if isinstance(x, Address)), None)
-        if one.unit != Unit.LSU or one.space not in _GLOBAL or place is None or not one.types:
-            continue
-        if address_stride(one, lanes) != 0:
-            found.setdefault((place.base, place.offset // SECTOR), one)
-    return list(found.values())
 
 
 def _steps(path: Path, counter: Induction, facts: Facts) -> Work:

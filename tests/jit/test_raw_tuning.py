@@ -31,12 +31,12 @@ extern "C" __global__ void __launch_bounds__(64) k(int *x, int n) {
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
         #pragma ccc if
         if (x[i] % 16 == 3) {
-            for (int j = 0; j < 60; j++) x[i] = x[i] * x[i] + j;
+            for (int j = 0; j < 120; j++) x[i] = x[i] * x[i] + j;
         }
     }
 }
 """
-OFTEN = SOURCE.replace("== 3", "!= 3").replace("j < 60", "j < 1")
+OFTEN = SOURCE.replace("== 3", "!= 3").replace("j < 120", "j < 1")
 COUNTER = SOURCE.replace('extern "C"', '__device__ int counter;\nextern "C"', 1).replace(
     "x[i] * x[i]", "x[i] * x[i] + atomicAdd(&counter, 1)"
 )
@@ -69,7 +69,7 @@ def launch(kernel: RawKernel, blocks: int = 2) -> None:
     chosen = expected % 16 == 3
     value = expected[chosen]
     with np.errstate(over="ignore"):
-        for j in range(60):
+        for j in range(120):
             value = value * value + np.int32(j)
     expected[chosen] = value
     assert (given == expected).all()
@@ -294,7 +294,7 @@ def test_variables_that_may_change(declared: str, state: str | None) -> None:
 def test_calls_are_counted_once() -> None:
     values = np.zeros(64, np.int32)
     add = SOURCE.replace("x[i] % 16 == 3", "x[i] >= 0").replace(
-        "for (int j = 0; j < 60; j++) x[i] = x[i] * x[i] + j;", "x[i] += 1;"
+        "for (int j = 0; j < 120; j++) x[i] = x[i] * x[i] + j;", "x[i] += 1;"
     )
     kernel = tuned(add)
     for _ in range(20):

@@ -26,6 +26,7 @@ from ccc.toolkit.ptxas import Resources
 
 pytestmark = pytest.mark.usefixtures("few_headers")
 
+# Lanes that are neighbours read here and there: of a stream of memory more is to be said, below.
 HEAD = """.version 8.0
 .target sm_90
 .address_size 64
@@ -42,7 +43,8 @@ HEAD = """.version 8.0
 	// ccc.loop 1 k.cu:1:1
 EACH:
 	// ccc.for 1 k.cu:1:1
-	mul.wide.u32 %rd2, %r1, 4;
+	xor.b32 %r4, %r1, 21;
+	mul.wide.u32 %rd2, %r4, 4;
 	add.s64 %rd3, %rd1, %rd2;
 	ld.global.u32 %r3, [%rd3];
 """

@@ -77,7 +77,7 @@ def _check_collective(instruction: Instruction, annotated: FoundLoop, facts: Fac
                 "it waits for all threads of the block, and some may not take the branch that it "
                 "stands in: move it out of the branch and of the loop"
             )
-        if _holds_the_kernel(annotated, facts):
+        if holds_the_kernel(annotated, facts):
             advice = (
                 "with shared memory or barriers in the kernel, ccc grid_stride puts one between "
                 "its blocks: write the loop, with ccc for"
@@ -123,7 +123,7 @@ def _is_in_a_branch(instruction: Instruction, loop: Loop, facts: Facts) -> bool:
     return False
 
 
-def _holds_the_kernel(annotated: FoundLoop, facts: Facts) -> bool:
+def holds_the_kernel(annotated: FoundLoop, facts: Facts) -> bool:
     """Whether the loop was made around the body of the kernel: then it was none in the source."""
     return not any(
         marker.kind == "loop" and marker.identifier == annotated.marker.identifier

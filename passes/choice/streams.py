@@ -1,0 +1,113 @@
+"""Streams: memory that neighbouring lanes read and write side by side, in sectors.
+
+As long as the lanes of a warp come to an access together, those that are neighbours share sectors.
+Where the rest of an iteration goes with its task, the lanes that took the path come to it later,
+and by themselves: each sector is asked for twice then, and written in parts. What each iteration
+reads but once comes from memory, which may be what a kernel waits for whatever its lanes do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from ccc.analysis.dominators import Loop
+from ccc.analysis.facts import Facts
+from ccc.analysis.lane_strides import (
+    Strides,
+    accessed_bytes,
+    address_stride,
+    lane_strides,
+    turn_strides,
+)
+from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Address
+from ccc.passes.choice.exchange import IN_PARTS, STREAMED
+from ccc.passes.choice.work import times
+from ccc.ptx.opcodes import LOADS, Unit
+from ccc.ptx.throughput import SECTOR
+from ccc.ptx.types import WARP_SIZE
+
+_GLOBAL = ("global", "generic", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """What an access asks for.
+
+    Args:
+        sectors: those that a warp asks for, all of whose lanes are there.
+        stores: whether it writes them.
+        often: how often a warp comes to it, and how many times as long as others it takes then.
+    """
+
+    sectors: float
+    stores: bool
+    often: float
+
+    def together(self, lanes: float) -> float:
+        """The sectors that so many lanes of a warp ask for."""
+        return self.often * self._touched(lanes)
+
+    def parted(self, lanes: float) -> float:
+        """The sectors more, where so many lanes come later than the others."""
+        parts = (lanes, WARP_SIZE - lanes)
+        touched = sum(map(self._touched, parts))
+        whole = sum(map(self._whole, parts))
+        written = (IN_PARTS - 1) * (touched - whole) if self.stores else 0.0
+        return self.often * (touched - self.sectors + written)
+
+    def _touched(self, lanes: float) -> float:
+        return self.sectors * (1 - math.pow(1 - lanes / WARP_SIZE, self._sharing))
+
+    def _whole(self, lanes: float) -> float:
+        return self.sectors * math.pow(lanes / WARP_SIZE, self._sharing)
+
+    @property
+    def _sharing(self) -> float:
+        """The lanes that share a sector."""
+        return WARP_SIZE / self.sectors
+
+
+def streams(
+    labels: Collection[str], facts: Facts, entry: str, once: str = ""
+) -> tuple[Stream, ...]:
+    """Those in some blocks; the arguments are those of ``passage``.
+
+    What the turns of a loop in them access again is in the cache after the first.
+    """
+    found: list[Stream] = []
+    lanes = lane_strides(facts)
+    for label, often in times(labels, facts, entry, once).items():
+        code = list(facts.blocks[label].instructions)
+        inside = [loop for loop in facts.loops if label in loop.blocks and loop.header != once]
+        turns = turn_strides(min(inside, key=_size), facts) if inside else {}
+        for stores in (False, True):
+            mine = (one for one in code if (one.name not in LOADS) == stores)
+            for one in accessed(mine, lanes):
+                if (stride := address_stride(one, lanes)) is not None:
+                    is_again = inside and address_stride(one, turns) == 0
+                    found.append(_stream(one, stride, stores, min(often, 1) if is_again else often))
+    return tuple(found)
+
+
+def _size(loop: Loop) -> int:
+    return len(loop.blocks)
+
+
+def _stream(access: Instruction, stride: int, stores: bool, often: float) -> Stream:
+    apart = WARP_SIZE * -(-accessed_bytes(access) // SECTOR)
+    return Stream(min(apart, WARP_SIZE * abs(stride) / SECTOR), stores, STREAMED * often)
+
+
+def accessed(code: Iterable[Instruction], lanes: Strides) -> list[Instruction]:
+    """The accesses of memory in code, one of each piece, without those of all lanes at once."""
+    found: dict[tuple[object, int], Instruction] = {}
+    for one in code:
+        place = next((x for x in one.operands if isinstance(x, Address)), None)
+        if one.unit != Unit.LSU or one.space not in _GLOBAL or place is None or not one.types:
+            continue
+        if address_stride(one, lanes) != 0:
+            found.setdefault((place.base, place.offset // SECTOR), one)
+    return list(found.values())

@@ -1,0 +1,156 @@
+"""What is expected where a kernel waits for memory that neighbours share."""
+
+from __future__ import annotations
+
+import pytest
+
+from ccc.analysis.facts import Facts
+from ccc.compiler.transform import transform
+from ccc.parse import parse_function, parse_module
+from ccc.passes.choice.streams import Stream, streams
+from ccc.remark import Remark
+
+KERNEL = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x, .param .u64 y, .param .u32 n)
+.maxntid 256, 1, 1
+{
+	.reg .pred %p<9>;
+	.reg .b32 %r<9>;
+	.reg .f32 %f<9>;
+	.reg .b64 %rd<9>;
+	ld.param.u64 %rd1, [x];
+	ld.param.u64 %rd2, [y];
+	ld.param.u32 %r2, [n];
+	mov.u32 %r1, %tid.x;
+	// ccc.loop 1 k.cu:1:1
+EACH:
+	// ccc.for 1 k.cu:1:1
+	mul.wide.u32 %rd3, %r1, 4;
+	add.s64 %rd4, %rd1, %rd3;
+	add.s64 %rd5, %rd2, %rd3;
+	ld.global.u32 %r3, [%rd4];
+	cvt.rn.f32.u32 %f1, %r3;
+	setp.ne.u32 %p1, %r3, 7;
+	@%p1 bra JOIN;
+	// ccc.then 2 k.cu:2:1 prob=PROB
+	WORK
+	INSIDE
+JOIN:
+	REST
+	add.s32 %r1, %r1, 256;
+	setp.lt.u32 %p2, %r1, %r2;
+	@%p2 bra EACH;
+	ret;
+}
+"""
+STORE = "st.global.f32 [%rd5], %f1;"
+OTHERS = "".join(f"st.global.f32 [%rd5+{1 << 20 + place}], %f1; " for place in range(4))
+
+
+def text(inside: str, rest: str, length: int = 60, prob: float = 0.125) -> str:
+    work = "fma.rn.f32 %f1, %f1, %f1, %f1; " * length
+    parts = {"WORK": work, "INSIDE": inside, "REST": rest, "PROB": str(prob)}
+    found = KERNEL
+    for name, code in parts.items():
+        found = found.replace(name, code)
+    return found.replace("; ", ";\n\t")
+
+
+def facts_of(ptx: str) -> Facts:
+    return Facts(parse_function(next(iter(parse_module(ptx, "k.ptx").functions))))
+
+
+def remark(ptx: str) -> Remark:
+    *_, found = transform(ptx).remarks["k"]
+    return found
+
+
+def expected(ptx: str) -> float:
+    return float(max(remark(ptx).details["considered"].values()))
+
+
+def test_lanes_that_are_neighbours_share_sectors() -> None:
+    stream = Stream(4, stores=False, often=1)
+    assert stream.together(32) == 4
+    assert stream.together(1) == pytest.approx(1, rel=0.12)
+    assert 3.5 < stream.together(16) < 4
+
+
+@pytest.mark.parametrize("stores", [False, True])
+def test_who_comes_later_asks_for_sectors_again(stores: bool) -> None:
+    stream = Stream(4, stores, often=1)
+    assert stream.parted(0) == stream.parted(32) == 0
+    assert 0 < stream.parted(1) < stream.parted(4)
+    assert stream.parted(4) == pytest.approx(stream.parted(28))
+
+
+def test_what_is_written_in_parts_takes_longer() -> None:
+    read, written = (Stream(4, stores, often=1).parted(4) for stores in (False, True))
+    assert written > 2 * read
+
+
+def test_lanes_that_share_no_sector_lose_none() -> None:
+    assert Stream(32, stores=True, often=1).parted(4) == pytest.approx(0)
+
+
+def test_the_streams_of_a_loop_are_read_and_written_side_by_side() -> None:
+    uniform = "ld.global.f32 %f2, [%rd2+64]; "
+    anywhere = "mul.wide.u32 %rd6, %r3, 4; add.s64 %rd7, %rd2, %rd6; st.global.f32 [%rd7], %f2; "
+    facts = facts_of(text("", f"{uniform}{anywhere}ld.global.f32 %f3, [%rd5]; {STORE}"))
+    (loop,) = facts.loops
+    found = streams(loop.blocks, facts, loop.header, loop.header)
+    assert [(one.sectors, one.stores) for one in found] == [(4, False), (4, False), (4, True)]
+
+
+def test_a_branch_whose_result_is_stored_with_that_of_others_is_left() -> None:
+    inside, behind = remark(text(STORE, "")), remark(text("", STORE))
+    assert inside.applied
+    assert not behind.applied
+    assert behind.details["considered"]["queue"] < 1
+
+
+def test_where_memory_is_what_a_loop_waits_for_nothing_is_gained() -> None:
+    assert expected(text(STORE, "")) > 1.1
+    assert expected(text(STORE + OTHERS, "", length=20)) == pytest.approx(1)
+
+
+BLOCKS = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x, .param .u32 n)
+.maxntid SIZE, 1, 1
+{
+	.reg .pred %p<3>;
+	.reg .b32 %r<9>;
+	.reg .f32 %f<9>;
+	.reg .b64 %rd<9>;
+	ld.param.u64 %rd1, [x];
+	ld.param.u32 %r2, [n];
+	// ccc.grid_stride 1 k.cu:1:1
+	mov.u32 %r3, %ntid.x;
+	mov.u32 %r4, %ctaid.x;
+	mov.u32 %r5, %tid.x;
+	mad.lo.s32 %r1, %r4, %r3, %r5;
+	setp.ge.s32 %p1, %r1, %r2;
+	@%p1 bra JOIN;
+	mul.wide.u32 %rd3, %r1, 4;
+	add.s64 %rd4, %rd1, %rd3;
+	ld.global.f32 %f1, [%rd4];
+	setp.gt.f32 %p2, %f1, 0f3F800000;
+	@%p2 bra JOIN;
+	// ccc.then 2 k.cu:2:1 prob=0.125
+	WORK
+	st.global.f32 [%rd4], %f1;
+JOIN:
+	ret;
+}
+"""
+
+
+def test_blocks_that_leave_at_once_take_their_time() -> None:
+    """A warp of a large block has but its share in that."""
+    work = "fma.rn.f32 %f1, %f1, %f1, %f1;\n\t" * 100
+    small, large = (BLOCKS.replace("WORK", work).replace("SIZE", size) for size in ("64", "512"))
+    assert expected(small) < 1 < expected(large)
