@@ -51,6 +51,7 @@ SMALL = {
     "patterns/random_walk": 200,
     "patterns/rare_branch": 15,
     "patterns/reread_bound": 8,
+    "patterns/streams": 10,
     "quadrature_grid": 200,
     "ray_tracing": 40,
     "sssp": 7,
@@ -287,6 +288,7 @@ BOUND = {
     "patterns/one_long_task": 4_000,
     "patterns/rare_branch": 17,
     "patterns/reread_bound": 12,
+    "patterns/streams": 14,
     "quadrature_grid": 1_000,
     "sssp": 14,
 }

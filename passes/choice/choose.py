@@ -224,8 +224,10 @@ class _Search:
         with_it = self._handed_on_with(path, state) if mine == LEAVE and not request else ""
         same = [one for one in self.cost.paths if one.marker.identifier == path.marker.identifier]
         found = ratios(self.cost)
-        is_alone = len(same) == 1
-        return Chosen(cost, mine, found, at_worst, too_large, fewer, missing, with_it, is_alone)
+        return Chosen(
+            cost, mine, found, at_worst, too_large, fewer, missing, with_it,
+            is_alone=len(same) == 1, waits=self.cost.waits_for_memory,
+        )  # fmt: skip
 
     def _missing_of(
         self, path: Path, ways: Mapping[str, Mapping[Path, str]], before: Mapping[Path, str]

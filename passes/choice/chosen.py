@@ -17,6 +17,8 @@ TOO_SHORT = "too short to gain"
 REMOVE = f"{TOO_SHORT}: remove the annotation"
 TELL = "tell with prob(share) or a profile"
 """What serves where nothing is known of the lanes: if few of them would not gain, or else."""
+MEMORY = "the loop waits for memory"
+STORE = "store in the branch what only it makes"
 TOO_MANY = "with so many lanes there is nothing to gain"
 NOTHING = "there is nothing to gain"
 LOSES = "does it all the same, and would be slower"
@@ -43,6 +45,7 @@ class Chosen:
         missing: what is missing for those that would gain to be taken.
         with_it: of a path that is left, which loop would have to be handed on with it, and is not.
         is_alone: whether the annotation marks no other path.
+        waits: whether the loop as it was waits for memory, and not for lanes.
     """
 
     cost: PathCost
@@ -54,6 +57,7 @@ class Chosen:
     missing: dict[str, str]
     with_it: str = ""
     is_alone: bool = True
+    waits: bool = False
 
     @property
     def expected(self) -> float | None:
@@ -89,6 +93,8 @@ class Chosen:
         told = f"{length}, {self._known}: expected {span} times as fast{self.with_it}"
         if best in self.fewer_warps:
             told = f"{told}, since {self.fewer_warps[best]}"
+        elif self.waits and high < GAIN:
+            told = f"{told}, since {MEMORY}"
         obstacle = why_no_stacks(kernel) or ("" if able else no_room(kernel))
         if obstacle:
             return f"{told}, but {obstacle}"
@@ -119,6 +125,8 @@ class Chosen:
         """How to have it done; what would be slower is not recommended."""
         lanes, insist = self.cost.lanes, f"strategy({name}) insists"
         if self._loses(name):
+            if self.waits and self._stores_later:
+                return f"{STORE}: strategy({name}) {LOSES}" if lanes.is_known else STORE
             if not lanes.is_known:
                 return REMOVE if self.is_alone else TOO_SHORT
             why = "" if name in self.fewer_warps else f"{self._why_it_loses}: "
@@ -126,6 +134,13 @@ class Chosen:
         if lanes.is_certain:
             return insist
         return f"{TELL_TURNS if lanes.is_known else TELL}, or {insist}"
+
+    @property
+    def _stores_later(self) -> bool:
+        """Whether tasks of a branch would store what other lanes have stored before."""
+        if self.cost.path.repeats or not self.cost.lanes.executions:
+            return False
+        return any(one.stores for one in self.cost.rest_streams)
 
     @property
     def _why_it_loses(self) -> str:

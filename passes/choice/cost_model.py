@@ -42,6 +42,7 @@ from ccc.passes.strategies.registry import COLLECTING, SHARING
 from ccc.passes.thresholds import HALF_SPEED, SHARE_EXCHANGE
 from ccc.pipeline import Kernel
 from ccc.ptx.occupancy import occupancy
+from ccc.ptx.throughput import Pipe
 from ccc.ptx.types import WARP_SIZE
 
 Assignment = Mapping[Path, str]
@@ -118,10 +119,19 @@ class LoopCost:
             self._known[key] = self._slots(served)
         return self._known[key]
 
-    def _slots(self, served: Assignment) -> float:
+    @property
+    def waits_for_memory(self) -> bool:
+        """Whether that is what the loop takes longest for as it is."""
+        return self._work({}).waits_for(self._kernel.arch) is Pipe.SECTORS
+
+    def _work(self, served: Assignment) -> Work:
         work = self.around
         for path in self._tops:
             work += self._path(self.paths[path], served, comes=1.0, gathered=False)
+        return work
+
+    def _slots(self, served: Assignment) -> float:
+        work = self._work(served)
         collects = bool(set(served.values()) - {LEAVE.name})
         if self._iterations and collects:
             work += exchange(BEGIN / self._iterations)

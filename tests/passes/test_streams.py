@@ -7,6 +7,8 @@ import pytest
 from ccc.analysis.facts import Facts
 from ccc.compiler.transform import transform
 from ccc.parse import parse_function, parse_module
+from ccc.passes.choice.chosen import LOSES, MEMORY
+from ccc.passes.choice.chosen import STORE as STORE_INSIDE
 from ccc.passes.choice.streams import Stream, streams
 from ccc.remark import Remark
 
@@ -109,6 +111,13 @@ def test_a_branch_whose_result_is_stored_with_that_of_others_is_left() -> None:
     assert inside.applied
     assert not behind.applied
     assert behind.details["considered"]["queue"] < 1
+
+
+def test_it_is_told_that_a_loop_waits_for_memory_and_what_would_help() -> None:
+    told = str(remark(text("", STORE)).advice)
+    assert f"since {MEMORY}; {STORE_INSIDE}: strategy(batch3) {LOSES}" in told
+    inside = str(remark(text(STORE + OTHERS, "", length=20)).advice)
+    assert f"since {MEMORY}, and 1.03 is the least" in inside
 
 
 def test_where_memory_is_what_a_loop_waits_for_nothing_is_gained() -> None:

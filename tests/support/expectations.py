@@ -37,7 +37,7 @@ THREADS = 132 * 2048
 COUNTED = {"synthetic": 1 << 20, "patterns/rare_branch": 1 << 22}
 """Iterations on the emulator of samples whose inputs are numbers, the ``count`` among them: of the
 others some tell how often a task does more."""
-POWERS = {"bfs": 18, "sssp": 18}
+POWERS = {"bfs": 18, "patterns/streams": 20, "sssp": 18}
 """Sizes that are powers of two, on the emulator; others as they are."""
 COUNTS = {
     "cuckoo_hash": 400_000,
