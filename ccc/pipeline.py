@@ -182,6 +182,9 @@ class Kernel:
     pass takes their markers away, so that they are not found again."""
     chosen: dict[tuple[int, str, str], str] = field(default_factory=dict)
     """The strategies that the policy chose where nothing was asked for, by the keys of paths."""
+    few: dict[int, int] = field(default_factory=dict)
+    """With so many iterations a thread, or fewer, an annotated loop had better run as it was, by
+    the number of its marker."""
     ranks: dict[tuple[int, str, str], int] = field(default_factory=dict)
     """Which paths of a loop get stacks first, from 0 on, by the keys of paths."""
     declined: dict[Marker, str] = field(default_factory=dict)

@@ -32,6 +32,7 @@ from ccc.passes.choice.nesting import (
 )
 from ccc.passes.context_collection.task_counts import reduces
 from ccc.passes.policy import REPEATING, batches_pay
+from ccc.passes.strategies.batch import why_no_copies
 from ccc.passes.strategies.engage import ENGAGE_BLOCK, is_exact, is_of_others, why_not
 from ccc.passes.strategies.registry import COLLECTING, FLATTENING, SHARING
 from ccc.passes.strategies.strategy import Collectable, Hints, LoopStrategy, instruction_count
@@ -39,12 +40,14 @@ from ccc.passes.thresholds import (
     ADAPTIVE_GAIN,
     BATCH_LOADS,
     BLOCK_TURN,
+    FEW_ITERATIONS,
     GAIN,
     LOSS,
     PLAIN_LENGTH,
     PLAIN_WITH_END,
     SEVERAL,
     SEVERAL_GAIN,
+    SHORT_LOOP_LENGTH,
 )
 from ccc.pipeline import Kernel
 from ccc.ptx.opcodes import LOADS
@@ -84,6 +87,21 @@ def choose(paths: Sequence[Collectable], kernel: Kernel) -> None:
                 one.record.leave_alone(chosen.reason(kernel) + _to_share_out(unshared))
             else:
                 kernel.chosen[one.path.key] = chosen.strategy
+        if _is_for_few(search, served, kernel):
+            kernel.few[loop.marker.identifier] = FEW_ITERATIONS
+
+
+def _is_for_few(search: _Search, served: Mapping[Path, str], kernel: Kernel) -> bool:
+    """Whether a loop had better be there as it was, too, for launches in which threads have few
+    iterations: where nobody asked for what serves it, nor told how many there are."""
+    taken = [path for path, name in served.items() if name != LEAVE]
+    if not taken or any(map(search.is_asked, search.order)) or search.cost.iterations is not None:
+        return False
+    if any(served[path] in ADAPTIVE for path in taken):
+        return False  # which looks by itself
+    return why_no_copies(taken, kernel.facts) is None and (
+        instruction_count(taken[0].loop.loop.blocks, kernel.facts) <= SHORT_LOOP_LENGTH
+    )
 
 
 def why_unshared(path: Path, kernel: Kernel) -> str | None:

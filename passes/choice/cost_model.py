@@ -88,7 +88,7 @@ class LoopCost:
         self._stacks = functools.cache(functools.partial(_shared_bytes, facts))
         around = loop.loop.blocks.difference(*(path.blocks for path in self._tops))
         counted = (self.paths[path].lanes.iterations for path in self._tops)
-        self._iterations = next(filter(None, counted), None)
+        self.iterations = next(filter(None, counted), None)
         self._accumulators = loop.accumulators
         self._is_of_blocks = holds_the_kernel(loop, facts)
         header = loop.loop.header
@@ -96,7 +96,7 @@ class LoopCost:
         if not is_worst:
             read = sum(one.together(WARP_SIZE) for one in streams(around, facts, header, header))
             self.around += Work.sectors(read)
-        self._inner_loops = InnerLoops(facts, kernel.arch, self._iterations, waits=not is_worst)
+        self._inner_loops = InnerLoops(facts, kernel.arch, self.iterations, waits=not is_worst)
 
     def _alone(self, path: Path, lanes: Mapping[Path, Lanes]) -> Lanes:
         """What is expected of a path, of whose length that of those inside it is no part."""
@@ -133,8 +133,8 @@ class LoopCost:
     def _slots(self, served: Assignment) -> float:
         work = self._work(served)
         collects = bool(set(served.values()) - {LEAVE.name})
-        if self._iterations and collects:
-            work += exchange(BEGIN / self._iterations)
+        if self.iterations and collects:
+            work += exchange(BEGIN / self.iterations)
         slots = work.slots(self._kernel.arch) / self._speed(served)
         if self._is_of_blocks and collects:
             slots += BLOCK_LEAVES * WARP_SIZE / self._block_size
@@ -210,10 +210,10 @@ class LoopCost:
     def _rounds(self, full: float, entered: float) -> float:
         """How often a warp runs tasks in an iteration that fill ``full`` warps, and of which it ran
         some ``entered`` times before: what is left when the loop ends takes a round, too."""
-        if self._iterations is None:
+        if self.iterations is None:
             return full
-        most = entered * self._iterations
-        return min(most, max(min(1.0, most), full * self._iterations + LEFT)) / self._iterations
+        most = entered * self.iterations
+        return min(most, max(min(1.0, most), full * self.iterations + LEFT)) / self.iterations
 
     def _speed(self, served: Assignment) -> float:
         """What is left of a kernel's speed by the warps that have room beside the stacks, and with

@@ -28,6 +28,8 @@ count. Tasks that are saved stay where they are meanwhile. What PLAIN leads to i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ccc.analysis.paths.model import AnnotatedLoop
 from ccc.ir.edit import Emitter
 from ccc.ir.nodes import Guard
@@ -154,14 +156,13 @@ class AdaptiveDispatch(SequentialDispatch):
 
     def before(self, emit: Emitter) -> None:
         """Too few iterations are not worth the trouble."""
-        self.plain_loop.pass_by(emit, self.mask)
+        if self.plain_loop.short is not None:
+            self.plain_loop.short.pass_by(emit, self.mask)
 
-    def dispatch(self) -> None:
-        """Tasks also begin where the path was."""
-        super().dispatch()
-        for node in self.nodes:
-            heads = (labels[node.path.entry] for labels in self.plain_loop.all_labels)
-            node.heads = (*(node.heads or (node.run,)), *heads)
+    @property
+    def originals_of(self) -> list[Mapping[str, str]]:
+        """All copies, whether for some iterations or for few."""
+        return list(self.plain_loop.all_labels)
 
     def found_tasks(self, emit: Emitter, node: SequentialNode) -> None:
         """What their exchange costs, and what they would have cost at once."""

@@ -30,6 +30,7 @@ from ccc.passes.context_collection.layout import Layout, Plan
 from ccc.passes.context_collection.members import COUNT_MEMBERS, CountedBranch, count_members
 from ccc.passes.context_collection.node import N
 from ccc.passes.context_collection.rejoining import rejoin
+from ccc.passes.context_collection.short_loop import ShortLoop
 from ccc.passes.context_collection.task_code import TaskCode
 from ccc.passes.launch_shape import thread_number
 from ccc.pipeline import Kernel
@@ -118,6 +119,7 @@ class Collector(TaskCode[N]):
         self.counted: list[CountedBranch] = []
         self.leaving: frozenset[str] = frozenset()
         self.last_test = self._last_test()
+        self.short: ShortLoop | None = None
         for plan in layout.plans:
             parent = next((n for n in self.nodes if n.path is plan.path.parent), None)
             run = self.function.fresh_label("run")
@@ -144,14 +146,20 @@ class Collector(TaskCode[N]):
         one."""
         # Copies first, while the blocks still lead where they led.
         entered = {node: self._snapshot_of(node) for node in self.roots}
+        self.short = self._short()
         leaving = {target: self._leave(number) for number, target in enumerate(self.targets)}
         self.leaving = frozenset(leaving.values())
         self.dispatch()
+        for node in self.nodes if self.originals_of else ():
+            originals = (labels[node.path.entry] for labels in self.originals_of)
+            node.heads = (*(node.heads or (node.run,)), *originals)
         self._enter()
         for node, snapshot in entered.items():
             self._redirect_path(node, snapshot)
         self._redirect_iterations(leaving)
         self._emit_round()
+        if self.short is not None:
+            self.function.blocks += self.short.blocks
         self.unroll()
         self._finish()
         return self.base_instruction
@@ -223,7 +231,22 @@ class Collector(TaskCode[N]):
         """Emit what members do that have no task, before the next round."""
 
     def before(self, emit: Emitter) -> None:
-        """Emit what members do first of all."""
+        """Emit what members do first of all: too few iterations are not worth the trouble."""
+        if self.short is not None:
+            self.short.pass_by(emit, self.mask)
+
+    def _short(self) -> ShortLoop | None:
+        """The loop as it was, where the policy wants that for few iterations."""
+        few = self.kernel.few.get(self.loop.marker.identifier)
+        test = find_last_test(self.loop.loop, self.facts) if few else None
+        if few is None or test is None:
+            return None
+        return ShortLoop(self.loop.loop, self.facts, test, few)
+
+    @property
+    def originals_of(self) -> list[Mapping[str, str]]:
+        """The labels of each copy of the loop as it was."""
+        return [] if self.short is None else [self.short.labels]
 
     def unroll(self) -> None:
         """Put several iterations in a row, where that is done."""

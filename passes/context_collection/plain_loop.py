@@ -14,11 +14,8 @@ Any other loop stands there some times in a row, and iterations are counted in b
     ORIGINAL: <the loop as it was, some iterations in a row; done? remember the exit, to BACK>
     TICK:     left -= 1; more? to ORIGINAL
 
-A loop that ends by comparing a counter has another copy, for launches with few iterations a thread:
-members that have no more go there at once, and never come to collect.
-
-              all have few? to SHORT
-    SHORT:    <the loop as it was>
+A loop that ends by comparing a counter has another copy, for launches with few iterations a thread
+(:mod:`ccc.passes.context_collection.short_loop`).
 """
 
 from __future__ import annotations
@@ -30,9 +27,9 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.last_test import LastTest, find_last_test
 from ccc.ir.edit import Copy, Emitter, retarget, substitute
 from ccc.ir.nodes import Block
-from ccc.ir.operands import Immediate, Register
+from ccc.ir.operands import Register
+from ccc.passes.context_collection.short_loop import ShortLoop, bound_of, step_of, types_of
 from ccc.passes.context_collection.weights import Weights
-from ccc.ptx.types import TYPES
 from ccc.snippet import Snippet
 
 END = Snippet(
@@ -52,27 +49,6 @@ END = Snippet(
     "BEYOND",
 )
 """Where a stretch ends: not behind where the loop does, whatever the step is."""
-
-SOON = Snippet(
-    """
-    .reg .pred %soon, %wraps;
-    .reg .b32 %mask;
-    .reg .NUMBER %counter, %step, %bound, %far;
-        mad.lo.SIGNED %far, %step, FEW, %counter;
-        setp.REACHES.TYPE %soon, %far, %bound;
-        setp.BEYOND.TYPE %wraps, %far, %counter;
-        or.pred %soon, %soon, %wraps;
-        vote.sync.all.pred %soon, %soon, %mask;
-        @%soon bra SHORT;
-""",
-    "NUMBER",
-    "SIGNED",
-    "TYPE",
-    "FEW",
-    "REACHES",
-    "BEYOND",
-)
-"""Before the loop: all members will soon be through, so that nothing would be gained."""
 
 COUNTED = Snippet(
     """
@@ -115,7 +91,8 @@ class PlainLoop:
         fresh = self.function.fresh_label
         self.tick, self.own_test = fresh("tick"), fresh("test")
         self.labels = [self._fresh_labels() for _ in range(weights.in_a_row)]
-        self.short_labels = self._fresh_labels() if self.last_test else {}
+        test, few = self.last_test, weights.few
+        self.short = ShortLoop(loop, facts, test, few) if test else None
         self.end = self._end_register()
         self.blocks = self._copies()
 
@@ -127,7 +104,7 @@ class PlainLoop:
     @property
     def all_labels(self) -> list[dict[str, str]]:
         """The labels of each copy of the loop."""
-        return [*self.labels, self.short_labels] if self.short_labels else self.labels
+        return [*self.labels, self.short.labels] if self.short else self.labels
 
     def _end_register(self) -> Register:
         if self.last_test is None:
@@ -150,11 +127,9 @@ class PlainLoop:
                 if self.last_test and block.label == labels[self.last_test.latch]:
                     self._end_sooner(block, self.last_test)
             copies += blocks
-        if self.last_test is None:
+        if self.last_test is None or self.short is None:
             return copies
-        short = Copy({label: label for label in self.leaving} | self.short_labels)
-        copies += short.blocks(self.function, self.loop.blocks)
-        return [*copies, self._ask_again(self.last_test)]
+        return [*copies, *self.short.blocks, self._ask_again(self.last_test)]
 
     def _end_sooner(self, latch: Block, test: LastTest) -> None:
         """The test of a copy has another bound, and whom it sends out of the loop asks again."""
@@ -188,50 +163,12 @@ class PlainLoop:
             self.function.blocks.append(emit.block)
             TICK.emit(emit, left=self.end, ORIGINAL=self.head, BACK=self.back)
 
-    def pass_by(self, emit: Emitter, mask: Register | int) -> None:
-        """Before all else: where all of ``mask`` have few iterations, run the loop as it was."""
-        test = self.last_test
-        if test is None:
-            return
-        up = test.goes_up
-        soon = SOON.of(
-            **_types(test), FEW=self.weights.few,
-            REACHES="ge" if up else "le", BEYOND="lt" if up else "gt",
-        )  # fmt: skip
-        soon.emit(
-            emit, counter=test.counter, step=step_of(test, emit), bound=bound_of(test), mask=mask,
-            SHORT=self.short_labels[self.loop.header],
-        )  # fmt: skip
-
     def _emit_end(self, emit: Emitter, test: LastTest) -> None:
         up = test.goes_up
         end = END.of(
-            **_types(test), ITERATIONS=self.weights.iterations,
+            **types_of(test), ITERATIONS=self.weights.iterations,
             NEARER="min" if up else "max", BEYOND="lt" if up else "gt",
         )  # fmt: skip
         end.emit(
             emit, counter=test.counter, step=step_of(test, emit), bound=bound_of(test), end=self.end
         )
-
-
-def _types(test: LastTest) -> dict[str, str]:
-    """The counter's, as a register, as a number with a sign, and as what it is compared."""
-    bits = test.counter.bits
-    return {"NUMBER": f"b{bits}", "SIGNED": f"s{bits}", "TYPE": test.type}
-
-
-def step_of(test: LastTest, emit: Emitter) -> Register:
-    """What an iteration adds to the counter is what it would make of 0."""
-    step = emit.function.registers.fresh(f"b{test.counter.bits}", "step")
-    made = substitute(test.step, {}, {})
-    zero = Immediate("0")
-    made.operands = (step, *(zero if i == test.counter else i for i in made.operands[1:]))
-    emit.block.statements.append(made)
-    return step
-
-
-def bound_of(test: LastTest) -> Register | Immediate:
-    """A literal without a sign where the comparison reads none."""
-    if isinstance(test.bound, Immediate) and TYPES[test.type].kind == "u":
-        return test.bound.unsigned(test.counter.bits)
-    return test.bound

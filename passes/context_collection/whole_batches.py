@@ -24,7 +24,7 @@ from ccc.analysis.paths.last_test import LastTest, find_last_test
 from ccc.ir.edit import Copy, Emitter, jump
 from ccc.ir.nodes import Block, Function
 from ccc.ir.operands import Immediate, Register
-from ccc.passes.context_collection.plain_loop import step_of
+from ccc.passes.context_collection.short_loop import step_of
 from ccc.snippet import Snippet
 
 NEAR = Snippet(

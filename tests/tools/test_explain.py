@@ -279,7 +279,8 @@ def test_a_share_of_few_is_told_as_that(lanes: float, source: str, told: str) ->
     assert note.lines == (f"{lanes:.1f} of 32 lanes expected ({told})",)
 
 
-SEVERAL = """__global__ void k(const float *a, const double *b, const int *c, float *y, int n) {
+SEVERAL = """__global__ void __launch_bounds__(64)
+k(const float *a, const double *b, const int *c, float *y, int n) {
     #pragma ccc for
     for (int i = threadIdx.x; i < n; i += blockDim.x) {
         float p = a[i], q = a[i + n];

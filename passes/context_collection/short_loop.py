@@ -1,0 +1,97 @@
+"""The loop as it was, for launches with few iterations a thread.
+
+Tasks fill a warp only after some iterations, and who has no more of these runs the path with few
+lanes in the end, besides what collecting takes. So members ask before the loop whether all of them
+will soon be through, where it ends by comparing a counter with a bound
+(:mod:`ccc.analysis.paths.last_test`); then each runs it as it was, and they never meet.
+
+              all have few? to SHORT
+    ENTER:    <the loop that collects>
+    SHORT:    <the loop as it was>
+"""
+
+from __future__ import annotations
+
+from ccc.analysis.dominators import Loop
+from ccc.analysis.facts import Facts
+from ccc.analysis.paths.last_test import LastTest
+from ccc.ir.edit import Copy, Emitter, substitute
+from ccc.ir.operands import Immediate, Register
+from ccc.ptx.types import TYPES
+from ccc.snippet import Snippet
+
+SOON = Snippet(
+    """
+    .reg .pred %soon, %wraps;
+    .reg .b32 %mask;
+    .reg .NUMBER %counter, %step, %bound, %far;
+        mad.lo.SIGNED %far, %step, FEW, %counter;
+        setp.REACHES.TYPE %soon, %far, %bound;
+        setp.BEYOND.TYPE %wraps, %far, %counter;
+        or.pred %soon, %soon, %wraps;
+        vote.sync.all.pred %soon, %soon, %mask;
+        @%soon bra SHORT;
+""",
+    "NUMBER",
+    "SIGNED",
+    "TYPE",
+    "FEW",
+    "REACHES",
+    "BEYOND",
+)
+"""Before the loop: all members will soon be through, so that nothing would be gained."""
+
+
+class ShortLoop:
+    """A copy of a loop, made while its blocks lead where they led.
+
+    Args:
+        loop: the loop.
+        facts: the function's analyses.
+        test: how it ends.
+        few: how many iterations are few.
+    """
+
+    def __init__(self, loop: Loop, facts: Facts, test: LastTest, few: int):
+        self.test, self.few = test, few
+        function = facts.function
+        order = [block.label for block in function.blocks if block.label in loop.blocks]
+        self.labels = {label: function.fresh_label("original") for label in order}
+        self.head = self.labels[loop.header]
+        exits = {target: target for _, target in loop.exits(facts.graph)}
+        self.blocks = Copy({**exits, **self.labels}).blocks(function, loop.blocks)
+
+    def pass_by(self, emit: Emitter, mask: Register | int) -> None:
+        """Before all else: where all of ``mask`` have few iterations, run the loop as it was."""
+        test, up = self.test, self.test.goes_up
+        soon = SOON.of(
+            **types_of(test), FEW=self.few,
+            REACHES="ge" if up else "le", BEYOND="lt" if up else "gt",
+        )  # fmt: skip
+        soon.emit(
+            emit, counter=test.counter, step=step_of(test, emit), bound=bound_of(test), mask=mask,
+            SHORT=self.head,
+        )  # fmt: skip
+
+
+def types_of(test: LastTest) -> dict[str, str]:
+    """The counter's, as a register, as a number with a sign, and as what it is compared."""
+    bits = test.counter.bits
+    return {"NUMBER": f"b{bits}", "SIGNED": f"s{bits}", "TYPE": test.type}
+
+
+def step_of(test: LastTest, emit: Emitter) -> Register:
+    """What an iteration adds to the counter is what it would make of 0."""
+    step = emit.function.registers.fresh(f"b{test.counter.bits}", "step")
+    made = substitute(test.step, {}, {})
+    zero = Immediate("0")
+    made.operands = (step, *(zero if i == test.counter else i for i in made.operands[1:]))
+    emit.block.statements.append(made)
+    return step
+
+
+def bound_of(test: LastTest) -> Register | Immediate:
+    """A literal without a sign where the comparison reads none."""
+    if isinstance(test.bound, Immediate) and TYPES[test.type].kind == "u":
+        return test.bound.unsigned(test.counter.bits)
+    return test.bound

@@ -1,0 +1,90 @@
+"""Launches with few iterations a thread run a loop as it was."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ccc.compiler.transform import Transformed, transform
+from ccc.emulator import Module
+from ccc.options import Options
+from ccc.passes.thresholds import FEW_ITERATIONS
+
+THREADS = 64
+KERNEL = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x, .param .u32 n)
+.maxntid 64, 1, 1
+{
+	.reg .pred %p<9>;
+	.reg .b32 %r<9>;
+	.reg .b64 %rd<9>;
+	ld.param.u64 %rd1, [x];
+	ld.param.u32 %r2, [n];
+	mov.u32 %r1, %tid.x;
+	// ccc.loop 1 k.cu:1:1
+	setp.ge.u32 %p3, %r1, %r2;
+	@%p3 bra OVER;
+EACH:
+	// ccc.for 1 k.cu:1:1
+	mul.wide.u32 %rd2, %r1, 4;
+	add.s64 %rd3, %rd1, %rd2;
+	ld.global.u32 %r3, [%rd3];
+	and.b32 %r4, %r3, 7;
+	setp.ne.u32 %p1, %r4, 3;
+	@%p1 bra JOIN;
+	// ccc.then 2 k.cu:2:1 prob=0.125 CLAUSES
+	WORK
+	st.global.u32 [%rd3], %r3;
+JOIN:
+	STEP
+	setp.lt.u32 %p2, %r1, %r2;
+	@%p2 bra EACH;
+OVER:
+	ret;
+}
+"""
+WORK = "mad.lo.s32 %r3, %r3, %r3, %r3;\n\t" * 200
+STEP = "add.s32 %r1, %r1, 64;"
+
+
+def text(clauses: str = "", step: str = STEP) -> str:
+    return KERNEL.replace("WORK", WORK).replace("STEP", step).replace("CLAUSES", clauses)
+
+
+def runs(made: Transformed | str, iterations: int) -> tuple[NDArray[np.uint32], int]:
+    """What is computed, and in how many instructions."""
+    ptx = made if isinstance(made, str) else made.ptx
+    values = np.random.default_rng(1).integers(0, 1000, THREADS * iterations, dtype=np.uint32)
+    launch = Module(ptx).get_function("k")
+    counters = launch((1,), (THREADS,), (values, np.uint32(values.size)))
+    return values, counters.instructions
+
+
+def has_copy(made: Transformed) -> bool:
+    return "$ccc_original" in made.ptx
+
+
+@pytest.mark.parametrize("iterations", range(1, 9))
+def test_few_iterations_take_what_they_took(iterations: int) -> None:
+    made = transform(text())
+    assert has_copy(made)
+    plain, before = runs(text(), iterations)
+    found, after = runs(made, iterations)
+    assert (found == plain).all()
+    is_plain = 0 <= after - before < 40
+    assert is_plain == (iterations <= FEW_ITERATIONS)
+
+
+def test_who_asks_for_a_strategy_gets_it() -> None:
+    assert not has_copy(transform(text("strategy=queue")))
+    assert not has_copy(transform(text(), Options(strategy="queue")))
+
+
+def test_a_loop_whose_end_is_not_told_by_a_counter_has_no_copy() -> None:
+    step = "add.s32 %r1, %r1, 64;\n\txor.b32 %r1, %r1, 1;"
+    made = transform(text(step=step))
+    assert "$ccc_collect" in made.ptx
+    assert not has_copy(made)
