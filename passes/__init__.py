@@ -12,6 +12,7 @@ from ccc.passes.grid_stride import GridStride
 from ccc.passes.high_products import HighProducts
 from ccc.passes.invariant_motion import InvariantMotion
 from ccc.passes.iteration_numbers import IterationNumbers
+from ccc.passes.load_motion import LoadMotion
 from ccc.passes.melding import Melding
 from ccc.passes.recursion import Recursion
 from ccc.pipeline import Pass
@@ -21,6 +22,7 @@ PIPELINE: tuple[type[Pass], ...] = (
     GridStride,
     Melding,
     InvariantMotion,
+    LoadMotion,
     BoundMotion,
     IterationNumbers,
     Flattening,

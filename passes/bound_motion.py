@@ -26,13 +26,12 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import is_stray
 from ccc.analysis.paths.invariant_stores import InvariantStores
 from ccc.analysis.paths.model import instructions_of
-from ccc.ir.edit import jump, make_explicit, remove_jumps_to_next, retarget
-from ccc.ir.nodes import Block, Function, Instruction
-from ccc.ir.operands import Address, Register
+from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Address
+from ccc.passes.preheader import ORDERS, invariants, put_before, with_operands
 from ccc.pipeline import Kernel, Pass
 from ccc.ptx.opcodes import Effect
 
-ORDERS = Effect.FENCE | Effect.BARRIER | Effect.COLLECTIVE | Effect.CALL | Effect.OPAQUE
 SPACES = ("global", "generic")
 STRONG = {"volatile", "relaxed", "acquire", "mmio"}
 
@@ -51,7 +50,7 @@ class BoundMotion(Pass):
             loop = next(loop for loop in facts.loops if loop.header == header)
             moved = _bound(loop, facts)
             if moved:
-                _put_before(kernel.function, loop, moved, facts)
+                put_before(kernel.function, loop, moved, facts)
                 kernel.changed()
 
 
@@ -77,66 +76,19 @@ def _bound(loop: Loop, facts: Facts) -> list[Instruction]:
     if InvariantStores(loop, facts).find(loop.blocks) is not None:
         return []  # the turns are not independent
     own = list(facts.blocks[exits[0][0]].instructions)
-    movable = _invariant(own, body, loop, facts)
-    made = {register: i for i in movable for register in i.defined()}
+    movable = invariants(own, _is_plain, loop, facts)
     guard = next((i.guard for i in own if i.is_terminator), None)
     tests = [i for i in own if guard is not None and guard.register in i.defined()]
-    wanted: set[Instruction] = set()
-    left = [made[register] for test in tests for register in test.used() if register in made]
-    while left:
-        instruction = left.pop()
-        wanted.add(instruction)
-        left += [made[register] for register in instruction.used() if register in made]
+    bounds = {register for test in tests for register in test.used()}
+    wanted = with_operands([i for i in movable if not bounds.isdisjoint(i.defined())], movable)
     read = {operand for i in wanted for operand in i.operands if isinstance(operand, Address)}
     written = {o for i in body if i.effects & Effect.WRITE for o in i.operands}
     if not read or not read.isdisjoint(written):
         return []
-    return [instruction for instruction in movable if instruction in wanted]
-
-
-def _invariant(
-    own: list[Instruction], body: list[Instruction], loop: Loop, facts: Facts
-) -> list[Instruction]:
-    """The instructions of the loop's last block that make the same in each turn, operands first."""
-    writers: dict[Register, int] = {}
-    for instruction in body:
-        for register in instruction.defined():
-            writers[register] = writers.get(register, 0) + 1
-    carried = facts.liveness.live_in(loop.header)
-    found: list[Instruction] = []
-    known: set[Register] = set()
-    for instruction in own:
-        makes = set(instruction.defined())
-        if (
-            makes
-            and _is_plain(instruction)
-            and all(register in known or register not in writers for register in instruction.used())
-            and all(writers[register] == 1 for register in makes)
-            and makes.isdisjoint(carried)
-        ):
-            found.append(instruction)
-            known |= makes
-    return found
+    return wanted
 
 
 def _is_plain(instruction: Instruction) -> bool:
-    if instruction.guard is not None or any(True for _ in instruction.specials()):
-        return False
     if instruction.name == "ld":
         return instruction.space in SPACES and not instruction.effects & ~Effect.READ
     return instruction.effects == Effect.NONE
-
-
-def _put_before(function: Function, loop: Loop, moved: list[Instruction], facts: Facts) -> None:
-    """Put instructions of a loop on the way into it."""
-    make_explicit(function)
-    for label in loop.blocks:
-        block = facts.blocks[label]
-        block.statements = [one for one in block.statements if one not in moved]
-    before = Block(function.fresh_label("bound"), [*moved, jump(loop.header)], named=False)
-    for source in facts.graph.predecessors(loop.header):
-        if source not in loop.blocks:
-            retarget(function, facts.blocks[source], loop.header, before.label)
-    place = next(n for n, block in enumerate(function.blocks) if block.label == loop.header)
-    function.blocks.insert(place, before)
-    remove_jumps_to_next(function)

@@ -171,6 +171,10 @@ counted: one 0.67, two 0.81, four 0.86; with an end, one 0.86, two 0.93."""
 INSTRUCTIONS_A_WORD = 3
 """Most instructions that one word less on the stack is worth: a store, a load, and its address. Not
 measured."""
+INVARIANT_WORDS = 4
+"""Words that differ between lanes and are loaded before a loop that nvcc loads them in, at most: a
+task has to save each. With all 16 of a matrix that each task reads, in a kernel whose blocks may
+have 1,024 threads, no stack fitted, and a path that had been collected was left. Not measured."""
 MELD_GAIN = 1.1
 """How many times as fast as the original a loop has to be expected for a branch in it to be melded
 where nobody asks for that. The model counts what is issued only: on an H200 (2026-11-22)

@@ -68,6 +68,7 @@ HELPERS = (
     "ccc.passes.context_collection.partial_sums",
     "ccc.passes.context_collection.counted_turns",
     "ccc.passes.launch_shape",
+    "ccc.passes.preheader",
     "ccc.passes.context_collection.adaptive",
     "ccc.passes.context_collection.batches",
     "ccc.passes.context_collection.binned_queue",

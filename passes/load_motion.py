@@ -1,0 +1,119 @@
+"""Loop-invariant code motion of read-only loads, and of integer divisions.
+
+nvcc moves what may fault out of a loop only where it is certain to be executed. Behind a marker,
+which is inline assembly to it, nothing is certain any more.
+
+Before:
+
+            @%p1 bra DONE;                  // no turn
+    TURN:   // ccc.variable 2 k.cu:5:1
+            ld.global.nc.u32 %r4, [%rd1];
+            add.s32 %r5, %r3, %r4;
+            ...
+            @%p2 bra TURN;
+    DONE:
+
+After, the load stands before `TURN`, behind the test that there is a turn, as in nvcc's code of
+the source without the annotation. A task has what was loaded in its context, in place of the
+address; so only a few words are moved. What comes from an address that all lanes have is in no
+context.
+
+Moved is what every thread that enters the loop comes to: what stands in its header, and in each
+other block that no way out leads around, up to where a thread may wait or end. Memory that is read
+through the read-only path, or constant, nobody writes while the kernel runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import takewhile
+from typing import ClassVar
+
+from ccc.analysis.dominators import Loop
+from ccc.analysis.facts import Facts
+from ccc.analysis.paths.model import instructions_of
+from ccc.ir.nodes import Instruction
+from ccc.passes.context_collection.context_stack import words
+from ccc.passes.preheader import ORDERS, invariants, put_before, with_operands
+from ccc.passes.thresholds import INVARIANT_WORDS
+from ccc.pipeline import Kernel, Pass
+from ccc.ptx.opcodes import LOADS, Effect
+from ccc.ptx.types import TYPES
+
+DIVISIONS = ("div", "rem")
+
+
+class LoadMotion(Pass):
+    """Load before loops with markers what is the same in all turns."""
+
+    name: ClassVar[str] = "load-motion"
+
+    def run(self, kernel: Kernel) -> None:
+        """Move what can be moved, out of inner loops before outer ones."""
+        if kernel.facts.unknown is not None or not kernel.facts.is_reducible:
+            return
+        for header in [loop.header for loop in _marked(kernel.facts)]:
+            facts = kernel.facts
+            loop = next(loop for loop in facts.loops if loop.header == header)
+            movable = invariants(_certain(loop, facts), _can_move, loop, facts)
+            moved = with_operands(_wanted(movable, loop, facts), movable)
+            if moved:
+                put_before(kernel.function, loop, moved, facts)
+                kernel.changed()
+
+
+def _marked(facts: Facts) -> Iterator[Loop]:
+    """The loops that hold a marker, inner before outer; nothing is before one at the entry."""
+    for loop in facts.loops:
+        holds_marker = any(True for label in loop.blocks for _ in facts.blocks[label].markers)
+        if holds_marker and loop.header != facts.entry:
+            yield loop
+
+
+def _certain(loop: Loop, facts: Facts) -> list[Instruction]:
+    """What every thread comes to that enters a loop, in this order."""
+    header = list(facts.blocks[loop.header].instructions)
+    sources = [source for source, _ in loop.exits(facts.graph)]
+    if not sources or any(i.effects & ORDERS for i in instructions_of(loop.blocks, facts)):
+        return list(takewhile(lambda one: not one.effects & ORDERS, header))
+    dominates = facts.dominators.dominates
+    return [
+        instruction
+        for label in reversed(facts.dominators.chain(sources[0]))
+        if label in loop.blocks and all(dominates(label, source) for source in sources)
+        for instruction in facts.blocks[label].instructions
+    ]
+
+
+def _wanted(movable: list[Instruction], loop: Loop, facts: Facts) -> list[Instruction]:
+    """Of what can be moved that for which it is done; of what tasks would have to save, no more
+    than a little."""
+    wanted = [instruction for instruction in movable if _may_fault(instruction)]
+    differ = set(facts.divergence.divergent_at(loop.header))
+    for instruction in movable:
+        if not differ.isdisjoint(instruction.used()):
+            differ.update(instruction.defined())
+    saved = sum(words(r) for one in wanted for r in one.defined() if r in differ)
+    if saved <= INVARIANT_WORDS:
+        return wanted
+    return [one for one in wanted if differ.isdisjoint(one.defined())]
+
+
+def _can_move(instruction: Instruction) -> bool:
+    """Whether it makes the same of the same operands, wherever it stands."""
+    is_load = instruction.name in LOADS
+    return instruction.effects == Effect.NONE and (not is_load or _is_read_only(instruction))
+
+
+def _may_fault(instruction: Instruction) -> bool:
+    """Whether a compiler has to know that it is executed before it can move it."""
+    divides = instruction.name in DIVISIONS
+    of_integers = all(TYPES[one].kind != "f" for one in instruction.types)
+    return (divides and of_integers) or _is_read_only(instruction)
+
+
+def _is_read_only(instruction: Instruction) -> bool:
+    """Whether it loads what nobody writes; a parameter may be of a call, and so is left."""
+    return instruction.name == "ld" and (
+        "nc" in instruction.modifiers or instruction.space == "const"
+    )
