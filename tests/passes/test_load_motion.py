@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from folders import GOLDEN
+from goldens import Golden
 
 from ccc.analysis.facts import Facts
+from ccc.emulator import Module
+from ccc.harness.equivalence import difference, run
 from ccc.parse import parse_function, parse_module
 from ccc.passes.load_motion import LoadMotion
 from ccc.passes.thresholds import INVARIANT_WORDS
@@ -186,3 +190,18 @@ def test_of_what_tasks_would_save_only_a_little_is_moved() -> None:
         LOAD.replace("%rd2", "%rd1")
     ]  # fmt: skip
     assert moved("\n".join(of_all)) == of_all
+
+
+def test_each_task_loads_once_what_each_turn_loaded() -> None:
+    golden = Golden.read(GOLDEN / "context-collection" / "invariant_loads.ptx")
+
+    def ran(text: str) -> tuple[list[object], int]:
+        """What is left in memory, and how often threads loaded where the list begins."""
+        found, cost = run(Module(text), "k", golden.launch)
+        lines = text.splitlines()
+        loads = [one for (_, line), one in cost.lines.items() if "[%rd6]" in lines[line - 1]]
+        return found, sum(one.thread_instructions for one in loads)
+
+    (expected, of_turns), (found, of_tasks) = ran(golden.before), ran(golden.after)
+    assert difference(expected, found) is None
+    assert 0 < of_tasks <= 100 < of_turns
