@@ -360,12 +360,16 @@ def settle(decision: Decision, kernel: Kernel, start: int, alone: bool = True) -
 
     Returns:
         The choice; where nothing fits, that is to leave what does not when those paths get stacks
-        first that should, with the reason.
+        first that should, with the reason. So are paths left that only a strategy can serve that no
+        longer applies, since one beside them was left.
     """
     reason = why_no_stacks(kernel)
     if reason is not None:
         reasons = tuple((path.record, reason) for path in decision.paths)
         return Choice(decision, LEAVE, start, reasons)
+    if not decision.strategies:
+        staying = tuple((one.record, one.path.stays) for one in decision.paths if one.path.stays)
+        return Choice(decision, LEAVE, start, staying)
     room, static = _room(kernel), max(static_room(kernel), 0) // _warps(kernel)
     asked = {str(path.request) for path in decision.paths}
     strategies = [

@@ -130,6 +130,16 @@ def test_a_rest_that_must_stay_is_no_reason_for_others() -> None:
         assert applied or (record.reason or "").startswith("the next iteration, or the code after")
 
 
+def test_a_path_that_must_stay_is_left_where_the_one_beside_it_has_no_room() -> None:
+    two = f"{READ} bra JOIN;\nTWO:\n// ccc.else 2 k.cu:2:1\n{READ}"
+    one = kernel("setp.gt.u32 %p3, %r3, 1; @%p3 bra TWO;", two, SUM)
+    one.shared_limit = 0
+    ContextCollection().run(one)
+    first, second = (record.reason or "" for record in one.records)
+    assert "does not fit into shared memory" in first
+    assert second.startswith("the next iteration, or the code after the loop")
+
+
 @pytest.mark.parametrize(
     ("head", "path", "rest", "reason"),
     [
