@@ -151,12 +151,14 @@ class _Marker:
     def _skips(self) -> dict[str, tuple[str, bool]]:
         skips = {}
         for label, block in self.blocks.items():
-            if len(set(self.region.graph.successors(label))) < 2:
+            ends = [i for i in block.instructions if i.is_terminator]
+            # Also one whose ways all lead to one place reads what nobody may make any more.
+            if not any(i.used() for i in ends) or any(i in self.needed for i in ends):
                 continue
-            if not any(i in self.needed for i in block.instructions if i.is_terminator):
-                target = self.post.immediate(label)
-                if target is None or target == _END:
-                    target = next(iter(s for s in self.flow if s.startswith(_END) and s != _END))
-                is_sink = target.startswith(_END)
-                skips[label] = (target.removeprefix(_END), is_sink)
+            ways = list(self.flow.successors(label))
+            target = ways[0] if len(ways) == 1 else self.post.immediate(label)
+            if target is None or target == _END:
+                target = next(iter(s for s in self.flow if s.startswith(_END) and s != _END))
+            is_sink = target.startswith(_END)
+            skips[label] = (target.removeprefix(_END), is_sink)
         return skips
