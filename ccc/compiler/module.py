@@ -7,9 +7,11 @@ from collections.abc import Collection, Hashable, Mapping
 from typing import TYPE_CHECKING
 
 from ccc.analysis.callees import Callees, callee
+from ccc.analysis.cfg import control_flow_graph
 from ccc.analysis.facts import Facts
 from ccc.compiler.calls import Calls
 from ccc.errors import CccError
+from ccc.ir.edit import drop_unreached
 from ccc.ir.names import Names
 from ccc.ir.nodes import Function, FunctionText, Module
 from ccc.ir.verify import verify
@@ -122,7 +124,7 @@ class ModuleContext:
         if name not in self._loaded:
             text = self._texts.get(name)
             try:
-                self._loaded[name] = parse_function(text, self._names) if text else None
+                self._loaded[name] = self._parsed(text) if text else None
             except CccError:
                 self._loaded[name] = None
         return self._loaded[name]
@@ -162,13 +164,19 @@ class ModuleContext:
         try:
             if self._obstacle:
                 raise self._obstacle
-            function = parse_function(piece, self._names)
+            function = self._parsed(piece)
         except CccError as obstacle:
             line = obstacle.source_line
             raise NotRepresentable(obstacle.message, obstacle.span, line) from obstacle
         passed = (*function.parameters, *function.results)
         if any(v.space == "reg" or v.is_vector_register for v in passed):
             raise NotRepresentable(IN_REGISTERS, piece.span)
+        return function
+
+    def _parsed(self, piece: FunctionText) -> Function:
+        """The IR of a function, without what control never comes to."""
+        function = parse_function(piece, self._names)
+        drop_unreached(function, control_flow_graph(function))
         return function
 
     def _find_shared(self, kernel: Kernel) -> None:

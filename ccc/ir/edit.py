@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ccc.errors import Span
-from ccc.ir.nodes import Block, Directive, Function, Guard, Instruction
+from ccc.ir.nodes import Block, Directive, Function, Guard, Instruction, MarkerNote
 from ccc.ir.operands import Immediate, Operand, Register, Special, Symbol, map_leaves
 from ccc.ptx.types import TYPES
 
@@ -86,6 +86,21 @@ def put_behind(
 def keep_blocks(function: Function, labels: Collection[str]) -> None:
     """Drop the blocks whose labels are not among ``labels``."""
     function.blocks = [block for block in function.blocks if block.label in labels]
+
+
+def drop_unreached(function: Function, reached: Collection[str]) -> None:
+    """Drop the blocks that control never comes to, so that nobody need think of them.
+
+    The markers in them stay, since these are told of, and so does a label for debuggers at the end.
+    """
+    kept, last = [], function.blocks[-1]
+    for block in function.blocks:
+        notes = [s for s in block.statements if isinstance(s, MarkerNote)]
+        if block.label not in reached and notes:
+            block.statements = [*notes, Instruction("ret")]
+        if block.label in reached or notes or (block is last and not block.statements):
+            kept.append(block)
+    function.blocks = kept
 
 
 def retarget(function: Function, block: Block, old: str, new: str) -> None:

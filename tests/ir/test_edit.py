@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from ccc.analysis.cfg import control_flow_graph
 from ccc.ir.edit import (
     Copy,
     Emitter,
     add_block,
+    drop_unreached,
     falls_off_the_end,
     keep_blocks,
     make_explicit,
@@ -71,6 +73,38 @@ def test_explicit_blocks_may_stand_in_any_order(function: Function) -> None:
     verify(function)
     keep_blocks(function, [b.label for b in function.blocks if b.label != "C"])
     assert all(block.label != "C" for block in function.blocks)
+
+
+UNREACHED = """.version 8.0
+.entry k()
+{
+	.reg .b32 %r;
+	mov.u32 %r, %tid.x;
+	bra B;
+A:
+	T: .branchtargets A, B;
+	brx.idx %r, T;
+	// ccc.then 1 k.cu:2:3
+	bra A;
+C:
+	// ccc.else 1 k.cu:2:3
+	mov.u32 %r, 1;
+B:
+	ret;
+END:
+}
+"""
+
+
+def test_what_control_never_comes_to_is_dropped_but_for_markers_and_the_last_label() -> None:
+    (piece,) = parse_module(UNREACHED).functions
+    function = parse_function(piece)
+    drop_unreached(function, control_flow_graph(function))
+    verify(function)
+    left = [[str(one) for one in block.instructions] for block in function.blocks]
+    assert left == [["mov.u32 %r, %tid.x;", "bra B;"], ["ret;"], ["ret;"], ["ret;"], []]
+    kinds = [[marker.kind for marker in block.markers] for block in function.blocks]
+    assert kinds == [[], ["then"], ["else"], [], []]
 
 
 def test_retarget(function: Function) -> None:

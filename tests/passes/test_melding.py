@@ -336,6 +336,13 @@ def test_another_way_may_end_the_thread() -> None:
         assert np.array_equal(before, after)
 
 
+def test_a_block_that_control_never_comes_to_may_lead_into_an_arm() -> None:
+    dead = "bra JOIN;\nDEAD: setp.gt.u32 %p2, %r1, 40; @%p2 bra EVEN;"
+    (kernel,) = transform(ARMS.format(odd=f"{ROOT_OF} {dead}", even=ROOT_OF)).report["kernels"]
+    (path,) = kernel["paths"]
+    assert path["strategy"] == "meld"
+
+
 LEAVES = """
     @%p1 bra EVEN;
     setp.gt.u32 %p2, %r1, 40;
