@@ -10,16 +10,16 @@ from ccc.analysis.callees import Callees, callee
 from ccc.analysis.cfg import control_flow_graph
 from ccc.analysis.facts import Facts
 from ccc.compiler.calls import Calls
-from ccc.errors import CccError
+from ccc.errors import CccError, short
 from ccc.ir.edit import drop_unreached
 from ccc.ir.names import Names
-from ccc.ir.nodes import Function, FunctionText, Module
+from ccc.ir.nodes import Function, FunctionText, Instruction, Module
 from ccc.ir.verify import verify
 from ccc.options import Options
 from ccc.parse import NotRepresentable, parse_files, parse_function, parse_variables
 from ccc.pipeline import Kernel, Withdrawn
 from ccc.ptx.occupancy import KB, limits
-from ccc.ptx.opcodes import Effect
+from ccc.ptx.opcodes import TYPED, Effect
 from ccc.ptx.system_calls import SYSTEM_CALLS
 from ccc.ptx.types import DEFAULT_SHARED_BYTES
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 DEBUG = "the code is compiled for the debugger (-G), whose tables describe it as it is"
 
 IN_REGISTERS = "this function takes parameters in registers (.reg)"
+
+UNTYPED = "{} names no type that ccc knows, as .u32 is one"
 
 WITHOUT_SHARED_MEMORY = (
     *SYSTEM_CALLS,
@@ -174,8 +176,15 @@ class ModuleContext:
         return function
 
     def _parsed(self, piece: FunctionText) -> Function:
-        """The IR of a function, without what control never comes to."""
+        """The IR of a function, without what control never comes to.
+
+        Raises:
+            CccError: it cannot be read, or an instruction names no type.
+        """
         function = parse_function(piece, self._names)
+        untyped = next(filter(_is_untyped, function.instructions), None)
+        if untyped is not None:
+            raise NotRepresentable(UNTYPED.format(short(untyped.opcode)), untyped.span)
         drop_unreached(function, control_flow_graph(function))
         return function
 
@@ -222,6 +231,12 @@ class ModuleContext:
                 else:
                     unseen = unseen or name or "a function through a pointer"
         return found, unseen
+
+
+def _is_untyped(instruction: Instruction) -> bool:
+    """Whether it lacks the type on which all analyses count."""
+    row = instruction.row
+    return row is not None and row.name in TYPED and not instruction.types
 
 
 def _refuse_all(kernel: Kernel, reason: str) -> None:

@@ -98,6 +98,7 @@ OPCODES: dict[str, Opcode] = {}
 _VARIANTS: dict[str, list[tuple[frozenset[str], Opcode]]] = {}
 """For the first word of a row's name, its other words and the row; those with most words first."""
 
+_INTEGER = "integer-arithmetic-instructions-"
 _CARRY_WRITERS = frozenset({"add", "sub", "mad", "addc", "subc", "madc"})
 
 
@@ -113,7 +114,7 @@ def op(
     required = sum(not role.endswith("?") for role in operands)
     operands = tuple(role.rstrip("?") for role in operands)
     for name in names.split():
-        anchor = doc or "integer-arithmetic-instructions-"
+        anchor = doc or _INTEGER
         anchor += re.sub(r"\W|_", "-", name) if anchor.endswith("-") else ""
         row = Opcode(name, form, operands, required, effects, unit, f"{MANUAL}#{anchor}")
         OPCODES[name] = row
@@ -323,6 +324,14 @@ op("setmaxnreg", "n", "use", Effect.COLLECTIVE | Effect.OPAQUE, doc=_MISC)
 LOADS = frozenset({"ld", "ldu"})
 PLAIN_ACCESSES = frozenset({"ld", "st", "atom", "red"})
 """Those that access what one address leads to, and nothing else."""
+_COMPUTING = tuple(f"{MANUAL}#{one}" for one in (_INTEGER, _EXTENDED, _FLOAT, _COMPARE, _LOGIC))
+TYPED = (
+    frozenset({"mov", "prmt", "cvt"})
+    | LOADS
+    | PLAIN_ACCESSES
+    | {name for name, row in OPCODES.items() if row.doc.startswith(_COMPUTING)}
+)
+"""Those that always name the type of what they compute with or access; all analyses count on it."""
 STACK_OPERATIONS = frozenset({"alloca", "stacksave", "stackrestore"})
 """Those by which a function's stack grows while it runs."""
 LONG = frozenset({"div", "rem", "sqrt", "rcp", "rsqrt"})

@@ -39,6 +39,8 @@ def test_both_are_served_where_both_can_be_read() -> None:
         ("mov.u32 %r1, %nosuch;", "register %nosuch is not declared"),
         ("add.u32 %r1, %r2;", "its form is: add d, a, b"),
         ("ld.global.u32 %r1, 4;", "4 is no address"),
+        ("setp.lt %p1, %r1, 4;", "setp.lt names no type that ccc knows, as .u32 is one"),
+        ("add.s2147483648 %r1, %r1, 1;", "names no type"),
     ],
 )
 def test_a_function_that_cannot_be_read_is_left_alone(line: str, reason: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import CARRY, Register
-from ccc.ptx.opcodes import OPCODES, Effect, extends_sign
+from ccc.ptx.opcodes import OPCODES, TYPED, Effect, extends_sign
 from ccc.ptx.types import SPECIAL_REGISTERS, TYPES
 
 A, B, C, D = (Register(f"%r{number}", "b32") for number in range(4))
@@ -28,6 +28,14 @@ def test_rows_are_well_formed(row) -> None:  # type: ignore[no-untyped-def]
     assert len(written) == len(row.roles), "the form shows each operand once"
     if "addr" in row.roles and row.effects & MEMORY:
         assert "[" in row.form
+
+
+def test_what_computes_and_plain_accesses_name_a_type() -> None:
+    named = {"add", "addc", "fma", "setp", "lop3", "mov", "cvt", "prmt", "ld", "ldu", "st", "red"}
+    others = {"bra", "brx", "call", "st.bulk", "cp.async", "bar", "vote", "isspacep", "prefetch"}
+    assert named < TYPED
+    assert others.isdisjoint(TYPED)
+    assert OPCODES.keys() > TYPED
 
 
 @pytest.mark.parametrize("name", ["ld", "atom", "setp", "bar.red", "call", "cp.async", "fma"])
