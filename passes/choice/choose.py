@@ -43,6 +43,8 @@ from ccc.passes.thresholds import (
     FEW_ITERATIONS,
     GAIN,
     LOSS,
+    MEMORY_GAIN,
+    MUCH_MEMORY,
     PLAIN_LENGTH,
     PLAIN_WITH_END,
     SEVERAL,
@@ -354,6 +356,8 @@ class _Search:
         asks = reduces(self.cost.arch) and not self.cost.paths[path].lanes.is_known
         if asks and self._promises(path, name):
             return LOSS
+        if not path.repeats and self.cost.memory >= MUCH_MEMORY:
+            return max(MEMORY_GAIN, ADAPTIVE_GAIN if name in ADAPTIVE else 0.0)
         return ADAPTIVE_GAIN if name in ADAPTIVE else 1.0 if self._is_tried else GAIN
 
     def _promises(self, path: Path, name: str) -> bool:

@@ -124,6 +124,12 @@ class LoopCost:
         """Whether that is what the loop takes longest for as it is."""
         return self._work({}).waits_for(self._kernel.arch) is Pipe.SECTORS
 
+    @property
+    def memory(self) -> float:
+        """The share of its time in which the loop as it is has memory busy."""
+        work = self._work({})
+        return work.busy(self._kernel.arch)[Pipe.SECTORS] / max(1.0, work.slots(self._kernel.arch))
+
     def _work(self, served: Assignment) -> Work:
         work = self.around
         for path in self._tops:

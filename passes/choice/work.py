@@ -56,14 +56,15 @@ class Work:
 
     def slots(self, arch: str) -> float:
         """The issue slots in which it is done, where other warps hide its latencies."""
-        return max(self._busy(arch).values())
+        return max(self.busy(arch).values())
 
     def waits_for(self, arch: str) -> Pipe:
         """The pipe that is busy longest."""
-        busy = self._busy(arch)
+        busy = self.busy(arch)
         return max(busy, key=busy.__getitem__)
 
-    def _busy(self, arch: str) -> dict[Pipe, float]:
+    def busy(self, arch: str) -> dict[Pipe, float]:
+        """The issue slots in which each pipe is."""
         return {p: n * slots_of(p, arch) for p, n in zip(_PIPES, self.amounts, strict=True)}
 
 

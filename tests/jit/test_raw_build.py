@@ -35,7 +35,7 @@ template <class T, int N> __global__ void k(T *x, int n) {
         #pragma ccc if prob(1.0/8)
         if (x[i] > T(N)) {
             T v = x[i];
-            for (int j = 0; j < 60; j++) v = v * v + T(3);
+            for (int j = 0; j < 200; j++) v = v * v + T(3);
             x[i] = v;
         }
     }

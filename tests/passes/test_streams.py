@@ -10,6 +10,7 @@ from ccc.parse import parse_function, parse_module
 from ccc.passes.choice.chosen import LOSES, MEMORY
 from ccc.passes.choice.chosen import STORE as STORE_INSIDE
 from ccc.passes.choice.streams import Stream, streams
+from ccc.passes.thresholds import GAIN, MEMORY_GAIN
 from ccc.remark import Remark
 
 KERNEL = """.version 8.0
@@ -51,7 +52,7 @@ STORE = "st.global.f32 [%rd5], %f1;"
 OTHERS = "".join(f"st.global.f32 [%rd5+{1 << 20 + place}], %f1; " for place in range(4))
 
 
-def text(inside: str, rest: str, length: int = 60, prob: float = 0.125) -> str:
+def text(inside: str, rest: str, length: int = 100, prob: float = 0.125) -> str:
     work = "fma.rn.f32 %f1, %f1, %f1, %f1; " * length
     parts = {"WORK": work, "INSIDE": inside, "REST": rest, "PROB": str(prob)}
     found = KERNEL
@@ -114,10 +115,19 @@ def test_a_branch_whose_result_is_stored_with_that_of_others_is_left() -> None:
 
 
 def test_it_is_told_that_a_loop_waits_for_memory_and_what_would_help() -> None:
-    told = str(remark(text("", STORE)).advice)
+    told = str(remark(text("", STORE, length=40)).advice)
     assert f"since {MEMORY}; {STORE_INSIDE}: strategy(batch3) {LOSES}" in told
     inside = str(remark(text(STORE + OTHERS, "", length=20)).advice)
-    assert f"since {MEMORY}, and 1.03 is the least" in inside
+    assert f"since {MEMORY}, and {MEMORY_GAIN:g} is the least" in inside
+
+
+@pytest.mark.parametrize("length", [70, 100])
+def test_where_memory_is_busy_more_is_to_be_gained(length: int) -> None:
+    told = remark(text(STORE, "", length))
+    gain = max(told.details["considered"].values())
+    assert gain > GAIN
+    assert told.applied == (gain >= MEMORY_GAIN)
+    assert told.applied == (length == 100)
 
 
 def test_where_memory_is_what_a_loop_waits_for_nothing_is_gained() -> None:

@@ -21,7 +21,7 @@ __global__ void {name}(float *x, int n) {
         float v = x[i];
         #pragma ccc if
         if (v > 0.f) {
-            for (int j = 0; j < 100; j++) v = v * v + 3.f;
+            for (int j = 0; j < 300; j++) v = v * v + 3.f;
             x[i] = v;
         }
     }
