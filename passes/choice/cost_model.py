@@ -119,6 +119,15 @@ class LoopCost:
             self._known[key] = self._slots(served)
         return self._known[key]
 
+    def _busy(self, work: Work) -> float:
+        """The slots of an iteration; in the worst case no busy pipe hides what is done besides."""
+        slots = work.slots(self._kernel.arch)
+        if not self._is_worst:
+            return slots
+        plain = self._work({})
+        more = work.instructions - plain.instructions
+        return max(slots, plain.slots(self._kernel.arch) + more)
+
     @property
     def waits_for_memory(self) -> bool:
         """Whether that is what the loop takes longest for as it is."""
@@ -141,7 +150,7 @@ class LoopCost:
         collects = bool(set(served.values()) - {LEAVE.name})
         if self.iterations and collects:
             work += exchange(BEGIN / self.iterations)
-        slots = work.slots(self._kernel.arch) / self._speed(served)
+        slots = self._busy(work) / self._speed(served)
         if self._is_of_blocks and collects:
             slots += BLOCK_LEAVES * WARP_SIZE / self._block_size
         return slots
