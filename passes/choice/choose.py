@@ -86,7 +86,9 @@ def choose(paths: Sequence[Collectable], kernel: Kernel) -> None:
             if chosen.strategy == LEAVE:
                 unshared = why_unshared(one.path, kernel)
                 one.record.choice |= {"shared_out_reason": unshared} if unshared else {}
-                one.record.leave_alone(chosen.reason(kernel) + _to_share_out(unshared))
+                hint = _to_share_out(unshared)
+                chosen.is_alone &= not hint  # then the annotation is not to be removed
+                one.record.leave_alone(chosen.reason(kernel) + hint)
             else:
                 kernel.chosen[one.path.key] = chosen.strategy
         if _is_for_few(search, served, kernel):

@@ -14,16 +14,15 @@ from ccc.remark import in_instructions, span_of
 
 LEAVE = "leave"
 TOO_SHORT = "too short to gain"
-REMOVE = f"{TOO_SHORT}: remove the annotation"
-TELL = "tell with prob(share) or a profile"
-"""What serves where nothing is known of the lanes: if few of them would not gain, or else."""
-MEMORY = "the loop waits for memory"
-STORE = "store in the branch what only it makes"
+MEMORY = "the loop waits for memory, so there is nothing to gain"
 TOO_MANY = "with so many lanes there is nothing to gain"
 NOTHING = "there is nothing to gain"
-LOSES = "does it all the same, and would be slower"
+REMOVE = "remove the annotation"
+ANYWAY = "does it all the same"
+LOSES = f"{ANYWAY}, and would be slower"
+TELL = "tell with prob(share) or a profile"
 TELL_TURNS = "tell with a profile"
-"""The same where the share of lanes is told, and not how many turns they do."""
+"""What serves where the turns of a loop are not known, of which a share tells nothing."""
 
 WANTED = (LOSS, GAIN)
 """What one of the figures of a path that is left may have missed."""
@@ -80,7 +79,7 @@ class Chosen:
         }
 
     def reason(self, kernel: Kernel) -> str:
-        """Why the path is left, in figures, and how to insist."""
+        """Why the path is left, in figures, and what to do."""
         per_turn = " a turn" if self.cost.path.repeats else ""
         from_ = self.cost.lanes.length_from
         length = f"{in_instructions(self.cost.own.instructions)}{per_turn} {from_}"
@@ -93,12 +92,10 @@ class Chosen:
         told = f"{length}, {self._known}: expected {span} times as fast{self.with_it}"
         if best in self.fewer_warps:
             told = f"{told}, since {self.fewer_warps[best]}"
-        elif self.waits and high < GAIN:
-            told = f"{told}, since {MEMORY}"
         obstacle = why_no_stacks(kernel) or ("" if able else no_room(kernel))
         if obstacle:
             return f"{told}, but {obstacle}"
-        if best in self.missing and low >= LOSS and not self._loses(best):
+        if best in self.missing and low >= LOSS and not self._gains_nothing(best):
             told = f"{told}, and {self.missing[best]}"
         return f"{told}; {self._way_out(best)}"
 
@@ -117,35 +114,31 @@ class Chosen:
         worst = self.at_worst.get(name, found)
         return min(worst, found), max(worst, found)
 
-    def _loses(self, name: str) -> bool:
-        """Whether a strategy would be slower, whatever the lanes do."""
-        return round(self._range(name)[1], 2) < 1
+    def _gains_nothing(self, name: str) -> bool:
+        """Whether a strategy would not be faster, whatever the lanes do."""
+        most = round(self._range(name)[1], 2)
+        return most < 1 or (self.waits and most < GAIN) or not self.cost.lanes.executions
 
     def _way_out(self, name: str) -> str:
-        """How to have it done; what would be slower is not recommended."""
+        """How to have it done; what would not be faster is not recommended."""
         lanes, insist = self.cost.lanes, f"strategy({name}) insists"
-        if self._loses(name):
-            if self.waits and self._stores_later:
-                return f"{STORE}: strategy({name}) {LOSES}" if lanes.is_known else STORE
+        if self._gains_nothing(name):
+            why = "" if name in self.fewer_warps and lanes.is_known else self._why_not
             if not lanes.is_known:
-                return REMOVE if self.is_alone else TOO_SHORT
-            why = "" if name in self.fewer_warps else f"{self._why_it_loses}: "
-            return f"{why}strategy({name}) {LOSES}"
+                return f"{why}: {REMOVE}" if self.is_alone else why
+            loses = LOSES if round(self.considered[name], 2) < 1 else ANYWAY
+            return f"{why}: strategy({name}) {loses}" if why else f"strategy({name}) {loses}"
         if lanes.is_certain:
             return insist
-        return f"{TELL_TURNS if lanes.is_known else TELL}, or {insist}"
+        tells_all = not lanes.is_known and not self.cost.path.repeats
+        return f"{TELL if tells_all else TELL_TURNS}, or {insist}"
 
     @property
-    def _stores_later(self) -> bool:
-        """Whether tasks of a branch would store what other lanes have stored before."""
-        if self.cost.path.repeats or not self.cost.lanes.executions:
-            return False
-        return any(one.stores for one in self.cost.rest_streams)
-
-    @property
-    def _why_it_loses(self) -> str:
-        """Why nothing can be gained by lanes that are known."""
+    def _why_not(self) -> str:
+        """Why nothing can be gained."""
         lanes = self.cost.lanes
         if not lanes.executions:
             return NOTHING
-        return TOO_MANY if 2 * lanes.together > WARP_SIZE else TOO_SHORT
+        if self.waits:
+            return MEMORY
+        return TOO_MANY if lanes.is_known and 2 * lanes.together > WARP_SIZE else TOO_SHORT

@@ -7,7 +7,8 @@ original is counted on the emulator, on inputs of the same kind that are smaller
 be, in a grid that is smaller as much; what is counted is kept in the folder ``PROFILES``, which a
 later call reads. With that each sample is compiled again, and a row says what is expected of each
 strategy beside what was measured; the entry's row, what is chosen, beside the best that was tried.
-So a change of the model shows what it does to every row, without a GPU.
+So a change of the model shows what it does to every row, without a GPU. With ``--write`` the
+results get what is expected now, where what is chosen is what was measured.
 """
 
 from __future__ import annotations
@@ -169,18 +170,26 @@ def main() -> None:
     parser.add_argument("profiles", type=Path)
     parser.add_argument("results", type=Path, nargs="*", default=DOCS)
     parser.add_argument("--sample", action="append", default=[])
+    parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
     arguments.profiles.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(2) as pool:
         expectations = Expectations(arguments.profiles, pool)
         for folder in arguments.results:
             found: list[Prediction] = []
-            for entry in Results.load(folder).entries:
+            results = Results.load(folder)
+            for entry in results.entries:
                 if arguments.sample and entry.sample not in arguments.sample:
                     continue
                 now = expectations.of(entry)
                 found += predictions([now])
                 print("\n".join(lines(entry, now)), flush=True)
+                if choice(now) == choice(entry):
+                    entry.profiled = now.profiled
+            if arguments.write:
+                results.save(folder)
+            if not found:
+                continue
             right = sum(one.agrees for one in found)
             off = sum(abs(math.log(one.predicted / one.measured)) for one in found)
             print(f"{folder}: {right} of {len(found)}; off by {math.exp(off / len(found)):.2f}")
