@@ -182,6 +182,9 @@ class Kernel:
     pass takes their markers away, so that they are not found again."""
     chosen: dict[tuple[int, str, str], str] = field(default_factory=dict)
     """The strategies that the policy chose where nothing was asked for, by the keys of paths."""
+    grids: dict[int, Mapping[str, Register]] = field(default_factory=dict)
+    """Of loops over the blocks of a grid, by the numbers of their markers: a block's ``number``,
+    how many are ``resident``, and the ``width``, ``height`` and ``depth`` of the grid."""
     few: dict[int, int] = field(default_factory=dict)
     """With so many iterations a thread, or fewer, an annotated loop had better run as it was, by
     the number of its marker."""

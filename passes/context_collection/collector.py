@@ -237,11 +237,12 @@ class Collector(TaskCode[N]):
 
     def _short(self) -> ShortLoop | None:
         """The loop as it was, where the policy wants that for few iterations."""
-        few = self.kernel.few.get(self.loop.marker.identifier)
-        test = find_last_test(self.loop.loop, self.facts) if few else None
-        if few is None or test is None:
+        number = self.loop.marker.identifier
+        few = self.kernel.few.get(number)
+        end = self.kernel.grids.get(number) or find_last_test(self.loop.loop, self.facts)
+        if few is None or end is None:
             return None
-        return ShortLoop(self.loop.loop, self.facts, test, few)
+        return ShortLoop(self.loop.loop, self.facts, end, few)
 
     @property
     def originals_of(self) -> list[Mapping[str, str]]:

@@ -3,7 +3,8 @@
 Tasks fill a warp only after some iterations, and who has no more of these runs the path with few
 lanes in the end, besides what collecting takes. So members ask before the loop whether all of them
 will soon be through, where it ends by comparing a counter with a bound
-(:mod:`ccc.analysis.paths.last_test`); then each runs it as it was, and they never meet.
+(:mod:`ccc.analysis.paths.last_test`) or goes over the blocks of a grid
+(:mod:`ccc.passes.grid_stride.virtual_grid`); then each runs it as it was, and they never meet.
 
               all have few? to SHORT
     ENTER:    <the loop that collects>
@@ -11,6 +12,8 @@ will soon be through, where it ends by comparing a counter with a bound
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
@@ -41,6 +44,21 @@ SOON = Snippet(
 )
 """Before the loop: all members will soon be through, so that nothing would be gained."""
 
+LAST_BLOCKS = Snippet(
+    """
+    .reg .pred %soon;
+    .reg .b32 %resident, %width, %height, %depth, %rows;
+    .reg .b64 %number, %far, %total;
+        mul.lo.s32 %rows, %height, %depth;
+        mul.wide.u32 %total, %rows, %width;
+        mad.wide.u32 %far, %resident, FEW, %number;
+        setp.ge.u64 %soon, %far, %total;
+        @%soon bra SHORT;
+""",
+    "FEW",
+)
+"""The same of a loop over the blocks of a grid, in which all threads of a block agree."""
+
 
 class ShortLoop:
     """A copy of a loop, made while its blocks lead where they led.
@@ -48,12 +66,12 @@ class ShortLoop:
     Args:
         loop: the loop.
         facts: the function's analyses.
-        test: how it ends.
+        end: how it ends, or which blocks of a grid it goes over.
         few: how many iterations are few.
     """
 
-    def __init__(self, loop: Loop, facts: Facts, test: LastTest, few: int):
-        self.test, self.few = test, few
+    def __init__(self, loop: Loop, facts: Facts, end: LastTest | Mapping[str, Register], few: int):
+        self.end, self.few = end, few
         function = facts.function
         order = [block.label for block in function.blocks if block.label in loop.blocks]
         self.labels = {label: function.fresh_label("original") for label in order}
@@ -63,7 +81,10 @@ class ShortLoop:
 
     def pass_by(self, emit: Emitter, mask: Register | int) -> None:
         """Before all else: where all of ``mask`` have few iterations, run the loop as it was."""
-        test, up = self.test, self.test.goes_up
+        if not isinstance(self.end, LastTest):
+            LAST_BLOCKS.of(FEW=self.few).emit(emit, self.end, SHORT=self.head)
+            return
+        test, up = self.end, self.end.goes_up
         soon = SOON.of(
             **types_of(test), FEW=self.few,
             REACHES="ge" if up else "le", BEYOND="lt" if up else "gt",

@@ -154,6 +154,8 @@ class _Repetition:
         emit.emit("ret")
         remove_jumps_to_next(self.function)
         self.kernel.changed()
+        if isinstance(self.schedule, Static):
+            self.kernel.grids[self.record.marker.identifier] = self.schedule.place
         meeting = "block" if self.for_block else "warp" if self.for_warp else None
         self.record.apply("grid_stride", {**self.schedule.describe(), "barrier": meeting})
 

@@ -209,10 +209,11 @@ class Static(Schedule):
     """As many launched blocks work as are resident, each on every so-many-th virtual block."""
 
     scope: dict[str, Given] = field(init=False)
+    place: Mapping[str, Register] = field(init=False)
 
     def begin(self, emit: Emitter, idle: str) -> None:
         """Work if this is one of the first blocks, as many as are resident."""
-        place = self.find_place(emit, idle)
+        self.place = place = self.find_place(emit, idle)
         names = {"x": "width", "y": "height", "z": "depth"}
         if self.by_rows:
             place |= ROWS.emit(emit, height=place["height"], depth=place["depth"])

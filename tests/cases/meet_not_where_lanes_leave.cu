@@ -17,7 +17,7 @@ extern "C" __global__ void k(int n, const unsigned *x, unsigned *y) {
     } else {
 #pragma ccc for
         for (int i = t; i < n; i += 32) {
-#pragma ccc if
+#pragma ccc if strategy(queue)
             if (x[i] % 5 < 2) for (unsigned j = 0; j < x[i]; j += 9) y[i] += j * x[j];
         }
     }
