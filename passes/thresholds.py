@@ -152,11 +152,12 @@ operations 0.87, 0.92, 0.96, 0.98; 256 operations 0.95, 0.98, 0.99, 0.99: each t
 3800, of which most are those of an atomic operation that is rarely come to. Threads that have fewer
 iterations than may cost that run the loop as it was: with 1 to 64 iterations, 8 to 256 operations
 and 0 to 32 lanes, 0.56 to 1.02 before, 0.92 to 1.12 then."""
-FEW_ITERATIONS = 3
+FEW_ITERATIONS = 2
 """With so many iterations a thread, or fewer, a loop that collects without weighing runs as it was.
 On an H200 (2026-11-22) queues with 1, 4 and 16 of them: 64 operations, 8 lanes 0.70, 1.21, 1.23; 16
 lanes 0.87, 1.38, 1.58. On the emulator (2026-11-27) batches of three, 64 multiply-additions, 1, 2
-and 4 of them: one lane 0.56, 0.80, 1.09; 4 lanes 0.58, 0.99, 1.51; 13 lanes 0.58, 1.02, 1.10."""
+and 4 of them: one lane 0.56, 0.80, 1.09; 4 lanes 0.58, 0.99, 1.51; 13 lanes 0.58, 1.02, 1.10. From
+three on, what one by one gains is mostly had: 1.3 to 2.1 with 10 to 29 lanes."""
 SHORT_LOOP_LENGTH = 4000
 """Instructions of such a loop, at most. Not measured."""
 SLOTS_TO_LOOK = 70

@@ -32,7 +32,7 @@ from ccc.passes.choice.nesting import (
 )
 from ccc.passes.context_collection.task_counts import reduces
 from ccc.passes.policy import REPEATING, batches_pay
-from ccc.passes.strategies.batch import why_no_copies
+from ccc.passes.strategies.batch import MEETS
 from ccc.passes.strategies.engage import ENGAGE_BLOCK, is_exact, is_of_others, why_not
 from ccc.passes.strategies.registry import COLLECTING, FLATTENING, SHARING
 from ccc.passes.strategies.strategy import Collectable, Hints, LoopStrategy, instruction_count
@@ -98,13 +98,14 @@ def choose(paths: Sequence[Collectable], kernel: Kernel) -> None:
 def _is_for_few(search: _Search, served: Mapping[Path, str], kernel: Kernel) -> bool:
     """Whether a loop had better be there as it was, too, for launches in which threads have few
     iterations: where nobody asked for what serves it, nor told how many there are."""
-    taken = [path for path, name in served.items() if name != LEAVE]
-    if not taken or any(map(search.is_asked, search.order)) or search.cost.iterations is not None:
+    names = {name for name in served.values() if name != LEAVE}
+    if any(map(search.is_asked, search.order)) or search.cost.iterations is not None:
         return False
-    if any(served[path] in ADAPTIVE for path in taken):
-        return False  # which looks by itself
-    return why_no_copies(taken, kernel.facts) is None and (
-        instruction_count(taken[0].loop.loop.blocks, kernel.facts) <= SHORT_LOOP_LENGTH
+    if names <= {*SHARED_OUT} or names & {*ADAPTIVE}:
+        return False  # which needs no more than one, or looks by itself
+    (labels, *_) = (path.loop.loop.blocks for path in served)
+    return not any(i.effects & MEETS for i in instructions_of(labels, kernel.facts)) and (
+        instruction_count(labels, kernel.facts) <= SHORT_LOOP_LENGTH
     )
 
 

@@ -113,7 +113,9 @@ class InnerLoops:
         work += (exchange(cost.start) + WORD * one.words) * tasks + one.plain * last
         executions += last
         together = lanes.active / executions if executions else 0.0
-        read = one.turn.apart(together, 1, self.arch) + one.turn.anywhere * (DRIFT - 1)
+        turn = one.turn
+        read = turn.apart(together, 1, self.arch) + turn.anywhere * (DRIFT - 1)
+        read += turn.spread - turn.abreast
         sectors = read * lanes.active + one.turn.strewn * lanes.lanes
         return executions, work + self._memory(sectors)
 

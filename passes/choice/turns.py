@@ -38,6 +38,9 @@ class Turn:
         anywhere: the sectors that are nobody's neighbours.
         along: those of elements that lie one behind the other, as the turns do, if each takes one.
         shared: the same where turns that are neighbours share them.
+        abreast: those of elements that lie side by side as the lanes do, where these are together;
+            each takes one where they are not, or run neighbouring turns of one list: ``spread``.
+        spread: see there.
         streams: the pieces of memory in which a lane reads at a time.
         strewn: those of the rest of the iteration that lanes share with their neighbours as long as
             they come to it together.
@@ -48,6 +51,8 @@ class Turn:
     anywhere: float = 0.0
     along: float = 0.0
     shared: float = 0.0
+    abreast: float = 0.0
+    spread: float = 0.0
     streams: float = 0.0
     strewn: float = 0.0
     steps: Work = NOTHING
@@ -84,19 +89,19 @@ class Turn:
         wanted = self.streams * lanes * likely_limits(arch).threads / WARP_SIZE
         kept = min(1.0, lines / wanted) if wanted else 1.0
         alone = max(self.shared, self.along / in_a_row)
-        return self.anywhere + kept * self.shared + (1 - kept) * alone
+        return self.anywhere + self.abreast + kept * self.shared + (1 - kept) * alone
 
     @property
     def together(self) -> float:
         """The sectors where lanes run neighbouring turns of one list."""
-        return NEARBY * self.anywhere + self.shared
+        return NEARBY * self.anywhere + self.spread + self.shared
 
 
 def _reads(path: Path, blocks: Collection[str], facts: Facts) -> Turn:
     """What it reads and writes."""
     lanes = lane_strides(facts)
     strides = turn_strides(next(o for o in facts.loops if o.header == path.entry), facts)
-    anywhere = along = shared = streams = 0.0
+    anywhere = along = shared = streams = abreast = spread = 0.0
     for label, often in times(blocks, facts, path.entry, path.entry).items():
         inside = [loop for loop in facts.loops if label in loop.blocks]
         loop = min(inside, key=lambda one: len(one.blocks))
@@ -105,13 +110,17 @@ def _reads(path: Path, blocks: Collection[str], facts: Facts) -> Turn:
                 continue  # each turn reads it again
             streams += min(1.0, often)
             size = often * -(-accessed_bytes(one) // SECTOR)
+            side = address_stride(one, lanes)
+            if side is not None and abs(side) < SECTOR * size:
+                abreast, spread = abreast + often * abs(side) / SECTOR, spread + size
+                continue
             stride = address_stride(one, turn_strides(loop, facts))
             near = size if stride is None else min(size, often * abs(stride) / SECTOR)
             if stride is None or loop.header != path.entry:
                 anywhere += near
             else:
                 along, shared = along + size, shared + near
-    return Turn(anywhere, along, shared, streams)
+    return Turn(anywhere, along, shared, abreast, spread, streams)
 
 
 def _strewn(path: Path, facts: Facts) -> float:

@@ -19,7 +19,9 @@ from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.last_test import LastTest
 from ccc.ir.edit import Copy, Emitter, substitute
+from ccc.ir.nodes import MarkerNote, Statement
 from ccc.ir.operands import Immediate, Register
+from ccc.passes.context_collection.own_lists import UNROLLED
 from ccc.ptx.types import TYPES
 from ccc.snippet import Snippet
 
@@ -78,6 +80,8 @@ class ShortLoop:
         self.head = self.labels[loop.header]
         exits = {target: target for _, target in loop.exits(facts.graph)}
         self.blocks = Copy({**exits, **self.labels}).blocks(function, loop.blocks)
+        for block in self.blocks:
+            block.statements = list(filter(_is_code, block.statements))
 
     def pass_by(self, emit: Emitter, mask: Register | int) -> None:
         """Before all else: where all of ``mask`` have few iterations, run the loop as it was."""
@@ -93,6 +97,11 @@ class ShortLoop:
             emit, counter=test.counter, step=step_of(test, emit), bound=bound_of(test), mask=mask,
             SHORT=self.head,
         )  # fmt: skip
+
+
+def _is_code(statement: Statement) -> bool:
+    """Nothing of the copy is annotated any more, nor to be left without unrolling for that."""
+    return not isinstance(statement, MarkerNote) and str(statement) != UNROLLED
 
 
 def types_of(test: LastTest) -> dict[str, str]:
