@@ -1,7 +1,7 @@
 """Loop-invariant code motion of read-only loads, and of integer divisions.
 
 nvcc moves what may fault out of a loop only where it is certain to be executed. Behind a marker,
-which is inline assembly to it, nothing is certain any more.
+which is inline assembly to it, nothing is certain any more. What is computed from these goes along.
 
 Before:
 
@@ -33,6 +33,7 @@ from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import instructions_of
 from ccc.ir.nodes import Instruction
+from ccc.ir.operands import Register
 from ccc.passes.context_collection.context_stack import words
 from ccc.passes.preheader import ORDERS, invariants, put_before, with_operands
 from ccc.passes.thresholds import INVARIANT_WORDS
@@ -86,15 +87,24 @@ def _certain(loop: Loop, facts: Facts) -> list[Instruction]:
 
 
 def _wanted(movable: list[Instruction], loop: Loop, facts: Facts) -> list[Instruction]:
-    """Of what can be moved that for which it is done; of what tasks would have to save, no more
-    than a little."""
-    wanted = [instruction for instruction in movable if _may_fault(instruction)]
+    """Of what can be moved that for which it is done, and what is computed from it; of what tasks
+    would have to save, no more than a little."""
+    wanted: list[Instruction] = []
+    made: set[Register] = set()
+    for instruction in movable:
+        if _may_fault(instruction) or not made.isdisjoint(instruction.used()):
+            wanted.append(instruction)
+            made.update(instruction.defined())
     differ = set(facts.divergence.divergent_at(loop.header))
     for instruction in movable:
         if not differ.isdisjoint(instruction.used()):
             differ.update(instruction.defined())
-    saved = sum(words(r) for one in wanted for r in one.defined() if r in differ)
-    if saved <= INVARIANT_WORDS:
+    moved = set(wanted)
+    rest = (one for one in instructions_of(loop.blocks, facts) if one not in moved)
+    saved = made - {r for one in wanted for r in one.used()} | {
+        r for one in rest for r in one.used()
+    }
+    if sum(words(register) for register in made & differ & saved) <= INVARIANT_WORDS:
         return wanted
     return [one for one in wanted if differ.isdisjoint(one.defined())]
 

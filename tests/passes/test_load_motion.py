@@ -92,10 +92,10 @@ def test_so_is_what_else_may_fault_and_is_the_same_in_all_turns(instruction: str
     assert moved(instruction) == [instruction]
 
 
-def test_with_what_makes_its_address_and_nothing_else() -> None:
+def test_with_what_makes_its_address_and_what_is_made_of_it() -> None:
     address, load = "add.s64 %rd3, %rd2, %rd1;", "ld.global.nc.u32 %r4, [%rd3+8];"
     assert moved(f"add.s32 %r6, %r1, 1;\n{address}\n{load}\nadd.s32 %r5, %r4, 1;") == [
-        address, load
+        address, load, "add.s32 %r5, %r4, 1;"
     ]  # fmt: skip
 
 
