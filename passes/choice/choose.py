@@ -41,6 +41,7 @@ from ccc.passes.thresholds import (
     BATCH_LOADS,
     BLOCK_TURN,
     FEW_ITERATIONS,
+    FEW_TURNS,
     GAIN,
     LOSS,
     MEMORY_GAIN,
@@ -50,6 +51,7 @@ from ccc.passes.thresholds import (
     SEVERAL,
     SEVERAL_GAIN,
     SHORT_LOOP_LENGTH,
+    UNKNOWN_TURNS,
 )
 from ccc.pipeline import Kernel
 from ccc.ptx.opcodes import LOADS
@@ -130,7 +132,7 @@ class _Search:
 
     Args:
         cost: of the loop, as is expected.
-        worst: the same, with the worst case where nothing is known.
+        worst: the same, with the worst cases where nothing is known.
         asked: what the user has chosen.
         forced: what serves loops for the sake of what was asked for in them.
         kernel: the kernel.
@@ -145,7 +147,7 @@ class _Search:
     def __init__(
         self,
         cost: LoopCost,
-        worst: LoopCost,
+        worst: Sequence[LoopCost],
         asked: Mapping[Path, str],
         forced: Mapping[Path, str],
         kernel: Kernel,
@@ -178,12 +180,19 @@ class _Search:
             return trip_count(next(own), kernel.facts)
 
         usual_lanes = expected_lanes(paths, kernel.known, Lanes.usual, turns)
-        worst_lanes = expected_lanes(paths, kernel.known, worst, turns, by_chance=False)
         # Registers are weighed with what is expected: the worst case tells what lanes may cost.
         cost = LoopCost(loop, paths, usual_lanes, kernel)
-        worst_cost = LoopCost(loop, paths, worst_lanes, kernel, is_worst=True)
+        told = [UNKNOWN_TURNS, *(FEW_TURNS for one in usual_lanes.values() if one.is_guessed)]
+        worst_costs = [
+            LoopCost(
+                loop, paths,
+                expected_lanes(paths, kernel.known, worst, turns, by_chance=False, told=number),
+                kernel, is_worst=True,
+            )
+            for number in dict.fromkeys(told)
+        ]  # fmt: skip
         names = {path: str(request) for path, request in asked.items()}
-        return _Search(cost, worst_cost, names, forced_by(asked, paths), kernel)
+        return _Search(cost, worst_costs, names, forced_by(asked, paths), kernel)
 
     def _rank(self, path: Path) -> tuple[float, float]:
         """Those with the highest priority first, and of these the costliest."""
@@ -237,7 +246,7 @@ class _Search:
 
         lanes = self.cost.paths[path].lanes
         missing = {} if request else self._missing_of(path, ways, before)
-        at_worst = {} if lanes.is_certain else ratios(self._worst)
+        at_worst = {} if lanes.is_certain else _least_of(map(ratios, self._worst))
         alike = [one for one in self._free if one.marker.identifier == path.marker.identifier]
         whole = {name: self._changed(way, alike, name) for name, way in ways.items()}
         too_large = [name for name, way in whole.items() if not self.cost.fits(way)]
@@ -347,7 +356,7 @@ class _Search:
         if all(self.cost.paths[one].lanes.is_certain for one in changed):
             return None
         promised = {one: name for one, name in after.items() if self._promises(one, name)}
-        worst = self._ratio(promised, after, self._worst)
+        worst = min(self._ratio(promised, after, one) for one in self._worst)
         if path in promised or worst >= LOSS:
             return None
         told = span_of(worst, worst, [LOSS])
@@ -434,6 +443,12 @@ class _Search:
             and find_last_test(loop, self._facts) is not None
             and PLAIN_WITH_END * instruction_count(loop.blocks, self._facts) <= PLAIN_LENGTH
         )
+
+
+def _least_of(cases: Iterable[dict[str, float]]) -> dict[str, float]:
+    """The least of each figure."""
+    first, *others = cases
+    return {name: min([one, *(case[name] for case in others)]) for name, one in first.items()}
 
 
 def _counted(name: str, path: Path) -> str:

@@ -125,14 +125,20 @@ class Lanes:
         )
 
     @staticmethod
-    def said(path: FoundPath, prob: float, around: Lanes, by_chance: bool = True) -> Lanes:
+    def said(
+        path: FoundPath,
+        prob: float,
+        around: Lanes,
+        by_chance: bool = True,
+        turns: float = UNKNOWN_TURNS,
+    ) -> Lanes:
         """What ``prob`` tells of those that come by, who do not agree any more than by chance.
 
         It tells nothing of their turns, which are as chance has it, or in the worst case as many
         for all.
         """
         entered = 1 - (1 - prob) ** around.together
-        found = _share(path, prob, entered, around, f"prob({prob:g})", by_chance)
+        found = _share(path, prob, entered, around, f"prob({prob:g})", by_chance, turns)
         return replace(found, is_guessed=path.repeats)
 
     @staticmethod
@@ -160,7 +166,13 @@ Guess = Callable[[Path, Lanes], Lanes]
 
 
 def _share(
-    path: FoundPath, share: float, entered: float, around: Lanes, source: str, by_chance: bool
+    path: FoundPath,
+    share: float,
+    entered: float,
+    around: Lanes,
+    source: str,
+    by_chance: bool,
+    turns: float = UNKNOWN_TURNS,
 ) -> Lanes:
     """A share of the lanes around a path, in a share ``entered`` of the executions there."""
     entered, lanes = entered * around.executions, share * around.active
@@ -168,8 +180,8 @@ def _share(
     if not path.repeats:
         return mine
     begun = lanes / entered if entered else 0.0
-    longest = most(UNKNOWN_TURNS, begun) if by_chance else UNKNOWN_TURNS
-    return replace(mine, turns=UNKNOWN_TURNS, most_turns=longest)
+    longest = most(turns, begun) if by_chance else turns
+    return replace(mine, turns=turns, most_turns=longest)
 
 
 def _within(least: float, number: float, most: float) -> float:
@@ -186,6 +198,7 @@ def expected_lanes(
     guess: Guess,
     trip_count: Callable[[Path], int | None] = lambda _path: None,
     by_chance: bool = True,
+    told: float = UNKNOWN_TURNS,
 ) -> dict[Path, Lanes]:
     """What is expected of paths in an iteration of their annotated loop.
 
@@ -195,17 +208,18 @@ def expected_lanes(
         guess: what is taken to be where nobody tells.
         trip_count: the turns of an inner loop, where they are a constant.
         by_chance: whether turns of which nobody tells are as chance has it.
+        told: the turns of loops of which a share is told.
     """
     found: dict[Path, Lanes] = {}
 
     def of(path: Path) -> Lanes:
         if path not in found:
             around = ALL if path.parent is None else of(path.parent)
-            told = known(path)
-            if told is not None and told.visits:
-                found[path] = Lanes.counted(told).times(visits(path.parent))
+            counted = known(path)
+            if counted is not None and counted.visits:
+                found[path] = Lanes.counted(counted).times(visits(path.parent))
             elif (prob := _prob(path)) is not None:
-                found[path] = with_turns(path, Lanes.said(path, prob, around, by_chance))
+                found[path] = with_turns(path, Lanes.said(path, prob, around, by_chance, told))
             else:
                 found[path] = with_turns(path, guess(path, around))
         return found[path]
