@@ -118,6 +118,21 @@ def test_what_each_turn_reads_again_is_not_counted() -> None:
     assert turn.along + turn.anywhere + turn.streams == 0
 
 
+def test_elements_that_lie_side_by_side_as_lanes_do_are_spread_where_turns_are_shared_out() -> None:
+    """As the columns of a matrix in ELLPACK's format: lanes that are together share sectors."""
+    read = "ld.global.u32 %r11, [%rd20]; add.s64 %rd20, %rd20, 65536; add.s32 %r10, %r10, %r11;"
+    begin = "mov.u32 %r10, 0;\n\tadd.s64 %rd20, %rd3, %rd4;"
+    text = KERNEL.replace("mov.u32 %r10, 0;", begin).replace("READ", read).replace("; ", ";\n\t")
+    function = parse_function(next(iter(parse_module(text, "k.ptx").functions)))
+    kernel = Kernel(function, Facts(function), arch=ARCH)
+    path = path_of(kernel)
+    turn = Turn.of(path, path.blocks, kernel.facts)
+    assert (turn.abreast, turn.spread) == (1 / 8, 1)
+    assert turn.together == 1
+    cost = LoopCost(path.loop, [path], {path: FEW_LONG}, kernel)
+    assert cost.slots({}) / cost.slots({path: "engage"}) < gain(ALONG, "engage", FEW_LONG)
+
+
 def test_where_all_lanes_access_one_place_nobody_counts() -> None:
     assert turn_of(STORES).streams == 1
 
@@ -221,3 +236,12 @@ def test_where_turns_are_not_known_it_may_not_cost_much_if_they_are_even(
         advice = str(found.advice)
         assert f"(prob({prob})), and nothing is known of its turns: expected 0." in advice
         assert advice.endswith(f"; {TELL_TURNS}, or strategy(merge) insists")
+
+
+def test_a_share_tells_nothing_of_turns_that_may_be_few() -> None:
+    work = ALONG + " mad.lo.s32 %r10, %r10, %r11, %r10;" * 5
+    text = KERNEL.replace("READ", work).replace("; ", ";\n\t").replace("variable 2", "while 2")
+    ((_, remarks),) = transform(text.replace("k.cu:2:1", "k.cu:2:1 prob=0.2")).remarks.items()
+    details = remarks[0].details
+    assert not remarks[0].applied
+    assert details["at_worst"]["merge"] < 1 < details["considered"]["merge"]
