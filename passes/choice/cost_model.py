@@ -124,20 +124,24 @@ class LoopCost:
         slots = work.slots(self._kernel.arch)
         if not self._is_worst:
             return slots
-        plain = self._work({})
-        more = work.instructions - plain.instructions
-        return max(slots, plain.slots(self._kernel.arch) + more)
+        more = work.instructions - self._plain.instructions
+        return max(slots, self._plain.slots(self._kernel.arch) + more)
+
+    @functools.cached_property
+    def _plain(self) -> Work:
+        """What an iteration takes as it is."""
+        return self._work({})
 
     @property
     def waits_for_memory(self) -> bool:
         """Whether that is what the loop takes longest for as it is."""
-        return self._work({}).waits_for(self._kernel.arch) is Pipe.SECTORS
+        return self._plain.waits_for(self._kernel.arch) is Pipe.SECTORS
 
     @property
     def memory(self) -> float:
         """The share of its time in which the loop as it is has memory busy."""
-        work = self._work({})
-        return work.busy(self._kernel.arch)[Pipe.SECTORS] / max(1.0, work.slots(self._kernel.arch))
+        busy = self._plain.busy(self._kernel.arch)
+        return busy[Pipe.SECTORS] / max(1.0, *busy.values())
 
     def _work(self, served: Assignment) -> Work:
         work = self.around
