@@ -40,11 +40,18 @@ class Stream:
         sectors: those that a warp asks for, all of whose lanes are there.
         stores: whether it writes them.
         often: how often a warp comes to it, and how many times as long as others it takes then.
+        apart: the sectors if each lane comes by itself.
     """
 
     sectors: float
     stores: bool
     often: float
+    apart: float = WARP_SIZE
+
+    @property
+    def shared(self) -> float:
+        """The sectors more of each lane that comes by itself, as many as others take as long."""
+        return self.often / STREAMED * (self.apart - self.sectors) / WARP_SIZE
 
     def together(self, lanes: float) -> float:
         """The sectors that so many lanes of a warp ask for."""
@@ -98,7 +105,7 @@ def _size(loop: Loop) -> int:
 
 def _stream(access: Instruction, stride: int, stores: bool, often: float) -> Stream:
     apart = WARP_SIZE * -(-accessed_bytes(access) // SECTOR)
-    return Stream(min(apart, WARP_SIZE * abs(stride) / SECTOR), stores, STREAMED * often)
+    return Stream(min(apart, WARP_SIZE * abs(stride) / SECTOR), stores, STREAMED * often, apart)
 
 
 def accessed(code: Iterable[Instruction], lanes: Strides) -> list[Instruction]:

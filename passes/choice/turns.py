@@ -20,7 +20,7 @@ from ccc.analysis.lane_strides import (
 from ccc.analysis.paths.induction import Induction, find_counter
 from ccc.analysis.paths.model import Path, instructions_of
 from ccc.passes.choice.exchange import NEARBY
-from ccc.passes.choice.streams import accessed
+from ccc.passes.choice.streams import accessed, streams
 from ccc.passes.choice.work import Work, times, total, work_of
 from ccc.passes.context_collection.own_lists import own_at_once
 from ccc.ptx.occupancy import KB, likely_limits
@@ -127,15 +127,7 @@ def _strewn(path: Path, facts: Facts) -> float:
     """The sectors of the rest of an iteration that neighbours share, if it goes with the task."""
     if not path.continuation or path.join is None:
         return 0.0
-    lanes = lane_strides(facts)
-    shared = 0.0
-    for label, often in times(path.rest, facts, path.join).items():
-        for one in accessed(facts.blocks[label].instructions, lanes):
-            stride = address_stride(one, lanes)
-            if stride is not None:
-                size = -(-accessed_bytes(one) // SECTOR)
-                shared += often * max(0.0, size - abs(stride) / SECTOR)
-    return shared
+    return sum(one.shared for one in streams(path.rest, facts, path.join))
 
 
 def _steps(path: Path, counter: Induction, facts: Facts) -> Work:
