@@ -214,11 +214,6 @@ precision, one value in a thousand of the other arm 0.73, 0.97, half of them 1.2
 exponentials and cosines (34 slots more) 0.99, 1.03 and 1.65, 1.62; samples/inverse_erf (14 slots
 more) uniform 0.94, 0.98, balanced 1.44, 1.37; 64 multiply-adds of variables (3 slots more) without
 asking 1.00 and 1.61."""
-FEW_TURNS = 4
-"""The turns of a loop in the other worst case, where a share of lanes is told that begin it. On the
-emulator (2026-11-28), a loop that one lane in 33 begins, handed on, 40 iterations a thread: 1, 2,
-4, 12 and 40 turns 0.67, 0.76, 0.82, 1.35, 2.62; with four iterations 0.45, 0.48, 0.49, 0.64,
-0.92."""
 UNKNOWN_TURNS = 32
 """How often a loop is taken to go round of which nothing is known: as LLVM's branch probabilities
 have it, which give the way back 31 of 32."""

@@ -41,7 +41,6 @@ from ccc.passes.thresholds import (
     BATCH_LOADS,
     BLOCK_TURN,
     FEW_ITERATIONS,
-    FEW_TURNS,
     GAIN,
     LOSS,
     MEMORY_GAIN,
@@ -51,7 +50,6 @@ from ccc.passes.thresholds import (
     SEVERAL,
     SEVERAL_GAIN,
     SHORT_LOOP_LENGTH,
-    UNKNOWN_TURNS,
 )
 from ccc.pipeline import Kernel
 from ccc.ptx.opcodes import LOADS
@@ -132,7 +130,7 @@ class _Search:
 
     Args:
         cost: of the loop, as is expected.
-        worst: the same, with the worst cases where nothing is known.
+        worst: the same, with the worst case where nothing is known.
         asked: what the user has chosen.
         forced: what serves loops for the sake of what was asked for in them.
         kernel: the kernel.
@@ -147,7 +145,7 @@ class _Search:
     def __init__(
         self,
         cost: LoopCost,
-        worst: Sequence[LoopCost],
+        worst: LoopCost,
         asked: Mapping[Path, str],
         forced: Mapping[Path, str],
         kernel: Kernel,
@@ -182,17 +180,10 @@ class _Search:
         usual_lanes = expected_lanes(paths, kernel.known, Lanes.usual, turns)
         # Registers are weighed with what is expected: the worst case tells what lanes may cost.
         cost = LoopCost(loop, paths, usual_lanes, kernel)
-        told = [UNKNOWN_TURNS, *(FEW_TURNS for one in usual_lanes.values() if one.is_guessed)]
-        worst_costs = [
-            LoopCost(
-                loop, paths,
-                expected_lanes(paths, kernel.known, worst, turns, by_chance=False, told=number),
-                kernel, is_worst=True,
-            )
-            for number in dict.fromkeys(told)
-        ]  # fmt: skip
+        worst_lanes = expected_lanes(paths, kernel.known, worst, turns, is_worst=True)
+        worst_cost = LoopCost(loop, paths, worst_lanes, kernel, is_worst=True)
         names = {path: str(request) for path, request in asked.items()}
-        return _Search(cost, worst_costs, names, forced_by(asked, paths), kernel)
+        return _Search(cost, worst_cost, names, forced_by(asked, paths), kernel)
 
     def _rank(self, path: Path) -> tuple[float, float]:
         """Those with the highest priority first, and of these the costliest."""
@@ -246,7 +237,7 @@ class _Search:
 
         lanes = self.cost.paths[path].lanes
         missing = {} if request else self._missing_of(path, ways, before)
-        at_worst = {} if lanes.is_certain else _least_of(map(ratios, self._worst))
+        at_worst = {} if lanes.is_known else ratios(self._worst)
         alike = [one for one in self._free if one.marker.identifier == path.marker.identifier]
         whole = {name: self._changed(way, alike, name) for name, way in ways.items()}
         too_large = [name for name, way in whole.items() if not self.cost.fits(way)]
@@ -353,10 +344,10 @@ class _Search:
         if self._ratio(before, after, self.cost) < least:
             return f"{least:g} is the least for which that is done unasked"
         changed = [one for one, name in after.items() if before.get(one) != name]
-        if all(self.cost.paths[one].lanes.is_certain for one in changed):
+        if all(self.cost.paths[one].lanes.is_known for one in changed):
             return None
         promised = {one: name for one, name in after.items() if self._promises(one, name)}
-        worst = min(self._ratio(promised, after, one) for one in self._worst)
+        worst = self._ratio(promised, after, self._worst)
         if path in promised or worst >= LOSS:
             return None
         told = span_of(worst, worst, [LOSS])
@@ -365,7 +356,7 @@ class _Search:
     def _least(self, path: Path, name: str) -> float:
         """What has to be expected of a strategy. Where nobody tells anything but that lists differ,
         and lanes that find them even run their own, it may not cost much."""
-        asks = reduces(self.cost.arch) and not self.cost.paths[path].lanes.is_known
+        asks = reduces(self.cost.arch) and not self.cost.paths[path].lanes.is_told
         if asks and self._promises(path, name):
             return LOSS
         if not path.repeats and self.cost.memory >= MUCH_MEMORY:
@@ -443,12 +434,6 @@ class _Search:
             and find_last_test(loop, self._facts) is not None
             and PLAIN_WITH_END * instruction_count(loop.blocks, self._facts) <= PLAIN_LENGTH
         )
-
-
-def _least_of(cases: Iterable[dict[str, float]]) -> dict[str, float]:
-    """The least of each figure."""
-    first, *others = cases
-    return {name: min([one, *(case[name] for case in others)]) for name, one in first.items()}
 
 
 def _counted(name: str, path: Path) -> str:

@@ -103,9 +103,9 @@ class Chosen:
     def _known(self) -> str:
         """What is known of its lanes."""
         lanes = self.cost.lanes
-        if not lanes.is_known:
+        if not lanes.is_told:
             return "and nothing is known of its lanes"
-        turns = ", and nothing is known of its turns" if lanes.is_guessed else ""
+        turns = "" if lanes.is_known else ", and nothing is known of its turns"
         return f"{lanes.in_words} ({lanes.source}){turns}"
 
     def _range(self, name: str) -> tuple[float, float]:
@@ -123,14 +123,14 @@ class Chosen:
         """How to have it done; what would not be faster is not recommended."""
         lanes, insist = self.cost.lanes, f"strategy({name}) insists"
         if self._gains_nothing(name):
-            why = "" if name in self.fewer_warps and lanes.is_known else self._why_not
-            if not lanes.is_known:
+            why = "" if name in self.fewer_warps and lanes.is_told else self._why_not
+            if not lanes.is_told:
                 return f"{why}: {REMOVE}" if self.is_alone else why
             loses = LOSES if round(self.considered[name], 2) < 1 else ANYWAY
             return f"{why}: strategy({name}) {loses}" if why else f"strategy({name}) {loses}"
-        if lanes.is_certain:
+        if lanes.is_known:
             return insist
-        tells_all = not lanes.is_known and not self.cost.path.repeats
+        tells_all = not lanes.is_told and not self.cost.path.repeats
         return f"{TELL if tells_all else TELL_TURNS}, or {insist}"
 
     @property
@@ -141,4 +141,4 @@ class Chosen:
             return NOTHING
         if self.waits:
             return MEMORY
-        return TOO_MANY if lanes.is_known and 2 * lanes.together > WARP_SIZE else TOO_SHORT
+        return TOO_MANY if lanes.is_told and 2 * lanes.together > WARP_SIZE else TOO_SHORT

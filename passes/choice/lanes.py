@@ -29,8 +29,7 @@ class Lanes:
         came: the lanes that come by in a visit.
         length: warp instructions of one execution, as counted; None where nobody did.
         iterations: of the annotated loop that a warp does once it has entered it; likewise.
-        is_known: whether anybody has told.
-        is_guessed: whether some of it is a guess in spite of that: how many turns lanes do.
+        is_known: whether anybody has told all of it.
     """
 
     source: str
@@ -42,12 +41,11 @@ class Lanes:
     length: float | None = None
     iterations: float | None = None
     is_known: bool = True
-    is_guessed: bool = False
 
     @property
-    def is_certain(self) -> bool:
-        """Whether nothing of it is a guess, so that no worse case need be thought of."""
-        return self.is_known and not self.is_guessed
+    def is_told(self) -> bool:
+        """Whether anybody has told some of it."""
+        return self.source != UNKNOWN
 
     @property
     def executions(self) -> float:
@@ -67,7 +65,7 @@ class Lanes:
     @property
     def told(self) -> float | None:
         """The same for the report: none where nobody comes, and nothing where nobody told."""
-        if not self.is_known:
+        if not self.is_told:
             return None
         return round(self.together, 2) if self.executions else 0.0
 
@@ -125,21 +123,14 @@ class Lanes:
         )
 
     @staticmethod
-    def said(
-        path: FoundPath,
-        prob: float,
-        around: Lanes,
-        by_chance: bool = True,
-        turns: float = UNKNOWN_TURNS,
-    ) -> Lanes:
+    def said(path: FoundPath, prob: float, around: Lanes) -> Lanes:
         """What ``prob`` tells of those that come by, who do not agree any more than by chance.
 
-        It tells nothing of their turns, which are as chance has it, or in the worst case as many
-        for all.
+        It tells nothing of their turns, which are as chance has it.
         """
         entered = 1 - (1 - prob) ** around.together
-        found = _share(path, prob, entered, around, f"prob({prob:g})", by_chance, turns)
-        return replace(found, is_guessed=path.repeats)
+        found = _share(path, prob, entered, around, f"prob({prob:g})", by_chance=True)
+        return replace(found, is_known=not path.repeats)
 
     @staticmethod
     def worst(path: Path, around: Lanes, arms: int) -> Lanes:
@@ -172,7 +163,6 @@ def _share(
     around: Lanes,
     source: str,
     by_chance: bool,
-    turns: float = UNKNOWN_TURNS,
 ) -> Lanes:
     """A share of the lanes around a path, in a share ``entered`` of the executions there."""
     entered, lanes = entered * around.executions, share * around.active
@@ -180,8 +170,8 @@ def _share(
     if not path.repeats:
         return mine
     begun = lanes / entered if entered else 0.0
-    longest = most(turns, begun) if by_chance else turns
-    return replace(mine, turns=turns, most_turns=longest)
+    longest = most(UNKNOWN_TURNS, begun) if by_chance else UNKNOWN_TURNS
+    return replace(mine, turns=UNKNOWN_TURNS, most_turns=longest)
 
 
 def _within(least: float, number: float, most: float) -> float:
@@ -197,8 +187,7 @@ def expected_lanes(
     known: Callable[[Path], Known | None],
     guess: Guess,
     trip_count: Callable[[Path], int | None] = lambda _path: None,
-    by_chance: bool = True,
-    told: float = UNKNOWN_TURNS,
+    is_worst: bool = False,
 ) -> dict[Path, Lanes]:
     """What is expected of paths in an iteration of their annotated loop.
 
@@ -207,8 +196,8 @@ def expected_lanes(
         known: what a profile tells of each.
         guess: what is taken to be where nobody tells.
         trip_count: the turns of an inner loop, where they are a constant.
-        by_chance: whether turns of which nobody tells are as chance has it.
-        told: the turns of loops of which a share is told.
+        is_worst: whether it is the worst case, for which it is not enough to know who begins a
+            loop, and not how many turns they do: with few, nothing can be gained.
     """
     found: dict[Path, Lanes] = {}
 
@@ -218,15 +207,15 @@ def expected_lanes(
             counted = known(path)
             if counted is not None and counted.visits:
                 found[path] = Lanes.counted(counted).times(visits(path.parent))
-            elif (prob := _prob(path)) is not None:
-                found[path] = with_turns(path, Lanes.said(path, prob, around, by_chance, told))
             else:
-                found[path] = with_turns(path, guess(path, around))
+                turns = trip_count(path) if path.repeats else None
+                prob = None if is_worst and path.repeats and not turns else _prob(path)
+                lanes = guess(path, around) if prob is None else Lanes.said(path, prob, around)
+                found[path] = with_turns(lanes, turns, prob is not None) if turns else lanes
         return found[path]
 
-    def with_turns(path: Path, lanes: Lanes) -> Lanes:
-        turns = trip_count(path) if path.repeats else None
-        return replace(lanes, turns=turns, most_turns=turns, is_guessed=False) if turns else lanes
+    def with_turns(lanes: Lanes, turns: int, is_known: bool) -> Lanes:
+        return replace(lanes, turns=turns, most_turns=turns, is_known=is_known)
 
     def visits(around: Path | None) -> float:
         """The turns of the innermost loop around a path in an iteration of the annotated one."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ccc.passes.choice.before import details
-from ccc.passes.choice.lanes import Lanes
+from ccc.passes.choice.lanes import UNKNOWN, Lanes
 from ccc.profile.known import Known
 
 KNOWN = Known(
@@ -51,7 +51,7 @@ def test_of_a_path_that_nobody_takes_the_report_tells_no_lanes() -> None:
     nobody = replace(KNOWN, entries=0, entering_lanes=0, executions=0, lanes=0)
     assert Lanes.counted(nobody).told == 0
     assert Lanes.counted(KNOWN).told == 10
-    assert replace(Lanes.counted(KNOWN), is_known=False).told is None
+    assert replace(Lanes.counted(KNOWN), source=UNKNOWN).told is None
 
 
 @pytest.mark.parametrize(
