@@ -239,10 +239,11 @@ class Collector(TaskCode[N]):
         """The loop as it was, where the policy wants that for few iterations."""
         number = self.loop.marker.identifier
         few = self.kernel.few.get(number)
-        end = self.kernel.grids.get(number) or find_last_test(self.loop.loop, self.facts)
+        loop = self.loop.loop
+        end = self.kernel.grids.get(number) or find_last_test(loop, self.facts, ordered=False)
         if few is None or end is None:
             return None
-        return ShortLoop(self.loop.loop, self.facts, end, few)
+        return ShortLoop(loop, self.facts, end, few)
 
     @property
     def originals_of(self) -> list[Mapping[str, str]]:

@@ -25,17 +25,14 @@ from ccc.passes.context_collection.own_lists import UNROLLED
 from ccc.ptx.types import TYPES
 from ccc.snippet import Snippet
 
-SOON = Snippet(
+PASSES = Snippet(
     """
     .reg .pred %soon, %wraps;
-    .reg .b32 %mask;
     .reg .NUMBER %counter, %step, %bound, %far;
         mad.lo.SIGNED %far, %step, FEW, %counter;
         setp.REACHES.TYPE %soon, %far, %bound;
         setp.BEYOND.TYPE %wraps, %far, %counter;
         or.pred %soon, %soon, %wraps;
-        vote.sync.all.pred %soon, %soon, %mask;
-        @%soon bra SHORT;
 """,
     "NUMBER",
     "SIGNED",
@@ -43,6 +40,30 @@ SOON = Snippet(
     "FEW",
     "REACHES",
     "BEYOND",
+)
+"""Whether a member will soon be through, where the counter passes the bound."""
+
+MEETS = Snippet(
+    """
+    .reg .pred %soon;
+    .reg .NUMBER %counter, %step, %bound, %far;
+        mad.lo.SIGNED %far, %step, NUMBERED, %counter;
+        setp.eq.or.TYPE %soon, %far, %bound, %soon;
+""",
+    "NUMBER",
+    "SIGNED",
+    "TYPE",
+    "NUMBERED",
+)
+"""The same where it comes to be the bound, of one of the few iterations."""
+
+ALL_SOON = Snippet(
+    """
+    .reg .pred %soon;
+    .reg .b32 %mask;
+        vote.sync.all.pred %soon, %soon, %mask;
+        @%soon bra SHORT;
+"""
 )
 """Before the loop: all members will soon be through, so that nothing would be gained."""
 
@@ -88,15 +109,24 @@ class ShortLoop:
         if not isinstance(self.end, LastTest):
             LAST_BLOCKS.of(FEW=self.few).emit(emit, self.end, SHORT=self.head)
             return
-        test, up = self.end, self.end.goes_up
-        soon = SOON.of(
-            **types_of(test), FEW=self.few,
-            REACHES="ge" if up else "le", BEYOND="lt" if up else "gt",
-        )  # fmt: skip
-        soon.emit(
-            emit, counter=test.counter, step=step_of(test, emit), bound=bound_of(test), mask=mask,
-            SHORT=self.head,
-        )  # fmt: skip
+        soon = emit.function.registers.fresh("pred", "soon")
+        self._ask(emit, self.end, soon)
+        ALL_SOON.emit(emit, soon=soon, mask=mask, SHORT=self.head)
+
+    def _ask(self, emit: Emitter, test: LastTest, soon: Register) -> None:
+        """Emit whether a lane has few iterations."""
+        operands = {
+            "soon": soon, "counter": test.counter, "step": step_of(test, emit),
+            "bound": bound_of(test),
+        }  # fmt: skip
+        if test.relation == "ne":
+            emit.emit("mov.pred", soon, 0)
+            for number in range(1, self.few + 1):
+                MEETS.of(**types_of(test), NUMBERED=number).emit(emit, operands)
+            return
+        reaches, beyond = ("ge", "lt") if test.goes_up else ("le", "gt")
+        passes = PASSES.of(**types_of(test), FEW=self.few, REACHES=reaches, BEYOND=beyond)
+        passes.emit(emit, operands)
 
 
 def _is_code(statement: Statement) -> bool:

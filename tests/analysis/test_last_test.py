@@ -32,12 +32,12 @@ AS_64_BITS = ("cvt.s64.s32 %rd1, %r1;", "cvt.u32.u64 %r5, %rd1;")
 AGAIN = "@%p1 bra LOOP;"
 
 
-def found(*body: str) -> LastTest | None:
+def found(*body: str, ordered: bool = True) -> LastTest | None:
     text = FUNCTION.format(body="".join(f"\t{line}\n" for line in body))
     (piece,) = parse_module(text).functions
     facts = Facts(parse_function(piece))
     (loop,) = facts.loops
-    return find_last_test(loop, facts)
+    return find_last_test(loop, facts, ordered)
 
 
 @pytest.mark.parametrize(
@@ -79,3 +79,21 @@ def test_loops_that_end_by_a_counter(body: tuple[str, ...], relation: str, place
 )
 def test_loops_that_do_not(body: tuple[str, ...]) -> None:
     assert found(*body) is None
+
+
+@pytest.mark.parametrize(
+    ("test", "again"),
+    [
+        ("setp.ne.s32 %p1, %r1, %r2;", "@%p1 bra LOOP;"),
+        ("setp.eq.s32 %p1, %r2, %r1;", "@!%p1 bra LOOP;"),
+    ],
+)
+def test_a_counter_that_comes_to_be_its_bound_is_asked_for(test: str, again: str) -> None:
+    assert found(STEP, test, again) is None
+    loop = found(STEP, test, again, ordered=False)
+    assert loop is not None
+    assert (loop.relation, str(loop.counter), str(loop.bound)) == ("ne", "%r1", "%r2")
+
+
+def test_a_loop_that_goes_on_where_the_counter_is_the_bound_does_not_end_by_it() -> None:
+    assert found(STEP, "setp.eq.s32 %p1, %r1, %r2;", AGAIN, ordered=False) is None

@@ -78,6 +78,28 @@ def test_few_iterations_take_what_they_took(iterations: int) -> None:
     assert is_plain == (iterations <= FEW_ITERATIONS)
 
 
+@pytest.mark.parametrize("iterations", range(1, 9))
+@pytest.mark.parametrize("is_left_if_true", [False, True])
+def test_few_iterations_of_a_counter_that_comes_to_be_its_bound(
+    iterations: int, is_left_if_true: bool
+) -> None:
+    """As nvcc's LLVM has it where the step is 1, or the last value is known: `i != end`."""
+    ordered = "setp.lt.u32 %p2, %r1, %r2;\n\t@%p2 bra EACH;"
+    assert ordered in KERNEL
+    differs = "setp.ne.u32 %p2, %r1, %r5;\n\t@%p2 bra EACH;"
+    if is_left_if_true:
+        differs = "setp.eq.u32 %p2, %r5, %r1;\n\t@!%p2 bra EACH;"
+    given = text().replace(ordered, differs)
+    given = given.replace("EACH:", "add.u32 %r5, %r1, %r2;\nEACH:", 1)
+    made = transform(given)
+    assert has_copy(made)
+    plain, before = runs(given, iterations)
+    found, after = runs(made, iterations)
+    assert (found == plain).all()
+    is_plain = 0 <= after - before < 40
+    assert is_plain == (iterations <= FEW_ITERATIONS)
+
+
 def test_who_asks_for_a_strategy_gets_it() -> None:
     assert not has_copy(transform(text("strategy=queue")))
     assert not has_copy(transform(text(), Options(strategy="queue")))

@@ -7,6 +7,7 @@ one as well: so nothing need be known of how the counter steps.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from ccc.analysis.dominators import Loop
@@ -28,7 +29,8 @@ class LastTest:
         test: the comparison.
         place: of the bound among its operands.
         bound: does not change in the loop.
-        relation: of PTX's ``setp``: ``lt`` or ``le`` of a counter that goes up, else the others.
+        relation: of PTX's ``setp``: ``lt`` or ``le`` of a counter that goes up, ``gt`` or ``ge`` of
+            one that goes down; or ``ne``.
         counter: the register.
         step: the one instruction that changes it, by what does not change in the loop; written
             with the counter itself where it reads a copy.
@@ -53,10 +55,17 @@ class LastTest:
         return self.relation in ("lt", "le")
 
 
-def find_last_test(loop: Loop, facts: Facts) -> LastTest | None:
-    """The comparison that ends a loop; None where it does not end like that."""
+def find_last_test(loop: Loop, facts: Facts, ordered: bool = True) -> LastTest | None:
+    """The comparison that ends a loop; None where it does not end like that.
+
+    Args:
+        loop: the loop.
+        facts: the function's analyses.
+        ordered: whether the counter has to lie on one side of the bound until the end, and not only
+            to differ from it.
+    """
     latch, *others = (facts.blocks[label] for label in sorted(loop.latches))
-    test = _test(latch)
+    test = _test(latch, (*SOUGHT,) if ordered else (*INVERSE,))
     if others or test is None:
         return None
     body = [i for label in loop.blocks for i in facts.blocks[label].instructions]
@@ -73,12 +82,14 @@ def find_last_test(loop: Loop, facts: Facts) -> LastTest | None:
         return None
     relation = test.modifiers[0] if place == 2 else SWAPPED[test.modifiers[0]]
     relation = INVERSE[relation] if _leaves_if_true(latch, loop) else relation
+    if relation == "eq":
+        return None  # goes on as long as the counter stays what it is
     assert isinstance(bound, Register | Immediate)
     return LastTest(latch.label, test, place, bound, relation, counter, step)
 
 
-def _test(latch: Block) -> Instruction | None:
-    """What decides at the end of a block whether it goes back to the header."""
+def _test(latch: Block, relations: Collection[str]) -> Instruction | None:
+    """What decides at the end of a block whether it goes back to the header, by such relations."""
     branches = [i for i in latch.instructions if i.is_terminator]
     guard = branches[0].guard if branches else None
     if guard is None or any(one.name != "bra" for one in branches):
@@ -88,7 +99,7 @@ def _test(latch: Block) -> Instruction | None:
         return None
     (test,) = tests
     plain = len(test.operands) == 3 and len(test.modifiers) == 2
-    known = test.modifiers[0] in SOUGHT and test.modifiers[-1] in _TYPES
+    known = test.modifiers[0] in relations and test.modifiers[-1] in _TYPES
     return test if plain and known else None
 
 
