@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import types
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from emulating import needs_nvcc
 
 from ccc import cli
-from ccc.passes.choice.exchange import PARTING, WORD
+from ccc.nvcc import run as nvcc
+from ccc.options import Options
+from ccc.passes.choice.exchange import BLOCK_LEAVES, IN_PARTS, PARTING, STREAMED, WORD
 from ccc.passes.policy import turns_in_a_row
-from ccc.tools.bench import calibrate
+from ccc.passes.thresholds import FEW_ITERATIONS
+from ccc.ptx.throughput import Pipe, slots_of
+from ccc.tools.bench.calibration import exchanges, launches, memory
+from ccc.tools.bench.calibration.fit import nonnegative
 
 VISIT, TASK, TURN, MEETING, START = 27.0, 5.0, 16.0, 35.0, 40.0
 AROUND = 12.0
@@ -67,22 +74,22 @@ class MadeUpTurns(MadeUpCard):
 
 def test_what_collecting_a_branch_takes() -> None:
     card: Any = MadeUpCard()
-    found = list(calibrate._arms(card, "queue", {"visit": 1.0, "task": 2.0}))
+    found = list(exchanges._arms(card, "queue", {"visit": 1.0, "task": 2.0}))
     assert [(one.name, one.known) for one in found] == [("queue, visit", 1), ("queue, task", 2)]
     assert [one.measured for one in found] == pytest.approx([VISIT, TASK])
 
 
 def test_what_collecting_cases_takes() -> None:
     card: Any = MadeUpCases()
-    found = list(calibrate._cases(card, "cases", {"visit": 1.0, "task": 2.0}))
+    found = list(exchanges._cases(card, "cases", {"visit": 1.0, "task": 2.0}))
     assert [one.measured for one in found] == pytest.approx([VISIT, TASK], rel=0.05)
 
 
 def test_what_doing_turns_for_one_another_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calibrate, "TASKS", 1 << 14)
+    monkeypatch.setattr(exchanges, "TASKS", 1 << 14)
     card: Any = MadeUpTurns()
     known = {"turn": 1.0, "meeting": 2.0, "start": 3.0}
-    found = list(calibrate._turns(card, "merge", known))
+    found = list(exchanges._turns(card, "merge", known))
     assert [one.known for one in found] == [1, 2, 3]
     assert [one.measured for one in found] == pytest.approx([TURN, MEETING, START])
 
@@ -93,7 +100,7 @@ def test_the_emulator_has_no_time(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_times_that_scatter_give_constants_that_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calibrate, "TASKS", 1 << 14)
+    monkeypatch.setattr(exchanges, "TASKS", 1 << 14)
     random = np.random.default_rng(0)
 
     class Scattered(MadeUpTurns):
@@ -102,7 +109,7 @@ def test_times_that_scatter_give_constants_that_can_be(monkeypatch: pytest.Monke
 
     card: Any = Scattered()
     known = {"turn": 1.0, "meeting": 2.0, "start": 3.0}
-    turn, meeting, start = calibrate._turns(card, "merge", known)
+    turn, meeting, start = exchanges._turns(card, "merge", known)
     assert turn.measured == pytest.approx(TURN, abs=4)
     assert meeting.measured == pytest.approx(MEETING, abs=12)
     assert start.measured == pytest.approx(START, abs=20)
@@ -112,7 +119,73 @@ def test_times_that_scatter_give_constants_that_can_be(monkeypatch: pytest.Monke
 
 def test_nothing_takes_less_than_no_time() -> None:
     rows = [[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]
-    assert calibrate.nonnegative(rows, [3.0, 5.0, 7.0])[0] == pytest.approx([3, 2])
-    fitted, off = calibrate.nonnegative(rows, [3.0, 2.0, 1.0])
+    assert nonnegative(rows, [3.0, 5.0, 7.0])[0] == pytest.approx([3, 2])
+    fitted, off = nonnegative(rows, [3.0, 2.0, 1.0])
     assert fitted == pytest.approx([2, 0])
     assert off == pytest.approx(2 / 3)
+
+
+class MadeUpMemory:
+    """A card on which memory is all that a kernel waits for."""
+
+    arch = "sm_90"
+    streamed, in_parts = 3.0, 1.5
+
+    def compile(self, _: str, strategy: str, define: str) -> Any:
+        return types.SimpleNamespace(strategy=strategy, written=int(define.partition("=")[2]))
+
+    def slots(self, module: Any, count: int, lanes: int) -> float:
+        sector = self.streamed * slots_of(Pipe.SECTORS, self.arch)
+        sectors = 4.0 * (1 + module.written)
+        if module.strategy:
+            i = np.arange(1 << 14, dtype=np.uint32) * np.uint32(2654435769)
+            taken = ((i >> np.uint32(16)) % np.uint32(32) < lanes).reshape(-1, 8).sum(axis=1)
+            parted = float(((taken > 0) & (taken < 8)).mean())
+            sectors += 4 * module.written * parted * (2 * self.in_parts - 1)
+        return float(count / 32 * sectors * sector)
+
+
+def test_what_memory_takes_that_neighbours_share() -> None:
+    card: Any = MadeUpMemory()
+    streamed, in_parts = memory.constants(card)
+    assert (streamed.known, in_parts.known) == (STREAMED, IN_PARTS)
+    assert streamed.measured == pytest.approx(card.streamed)
+    assert in_parts.measured == pytest.approx(card.in_parts, rel=0.02)
+
+
+class MadeUpLaunches:
+    """A card on which threads with few iterations gain nothing, and blocks take time to leave."""
+
+    leaves = 300.0
+
+    def compile(self, text: str, strategy: str, _: str) -> Any:
+        return types.SimpleNamespace(strategy=strategy, is_kernel="grid_stride" in text)
+
+    def slots(self, module: Any, count: int, lanes: int, blocks: int = 0) -> float:
+        assert lanes == launches.LANES
+        if module.is_kernel:
+            return count / 32 * 50 + blocks * self.leaves
+        iterations = count / (blocks * launches.BLOCK) if blocks else 1e9
+        return count / 32 * (50 * (1 + 4 / iterations) if module.strategy else 100)
+
+
+def test_what_blocks_and_few_iterations_take() -> None:
+    card: Any = MadeUpLaunches()
+    leaves, *ratios, few = launches.constants(card)
+    assert (leaves.known, few.known) == (BLOCK_LEAVES, FEW_ITERATIONS)
+    assert leaves.measured == pytest.approx(card.leaves)
+    assert [one.measured for one in ratios][:3] == pytest.approx([0.4, 2 / 3, 6 / 7])
+    assert few.measured == 3
+
+
+@needs_nvcc
+@pytest.mark.parametrize("text", [launches.LOOP, launches.KERNEL, memory.SOURCE])
+def test_what_is_timed_is_collected(text: str, tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(text)
+    options = ("-DLENGTH=64", "-DWRITTEN=4")
+    _, report = nvcc.build(source, "sm_90", options, Options(strategy=launches.STRATEGY))
+    (kernel,) = report["kernels"]
+    assert {path["strategy"] for path in kernel["paths"] if path["directive"] == "if"} == {
+        launches.STRATEGY
+    }

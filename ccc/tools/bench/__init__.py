@@ -16,7 +16,7 @@ from ccc.errors import CccError, Span
 from ccc.harness.sample import find_samples
 from ccc.toolkit import find as toolchain
 from ccc.tools.bench import nested_page, nested_plots
-from ccc.tools.bench.calibrate import show
+from ccc.tools.bench.calibration.table import show
 from ccc.tools.bench.page import PAGE, write
 from ccc.tools.bench.plots import NoMatplotlib, draw
 from ccc.tools.bench.results import Results
