@@ -28,42 +28,60 @@ _OPERATIONS: dict[str, Callable[..., int]] = {
 
 def trip_count(loop: Loop, facts: Facts) -> int | None:
     """The number of iterations once the loop has begun, at most ``MOST``; None if it is no
-    constant, or the loop may end elsewhere than at the end of an iteration."""
+    constant, or the loop may end in several places.
+
+    Where nvcc has a rest before the end of an unrolled loop, the last iteration ends there.
+    """
     return facts.once(_trip_count, loop)
 
 
 def _trip_count(loop: Loop, facts: Facts) -> int | None:
     sources = {source for source, _ in loop.exits(facts.graph)}
-    if len(loop.latches) != 1 or sources != set(loop.latches):
+    if len(loop.latches) != 1 or len(sources) != 1:
         return None
-    (end,) = loop.latches
+    (end,), (latch,) = sources, loop.latches
     branch = next(one for one in facts.blocks[end].instructions if one.is_terminator)
-    if branch.guard is None:
+    if branch.guard is None or not facts.dominators.dominates(end, latch):
         return None
-    decision, stays = branch.guard.register, (branch.target == loop.header) != branch.guard.negated
-    steps = _steps(decision, loop, facts)
+    decision, stays = branch.guard.register, (branch.target in loop.blocks) != branch.guard.negated
+    steps = _steps(decision, end, loop, facts)
     if steps is None:
         return None
-    values = _first_values(steps, loop, facts)
+    values = _first_values([*steps[0], *steps[1]], loop, facts)
     for number in range(1, MOST):
-        for one in steps:
-            found = _result(one, values)
-            if found is None:
-                return None
-            values[next(iter(one.defined()))] = found
+        if not _compute(steps[0], values):
+            return None
         if bool(values[decision]) != stays:
             return number
+        if not _compute(steps[1], values):
+            return None
     return MOST
 
 
-def _steps(decision: Register, loop: Loop, facts: Facts) -> list[Instruction] | None:
-    """What of each iteration a decision depends on, in order; None if it is not that simple."""
-    (end,) = loop.latches
+def _compute(steps: list[Instruction], values: dict[Register, int]) -> bool:
+    """Whether the values are known that follow from others; they are written there."""
+    for one in steps:
+        found = _result(one, values)
+        if found is None:
+            return False
+        values[next(iter(one.defined()))] = found
+    return True
+
+
+def _steps(
+    decision: Register, end: str, loop: Loop, facts: Facts
+) -> tuple[list[Instruction], list[Instruction]] | None:
+    """What of each iteration a decision depends on, in order, up to the block that makes it and
+    behind that; None if it is not that simple."""
+    (latch,) = loop.latches
     inner: frozenset[str] = frozenset().union(
         *(o.blocks for o in facts.loops if o.blocks < loop.blocks)
     )
-    chain = [label for label in reversed(facts.dominators.chain(end)) if label in loop.blocks]
-    always = [one for b in chain if b not in inner for one in facts.blocks[b].instructions]
+    chain = [label for label in reversed(facts.dominators.chain(latch)) if label in loop.blocks]
+    blocks = [label for label in chain if label not in inner]
+    always = [one for label in blocks for one in facts.blocks[label].instructions]
+    behind = blocks[blocks.index(end) + 1 :] if end in blocks else []
+    first = len(always) - sum(len(list(facts.blocks[b].instructions)) for b in behind)
     wanted = [decision]
     needed: set[int] = set()
     for register in wanted:
@@ -75,7 +93,9 @@ def _steps(decision: Register, loop: Loop, facts: Facts) -> list[Instruction] | 
             return None
         needed.add(place)
         wanted += [one for one in made[0].used() if one not in wanted]
-    return [always[place] for place in sorted(needed)]
+    places = sorted(needed)
+    before, after = (p for p in places if p < first), (p for p in places if p >= first)
+    return [always[place] for place in before], [always[place] for place in after]
 
 
 def _setting(register: Register, labels: Collection[str], facts: Facts) -> Iterator[Instruction]:

@@ -49,7 +49,8 @@ def _lane_strides(_: str, facts: Facts) -> Strides:
 def turn_strides(loop: Loop, facts: Facts) -> Strides:
     """How far each register that the turns of a loop make moves in a turn; others stay.
 
-    A register that nothing but an addition of a literal to itself makes moves by that.
+    A register that nothing but an addition of a literal to itself makes moves by that, or to a
+    copy, as nvcc has it where the old value is read behind the addition.
     """
     return facts.once(_turn_strides, loop)
 
@@ -63,7 +64,7 @@ def _turn_strides(loop: Loop, facts: Facts) -> Strides:
         for register in instruction.defined():
             makers.setdefault(register, []).append(instruction)
     found: dict[Register, int | None] = {
-        register: step for register, made in makers.items() if (step := _step(made, facts))
+        register: step for register in makers if (step := _step(register, makers, facts))
     }
     made = {*makers} - {*found}
     changed = True
@@ -76,13 +77,31 @@ def _turn_strides(loop: Loop, facts: Facts) -> Strides:
     return {**dict.fromkeys(made), **found}
 
 
-def _step(makers: list[Instruction], facts: Facts) -> int | None:
-    """What a register moves by that only these make."""
-    (first, *others) = makers
-    if others or first.name != "add" or first.guard or first.operands[0] not in first.operands[1:]:
+def _step(
+    register: Register, makers: Mapping[Register, list[Instruction]], facts: Facts
+) -> int | None:
+    """What a register moves by that only an addition to itself makes, or to a copy of it."""
+    (first, *others) = makers[register]
+    if others or first.name != "add" or first.guard:
+        return None
+    if not any(_is_copy(operand, register, makers) for operand in first.operands[1:]):
         return None
     literals = [facts.literal(operand) for operand in first.operands[1:]]
     return next((one.integer for one in literals if one and one.integer is not None), None)
+
+
+def _is_copy(
+    operand: Operand, register: Register, makers: Mapping[Register, list[Instruction]]
+) -> bool:
+    """Whether it is the register, or what that was when the turn began."""
+    passed: set[Operand] = set()
+    while operand != register:
+        made = makers.get(operand, []) if isinstance(operand, Register) else []
+        if len(made) != 1 or made[0].name not in _SAME or made[0].guard or operand in passed:
+            return False
+        passed.add(operand)
+        operand = made[0].operands[1]
+    return True
 
 
 def _update(found: dict[Register, int | None], instruction: Instruction, facts: Facts) -> bool:

@@ -94,7 +94,8 @@ class LoopCost:
         header = loop.loop.header
         self.around = work_of_blocks(around, facts, header, header)
         if not is_worst:
-            read = sum(one.together(WARP_SIZE) for one in streams(around, facts, header, header))
+            every = streams(around, facts, loop.loop, header, header)
+            read = sum(one.together(WARP_SIZE) for one in every)
             self.around += Work.sectors(read)
         self._inner_loops = InnerLoops(facts, kernel.arch, self.iterations, waits=not is_worst)
 

@@ -101,6 +101,6 @@ def _code(
     rest, rest_streams = Work(), _Streams()
     if path.continuation and path.join is not None:
         rest = work_of_blocks(path.rest, facts, path.join)
-        rest_streams = streams(path.rest, facts, path.join)
-    own_streams = () if path.repeats else streams(blocks, facts, path.entry)
+        rest_streams = streams(path.rest, facts, path.loop.loop, path.join)
+    own_streams = () if path.repeats else streams(blocks, facts, path.loop.loop, path.entry)
     return through, rest, Turn.of(path, blocks, facts), own_streams, rest_streams

@@ -3,7 +3,9 @@
 As long as the lanes of a warp come to an access together, those that are neighbours share sectors.
 Where the rest of an iteration goes with its task, the lanes that took the path come to it later,
 and by themselves: each sector is asked for twice then, and written in parts. What each iteration
-reads but once comes from memory, which may be what a kernel waits for whatever its lanes do.
+reads but once comes from memory, which may be what a kernel waits for whatever its lanes do. So may
+it be where each lane goes along a piece of its own: it asks for a sector in each iteration, and for
+one of memory when it comes to the next.
 """
 
 from __future__ import annotations
@@ -78,13 +80,14 @@ class Stream:
 
 
 def streams(
-    labels: Collection[str], facts: Facts, entry: str, once: str = ""
+    labels: Collection[str], facts: Facts, around: Loop, entry: str, once: str = ""
 ) -> tuple[Stream, ...]:
-    """Those in some blocks; the arguments are those of ``passage``.
+    """Those in some blocks of the annotated loop ``around``; the others are those of ``passage``.
 
     What the turns of a loop in them access again is in the cache after the first.
     """
     found: list[Stream] = []
+    steps = turn_strides(around, facts)
     lanes = lane_strides(facts)
     for label, often in times(labels, facts, entry, once).items():
         code = list(facts.blocks[label].instructions)
@@ -93,7 +96,10 @@ def streams(
         for stores in (False, True):
             mine = (one for one in code if (one.name not in LOADS) == stores)
             for one in accessed(mine, lanes):
-                if (stride := address_stride(one, lanes)) is not None:
+                stride, step = address_stride(one, lanes), address_stride(one, steps)
+                if stride is None and step and abs(step) < SECTOR and inside in ([], [around]):
+                    found.append(_apart(one, abs(step), stores, often))
+                elif stride is not None:
                     is_again = inside and address_stride(one, turns) == 0
                     found.append(_stream(one, stride, stores, min(often, 1) if is_again else often))
     return tuple(found)
@@ -106,6 +112,12 @@ def _size(loop: Loop) -> int:
 def _stream(access: Instruction, stride: int, stores: bool, often: float) -> Stream:
     apart = WARP_SIZE * -(-accessed_bytes(access) // SECTOR)
     return Stream(min(apart, WARP_SIZE * abs(stride) / SECTOR), stores, STREAMED * often, apart)
+
+
+def _apart(access: Instruction, step: int, stores: bool, often: float) -> Stream:
+    """Of lanes that each go along a piece of memory of their own, an element in an iteration."""
+    sectors = WARP_SIZE * -(-accessed_bytes(access) // SECTOR)
+    return Stream(sectors, stores, (1 + STREAMED * step / SECTOR) * often, sectors)
 
 
 def accessed(code: Iterable[Instruction], lanes: Strides) -> list[Instruction]:

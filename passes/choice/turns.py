@@ -127,7 +127,7 @@ def _strewn(path: Path, facts: Facts) -> float:
     """The sectors of the rest of an iteration that neighbours share, if it goes with the task."""
     if not path.continuation or path.join is None:
         return 0.0
-    return sum(one.shared for one in streams(path.rest, facts, path.join))
+    return sum(one.shared for one in streams(path.rest, facts, path.loop.loop, path.join))
 
 
 def _steps(path: Path, counter: Induction, facts: Facts) -> Work:

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from ccc.analysis.constant_trip_count import trip_count
+from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Instruction
 from ccc.passes.thresholds import UNKNOWN_SHARE, UNKNOWN_TURNS
@@ -132,14 +133,25 @@ def times(labels: Collection[str], facts: Facts, entry: str, once: str = "") -> 
     inner = [one for one in facts.loops if one.blocks <= within and one.header != once]
     always = {entry, *facts.post_dominators.chain(entry)}
 
-    turns_of = {loop.header: trip_count(loop, facts) or UNKNOWN_TURNS for loop in inner}
+    turns_of = {loop.header: trip_count(loop, facts) for loop in inner}
+
+    def passes(loop: Loop, label: str) -> float:
+        turns = turns_of[loop.header]
+        if turns is None:
+            return UNKNOWN_TURNS
+        ends = {source for source, _ in loop.exits(facts.graph)} - {label}
+        return turns - any(facts.dominators.dominates(end, label) for end in ends)
+
+    def is_of_each(loop: Loop, label: str) -> bool:
+        if facts.post_dominators.dominates(label, loop.header):
+            return True
+        counts = turns_of[loop.header] is not None
+        return counts and all(facts.dominators.dominates(label, one) for one in loop.latches)
 
     def of(label: str) -> float:
         around = [loop for loop in inner if label in loop.blocks]
-        turns = float(math.prod(turns_of[loop.header] for loop in around))
-        is_certain = label in always or any(
-            facts.post_dominators.dominates(label, loop.header) for loop in around
-        )
+        turns = math.prod((passes(loop, label) for loop in around), start=1.0)
+        is_certain = label in always or any(is_of_each(loop, label) for loop in around)
         return turns if is_certain else UNKNOWN_SHARE * turns
 
     return {label: of(label) for label in sorted(within)}

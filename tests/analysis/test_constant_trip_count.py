@@ -106,3 +106,14 @@ def test_a_branch_that_leaves_is_turned_round() -> None:
 @pytest.mark.parametrize("first", ["mov.u32 %r2, %r2;", "mov.u32 %r2, %r3; mov.u32 %r3, %r2;"])
 def test_what_is_moved_in_a_circle_is_no_constant(first: str) -> None:
     assert count(f"{ZERO} {first}", STEP, "setp.ne.s32 %p1, %r1, %r2;", "@%p1 bra LOOP;") is None
+
+
+def test_the_last_iteration_may_end_before_its_end() -> None:
+    """As nvcc unrolls what does not divide by the iterations in a row: 192 and a rest."""
+    rest = ("setp.eq.s32 %p1, %r1, 192;", "@%p1 bra OUT;")
+    assert count(ZERO, *rest, "add.s32 %r1, %r1, 32;", "bra LOOP;") == 7
+
+
+def test_an_end_that_not_each_iteration_comes_to_tells_nothing() -> None:
+    body = ("@%p2 bra SKIP;", "setp.eq.s32 %p1, %r1, 10;", "@%p1 bra OUT;", "SKIP:", STEP)
+    assert count(ZERO, *body, "bra LOOP;") is None

@@ -8,6 +8,7 @@ from ccc.analysis.facts import Facts
 from ccc.compiler.transform import transform
 from ccc.parse import parse_function, parse_module
 from ccc.passes.choice.chosen import ANYWAY, LOSES, MEMORY
+from ccc.passes.choice.exchange import STREAMED
 from ccc.passes.choice.streams import Stream, streams
 from ccc.passes.thresholds import GAIN, MEMORY_GAIN
 from ccc.remark import Remark
@@ -102,8 +103,24 @@ def test_the_streams_of_a_loop_are_read_and_written_side_by_side() -> None:
     anywhere = "mul.wide.u32 %rd6, %r3, 4; add.s64 %rd7, %rd2, %rd6; st.global.f32 [%rd7], %f2; "
     facts = facts_of(text("", f"{uniform}{anywhere}ld.global.f32 %f3, [%rd5]; {STORE}"))
     (loop,) = facts.loops
-    found = streams(loop.blocks, facts, loop.header, loop.header)
+    found = streams(loop.blocks, facts, loop, loop.header, loop.header)
     assert [(one.sectors, one.stores) for one in found] == [(4, False), (4, False), (4, True)]
+
+
+@pytest.mark.parametrize("is_copied", [False, True])
+def test_lanes_that_go_along_pieces_of_their_own_ask_for_a_sector_each(is_copied: bool) -> None:
+    """As with `for (i = lane * count; i != end; ++i)`."""
+    given = text("", STORE).replace(
+        "mov.u32 %r1, %tid.x", "mov.u32 %r1, %tid.x;\n\tmul.lo.u32 %r1, %r1, %r2"
+    )
+    step = "add.s32 %r1, %r1, 256;"
+    assert step in given
+    again = "mov.u32 %r8, %r1;\n\tadd.s32 %r1, %r8, 1;" if is_copied else "add.s32 %r1, %r1, 1;"
+    facts = facts_of(given.replace(step, again))
+    (loop,) = facts.loops
+    found = streams(loop.blocks, facts, loop, loop.header, loop.header)
+    assert [(one.sectors, one.stores) for one in found] == [(32, False), (32, True)]
+    assert all(one.often == pytest.approx(1 + STREAMED / 8) and not one.shared for one in found)
 
 
 def test_a_branch_whose_result_is_stored_with_that_of_others_is_left() -> None:
