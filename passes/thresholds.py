@@ -154,10 +154,9 @@ iterations than may cost that run the loop as it was: with 1 to 64 iterations, 8
 and 0 to 32 lanes, 0.56 to 1.02 before, 0.92 to 1.12 then."""
 FEW_ITERATIONS = 2
 """With so many iterations a thread, or fewer, a loop that collects without weighing runs as it was.
-On an H200 (2026-11-22) queues with 1, 4 and 16 of them: 64 operations, 8 lanes 0.70, 1.21, 1.23; 16
-lanes 0.87, 1.38, 1.58. On the emulator (2026-11-27) batches of three, 64 multiply-additions, 1, 2
-and 4 of them: one lane 0.56, 0.80, 1.09; 4 lanes 0.58, 0.99, 1.51; 13 lanes 0.58, 1.02, 1.10. From
-three on, what one by one gains is mostly had: 1.3 to 2.1 with 10 to 29 lanes."""
+``ccc bench --calibrate`` on an H200 (2026-11-28), batches of three, 64 operations that four lanes
+do, 1, 2, 3, 4, 8 and 16 iterations: 0.68, 1.01, 1.37, 1.36, 1.80 and 1.96 times as fast. On the
+emulator (2026-11-27), 1, 2 and 4: one lane 0.56, 0.80, 1.09, and 13 lanes 0.58, 1.02, 1.10."""
 SHORT_LOOP_LENGTH = 4000
 """Instructions of such a loop, at most. Not measured."""
 SLOTS_TO_LOOK = 70
@@ -232,7 +231,8 @@ MEMORY_GAIN = 1.35
 """How many times as fast it has to be. On an H200 and an H100 (2026-11-27), 2^25 iterations that
 read and write a stream: expected 2.20, 2.01, 1.76, measured 1.67, 1.40; 1.60, 1.33; 1.24, 0.96; of
 doubles expected 1.59, 1.53, 1.29, 1.25, measured 1.81, 1.45; 1.37, 1.12; 1.40, 1.26; 0.95, 0.93;
-with a thread for each item expected 1.37, 1.04, measured 1.05, 0.95; 0.89, 0.86."""
+with a thread for each item expected 1.37, 1.04, measured 1.05, 0.95; 0.89, 0.86. Such streams are
+in samples/patterns/streams."""
 ADAPTIVE_GAIN = 1.47
 """How many times as fast as the original a loop has to be expected with 8 lanes for warps to find
 out by themselves where nobody tells their lanes: 16 operations are expected to be 1.42 times as

@@ -1,13 +1,13 @@
 """What strategies add to a kernel, in issue slots of a warp: the constants of the cost model.
 
-``ccc bench --calibrate`` measures those of ``ARMS`` and ``TURNS``, on the card below: branches with
-20, 64 and 256 operations, 1 to 31 lanes, and loops of 4 to 160 instructions a turn. The model is
-then off by 1 to 2 % of the times of branches, 5 to 9 % of ``merge`` and ``flatten``, 16 to 19 % of
-``cases``, ``engage`` and ``engage_block``. Those of ``ARMS``, but for ``cases``, are the least
-squares of what was expected of the 51 points of the studies of lanes and lengths in
-docs/results.md, in relation to what was measured: a mean of 2 % off, where it was 3.5 % with those
-of the calibration, and with ``PARTING`` 0. What a word of a context takes is not measured by
-itself.
+``ccc bench --calibrate`` measures those of ``ARMS`` and ``TURNS``, on the card below, and others of
+which that is said: branches with 20, 64 and 256 operations, 1 to 31 lanes, and loops of 4 to 160
+instructions a turn. The model is then off by 1 to 2 % of the times of branches, 5 to 9 % of
+``merge`` and ``flatten``, 16 to 19 % of ``cases``, ``engage`` and ``engage_block``. Those of
+``ARMS``, but for ``cases``, are the least squares of what was expected of the 51 points of the
+studies of lanes and lengths in docs/results.md, in relation to what was measured: a mean of 2 %
+off, where it was 3.5 % with those of the calibration, and with ``PARTING`` 0. What a word of a
+context takes is not measured by itself.
 """
 
 from __future__ import annotations
@@ -96,20 +96,18 @@ samples/nested/u_list (equal leaves, Q=10) asked the second level cache for 2,28
 and for 2,566 million with ``merge``, of as many asked of the first."""
 STREAMED = 2.5
 """How many times as long a sector takes that each lane reads or writes once, and so comes from
-memory. On an H200 (2026-11-27) loops that read an array of 2^25 floats, write one, write four, and
-do 32 operations with one value in 32, took 91 and 206 slots for each warp and iteration, which are
-11.4 and 10.3 for a sector; others take 4."""
+memory; others take 4 slots. ``ccc bench --calibrate`` measured 2.52 on an H200 (2026-11-28), by
+loops that read an array of 2^24 floats, and write one or four."""
 IN_PARTS = 2.0
 """How many times as long a sector takes that is written in parts, at times far from one another.
-With 1, 4 and 13 lanes of 32 that do 128 operations, original / ccc in batches of three were
-measured to be 0.33, 0.28, 0.25 where four arrays are written behind the branch, and 0.86, 1.13,
-1.00 with one; expected are with 2: 0.67, 0.39, 0.30 and 0.94, 0.92, 0.74, and with 3: 0.55, 0.28,
-0.20 and 0.82, 0.69, 0.53. Of doubles, 1.37, 1.81, 1.40: with 2 1.53, 1.59, 1.29, and with 3 1.32,
-1.20, 0.93."""
+``ccc bench --calibrate`` measured 2.27 on an H200 (2026-11-28), 15 % off in the mean, with 1, 4 and
+13 lanes of 32 that do 128 operations, and one or four arrays that are written behind the branch.
+Of samples/patterns/streams the model expects less than is measured."""
 BLOCK_LEAVES = 500.0
 """Issue slots of a multiprocessor for each block of a launch that finds a loop over blocks at work,
-and leaves. On an H200 (2026-11-27) 2^17 blocks of 256 threads took 0.053 to 0.070 ms more by ``ccc
-grid_stride`` than a loop of the same code: 430 to 560 slots each."""
+and leaves. ``ccc bench --calibrate`` measured 677 on an H200 (2026-11-28), with 2^17 blocks of 256
+threads and 64 operations; 2^17 blocks of other loops took 430 to 560 more by ``ccc grid_stride``
+(2026-11-27)."""
 NEARBY = 0.8
 """The share of the sectors that are read by way of an index and remain where lanes run neighbouring
 turns of one list: these read 0.63 to 0.76 of what lanes with lists of their own read in

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ccc.passes.choice.exchange import BLOCK_LEAVES
-from ccc.passes.thresholds import FEW_ITERATIONS
+from ccc.passes.thresholds import FEW_ITERATIONS, GAIN
 from ccc.tools.bench.calibration.card import BLOCK, Card, Constant
 
 ITEMS = 1 << 25
@@ -49,7 +49,7 @@ def constants(card: Card) -> Iterator[Constant]:
     ratios = {number: _ratio(card, number) for number in ITERATIONS}
     for number, ratio in ratios.items():
         yield Constant(f"{STRATEGY}, {number} a thread", None, ratio)
-    few = [number for number, ratio in ratios.items() if ratio < 1]
+    few = [number for number, ratio in ratios.items() if ratio < GAIN]
     yield Constant("FEW_ITERATIONS", FEW_ITERATIONS, max(few, default=0))
 
 
