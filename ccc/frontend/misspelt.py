@@ -1,4 +1,4 @@
-"""Pragmas that are meant for us, by their looks: ``#pragma CCC FOR``, ``#pragma cc if``.
+"""Pragmas that are meant for us, by their looks: ``#pragma CCC FOR``, ``#pragma ccc_if``.
 
 A compiler passes over what it does not know. So what differs from ours by the case of its letters,
 or by one of them, is told; pragmas of others are left to others.
@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator
 
 _LIKE_OURS = re.compile(
-    rb"""\#[ \t]*pragma[ \t]+(?!ccc\b)
-    (?P<ours>(?i:[a-z]?cc|c[a-z]c|cc[a-z]|[a-z]ccc|c[a-z]cc|cc[a-z]c|ccc[a-z]))
-    [ \t]+(?P<directive>\w+)""",
-    re.VERBOSE,
+    rb"""\#[ \t]*pragma[ \t]+(?!(?-i:ccc)\b)
+    (?P<ours>(?:[a-z]?cc|c[a-z]c|cc[a-z]|[a-z]ccc|c[a-z]cc|cc[a-z]c|ccc[a-z])[ \t]+|ccc_?)
+    (?P<directive>[a-z]\w*)""",
+    re.VERBOSE | re.IGNORECASE,
 )
 
 
@@ -31,4 +31,4 @@ def misspelt(code: bytes) -> Iterator[re.Match[bytes]]:
 def message(found: re.Match[bytes]) -> str:
     """What is to be said of one."""
     ours, directive = (found[name].decode() for name in ("ours", "directive"))
-    return f'"#pragma {ours} {directive}" is no annotation; write "#pragma ccc {directive.lower()}"'
+    return f'"#pragma {ours}{directive}" is no annotation; write "#pragma ccc {directive.lower()}"'

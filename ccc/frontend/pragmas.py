@@ -153,14 +153,24 @@ def _tree(text: str) -> Any:
         return _grammar().parse(text)
     except UnexpectedToken as error:
         if error.token.type != "$END":
-            raise PragmaError(
-                f'"{short(error.token)}" is not expected here', _offset(error.token)
-            ) from None
+            at = _offset(error.token)
+            message = f'"{short(error.token)}" is not expected here{_meant(text, at)}'
+            raise PragmaError(message, at) from None
         missing = "a closing parenthesis" if text.strip() else "the directive"
         raise PragmaError(f"{missing} is missing", len(text)) from None
     except UnexpectedInput as error:
         at = error.pos_in_stream or 0
         raise PragmaError(f'"{text[at]}" is not expected here', at) from None
+
+
+def _meant(text: str, offset: int) -> str:
+    """What to write in place of what is not expected, for the end of a message."""
+    before, found = text[:offset].split(), re.match(r"=?\s*([\w.+-]+)", text[offset:])
+    if before and before[-1] in CLAUSES and found:
+        return f"; write {before[-1]}({short(found[1])})"
+    if before and text[offset] == "(":
+        return "; clauses have names, and a condition is no part of an annotation"
+    return ""
 
 
 def _directive_name(tree: Any) -> str:
@@ -353,7 +363,9 @@ def _expression(text: str, argument: _Argument) -> Any:
     try:
         unit = c_parser.CParser().parse(f"int v = {text};")
     except c_parser.ParseError:
-        raise argument.error(f'"{argument.shown}" is not a C expression') from None
+        percent = re.fullmatch(r"\s*\(?\s*(\d+(?:\.\d+)?)\s*%\s*\)?\s*", text)
+        hint = f"; write {argument.clause}({float(percent[1]) / 100:g})" if percent else ""
+        raise argument.error(f'"{argument.shown}" is not a C expression{hint}') from None
     except RecursionError:
         raise argument.error(TOO_DEEP) from None
     return unit.ext[0].init

@@ -28,8 +28,12 @@ def test_what_looks_like_a_pragma_and_is_none() -> None:
 
 
 @pytest.mark.parametrize(
-    "pragma", ["CCC FOR", "cc for", "cccc for", "Ccc  for", "xcc\tfor", "ccxc for", "cxc For"]
-)
+    "pragma",
+    [
+        "CCC FOR", "cc for", "cccc for", "Ccc  for", "xcc\tfor", "ccxc for", "cxc For", "cccfor",
+        "ccc_for", "CCC_FOR",
+    ],
+)  # fmt: skip
 def test_what_is_nearly_a_pragma_of_ours(pragma: str) -> None:
     """It is told at its word, alone in a file, and where a path misses its loop for that."""
     text = loop("#pragma ccc if\nif (a) b();").replace("#pragma ccc for", f"  #pragma {pragma}")
@@ -71,6 +75,10 @@ def test_a_reduction_of_what_is_not_there() -> None:
         ("fro", '4:13: error: unknown directive "fro"; did you mean "for"?'),
         ("parallel for", '4:13: error: unknown directive "parallel"; did you mean "for"?'),
         ("grid-stride", 'unknown directive "grid-stride"; did you mean "grid_stride"?'),
+        ("if prob 0.1", '4:21: error: "0.1" is not expected here; write prob(0.1)'),
+        ("if prob=0.1", '4:20: error: "=0.1" is not expected here; write prob(0.1)'),
+        ("if prob(10%)", '"10%" is not a C expression; write prob(0.1)'),
+        ("if (a < b)", '4:16: error: "(" is not expected here; clauses have names, and a cond'),
         ("if prb(.5)", '4:16: error: unknown clause "prb"; did you mean "prob"?'),
         ("if zzz(1)", '4:16: error: unknown clause "zzz"; known are prob, priority'),
         ("zzz", 'unknown directive "zzz"; known are for, if, for variable, while, switch,'),
