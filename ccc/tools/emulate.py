@@ -16,6 +16,7 @@ from ccc.emulator.run.counters import Counters
 from ccc.emulator.run.module import STEP_LIMIT
 from ccc.errors import CccError
 from ccc.ir.nodes import Variable
+from ccc.nvcc.words import SOURCES
 from ccc.tools.emulate_arguments import FORMS, read_argument
 
 
@@ -67,6 +68,8 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         CccError: no PTX, no such kernel, an argument that does not fit, or a fault of the kernel.
     """
+    if args.file.suffix in SOURCES:
+        raise CccError(f"{args.file} is a source; cccc -ptx makes PTX of it, which is emulated")
     module = emulator.Module(_text(args.file), str(args.file), step_limit=args.steps)
     kernel = module.get_function(args.kernel or _only_kernel(module))
     function = module.function_ir(kernel.name)
@@ -118,7 +121,7 @@ def _only_kernel(module: emulator.Module) -> str:
 
 def _miscounted(name: str, parameters: Sequence[Variable], given: Sequence[str]) -> str:
     listed = ", ".join(f"{parameter.type} {parameter.name}" for parameter in parameters)
-    return f"{name} takes {len(parameters)} arguments, not {len(given)}: ({listed})"
+    return f"{name} takes {len(parameters)} arguments, not {len(given)}, one --arg each: ({listed})"
 
 
 # Counters ---------------------------------------------------------------------------------------

@@ -187,7 +187,11 @@ def test_mistakes_in_structures(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("steps.ptx --arg null", "steps takes 3 arguments, not 1: (u64 start, u64 count, u32 n)"),
+        (
+            "steps.ptx --arg null",
+            "takes 3 arguments, not 1, one --arg each: (u64 start, u64 count, u32 n)",
+        ),
+        ("steps.cu --arg null", "steps.cu is a source; cccc -ptx makes PTX of it"),
         ("steps.ptx --arg zero:u32:1 --arg null --arg 1", 'not understood; did you mean "zeros"?'),
         ("steps.ptx --arg zeros:u32 --arg null --arg 1", "write zeros:TYPE:COUNT"),
         ("steps.ptx --arg zeros:x32:1 --arg null --arg 1", 'no type x32; did you mean "u32"?'),

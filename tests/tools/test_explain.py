@@ -361,6 +361,8 @@ def test_what_is_wrong_is_shown_as_well(source: Path, capsys: pytest.CaptureFixt
     assert "nvcc failed:" in capsys.readouterr().err
     assert main(["explain", "-O3"]) == 1
     assert "no file is given" in capsys.readouterr().err
+    assert main(["explain", "k.ptx"]) == 1
+    assert "k.ptx is no source; ccc explain FILE.cu" in capsys.readouterr().err
     assert main(["explain", "k.cu", "--kernel"]) == 1
     assert "--kernel needs a value" in capsys.readouterr().err
 

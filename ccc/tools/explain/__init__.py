@@ -13,7 +13,7 @@ from ccc.errors import CccError
 from ccc.files import check_writable, write
 from ccc.nvcc import command as nvcc
 from ccc.nvcc.run import run as run_nvcc
-from ccc.nvcc.words import PHASES, has
+from ccc.nvcc.words import PHASES, SOURCES, has
 from ccc.tools.explain.notes import Note, notes_of
 from ccc.tools.explain.page import page
 from ccc.tools.explain.sarif import log
@@ -113,8 +113,13 @@ def _asked(given: Sequence[str]) -> _Asked:
                 "--sarif FILE writes a log for editors and code hosts"
             )
         del found["output"]  # of a compilation that is pasted here
-    if not any(word.endswith((".cu", ".cuh", ".cpp", ".cc")) for word in others):
-        raise CccError("no file is given; ccc explain FILE.cu [options of nvcc and cccc ...]")
+        if not Path(output).suffix:
+            told = f"ccc: note: nothing is written to {output}; -o FILE.html writes a page"
+            print(told, file=sys.stderr)
+    if not any(word.endswith(SOURCES) for word in others):
+        made = next((word for word in others if word.endswith(".ptx")), None)
+        what = f"{made} is no source" if made else "no file is given"
+        raise CccError(f"{what}; ccc explain FILE.cu [options of nvcc and cccc ...]")
     return _Asked(tuple(others), **found)
 
 
