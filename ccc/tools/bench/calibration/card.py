@@ -13,7 +13,7 @@ import numpy as np
 from ccc.device.choose import Device
 from ccc.errors import CccError
 from ccc.nvcc import run as nvcc
-from ccc.options import Options
+from ccc.options import AUTO, Options
 
 BLOCK = 256
 REPEAT = 5
@@ -72,7 +72,9 @@ class Card:
         self._out = device.put({"out": np.zeros(FLOATS, np.float32)})["out"]
         self.words = 0
         """Of a task's context, in what was compiled last."""
-        self._made: dict[tuple[str, ...], tuple[Any, int]] = {}
+        self.expected: float | None = None
+        """How many times as fast as the original the model expects that, if it does."""
+        self._made: dict[tuple[str, ...], tuple[Any, int, float | None]] = {}
         self._slot = 1.0
         self._slot = self.step("multiply-addition")
 
@@ -81,23 +83,26 @@ class Card:
         key = text, strategy, *defines
         if key not in self._made:
             self._made[key] = self._compile(text, strategy, *defines)
-        module, self.words = self._made[key]
+        module, self.words, self.expected = self._made[key]
         return module
 
-    def _compile(self, text: str, strategy: str, *defines: str) -> tuple[Any, int]:
-        """It, and the words of a task."""
+    def _compile(self, text: str, strategy: str, *defines: str) -> tuple[Any, int, float | None]:
+        """It, the words of a task, and what is expected."""
         ours = Options(strategy=strategy) if strategy else Options(off=True)
         with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
             source = Path(folder, "calibrate.cu")
             source.write_text(text, encoding="utf-8")
             ptx, report = nvcc.build(source, self._device.arch, defines, ours)
         paths = [path for kernel in report["kernels"] for path in kernel["paths"]]
-        served = [path for path in paths if path["strategy"] == strategy]
+        served = [
+            path for path in paths if path["applied"] and strategy in (AUTO, path["strategy"])
+        ]
         if strategy and not served:
             raise CccError("it does not apply to a kernel as simple as that here")
         contexts = [path.get("context", ()) for path in served]
         words = [sum(int(value["type"][1:]) // 32 for value in one) for one in contexts]
-        return self._device.load(ptx), max(words, default=0)
+        expected = next((path["expected"] for path in served if "expected" in path), None)
+        return self._device.load(ptx), max(words, default=0), expected
 
     @property
     def arch(self) -> str:

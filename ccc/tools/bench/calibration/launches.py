@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ccc.options import AUTO
 from ccc.passes.choice.exchange import BLOCK_LEAVES
 from ccc.passes.thresholds import FEW_ITERATIONS, GAIN
 from ccc.tools.bench.calibration.card import BLOCK, Card, Constant
@@ -15,7 +16,7 @@ STRATEGY = "batch3"
 ITERATIONS = (1, 2, 3, 4, 6, 8, 16)
 
 BODY = """\
-        #pragma ccc if
+        #pragma ccc if prob(0.125)
         if ((i * 2654435769u >> 16) % 32u < lanes) {
             float x = __int_as_float(0x3f800000 | (i * 2654435769u >> 10));
             #pragma unroll
@@ -46,9 +47,11 @@ extern "C" __global__ void __launch_bounds__(256) loop(int count, int lanes, flo
 def constants(card: Card) -> Iterator[Constant]:
     """Measure what a block of a loop over blocks costs that leaves, and what few iterations are."""
     yield Constant("BLOCK_LEAVES", BLOCK_LEAVES, _block_leaves(card))
-    ratios = {number: _ratio(card, number) for number in ITERATIONS}
-    for number, ratio in ratios.items():
-        yield Constant(f"{STRATEGY}, {number} a thread", None, ratio)
+    # The code as it comes has a copy for few iterations; what that is for, the last ratios tell.
+    for strategy in (AUTO, STRATEGY):
+        ratios = {number: _ratio(card, strategy, number) for number in ITERATIONS}
+        for number, ratio in ratios.items():
+            yield Constant(f"{strategy}, {number} a thread", None, ratio)
     few = [number for number, ratio in ratios.items() if ratio < GAIN]
     yield Constant("FEW_ITERATIONS", FEW_ITERATIONS, max(few, default=0))
 
@@ -60,9 +63,9 @@ def _block_leaves(card: Card) -> float:
     return (card.slots(kernel, ITEMS, LANES, blocks) - card.slots(loop, ITEMS, LANES)) / blocks
 
 
-def _ratio(card: Card, iterations: int) -> float:
+def _ratio(card: Card, strategy: str, iterations: int) -> float:
     """How many times as fast a loop is in which each thread has so many iterations."""
     blocks = ITEMS // BLOCK // iterations
-    before, after = (card.compile(LOOP, one, "-DLENGTH=64") for one in ("", STRATEGY))
+    before, after = (card.compile(LOOP, one, "-DLENGTH=64") for one in ("", strategy))
     count = blocks * BLOCK * iterations
     return card.slots(before, count, LANES, blocks) / card.slots(after, count, LANES, blocks)

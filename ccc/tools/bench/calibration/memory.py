@@ -49,18 +49,18 @@ extern "C" __global__ void __launch_bounds__(256) loop(int count, int lanes, flo
 def constants(card: Card) -> Iterator[Constant]:
     """Measure what a sector takes that each iteration asks for once, and what one that is written
     in parts."""
-    streamed, off = _streamed(card)
+    streamed, off = times_streamed(card)
     yield Constant("STREAMED", STREAMED, streamed, off)
     in_parts, off = _in_parts(card, streamed)
     yield Constant("IN_PARTS", IN_PARTS, in_parts, off)
 
 
-def _streamed(card: Card) -> tuple[float, float]:
+def times_streamed(card: Card) -> tuple[float, float]:
     """How many times as long as others a sector takes, and how far that is off."""
     rows, found = [], []
     for written in WRITTEN:
         spent = _visit(card, "", written, 0)
-        rows.append([(1 + written) * WARP_SIZE / SHARING * _slots(card) / spent])
+        rows.append([(1 + written) * WARP_SIZE / SHARING * sector_slots(card) / spent])
         found.append(1.0)
     (streamed,), off = nonnegative(rows, found)
     return streamed, off
@@ -75,7 +75,7 @@ def _in_parts(card: Card, streamed: float) -> tuple[float, float]:
             taken = (numbers % np.uint32(32) < lanes).reshape(-1, WARP_SIZE // SHARING, SHARING)
             some, every = taken.any(axis=2), taken.all(axis=2)
             whole, parted = (~some | every).sum(axis=1), 2 * (some & ~every).sum(axis=1)
-            sector = streamed * _slots(card)
+            sector = streamed * sector_slots(card)
             spent = _visit(card, STRATEGY, written, lanes)
             read = WARP_SIZE / SHARING
             rest = sector * (read + written * float(whole.mean()))
@@ -91,6 +91,6 @@ def _visit(card: Card, strategy: str, written: int, lanes: int) -> float:
     return card.slots(module, ITEMS, lanes) / (ITEMS / WARP_SIZE)
 
 
-def _slots(card: Card) -> float:
+def sector_slots(card: Card) -> float:
     """What the cost model has a sector take that is no stream's."""
     return slots_of(Pipe.SECTORS, card.arch)

@@ -6,7 +6,7 @@ from itertools import chain
 
 from ccc.device.choose import Device
 from ccc.passes.choice.exchange import CARD
-from ccc.tools.bench.calibration import exchanges, launches, memory
+from ccc.tools.bench.calibration import exchanges, gains, launches, memory
 from ccc.tools.bench.calibration.card import Card
 
 
@@ -15,7 +15,7 @@ def show(device: Device) -> None:
     print(f"issue slots: those in the compiler are of {CARD}, these of {device.describe()}")
     print(f"{'constant':<24}{'in the compiler':>16}{'measured':>12}{'off':>8}")
     card = Card(device)
-    pieces = (exchanges, memory, launches)
+    pieces = (exchanges, memory, gains, launches)
     for one in chain(card.steps(), *(piece.constants(card) for piece in pieces)):
         known = "-" if one.known is None else f"{one.known:g}"
         off = "-" if one.off is None else f"{one.off:.0%}"
