@@ -20,6 +20,7 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Path, Refused, at, instructions_of
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Immediate, Special
+from ccc.ptx.barriers import is_of_block, number_and_counts
 from ccc.ptx.opcodes import Effect
 from ccc.ptx.types import WARP
 
@@ -113,19 +114,14 @@ def _check_barriers(instruction: Instruction, label: str, facts: BlockFacts) -> 
 
 
 def _is_of_all(instruction: Instruction, label: str, facts: BlockFacts) -> bool:
-    """Whether all threads of the block come to a barrier, and wait there for all; one of a warp
-    keeps no other warp waiting."""
-    if "warp" in instruction.modifiers:
-        return True
-    plain = instruction.name in ("bar", "barrier") and not {"arrive", "cluster"} & set(
-        instruction.modifiers
-    )
-    votes = "red" in instruction.modifiers
-    number, *counts = instruction.operands[1:-1] if votes else instruction.operands
+    """Whether all threads of the block come to a barrier, and wait there for all."""
+    modifiers = instruction.modifiers
+    if not is_of_block(instruction.name, modifiers):
+        return False
+    number, *counts = number_and_counts(modifiers, instruction.operands)
     deciding = reachable(facts.controllers.__getitem__, facts.controllers[label])
     return (
-        plain
-        and isinstance(number, Immediate)
+        isinstance(number, Immediate)
         and not counts
         and instruction.guard is None
         and deciding.isdisjoint(facts.divergence.divergent_branches)

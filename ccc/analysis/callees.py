@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from ccc.ir.nodes import Function, Instruction
 from ccc.ir.operands import Arguments, Symbol
-from ccc.ptx.opcodes import STACK_OPERATIONS, Effect, counts_threads
+from ccc.ptx.barriers import counts_threads
+from ccc.ptx.opcodes import STACK_OPERATIONS, Effect
 from ccc.ptx.system_calls import SYSTEM_CALLS
 from ccc.ptx.types import LANE
 

@@ -18,7 +18,8 @@ from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Immediate
-from ccc.ptx.opcodes import Effect, lets_threads_go
+from ccc.ptx.barriers import lets_threads_go
+from ccc.ptx.opcodes import Effect
 
 _MADE_TO_WAIT = ("for", "while", "variable")
 """Markers of loops in which passes may have lanes wait for one another."""

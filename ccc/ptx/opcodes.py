@@ -357,27 +357,6 @@ MOVES_ON = frozenset({"add", "inc", "dec"})
 """The atomic operations that leave another value each time, unless they add nothing."""
 
 
-def counts_threads(name: str, modifiers: tuple[str, ...]) -> bool:
-    """Whether a thread waits there until others have come to such a barrier, wherever it stands.
-
-    To an aligned one, as ``bar.sync`` is, all lanes of a warp come together, and so do those of an
-    exchange (PTX ISA section 9.7.13).
-    """
-    if name == "bar":
-        return "warp" in modifiers
-    if name == "barrier":
-        return "aligned" not in modifiers and ("cluster" not in modifiers or "wait" in modifiers)
-    return name == "mbarrier" and not {"test_wait", "try_wait"}.isdisjoint(modifiers)
-
-
-def lets_threads_go(name: str, opcode: str) -> bool:
-    """Whether those that wait at a barrier may wait for a thread to come there.
-
-    Some copies arrive at an ``mbarrier``, too (PTX ISA, cp.async.mbarrier.arrive).
-    """
-    return name in ("bar", "barrier") or "mbarrier" in opcode
-
-
 def extends_sign(name: str, modifiers: tuple[str, ...]) -> bool:
     """Whether it makes an integer of more bits, and a negative one stays that: a conversion, or a
     product that is wider than its factors (PTX ISA sections 9.7.1 and 9.7.9)."""

@@ -157,6 +157,10 @@ END:
         ({"BEHIND": "bar.sync 0, 32;"}, "the kernel has a barrier for some"),
         ({"BEHIND": "bar.sync %r2;"}, "the kernel has a barrier for some"),
         ({"BEHIND": "bar.arrive 0, 64;"}, "the kernel has a barrier for some"),
+        ({"BEHIND": "barrier.cluster.arrive;"}, "the kernel has a barrier for some"),
+        ({"BEFORE": "cp.async.wait_all;"}, "the kernel has a barrier for some"),
+        ({"BEFORE": "bar.red.or.pred %p5, 0, %p4;"}, None),
+        ({"BEFORE": "bar.red.or.pred %p5, 0, 32, %p4;"}, "the kernel has a barrier for some"),
         (
             {"LEAVE": "@%p4 bra OUT;", "BEHIND": "bra END; OUT: st.global.u32 [%rd1], 1;"},
             "the annotated loop may be left to several",

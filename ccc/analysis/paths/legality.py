@@ -23,6 +23,7 @@ from ccc.analysis.paths.model import (
 from ccc.analysis.paths.reductions import register_at
 from ccc.analysis.spinning import ANEW, Spin, roots
 from ccc.ir.nodes import Instruction
+from ccc.ptx.barriers import is_of_block, number_and_counts
 from ccc.ptx.opcodes import EXCHANGES, Effect
 
 
@@ -108,8 +109,9 @@ def _check_collective(instruction: Instruction, annotated: FoundLoop, facts: Fac
 
 def _waits_for_the_block(barrier: Instruction) -> bool:
     """Whether a barrier counts no threads, and so waits for all of the block."""
-    is_other = {"warp", "cluster", "arrive"} & set(barrier.modifiers)
-    return barrier.name in ("bar", "barrier") and len(barrier.operands) == 1 and not is_other
+    return is_of_block(barrier.name, barrier.modifiers) and (
+        len(number_and_counts(barrier.modifiers, barrier.operands)) == 1
+    )
 
 
 def _is_in_a_branch(instruction: Instruction, loop: Loop, facts: Facts) -> bool:
