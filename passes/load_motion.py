@@ -38,10 +38,8 @@ from ccc.passes.context_collection.context_stack import words
 from ccc.passes.preheader import ORDERS, invariants, put_before, with_operands
 from ccc.passes.thresholds import INVARIANT_WORDS
 from ccc.pipeline import Kernel, Pass
-from ccc.ptx.opcodes import LOADS, Effect
+from ccc.ptx.opcodes import DIVISIONS, LOADS, READ_ONLY, Effect
 from ccc.ptx.types import TYPES
-
-DIVISIONS = ("div", "rem")
 
 
 class LoadMotion(Pass):
@@ -124,6 +122,4 @@ def _may_fault(instruction: Instruction) -> bool:
 
 def _is_read_only(instruction: Instruction) -> bool:
     """Whether it loads what nobody writes; a parameter may be of a call, and so is left."""
-    return instruction.name == "ld" and (
-        "nc" in instruction.modifiers or instruction.space == "const"
-    )
+    return instruction.name == "ld" and not READ_ONLY.isdisjoint(instruction.modifiers)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from ccc.analysis.points_to import Pointee, PointsTo
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Immediate, Operand, Register
+from ccc.ptx.opcodes import RENAMES
 from ccc.ptx.types import TYPES
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class _Trial:
         if any(source is None for source in sources):
             return None
         name = instruction.name
-        if name in ("mov", "cvta") and len(sources) == 1:
+        if name in RENAMES and len(sources) == 1:
             return sources[0]
         if name == "add" and len(sources) == 2:
             for one, other in (sources, sources[::-1]):

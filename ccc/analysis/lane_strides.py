@@ -13,14 +13,14 @@ from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Operand, Register, Special
-from ccc.ptx.opcodes import Effect
+from ccc.ptx.opcodes import RENAMES, Effect
 from ccc.ptx.types import LANE, TIME, TYPES, VECTORS
 
 Strides: TypeAlias = Mapping[Register, "int | None"]
 """By register; None where it is not one number, or none that is known."""
 
 _NEIGHBOURS = ("%tid.x", "%laneid")
-_SAME = ("mov", "cvt", "cvta")
+_SAME = RENAMES | {"cvt"}
 _MORE = ~(Effect.SETS_CARRY | Effect.READS_CARRY)
 """Effects of what does more than compute."""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Immediate, Operand, Register, Special, Symbol, Vector
+from ccc.ptx.opcodes import RENAMES
 from ccc.ptx.operations import COMPUTES_ADDRESSES, SCALES
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class Origins:
             pointer = self._parameter(maker, value) or self._loaded(maker, value)
             if pointer is not None:
                 return pointer
-            if maker.name not in ("mov", "cvta") or len(maker.operands) != 2:
+            if maker.name not in RENAMES or len(maker.operands) != 2:
                 return None
             value = maker.operands[1]
         if isinstance(value, Symbol) and value.name not in self._parameters and not value.offset:
@@ -150,7 +151,7 @@ class Origins:
             if pointer is not None:
                 return f"[{pointer.name}+{pointer.offset}]", distance
             step = maker.operands[2] if maker.name == "add" else Immediate("0")
-            if maker.name not in ("mov", "cvta", "add") or not isinstance(step, Immediate):
+            if maker.name not in RENAMES | {"add"} or not isinstance(step, Immediate):
                 return None
             distance += step.integer or 0
             base = maker.operands[1]

@@ -16,7 +16,7 @@ from ccc.analysis.defuse import Makers, makers
 from ccc.ir.nodes import Function, Instruction, Variable
 from ccc.ir.operands import Address, Arguments, Immediate, Operand, Register, Symbol, leaves
 from ccc.ir.parameters import accessed
-from ccc.ptx.opcodes import Effect
+from ccc.ptx.opcodes import RENAMES, Effect
 from ccc.ptx.system_calls import SYSTEM_CALLS
 
 FRAME = "__local_depot"
@@ -341,7 +341,7 @@ def _step(instruction: Instruction) -> int | None:
     name, operands = instruction.name, instruction.operands
     if instruction.guard is not None:
         return None
-    if name in ("mov", "cvta") and len(operands) == 2 and not isinstance(operands[0], Arguments):
+    if name in RENAMES and len(operands) == 2 and not isinstance(operands[0], Arguments):
         return 0 if isinstance(operands[0], Register) else None
     if name in ("add", "sub", "or") and len(operands) == 3:
         source, step = operands[1:]
@@ -457,7 +457,7 @@ def _frame_registers(name: str, made: Makers) -> set[Register]:
         found |= {
             register
             for register, (first, *others) in made.items()
-            if not others and first.guard is None and first.name in ("mov", "cvta")
+            if not others and first.guard is None and first.name in RENAMES
             if first.operands[1] == Symbol(name) or first.operands[1] in found
         }
     return found

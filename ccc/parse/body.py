@@ -46,13 +46,10 @@ from ccc.parse.shapes import NoShape, ParseNode, read
 from ccc.parse.source import NotRepresentable, Source
 from ccc.parse.vectors import VectorPassing
 from ccc.parse.words import Words, part_of
+from ccc.ptx.opcodes import TAKES_NAMES
 from ccc.ptx.types import TYPES, VECTORS, parse_integer
 
 _TABLE = re.compile(r"([\w$%]+)\s*:\s*\.(\w+)(.*);", re.S)
-_ADDRESSES = frozenset(
-    ("mov", "cvta", "isspacep", "call", "bra", "brx", "istypep", "mapa", "getctarank")
-)
-"""Instructions that take the address of a thing by its bare name."""
 _MOST_DIGITS = 18
 """Of the number of a file or of a line."""
 _IN_BRACKETS = (Address, TupleAddress)
@@ -417,7 +414,7 @@ class _BodyParser:
             raise self.source.fail(message, position)
         if instruction.name == "call":
             return
-        takes_names = instruction.name in _ADDRESSES
+        takes_names = instruction.name in TAKES_NAMES
         for operand, role in instruction.roles():
             if role == "label" and not isinstance(operand, Symbol):
                 raise self.source.fail(f"{short(str(operand))} is no label", position)

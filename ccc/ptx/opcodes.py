@@ -334,10 +334,20 @@ TYPED = (
 """Those that always name the type of what they compute with or access; all analyses count on it."""
 STACK_OPERATIONS = frozenset({"alloca", "stacksave", "stackrestore"})
 """Those by which a function's stack grows while it runs."""
-LONG = frozenset({"div", "rem", "sqrt", "rcp", "rsqrt"})
+DIVISIONS = frozenset({"div", "rem"})
+LONG = DIVISIONS | {"sqrt", "rcp", "rsqrt"}
 """Those that are many instructions on a GPU, unless they are approximate."""
 RENAMES = frozenset({"mov", "cvta"})
-"""Those that mostly are no instruction on a GPU, where addresses of all spaces are alike."""
+"""Those that give what they read another name, also one in another space; mostly they are no
+instruction on a GPU, where addresses of all spaces are alike."""
+TAKES_NAMES = RENAMES | {"isspacep", "call", "bra", "brx", "istypep", "mapa", "getctarank"}
+"""Those that take the address of a thing by its bare name."""
+ASKS_ABOUT_HANDLES = frozenset({"createpolicy", "istypep", "txq", "suq", "mapa", "getctarank"})
+"""What asks about textures, caches or clusters, and may not take any operand."""
+BEYOND_THE_BLOCK = frozenset({"mapa", "getctarank", "clusterlaunchcontrol"})
+"""What has to do with other blocks of the launch."""
+READ_ONLY = frozenset({"const", "nc"})
+"""The modifiers of loads from memory that nobody writes while the kernel runs."""
 OPERAND_SPACES = frozenset({"param", "const"})
 """What is loaded from there is an operand of the instruction that needs it."""
 ADDS_WITH_CARRY = frozenset({"addc", "subc"})
@@ -383,7 +393,7 @@ def effects_of(row: Opcode, modifiers: tuple[str, ...]) -> Effect:
     or ordered access also orders others (PTX ISA section 8, memory consistency model).
     """
     name, effects = row.name, row.effects
-    if name in ("ld", "ldu") and not {"param", "const", "nc"}.isdisjoint(modifiers):
+    if name in ("ld", "ldu") and not (READ_ONLY | {"param"}).isdisjoint(modifiers):
         return effects & ~READ
     if name == "st" and "param" in modifiers:
         return effects & ~WRITE

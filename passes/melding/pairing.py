@@ -24,11 +24,9 @@ from ccc.ir.operands import (
 from ccc.passes.melding.alignment import Column
 from ccc.passes.melding.cost import slots
 from ccc.passes.melding.renaming import COMMUTE, Renamed, literal_type
-from ccc.ptx.opcodes import Effect
+from ccc.ptx.opcodes import ASKS_ABOUT_HANDLES, Effect
 from ccc.ptx.types import TYPES
 
-_OF_HANDLES = frozenset({"createpolicy", "istypep", "txq", "suq", "mapa", "getctarank"})
-"""What asks about textures, caches or clusters, and may not take any operand."""
 _UNLIKE = Effect.OPAQUE | Effect.CALL | Effect.COLLECTIVE | Effect.BARRIER
 
 
@@ -140,5 +138,5 @@ def may_run_anywhere(instruction: Instruction) -> bool:
             role == "addr" and any(isinstance(one, Register) for one in leaves(operand))
             for operand, role in instruction.roles()
         )
-        and instruction.name not in _OF_HANDLES
+        and instruction.name not in ASKS_ABOUT_HANDLES
     )

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ccc.analysis.callees import allocates
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.induction import number_of_type
 from ccc.analysis.paths.invariant_stores import InvariantStores
@@ -98,7 +99,7 @@ def _belongs_to_its_lane(instruction: Instruction, facts: Facts) -> bool:
     return (
         facts.local.touches(instruction)
         or facts.callees.knows_its_lane(instruction)
-        or instruction.name in ("alloca", "stacksave", "stackrestore")
+        or allocates(instruction)
         or any(special.register.varies == LANE for special in instruction.specials())
     )
 

@@ -17,12 +17,10 @@ from ccc.analysis.paths.model import Refused, at
 from ccc.ir.nodes import Function, Instruction
 from ccc.ir.operands import Special
 from ccc.ptx.barriers import BARRIERS
-from ccc.ptx.opcodes import Effect
+from ccc.ptx.opcodes import BEYOND_THE_BLOCK, Effect
 from ccc.ptx.system_calls import SYSTEM_CALLS
 
 Load = Callable[[str], Function | None]
-
-_BEYOND_THE_BLOCK = ("mapa", "getctarank", "clusterlaunchcontrol")
 
 
 def check_repetition(facts: Facts, load: Load) -> None:
@@ -74,7 +72,7 @@ def _check_instruction(instruction: Instruction) -> None:
             "the kernel has a barrier that other blocks take part in, or at which threads do not "
             f"wait{at(instruction)}"
         )
-    if name in _BEYOND_THE_BLOCK or (_is_barrier(instruction) and name not in BARRIERS):
+    if name in BEYOND_THE_BLOCK or (_is_barrier(instruction) and name not in BARRIERS):
         raise Refused(
             "the kernel works asynchronously, or with blocks of the hardware, which virtual blocks "
             f"are not{at(instruction)}"
