@@ -236,7 +236,8 @@ read and write a stream: expected 2.20, 2.01, 1.76, measured 1.67, 1.40; 1.60, 1
 doubles expected 1.59, 1.53, 1.29, 1.25, measured 1.81, 1.45; 1.37, 1.12; 1.40, 1.26; 0.95, 0.93;
 with a thread for each item expected 1.37, 1.04, measured 1.05, 0.95; 0.89, 0.86. ``ccc bench
 --calibrate`` measures how many times what is had is expected at most, of floats that are read in
-each iteration and written in the branch: 1.43 on an H200 (2026-11-28). More streams are in samples/patterns/streams."""
+each iteration and written in the branch: 1.43 on an H200 (2026-11-28). More streams are in
+samples/patterns/streams."""
 ADAPTIVE_GAIN = 1.47
 """How many times as fast as the original a loop has to be expected with 8 lanes for warps to find
 out by themselves where nobody tells their lanes: 16 operations are expected to be 1.42 times as
