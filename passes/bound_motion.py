@@ -31,9 +31,7 @@ from ccc.ir.operands import Address
 from ccc.passes.preheader import ORDERS, invariants, put_before, with_operands
 from ccc.pipeline import Kernel, Pass
 from ccc.ptx.opcodes import Effect
-
-SPACES = ("global", "generic")
-STRONG = {"volatile", "relaxed", "acquire", "mmio"}
+from ccc.ptx.types import MAY_BE_GLOBAL, STRONG
 
 
 class BoundMotion(Pass):
@@ -90,5 +88,5 @@ def _bound(loop: Loop, facts: Facts) -> list[Instruction]:
 
 def _is_plain(instruction: Instruction) -> bool:
     if instruction.name == "ld":
-        return instruction.space in SPACES and not instruction.effects & ~Effect.READ
+        return instruction.space in MAY_BE_GLOBAL and not instruction.effects & ~Effect.READ
     return instruction.effects == Effect.NONE

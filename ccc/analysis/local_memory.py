@@ -21,7 +21,7 @@ from ccc.analysis.points_to import Pointee, PointsTo
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Operand
 from ccc.ptx.opcodes import ATOMIC, Effect
-from ccc.ptx.types import TYPES, VECTORS
+from ccc.ptx.types import MAY_BE_LOCAL, TYPES, VECTORS
 
 if TYPE_CHECKING:
     from ccc.analysis.dominators import Loop
@@ -85,7 +85,7 @@ class LocalMemory:
             return self._find_use_of_call(instruction)
         effects = instruction.effects
         accesses = effects & ATOMIC
-        if not accesses or instruction.space not in ("local", "generic"):
+        if not accesses or instruction.space not in MAY_BE_LOCAL:
             return NONE
         pointees = self.points_to.address(instruction)
         size = _bytes(instruction)

@@ -18,6 +18,7 @@ from ccc.ir.operands import Address, Arguments, Immediate, Operand, Register, Sy
 from ccc.ir.parameters import accessed
 from ccc.ptx.opcodes import RENAMES, Effect
 from ccc.ptx.system_calls import SYSTEM_CALLS
+from ccc.ptx.types import MAY_BE_LOCAL
 
 FRAME = "__local_depot"
 """How nvcc names the variable that holds all arrays of a function."""
@@ -309,7 +310,7 @@ def parameter_manner(function: Function, number: int, callees: Callees) -> Hande
                 if any(pointee.object in mine for pointee in found):
                     reads |= manner.reads
                     writes |= manner.writes
-        elif instruction.space in ("local", "generic") and not mine.isdisjoint(
+        elif instruction.space in MAY_BE_LOCAL and not mine.isdisjoint(
             pointee.object for pointee in inside.address(instruction)
         ):
             reads |= bool(effects & Effect.READ)

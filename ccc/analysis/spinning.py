@@ -27,14 +27,12 @@ from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Arguments, Immediate, Operand, Register, Symbol
 from ccc.ptx.opcodes import MOVES_ON, Effect
 from ccc.ptx.system_calls import SYSTEM_CALLS
-from ccc.ptx.types import STRONG
+from ccc.ptx.types import ANEW
 
 if TYPE_CHECKING:
     from ccc.analysis.dominators import Loop
     from ccc.analysis.facts import Facts
 
-ANEW = STRONG | {"cv", "cg"}
-"""Of loads that are done anew each time, or see in the second level cache what others wrote."""
 _FROM_ELSEWHERE = Effect.READ | Effect.CALL
 _LINEAR = frozenset({"add", "sub", "mov", "mul", "mad", "shl", "cvt", "neg"})
 """What may be made of a counter so that it still comes to its end."""

@@ -16,15 +16,14 @@ from ccc.analysis.origins import Pointer
 from ccc.analysis.thresholds import LONG_ROW, LONG_ROW_OF_THEIR_OWN
 from ccc.ir.nodes import Block, Instruction, MarkerNote, Statement
 from ccc.ir.operands import Register
-from ccc.ptx.opcodes import Effect
+from ccc.ptx.opcodes import ATOMIC, Effect
+from ccc.ptx.types import MAY_BE_GLOBAL
 
 if TYPE_CHECKING:
     from ccc.analysis.facts import Facts
 
 _KEPT = Effect.BARRIER | Effect.COLLECTIVE | Effect.FENCE | Effect.OPAQUE
-_ATOMIC = Effect.READ | Effect.WRITE
 _INTRINSICS = ("sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh")
-_BEHIND_POINTERS = ("global", "generic")
 _PRODUCTS = ("mad", "mul")
 _SUMS = ("add", "sub", "mul", "fma")
 
@@ -74,7 +73,7 @@ def _stays(facts: Facts, block: Block, one: Statement, left: Collection[int]) ->
         return False
     return (
         bool(one.effects & _KEPT)
-        or (one.effects & _ATOMIC) == _ATOMIC
+        or (one.effects & ATOMIC) == ATOMIC
         or one.name in _INTRINSICS
         or (one.name == "ld" and one.space == "global" and _is_the_only(facts, block, one))
         or (one.name == "st" and _is_apart(facts, block, one))
@@ -98,13 +97,13 @@ def _is_apart(facts: Facts, block: Block, store: Instruction) -> bool:
     others = (facts.blocks[label] for label in set(loop) - _arm(facts, block))
     stores = (one for other in others for one in other.instructions if one.name == "st")
     return bool(mine) and not any(
-        one.space in _BEHIND_POINTERS and mine & (_pointers(facts, one) or mine) for one in stores
+        one.space in MAY_BE_GLOBAL and mine & (_pointers(facts, one) or mine) for one in stores
     )
 
 
 def _pointers(facts: Facts, access: Instruction) -> frozenset[Pointer]:
     """The parameters that an address is made from; none if it may be made from something else."""
-    found = facts.memory.origins.of_access(access) if access.space in _BEHIND_POINTERS else None
+    found = facts.memory.origins.of_access(access) if access.space in MAY_BE_GLOBAL else None
     known = found is not None and all(pointer.offset is not None for pointer in found)
     return found if found is not None and known else frozenset()
 

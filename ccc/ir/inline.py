@@ -28,9 +28,7 @@ from ccc.ir.parameters import (
     move_into_registers,
 )
 from ccc.ptx.opcodes import Effect
-
-_OWN_SPACES = ("local", "param")
-"""State spaces of variables that each run of a function has anew."""
+from ccc.ptx.types import OWN_SPACES
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,7 @@ class _Inlining:
             raise DoesNotFit  # a variable of this call serves another one, too
         if not self._foreign().isdisjoint(self._own()):
             raise DoesNotFit  # it would see another thing of that name
-        if any(v.space not in _OWN_SPACES for v in (*self.body.variables, *self.body.parameters)):
+        if any(v.space not in OWN_SPACES for v in (*self.body.variables, *self.body.parameters)):
             raise DoesNotFit
         statements = (s for block in self.body.blocks for s in block.statements)
         if any(isinstance(s, Directive) and ": ." in s.text for s in statements):

@@ -30,7 +30,7 @@ from ccc.ir.operands import (
 )
 from ccc.ir.registers import RegisterFile
 from ccc.ptx.opcodes import Effect, Opcode, Unit, effects_of, find_opcode
-from ccc.ptx.types import STATE_SPACES, TIME, TYPES
+from ccc.ptx.types import GENERIC, STATE_SPACES, TIME, TYPES
 
 _NOWHERE = Span()
 
@@ -79,7 +79,7 @@ def decode(opcode: str) -> Decoded:
     control = ends or bool(effects & Effect.CALL)
     sets, reads = bool(effects & Effect.SETS_CARRY), bool(effects & Effect.READS_CARRY)
     types = tuple(word for word in modifiers if word in TYPES)
-    space = next((word for word in modifiers if word in STATE_SPACES), "generic")
+    space = next((word for word in modifiers if word in STATE_SPACES), GENERIC)
     return Decoded(
         name, modifiers, row, effects, ends, branches, control, sets, reads, types, space
     )

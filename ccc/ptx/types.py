@@ -44,8 +44,16 @@ VECTORS = {"v2": 2, "v4": 4, "v8": 8}
 """How many elements a load or store with such a modifier has (PTX ISA, ld)."""
 STRONG = frozenset({"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"})
 """The modifiers of strong accesses (PTX ISA, memory consistency model); so are atomics."""
+ANEW = STRONG | {"cv", "cg"}
+"""Of loads that are done anew each time, or see in the second level cache what others wrote."""
 
 STATE_SPACES = ("global", "shared", "local", "param", "const")
+GENERIC = "generic"
+"""What an access that names no state space is said to be of."""
+MAY_BE_GLOBAL = ("global", GENERIC)
+MAY_BE_LOCAL = ("local", GENERIC)
+OWN_SPACES = ("local", "param")
+"""Those of variables that each run of a function has anew."""
 
 LANE, WARP, BLOCK, GRID, TIME = "lane", "warp", "block", "grid", "time"
 

@@ -53,6 +53,7 @@ from ccc.passes.thresholds import (
 )
 from ccc.pipeline import Kernel
 from ccc.ptx.opcodes import LOADS
+from ccc.ptx.types import MAY_BE_GLOBAL
 from ccc.remark import span_of
 
 QUEUE = "queue"
@@ -448,4 +449,4 @@ def _counted(name: str, path: Path) -> str:
 def _loads(path: Path, facts: Facts) -> int:
     """The loads of global memory in a path."""
     every: Iterable[Any] = instructions_of(path.blocks, facts)
-    return sum(one.name in LOADS and one.space in ("global", "generic") for one in every)
+    return sum(one.name in LOADS and one.space in MAY_BE_GLOBAL for one in every)

@@ -29,9 +29,7 @@ from ccc.passes.choice.exchange import IN_PARTS, STREAMED
 from ccc.passes.choice.work import times
 from ccc.ptx.opcodes import LOADS, Unit
 from ccc.ptx.throughput import SECTOR
-from ccc.ptx.types import WARP_SIZE
-
-_GLOBAL = ("global", "generic", "")
+from ccc.ptx.types import MAY_BE_GLOBAL, WARP_SIZE
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +123,7 @@ def accessed(code: Iterable[Instruction], lanes: Strides) -> list[Instruction]:
     found: dict[tuple[object, int], Instruction] = {}
     for one in code:
         place = next((x for x in one.operands if isinstance(x, Address)), None)
-        if one.unit != Unit.LSU or one.space not in _GLOBAL or place is None or not one.types:
+        if one.unit != Unit.LSU or one.space not in MAY_BE_GLOBAL or place is None or not one.types:
             continue
         if address_stride(one, lanes) != 0:
             found.setdefault((place.base, place.offset // SECTOR), one)

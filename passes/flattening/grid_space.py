@@ -25,13 +25,12 @@ from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Operand, Register, Special
 from ccc.passes.invariant_motion import invariants
 from ccc.pipeline import Kernel
-from ccc.ptx.opcodes import Effect
-from ccc.ptx.types import BLOCK, WARP
+from ccc.ptx.opcodes import ATOMIC, Effect
+from ccc.ptx.types import BLOCK, GENERIC, WARP
 
 HARMLESS = Effect.BRANCH | Effect.RETURN | Effect.EXIT | Effect.SETS_CARRY | Effect.READS_CARRY
 """What may be done before and behind the loop."""
 _UNKNOWN = Effect.CALL | Effect.OPAQUE
-_MEMORY = Effect.READ | Effect.WRITE
 
 
 def find_grid_space(annotated: FoundLoop, kernel: Kernel) -> IterationSpace:
@@ -64,8 +63,8 @@ def _check_body(loop: Loop, kernel: Kernel) -> None:
             raise Refused(f"its iterations ask for their block or warp{at(one)}")
         if one.effects & _UNKNOWN:
             raise Refused(f"its iterations hold what may belong to their block{at(one)}")
-        in_block = one.space == "shared" or (has_shared and one.space == "generic")
-        if one.effects & _MEMORY and in_block:
+        in_block = one.space == "shared" or (has_shared and one.space == GENERIC)
+        if one.effects & ATOMIC and in_block:
             raise Refused(f"its iterations may use the shared memory of a block{at(one)}")
 
 

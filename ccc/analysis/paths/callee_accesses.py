@@ -17,7 +17,8 @@ from ccc.analysis.defuse import trace
 from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Block, Instruction
 from ccc.ir.operands import Arguments, Operand, Register, Special, Symbol, registers
-from ccc.ptx.opcodes import Effect
+from ccc.ptx.opcodes import ATOMIC, Effect
+from ccc.ptx.types import GENERIC
 
 _DIFFERS = Effect.READ | Effect.CALL | Effect.OPAQUE | Effect.COLLECTIVE
 """What gives another result in every iteration, for all that is known."""
@@ -82,7 +83,7 @@ class Accesses:
             return self._known[name]
         if self._callees.is_promised(name):  # it may store wherever it is told to
             told = (frozenset({number}) for number in range(_MOST))
-            return {CalleeAccess(True, "generic", frozenset(), number) for number in told}
+            return {CalleeAccess(True, GENERIC, frozenset(), number) for number in told}
         function = self._callees.load(name)
         if function is None or name in around:
             return set()
@@ -109,7 +110,7 @@ def is_access(instruction: Instruction, facts: Facts) -> bool:
     """Whether it is a load or store, but for those of the thread's own memory."""
     return (
         instruction.name in ("ld", "st")
-        and bool(instruction.effects & (Effect.READ | Effect.WRITE))
+        and bool(instruction.effects & ATOMIC)
         and not facts.local.touches(instruction)
     )
 

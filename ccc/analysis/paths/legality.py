@@ -21,10 +21,11 @@ from ccc.analysis.paths.model import (
     instructions_of,
 )
 from ccc.analysis.paths.reductions import register_at
-from ccc.analysis.spinning import ANEW, Spin, roots
+from ccc.analysis.spinning import Spin, roots
 from ccc.ir.nodes import Instruction
 from ccc.ptx.barriers import is_of_block, number_and_counts
 from ccc.ptx.opcodes import EXCHANGES, Effect
+from ccc.ptx.types import ANEW, OWN_SPACES
 
 
 def check_loop(found: FoundLoop, facts: Facts) -> AnnotatedLoop:
@@ -240,7 +241,7 @@ def _looks_at_its_own(spin: Spin, path: CheckedPath, facts: Facts) -> bool:
 
 def may_end(instruction: Instruction, polled: frozenset[str] | None, facts: Facts) -> bool:
     """Whether an instruction may write what lanes look at that wait."""
-    if not instruction.effects & Effect.WRITE or instruction.space in ("local", "param"):
+    if not instruction.effects & Effect.WRITE or instruction.space in OWN_SPACES:
         return False
     written = roots(instruction, facts)
     return polled is None or written is None or not polled.isdisjoint(written)
