@@ -41,6 +41,7 @@ from ccc.passes.thresholds import (
     SHARED_TURN,
     SHARED_WORD,
 )
+from ccc.ptx.directives import NO_UNROLL
 from ccc.ptx.types import WARP_SIZE
 from ccc.snippet import Given, Snippet
 
@@ -113,9 +114,6 @@ SOME = Snippet(
     "NUMBER",
 )
 """Of what is left then, half as many, and so on."""
-
-UNROLLED = '.pragma "nounroll";'
-"""What tells ptxas to leave a loop as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,5 +233,5 @@ class OwnLists:
         blocks = replace(copy, labels=places, skips=ways).blocks(function, path.blocks)
         for block in blocks:
             retarget(function, block, labels[path.entry], onward)
-            block.statements[:] = [one for one in block.statements if str(one) != UNROLLED]
+            block.statements[:] = [one for one in block.statements if str(one) != NO_UNROLL]
         function.blocks += blocks

@@ -21,7 +21,7 @@ from ccc.analysis.paths.last_test import LastTest
 from ccc.ir.edit import Copy, Emitter, substitute
 from ccc.ir.nodes import MarkerNote, Statement
 from ccc.ir.operands import Immediate, Register
-from ccc.passes.context_collection.own_lists import UNROLLED
+from ccc.ptx.directives import NO_UNROLL
 from ccc.ptx.types import TYPES
 from ccc.snippet import Snippet
 
@@ -131,7 +131,7 @@ class ShortLoop:
 
 def _is_code(statement: Statement) -> bool:
     """Nothing of the copy is annotated any more, nor to be left without unrolling for that."""
-    return not isinstance(statement, MarkerNote) and str(statement) != UNROLLED
+    return not isinstance(statement, MarkerNote) and str(statement) != NO_UNROLL
 
 
 def types_of(test: LastTest) -> dict[str, str]:
