@@ -50,13 +50,15 @@ DIRECTIVES = {
     "callable": DirectiveKind("the declaration of a __device__ function of another file"),
 }
 
-_OPENMP = {"parallel": "for"}
-"""By words that OpenMP has, the directives that are like theirs."""
+_MEANT_BY = {"parallel": "for", "loop": "for", "else": "if", "case": "switch", "default": "switch"}
+"""By words of OpenMP and C, the directives that are like theirs, or stand before all of it."""
 FOR_VARIANTS = ("for const", "for variable")
 SCHEDULES = ("static", "dynamic")
 MAX_CHUNK = 1 << 16
 REDUCTIONS = {"+": "add", "min": "min", "max": "max", "&": "and", "|": "or", "^": "xor"}
 """The operations of a reduction, and what PTX calls them."""
+_SUMS = ("-", "sum", "plus")
+"""What is written for the operation by which values are taken away, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +180,8 @@ def _directive_name(tree: Any) -> str:
         return "for variable" if tree.data == "for_variable" else "for"
     word = tree.children[0]
     if word not in DIRECTIVES:
-        hint = did_you_mean(_OPENMP[word]) if word in _OPENMP else choices(word, DIRECTIVES)
+        meant = _MEANT_BY.get(word)
+        hint = did_you_mean(meant) if meant else choices(word, DIRECTIVES)
         raise PragmaError(f'unknown directive "{short(word)}"{hint}', _offset(word))
     return str(word)
 
@@ -254,8 +257,11 @@ def _reduction(argument: _Argument) -> str:
     if not colon:
         raise argument.error("a reduction is written reduction(op: variable, ...)")
     if sign not in REDUCTIONS:
-        known = " ".join(REDUCTIONS)
-        raise argument.error(f'unknown reduction "{short(sign)}"; the operations are {known}')
+        named = {name: one for one, name in REDUCTIONS.items()} | dict.fromkeys(_SUMS, "+")
+        meant = named.get(sign.lower())
+        known = f"; the operations are {' '.join(REDUCTIONS)}"
+        hint = did_you_mean(meant) if meant else known
+        raise argument.error(f'unknown reduction "{short(sign)}"{hint}')
     listed = _expression(f"f({names})", argument).args
     variables = listed.exprs if listed else []
     reduced = [_variable(node) for node in variables]
