@@ -457,8 +457,8 @@ def _too_large(kernel: Kernel, plan: Plan) -> str:
     total = _used(kernel) + needed * _warps(kernel)
     return (
         f"its context of {entry} bytes a task does not fit into shared memory for "
-        f"blocks of {block} threads beside the {used} bytes in use; a block would have {total} and "
-        f"gets {_used(kernel) + shared_room(kernel)}" + _what_fits(kernel, plan, total)
+        f"blocks of {block} threads beside the {used} bytes in use (a block would have {total} and "
+        f"gets {_used(kernel) + shared_room(kernel)})" + _what_fits(kernel, plan, total)
     )
 
 

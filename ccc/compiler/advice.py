@@ -15,7 +15,8 @@ from ccc.ir.markers import WHOLE_KERNEL
 from ccc.pipeline import KernelRecord, PathRecord, Record
 from ccc.remark import Remark
 
-_PLACE = re.compile(r"\((?:[^()]*, )?PTX line \d+: .*?;\)")
+_CODE = re.compile(r"\((?:[^()]*, )?PTX line \d+: .*?;\)|\"[^\"]*\"")
+"""What is shown of the program in a reason, where a semicolon may stand."""
 _CALLED = re.compile(r"(?<=\bcalls )_Z\w+")
 _OTHERWISE = "or ask for strategy"
 UNIFORM = "all lanes of a warp"
@@ -165,9 +166,9 @@ def _is_in_blocks(record: PathRecord, kernels: list[KernelRecord]) -> bool:
 
 
 def parts_of(reason: str) -> tuple[str, str, str]:
-    """A reason without advice, and the advice; instructions in it end with a semicolon, too."""
-    places = _PLACE.findall(reason)
-    head, separator, tail = _PLACE.sub("\0", reason).partition("; ")
+    """A reason without advice, and the advice; code in it has semicolons of its own."""
+    places = _CODE.findall(reason)
+    head, separator, tail = _CODE.sub("\0", reason).partition("; ")
     for place in places:
         if "\0" in head:
             head = head.replace("\0", place, 1)

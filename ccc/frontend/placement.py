@@ -258,7 +258,7 @@ class Placement:
         if placed.name == "for" and not self.is_active(placed):
             return (
                 "no annotated path stands inside this loop, so that there is nothing to collect; "
-                "the code is left as nvcc makes it"
+                "mark a branch or a loop in it"
             )
         return None
 
@@ -270,8 +270,7 @@ class Placement:
             return None
         return (
             f"prob({share:g}) is the share of the lanes that come to each case, and {number} cases "
-            f"have {share * number:.3g} together; of cases that are as frequent each has "
-            f"prob(1.0/{number})"
+            f"have {share * number:.3g} together; write prob(1.0/{number}) if all are as frequent"
         )
 
     @staticmethod

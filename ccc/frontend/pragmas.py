@@ -132,8 +132,9 @@ def _check_reductions(pragma: Pragma, text: str) -> None:
         if other is not None:
             message = f'reduction names "{shown}" twice; name it once'
             if other != by:
-                message = f'"{shown}" is a reduction by {signs[other]} and by {signs[by]}; '
-                message += "it can be one only"
+                message = (
+                    f'"{shown}" is a reduction by {signs[other]} and by {signs[by]}; name it once'
+                )
             raise PragmaError(message, place_of(text, name, 1))
         operations[name] = by
 
@@ -171,7 +172,7 @@ def _meant(text: str, offset: int) -> str:
     if before and before[-1] in CLAUSES and found:
         return f"; write {before[-1]}({short(found[1])})"
     if before and text[offset] == "(":
-        return "; clauses have names, and a condition is no part of an annotation"
+        return "; write no condition, and clauses with their names, as prob(0.1)"
     return ""
 
 
@@ -228,7 +229,7 @@ def _check_clause(word: Token, directive: str, allowed: tuple[str, ...]) -> None
         raise PragmaError(f'unknown clause "{short(word)}"{hint}', _offset(word))
     homes = " and ".join(f'"ccc {name}"' for name, d in DIRECTIVES.items() if word in d.clauses)
     raise PragmaError(
-        f'clause "{word}" does not belong to "ccc {directive}"; it belongs to {homes}',
+        f'clause "{word}" does not belong to "ccc {directive}", but to {homes}; remove it',
         _offset(word),
     )
 
@@ -240,14 +241,14 @@ def _offset(token: Token) -> int:
 def _probability(argument: _Argument) -> str:
     value = _constant(argument)
     if not 0 <= value <= 1:
-        raise argument.error(f"a probability lies between 0 and 1; this is {value:g}")
+        raise argument.error(f"{value:g} is no probability; write a number between 0 and 1")
     return repr(float(value))
 
 
 def _priority(argument: _Argument) -> str:
     value = _constant(argument)
     if not isinstance(value, int):
-        raise argument.error(f"a priority is a whole number; this is {value:g}")
+        raise argument.error(f"{value:g} is no priority; write a whole number")
     return str(value)
 
 
@@ -321,10 +322,12 @@ def _schedule(argument: _Argument) -> str:
     if not comma:
         return kind
     if kind == "static":
-        raise argument.error("schedule(static) takes no chunk; schedule(dynamic, chunk) does")
+        raise argument.error("schedule(static) takes no chunk; write schedule(dynamic, chunk)")
     size = _constant(_Argument(argument.clause, chunk, argument.offset))
     if not isinstance(size, int) or not 1 <= size <= MAX_CHUNK:
-        raise argument.error(f"a chunk is 1 to {MAX_CHUNK} blocks; this is {size:g}")
+        raise argument.error(
+            f"{size:g} is no chunk; write a number of blocks from 1 to {MAX_CHUNK}"
+        )
     return f"{kind}:{size}"
 
 
@@ -419,8 +422,8 @@ def _fold(node: Any) -> Number:
             return _apply(_BINARY[node.op], left, right)
     if isinstance(node, c_ast.ID):
         raise ValueError(
-            f'"{short(node.name)}" is no constant here; macros are not expanded inside #pragma, '
-            "so write the number, or use _Pragma inside a macro"
+            f'"{short(node.name)}" is no constant here, where macros are not expanded; '
+            "write the number, or use _Pragma inside a macro"
         )
     raise ValueError("only numbers, + - * /, shifts and bit operations are folded")
 

@@ -14,9 +14,8 @@ from ccc.remark import in_instructions, span_of
 
 LEAVE = "leave"
 TOO_SHORT = "too short to gain"
-MEMORY = "the loop waits for memory, so there is nothing to gain"
-TOO_MANY = "with so many lanes there is nothing to gain"
-NOTHING = "there is nothing to gain"
+MEMORY = "since the loop waits for memory"
+TOO_MANY = "since so many lanes take it"
 REMOVE = "remove the annotation"
 ANYWAY = "does it all the same"
 LOSES = f"{ANYWAY}, and would be slower"
@@ -88,8 +87,9 @@ class Chosen:
         able = [name for name in self.considered if name not in self.too_large]
         best = max(able or self.considered, key=lambda name: self.considered[name])
         low, high = self._range(best)
-        span = span_of(low, high, WANTED)
-        told = f"{length}, {self._known}: expected {span} times as fast{self.with_it}"
+        against = "" if self.is_alone else " as without it"
+        fast = f"{span_of(low, high, WANTED)} times as fast{against}{self.with_it}"
+        told = f"{length}, {self._known}: expected {fast}"
         if best in self.fewer_warps:
             told = f"{told}, since {self.fewer_warps[best]}"
         obstacle = why_no_stacks(kernel) or ("" if able else no_room(kernel))
@@ -97,7 +97,9 @@ class Chosen:
             return f"{told}, but {obstacle}"
         if best in self.missing and low >= LOSS and not self._gains_nothing(best):
             told = f"{told}, and {self.missing[best]}"
-        return f"{told}; {self._way_out(best)}"
+        if why := self._why_not(best):
+            told = f"{told}, {why}"
+        return "; ".join(filter(None, [told, self._way_out(best)]))
 
     @property
     def _known(self) -> str:
@@ -123,22 +125,21 @@ class Chosen:
         """How to have it done; what would not be faster is not recommended."""
         lanes, insist = self.cost.lanes, f"strategy({name}) insists"
         if self._gains_nothing(name):
-            why = "" if name in self.fewer_warps and lanes.is_told else self._why_not
             if not lanes.is_told:
-                return f"{why}: {REMOVE}" if self.is_alone else why
+                return REMOVE if self.is_alone else ""
             loses = LOSES if round(self.considered[name], 2) < 1 else ANYWAY
-            return f"{why}: strategy({name}) {loses}" if why else f"strategy({name}) {loses}"
+            return f"strategy({name}) {loses}"
         if lanes.is_known:
             return insist
         tells_all = not lanes.is_told and not self.cost.path.repeats
         return f"{TELL if tells_all else TELL_TURNS}, or {insist}"
 
-    @property
-    def _why_not(self) -> str:
-        """Why nothing can be gained."""
+    def _why_not(self, name: str) -> str:
+        """Why nothing can be gained, if that is so and not told already."""
         lanes = self.cost.lanes
-        if not lanes.executions:
-            return NOTHING
+        is_told = not lanes.executions or (name in self.fewer_warps and lanes.is_told)
+        if is_told or not self._gains_nothing(name):
+            return ""
         if self.waits:
             return MEMORY
         return TOO_MANY if lanes.is_told and 2 * lanes.together > WARP_SIZE else TOO_SHORT

@@ -92,7 +92,7 @@ def test_what_would_fit_is_told() -> None:
     kernel.dynamic_shared_bytes = 0
     kernel.function.limits["maxntid"] = (256, 1, 1)
     kernel.shared_limit = 0
-    assert reason().endswith("a block would have 3072 and gets 0")
+    assert reason().endswith("(a block would have 3072 and gets 0)")
     kernel.shared_limit = 256 // 32 * 4 * 32
     assert reason().endswith("; a context of 4 bytes has room")
     kernel.shared_limit *= 2

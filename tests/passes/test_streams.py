@@ -132,9 +132,9 @@ def test_a_branch_whose_result_is_stored_with_that_of_others_is_left() -> None:
 
 def test_it_is_told_that_a_loop_waits_for_memory() -> None:
     told = str(remark(text("", STORE, length=40)).advice)
-    assert told.endswith(f"; {MEMORY}: strategy(batch3) {LOSES}")
+    assert told.endswith(f", {MEMORY}; strategy(batch3) {LOSES}")
     inside = str(remark(text(STORE + OTHERS, "", length=20)).advice)
-    assert inside.endswith(f"; {MEMORY}: strategy(batch3) {ANYWAY}")
+    assert inside.endswith(f", {MEMORY}; strategy(batch3) {ANYWAY}")
 
 
 @pytest.mark.parametrize("length", [70, 100])

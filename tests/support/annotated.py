@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from ccc.compiler.advice import parts_of
 from ccc.frontend.marking import Marked, SourceError, mark
 from ccc.ir.arm_markers import as_comments
 from ccc.ir.markers import Marker, parse_marker
@@ -40,7 +41,14 @@ def markers(marked: Marked) -> list[Marker]:
     return [marker for marker in found if marker]
 
 
+ADVICE = r"write |did you mean |known are |the operations are |name |put |mark |remove |use |give "
+"""How what stands behind the first semicolon of a message begins: it says what to do."""
+
+
 def complaint(text: str) -> str:
     with pytest.raises(SourceError) as caught:
         mark(text, "k.cu")
+    for error in caught.value.errors:
+        _, separator, advice = parts_of(error.message)
+        assert not separator or re.match(ADVICE, advice), "what ccc explain shows as what to do"
     return str(caught.value)

@@ -198,6 +198,7 @@ def test_what_was_asked_for_in_vain_is_told_of_a_path_that_is_left() -> None:
             "tell; add(s)",
         ),
         ("3 instructions: nothing applies", "3 instructions: nothing applies", ""),
+        ('of ("x = 1; y = 2", here); write it', 'of ("x = 1; y = 2", here)', "write it"),
     ],
 )
 def test_all_that_can_be_done_stands_apart(advice: str, title: str, way_out: str) -> None:

@@ -155,7 +155,7 @@ def _of_line(line: str) -> Note | None:
     if match is None or any(words in line for words in _OF_REMARKS):
         return None
     file, number, column, severity, text = match.groups()
-    title, _, way_out = text.partition("; ")
+    title, _, way_out = parts_of(text)
     kind: Kind = "error" if severity == "error" else "warning"
     span = Span(file, int(number), int(column or 0))
     return Note(span, kind, "", title, way_out=way_out)
@@ -194,7 +194,7 @@ def _of_code(remark: Remark) -> Note:
     if remark.reason:
         head, _, way_out = parts_of(remark.reason)
         return replace(note, kind="refused", title=f"left as it was: {head}", way_out=way_out)
-    head, _, way_out = (remark.advice or "that was asked for").partition("; ")
+    head, _, way_out = parts_of(remark.advice or "that was asked for")
     lanes, title = tuple(_expected(remark)), f"left as it was: {head}"
     return replace(note, kind="left", title=title, way_out=way_out, lines=lanes)
 
@@ -247,7 +247,8 @@ def _expected(remark: Remark) -> Iterator[str]:
 
 def _speed(remark: Remark) -> Iterator[str]:
     if remark.details.get("considered"):
-        yield f"expected speed: {considered(remark).replace(chr(10), ', ')}"
+        against = "" if remark.applied else ", against that without it"
+        yield f"expected speed{against}: {considered(remark).replace(chr(10), ', ')}"
 
 
 def _saved(context: Sequence[Mapping[str, str]], local_bytes: int) -> str:
