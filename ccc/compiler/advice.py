@@ -17,7 +17,15 @@ from ccc.remark import Remark
 
 _CODE = re.compile(r"\((?:[^()]*, )?PTX line \d+: .*?;\)|\"[^\"]*\"")
 """What is shown of the program in a reason, where a semicolon may stand."""
-_CALLED = re.compile(r"(?<=\bcalls )_Z\w+")
+_CALLED = re.compile(r"(?<=\bcalls )[\w$]+")
+_CALLS = {
+    "__internal_trig_reduction_slowpathd": "sin, cos or tan of a double",
+    "__internal_accurate_pow": "pow of doubles",
+    "__internal_lgamma_pos": "lgamma of a double",
+    "vprintf": "printf",
+    "__assertfail": "assert",
+}
+"""What users write, by the function that nvcc 13 calls for it."""
 _OTHERWISE = "or ask for strategy"
 UNIFORM = "all lanes of a warp"
 """How reasons begin for which nothing serves."""
@@ -136,7 +144,7 @@ def advised(record: Record, kernels: list[KernelRecord]) -> Remark:
         record: of an annotation.
         kernels: the annotations of the whole kernel.
     """
-    remark = record.remark
+    remark = _in_words_of_users(record.remark)
     unshared = remark.details.get("shared_out_reason")
     if unshared and not parts_of(unshared)[2] and (way_out := _find(DECLINED, unshared)):
         told = {**remark.details, "shared_out_reason": f"{unshared}; {way_out}"}
@@ -146,7 +154,7 @@ def advised(record: Record, kernels: list[KernelRecord]) -> Remark:
         return replace(remark, declined="; ".join(filter(None, [remark.declined, way_out])))
     if remark.reason is None:
         return remark
-    head, separator, tail = parts_of(_CALLED.sub(lambda m: demangle(m[0]), remark.reason))
+    head, separator, tail = parts_of(remark.reason)
     if isinstance(record, PathRecord) and _is_in_blocks(record, kernels):
         other = _find(BLOCKS, remark.reason)
         tail = tail if other is None else _with_rest(other, tail)
@@ -155,6 +163,15 @@ def advised(record: Record, kernels: list[KernelRecord]) -> Remark:
     elif not tail or tail.startswith(_OTHERWISE):
         tail = _with_rest(_find(ADVICE, remark.reason) or "", tail)
     return replace(remark, reason=f"{head}; {tail}" if tail else f"{head}{separator}")
+
+
+def _in_words_of_users(remark: Remark) -> Remark:
+    """With the names of functions that reasons speak of as users know them."""
+
+    def named(text: str | None) -> str | None:
+        return text and _CALLED.sub(lambda m: _CALLS.get(m[0]) or demangle(m[0]), text)
+
+    return replace(remark, reason=named(remark.reason), declined=named(remark.declined))
 
 
 def _is_in_blocks(record: PathRecord, kernels: list[KernelRecord]) -> bool:

@@ -302,7 +302,11 @@ def declined(odd: str, even: str = ROOT_OF) -> str:
         (f"{ROOT_OF} bar.sync 0;", "there is a barrier or a warp-collective in one of its arms"),
         (f"activemask.b32 %r3; {ROOT_OF}", "there is a barrier or a warp-collective"),
         (f"add.cc.u32 %r3, %r1, 1; {ROOT_OF}", "one of its arms adds with carry"),
-        (f"call.uni vprintf; {ROOT_OF}", "one of its arms calls vprintf"),
+        (f"call.uni vprintf; {ROOT_OF}", "one of its arms calls printf"),
+        (
+            f"call.uni __internal_trig_reduction_slowpathd; {ROOT_OF}",
+            "one of its arms calls sin, cos or tan of a double (",
+        ),
         (
             "WAIT: ld.volatile.global.f32 %f2, [%rd1]; setp.eq.f32 %p2, %f2, %f1; @%p2 bra WAIT;",
             "lanes may wait for one another in one of its arms",
