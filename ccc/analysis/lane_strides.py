@@ -93,7 +93,8 @@ def _step(
 def _is_copy(
     operand: Operand, register: Register, makers: Mapping[Register, list[Instruction]]
 ) -> bool:
-    """Whether it is the register, or what that was when the turn began."""
+    """Whether it is the register, or what that was when the turn began: for an estimate, which
+    takes it that nothing is lost by conversions (:mod:`ccc.analysis.paths.induction` proves it)."""
     passed: set[Operand] = set()
     while operand != register:
         made = makers.get(operand, []) if isinstance(operand, Register) else []

@@ -3,7 +3,7 @@
 ``ccc bench --calibrate`` measures those of ``ARMS`` and ``TURNS``, on the card below, and others of
 which that is said: branches with 20, 64 and 256 operations, 1 to 31 lanes, and loops of 4 to 160
 instructions a turn. The model is then off by 1 to 2 % of the times of branches, 5 to 9 % of
-``merge`` and ``flatten``, 16 to 19 % of ``cases``, ``engage`` and ``engage_block``. Those of
+``merge`` and ``flatten``, 16 to 25 % of ``cases``, ``engage`` and ``engage_block``. Those of
 ``ARMS``, but for ``cases``, are the least squares of what was expected of the 51 points of the
 studies of lanes and lengths in docs/results.md, in relation to what was measured: a mean of 2 %
 off, where it was 3.5 % with those of the calibration, and with ``PARTING`` 0. What a word of a

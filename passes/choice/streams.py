@@ -89,13 +89,13 @@ def streams(
     lanes = lane_strides(facts)
     for label, often in times(labels, facts, entry, once).items():
         code = list(facts.blocks[label].instructions)
-        inside = [loop for loop in facts.loops if label in loop.blocks and loop.header != once]
+        inside = [loop for loop in facts.loops if label in loop.blocks < around.blocks]
         turns = turn_strides(min(inside, key=_size), facts) if inside else {}
         for stores in (False, True):
             mine = (one for one in code if (one.name not in LOADS) == stores)
             for one in accessed(mine, lanes):
                 stride, step = address_stride(one, lanes), address_stride(one, steps)
-                if stride is None and step and abs(step) < SECTOR and inside in ([], [around]):
+                if stride is None and step and abs(step) < SECTOR and not inside:
                     found.append(_apart(one, abs(step), stores, often))
                 elif stride is not None:
                     is_again = inside and address_stride(one, turns) == 0

@@ -107,17 +107,24 @@ def test_the_streams_of_a_loop_are_read_and_written_side_by_side() -> None:
     assert [(one.sectors, one.stores) for one in found] == [(4, False), (4, False), (4, True)]
 
 
+@pytest.mark.parametrize("is_inside", [False, True])
 @pytest.mark.parametrize("is_copied", [False, True])
-def test_lanes_that_go_along_pieces_of_their_own_ask_for_a_sector_each(is_copied: bool) -> None:
-    """As with `for (i = lane * count; i != end; ++i)`."""
+def test_lanes_that_go_along_pieces_of_their_own_ask_for_a_sector_each(
+    is_copied: bool, is_inside: bool
+) -> None:
+    """As with `for (i = lane * count; i != end; ++i)`, inside of another loop, too."""
     given = text("", STORE).replace(
         "mov.u32 %r1, %tid.x", "mov.u32 %r1, %tid.x;\n\tmul.lo.u32 %r1, %r1, %r2"
     )
     step = "add.s32 %r1, %r1, 256;"
     assert step in given
     again = "mov.u32 %r8, %r1;\n\tadd.s32 %r1, %r8, 1;" if is_copied else "add.s32 %r1, %r1, 1;"
-    facts = facts_of(given.replace(step, again))
-    (loop,) = facts.loops
+    given = given.replace(step, again)
+    if is_inside:
+        given = given.replace("mov.u32 %r1, %tid.x", "OUTER:\n\tmov.u32 %r1, %tid.x")
+        given = given.replace("\tret;", "\tsetp.ne.u32 %p3, %r1, 9;\n\t@%p3 bra OUTER;\n\tret;")
+    facts = facts_of(given)
+    loop = next(one for one in facts.loops if one.header == "EACH")
     found = streams(loop.blocks, facts, loop, loop.header, loop.header)
     assert [(one.sectors, one.stores) for one in found] == [(32, False), (32, True)]
     assert all(one.often == pytest.approx(1 + STREAMED / 8) and not one.shared for one in found)

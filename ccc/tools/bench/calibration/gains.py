@@ -15,31 +15,29 @@ from ccc.errors import CccError
 from ccc.passes.thresholds import GAIN, MEMORY_GAIN, MUCH_MEMORY
 from ccc.ptx.types import WARP_SIZE
 from ccc.tools.bench.calibration.card import Card, Constant
-from ccc.tools.bench.calibration.memory import SHARING, sector_slots, times_streamed
+from ccc.tools.bench.calibration.memory import (
+    LOOP,
+    SHARING,
+    by_sectors,
+    sector_slots,
+    times_streamed,
+)
 
 ITEMS = 1 << 25
 LENGTHS = (48, 64, 128, 256)
 LANES = 4
 STRATEGY = "batch3"
 
-SOURCE = """\
-extern "C" __global__ void __launch_bounds__(256) loop(int count, int lanes, float* out)
-{
-    const float* __restrict__ from = out;
-    float* __restrict__ to = out + count;
-    const int stride = gridDim.x * blockDim.x;
-    #pragma ccc for noalias(from, to)
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
-        float x = from[i];
+SOURCE = f"""{LOOP}\
         const unsigned half = i * 2654435769u;
         #pragma ccc if prob(0.125)
-        if (((half ^ half >> 15) * 2246822519u >> 16) % 32u < lanes) {
+        if (((half ^ half >> 15) * 2246822519u >> 16) % 32u < lanes) {{
             #pragma unroll
             for (int step = 0; step < LENGTH; ++step) x = fmaf(x, x, -1.9f);
             to[i] = x;
-        }
-    }
-}
+        }}
+    }}
+}}
 """
 
 
@@ -86,5 +84,5 @@ def _sectors() -> float:
     """Those that a warp reads and writes in an iteration."""
     half = np.arange(1 << 16, dtype=np.uint32) * np.uint32(2654435769)
     numbers = (half ^ half >> np.uint32(15)) * np.uint32(2246822519) >> np.uint32(16)
-    taken = (numbers % np.uint32(32) < LANES).reshape(-1, WARP_SIZE // SHARING, SHARING)
+    taken = by_sectors(numbers % np.uint32(32) < LANES)
     return WARP_SIZE / SHARING + float(taken.any(axis=2).sum(axis=1).mean())

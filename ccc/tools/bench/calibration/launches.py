@@ -1,5 +1,4 @@
-"""What blocks cost that leave, and with how many iterations a thread
-nothing is to be gained."""
+"""What blocks cost that leave, and with how many iterations a thread nothing is to be gained."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ccc.passes.choice.exchange import IN_PARTS, STREAMED
 from ccc.ptx.throughput import SECTOR, Pipe, slots_of
@@ -25,7 +26,7 @@ WRITTEN = (1, 4)
 SHARING = SECTOR // 4
 """The lanes that share a sector."""
 
-SOURCE = """\
+LOOP = """\
 extern "C" __global__ void __launch_bounds__(256) loop(int count, int lanes, float* out)
 {
     const float* __restrict__ from = out;
@@ -34,15 +35,18 @@ extern "C" __global__ void __launch_bounds__(256) loop(int count, int lanes, flo
     #pragma ccc for noalias(from, to)
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
         float x = from[i];
+"""
+"""A loop begins so that reads one array and writes others."""
+SOURCE = f"""{LOOP}\
         #pragma ccc if
-        if ((i * 2654435769u >> 16) % 32u < lanes) {
-            #pragma unroll 1
-            for (int step = 0; step < 128; ++step) x = fmaf(x, x, -1.9f);
-        }
+        if ((i * 2654435769u >> 16) % 32u < lanes) {{
+            #pragma unroll
+            for (int step = 0; step < 16; ++step) x = fmaf(x, x, -1.9f);
+        }}
         #pragma unroll
         for (int array = 0; array < WRITTEN; ++array) to[array * count + i] = x + array;
-    }
-}
+    }}
+}}
 """
 
 
@@ -72,7 +76,7 @@ def _in_parts(card: Card, streamed: float) -> tuple[float, float]:
     rows, found = [], []
     for written in WRITTEN:
         for lanes in LANES:
-            taken = (numbers % np.uint32(32) < lanes).reshape(-1, WARP_SIZE // SHARING, SHARING)
+            taken = by_sectors(numbers % np.uint32(32) < lanes)
             some, every = taken.any(axis=2), taken.all(axis=2)
             whole, parted = (~some | every).sum(axis=1), 2 * (some & ~every).sum(axis=1)
             sector = streamed * sector_slots(card)
@@ -83,6 +87,11 @@ def _in_parts(card: Card, streamed: float) -> tuple[float, float]:
             found.append(1 - rest / spent)
     (in_parts,), off = nonnegative(rows, found)
     return in_parts, off
+
+
+def by_sectors(lanes: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Something of lanes, by warps and the sectors that these share."""
+    return lanes.reshape(-1, WARP_SIZE // SHARING, SHARING)
 
 
 def _visit(card: Card, strategy: str, written: int, lanes: int) -> float:
