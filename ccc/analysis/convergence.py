@@ -16,13 +16,11 @@ from ccc.analysis.callees import callee, waits_elsewhere
 from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
+from ccc.ir.markers import LOOPS
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Immediate
 from ccc.ptx.barriers import lets_threads_go
 from ccc.ptx.opcodes import Effect
-
-_MADE_TO_WAIT = ("for", "while", "variable")
-"""Markers of loops in which passes may have lanes wait for one another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +102,7 @@ def _has_meeting(facts: Facts, label: str, but_counts: bool = False) -> bool:
     ``but_counts``: beside that a pass has them counted.
     """
     block = facts.blocks[label]
-    return any(marker.kind in _MADE_TO_WAIT for marker in block.markers) or any(
+    return any(marker.kind in LOOPS for marker in block.markers) or any(
         instruction.effects & (Effect.BARRIER | Effect.COLLECTIVE)
         or facts.callees.waits(instruction)
         for instruction in block.instructions

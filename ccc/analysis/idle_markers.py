@@ -33,7 +33,7 @@ from ccc.analysis.constant_trip_count import trip_count
 from ccc.analysis.thresholds import SMALL_FUNCTION
 from ccc.analysis.unasked import never_unasked
 from ccc.analysis.unsunk import much_unsunk
-from ccc.ir.markers import ARMS
+from ccc.ir.markers import ARMS, LOOPS
 from ccc.ir.nodes import Block, Instruction, MarkerNote
 from ccc.ir.operands import Address, Immediate, Register, registers
 from ccc.ptx.opcodes import Effect, extends_sign
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from ccc.analysis.dominators import Loop
     from ccc.analysis.facts import Facts
 
-_IN_BODIES = ("for", "while", "variable")
 _WHOLE = ("local", "param")
 """Where variables lie whose parts are at constant places."""
 _SUMS = ("add", "mad", "or", "sub")
@@ -174,7 +173,7 @@ def _keeps_marker(facts: Facts, loop: Loop, left: Collection[int]) -> bool:
     """Whether a loop has a marker of its own that stays."""
     inner = {label for one in facts.loops if one.blocks < loop.blocks for label in one.blocks}
     return any(
-        marker.kind in _IN_BODIES and marker.identifier not in left
+        marker.kind in LOOPS and marker.identifier not in left
         for label in loop.blocks - inner
         for marker in facts.blocks[label].markers
     )

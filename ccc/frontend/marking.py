@@ -42,7 +42,7 @@ from ccc.frontend.syntax import (
 )
 from ccc.frontend.variables import Suspects
 from ccc.ir import arm_markers
-from ccc.ir.markers import PROMISE, Marker
+from ccc.ir.markers import LOOPS, PROMISE, UNROLLS, Marker
 
 if TYPE_CHECKING:
     from ccc.frontend.clause_names import WrongName
@@ -320,7 +320,8 @@ class _Marking:
         constant = may_be_constant(statement, self.blank)
 
         def marker(kind: str, number: int | None = None) -> bytes:
-            made = Marker(kind, annotation.id, annotation.span, annotation.clauses)
+            more = UNROLLS if kind in LOOPS and self._own_unrolls(placed.at) else {}
+            made = Marker(kind, annotation.id, annotation.span, {**annotation.clauses, **more})
             text = made.statement(number, constant=constant)
             return text.encode(errors="surrogateescape")
 
@@ -377,7 +378,7 @@ class _Marking:
         Unrolled, one annotated loop would be many, so that it gets an unroll pragma; a user's own
         one stands, but must move inside the braces to remain right before the loop.
         """
-        own = [m for m in self.unrolls if _end(_SPACE, self.blank, m.end()) == placed.at]
+        own = self._own_unrolls(placed.at)
         words = [b" ".join(m[0].split()[1:]) for m in own] or [b"unroll 1"]
         head = b"{ " + marker + b"".join(b' _Pragma("%s")' % word for word in words)
         at = placed.match.start(2)
@@ -397,8 +398,12 @@ class _Marking:
             return []
         at = loop.start_byte
         annotated = any(other.statement.start_byte == at for other in self.placement.placed)
-        own = any(_end(_SPACE, self.blank, m.end()) == at for m in self.unrolls)
-        return [] if annotated or own else [_Edit(at, at, b'_Pragma("unroll 1") ')]
+        is_told = annotated or self._own_unrolls(at)
+        return [] if is_told else [_Edit(at, at, b'_Pragma("unroll 1") ')]
+
+    def _own_unrolls(self, at: int) -> list[re.Match[bytes]]:
+        """The user's unroll pragmas of the loop that begins there."""
+        return [m for m in self.unrolls if _end(_SPACE, self.blank, m.end()) == at]
 
     @cached_property
     def _around_apart(self) -> dict[int, Node | None]:

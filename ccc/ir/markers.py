@@ -18,10 +18,10 @@ from ccc.ir import arm_markers
 
 MARKER_PREFIX = "// ccc."
 ARMS = ("then", "else", "case")
+LOOPS = ("for", "while", "variable")
 WHOLE_KERNEL = ("grid_stride",)
 KINDS = (
-    "loop", "for", "reduced", "apart", "while", "variable", "recursion", *ARMS,
-    *WHOLE_KERNEL,
+    *LOOPS, *ARMS, *WHOLE_KERNEL, "loop", "reduced", "apart", "recursion",
 )  # fmt: skip
 """``loop`` stands before an annotated loop; ``for``, ``while`` and ``variable`` first in the body
 of one; ``recursion`` first in a function that calls itself; ``then`` and ``else`` in the arms of an
@@ -29,6 +29,9 @@ annotated branch, ``case`` in those of a switch. ``reduced``, in the body of an 
 in which register a floating-point variable of a reduction is there; ``apart`` there, which pointers
 lead to memory of their own. Those of ``WHOLE_KERNEL`` stand
 anywhere in a kernel."""
+UNROLLS = {"unroll": "own"}
+"""What the markers of ``LOOPS`` say beside their clauses where the user says how often a loop is
+unrolled; elsewhere we say that it is not, for the sake of the annotation."""
 DIRECTIVES = {"then": "if", "else": "if", "case": "switch", "variable": "for variable"}
 """The directive that makes a marker, where it has another name."""
 

@@ -28,6 +28,7 @@ from ccc.ir.edit import Emitter, retarget, substitute
 from ccc.ir.operands import Register
 from ccc.passes.choice.work import passage
 from ccc.passes.context_collection.task_code import OWNER
+from ccc.passes.context_collection.unrolling import kept_whole, let_unroll
 from ccc.passes.thresholds import (
     OWN_AT_ONCE,
     OWN_LENGTH,
@@ -41,7 +42,6 @@ from ccc.passes.thresholds import (
     SHARED_TURN,
     SHARED_WORD,
 )
-from ccc.ptx.directives import NO_UNROLL
 from ccc.ptx.types import WARP_SIZE
 from ccc.snippet import Given, Snippet
 
@@ -230,8 +230,9 @@ class OwnLists:
         successors = self.collector.facts.graph.successors(self.induction.end)
         inside = next(label for label in successors if label in path.blocks)
         ways[self.induction.end] = labels[inside]
+        headers = {path.entry, *kept_whole(self.collector.facts)}  # of turns in a row that is none
         blocks = replace(copy, labels=places, skips=ways).blocks(function, path.blocks)
         for block in blocks:
             retarget(function, block, labels[path.entry], onward)
-            block.statements[:] = [one for one in block.statements if str(one) != NO_UNROLL]
+        let_unroll(blocks, {labels[one] for one in headers & labels.keys()})
         function.blocks += blocks

@@ -19,9 +19,8 @@ from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.last_test import LastTest
 from ccc.ir.edit import Copy, Emitter, substitute
-from ccc.ir.nodes import MarkerNote, Statement
 from ccc.ir.operands import Immediate, Register
-from ccc.ptx.directives import NO_UNROLL
+from ccc.passes.context_collection.unrolling import kept_whole, let_unroll
 from ccc.ptx.types import TYPES
 from ccc.snippet import Snippet
 
@@ -101,8 +100,8 @@ class ShortLoop:
         self.head = self.labels[loop.header]
         exits = {target: target for _, target in loop.exits(facts.graph)}
         self.blocks = Copy({**exits, **self.labels}).blocks(function, loop.blocks)
-        for block in self.blocks:
-            block.statements = list(filter(_is_code, block.statements))
+        headers = kept_whole(facts) & self.labels.keys()
+        let_unroll(self.blocks, {self.labels[header] for header in headers})
 
     def pass_by(self, emit: Emitter, mask: Register | int) -> None:
         """Before all else: where all of ``mask`` have few iterations, run the loop as it was."""
@@ -127,11 +126,6 @@ class ShortLoop:
         reaches, beyond = ("ge", "lt") if test.goes_up else ("le", "gt")
         passes = PASSES.of(**types_of(test), FEW=self.few, REACHES=reaches, BEYOND=beyond)
         passes.emit(emit, operands)
-
-
-def _is_code(statement: Statement) -> bool:
-    """Nothing of the copy is annotated any more, nor to be left without unrolling for that."""
-    return not isinstance(statement, MarkerNote) and str(statement) != NO_UNROLL
 
 
 def types_of(test: LastTest) -> dict[str, str]:

@@ -101,6 +101,8 @@ def test_a_users_own_unroll_pragma_stands(order: str) -> None:
         ['_Pragma("unroll 4")\n\nfor'],
         ['_Pragma("unroll 4")\nfor'],
     )
+    (told,) = re.findall(r"// ccc\.for \S+ \S+(.*?)\"", marked)
+    assert told == " unroll=own"
 
 
 def flattened(around: str, within: str = "", asked: str = "flatten") -> str:

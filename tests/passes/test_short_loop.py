@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -65,6 +67,27 @@ def runs(made: Transformed | str, iterations: int) -> tuple[NDArray[np.uint32], 
 
 def has_copy(made: Transformed) -> bool:
     return "$ccc_original" in made.ptx
+
+
+@pytest.mark.parametrize(
+    ("clause", "kept"),
+    [("", ["TURN"]), (" unroll=own", ["EACH", "TURN"])],
+)
+def test_the_copy_may_be_unrolled_unless_the_user_wants_it_not_to_be(
+    clause: str, kept: list[str]
+) -> None:
+    turns = "mov.u32 %r5, 0;\nTURN:\n\tWORK\n\tadd.u32 %r5, %r5, 1;\n"
+    turns += "\tsetp.lt.u32 %p4, %r5, %r4;\n\t@%p4 bra TURN;"
+    given = (
+        text().replace(WORK, turns.replace("WORK", WORK)).replace("k.cu:1:1", f"k.cu:1:1{clause}")
+    )
+    for label in ("EACH", "TURN"):
+        given = given.replace(f"{label}:\n", f'{label}:\n\t.pragma "nounroll";\n')
+    made = transform(given)
+    blocks = re.split(r"^(?=\$?\w+:$)", made.ptx, flags=re.MULTILINE)
+    copies = [one for one in blocks if one.startswith("$ccc_original")]
+    whole = ["TURN" if "mad.lo.s32" in one else "EACH" for one in copies if "nounroll" in one]
+    assert whole == kept
 
 
 @pytest.mark.parametrize("iterations", range(1, 9))
