@@ -6,33 +6,28 @@ code is as the compiler makes it; unless it can be seen that the markers changed
 
 from __future__ import annotations
 
-import json
-import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ccc.compiler import lines
+from ccc.compiler.said import DevicePass, Remarks
 from ccc.errors import CccError, Span, render
-from ccc.files import put_text, read_text
+from ccc.files import read_text
 from ccc.frontend import marking as source
 from ccc.frontend.syntax import Home
 from ccc.ir.arm_markers import as_comments
 from ccc.ir.markers import MARKER_PREFIX
 from ccc.options import Options
-from ccc.remark import Remark, read_report, report
+from ccc.remark import Remark
 
 if TYPE_CHECKING:
     from ccc.compiler.blame import Blame
     from ccc.compiler.earlier import Earlier
     from ccc.profile.match import Place
-
-Remarks = dict[str, list[Remark]]
-"""By kernel."""
 
 SEVERITIES = ("warning", "error")
 """Of what is not as it was asked for; the latter if the options are strict."""
@@ -48,47 +43,6 @@ UNMARKED = (
 )
 CARRIED = "the next iteration"
 """How the reasons begin that a variable without a value may lead to."""
-
-
-@dataclass(slots=True)
-class DevicePass:
-    """What one device pass has to say; ``unit`` names its source and architecture.
-
-    ``hints`` are warnings that no annotation is to blame for: ``strict`` lets them pass.
-    ``original`` is the PTX of the source without annotations, if that was asked for.
-    """
-
-    unit: tuple[str, str] = ("", "")
-    remarks: Remarks = field(default_factory=dict)
-    diagnostics: list[str] = field(default_factory=list)
-    hints: list[str] = field(default_factory=list)
-    printed: str = ""
-    error: str | None = None
-    original: str = ""
-
-    def save(self, folder: str, said: str = "") -> None:
-        """Leave this for the command that started nvcc, and beside it what there is to be ``said``
-        if nothing else is asked."""
-        name = os.path.join(folder, f"{os.getpid()}-{os.urandom(6).hex()}.json")
-        put_text(name, json.dumps({**asdict(self), "remarks": report(self.remarks)}))
-        put_text(f"{name}.said", said)
-
-    def take(self, other: DevicePass) -> None:
-        """Say what ``other`` says."""
-        self.remarks, self.diagnostics = other.remarks, other.diagnostics
-        self.hints, self.printed = other.hints, other.printed
-
-    @staticmethod
-    def load(folder: str) -> list[DevicePass]:
-        """All passes left in a folder, by source and architecture, whatever ran first."""
-        told = [json.loads(path.read_text()) for path in Path(folder).glob("*.json")]
-        passes = [
-            DevicePass(
-                **{**one, "unit": tuple(one["unit"]), "remarks": read_report(one["remarks"])}
-            )
-            for one in told
-        ]
-        return sorted(passes, key=lambda one: one.unit)
 
 
 class CompilerError(Exception):

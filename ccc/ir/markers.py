@@ -14,7 +14,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ccc.errors import Span
-from ccc.ir import arm_markers
 
 MARKER_PREFIX = "// ccc."
 ARMS = ("then", "else", "case")
@@ -81,6 +80,8 @@ class Marker:
         Arms of one kind, such as those of a switch, have a ``number`` each. In what may be a
         ``constant`` compilers allow no assembly, and no read when they evaluate it.
         """
+        from ccc.ir import arm_markers  # noqa: PLC0415 - who only reads markers does without it
+
         if constant:
             return _RUNNING + arm_markers.statement(self.text(), number)
         if self.kind in ARMS:

@@ -21,7 +21,7 @@ from typing import Any
 
 from ccc import files as cache
 from ccc.compiler import unit
-from ccc.compiler.unit import DevicePass
+from ccc.compiler.said import DevicePass
 from ccc.device import gpu
 from ccc.errors import CccError
 from ccc.jit import nvrtc

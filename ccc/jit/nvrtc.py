@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ccc.compiler import unit
-from ccc.compiler.unit import LTO_REFUSED, DevicePass
+from ccc.compiler.said import DevicePass
+from ccc.compiler.unit import LTO_REFUSED
 from ccc.device import gpu
 from ccc.errors import CccError, Span, render
 from ccc.frontend import marking as source

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ccc.compiler.unit import DevicePass, transform_file
+from ccc.compiler.said import DevicePass
 from ccc.errors import CccError, choices, nearest
 from ccc.files import check_writable, put_text, write
 from ccc.nvcc import reports
@@ -25,7 +25,6 @@ from ccc.nvcc import run as nvcc
 from ccc.nvcc import words as phases
 from ccc.nvcc.settings import SettingsError, gather, is_known, make_known, shell_settings
 from ccc.options import Options, Request, read_bytes
-from ccc.ptx.occupancy import LIMITS, check_shared_limit
 from ccc.remark import notes
 from ccc.toolkit.places import CCCC, RESOLVING
 from ccc.version import VERSION
@@ -297,6 +296,8 @@ def _check_shared_limit(command: Command) -> None:
     wanted = command.options.shared_limit
     if wanted is None:
         return
+    from ccc.ptx.occupancy import LIMITS, check_shared_limit  # noqa: PLC0415 - seldom asked for
+
     told = [word for before, word in _pairs(command.arguments) if _names_target(before, word)]
     named = {f"sm_{number}" for word in told for number in re.findall(r"_(\d+)", word)}
     try:
@@ -449,6 +450,8 @@ def _check_ptx_output(arguments: Sequence[str], sources: Sequence[str], output: 
 
 def _ptx(command: Command, sources: Sequence[str]) -> int:
     """Transform PTX files, and let nvcc go on with them where a later phase is asked for."""
+    from ccc.compiler.unit import transform_file  # noqa: PLC0415 - seldom asked for
+
     arguments = phases.with_phase(command.arguments, command.seen)
     last = phases.has({"ptx"}, arguments)
     output = phases.output(arguments)

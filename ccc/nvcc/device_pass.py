@@ -18,10 +18,10 @@ import ccc.compiler.earlier
 import ccc.compiler.transform
 import ccc.compiler.unmarking
 import ccc.compiler.weighing  # noqa: F401
+from ccc.compiler.said import DevicePass
 from ccc.compiler.unit import (
     LTO_REFUSED,
     CompilerError,
-    DevicePass,
     check_strict,
     translate,
     warn,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ccc.compiler.unit import DevicePass
+from ccc.compiler.said import DevicePass
 from ccc.errors import CccError, Span
 from ccc.files import put_text
 from ccc.folder import OwnFolder

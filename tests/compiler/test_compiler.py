@@ -14,7 +14,8 @@ import ccc
 from ccc.analysis import facts
 from ccc.analysis.divergence import Divergence
 from ccc.analysis.paths.model import without_places
-from ccc.compiler.unit import DevicePass, transform_file
+from ccc.compiler.said import DevicePass
+from ccc.compiler.unit import transform_file
 from ccc.errors import CccError
 from ccc.options import COLLECT, Options
 from ccc.ptx.occupancy import occupancy

@@ -10,7 +10,8 @@ import pytest
 from folders import TESTS
 from saying import said
 
-from ccc.compiler.unit import CompilerError, DevicePass, translate
+from ccc.compiler.said import DevicePass
+from ccc.compiler.unit import CompilerError, translate
 from ccc.errors import CccError
 from ccc.frontend.marking import Annotated
 from ccc.options import COLLECT, Options

@@ -15,7 +15,8 @@ from marker_cost import sources
 from same_code import same_code
 from second_compilations import IN_A_FILE, of_file, of_fuzz
 
-from ccc.compiler.unit import DevicePass, translate
+from ccc.compiler.said import DevicePass
+from ccc.compiler.unit import translate
 from ccc.compiler.unmarking import without_markers
 from ccc.frontend.marking import Annotated
 from ccc.ir.arm_markers import as_comments

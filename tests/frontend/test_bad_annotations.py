@@ -9,7 +9,8 @@ from annotated import complaint, loop
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ccc.compiler.unit import DevicePass, translate
+from ccc.compiler.said import DevicePass
+from ccc.compiler.unit import translate
 from ccc.frontend.marking import Annotated, SourceError, mark
 from ccc.frontend.pragmas import PragmaError, parse
 from ccc.options import Options

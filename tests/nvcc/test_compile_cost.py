@@ -21,13 +21,14 @@ pytestmark = pytest.mark.usefixtures("few_headers")
 HEAVY = ("argparse", "dataclasses", "json", "lark", "networkx", "pathlib", "tree_sitter", "typing")
 
 
-def test_a_file_without_annotations_costs_little(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Time is what tests cannot rely on, so what is told is what takes it: what Python loads."""
+def loaded_for_plain(project: Project, monkeypatch: pytest.MonkeyPatch, *options: str) -> list[str]:
+    """What is loaded to compile a file without annotations.
+
+    Time is what tests cannot rely on, so what is told is what takes it: what Python loads.
+    """
     monkeypatch.delenv("CCC_FLAGS")
     project.write("plain.cu", compile_cost.sources()["no annotation"])
-    command = ["plain.cu", "-arch=sm_90", "-ptx", "-o", "k.ptx"]
+    command = ["plain.cu", "-arch=sm_90", "-ptx", "-o", "k.ptx", *options]
     project(*command)
     code = (
         "import sys; before = set(sys.modules)\n"
@@ -39,16 +40,33 @@ def test_a_file_without_annotations_costs_little(
         [sys.executable, "-S", "-c", f"import sys; sys.path[:] = {sys.path!r}\n{code}", *command],
         cwd=project.folder, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    loaded = done.stdout.split()
+    return done.stdout.split()
+
+
+def test_a_file_without_annotations_costs_little(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = loaded_for_plain(project, monkeypatch)
     assert "ccc.nvcc.front" in loaded
     assert not set(HEAVY) & set(loaded)
     assert len(loaded) < 45, loaded
 
 
+def test_a_file_without_annotations_costs_little_with_an_option(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = loaded_for_plain(project, monkeypatch, compile_cost.OPTION)
+    assert "ccc.nvcc.command" in loaded
+    assert not any(one.startswith("ccc.frontend") for one in loaded)
+    assert {"ccc.compiler", "ccc.compiler.said"} == {o for o in loaded if "ccc.compiler" in o}
+    assert len(loaded) < 95, loaded
+
+
 BEHIND_CICC = """
 import subprocess, sys
 from ccc.nvcc import device_pass
-from ccc.compiler.unit import DevicePass, translate
+from ccc.compiler.said import DevicePass
+from ccc.compiler.unit import translate
 from ccc.frontend.marking import Annotated
 from ccc.options import Options
 loaded = set()

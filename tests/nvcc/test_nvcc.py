@@ -15,7 +15,7 @@ import pytest
 from ccc.compiler import transform as compiler
 from ccc.compiler import weighing
 from ccc.compiler.launchable import Launchable
-from ccc.compiler.unit import DevicePass
+from ccc.compiler.said import DevicePass
 from ccc.errors import CccError, Span
 from ccc.frontend.marking import strip
 from ccc.ir.markers import parse_marker

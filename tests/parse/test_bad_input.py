@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ccc.compiler.unit import DevicePass, transform_file
+from ccc.compiler.said import DevicePass
+from ccc.compiler.unit import transform_file
 from ccc.emulator import Module
 from ccc.errors import CccError, Span, render
 from ccc.ir.markers import parse_marker

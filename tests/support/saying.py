@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ccc.compiler.unit import DevicePass, translate
+from ccc.compiler.said import DevicePass
+from ccc.compiler.unit import translate
 from ccc.errors import CccError
 from ccc.frontend.marking import Annotated
 from ccc.options import Options
