@@ -18,6 +18,7 @@ from ccc.compiler.said import DevicePass, Remarks
 from ccc.errors import CccError, Span, render
 from ccc.files import read_text
 from ccc.frontend import marking as source
+from ccc.frontend.annotations import Annotation
 from ccc.frontend.syntax import Home
 from ccc.ir.arm_markers import as_comments
 from ccc.ir.markers import MARKER_PREFIX
@@ -290,7 +291,7 @@ def warn(warnings: Sequence[CccError], options: Options, done: DevicePass) -> No
     done.diagnostics = list(dict.fromkeys([*done.diagnostics, *said]))
 
 
-def _places(annotations: Sequence[source.Annotation]) -> dict[int, Place]:
+def _places(annotations: Sequence[Annotation]) -> dict[int, Place]:
     """By what annotations are found again in the source when that was edited."""
     from ccc.profile.match import Place  # noqa: PLC0415 - seldom asked for
 
@@ -348,7 +349,7 @@ def _without_declined(diagnostics: Sequence[str], remarks: Remarks) -> list[str]
     return [one for one in diagnostics if not one.startswith(tuple(told))]
 
 
-def _refused(annotations: Sequence[source.Annotation], remarks: Remarks) -> set[int]:
+def _refused(annotations: Sequence[Annotation], remarks: Remarks) -> set[int]:
     """The annotations that no copy of their code could be transformed for."""
     told = [remark for mine in remarks.values() for remark in mine]
     applied = {remark.position for remark in told if remark.applied}
