@@ -3,32 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ccc.errors import CccError, Span
-from ccc.frontend import unset
 from ccc.frontend.linemap import LineMap, column_of
-from ccc.frontend.marker_edits import Edit, cases, wrap
 from ccc.frontend.misspelt import message, misspelt
 from ccc.frontend.placement import PLACES, Placed, Placement
-from ccc.frontend.stripping import REST, newlines, pragmas, without_comments
-from ccc.frontend.syntax import (
-    Home,
-    body_of,
-    floating_type,
-    home_of,
-    loop_around,
-    may_be_constant,
-    parse_cuda,
-    pointer_to,
-    restricted_parameters,
-    statement_at,
-)
+from ccc.frontend.stripping import REST, pragmas, without_comments
+from ccc.frontend.syntax import Home, body_of, home_of, parse_cuda, statement_at
 from ccc.frontend.variables import Suspects
-from ccc.ir.markers import LOOPS, PROMISE, UNROLLS, Marker
 
 if TYPE_CHECKING:
     from ccc.frontend.clause_names import WrongName
@@ -41,7 +27,6 @@ _SPACE = re.compile(rb"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _STATEMENT_WORD = re.compile(rb"(?:\w+\s*:\s*|\[\[[^\]]*\]\]\s*)*(?:for|while|do|if|switch)\b")
 _OF_LAMBDA = re.compile(rb"(?<=\])[ \t]*(?:__attribute__\(\(\w+\)\)[ \t]*)+(?=[({])")
 """What __device__ becomes before a lambda's parameters, where the parser expects none."""
-_IN_LOOPS = {"for": "for", "while": "while", "for variable": "variable"}
 _NO_CODE = ("comment", "raw_string_literal", "raw_string_content")
 _HEAD = 200
 """Characters of a statement that are enough to know it again."""
@@ -66,18 +51,18 @@ class Annotation:
     statement: str = ""
 
 
-class Marking:
-    """The work on one text: ``read`` finds what is annotated, ``write`` makes the edits."""
+class Annotations:
+    """The annotations of one text: ``read`` finds them."""
 
     def __init__(self, code: bytes, filename: str, macros: Collection[str] | None):
         self.code = code
         self.lines = LineMap(code, filename)
         found = list(pragmas(code))
-        self.ranges = self.lines.user_ranges([match.start(2) for match in found])
-        self.blank = _blanked(code, self.ranges)
-        self.tree = parse_cuda(self.blank, self.ranges)
+        self._ranges = self.lines.user_ranges([match.start(2) for match in found])
+        self.blank = _blanked(code, self._ranges)
+        self.tree = parse_cuda(self.blank, self._ranges)
         self.pragmas = [match for match in found if not self._in_comment(match)]
-        self.unrolls = [m for r in self.ranges for m in _UNROLL.finditer(code, *r)]
+        self._unrolls = [m for r in self._ranges for m in _UNROLL.finditer(code, *r)]
         root = self.tree.root_node
         self.placement = Placement(root, code, self.blank, macros, self._statement_line)
         self.errors: list[CccError] = []
@@ -111,32 +96,6 @@ class Marking:
         found = (one for one in misspelt(self.code) if not self._in_comment(one))
         return [CccError(message(one), *self._word(one)) for one in found]
 
-    def write(self, without: Collection[int]) -> tuple[list[Annotation], list[Edit]]:
-        """The annotations to be marked, and the edits that mark them."""
-        edits = [Edit(m.start(2), m.end(), newlines(m[0])) for m in self.pragmas]
-        annotations = []
-        for placed in self.placement.placed:
-            if placed.id not in without and self.placement.is_active(placed):
-                annotation = self._annotation(placed)
-                annotations.append(annotation)
-                edits += self._marks(placed, annotation)
-        return annotations, [*edits, *(self._promises() if annotations else ())]
-
-    def _promises(self) -> Iterator[Edit]:
-        """Variables that name, in PTX, the functions of which something is promised."""
-        for placed in self.placement.placed:
-            if placed.name == "callable":
-                text = pointer_to(placed.statement, f"{PROMISE}{placed.id}", self.blank)
-                end = placed.statement.end_byte
-                yield Edit(end, end, text or b"")
-
-    def values(self, loops: Collection[int]) -> list[Edit]:
-        """The edits that give a value to what iterations of these loops declare without one."""
-        marked = [one for one in self.placement.placed if one.repeats and one.id in loops]
-        run = (node for loop in marked for node in self.placement.run_by(loop))
-        found = dict(one for node in run for one in unset.values(node, self.placement.macros))
-        return [Edit(at, at, text) for at, text in found.items()]
-
     def _in_comment(self, match: re.Match[bytes]) -> bool:
         node = self.tree.root_node.descendant_for_byte_range(match.start(2), match.start(2) + 1)
         return node is not None and node.type in _NO_CODE
@@ -163,13 +122,14 @@ class Marking:
         # Something near by confused the parser: read from the statement on, by itself.
         window = [
             (max(start, at), min(end, at + _REPARSED))
-            for start, end in self.ranges
+            for start, end in self._ranges
             if end > at and start < at + _REPARSED
         ]
         alone = statement_at(parse_cuda(self.blank, window).root_node, at)
         return alone if alone and not (found and alone.has_error) else found
 
-    def _annotation(self, placed: Placed) -> Annotation:
+    def annotation(self, placed: Placed) -> Annotation:
+        """What is told of an annotation that is to be marked."""
         loops = [loop for loop in self.placement.loops_around(placed) if loop.name == "for"]
         inner = loops[-1].id if loops else None
         span = self.span(placed)
@@ -184,103 +144,9 @@ class Marking:
         text = self.blank[placed.statement.start_byte : end].decode(errors="replace")
         return " ".join(text.split())[:_HEAD]
 
-    def _marks(self, placed: Placed, annotation: Annotation) -> list[Edit]:
-        """The edits that mark one statement."""
-
-        statement = placed.statement
-        constant = may_be_constant(statement, self.blank)
-
-        def marker(kind: str, number: int | None = None) -> bytes:
-            more = UNROLLS if kind in LOOPS and self._own_unrolls(placed.at) else {}
-            made = Marker(kind, annotation.id, annotation.span, {**annotation.clauses, **more})
-            text = made.statement(number, constant=constant)
-            return text.encode(errors="surrogateescape")
-
-        if placed.name in _IN_LOOPS:
-            inside = marker(_IN_LOOPS[placed.name]) + self._reduced(placed, annotation)
-            inside += self._apart(placed, annotation)
-            edits = wrap(statement, "body", inside) + self._before(placed, marker("loop"))
-            return edits + (self._keep_outer(placed) if placed.begins_apart else [])
-        if placed.name in ("recursion", "grid_stride"):
-            return wrap(statement, "body", marker(placed.name) + self._apart(placed, annotation))
-        if placed.name == "switch":
-            return cases(statement, partial(marker, "case"))
-        edits = wrap(statement, "consequence", marker("then"))
-        otherwise = statement.child_by_field_name("alternative")
-        return edits + (wrap(otherwise, "", marker("else")) if otherwise else [])
-
-    def _reduced(self, placed: Placed, annotation: Annotation) -> bytes:
-        """Statements that say where the floating-point variables of reductions are.
-
-        Their sums depend on the order, so that only they may be added up in another one; integers
-        need no leave.
-        """
-        text = b""
-        for operation, name in placed.pragma.reductions:
-            kind = floating_type(placed.statement, name.encode(), self.blank)
-            if kind:
-                made = Marker("reduced", annotation.id, annotation.span, {"by": operation})
-                words = f'asm volatile("{made.text()} register=%0" :: "{kind}"({name}));'
-                text += words.encode(errors="surrogateescape")
-        return text
-
-    def _apart(self, placed: Placed, annotation: Annotation) -> bytes:
-        """Statements that say which pointers lead to memory of their own.
-
-        A kernel's parameters that are declared ``__restrict__`` are told by their numbers.
-        """
-        text = b""
-        for number, names in enumerate(placed.pragma.apart):
-            clauses = {"group": str(number)}
-            words = Marker("apart", annotation.id, annotation.span, clauses).text()
-            for name in names:
-                one = f'asm volatile("{words} register=%0" :: "l"({name}));'
-                text += one.encode(errors="surrogateescape")
-        restricted = restricted_parameters(placed.statement, self.blank)
-        if restricted and placed.name in ("for", "grid_stride"):
-            clauses = {"restrict": ",".join(map(str, restricted))}
-            made = Marker("apart", annotation.id, annotation.span, clauses).statement()
-            text += made.encode(errors="surrogateescape")
-        return text
-
-    def _before(self, placed: Placed, marker: bytes) -> list[Edit]:
-        """Braces around an annotated loop, with its ``loop`` marker first in them.
-
-        Unrolled, one annotated loop would be many, so that it gets an unroll pragma; a user's own
-        one stands, but must move inside the braces to remain right before the loop.
-        """
-        own = self._own_unrolls(placed.at)
-        words = [b" ".join(m[0].split()[1:]) for m in own] or [b"unroll 1"]
-        head = b"{ " + marker + b"".join(b' _Pragma("%s")' % word for word in words)
-        at = placed.match.start(2)
-        edits = [Edit(m.start(), m.end(), newlines(m[0])) for m in own]
-        end = placed.statement.end_byte
-        return [*edits, Edit(at, at, head), Edit(end, end, b" }")]
-
-    def _keep_outer(self, placed: Placed) -> list[Edit]:
-        """An unroll pragma before the loop around one whose lanes begin its iterations apart.
-
-        Unrolled, it would be no loop any more. A user's own pragma stands, and annotated ones have
-        theirs.
-        """
-        loop = self._around_apart[placed.id]
-        first = next((n for n, other in self._around_apart.items() if other == loop), None)
-        if loop is None or first != placed.id:
-            return []
-        at = loop.start_byte
-        annotated = any(other.statement.start_byte == at for other in self.placement.placed)
-        is_told = annotated or self._own_unrolls(at)
-        return [] if is_told else [Edit(at, at, b'_Pragma("unroll 1") ')]
-
-    def _own_unrolls(self, at: int) -> list[re.Match[bytes]]:
+    def unrolls_at(self, at: int) -> list[re.Match[bytes]]:
         """The user's unroll pragmas of the loop that begins there."""
-        return [m for m in self.unrolls if _end(_SPACE, self.blank, m.end()) == at]
-
-    @cached_property
-    def _around_apart(self) -> dict[int, Node | None]:
-        """The loops around those whose lanes begin their iterations apart."""
-        apart = [other for other in self.placement.placed if other.begins_apart]
-        return {other.id: loop_around(self.tree.root_node, other.at) for other in apart}
+        return [m for m in self._unrolls if _end(_SPACE, self.blank, m.end()) == at]
 
     def span(self, placed: Placed) -> Span:
         """Where an annotation stands."""

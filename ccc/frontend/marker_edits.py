@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from ccc.frontend.syntax import body_of, cases_of, head_end
+from ccc.frontend import unset
+from ccc.frontend.annotations import Annotation, Annotations
+from ccc.frontend.placement import Placed
+from ccc.frontend.stripping import newlines
+from ccc.frontend.syntax import (
+    body_of,
+    cases_of,
+    floating_type,
+    head_end,
+    loop_around,
+    may_be_constant,
+    pointer_to,
+    restricted_parameters,
+)
+from ccc.ir.markers import LOOPS, PROMISE, UNROLLS, Marker
 
 if TYPE_CHECKING:
     from ccc.frontend.syntax import Node
+
+_IN_LOOPS = {"for": "for", "while": "while", "for variable": "variable"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +38,137 @@ class Edit:
     text: bytes
 
 
-def wrap(statement: Node, name: str, marker: bytes) -> list[Edit]:
+class MarkerEdits:
+    """What puts markers into a text.
+
+    Args:
+        found: its annotations.
+    """
+
+    def __init__(self, found: Annotations):
+        self._found, self._placement, self._blank = found, found.placement, found.blank
+
+    def write(self, without: Collection[int]) -> tuple[list[Annotation], list[Edit]]:
+        """The annotations to be marked, and the edits that mark them."""
+        edits = [Edit(m.start(2), m.end(), newlines(m[0])) for m in self._found.pragmas]
+        annotations = []
+        for placed in self._placement.placed:
+            if placed.id not in without and self._placement.is_active(placed):
+                annotation = self._found.annotation(placed)
+                annotations.append(annotation)
+                edits += self._marks(placed, annotation)
+        return annotations, [*edits, *(self._promises() if annotations else ())]
+
+    def values(self, loops: Collection[int]) -> list[Edit]:
+        """The edits that give a value to what iterations of these loops declare without one."""
+        marked = [one for one in self._placement.placed if one.repeats and one.id in loops]
+        run = (node for loop in marked for node in self._placement.run_by(loop))
+        found = dict(one for node in run for one in unset.values(node, self._placement.macros))
+        return [Edit(at, at, text) for at, text in found.items()]
+
+    def _promises(self) -> Iterator[Edit]:
+        """Variables that name, in PTX, the functions of which something is promised."""
+        for placed in self._placement.placed:
+            if placed.name == "callable":
+                text = pointer_to(placed.statement, f"{PROMISE}{placed.id}", self._blank)
+                end = placed.statement.end_byte
+                yield Edit(end, end, text or b"")
+
+    def _marks(self, placed: Placed, annotation: Annotation) -> list[Edit]:
+        """The edits that mark one statement."""
+        statement = placed.statement
+        constant = may_be_constant(statement, self._blank)
+
+        def marker(kind: str, number: int | None = None) -> bytes:
+            more = UNROLLS if kind in LOOPS and self._found.unrolls_at(placed.at) else {}
+            made = Marker(kind, annotation.id, annotation.span, {**annotation.clauses, **more})
+            text = made.statement(number, constant=constant)
+            return text.encode(errors="surrogateescape")
+
+        if placed.name in _IN_LOOPS:
+            inside = marker(_IN_LOOPS[placed.name]) + self._reduced(placed, annotation)
+            inside += self._apart(placed, annotation)
+            edits = _wrap(statement, "body", inside) + self._before(placed, marker("loop"))
+            return edits + (self._keep_outer(placed) if placed.begins_apart else [])
+        if placed.name in ("recursion", "grid_stride"):
+            return _wrap(statement, "body", marker(placed.name) + self._apart(placed, annotation))
+        if placed.name == "switch":
+            return _cases(statement, partial(marker, "case"))
+        edits = _wrap(statement, "consequence", marker("then"))
+        otherwise = statement.child_by_field_name("alternative")
+        return edits + (_wrap(otherwise, "", marker("else")) if otherwise else [])
+
+    def _reduced(self, placed: Placed, annotation: Annotation) -> bytes:
+        """Statements that say where the floating-point variables of reductions are.
+
+        Their sums depend on the order, so that only they may be added up in another one; integers
+        need no leave.
+        """
+        text = b""
+        for operation, name in placed.pragma.reductions:
+            kind = floating_type(placed.statement, name.encode(), self._blank)
+            if kind:
+                made = Marker("reduced", annotation.id, annotation.span, {"by": operation})
+                words = f'asm volatile("{made.text()} register=%0" :: "{kind}"({name}));'
+                text += words.encode(errors="surrogateescape")
+        return text
+
+    def _apart(self, placed: Placed, annotation: Annotation) -> bytes:
+        """Statements that say which pointers lead to memory of their own.
+
+        A kernel's parameters that are declared ``__restrict__`` are told by their numbers.
+        """
+        text = b""
+        for number, names in enumerate(placed.pragma.apart):
+            clauses = {"group": str(number)}
+            words = Marker("apart", annotation.id, annotation.span, clauses).text()
+            for name in names:
+                one = f'asm volatile("{words} register=%0" :: "l"({name}));'
+                text += one.encode(errors="surrogateescape")
+        restricted = restricted_parameters(placed.statement, self._blank)
+        if restricted and placed.name in ("for", "grid_stride"):
+            clauses = {"restrict": ",".join(map(str, restricted))}
+            made = Marker("apart", annotation.id, annotation.span, clauses).statement()
+            text += made.encode(errors="surrogateescape")
+        return text
+
+    def _before(self, placed: Placed, marker: bytes) -> list[Edit]:
+        """Braces around an annotated loop, with its ``loop`` marker first in them.
+
+        Unrolled, one annotated loop would be many, so that it gets an unroll pragma; a user's own
+        one stands, but must move inside the braces to remain right before the loop.
+        """
+        own = self._found.unrolls_at(placed.at)
+        words = [b" ".join(m[0].split()[1:]) for m in own] or [b"unroll 1"]
+        head = b"{ " + marker + b"".join(b' _Pragma("%s")' % word for word in words)
+        at = placed.match.start(2)
+        edits = [Edit(m.start(), m.end(), newlines(m[0])) for m in own]
+        end = placed.statement.end_byte
+        return [*edits, Edit(at, at, head), Edit(end, end, b" }")]
+
+    def _keep_outer(self, placed: Placed) -> list[Edit]:
+        """An unroll pragma before the loop around one whose lanes begin its iterations apart.
+
+        Unrolled, it would be no loop any more. A user's own pragma stands, and annotated ones have
+        theirs.
+        """
+        loop = self._around_apart[placed.id]
+        first = next((n for n, other in self._around_apart.items() if other == loop), None)
+        if loop is None or first != placed.id:
+            return []
+        at = loop.start_byte
+        annotated = any(other.statement.start_byte == at for other in self._placement.placed)
+        is_told = annotated or self._found.unrolls_at(at)
+        return [] if is_told else [Edit(at, at, b'_Pragma("unroll 1") ')]
+
+    @cached_property
+    def _around_apart(self) -> dict[int, Node | None]:
+        """The loops around those whose lanes begin their iterations apart."""
+        apart = [other for other in self._placement.placed if other.begins_apart]
+        return {other.id: loop_around(self._found.tree.root_node, other.at) for other in apart}
+
+
+def _wrap(statement: Node, name: str, marker: bytes) -> list[Edit]:
     """Make ``marker`` the first statement of a body, with braces where it has none."""
     body = body_of(statement, name)
     assert body is not None
@@ -33,7 +180,7 @@ def wrap(statement: Node, name: str, marker: bytes) -> list[Edit]:
     return [Edit(start, start, b" { " + marker + b" "), Edit(end, end, b" }")]
 
 
-def cases(statement: Node, marker: Callable[[int], bytes]) -> list[Edit]:
+def _cases(statement: Node, marker: Callable[[int], bytes]) -> list[Edit]:
     """Put a marker first in every case that has statements of its own."""
     return [
         Edit(colon.end_byte, colon.end_byte, b" " + marker(number))

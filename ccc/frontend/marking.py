@@ -19,9 +19,9 @@ from functools import cached_property
 from itertools import chain
 
 from ccc.errors import CccError, Span
-from ccc.frontend.annotations import Annotation, Marking
+from ccc.frontend.annotations import Annotation, Annotations
 from ccc.frontend.linemap import LineMap
-from ccc.frontend.marker_edits import apply
+from ccc.frontend.marker_edits import MarkerEdits, apply
 from ccc.frontend.misspelt import misspelt
 from ccc.frontend.stripping import pragmas, stripped
 from ccc.frontend.variables import Suspects
@@ -95,26 +95,27 @@ class Annotated:
         Raises:
             SourceError: unknown words, and annotations that stand in a wrong place.
         """
-        marking = self._marking
-        if marking is None:
+        found = self._found
+        if found is None:
             return Marked(self.text)
-        if marking.errors:
-            raise SourceError([*marking.misspelt, *marking.errors])
-        annotations, edits = marking.write(without)
-        edits += marking.values(set(values).difference(without))
-        marked = arm_markers.declare(apply(marking.code, edits).decode(errors="surrogateescape"))
-        files = marking.lines.user_files
-        warnings = [*marking.misspelt, *marking.warnings]
-        return Marked(marked, annotations, warnings, files, marking.suspects)
+        if found.errors:
+            raise SourceError([*found.misspelt, *found.errors])
+        writer = MarkerEdits(found)
+        annotations, edits = writer.write(without)
+        edits += writer.values(set(values).difference(without))
+        marked = arm_markers.declare(apply(found.code, edits).decode(errors="surrogateescape"))
+        files = found.lines.user_files
+        warnings = [*found.misspelt, *found.warnings]
+        return Marked(marked, annotations, warnings, files, found.suspects)
 
     @cached_property
-    def _marking(self) -> Marking | None:
+    def _found(self) -> Annotations | None:
         code = self.text.encode(errors="surrogateescape")
         if next(chain(pragmas(code), misspelt(code)), None) is None:
             return None
-        marking = Marking(code, self.filename, self._macros)
-        marking.read()
-        return marking
+        found = Annotations(code, self.filename, self._macros)
+        found.read()
+        return found
 
 
 def strip(text: str) -> str:
