@@ -76,6 +76,7 @@ class Annotations:
         for number, match in enumerate(self.pragmas, 1):
             self._place(number, match)
         if self.errors:  # a pragma that cannot be read would make others look misplaced
+            self.errors = [*self.misspelt, *self.errors]
             return
         for placed in self.placement.placed:
             place, names = self.placement, self.placement.names
@@ -89,6 +90,8 @@ class Annotations:
                 self.warnings.append(self._complaint(placed.match, impossible))
             elif unused := names.idle(placed):
                 self.warnings.append(self._complaint_of_name(placed, unused))
+        if self.errors and self.misspelt:  # and so would one that was taken for none
+            self.errors = self.misspelt
 
     @cached_property
     def misspelt(self) -> list[CccError]:

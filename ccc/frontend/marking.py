@@ -99,7 +99,7 @@ class Annotated:
         if found is None:
             return Marked(self.text)
         if found.errors:
-            raise SourceError([*found.misspelt, *found.errors])
+            raise SourceError(found.errors)
         writer = MarkerEdits(found)
         annotations, edits = writer.write(without)
         edits += writer.values(set(values).difference(without))

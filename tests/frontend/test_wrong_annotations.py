@@ -39,10 +39,12 @@ def test_what_is_nearly_a_pragma_of_ours(pragma: str) -> None:
     text = loop("#pragma ccc if\nif (a) b();").replace("#pragma ccc for", f"  #pragma {pragma}")
     (warning,) = mark(text.replace("ccc if", "omp if"), "k.cu").warnings
     assert warning.span == ("k.cu", 2, 11)
-    first, shown, _, second, *_ = complaint(text).split("\n")
+    first, shown, *rest = complaint(text).split("\n")
     assert first.endswith('is no annotation; write "#pragma ccc for"')
     assert shown.strip() == f"#pragma {pragma}".expandtabs(1)
-    assert '"ccc if" must stand inside a loop' in second
+    assert not [line for line in rest if "error" in line]  # that the path misses its loop follows
+    unread = complaint(text.replace("ccc if", "ccc iff"))
+    assert [line.split()[1] for line in unread.split("\n") if "k.cu" in line] == ["error:"] * 2
 
 
 @pytest.mark.parametrize(
