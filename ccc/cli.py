@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 
 from ccc.version import VERSION
@@ -76,8 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from ccc.tools.explain import main as explain  # noqa: PLC0415 - one tool of many
 
             return explain(given[1:])  # it takes all options of the compiler
-        args = _parser(given).parse_args(given)
-        return int(args.run(args))
+        return _run_tool(given)
 
     return _guarded(work)
 
@@ -86,15 +86,32 @@ def _check_tool(given: Sequence[str]) -> None:
     """Know the tool before argparse, which has no suggestions.
 
     Raises:
-        CccError: there is no such tool.
+        UsageError: there is no such tool.
     """
     name = next(iter(given), "-")
     if name not in TOOLS and not name.startswith("-"):
-        from ccc.errors import CccError, choices  # noqa: PLC0415 - seldom it is none
+        from ccc.errors import UsageError, choices  # noqa: PLC0415 - seldom it is none
 
         is_file = os.path.exists(name) or "." in name
         hint = "; the compiler is cccc" if is_file else choices(name, TOOLS)
-        raise CccError(f'there is no tool "{name}"{hint}')
+        raise UsageError(f'there is no tool "{name}"{hint}')
+
+
+def _run_tool(given: Sequence[str]) -> int:
+    """Run the tool that is asked for.
+
+    Raises:
+        UsageError: it has no such option, of which argparse would not say which is meant.
+    """
+    parser = _parser(given)
+    args, rest = parser.parse_known_args(given)
+    if rest:
+        from ccc.errors import UsageError, nearest  # noqa: PLC0415 - as above
+
+        name = rest[0].partition("=")[0]
+        known = re.findall(r"--[\w-]+", args.usage)
+        raise UsageError(f'ccc {given[0]} takes no "{name}"{nearest(name, known)}')
+    return int(args.run(args))
 
 
 def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
@@ -109,7 +126,7 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
         if name in given:  # only the tool that is asked for is loaded
             module = importlib.import_module(f"ccc.tools.{name}")
             module.add_arguments(tool)
-            tool.set_defaults(run=module.run)
+            tool.set_defaults(run=module.run, usage=tool.format_usage())
     return parser
 
 

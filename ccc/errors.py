@@ -44,6 +44,12 @@ class CccError(Exception):
         return render("error", self.message, self.span, self.source_line)
 
 
+class UsageError(CccError):
+    """The command line itself is wrong: a word in it, or one that is missing."""
+
+    status = 2
+
+
 def render(
     severity: str, message: str, span: Span | None = None, source_line: str | None = None
 ) -> str:

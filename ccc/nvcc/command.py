@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ccc.compiler.said import DevicePass
-from ccc.errors import CccError, choices, nearest
+from ccc.errors import CccError, UsageError, choices, nearest
 from ccc.files import check_writable, put_text, write
 from ccc.nvcc import reports
 from ccc.nvcc import run as nvcc
@@ -28,12 +28,6 @@ from ccc.options import Options, Request, read_bytes
 from ccc.remark import notes
 from ccc.toolkit.places import CCCC, RESOLVING
 from ccc.version import VERSION
-
-
-class UsageError(CccError):
-    """The command line itself is wrong."""
-
-    status = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +268,7 @@ def parse(arguments: Sequence[str]) -> Command:
     """
     command = Command([])
     for argument in arguments:
-        if argument.startswith("--ccc-"):
+        if argument.startswith(phases.LIKE_OURS):
             command = _take(command, argument)
         else:
             command.arguments.append(argument)

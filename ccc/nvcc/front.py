@@ -68,7 +68,7 @@ def _is_ours(arguments: Sequence[str]) -> bool:
     return (
         any(name in os.environ for name in _OURS)
         or any("--ccc-" in os.environ.get(name, "") for name in _FLAGS)
-        or any(word.startswith("--ccc-") for word in arguments)
+        or any(word.startswith(words.LIKE_OURS) for word in arguments)
         or any(word.partition("=")[0] in words.RESPONSE for word in arguments)
         or words.has(words.HELP | words.DRYRUN, arguments)
         or any("dryrun" in os.environ.get(name, "") for name in _FLAGS)

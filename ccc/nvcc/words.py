@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 SOURCES = (".cu", ".cuh", ".cpp", ".cc")
 """How names of what holds kernels end."""
+LIKE_OURS = ("--ccc-", "--ccc_", "--cc-", "--cccc-")
+"""How our options begin, and what is meant to be one: no option of nvcc's begins so."""
 PHASES = frozenset(
     {"ptx", "cubin", "c", "compile", "dc", "device-c", "dw", "device-w", "link", "dlink", "lib"}
     | {"device-link", "run", "cuda", "fatbin", "E", "preprocess", "M", "MM", "optix-ir"}

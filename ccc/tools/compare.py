@@ -21,7 +21,7 @@ from rich.table import Table
 from ccc import files
 from ccc.device.choose import Device, choose_device
 from ccc.device.emulated import EMULATED_ARCH
-from ccc.errors import CccError, Span
+from ccc.errors import CccError, Span, UsageError
 from ccc.harness import provenance as record
 from ccc.harness.measure import Figures, Result, measure
 from ccc.harness.sample import Sample
@@ -124,12 +124,12 @@ def _strategy(text: str) -> str:
     """What is asked for, as the compiler spells it.
 
     Raises:
-        CccError: there is no such strategy.
+        UsageError: there is no such strategy.
     """
     try:
         return str(read_request(text))
     except ValueError as error:
-        raise CccError(f"--strategy={text}: {error}") from None
+        raise UsageError(f"--strategy={text}: {error}") from None
 
 
 def run(args: argparse.Namespace) -> int:

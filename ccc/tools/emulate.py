@@ -14,7 +14,7 @@ import numpy as np
 from ccc import emulator
 from ccc.emulator.run.counters import Counters
 from ccc.emulator.run.module import STEP_LIMIT
-from ccc.errors import CccError
+from ccc.errors import CccError, UsageError
 from ccc.ir.nodes import Variable
 from ccc.nvcc.words import SOURCES
 from ccc.tools.emulate_arguments import FORMS, read_argument
@@ -69,13 +69,13 @@ def run(args: argparse.Namespace) -> int:
         CccError: no PTX, no such kernel, an argument that does not fit, or a fault of the kernel.
     """
     if args.file.suffix in SOURCES:
-        raise CccError(f"{args.file} is a source; cccc -ptx makes PTX of it, which is emulated")
+        raise UsageError(f"{args.file} is a source; cccc -ptx makes PTX of it, which is emulated")
     module = emulator.Module(_text(args.file), str(args.file), step_limit=args.steps)
     kernel = module.get_function(args.kernel or _only_kernel(module))
     function = module.function_ir(kernel.name)
     assert function is not None
     if len(args.args) != len(function.parameters):
-        raise CccError(_miscounted(kernel.name, function.parameters, args.args))
+        raise UsageError(_miscounted(kernel.name, function.parameters, args.args))
     pairs = zip(args.args, function.parameters, strict=True)
     arguments = [read_argument(text, parameter) for text, parameter in pairs]
     saved = [pair for argument in arguments for pair in argument.saved]
@@ -115,7 +115,7 @@ def _only_kernel(module: emulator.Module) -> str:
         raise CccError(f"{module.file} has no kernel: nothing in it is .entry")
     if len(names) > 1:
         known = ", ".join(names)
-        raise CccError(f"{module.file} has {len(names)} kernels; --kernel says which: {known}")
+        raise UsageError(f"{module.file} has {len(names)} kernels; --kernel says which: {known}")
     return names[0]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.format import MAGIC_PREFIX
 
 from ccc.emulator import AddressOf, Structure
-from ccc.errors import CccError, choices, nearest
+from ccc.errors import CccError, UsageError, choices, nearest
 from ccc.ir.nodes import Variable
 
 DTYPES = {
@@ -70,17 +70,17 @@ def read_argument(text: str, parameter: Variable | None) -> Argument:
         return Argument(_scalar(words[1], words[0], text))
     if re.fullmatch(r"[-+]?\.?\d.*", words[0]):
         written = "f32" if re.search(r"[.ep]", text) else "i32"
-        raise CccError(f"--arg {text}: a member of a structure needs its type: {written}:{text}")
+        raise UsageError(f"--arg {text}: a member of a structure needs its type: {written}:{text}")
     if len(words) == 2 and re.fullmatch(r"[a-z]+\d+", words[0]):
-        raise CccError(f"--arg {text}: {_no_type(words[0])}")
+        raise UsageError(f"--arg {text}: {_no_type(words[0])}")
     hint = nearest(words[0], [*DTYPES, *FILLED])
-    raise CccError(f"--arg {text}: not understood{hint}; write {FORMS}")
+    raise UsageError(f"--arg {text}: not understood{hint}; write {FORMS}")
 
 
 def _structure(text: str) -> Argument:
     """``{...}``, a structure by value, or ``&{...}``, its address."""
     if not re.fullmatch(r"&?\{.*\}", text):
-        raise CccError(f"--arg {text}: a structure is written {{A,B}}, and its address &{{A,B}}")
+        raise UsageError(f"--arg {text}: a structure is written {{A,B}}, and its address &{{A,B}}")
     members = [read_argument(member, None) for member in _members(text)]
     value: Any = Structure(*(member.value for member in members))
     saved = tuple(pair for member in members for pair in member.saved)
@@ -106,7 +106,7 @@ def _members(text: str) -> list[str]:
     }
     for why, is_so in wrong.items():
         if is_so:
-            raise CccError(f"--arg {text}: {why}")
+            raise UsageError(f"--arg {text}: {why}")
     return stripped
 
 
@@ -138,9 +138,9 @@ def _no_type(name: str) -> str:
 
 def _fresh(text: str, words: list[str]) -> Argument:
     if len(words) > 2 and words[1] not in DTYPES:
-        raise CccError(f"--arg {text}: {_no_type(words[1])}")
+        raise UsageError(f"--arg {text}: {_no_type(words[1])}")
     if len(words) < 3 or not re.fullmatch(r"\d+(x\d+)*", words[2]):
-        raise CccError(f"--arg {text}: write {words[0]}:TYPE:COUNT, as {words[0]}:f32:1024")
+        raise UsageError(f"--arg {text}: write {words[0]}:TYPE:COUNT, as {words[0]}:f32:1024")
     shape = [int(number) for number in words[2].split("x")]
     make = np.zeros if words[0] == "zeros" else np.ones
     try:
@@ -155,7 +155,7 @@ def _plain(text: str, parameter: Variable) -> Any:
     if letter == "b":
         letter = "u" if re.fullmatch(r"-?(0x[0-9a-fA-F]+|\d+)", text) else "f"
     if f"{letter}{bits}" not in DTYPES:
-        raise CccError(
+        raise UsageError(
             f"--arg {text}: the parameter {parameter.name} has {bits // 8} bytes: "
             "a structure is written {A,B}, with all its members"
         )
@@ -174,11 +174,11 @@ def _scalar(text: str, type_name: str, whole: str) -> Any:
                 return kind(float.fromhex(text) if "0x" in text else float(text))
         number, limits = int(text, 0), np.iinfo(kind)
     except (KeyError, ValueError):
-        raise CccError(f"--arg {whole}: {text} is no number of type {type_name}") from None
+        raise UsageError(f"--arg {whole}: {text} is no number of type {type_name}") from None
     except OverflowError:
         return kind(np.inf)
     least = -(1 << (limits.bits - 1))
     if not least <= number < 1 << limits.bits:
-        raise CccError(f"--arg {whole}: {text} does not fit {type_name}")
+        raise UsageError(f"--arg {whole}: {text} does not fit {type_name}")
     unsigned = np.array(number & ((1 << limits.bits) - 1), f"u{limits.bits // 8}")
     return unsigned.view(kind)[()]

@@ -19,7 +19,7 @@ from ccc.analysis.defuse import def_use_graph
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import extent, find_paths
 from ccc.analysis.paths.model import LeftPath, Path
-from ccc.errors import CccError, Span
+from ccc.errors import CccError, Span, UsageError
 from ccc.files import check_writable, write
 from ccc.nvcc import run as nvcc
 from ccc.options import Options
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     """
     output = FilePath(args.output)
     if output.suffix == ".png":
-        raise CccError("this is where the picture goes; give -o NAME.dot", Span(args.output))
+        raise UsageError("this is where the picture goes; give -o NAME.dot", Span(args.output))
     check_writable(args.output)
     found = list(_paths(_marked_ptx(args.file, args.arch), args.file))
     if not found:

@@ -13,15 +13,23 @@ MIXED = "this profile is of transformed code, and others of these files are of t
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``ccc profile``."""
-    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    purpose = "add up what several runs counted, of the same code or of other code"
-    merge = actions.add_parser("merge", help=purpose, description=purpose)
-    merge.add_argument(
+    parser.add_argument(
+        "action", type=_action, metavar="merge",
+        help="add up what several runs counted, of the same code or of other code",
+    )  # fmt: skip
+    parser.add_argument(
         "profiles", type=pathlib.Path, nargs="+", metavar="FILE", help="written by such a program"
     )
-    merge.add_argument(
+    parser.add_argument(
         "-o", "--output", type=pathlib.Path, required=True, metavar="FILE", help="what to write"
     )
+
+
+def _action(word: str) -> str:
+    if word != "merge":
+        told = f'there is no action "{word}"'
+        raise argparse.ArgumentTypeError(f"{told}; ccc report FILE prints a profile")
+    return word
 
 
 def run(args: argparse.Namespace) -> int:

@@ -73,6 +73,7 @@ def test_profiles_are_counted_and_used(tmp_path: Path) -> None:
     [
         ("--ccc-use=none.json", "--ccc-use=none.json: there is no such file"),
         ("--ccc-profile-transformed", "give --ccc-profile=FILE"),
+        ("--cc-strict", 'unknown option "--cc-strict"; did you mean "--ccc-strict"?'),
         ("--ccc-strct", 'unknown option "--ccc-strct"; did you mean "--ccc-strict"?'),
         ("--ccc-report", "--ccc-report needs a value: --ccc-report=FILE"),
         ("--ccc-off=1", "--ccc-off takes no value"),
@@ -138,8 +139,37 @@ def test_version_and_help(
     ],
 )
 def test_a_tool_that_there_is_not(word: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main([word, "--help"]) == 1
+    assert cli.main([word, "--help"]) == 2
     assert f'ccc: error: there is no tool "{word}"{hint}' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("emulate --kernle x k.ptx", 'ccc emulate takes no "--kernle"; did you mean "--kernel"?'),
+        ("report --lines=3 p.json", 'ccc report takes no "--lines"'),
+        ("emulate k.cu", "k.cu is a source; cccc -ptx makes PTX of it"),
+        ("emulate k.ptx --arg {i32:5", "--arg {i32:5: a structure is written"),
+        ("explain", "no file is given"),
+        ("explain k.cu -o k.svg", "what is written is a page"),
+        ("graph k.cu -o k.png", "give -o NAME.dot"),
+        ("compare . --strategy queu", '--strategy=queu: did you mean "queue"?'),
+        ("profile p.json", 'there is no action "p.json"; ccc report FILE prints a profile'),
+        ("report", "the following arguments are required: FILE"),
+    ],
+)
+def test_a_wrong_command_line_ends_with_2(
+    words: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    kernel = ".entry k(.param .align 4 .b8 s[4]) { ret; }\n"
+    Path("k.ptx").write_text(".version 9.0\n.target sm_90\n.address_size 64\n" + kernel)
+    try:
+        status = cli.main(words.split())
+    except SystemExit as raised:  # by argparse
+        status = int(raised.code or 0)
+    assert (status, told in capsys.readouterr().err) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -224,8 +224,7 @@ def test_mistakes(words: str, message: str, capsys: pytest.CaptureFixture[str]) 
     head = ".version 9.0\n.target sm_90\n.address_size 64\n"
     Path("two.ptx").write_text(head + ".entry a() { ret; }\n.entry b() { ret; }\n")
     Path("steps.npy").write_text(STEPS)
-    assert emulate(*words.split()) == 1
-    assert message in capsys.readouterr().err
+    assert message in said(capsys, *words.split())
 
 
 @pytest.mark.parametrize(
@@ -245,8 +244,8 @@ def test_what_is_no_size(words: str, message: str, capsys: pytest.CaptureFixture
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    """What is said of a mistake."""
-    assert emulate(*words) == 1
+    """What is said of a mistake; of one in the words alone the status is another."""
+    assert emulate(*words) in (1, 2)
     return capsys.readouterr().err
 
 

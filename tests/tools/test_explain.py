@@ -360,11 +360,13 @@ def test_what_is_wrong_is_shown_as_well(source: Path, capsys: pytest.CaptureFixt
     (source / "k.cu").write_text("this is no CUDA")
     assert main(["explain", "k.cu"]) == 1
     assert "nvcc failed:" in capsys.readouterr().err
-    assert main(["explain", "-O3"]) == 1
+    assert main(["explain", "k.cu", "--kernle"]) == 1
+    assert """Unknown option '--kernle'; did you mean "--kernel"?""" in capsys.readouterr().err
+    assert main(["explain", "-O3"]) == 2
     assert "no file is given" in capsys.readouterr().err
-    assert main(["explain", "k.ptx"]) == 1
+    assert main(["explain", "k.ptx"]) == 2
     assert "k.ptx is no source; ccc explain FILE.cu" in capsys.readouterr().err
-    assert main(["explain", "k.cu", "--kernel"]) == 1
+    assert main(["explain", "k.cu", "--kernel"]) == 2
     assert "--kernel needs a value" in capsys.readouterr().err
 
 
@@ -390,7 +392,7 @@ def test_what_is_no_annotation_by_a_letter_is_told(
     ],
 )
 def test_pages_of_other_kinds(words: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", *words.split()]) == 1
+    assert main(["explain", *words.split()]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert message in line
 

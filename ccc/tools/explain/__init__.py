@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ccc.errors import CccError
+from ccc.errors import CccError, UsageError, nearest
 from ccc.files import check_writable, write
 from ccc.nvcc import command as nvcc
 from ccc.nvcc.run import run as run_nvcc
@@ -67,11 +68,17 @@ def main(given: Sequence[str]) -> int:
         outcome = run_nvcc(arguments, options, capture=True)
     notes = notes_of(outcome, asked.kernel)
     if outcome.code and not outcome.errors:
-        raise CccError(f"nvcc failed:\n{outcome.stderr.strip()}")
+        raise CccError(f"nvcc failed:\n{_with_hint(outcome.stderr.strip())}")
     if asked.kernel and not notes:
         raise CccError(f'no annotation is in a kernel that is called "{asked.kernel}"')
     _write(notes, asked)
     return outcome.code
+
+
+def _with_hint(said: str) -> str:
+    """What nvcc says; of an option that it does not know, which of ours may be meant."""
+    unknown = re.search(r"Unknown option '(.+?)'", said)
+    return said + (nearest(unknown[1], _OWN) if unknown else "")
 
 
 def _write(notes: Sequence[Note], asked: _Asked) -> None:
@@ -87,7 +94,7 @@ def _asked(given: Sequence[str]) -> _Asked:
     """Take a command apart.
 
     Raises:
-        CccError: there is no file, a value is missing, or it is not known what to write.
+        UsageError: there is no file, a value is missing, or it is not known what to write.
     """
     found: dict[str, str] = {}
     others: list[str] = []
@@ -99,16 +106,16 @@ def _asked(given: Sequence[str]) -> _Asked:
         elif name in _OWN:
             value = value if equals else next(words, "")
             if not value:
-                raise CccError(f"{name} needs a value")
+                raise UsageError(f"{name} needs a value")
             found[_OWN[name]] = value
         elif name == "--html":
-            raise CccError("there is no --html: a page is written with -o FILE.html")
+            raise UsageError("there is no --html: a page is written with -o FILE.html")
         elif word not in (*_PHASES, *_LONG_PHASES):
             others.append(word)
     output = found.get("output", "")
     if output and not output.endswith(_PAGES):
         if Path(output).suffix not in _MADE and not has(PHASES, given):
-            raise CccError(
+            raise UsageError(
                 f"-o {output}: what is written is a page, FILE.html or FILE.htm; "
                 "--sarif FILE writes a log for editors and code hosts"
             )
@@ -119,7 +126,7 @@ def _asked(given: Sequence[str]) -> _Asked:
     if not any(word.endswith(SOURCES) for word in others):
         made = next((word for word in others if word.endswith(".ptx")), None)
         what = f"{made} is no source" if made else "no file is given"
-        raise CccError(f"{what}; ccc explain FILE.cu [options of nvcc and cccc ...]")
+        raise UsageError(f"{what}; ccc explain FILE.cu [options of nvcc and cccc ...]")
     return _Asked(tuple(others), **found)
 
 
