@@ -22,6 +22,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "ccc.version",
         "ccc.options",
         "ccc.demangle",
+        "ccc.tables",
         "ccc.cache",
         "ccc.garbage",
         "ccc.later",

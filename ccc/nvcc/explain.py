@@ -13,10 +13,9 @@ from rich.table import Table
 
 from ccc.demangle import demangle
 from ccc.remark import BY_ITS_CODE, Remark, Report, read_report, span_of
+from ccc.tables import narrowest
 
 _WIDTH = 100
-_NARROW = 90
-"""Columns of a terminal below which a table does not stand in it: then paths are listed."""
 
 
 class _Row(NamedTuple):
@@ -43,8 +42,9 @@ def explain(report: Report) -> str:
         for name, remarks in read_report(report).items():
             console.print(demangle(name), markup=False, highlight=False, soft_wrap=True)
             rows = list(_rows(remarks))
-            if width >= _NARROW:
-                console.print(_table(rows))
+            table = _table(rows)
+            if narrowest(table) <= width:
+                console.print(table)
             else:
                 console.print(_listed(rows), markup=False, highlight=False)
     return capture.get()

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from ccc import profile
 from ccc.profile.data import KernelProfile, PathProfile, Profile
+from ccc.tables import narrowest
 
 _ISSUED = ("warp instr.", "share", "warp eff.")
 
@@ -49,10 +50,16 @@ def show(found: Profile, console: Console) -> None:
         name = _shown(file, files)
         console.print(name, markup=False, highlight=False, soft_wrap=True)
         known = list(mine)
-        console.print(_paths(known, total))
+        _print(_paths(known, total), console)
         if any(path.visits for path, _ in known):
-            console.print(_visits(known))
-    console.print(_functions(kernels, total))
+            _print(_visits(known), console)
+    _print(_functions(kernels, total), console)
+
+
+def _print(table: Table, console: Console) -> None:
+    """Print a table, in a narrow terminal as wide as it has to be: figures stay in one piece."""
+    console.width = max(console.width, narrowest(table))
+    console.print(table)
 
 
 def _shown(file: str, files: Collection[str]) -> str:
@@ -67,7 +74,7 @@ def _shown(file: str, files: Collection[str]) -> str:
 def _table(names: Sequence[str], numbers: Sequence[str]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in names:
-        table.add_column(name, overflow="fold")
+        table.add_column(name, overflow="fold", no_wrap=name != "function")
     for name in numbers:
         table.add_column(name, justify="right", no_wrap=True)
     return table

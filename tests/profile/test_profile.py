@@ -385,6 +385,15 @@ def test_sources_of_one_name_in_two_folders_stand_apart(
     assert capsys.readouterr().out.count("/k.cu") == 2
 
 
+def test_a_narrow_terminal_breaks_no_word_of_a_report(
+    counted: emulator.Module, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report.show(profile.of(counted), Console(width=20))
+    narrow = capsys.readouterr().out
+    report.show(profile.of(counted), Console(width=200))
+    assert narrow.split() == capsys.readouterr().out.split()
+
+
 def test_report(
     counted: emulator.Module, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -466,6 +466,16 @@ def test_in_a_narrow_terminal_paths_are_listed(monkeypatch: pytest.MonkeyPatch) 
     ]
 
 
+@pytest.mark.parametrize("columns", [100, 92, 84, 70])
+def test_no_width_breaks_a_word(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = choice(5, 4.1)
+    told = {**one.details, "expected_from": "a profile of 2026-11-22", "case": "default, line 5"}
+    dated = [replace(one, details=told)]
+    monkeypatch.setenv("COLUMNS", str(columns))
+    words = explain(report({"k": dated})).replace(",", " ").replace(")", " ").split()
+    assert {"2026-11-22", "profile", "default", "k.cu:4"} <= set(words)
+
+
 @pytest.mark.slow
 def test_a_case_has_one_name_in_all_that_is_told(tmp_path: Path) -> None:
     file = tmp_path / "k.cu"
