@@ -242,13 +242,14 @@ def notes(report: Report) -> list[str]:
 def in_instructions(length: float) -> str:
     """A length in words; all that a path does may be in paths inside it.
 
+    Profiles count instructions of PTX, of which some become many.
+
     >>> in_instructions(0.9), in_instructions(12.2), in_instructions(0)
-    ('1 instruction', '12 instructions', 'no instruction of its own')
+    ('1 machine instruction', '12 machine instructions', 'no instruction of its own')
     """
     number = round(length)
-    return (
-        "no instruction of its own" if number == 0 else f"{number} instruction{'s' * (number != 1)}"
-    )
+    many = f"{number} machine instruction{'s' * (number != 1)}"
+    return many if number else "no instruction of its own"
 
 
 def span_of(worst: float, usual: float, missed: Collection[float] = ()) -> str:

@@ -126,4 +126,6 @@ def test_what_misses_a_threshold_is_not_told_as_if_it_were_reached() -> None:
 
 def test_a_length_of_nothing_is_told_of_the_path_itself() -> None:
     assert in_instructions(0.4) == "no instruction of its own"
-    assert (in_instructions(0.9), in_instructions(12.2)) == ("1 instruction", "12 instructions")
+    assert (in_instructions(0.9), in_instructions(12.2)) == (
+        "1 machine instruction", "12 machine instructions",
+    )  # fmt: skip
