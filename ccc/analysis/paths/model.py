@@ -68,7 +68,7 @@ class AnnotatedLoop(FoundLoop):
     reconvergence: ReconvergencePoint
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FoundPath:
     """A path at its marker; nothing more is known of it yet.
 
@@ -85,8 +85,12 @@ class FoundPath:
         """What identifies it in its function, also after other paths were collected."""
         return self.marker.identifier, self.marker.kind, self.entry
 
+    def __repr__(self) -> str:
+        """One line: what is known of a path leads to other paths, and to all of the function."""
+        return f"<{type(self).__name__} {self.marker.kind} {self.marker.span} {self.entry}>"
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class LeftPath(FoundPath):
     """A path that cannot be collected, with the ``reason``, and the loop around it if any."""
 
@@ -94,7 +98,7 @@ class LeftPath(FoundPath):
     loop: FoundLoop | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PlacedPath(FoundPath):
     """A path of which it is known where it lies.
 
@@ -122,7 +126,7 @@ class PlacedPath(FoundPath):
         return self.parent is None or self.parent.repeats
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CheckedPath(PlacedPath):
     """A path of which it is known what its tasks do.
 
@@ -166,7 +170,7 @@ class CheckedPath(PlacedPath):
         return any(one.key == other.key for one in self.followers)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Path(CheckedPath):
     """A path that can be collected, with its context.
 
