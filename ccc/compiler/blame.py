@@ -102,8 +102,8 @@ class Blame:
             details["culprits"] = [
                 {"file": span.file, "line": span.line, "column": span.column} for span in spans
             ]
-        if span := self._case(remark):
-            details["case"] = f"{self._label(remark, span)}, line {span.line}"
+        if "case" in details:
+            details["case"] = self.case(remark)
         if context := details.get("context"):
             details["context"] = list(self._named(remark, context))
         new: dict[str, Any] = {key: self._text(remark, text) for key, text in texts.items()}
@@ -111,10 +111,13 @@ class Blame:
             new["advice"] = self._advice(remark, remark.advice)
         return replace(remark, details=details, **new)
 
-    def _label(self, remark: Remark, line: Span) -> str:
-        """The label of a case, if it is known."""
-        suspects = self._marked.suspects
-        return (suspects.label(remark.position, line) if suspects else None) or "case"
+    def case(self, remark: Remark) -> str:
+        """The name of a case: its label and its line in the source, as far as these are known."""
+        span, suspects = self._case(remark), self._marked.suspects
+        if span is None:
+            return str(remark.details["case"])
+        label = suspects.label(remark.position, span) if suspects else None
+        return f"{label or 'case'}, line {span.line}"
 
     def _text(self, remark: Remark, text: str) -> str:
         """A reason with the names of variables, and the place before each instruction."""

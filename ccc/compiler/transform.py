@@ -92,6 +92,7 @@ def transform(
     crowded: Mapping[str, str] | None = None,
     places: Mapping[int, Place] | None = None,
     known: Outcomes | None = None,
+    case_name: Callable[[Remark], str] | None = None,
     **asked: Any,
 ) -> Transformed:
     """Run the pipeline over the functions of a PTX file that hold markers.
@@ -109,6 +110,7 @@ def transform(
         places: where the annotations of the source stand, by identifier, if it was read; else what
             the markers tell.
         known: what became of kernels before, with the same options; grows.
+        case_name: tells how users know a case, for a profile, if the source was read.
         asked: fields of :class:`ccc.Options` by name, which go before those of ``options``.
 
     Raises:
@@ -128,7 +130,7 @@ def transform(
     context = ModuleContext(module, options, *told, knowledge, tuned, promised)
     idle = not options.transforms or context.is_debugged
     passes = () if idle else tuple(kind() for kind in PIPELINE)
-    counting = _counting(module, context, options, places) if options.profile else None
+    counting = _counting(module, context, options, places, case_name) if options.profile else None
     rewriting = _Rewriting(passes, context, result, None if counting else known or Outcomes())
     outcomes = _without_copies(rewriting.run(module))
     _tell(outcomes, options, counting, result)
@@ -288,13 +290,19 @@ def _knowledge(module: Module, options: Options, places: Mapping[int, Place]) ->
 
 
 def _counting(
-    module: Module, context: ModuleContext, options: Options, places: Mapping[int, Place]
+    module: Module,
+    context: ModuleContext,
+    options: Options,
+    places: Mapping[int, Place],
+    case_name: Callable[[Remark], str] | None,
 ) -> Counting:
     """What adds code that counts."""
     from ccc.profile.instrument import Counting  # noqa: PLC0415 - seldom asked for
 
     file, transformed = options.profile or "", options.transforms
-    return Counting(module, context.load, file, transformed=transformed, places=places)
+    return Counting(
+        module, context.load, file, transformed=transformed, places=places, case_name=case_name
+    )
 
 
 def _run(passes: Sequence[Pass], prepare: Callable[[frozenset[int]], Kernel]) -> Ran:

@@ -324,8 +324,9 @@ def _transform(
     told = replace(options, strict=False)  # all that was missed is to be seen, not the first alone
     known = known or Earlier()
     transformed = partial(
-        transform, ptx, told, filename=output, places=places, known=known.outcomes
-    )
+        transform, ptx, told, filename=output, places=places, known=known.outcomes,
+        case_name=blame.case if blame else None,
+    )  # fmt: skip
     result = weighed(transformed, ptx, told, known.assembler, original)
     if blame:
         result.remarks = blame.tell(result.remarks)

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, fields, replace
@@ -75,6 +76,7 @@ class PathProfile:
         function, statement: of the source: what the annotation stands in, and before; empty where
             the source was not read.
         applied: whether it was transformed; then the place is where the saved tasks run.
+        case: of a case, its label and its line in the source, where the compiler knew them.
         executions: how often lanes entered it together; of an inner loop, how many turns they did.
         lanes: how many lanes took part in all executions.
         instructions: warp instructions issued in it, those in paths inside it not among them.
@@ -101,6 +103,7 @@ class PathProfile:
     applied: bool
     function: str = ""
     statement: str = ""
+    case: str = ""
     executions: int = 0
     lanes: int = 0
     instructions: int = 0
@@ -355,6 +358,12 @@ def _values(entry: dict[str, Any], names: Iterable[str], counters: list[int]) ->
     return {name: counters[entry["counter"] + place] for place, name in enumerate(names)}
 
 
+def _case_line(path: PathProfile) -> int:
+    """The line of a case, or 0."""
+    found = re.search(r"\bline (\d+)$", path.case)
+    return int(found[1]) if found else 0
+
+
 def _place(path: PathProfile) -> tuple[Any, ...]:
     return path.place, path.arm, path.applied, path.counted
 
@@ -375,12 +384,13 @@ def by_annotation(profile: Profile) -> list[tuple[PathProfile, int]]:
     """What was counted of each arm of each annotation, in the order of the source.
 
     What was transformed stands apart from what was not, and so do the cases of a switch: these are
-    numbered from 1 in the order of the PTX, everything else is 0.
+    numbered from 1 in the order of the source, or of the PTX where their lines are not known;
+    everything else is 0.
     """
     groups: dict[tuple[Any, ...], list[PathProfile]] = {}
     for kernel in profile.kernels:
         cases = Counter[Any]()
-        for path in kernel.paths:
+        for path in sorted(kernel.paths, key=_case_line):
             cases[_place(path)] += path.arm == "case"
             key = (path.file, *_place(path), cases[_place(path)])
             groups.setdefault(key, []).append(path)

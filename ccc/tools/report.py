@@ -110,8 +110,11 @@ def _visits(paths: Iterable[tuple[PathProfile, int]]) -> Table:
 
 
 def _name(path: PathProfile, case: int) -> str:
-    arm = f" {path.arm} {case}" if case else f" {path.arm}"
-    return path.directive + ("" if path.arm in path.directive else arm)
+    """What is annotated, and the arm: of a case its label, or its number if that is not known."""
+    if case:
+        label = path.case.rpartition(", line")[0]
+        return f"{path.directive} {label if label not in ('', 'case') else f'case #{case}'}"
+    return path.directive + ("" if path.arm in path.directive else f" {path.arm}")
 
 
 def _mean(total: float, count: float) -> str:

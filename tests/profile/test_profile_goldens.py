@@ -13,12 +13,14 @@ from goldens import Golden
 
 from ccc import cli, emulator, profile
 from ccc.analysis.facts import Facts
+from ccc.compiler import transform as compiler
 from ccc.emulator.run.counters import Counters
 from ccc.harness.equivalence import Launch
 from ccc.options import AUTO, COLLECT, Options
 from ccc.parse import parse_function, parse_module
 from ccc.profile.instrument import count as count_all
 from ccc.profile.instrument import counts
+from ccc.remark import Remark
 
 CONTEXT_COLLECTION = GOLDEN / "context-collection"
 
@@ -218,5 +220,27 @@ def test_report_tells_the_cases_of_a_switch_apart(
     assert cli.main(["report", str(tmp_path / "p.json")]) == 0
     cases = [line.split()[3] for line in capsys.readouterr().out.splitlines() if " case " in line]
     several = len(cases) // 2  # in each of two tables
-    assert cases == [str(number + 1) for number in range(several)] * 2
+    assert cases == [f"#{number + 1}" for number in range(several)] * 2
     assert several > 3
+
+
+def test_cases_stand_in_the_order_of_the_source_by_their_labels(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The last of the PTX is made the first of the source, and the one before has no label."""
+    named: list[str] = []
+
+    def case_name(_: Remark) -> str:
+        number = len(named)
+        named.append(f"case{'' if number == 2 else f' {number}'}, line {90 - number}")
+        return named[-1]
+
+    golden = Golden.read(CONTEXT_COLLECTION / "switch_cases.ptx")
+    made = compiler.transform(golden.before, profile="p", case_name=case_name)
+    module = emulator.Module(made.ptx)
+    run(module, golden, "lockstep")
+    profile.of(module).write(tmp_path / "p.json")
+    assert cli.main(["report", str(tmp_path / "p.json")]) == 0
+    cases = [line.split()[3] for line in capsys.readouterr().out.splitlines() if " case " in line]
+    labels = [f"#{len(named) - 2}" if n == 2 else str(n) for n in range(len(named))]
+    assert cases == labels[::-1] * 2

@@ -25,6 +25,7 @@ from ccc.profile.instrument.instrument import CountedFunction, instrument
 from ccc.profile.instrument.places import CountedRegion
 from ccc.profile.match import Place
 from ccc.ptx.opcodes import Effect
+from ccc.remark import Remark
 from ccc.version import VERSION
 
 _DECLARED = re.compile(rf"^\.global \.align 8 \.b8 (\w*{DESCRIPTOR})\[32\];\n", re.MULTILINE)
@@ -71,6 +72,7 @@ class Counting:
         file: where a host program, or ``ccc.profile``, is to write the profile.
         transformed: whether passes were run, or the code is as nvcc made it.
         places: what is known of the annotations, by identifier, where the source was read.
+        case_name: tells how users know a case, likewise.
 
     Raises:
         CccError: the module is such that nothing can be counted in it.
@@ -84,6 +86,7 @@ class Counting:
         *,
         transformed: bool,
         places: Mapping[int, Place] = MappingProxyType({}),
+        case_name: Callable[[Remark], str] | None = None,
     ):
         _check(module)
         self.module = module
@@ -91,6 +94,7 @@ class Counting:
         self.file = file
         self.transformed = transformed
         self.places = places
+        self.case_name = case_name
         self.functions: dict[str, tuple[Function, Sequence[PathRecord]]] = {}
         self.counters = 0
 
@@ -144,6 +148,8 @@ class Counting:
         for record, region in zip(records, made.paths, strict=True):
             place = Place.of(record.marker, self.places)
             told = {"function": place.function, "statement": place.statement}
+            if "case" in record.remark.details and self.case_name:
+                told["case"] = self.case_name(record.remark)
             paths.append({**_said(record), **told, **_counted(region, numbers)})
         return {
             "counter": made.root.counter,
