@@ -284,11 +284,12 @@ def _writer_hint(
     if clash is None:
         return ""
     if clash[0].effects & Effect.CALL:
-        return f"; the path calls {called(clash[0])}, which may write it: read it before the path"
+        callee = called(clash[0])
+        return f", and the path calls {callee}, which may write it; read it before the path"
     promise = find_promise(instructions_of(path.blocks, facts), reads, facts)
     return (
-        f"; the path writes{at(clash[0])}: read it before the path, or declare what is only read "
-        f'"const __restrict__"{f", or promise {promise}" if promise else ""}'
+        f", and the path writes{at(clash[0])}; read it before the path, or declare what is only "
+        f'read "const __restrict__"{f", or promise {promise}" if promise else ""}'
     )
 
 

@@ -46,7 +46,7 @@ from ccc.ir.markers import ARMS, Marker
 NO_LOOP = "no loop is left here; does it run more than once?"
 INNER_LOOPS = ("while", "variable", "recursion")
 
-LEAVES = "break, goto and return come too late there: decide before the branch whether to go on"
+LEAVES = "decide before the branch whether to go on: break, goto and return come too late there"
 
 
 Asked = Callable[[FoundPath, FoundLoop], bool]
