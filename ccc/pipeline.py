@@ -185,9 +185,9 @@ class Kernel:
     grids: dict[int, Mapping[str, Register]] = field(default_factory=dict)
     """Of loops over the blocks of a grid, by the numbers of their markers: a block's ``number``,
     how many are ``resident``, and the ``width``, ``height`` and ``depth`` of the grid."""
-    few: dict[int, int] = field(default_factory=dict)
+    few: dict[str, int] = field(default_factory=dict)
     """With so many iterations a thread, or fewer, an annotated loop had better run as it was, by
-    the number of its marker."""
+    the label of its header: copies of it, which nvcc makes, have one marker."""
     ranks: dict[tuple[int, str, str], int] = field(default_factory=dict)
     """Which paths of a loop get stacks first, from 0 on, by the keys of paths."""
     declined: dict[Marker, str] = field(default_factory=dict)

@@ -93,7 +93,7 @@ def choose(paths: Sequence[Collectable], kernel: Kernel) -> None:
             else:
                 kernel.chosen[one.path.key] = chosen.strategy
         if _is_for_few(search, served, kernel):
-            kernel.few[loop.marker.identifier] = FEW_ITERATIONS
+            kernel.few[loop.loop.header] = FEW_ITERATIONS
 
 
 def _is_for_few(search: _Search, served: Mapping[Path, str], kernel: Kernel) -> bool:

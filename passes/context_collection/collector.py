@@ -237,13 +237,20 @@ class Collector(TaskCode[N]):
 
     def _short(self) -> ShortLoop | None:
         """The loop as it was, where the policy wants that for few iterations."""
-        number = self.loop.marker.identifier
-        few = self.kernel.few.get(number)
         loop = self.loop.loop
-        end = self.kernel.grids.get(number) or find_last_test(loop, self.facts, ordered=False)
-        if few is None or end is None:
+        few, grid = (
+            self.kernel.few.get(loop.header),
+            self.kernel.grids.get(self.loop.marker.identifier),
+        )
+        end = grid or find_last_test(loop, self.facts, ordered=False, counts=True)
+        if few is None or end is None or self.block_meets:
             return None
         return ShortLoop(loop, self.facts, end, few)
+
+    @property
+    def block_meets(self) -> bool:
+        """Whether all warps of the block meet in the loop, so that none may pass by."""
+        return False
 
     @property
     def originals_of(self) -> list[Mapping[str, str]]:

@@ -315,6 +315,11 @@ class SequentialDispatch(Collector[SequentialNode]):
         return emit
 
     @property
+    def block_meets(self) -> bool:
+        """Where it shares out lists."""
+        return self.check_snippet is not super().check_snippet
+
+    @property
     def check_snippet(self) -> Snippet:
         """Where the whole block shares tasks, all of it asks."""
         (first, *_) = self.nodes

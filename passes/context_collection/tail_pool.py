@@ -136,6 +136,11 @@ class TailPool(SequentialDispatch):
         """Always: the last tasks are other warps' tasks."""
         return True
 
+    @property
+    def block_meets(self) -> bool:
+        """Always, to hand them on."""
+        return True
+
     def prepare(self, emit: Emitter) -> None:
         """An empty pool."""
         super().prepare(emit)

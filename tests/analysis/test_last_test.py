@@ -32,12 +32,12 @@ AS_64_BITS = ("cvt.s64.s32 %rd1, %r1;", "cvt.u32.u64 %r5, %rd1;")
 AGAIN = "@%p1 bra LOOP;"
 
 
-def found(*body: str, ordered: bool = True) -> LastTest | None:
+def found(*body: str, ordered: bool = True, counts: bool = False) -> LastTest | None:
     text = FUNCTION.format(body="".join(f"\t{line}\n" for line in body))
     (piece,) = parse_module(text).functions
     facts = Facts(parse_function(piece))
-    (loop,) = facts.loops
-    return find_last_test(loop, facts, ordered)
+    loop = next(one for one in facts.loops if one.header == "LOOP")
+    return find_last_test(loop, facts, ordered, counts)
 
 
 @pytest.mark.parametrize(
@@ -97,3 +97,34 @@ def test_a_counter_that_comes_to_be_its_bound_is_asked_for(test: str, again: str
 
 def test_a_loop_that_goes_on_where_the_counter_is_the_bound_does_not_end_by_it() -> None:
     assert found(STEP, "setp.eq.s32 %p1, %r1, %r2;", AGAIN, ordered=False) is None
+
+
+@pytest.mark.parametrize(
+    ("step", "test"),
+    [
+        ("sub.s32 %r1, %r1, %r3;", "lt"),
+        ("add.s32 %r1, %r1, -64;", "le"),
+        ("sub.s32 %r1, %r1, -64;", "gt"),
+        (STEP, "ge"),
+    ],
+)
+def test_a_counter_that_goes_away_from_its_bound_ends_at_no_nearer_one(
+    step: str, test: str
+) -> None:
+    """`for (unsigned i = n - 1; i < n; --i)` ends when the counter begins anew."""
+    other = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}[test]
+    assert found(step, f"setp.{test}.u32 %p1, %r1, %r2;", AGAIN) is None
+    assert found(step, f"setp.{other}.u32 %p1, %r1, %r2;", AGAIN) is not None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        ("@%p2 bra STAYS;", STEP, "STAYS:", UP, AGAIN),
+        ("INNER:", STEP, "setp.ne.u32 %p2, %r1, %r4;", "@%p2 bra INNER;", UP, AGAIN),
+    ],
+)
+def test_iterations_are_counted_by_what_steps_once_in_each(body: tuple[str, ...]) -> None:
+    assert found(*body) is not None
+    assert found(*body, counts=True) is None
+    assert found(STEP, UP, AGAIN, counts=True) is not None

@@ -133,3 +133,31 @@ def test_a_loop_whose_end_is_not_told_by_a_counter_has_no_copy() -> None:
     made = transform(text(step=step))
     assert "$ccc_collect" in made.ptx
     assert not has_copy(made)
+
+
+def test_a_counter_that_does_not_step_in_each_iteration_has_no_copy() -> None:
+    """Rejection sampling, say: some threads go round more often than the counter tells."""
+    step = """mov.u32 %r5, %clock;
+	and.b32 %r5, %r5, 1;
+	setp.eq.u32 %p4, %r5, 0;
+	@%p4 bra AGAIN;
+	add.s32 %r1, %r1, 64;
+AGAIN:"""
+    made = transform(text(step=step))
+    assert "$ccc_collect" in made.ptx
+    assert not has_copy(made)
+
+
+def test_copies_of_an_annotated_loop_are_told_apart() -> None:
+    """Templates and inlining copy a loop with its marker: what one copy gets the other may not."""
+    whole = text()
+    begin, end = whole.index("	// ccc.loop 1"), whole.index("OVER:\n")
+    other = whole[begin:end].replace("prob=0.125", "strategy=queue")
+    for label in ("EACH", "JOIN", "OVER"):
+        other = other.replace(label, f"{label}_2")
+    other = f"\tmov.u32 %r1, %tid.x;\n{other}OVER_2:\n"
+    made = transform(whole.replace("OVER:\n", f"OVER:\n{other}"))
+    assert len([one for one in made.remarks["k"] if one.applied]) == 2
+    alone = transform(whole)
+    copied = re.compile(r"^\$ccc_original_\d+:$", re.MULTILINE)
+    assert len(copied.findall(made.ptx)) == len(copied.findall(alone.ptx)) > 0

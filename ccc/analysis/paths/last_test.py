@@ -55,7 +55,9 @@ class LastTest:
         return self.relation in ("lt", "le")
 
 
-def find_last_test(loop: Loop, facts: Facts, ordered: bool = True) -> LastTest | None:
+def find_last_test(
+    loop: Loop, facts: Facts, ordered: bool = True, counts: bool = False
+) -> LastTest | None:
     """The comparison that ends a loop; None where it does not end like that.
 
     Args:
@@ -63,6 +65,7 @@ def find_last_test(loop: Loop, facts: Facts, ordered: bool = True) -> LastTest |
         facts: the function's analyses.
         ordered: whether the counter has to lie on one side of the bound until the end, and not only
             to differ from it.
+        counts: whether iterations are counted by it, so that it has to step in each, and once.
     """
     latch, *others = (facts.blocks[label] for label in sorted(loop.latches))
     test = _test(latch, (*SOUGHT,) if ordered else (*INVERSE,))
@@ -75,6 +78,8 @@ def find_last_test(loop: Loop, facts: Facts, ordered: bool = True) -> LastTest |
     if not isinstance(counter, Register) or not _stays(bound, written):
         return None
     steps = [i for i in body if counter in i.defined()]
+    if counts and not (len(steps) == 1 and _is_of_each(steps[0], loop, facts)):
+        return None
     step = _of_counter(steps[0], counter, loop, facts) if len(steps) == 1 else None
     if step is None or not _is_step(step, counter, written):
         return None
@@ -85,7 +90,24 @@ def find_last_test(loop: Loop, facts: Facts, ordered: bool = True) -> LastTest |
     if relation == "eq":
         return None  # goes on as long as the counter stays what it is
     assert isinstance(bound, Register | Immediate)
-    return LastTest(latch.label, test, place, bound, relation, counter, step)
+    found = LastTest(latch.label, test, place, bound, relation, counter, step)
+    if relation != "ne" and found.goes_up == _takes_away(step):
+        return None  # ends when it begins anew at the other end of all numbers
+    return found
+
+
+def _is_of_each(step: Instruction, loop: Loop, facts: Facts) -> bool:
+    """Whether each iteration does a step once."""
+    (latch,) = loop.latches
+    (label,) = (one for one in loop.blocks if step in facts.blocks[one].instructions)
+    inner = any(label in one.blocks for one in facts.loops if one.blocks < loop.blocks)
+    return not inner and facts.dominators.dominates(label, latch)
+
+
+def _takes_away(step: Instruction) -> bool:
+    """Whether the counter goes down, as far as the instruction tells."""
+    literal = next((i.integer for i in step.operands[1:] if isinstance(i, Immediate)), None)
+    return (step.name == "sub") != (literal is not None and literal < 0)
 
 
 def _test(latch: Block, relations: Collection[str]) -> Instruction | None:
