@@ -55,12 +55,14 @@ FRACTION = 16
 EVEN = Snippet(
     """
     .reg .pred %even;
-    .reg .b32 %count, %longest, %sum, %own, %shared;
+    .reg .b32 %count, %longest, %sum;
+    .reg .b64 %own, %shared;
         redux.sync.max.u32 %longest, %count, -1;
         redux.sync.add.u32 %sum, %count, -1;
-        mul.lo.u32 %own, %longest, ALL;
-        mad.lo.u32 %shared, %sum, SHARED, START;      // numbers that are too large do no harm
-        setp.le.u32 %even, %own, %shared;
+        mul.wide.u32 %own, %longest, ALL;
+        mul.wide.u32 %shared, %sum, SHARED;
+        add.u64 %shared, %shared, START;
+        setp.le.u64 %even, %own, %shared;
     """,
     "ALL", "SHARED", "START",
 )  # fmt: skip
@@ -118,24 +120,30 @@ SOME = Snippet(
 
 @dataclass(frozen=True, slots=True)
 class TurnSlots:
-    """What a turn takes, in issue slots of a warp: of a lane's ``own`` list, and ``shared`` out;
-    and what it takes to ``start`` with that."""
+    """What a turn takes, in issue slots of a warp: of a lane's ``own`` list, and ``shared`` out,
+    both with the memory that all lanes ask for; and what it takes to ``start`` with that.
+
+    Where few lanes have a list, memory has little to do. So what it takes to start is weighed with
+    the ``issued`` instructions of a turn alone.
+    """
 
     own: float
     shared: float
     start: float
+    issued: float
 
     @staticmethod
     def of(path: Path, words: int, sum_words: int, facts: Facts, arch: str) -> TurnSlots:
         """Those of a path of whose task so many words are told, and so many of sums are handed
         back."""
         work = passage(path.blocks, facts, path.entry, path.entry).work
-        own = work.slots(arch) + OWN_LOAD * work.loads
+        issued = work.slots(arch)
+        own = issued + OWN_LOAD * work.loads
         shared, start = own + SHARED_TURN + SHARED_WORD * words, float(SHARED_START)
         if sum_words:
             shared += SHARED_SUM + SHARED_SUM_WORD * sum_words
             start += SHARED_SUMS_START
-        return TurnSlots(own, shared, start)
+        return TurnSlots(own, shared, start, issued)
 
 
 def turn_slots(engaged: Sharing, path: Path, facts: Facts, arch: str) -> TurnSlots:
@@ -180,7 +188,7 @@ class OwnLists:
         collector = self.collector
         arch = collector.kernel.arch
         slots = turn_slots(engaged, self.node.path, collector.facts, arch)
-        share, start = slots.shared / slots.own, slots.start / slots.own
+        share, start = slots.shared / slots.own, slots.start / slots.issued
         even = EVEN.of(
             ALL=FRACTION * WARP_SIZE, SHARED=round(FRACTION * share),
             START=round(FRACTION * WARP_SIZE * start),

@@ -14,6 +14,7 @@ from ccc.analysis.paths.model import Path
 from ccc.compiler import transform as compiler
 from ccc.emulator import Module
 from ccc.options import Options
+from ccc.passes.context_collection.own_lists import EVEN as QUESTION
 from ccc.passes.strategies.engage import is_exact
 
 BEFORE = Golden.read(GOLDEN / "small" / "joined_sums.ptx").before
@@ -145,6 +146,37 @@ def test_a_long_turn_is_shared_out_sooner_than_a_short_one() -> None:
 
 def _asked(text: str) -> tuple[int, int]:
     """By what all lists are multiplied, and what is added, before the longest is compared."""
-    line = next(one for one in text.splitlines() if "mad.lo.u32 %ccc_shared" in one)
-    share, start = line.strip().rstrip(";").split(", ")[-2:]
+    line = next(one for one in text.splitlines() if "add.u64 %ccc_shared" in one)
+    before = text.splitlines()[text.splitlines().index(line) - 1]
+    share, start = (one.rstrip(";").split(", ")[-1] for one in (before, line))
     return int(share), int(start)
+
+
+@pytest.mark.parametrize("longest", [1, 100, (1 << 23) - 1, 1 << 23, (1 << 26) - 1])
+@pytest.mark.parametrize("others", [0, 1])
+def test_lists_of_any_length_are_weighed(longest: int, others: int) -> None:
+    """Of one long list and of 32 alike; the numbers must not begin anew at 0."""
+    share, start = 52, 4632
+    question = QUESTION.of(ALL=512, SHARED=share, START=start).text
+    text = f""".version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 turns, .param .u64 even)
+{{
+	.reg .b64 %rd<4>;
+	.reg .b32 %r<2>;
+	ld.param.u64 %rd1, [turns];
+	ld.param.u64 %rd2, [even];
+{question.replace(", %count,", ", %mine,").replace("%count", "%mine")}
+	selp.u32 %r0, 1, 0, %even;
+	st.global.u32 [%rd2], %r0;
+	ret;
+}}
+"""
+    where = "\tmov.u32 %r1, %tid.x;\n\tmul.wide.u32 %rd3, %r1, 4;\n\tadd.s64 %rd3, %rd1, %rd3;\n"
+    text = text.replace("        redux", f"{where}\tld.global.u32 %mine, [%rd3];\n        redux", 1)
+    turns = np.full(32, longest * others, np.uint32)
+    turns[9] = longest
+    found = np.zeros(1, np.uint32)
+    Module(text).get_function("k")((1,), (32,), (turns, found))
+    assert bool(found[0]) == (longest * 512 <= int(turns.sum()) * share + start)
