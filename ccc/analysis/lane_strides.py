@@ -14,7 +14,7 @@ from ccc.analysis.facts import Facts
 from ccc.ir.nodes import Instruction
 from ccc.ir.operands import Address, Operand, Register, Special
 from ccc.ptx.opcodes import RENAMES, Effect
-from ccc.ptx.types import LANE, TIME, TYPES, VECTORS
+from ccc.ptx.types import LANE, TIME, TYPES, VECTORS, WARP_SIZE
 
 Strides: TypeAlias = Mapping[Register, "int | None"]
 """By register; None where it is not one number, or none that is known."""
@@ -138,6 +138,21 @@ def _made_by(instruction: Instruction, found: Strides, facts: Facts) -> int | No
         return first + second if name == "add" else first - second
     if name in ("mul", "mad", "shl"):
         return _product(name, operands, strides, facts)
+    if name == "and":
+        return _wrapped(operands, strides, facts)
+    return None
+
+
+def _wrapped(operands: list[Operand], strides: list[int | None], facts: Facts) -> int | None:
+    """That of a number in a ring, whose size is a power of two: it seldom begins anew. A mask that
+    is no literal is taken for one of many bits."""
+    for one, other in ((0, 1), (1, 0)):
+        mask, stride = facts.literal(operands[other]), strides[one]
+        if stride is None or strides[other] != 0:
+            continue
+        size = None if mask is None or mask.integer is None else mask.integer + 1
+        if size is None or (size > WARP_SIZE * abs(stride) and size & (size - 1) == 0):
+            return stride
     return None
 
 

@@ -96,18 +96,18 @@ samples/nested/u_list (equal leaves, Q=10) asked the second level cache for 2,28
 and for 2,566 million with ``merge``, of as many asked of the first."""
 STREAMED = 2.5
 """How many times as long a sector takes that each lane reads or writes once, and so comes from
-memory; others take 4 slots. ``ccc bench --calibrate`` measured 2.52 on an H200 (2026-11-28), by
+memory; others take 4 slots. ``ccc bench --calibrate`` measured 2.56 on an H200 (2026-11-28), by
 loops that read an array of 2^24 floats, and write one or four."""
 IN_PARTS = 2.0
 """How many times as long a sector takes that is written in parts, at times far from one another.
-``ccc bench --calibrate`` measured 2.27 on an H200 (2026-11-28), 15 % off in the mean, with 1, 4 and
+``ccc bench --calibrate`` measured 1.72 on an H200 (2026-11-28), 18 % off in the mean, with 1, 4 and
 13 lanes of 32 that do 128 operations, and one or four arrays that are written behind the branch.
 Of samples/patterns/streams the model expects less than is measured."""
-BLOCK_LEAVES = 500.0
+BLOCK_LEAVES = 675.0
 """Issue slots of a multiprocessor for each block of a launch that finds a loop over blocks at work,
-and leaves. ``ccc bench --calibrate`` measured 677 on an H200 (2026-11-28), with 2^17 blocks of 256
-threads and 64 operations; 2^17 blocks of other loops took 430 to 560 more by ``ccc grid_stride``
-(2026-11-27)."""
+and leaves. ``ccc bench --calibrate`` measured 671 to 677 on an H200 (2026-11-28, three runs), with
+2^17 blocks of 256 threads and 64 operations; 2^17 blocks of other loops took 430 to 560 more by
+``ccc grid_stride`` (2026-11-27)."""
 NEARBY = 0.8
 """The share of the sectors that are read by way of an index and remain where lanes run neighbouring
 turns of one list: these read 0.63 to 0.76 of what lanes with lists of their own read in

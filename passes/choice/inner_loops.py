@@ -74,7 +74,11 @@ class InnerLoops:
             executions, own = self._left(one, entered, gathered=False)
             return executions, own + exchange(ASKED) * entered
         cost, executions = TURNS[name], one.lanes.active / WARP_SIZE
-        work = (one.own + exchange(cost.turn)) * executions + exchange(cost.start) * entered
+        exchanged = cost.turn * executions + cost.start * entered
+        slots = self.facts.once(self._turn_slots, one.path)
+        if slots is not None:
+            exchanged = max(exchanged, slots.start * entered)
+        work = one.own * executions + exchange(exchanged)
         return executions, work + self._memory(one.turn.together * one.lanes.active)
 
     def _are_even(self, one: PathCost, entered: float) -> bool:
@@ -82,7 +86,8 @@ class InnerLoops:
         slots = self.facts.once(self._turn_slots, one.path)
         if slots is None:
             return False
-        shared = slots.shared * one.lanes.active / WARP_SIZE + slots.start * entered
+        start = slots.start * slots.own / slots.issued * entered
+        shared = slots.shared * one.lanes.active / WARP_SIZE + start
         return slots.own * entered * one.lanes.most_turns <= shared
 
     def _turn_slots(self, path: Path, facts: Facts) -> TurnSlots | None:
@@ -111,6 +116,7 @@ class InnerLoops:
         last = self._last(one, executions, entered)
         work = (one.own + exchange(cost.turn + cost.meeting / one.turns)) * executions
         work += (exchange(cost.start) + WORD * one.words) * tasks + one.plain * last
+        work += one.rest * self._more_ends(one, executions, entered)
         executions += last
         together = lanes.active / executions if executions else 0.0
         turn = one.turn
@@ -118,6 +124,12 @@ class InnerLoops:
         read += turn.spread - turn.abreast
         sectors = read * lanes.active + one.turn.strewn * lanes.lanes
         return executions, work + self._memory(sectors)
+
+    @staticmethod
+    def _more_ends(one: PathCost, executions: float, entered: float) -> float:
+        """How often more than as it was a warp does what follows the loop: now each time that lanes
+        meet and some are through."""
+        return max(0.0, min(executions / one.turns, one.lanes.lanes) - entered)
 
     def _last(self, one: PathCost, executions: float, entered: float) -> float:
         """How many turns of the last tasks a warp does when no full warp of them is left.

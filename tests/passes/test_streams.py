@@ -10,7 +10,9 @@ from ccc.parse import parse_function, parse_module
 from ccc.passes.choice.chosen import ANYWAY, LOSES, MEMORY
 from ccc.passes.choice.exchange import STREAMED
 from ccc.passes.choice.streams import Stream, streams
-from ccc.passes.thresholds import GAIN, MEMORY_GAIN
+from ccc.passes.choice.work import ONE_ADDRESS, work_of_blocks
+from ccc.passes.thresholds import GAIN, MEMORY_GAIN, UNKNOWN_TURNS
+from ccc.ptx.throughput import Pipe, slots_of
 from ccc.remark import Remark
 
 KERNEL = """.version 8.0
@@ -196,3 +198,18 @@ def test_blocks_that_leave_at_once_take_their_time() -> None:
     work = "fma.rn.f32 %f1, %f1, %f1, %f1;\n\t" * 100
     small, large = (BLOCKS.replace("WORK", work).replace("SIZE", size) for size in ("64", "512"))
     assert expected(small) < 1 < expected(large)
+
+
+@pytest.mark.parametrize(
+    ("address", "number"), [("%rd1", 1), ("%rd4", 0), ("%rd1+4", 1)], ids=["one", "each", "other"]
+)
+def test_lanes_that_come_one_by_one_queue_at_one_address(address: str, number: int) -> None:
+    """`atomicAdd(count, 1)` takes a turn of the whole GPU each time."""
+    count = f"red.global.add.u32 [{address}], 1;"
+    plain, counting = (facts_of(text("", rest)) for rest in ("", count))
+    works = [
+        work_of_blocks([one.label for one in facts.function.blocks], facts, facts.entry)
+        for facts in (plain, counting)
+    ]
+    sectors = [work.busy("sm_90")[Pipe.SECTORS] / slots_of(Pipe.SECTORS, "sm_90") for work in works]
+    assert sectors[1] - sectors[0] == pytest.approx(number * ONE_ADDRESS * UNKNOWN_TURNS)

@@ -95,7 +95,7 @@ def test_what_is_said_of_a_path_inside_is_said_of_those_that_come_there() -> Non
 
 def test_a_path_inside_a_loop_is_taken_in_each_of_its_turns() -> None:
     found = with_shares("path_in_variable_loop", at_7="1", at_9="0.5", at_12="0.25")
-    assert found[9].lanes == 16
+    assert found[9].lanes == 32  # of a loop whose turns nobody knows shares tell nothing
     assert found[9].most_turns > found[9].turns > 1
     assert found[12].active == pytest.approx(found[9].active / 4)
     assert 1 < found[12].executions < found[9].executions
@@ -130,7 +130,7 @@ def test_few_iterations_of_a_warp_leave_little_to_collect() -> None:
 
     found = [ratio(iterations) for iterations in (1, 4, 16, 1e9)]
     assert found == sorted(found)
-    assert found[0] < 1 < found[1]
+    assert found[0] <= 1 < found[1]
     lanes = Lanes("", 1.0, 8, length=250)
     endless = LoopCost(path.loop, [path], {path: lanes}, kernel)
     assert found[3] == pytest.approx(endless.slots({}) / endless.slots({path: "queue"}))
