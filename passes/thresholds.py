@@ -179,8 +179,9 @@ MELD_GAIN = 1.1
 """How many times as fast as the original a loop has to be expected for a branch in it to be melded
 where nobody asks for that. The model counts what is issued only: on an H200 (2026-11-22)
 samples/fractal_flame issued half as much and was 1.08 times as fast."""
-FLATTEN_GAIN = 1.1
-"""The same of a loop that is flattened. Not measured."""
+FLATTEN_GAIN = 1.3
+"""The same of a loop that is flattened. On an H200 (2026-11-28), expected and measured: nearest
+neighbours in a grid 1.10, 0.73; cross sections of resonances 3.6, 0.99; 3.2, 1.30 and 4.8, 1.37."""
 MELD_STEPS = 1000
 """Instructions of all arms of a branch that are melded, at most: aligning takes their square, a
 second and a half for two arms of 500."""
@@ -224,6 +225,11 @@ there might be to gain. A guess."""
 GAIN = 1.03
 """How many times as fast as the original a transformed loop has to be expected where its lanes are
 known. The model is some hundredths off at its best."""
+GAIN_OF_WARPS = 1.4
+"""The same where turns are handed on, and the registers for that leave room for fewer warps. On an
+H200 (2026-11-28), by profiles of the same launch, expected and measured: adaptive Runge-Kutta steps
+1.13, 0.98 and 1.25, 0.97; searches for queens 1.28, 0.93; 1.37, 0.97 and 1.39, 0.85; a walk of
+photons 1.71, 1.07 and 1.75, 1.19; implied volatilities 1.16, 0.99; 1.89, 1.75 and 4.51, 4.60."""
 MUCH_MEMORY = 0.3
 """From so large a share of its time on in which memory is busy, more has to be expected of a loop's
 branches: what the model takes to happen at the same time does not quite. ``ccc bench --calibrate``
@@ -252,6 +258,10 @@ SEVERAL_GAIN = 1.25
 arms of samples/fractal_flame in queues were expected to bring 1.16, and it was 0.74."""
 LOSS = 0.95
 """How slow it may become in the worst case where nothing is known of its lanes."""
+LOSS_OF_WARPS = 0.85
+"""The same with the registers that it takes. On an H200 (2026-11-28) a sphere tracer and a search
+of neighbours in a grid, which by this have 0.81 and 0.78, were 0.54 to 0.83 times as fast as the
+original; samples/path_tracing, integral_equation and ray_tracing, 0.88 to 0.91 by this, gain."""
 HALF_SPEED = 0.42
 """The share of warps with which a kernel has half of the speed that any number of them would give
 it: with a share s it has s / (s + that). On an H200 (2026-11-20 to 22) samples with 75 %, 75 % and
@@ -305,6 +315,10 @@ loads, 1 to 24 lanes)."""
 MOST_SPILLED = 64
 """Bytes that ptxas may spill and load more than in the original, so that blocks of the same size
 can be launched, before what nobody asked for is left alone."""
+SPILLED_FOR_WARPS = 256
+"""The same, so that as many warps as before have room where lanes share out lists. On an H200
+(2026-11-28), as fast with that room and without it: 292 bytes (ranks of pages) 0.90 and 1.02 (lists
+alike), 13.0 and 14.6 (few long ones); 136 bytes (an independent set) 0.90 and 0.86, 7.7 and 6.0."""
 SPILLED_GAIN = 1.15
 """How many times as fast as the original a loop has to be expected where ptxas spills less than
 that. On an H200 (2026-11-24) samples with 4 to 16 registers less than ptxas likes, bytes spilled

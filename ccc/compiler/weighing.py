@@ -14,7 +14,7 @@ from ccc.compiler.launchable import Launchable, keep_launchable
 from ccc.compiler.registers import Assembler, resources_of, target_of
 from ccc.errors import CccError
 from ccc.options import Options
-from ccc.passes.thresholds import GAIN, SPILLED_GAIN
+from ccc.passes.thresholds import GAIN, SPILLED_FOR_WARPS, SPILLED_GAIN
 from ccc.ptx.dynamic_stack import added, shares
 from ccc.ptx.occupancy import occupancy, registers_limit
 from ccc.remark import Remark
@@ -52,6 +52,9 @@ def weighed(
         tried |= _tried(ptx, transformed(trying=close), assembler, close)
     if tried:  # what was chosen is weighed again, with the registers that it takes
         result = transformed(tried=tried)
+    if spilling := _spilling(ptx, result, assembler):
+        tried |= dict.fromkeys(spilling, NOT_KNOWN)
+        result = transformed(tried=tried)
     registers = None
     counting = _counting_blocks(result.remarks)
     if counting and (found := assembler.resources(result.ptx, counting)):
@@ -85,6 +88,16 @@ def _tried(
     pairs = {name: (old[name].registers, new[name].registers) for name in new if name in old}
     limited = {name: pair for name, pair in pairs.items() if registers_limit(arch, max(pair))}
     return {**{name: NOT_KNOWN for name in kept if name not in pairs}, **limited}
+
+
+def _spilling(before: str, result: Transformed, assembler: Assembler) -> list[str]:
+    """The kernels that are to keep their warps, and of which ptxas spills too much then."""
+    kept = [name for name, mine in result.remarks.items() if any(map(_keeps_warps, mine))]
+    if not kept:
+        return []
+    old, new = assembler.resources_in([before, result.ptx], kept)
+    pairs = ((name, new[name].spilled - old[name].spilled) for name in kept if name in new)
+    return [name for name, more in pairs if more > SPILLED_FOR_WARPS]
 
 
 def _close(remarks: Remarks) -> list[str]:

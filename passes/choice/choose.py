@@ -42,7 +42,9 @@ from ccc.passes.thresholds import (
     BLOCK_TURN,
     FEW_ITERATIONS,
     GAIN,
+    GAIN_OF_WARPS,
     LOSS,
+    LOSS_OF_WARPS,
     MEMORY_GAIN,
     MUCH_MEMORY,
     PLAIN_LENGTH,
@@ -181,7 +183,7 @@ class _Search:
         usual_lanes = expected_lanes(paths, kernel.known, Lanes.usual, turns)
         # Registers are weighed with what is expected: the worst case tells what lanes may cost.
         cost = LoopCost(loop, paths, usual_lanes, kernel)
-        worst_lanes = expected_lanes(paths, kernel.known, worst, turns, is_worst=True)
+        worst_lanes = expected_lanes(paths, kernel.known, worst, turns)
         worst_cost = LoopCost(loop, paths, worst_lanes, kernel, is_worst=True)
         names = {path: str(request) for path, request in asked.items()}
         return _Search(cost, worst_cost, names, forced_by(asked, paths), kernel)
@@ -342,6 +344,9 @@ class _Search:
     ) -> str | None:
         """What is missing for a path to be served, too, of what is expected; None if nothing is."""
         least = self._least(path, after[path])
+        hands_on = path.repeats and after[path] == REPEATING
+        if hands_on and self.cost.speed_of_registers({**self._asked, **after}) < 1:
+            least = max(least, GAIN_OF_WARPS)
         if self._ratio(before, after, self.cost) < least:
             return f"{least:g} is the least for which that is done unasked"
         changed = [one for one, name in after.items() if before.get(one) != name]
@@ -349,10 +354,16 @@ class _Search:
             return None
         promised = {one: name for one, name in after.items() if self._promises(one, name)}
         worst = self._ratio(promised, after, self._worst)
-        if path in promised or worst >= LOSS:
+        if path in promised:
             return None
-        told = span_of(worst, worst, [LOSS])
-        return f"{told} in the worst case with what else is chosen, where {LOSS:g} is the least"
+        if worst < LOSS:
+            told = span_of(worst, worst, [LOSS])
+            return f"{told} in the worst case with what else is chosen, where {LOSS:g} is the least"
+        worst *= self.cost.speed_of_registers({**self._asked, **after})
+        if worst >= LOSS_OF_WARPS:
+            return None
+        told = span_of(worst, worst, [LOSS_OF_WARPS])
+        return f"{told} in the worst case with its registers, where {LOSS_OF_WARPS:g} is the least"
 
     def _least(self, path: Path, name: str) -> float:
         """What has to be expected of a strategy. Where nobody tells anything but that lists differ,

@@ -103,12 +103,12 @@ class Chosen:
 
     @property
     def _known(self) -> str:
-        """What is known of its lanes."""
+        """What is known of its lanes, or turns."""
         lanes = self.cost.lanes
         if not lanes.is_told:
-            return "and nothing is known of its lanes"
-        turns = "" if lanes.is_known else ", and nothing is known of its turns"
-        return f"{lanes.in_words} ({lanes.source}){turns}"
+            what = "turns" if self.cost.path.repeats else "lanes"
+            return f"and nothing is known of its {what}"
+        return f"{lanes.in_words} ({lanes.source})"
 
     def _range(self, name: str) -> tuple[float, float]:
         """The least and the most that is expected of a strategy."""

@@ -238,10 +238,12 @@ class LoopCost:
     def _speed(self, served: Assignment) -> float:
         """What is left of a kernel's speed by the warps that have room beside the stacks, and with
         the registers that it takes as far as these are known."""
-        before, after = self._occupancy({}), self._occupancy(served)
-        if not before or not after:
-            return 1.0
-        return after / (after + HALF_SPEED) * (before + HALF_SPEED) / before
+        return _speed_of(self._occupancy(served), self._occupancy({}))
+
+    def speed_of_registers(self, served: Assignment) -> float:
+        """What is left of it by the registers alone."""
+        few = self._occupancy(served, self._registers({}))
+        return _speed_of(self._occupancy(served), few)
 
     def fewer_warps(self, served: Assignment) -> str | None:
         """What registers cost, in words; None where that is nothing, or not known."""
@@ -264,12 +266,13 @@ class LoopCost:
         before, after = self._kernel.tried
         return max(before, after) if set(served.values()) - {LEAVE.name} else before
 
-    def _occupancy(self, served: Assignment) -> float:
-        """The share of warps that there are."""
+    def _occupancy(self, served: Assignment, registers: int | None = None) -> float:
+        """The share of warps that there are, with those ``registers`` if not with its own."""
         kernel, block = self._kernel, self._block_size
+        registers = self._registers(served) if registers is None else registers
         shared = (shared_bytes(kernel) or 0) + self.share(served) * -(-block // WARP_SIZE)
         try:
-            return occupancy(kernel.arch, self._registers(served), shared, block).fraction
+            return occupancy(kernel.arch, registers, shared, block).fraction
         except CccError:
             return 0.0
 
@@ -280,6 +283,13 @@ class LoopCost:
         is_said = kernel.options.max_block or {*SIZES} & set(kernel.function.limits)
         known = known_block_size(kernel.function, kernel.options.max_block)
         return known if is_said else _USUAL_BLOCK
+
+
+def _speed_of(after: float, before: float) -> float:
+    """What is left of a kernel's speed with another share of its warps."""
+    if not before or not after:
+        return 1.0
+    return after / (after + HALF_SPEED) * (before + HALF_SPEED) / before
 
 
 def _sharing(name: str, served: Assignment) -> int:

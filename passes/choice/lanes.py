@@ -126,11 +126,10 @@ class Lanes:
     def said(path: FoundPath, prob: float, around: Lanes) -> Lanes:
         """What ``prob`` tells of those that come by, who do not agree any more than by chance.
 
-        It tells nothing of their turns, which are as chance has it.
+        It tells nothing of their turns.
         """
         entered = 1 - (1 - prob) ** around.together
-        found = _share(path, prob, entered, around, f"prob({prob:g})", by_chance=True)
-        return replace(found, is_known=not path.repeats)
+        return _share(path, prob, entered, around, f"prob({prob:g})", by_chance=True)
 
     @staticmethod
     def worst(path: Path, around: Lanes, arms: int) -> Lanes:
@@ -187,17 +186,17 @@ def expected_lanes(
     known: Callable[[Path], Known | None],
     guess: Guess,
     trip_count: Callable[[Path], int | None] = lambda _path: None,
-    is_worst: bool = False,
 ) -> dict[Path, Lanes]:
     """What is expected of paths in an iteration of their annotated loop.
+
+    Who begins a loop is not enough to know: if its turns are few, nothing can be gained. So where
+    these are no constant, ``prob`` on a loop is only heard if it says that no lane begins it.
 
     Args:
         paths: the paths; of those around them nothing need be said.
         known: what a profile tells of each.
         guess: what is taken to be where nobody tells.
         trip_count: the turns of an inner loop, where they are a constant.
-        is_worst: whether it is the worst case, for which it is not enough to know who begins a
-            loop, and not how many turns they do: with few, nothing can be gained.
     """
     found: dict[Path, Lanes] = {}
 
@@ -209,7 +208,8 @@ def expected_lanes(
                 found[path] = Lanes.counted(counted).times(visits(path.parent))
             else:
                 turns = trip_count(path) if path.repeats else None
-                prob = None if is_worst and path.repeats and not turns else _prob(path)
+                said = _prob(path)
+                prob = said if turns or not (said and path.repeats) else None
                 lanes = guess(path, around) if prob is None else Lanes.said(path, prob, around)
                 found[path] = with_turns(lanes, turns, prob is not None) if turns else lanes
         return found[path]

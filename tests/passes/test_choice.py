@@ -20,7 +20,7 @@ from ccc.nvcc import run as nvcc
 from ccc.nvcc.explain import considered
 from ccc.options import COLLECT, Options
 from ccc.passes.choice.chosen import LOSES, REMOVE, TELL, TOO_MANY, TOO_SHORT
-from ccc.passes.thresholds import GAIN, LOSS, SEVERAL, SEVERAL_GAIN
+from ccc.passes.thresholds import GAIN, LOSS, LOSS_OF_WARPS, SEVERAL, SEVERAL_GAIN
 from ccc.remark import Remark
 from ccc.toolkit.ptxas import Resources
 
@@ -256,6 +256,15 @@ def test_what_would_be_slower_is_not_recommended(length: int, prob: float, why: 
     best, ratio = max(found.details["considered"].items(), key=lambda one: one[1])
     assert ratio < 1
     assert str(found.advice).endswith(f"times as fast{why}; strategy({best}) {LOSES}")
+
+
+@pytest.mark.parametrize(("registers", "is_done"), [(32, True), (40, True), (56, False)])
+def test_what_nobody_tells_of_may_not_cost_many_warps(registers: int, is_done: bool) -> None:
+    """A long path loses next to nothing by its exchange, but all that wait for fewer warps do."""
+    ptx = kernel(Arm(2000, 0.25)).replace("prob=0.25", "")
+    (found,) = remarks(ptx, tried={"k": (32, registers)})
+    assert found.applied == is_done
+    assert is_done or f"where {LOSS_OF_WARPS:g} is the least" in str(found.advice)
 
 
 def test_that_registers_make_it_slower_is_no_matter_of_length() -> None:

@@ -16,6 +16,7 @@ from ccc.passes.choice.lanes import Lanes
 from ccc.passes.choice.turns import Turn
 from ccc.passes.thresholds import LOSS
 from ccc.pipeline import Kernel
+from ccc.remark import Remark
 
 ARCH = "sm_90"
 KERNEL = """.version 8.0
@@ -211,28 +212,46 @@ def test_long_tasks_are_shared_out_where_nothing_follows_the_loop() -> None:
     assert gain(STORES, "merge", FEW_LONG) > 1
 
 
-def test_prob_tells_who_begins_a_loop_and_not_whether_they_end_it_together() -> None:
-    work = ALONG + " mad.lo.s32 %r10, %r10, %r11, %r10;" * 20
-    text = KERNEL.replace("READ", work).replace("; ", ";\n\t").replace("variable 2", "while 2")
-    ((_, remarks),) = transform(text.replace("k.cu:2:1", "k.cu:2:1 prob=1")).remarks.items()
-    details = remarks[0].details
-    assert details["expected_from"] == "prob(1)"
-    assert details["at_worst"]["merge"] < 1 < details["considered"]["merge"]
+def test_what_follows_a_loop_is_done_more_often_where_lanes_end_one_by_one() -> None:
+    kernel = kernel_of(AGAIN + " mad.lo.s32 %r10, %r10, %r11, %r10;" * 40)
+    path = path_of(kernel)
+    cost = LoopCost(path.loop, [path], {path: BY_CHANCE}, kernel)
+    shorter = gain_of(cost, path)
+    known = cost.paths[path]
+    cost = LoopCost(path.loop, [path], {path: BY_CHANCE}, kernel)
+    cost.paths[path] = replace(known, rest=known.rest + known.own * 5)
+    assert gain_of(cost, path) < shorter
 
 
-@pytest.mark.parametrize(
-    ("prob", "work", "is_done"), [(1, 20, False), (0.02, 20, False), (1, 1600, True)]
-)
+def gain_of(cost: LoopCost, path: Path) -> float:
+    return cost.slots({}) / cost.slots({path: "merge"})
+
+
+def said(prob: float | None, work: int) -> Remark:
+    turn = AGAIN + " mad.lo.s32 %r10, %r10, %r11, %r10;" * work
+    text = KERNEL.replace("READ", turn).replace("; ", ";\n\t").replace("variable 2", "while 2")
+    clause = "" if prob is None else f" prob={prob}"
+    ((_, (found,)),) = transform(text.replace("k.cu:2:1", f"k.cu:2:1{clause}")).remarks.items()
+    return found
+
+
+@pytest.mark.parametrize(("work", "is_done"), [(20, False), (1600, True)])
+@pytest.mark.parametrize("prob", [1, 0.02])
 def test_a_share_tells_nothing_of_turns_which_may_be_even_and_few(
     prob: float, work: int, is_done: bool
 ) -> None:
     """Few lanes gain by many turns, and lose by few; long turns lose little."""
-    turn = AGAIN + " mad.lo.s32 %r10, %r10, %r11, %r10;" * work
-    text = KERNEL.replace("READ", turn).replace("; ", ";\n\t").replace("variable 2", "while 2")
-    ((_, (found,)),) = transform(text.replace("k.cu:2:1", f"k.cu:2:1 prob={prob}")).remarks.items()
+    found = said(prob, work)
     assert found.applied == is_done
+    assert found.details["considered"] == said(None, work).details["considered"]
     assert (found.details["at_worst"]["merge"] >= LOSS) == is_done
     if not is_done:
         advice = str(found.advice)
-        assert f"(prob({prob})), and nothing is known of its turns: expected 0." in advice
+        assert ", and nothing is known of its turns: expected 0." in advice
         assert advice.endswith(f"; {TELL_TURNS}, or strategy(merge) insists")
+
+
+def test_a_share_of_none_keeps_a_loop_as_it_was() -> None:
+    found = said(0, 1600)
+    assert not found.applied
+    assert "no lane takes it (prob(0))" in str(found.advice)

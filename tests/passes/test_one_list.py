@@ -11,9 +11,12 @@ from collecting import transform
 from folders import GOLDEN
 from goldens import Golden
 
+from ccc.compiler import registers, unit
 from ccc.compiler import transform as compiler
 from ccc.emulator import Module
 from ccc.options import Options
+from ccc.passes.thresholds import SPILLED_FOR_WARPS
+from ccc.toolkit.ptxas import Resources
 
 SUMS = Golden.read(GOLDEN / "small" / "joined_sums.ptx").before
 ENDS = Golden.read(GOLDEN / "small" / "joined_lists.ptx").before
@@ -87,6 +90,24 @@ def test_a_kernel_keeps_the_warps_that_it_has() -> None:
     assert limits_of(SUMS) == "32"  # of 64 threads each: all that an H100 has room for
     assert limits_of(SUMS, {"k": (40, 32)}) == "24"
     assert limits_of(SUMS, {"k": (40, 64)}) == "24"
+
+
+@pytest.mark.parametrize("spilled", [0, SPILLED_FOR_WARPS, SPILLED_FOR_WARPS + 8])
+def test_warps_are_not_kept_where_ptxas_spills_much_for_them(
+    monkeypatch: pytest.MonkeyPatch, spilled: int
+) -> None:
+    def resources(*texts: str) -> list[dict[str, Resources]]:
+        bounded = Resources(32, 0, 0, spilled // 2, spilled // 2)
+        return [
+            {"k": bounded if ".minnctapersm" in text else Resources(32, 0, 0)} for text in texts
+        ]
+
+    monkeypatch.setattr(registers, "resources_of", resources)
+    done = unit.DevicePass()
+    made = unit._transform(SUMS, "k.ptx", Options(strategy="engage"), done)
+    assert (".minnctapersm" in made) == (spilled <= SPILLED_FOR_WARPS)
+    details = done.remarks["k"][-1].details
+    assert ("least_blocks" in details) == (spilled <= SPILLED_FOR_WARPS)
 
 
 def test_bounds_of_the_user_stay() -> None:
