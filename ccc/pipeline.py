@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.find import Refinement, find_paths
+from ccc.analysis.paths.find import Refinement, copies, find_paths
 from ccc.analysis.paths.model import FoundLoop, FoundPath, LeftPath, Path
 from ccc.ir.markers import WHOLE_KERNEL, Marker
 from ccc.ir.nodes import Function, Variable
@@ -226,7 +226,7 @@ class Kernel:
         """What is known of a path by profiles; None where there is none, or it never saw it."""
         if self.knowledge is None:
             return None
-        alike = [block.label for block in self.function.blocks if path.marker in block.markers]
+        alike = copies(path.marker, self.facts)
         index = alike.index(path.entry) if path.entry in alike else 0
         return self.knowledge.of(self.function.name, path.marker, (index, len(alike)))
 

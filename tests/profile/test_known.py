@@ -69,6 +69,40 @@ CALLED = """\
 }
 """
 
+# nvcc took the first turn out of a loop and turned the rest, so that its marker stands behind its
+# head. A lane does as many turns of the rest as the last two bits of its number say.
+FIRST_TURN_APART = """\
+.visible .entry k(.param .u64 p)
+{
+	.reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p<9>;
+	// ccc.grid_stride 1 k.cu:1:1
+	ld.param.u64 %d1, [p];
+	mov.u32 %r1, %tid.x;
+	mov.u32 %r2, %ctaid.x;
+	mov.u32 %r3, %ntid.x;
+	mad.lo.s32 %r4, %r2, %r3, %r1;
+	mul.wide.u32 %d2, %r1, 4;
+	add.s64 %d1, %d1, %d2;
+	and.b32 %r5, %r4, 3;
+	// ccc.loop 2 k.cu:3:5
+	// ccc.while 2 k.cu:3:5
+	setp.eq.s32 %p1, %r5, 0;
+	@%p1 bra DONE;
+REST:
+	red.global.add.u32 [%d1], %r4;
+	setp.lt.s32 %p2, %r4, 0;
+	@%p2 bra DONE;
+	add.s32 %r5, %r5, -1;
+	// ccc.while 2 k.cu:3:5
+	setp.eq.s32 %p3, %r5, 0;
+	@%p3 bra DONE;
+	bra REST;
+DONE:
+	red.global.add.u32 [%d1], %r5;
+	ret;
+}
+"""
+
 
 def counted(ptx: str, file: Path, blocks: int = 4, threads: int = 64) -> Path:
     """The profile of the original in a file."""
@@ -112,6 +146,26 @@ def test_a_loop_that_not_all_lanes_begin(tmp_path: Path) -> None:
     assert (known.entries, known.entering_lanes) == (visits, 28 * visits)
     assert (known.executions, known.lanes) == (7 * visits, 4 * sum(range(8)) * visits)
     assert known.length == 4
+
+
+def test_the_rest_of_a_loop_is_told_without_its_first_turn(tmp_path: Path) -> None:
+    ptx = test_profile.HEADER + FIRST_TURN_APART
+    known = told(ptx.replace("ccc.grid_stride", "ccc.for"), counted(ptx, tmp_path / "p.json"))
+    assert known is not None
+    warps = 4 * 2
+    assert (known.visits, known.visiting_lanes) == (warps, 32 * warps)
+    assert (known.entries, known.entering_lanes) == (warps, 24 * warps)
+    assert (known.executions, known.lanes) == (3 * warps, (24 + 16 + 8) * warps)
+    assert known.length == (7 + 7 + 6) / 3  # after the last turn no lane comes to the jump
+
+
+def test_a_turn_is_as_long_and_has_the_lanes_that_were_counted(tmp_path: Path) -> None:
+    ptx = test_profile.HEADER + FIRST_TURN_APART
+    file = counted(ptx, tmp_path / "p.json")
+    made = transform(ptx, use=(str(file),))
+    (path,) = [one for one in made.report["kernels"][0]["paths"] if one["directive"] == "while"]
+    assert path["instructions_from"] == "counted"
+    assert path["expected_lanes"] == 16
 
 
 def test_a_path_is_as_long_as_what_it_calls(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
+from typing import TypeVar
 
 from ccc.analysis.cfg import EXIT, reachable
 from ccc.analysis.companions import Companions
@@ -53,6 +54,7 @@ Asked = Callable[[FoundPath, FoundLoop], bool]
 """Whether what is asked for leaves the rest of an iteration with its lane."""
 Refinement = Callable[[Path, Facts], Path]
 """Makes another path of one that can be collected, with a context that serves it as well."""
+_AnyPath = TypeVar("_AnyPath", bound=FoundPath)
 
 
 def find_paths(
@@ -72,25 +74,33 @@ def find_paths(
     found = located(facts)
     examination = _Examination(facts, found, excluded, refinements, keeps_rest)
     examination.examine_all(found)
-    return _without_first_turns([examination.outcomes[path] for path in found])
+    return _without_first_turns([examination.outcomes[path] for path in found], facts)
 
 
-def _without_first_turns(paths: list[Path | LeftPath]) -> list[Path | LeftPath]:
-    """Without the copies of recursive functions before the loop that nvcc made of the rest, and
-    without first turns that nvcc took out of a loop."""
-    loops = {
-        path.marker.identifier
+def copies(marker: Marker, facts: Facts) -> list[str]:
+    """Where the paths with a marker are entered, first turns that nvcc took out of a loop left
+    out; in the order of their blocks."""
+    found = _without_first_turns(located(facts), facts)
+    return [path.entry for path in found if path.marker == marker]
+
+
+def _without_first_turns(paths: list[_AnyPath], facts: Facts) -> list[_AnyPath]:
+    """Without first turns that nvcc took out of a loop, and without the copies of recursive
+    functions before the loop that nvcc made of the rest."""
+    heads = {loop.header for loop in facts.loops}
+
+    def is_loop(path: FoundPath) -> bool:
+        if path.marker.kind == "recursion":
+            return isinstance(path, Path)
+        vanished = isinstance(path, LeftPath) and path.reason == NO_LOOP
+        return path.entry in heads and not vanished
+
+    loops = {path.marker.identifier for path in paths if path.repeats and is_loop(path)}
+    return [
+        path
         for path in paths
-        if path.marker.kind in INNER_LOOPS and isinstance(path, Path)
-    }
-
-    def is_first(path: Path | LeftPath) -> bool:
-        unfit = isinstance(path, LeftPath) and (
-            path.marker.kind == "recursion" or path.reason == NO_LOOP
-        )
-        return unfit and path.marker.identifier in loops
-
-    return [path for path in paths if not is_first(path)]
+        if not path.repeats or is_loop(path) or path.marker.identifier not in loops
+    ]
 
 
 def located(facts: Facts) -> list[FoundPath]:
@@ -111,11 +121,10 @@ def located(facts: Facts) -> list[FoundPath]:
 def _located_loop(path: FoundPath, facts: Facts) -> FoundPath:
     """A path that repeats is entered at the head of its loop."""
     loop = next((loop for loop in facts.loops if path.entry in loop.blocks), None)
-    if facts.function.kind != "entry":
-        return path
-    if loop is None or is_stray(facts, loop, path.marker):
-        return LeftPath(**vars(path), reason=NO_LOOP)
-    return replace(path, entry=loop.header)
+    if loop is not None and not is_stray(facts, loop, path.marker):
+        return replace(path, entry=loop.header)
+    in_kernel = facts.function.kind == "entry"
+    return LeftPath(**vars(path), reason=NO_LOOP) if in_kernel else path
 
 
 def extent(path: FoundPath, facts: Facts) -> frozenset[str]:
