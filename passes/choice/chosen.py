@@ -7,15 +7,20 @@ from typing import Any
 
 from ccc.passes.choice.path_cost import PathCost
 from ccc.passes.policy import no_room, why_no_stacks
-from ccc.passes.thresholds import GAIN, LOSS
+from ccc.passes.thresholds import GAIN, LONG_PATH, LOSS
 from ccc.pipeline import Kernel
+from ccc.ptx.throughput import Pipe, slots_of
 from ccc.ptx.types import WARP_SIZE
 from ccc.remark import in_instructions, span_of
 
 LEAVE = "leave"
 TOO_SHORT = "too short to gain"
+COSTS = "since collecting takes more than it saves"
+APART = "since its tasks would access apart what lanes access together"
 MEMORY = "since the loop waits for memory"
 TOO_MANY = "since so many lanes take it"
+SO_FAR = "as far as is known"
+"""Where nobody has told lanes or turns: what is expected of two cases is no bound."""
 REMOVE = "remove the annotation"
 ANYWAY = "does it all the same"
 LOSES = f"{ANYWAY}, and would be slower"
@@ -97,7 +102,7 @@ class Chosen:
             return f"{told}, but {obstacle}"
         if best in self.missing and low >= LOSS and not self._gains_nothing(best):
             told = f"{told}, and {self.missing[best]}"
-        if why := self._why_not(best):
+        if why := self._why_not(best, kernel.arch):
             told = f"{told}, {why}"
         return "; ".join(filter(None, [told, self._way_out(best)]))
 
@@ -124,22 +129,32 @@ class Chosen:
     def _way_out(self, name: str) -> str:
         """How to have it done; what would not be faster is not recommended."""
         lanes, insist = self.cost.lanes, f"strategy({name}) insists"
-        if self._gains_nothing(name):
-            if not lanes.is_told:
-                return REMOVE if self.is_alone else ""
-            loses = LOSES if round(self.considered[name], 2) < 1 else ANYWAY
-            return f"strategy({name}) {loses}"
-        if lanes.is_known:
+        loses = self._gains_nothing(name)
+        if not lanes.is_known:
+            tells_all = not lanes.is_told and not self.cost.path.repeats
+            instead = insist if not loses else REMOVE if self.is_alone else ""
+            return ", or ".join(filter(None, [TELL if tells_all else TELL_TURNS, instead]))
+        if not loses:
             return insist
-        tells_all = not lanes.is_told and not self.cost.path.repeats
-        return f"{TELL if tells_all else TELL_TURNS}, or {insist}"
+        return f"strategy({name}) {LOSES if round(self.considered[name], 2) < 1 else ANYWAY}"
 
-    def _why_not(self, name: str) -> str:
+    def _why_not(self, name: str, arch: str) -> str:
         """Why nothing can be gained, if that is so and not told already."""
         lanes = self.cost.lanes
         is_told = not lanes.executions or (name in self.fewer_warps and lanes.is_told)
         if is_told or not self._gains_nothing(name):
             return ""
+        why = self._obstacle(arch)
+        return why if lanes.is_known else f"{why} {SO_FAR}"
+
+    def _obstacle(self, arch: str) -> str:
+        """What speaks most against it."""
+        cost, lanes = self.cost, self.cost.lanes
         if self.waits:
             return MEMORY
-        return TOO_MANY if lanes.is_told and 2 * lanes.together > WARP_SIZE else TOO_SHORT
+        if lanes.is_told and 2 * lanes.together > WARP_SIZE:
+            return TOO_MANY
+        if cost.own.instructions < LONG_PATH:
+            return TOO_SHORT
+        apart = cost.parted(lanes.entered) * slots_of(Pipe.SECTORS, arch)
+        return APART if apart > cost.saving else COSTS

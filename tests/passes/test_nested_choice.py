@@ -9,7 +9,7 @@ from folders import GOLDEN
 from goldens import Golden
 
 from ccc.compiler.transform import Transformed, transform
-from ccc.passes.choice.chosen import MEMORY, REMOVE, TOO_SHORT
+from ccc.passes.choice.chosen import REMOVE, TELL, TELL_TURNS
 from ccc.passes.policy import IN_SHARED, NEEDS_LEFT
 from ccc.remark import Remark
 
@@ -72,7 +72,7 @@ def test_what_a_remark_advises_is_done_when_followed(name: str) -> None:
             found = [one for one in remarks(followed) if (one.position, one.arm) == place]
             assert {one.strategy for one in found} == {advised[1]}
             assert all(one.applied for one in found)
-        elif not (remark.advice or "").endswith((REMOVE, TOO_SHORT, MEMORY)):
+        elif not (remark.advice or "").endswith((REMOVE, TELL, TELL_TURNS)):
             assert remark.applied or ", but the kernel has dynamic shared memory" in str(remark)
 
 
