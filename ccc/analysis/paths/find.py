@@ -276,7 +276,7 @@ class _Examination:
         if loop is None:
             raise Refused(
                 "it lies in a loop inside the annotated one, so one iteration may run it several "
-                "times; annotate the inner loop"
+                f"times{_end_of(turn, self.facts)}; annotate that loop"
             )
         return loop, turn
 
@@ -328,25 +328,27 @@ class _Examination:
         Raises:
             Refused: it cannot be collected; not even if its rest stays where it is, if it may.
         """
-        if not self._is_beside_carried(path):
+        other = self._carrying(path)
+        if other is None:
             try:
                 found = find_context(self._check(path), self.facts)
             except Refused as refusal:
                 return self._collectable_otherwise(path, refusal)
-            if not self._is_beside_carried(path):  # nor any behind it, which were asked meanwhile
+            other = self._carrying(path)  # one behind it, which was asked meanwhile
+            if other is None:
                 return found
         if (carries := self._check_carrying(path)) is None:
             raise Refused(
-                "the tasks of another path in the loop around it, or of the path around it, "
-                "take those of that loop along, and cannot leave this one behind"
+                f"the tasks of {_where(other, path)} take those of the loop around it along, and "
+                "cannot leave this one behind"
             )
         return find_context(carries, self.facts)
 
-    def _is_beside_carried(self, path: PlacedPath) -> bool:
-        """Whether tasks of a path beside it, or around it, carry those of the loop around."""
+    def _carrying(self, path: PlacedPath) -> Path | None:
+        """A path beside it, or around it, whose tasks carry those of the loop around."""
         beside = (one for one in self.collected if one.parent is path.parent)
         around = (path.parent,) if path.parent else ()
-        return any(one.carries_parent for one in (*beside, *around))
+        return next((one for one in (*beside, *around) if one.carries_parent), None)
 
     def _collectable_otherwise(self, path: PlacedPath, refusal: Refused) -> Path:
         """The path with its context, if its tasks carry others, or its rest stays where it is.
@@ -429,6 +431,19 @@ class _Examination:
         if checked.loop not in self._invariant_stores:
             self._invariant_stores[checked.loop] = InvariantStores(checked.loop.loop, self.facts)
         check_independence(checked, self._invariant_stores[checked.loop], self.facts)
+
+
+def _end_of(loop: Loop, facts: Facts) -> str:
+    """Where a turn of a loop ends: of that, the line in the source is the head of the loop."""
+    ends = (i for label in loop.latches for i in facts.blocks[label].instructions)
+    return next((at(one) for one in ends if one.is_terminator), "")
+
+
+def _where(other: Path, path: FoundPath) -> str:
+    """Where another path than this one stands."""
+    mine, there = path.marker.span, other.marker.span
+    line = f"the path on line {there.line}"
+    return line if mine.file == there.file else f"{line} of {there.file}"
 
 
 def _branch_to(label: str, facts: Facts) -> str:
