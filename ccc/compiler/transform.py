@@ -32,10 +32,9 @@ if TYPE_CHECKING:
     from ccc.profile.known import Knowledge
     from ccc.profile.match import Place
 
-NOTHING_INSIDE = (
-    "nothing inside is transformed, and a loop over blocks alone only costs; "
-    "--ccc-strategy=collect insists"
-)
+NOTHING_INSIDE = "nothing inside is transformed, and a loop over blocks alone only costs"
+INSISTS = "; --ccc-strategy=collect insists"
+"""Where something inside can be collected."""
 NO_PATHS = "nothing inside is annotated, and a loop over blocks alone only costs"
 
 _PROMISED = re.compile(rf"^[^\n]*\w*{PROMISE}\w*\s*=\s*(?:generic\()?([\w$]+)\)?;\n", re.MULTILINE)
@@ -259,9 +258,11 @@ def _take_back(kernel: Kernel, records: Sequence[Record]) -> None:
     insists = option != AUTO and not any(option in one for one in kernel.withdrawn.values())
     if inside or insists:
         return
+    able = any(record.reason is None for record in kernel.records)
+    nothing = f"{NOTHING_INSIDE}{INSISTS if able else ''}" if kernel.records else NO_PATHS
     for record in of_kernel:
         if kernel.tuned_request(record.marker) is None:
-            record.leave_alone(NOTHING_INSIDE if kernel.records else NO_PATHS)
+            record.leave_alone(nothing)
 
 
 def _tuned(

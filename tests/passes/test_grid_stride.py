@@ -11,6 +11,7 @@ import pytest
 from breadth import one_in
 from collecting import transform
 
+from ccc.compiler.transform import transform as by_default
 from ccc.emulator import Module
 from ccc.errors import CccError, Span
 from ccc.ir.edit import Emitter
@@ -262,3 +263,21 @@ def test_what_is_left_alone(body: str, reason: str) -> None:
     (record,) = done.report["kernels"][0]["paths"]
     assert reason in record["reason"]
     assert done.diagnostics[0].startswith("k.cu:3:1: warning: kernel left as it was: ")
+
+
+@pytest.mark.parametrize(("special", "is_refused"), [("tid", False), ("ctaid", True)])
+def test_to_insist_is_advised_only_where_something_inside_can_be_collected(
+    special: str, is_refused: bool
+) -> None:
+    body = f"""
+mov.u32 %r1, %{special}.x;
+setp.ne.s32 %p1, %r1, 0;
+@%p1 bra NEXT;
+// ccc.then 2 k.cu:5:1
+red.global.add.u32 [%rd0], 1;
+NEXT:
+"""
+    whole, path = by_default(kernel(body)).remarks["k"]
+    assert (path.reason is not None) == is_refused
+    assert whole.advice is not None
+    assert whole.advice.endswith("--ccc-strategy=collect insists") != is_refused
