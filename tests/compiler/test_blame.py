@@ -254,6 +254,7 @@ def test_a_sum_of_turns_may_be_of_a_while(tmp_path: Path) -> None:
     (line,) = said(TURNS.replace("LOOP", "for variable"), tmp_path, asked)
     assert "the next turn of the loop around it" in line
     assert '; mark that loop "ccc while"' in line
+    assert "which gains only where that loop does; or remove this annotation" in line
     assert said(TURNS.replace("LOOP", "while"), tmp_path, asked) == []
 
 

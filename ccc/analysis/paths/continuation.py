@@ -238,7 +238,10 @@ def _refuse_value_of_path(
     """
     if path.turn is not path.loop.loop:
         of_turns = path.parent is not None and path.parent.marker.kind == "variable"
-        go_there = 'mark that loop "ccc while", whose tasks can go to the path; or ' * of_turns
+        go_there = (
+            'mark that loop "ccc while", whose tasks can go to the path, which gains only where '
+            "that loop does; or "
+        ) * of_turns
         raise Refused(
             "the next turn of the loop around it, or what follows that loop, needs a value that "
             f"the path computes{at(culprit)}; {go_there}remove this annotation, and the loop "
