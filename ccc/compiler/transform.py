@@ -253,13 +253,13 @@ class _Rewriting:
 def _take_back(kernel: Kernel, records: Sequence[Record]) -> None:
     """Leave a kernel whose loop over blocks would serve nothing that is done inside."""
     of_kernel = [one for one in records if isinstance(one, KernelRecord) and one.applied]
-    inside = any(one.applied for one in records if isinstance(one, PathRecord))
+    inside = [one for one in records if isinstance(one, PathRecord)]
     option = kernel.options.strategy
     insists = option != AUTO and not any(option in one for one in kernel.withdrawn.values())
-    if inside or insists:
+    if insists or any(one.applied for one in inside):
         return
-    able = any(record.reason is None for record in kernel.records)
-    nothing = f"{NOTHING_INSIDE}{INSISTS if able else ''}" if kernel.records else NO_PATHS
+    able = any(one.reason is None for one in inside)
+    nothing = f"{NOTHING_INSIDE}{INSISTS if able else ''}" if inside else NO_PATHS
     for record in of_kernel:
         if kernel.tuned_request(record.marker) is None:
             record.leave_alone(nothing)

@@ -281,3 +281,34 @@ NEXT:
     assert (path.reason is not None) == is_refused
     assert whole.advice is not None
     assert whole.advice.endswith("--ccc-strategy=collect insists") != is_refused
+
+
+CALLED = """
+.func add_one(.param .b64 out, .param .b32 who)
+{
+.reg .b32 %r<3>; .reg .b64 %rd<3>; .reg .pred %p<3>;
+ld.param.u64 %rd0, [out];
+ld.param.u32 %r1, [who];
+setp.ne.s32 %p1, %r1, 0;
+@%p1 bra NEXT;
+// ccc.then 2 k.cu:5:1
+red.global.add.u32 [%rd0], 1;
+NEXT:
+ret;
+}
+"""
+
+
+def test_what_a_kernel_calls_is_inside_it() -> None:
+    call = """
+mov.u32 %r1, %tid.x;
+{
+.param .b64 out1; .param .b32 who1;
+st.param.b64 [out1], %rd0; st.param.b32 [who1], %r1;
+call.uni add_one, (out1, who1);
+}
+"""
+    text = kernel(call).replace(".visible", f"{CALLED}.visible")
+    whole, _ = by_default(text).remarks["k"]
+    assert whole.annotation == "grid_stride"
+    assert "nothing inside is transformed" in str(whole.advice)
