@@ -157,4 +157,5 @@ class Chosen:
         if cost.own.instructions < LONG_PATH:
             return TOO_SHORT
         apart = cost.parted(lanes.entered) * slots_of(Pipe.SECTORS, arch)
-        return APART if apart > cost.saving else COSTS
+        is_most = 2 * apart > cost.saving  # collecting takes as much as it saves, or more
+        return APART if is_most else COSTS

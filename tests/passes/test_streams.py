@@ -7,7 +7,7 @@ import pytest
 from ccc.analysis.facts import Facts
 from ccc.compiler.transform import transform
 from ccc.parse import parse_function, parse_module
-from ccc.passes.choice.chosen import ANYWAY, LOSES, MEMORY
+from ccc.passes.choice.chosen import ANYWAY, APART, LOSES, MEMORY
 from ccc.passes.choice.exchange import STREAMED
 from ccc.passes.choice.streams import Stream, streams
 from ccc.passes.choice.work import ONE_ADDRESS, work_of_blocks
@@ -144,6 +144,11 @@ def test_it_is_told_that_a_loop_waits_for_memory() -> None:
     assert told.endswith(f", {MEMORY}; strategy(batch3) {LOSES}")
     inside = str(remark(text(STORE + OTHERS, "", length=20)).advice)
     assert inside.endswith(f", {MEMORY}; strategy(batch3) {ANYWAY}")
+
+
+def test_it_is_told_that_tasks_would_access_apart_what_lanes_access_together() -> None:
+    told = str(remark(text("", STORE, length=100)).advice)
+    assert f", {APART}; strategy(" in told
 
 
 @pytest.mark.parametrize("length", [70, 100])
