@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from ccc.analysis.cfg import reachable
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Path
 from ccc.passes.choice.exchange import PARTING
@@ -100,7 +101,14 @@ def _code(
     through = passage(blocks, facts, path.entry, path.entry if path.repeats else "")
     rest, rest_streams = Work(), _Streams()
     if path.continuation and path.join is not None:
-        rest = work_of_blocks(path.rest, facts, path.join)
-        rest_streams = streams(path.rest, facts, path.loop.loop, path.join)
+        own_rest = _own_rest(path, path.join, facts)
+        rest = work_of_blocks(own_rest, facts, path.join)
+        rest_streams = streams(own_rest, facts, path.loop.loop, path.join)
     own_streams = () if path.repeats else streams(blocks, facts, path.loop.loop, path.entry)
     return through, rest, Turn.of(path, blocks, facts), own_streams, rest_streams
+
+
+def _own_rest(path: Path, join: str, facts: Facts) -> frozenset[str]:
+    """What of the rest a path's tasks run themselves: up to where they go on as those of others."""
+    own = path.rest.difference(*(one.blocks for one in path.followers))
+    return own & reachable(lambda label: own.intersection(facts.graph.successors(label)), {join})

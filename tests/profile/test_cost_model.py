@@ -17,7 +17,7 @@ from ccc.ir.markers import parse_marker
 from ccc.parse import parse_function, parse_module
 from ccc.passes.choice.cost_model import LoopCost
 from ccc.passes.choice.lanes import Guess, Lanes, expected_lanes
-from ccc.passes.choice.work import passage
+from ccc.passes.choice.work import passage, work_of_blocks
 from ccc.pipeline import Kernel
 from ccc.profile.known import Knowledge
 
@@ -168,3 +168,13 @@ OUT:
     kernel = kernel_of(text)
     (loop,) = kernel.facts.loops
     assert passage(loop.blocks, kernel.facts, loop.header).length == 4 * turns
+
+
+def test_what_goes_on_as_a_task_of_a_loop_behind_is_no_part_of_a_branch() -> None:
+    kernel = kernel_of(before("loop_behind_a_branch").before)
+    costs = {path.marker.kind: one for path, one in cost_of(kernel).paths.items()}
+    branch, loop = costs["then"], costs["while"]
+    assert branch.path.leads_to(loop.path)
+    own = branch.path.rest - loop.path.blocks  # some do no turn, and go on behind the loop
+    assert branch.rest == work_of_blocks(own, kernel.facts, str(branch.path.join))
+    assert 0 < branch.rest.instructions < 20
