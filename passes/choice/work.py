@@ -20,14 +20,15 @@ from ccc.analysis.lane_strides import Strides, address_stride, lane_strides
 from ccc.ir.nodes import Instruction
 from ccc.passes.thresholds import UNKNOWN_SHARE, UNKNOWN_TURNS
 from ccc.ptx.throughput import Pipe, machine_code, slots_of
-from ccc.ptx.types import MAY_BE_GLOBAL
+from ccc.ptx.types import MAY_BE_GLOBAL, TYPES
 
 _PIPES = tuple(Pipe)
-ONE_ADDRESS = 132
+ONE_ADDRESS = 190
 """Sectors in the time of which a multiprocessor's turn comes at an address with which all of a GPU
-do an atomic operation, one in a cycle. On an H200 (2026-11-28) a loop of greatest common divisors
-that counts some of them so took 1.4 times as long with ``merge``, and had 0.57 times as much to
-issue: lanes came to count one by one."""
+do an atomic operation. On an H200 (2026-11-28), where 132 of them add to one number by one lane of
+each warp, that takes 1.46 cycles each time. ptxas has one lane add for all that come together, if
+what they add are whole numbers. A loop of greatest common divisors that counts some of them so took
+1.4 times as long with ``merge``, and had 0.57 times as much to issue: lanes came one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +139,10 @@ def passage(labels: Collection[str], facts: Facts, entry: str, once: str = "") -
 
 
 def _queues(one: Instruction, strides: Strides) -> bool:
-    """Whether it is an atomic operation with which all warps come to one address."""
+    """Whether it is an atomic operation with which all warps come to one address, one lane each."""
     is_one = address_stride(one, strides) == 0 and one.space in MAY_BE_GLOBAL
-    return one.name in ("atom", "red") and is_one
+    whole = all(TYPES[name].kind in "bus" for name in one.types)
+    return one.name in ("atom", "red") and is_one and whole
 
 
 def times(labels: Collection[str], facts: Facts, entry: str, once: str = "") -> dict[str, float]:
