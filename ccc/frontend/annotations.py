@@ -27,7 +27,6 @@ _SPACE = re.compile(rb"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _STATEMENT_WORD = re.compile(rb"(?:\w+\s*:\s*|\[\[[^\]]*\]\]\s*)*(?:for|while|do|if|switch)\b")
 _OF_LAMBDA = re.compile(rb"(?<=\])[ \t]*(?:__attribute__\(\(\w+\)\)[ \t]*)+(?=[({])")
 """What __device__ becomes before a lambda's parameters, where the parser expects none."""
-_NO_CODE = ("comment", "raw_string_literal", "raw_string_content")
 _HEAD = 200
 """Characters of a statement that are enough to know it again."""
 _REPARSED = 1 << 18  # bytes read again when the file around a statement cannot be understood
@@ -57,11 +56,10 @@ class Annotations:
     def __init__(self, code: bytes, filename: str, macros: Collection[str] | None):
         self.code = code
         self.lines = LineMap(code, filename)
-        found = list(pragmas(code))
-        self._ranges = self.lines.user_ranges([match.start(2) for match in found])
+        self.pragmas = list(pragmas(code))
+        self._ranges = self.lines.user_ranges([match.start(2) for match in self.pragmas])
         self.blank = _blanked(code, self._ranges)
         self.tree = parse_cuda(self.blank, self._ranges)
-        self.pragmas = [match for match in found if not self._in_comment(match)]
         self._unrolls = [m for r in self._ranges for m in _UNROLL.finditer(code, *r)]
         root = self.tree.root_node
         self.placement = Placement(root, code, self.blank, macros, self._statement_line)
@@ -96,12 +94,7 @@ class Annotations:
     @cached_property
     def misspelt(self) -> list[CccError]:
         """What is to be said of pragmas that seem to be meant for us."""
-        found = (one for one in misspelt(self.code) if not self._in_comment(one))
-        return [CccError(message(one), *self._word(one)) for one in found]
-
-    def _in_comment(self, match: re.Match[bytes]) -> bool:
-        node = self.tree.root_node.descendant_for_byte_range(match.start(2), match.start(2) + 1)
-        return node is not None and node.type in _NO_CODE
+        return [CccError(message(one), *self._word(one)) for one in misspelt(self.code)]
 
     def _place(self, number: int, match: re.Match[bytes]) -> None:
         from ccc.frontend.pragmas import DIRECTIVES, PragmaError, parse  # noqa: PLC0415 - loads Lark

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ccc.frontend.no_code import outside
+
 _LIKE_OURS = re.compile(
     rb"""\#[ \t]*pragma[ \t]+(?!(?-i:ccc)\b)
     (?P<ours>(?:[a-z]?cc|c[a-z]c|cc[a-z]|[a-z]ccc|c[a-z]cc|cc[a-z]c|ccc[a-z])[ \t]+|ccc_?)
@@ -22,7 +24,7 @@ def misspelt(code: bytes) -> Iterator[re.Match[bytes]]:
     from ccc.frontend.pragmas import DIRECTIVES  # noqa: PLC0415 - most texts need no list
 
     known = {name.split()[0].encode() for name in DIRECTIVES}
-    for found in _LIKE_OURS.finditer(code):
+    for found in outside(code, _LIKE_OURS.finditer(code)):
         line = code[code.rfind(b"\n", 0, found.start()) + 1 : found.start()]
         if not line.strip() and found["directive"].lower() in known:
             yield found

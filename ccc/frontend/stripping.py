@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from ccc.frontend.no_code import outside
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +17,12 @@ _WORDS = re.compile(rb"#[ \t]*pragma[ \t]+ccc(?!\w)")
 
 
 def pragmas(code: bytes) -> Iterator[re.Match[bytes]]:
-    """Our pragmas in a text: what stands before them, their first words, and the rest.
+    """Our pragmas in a text: what stands before them, their first words, and the rest."""
+    return outside(code, _alike(code))
+
+
+def _alike(code: bytes) -> Iterator[re.Match[bytes]]:
+    """The same, and what only looks like them, in comments and strings.
 
     A pattern that begins with a character is found much faster than one that begins with a line.
     """

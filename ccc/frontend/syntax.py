@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ccc.frontend.no_code import NO_CODE
+
 if TYPE_CHECKING:
     from tree_sitter import Node as Node  # noqa: PLC0414 - others name it, too
     from tree_sitter import Parser, Tree
@@ -22,10 +24,7 @@ _STATEMENTS = (
 _FLOATING = {b"float": "f", b"double": "d"}
 _NUMBERS = frozenset(b"bool char short int long float double signed unsigned size_t".split())
 """Words of types whose variables are no pointers."""
-_TOKEN = re.compile(
-    rb"""//[^\n]*|/\*.*?\*/|R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|[{}]""",
-    re.DOTALL,
-)
+_TOKEN = re.compile(rb"[{}]|" + NO_CODE, re.DOTALL | re.VERBOSE)
 _DEVICE = re.compile(
     rb"\b__(?:device|global)__\b|__attribute__\s*\(\((?:device|global)\)\)|\bconst(?:expr|eval)\b"
 )

@@ -335,6 +335,39 @@ def test_strip_keeps_lines_and_other_bytes() -> None:
     assert strip(text) == "\n\n\n#pragma unroll\n\udcff\n"
 
 
+@pytest.mark.parametrize(
+    ("before", "behind"),
+    [
+        ('auto s = R"(\n', '\n)";'),
+        ('auto s = u8R"--(a)" /* "\n', '\n)--";'),
+        ('auto s = LR"(\'"\n', '\n)";'),
+        ("/* it's\n", "\n*/"),
+        ("/* never ended\n", ""),
+        ('auto s = "\\"a \\\n', ' \\\n";'),
+        ('auto s = "\\"a \\\r\n', '";'),
+        ("// it goes on \\\n", ""),
+    ],
+)
+def test_what_is_no_code_stays_as_it_is(before: str, behind: str) -> None:
+    text = f"{before}  #pragma ccc if{behind}\n"
+    assert strip(text) == mark(text, "k.cu").text == text
+    assert mark(text.replace("ccc if", "ccc_if"), "k.cu").warnings == []
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "int a = 1'000; auto b = \"/*\"; int c = 0x7fU'ff'00 + 1'0; // '",
+        """char c = '"', d = u8'"', e = L'"', f = '\\'', g = '\\\\';""",
+        'auto s = "R\\"("; auto t = FOR"("; int a = b / c; /**/ /*/ "*/',
+        'auto s = R"a(\n)" ")a" "/*"; auto t = R"(/*)";',
+        "#error don't\n#error /* \" */",
+    ],
+)
+def test_pragmas_behind_what_is_no_code(before: str) -> None:
+    assert strip(f"{before}\n#pragma ccc for\n") == f"{before}\n\n"
+
+
 names = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1)
 
 
