@@ -18,6 +18,7 @@ _LINE_MARKER = re.compile(
 )
 """What stands behind spaces in a line of its own; a pattern that begins with a character is found
 much faster than one that begins with a line."""
+_UNNAMED = "<unnamed>"  # what messages call the file of #line 5 ""
 _FIRST_HEADER = "cuda_runtime.h"  # nvcc includes it into everything
 
 
@@ -115,7 +116,7 @@ def _without_toolkit(chunks: list[Chunk]) -> list[Chunk]:
 
 
 def _name(quoted: bytes) -> str:
-    return re.sub(rb"\\(.)", rb"\1", quoted).decode(errors="surrogateescape")
+    return re.sub(rb"\\(.)", rb"\1", quoted).decode(errors="surrogateescape") or _UNNAMED
 
 
 def column_of(source: str, pragma: str, before: str | None) -> int:

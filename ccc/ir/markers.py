@@ -40,7 +40,7 @@ PROMISE = "ccc_callable_"
 _RUNNING = "if (!__builtin_is_constant_evaluated()) "
 _NUMBER = r"(\d{1,18})"
 _MARKER = re.compile(
-    rf"//\s*ccc\.(\w+)\s+{_NUMBER}\s+(\S+):{_NUMBER}:{_NUMBER}((?:\s+\w+=\S+)*)\s*$"
+    rf"//\s*ccc\.(\w+)\s+{_NUMBER}\s+(\S*):{_NUMBER}:{_NUMBER}((?:\s+\w+=\S+)*)\s*$"
 )
 _ASSEMBLY = re.compile(
     rf"(?: {re.escape(_RUNNING.strip())})?"

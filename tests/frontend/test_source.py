@@ -191,6 +191,11 @@ def test_preprocessed_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert ") { asm volatile(" in marked.text
 
 
+def test_a_file_may_have_no_name() -> None:
+    marked = mark('#line 5 ""\n' + loop("#pragma ccc if\nif (a) b();"), "k.cu")
+    assert [str(m.span) for m in markers(marked)] == ["<unnamed>:6:1"] * 2 + ["<unnamed>:8:1"]
+
+
 def test_continued_and_commented_pragmas() -> None:
     body = "#pragma ccc if \\\n  prob(.5) /* half */\nif (a) b();"
     marked = mark(loop(body), "k.cu")
@@ -374,7 +379,7 @@ names = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1)
 @given(
     st.sampled_from(["for", "then", "else"]),
     st.integers(0, 10**6),
-    st.builds(Span, names, st.integers(0, 10**6), st.integers(0, 10**4)),
+    st.builds(Span, names | st.just(""), st.integers(0, 10**6), st.integers(0, 10**4)),
     st.dictionaries(st.sampled_from(["prob", "priority", "reduction"]), names),
 )
 def test_markers_are_read_as_they_were_written(
