@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ccc.frontend.clause_names import WrongName
     from ccc.frontend.syntax import Node
 
-_UNROLL = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+unroll\b" + REST + rb"$", re.MULTILINE)
+_UNROLL = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+(unroll\b" + REST + rb")$", re.MULTILINE)
 _TABLE = re.compile(rb"\{[\s{},.+\dxXa-fA-FuUlL-]{500,}\}")  # numbers that nobody need understand
 _ANY_PRAGMA = re.compile(rb"^[ \t]*#[ \t]*pragma\b" + REST + rb"$", re.MULTILINE)
 _SPACE = re.compile(rb"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)

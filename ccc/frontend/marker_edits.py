@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ccc.frontend import unset
 from ccc.frontend.annotations import Annotation, Annotations
 from ccc.frontend.placement import Placed
-from ccc.frontend.stripping import newlines
+from ccc.frontend.stripping import as_operator, newlines
 from ccc.frontend.syntax import (
     body_of,
     cases_of,
@@ -139,8 +139,8 @@ class MarkerEdits:
         one stands, but must move inside the braces to remain right before the loop.
         """
         own = self._found.unrolls_at(placed.at)
-        words = [b" ".join(m[0].split()[1:]) for m in own] or [b"unroll 1"]
-        head = b"{ " + marker + b"".join(b' _Pragma("%s")' % word for word in words)
+        words = [m[1] for m in own] or [b"unroll 1"]
+        head = b" ".join([b"{", marker, *map(as_operator, words)])
         at = placed.match.start(2)
         edits = [Edit(m.start(), m.end(), newlines(m[0])) for m in own]
         end = placed.statement.end_byte

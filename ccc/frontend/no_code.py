@@ -13,7 +13,7 @@ NO_CODE = rb"""["'/](?:
     | (?<=")(?:\\\r?\n|\\.|[^"\\\n])*"
     | (?<=')(?:(?<!\w')|(?<=\b[uUL]')|(?<=\bu8'))(?:\\\r?\n|\\.|[^'\\\n])*'  # else digits
     | (?<=/)/(?:\\\r?\n|[^\n])*
-    | (?<=/)\*.*?(?:\*/|\Z)
+    | (?<=/)\*.*?\*/
 )"""
 """One of them; a pattern that begins with a character is found much faster than one that begins
 with a choice."""

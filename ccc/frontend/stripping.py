@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 
-from ccc.frontend.no_code import outside
+from ccc.frontend.no_code import NO_CODE, outside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-REST = rb"(?:\\\r?\n|[^\n])*"
+REST = rb"(?:\\\r?\n|(?sx:" + NO_CODE + rb")|[^\n])*"
+"""The rest of a line, with what continues it: a backslash, or a comment that ends in another."""
 _PRAGMA = re.compile(rb"^([ \t]*)(#[ \t]*pragma[ \t]+ccc(?!\w))(" + REST + rb")$", re.MULTILINE)
-_COMMENT = re.compile(r"//.*|/\*.*?(?:\*/|$)", re.DOTALL)
+_NO_CODE = re.compile(NO_CODE.decode() + r"|/\*.*", re.DOTALL | re.VERBOSE)
+_SPLICE = re.compile(r"\\\r?\n")
 _WORDS = re.compile(rb"#[ \t]*pragma[ \t]+ccc(?!\w)")
 
 
@@ -55,4 +57,15 @@ def newlines(text: bytes) -> bytes:
 
 def without_comments(words: str) -> str:
     """The words of a pragma with spaces, as many, for comments."""
-    return _COMMENT.sub(lambda comment: " " * len(comment[0]), words)
+    return _NO_CODE.sub(lambda m: " " * len(m[0]) if m[0].startswith("/") else m[0], words)
+
+
+def as_operator(words: bytes) -> bytes:
+    """What stands behind ``#pragma``, as a pragma that may stand inside a line.
+
+    >>> as_operator(b'unroll \\\\\\n sizeof("ab") // 3')
+    b'_Pragma("unroll  sizeof(\\\\"ab\\\\")")'
+    """
+    line = _SPLICE.sub("", words.decode(errors="surrogateescape"))
+    text = without_comments(line).strip().replace("\\", r"\\").replace('"', r"\"")
+    return f'_Pragma("{text}")'.encode(errors="surrogateescape")

@@ -44,7 +44,8 @@ _MARKER = re.compile(
 )
 _ASSEMBLY = re.compile(
     rf"(?: {re.escape(_RUNNING.strip())})?"
-    r'(?: ?asm volatile\("// ccc\.[^"]*"(?: :: "\w"\([^()]*\))?\);(?: _Pragma\("[^"]*"\))*'
+    r'(?: ?asm volatile\("// ccc\.[^"]*"(?: :: "\w"\([^()]*\))?\);'
+    r'(?: _Pragma\("(?:\\.|[^"\\])*"\))*'
     r"| \(void\)ccc_marker_\w+;)"
     r"|static __attribute__\(\(shared\)\) volatile char ccc_marker_\w+; "
 )

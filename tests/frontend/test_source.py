@@ -105,6 +105,31 @@ def test_a_users_own_unroll_pragma_stands(order: str) -> None:
     assert told == " unroll=own"
 
 
+@pytest.mark.parametrize(
+    ("own", "words"),
+    [
+        ("#pragma unroll 4", "unroll 4"),
+        ("#  pragma\tunroll 4 \r", "unroll 4"),
+        ('#pragma unroll 4 // "four"', "unroll 4"),
+        ('#pragma unroll /* "few" */ 4 // or \\\nmore', "unroll  4"),
+        ("#pragma unroll 4 /* four\nor more */", "unroll 4"),
+        ("#pragma unroll \\\n 4", "unroll  4"),
+        ('#pragma unroll (sizeof("a//\\n"))', r"unroll (sizeof(\"a//\\n\"))"),
+    ],
+)
+def test_a_users_unroll_pragma_says_the_same_in_text_that_is_not_preprocessed(
+    own: str, words: str
+) -> None:
+    text = (
+        f"void f() {{\n#pragma ccc for\n{own}\nfor (;;) {{\n#pragma ccc if\nif (a) b();\n}}\n}}\n"
+    )
+    marked = mark(text, "k.cu").text
+    (found,) = re.findall(r'_Pragma\("(.*)"\)\s*for \(', marked)
+    assert found.split() == words.split()
+    assert marked.count("\n") == text.count("\n")
+    assert '_Pragma("unroll 1")' not in marked
+
+
 def flattened(around: str, within: str = "", asked: str = "flatten") -> str:
     """A kernel with an inner loop that is to be flattened; ``around`` stands before the outer."""
     inner = f"#pragma ccc while strategy({asked})\nwhile (a) b();\n"
@@ -201,6 +226,13 @@ def test_continued_and_commented_pragmas() -> None:
     marked = mark(loop(body), "k.cu")
     assert marked.annotations[1].clauses == {"prob": "0.5"}
     assert marked.text.count("\n") == loop(body).count("\n")
+
+
+def test_a_comment_may_end_in_another_line_than_its_pragma() -> None:
+    body = "#pragma ccc if /* not\n often */\nif (a) b();"
+    marked = mark(loop(body), "k.cu").text
+    assert "often" not in marked
+    assert marked.count("\n") == loop(body).count("\n")
 
 
 def test_several_reductions() -> None:
@@ -347,7 +379,6 @@ def test_strip_keeps_lines_and_other_bytes() -> None:
         ('auto s = u8R"--(a)" /* "\n', '\n)--";'),
         ('auto s = LR"(\'"\n', '\n)";'),
         ("/* it's\n", "\n*/"),
-        ("/* never ended\n", ""),
         ('auto s = "\\"a \\\n', ' \\\n";'),
         ('auto s = "\\"a \\\r\n', '";'),
         ("// it goes on \\\n", ""),

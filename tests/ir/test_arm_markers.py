@@ -11,6 +11,7 @@ from emulating import needs_nvcc
 
 from ccc.errors import CccError
 from ccc.frontend.marking import mark
+from ccc.frontend.stripping import as_operator
 from ccc.ir.arm_markers import as_comments, declare, statement
 from ccc.ir.markers import hide_markers, parse_marker
 from ccc.parse import parse_function, parse_module
@@ -126,6 +127,11 @@ def test_what_a_compiler_says_of_the_first_line_is_without_variables() -> None:
     at = line.index("y")
     said = hide_markers(f"{line}\n{' ' * at}^\n")
     assert said == f"void f(int *x) {{ y = 3; }}\n{' ' * 17}^\n"
+
+
+def test_what_a_compiler_says_of_a_loop_is_without_the_users_unroll_pragma() -> None:
+    pragma = as_operator(b'unroll (sizeof("a"))').decode()
+    assert hide_markers(f'{{ asm volatile("// ccc.loop 1 k.cu:2:1"); {pragma}') == "{"
 
 
 FAR = f"""\
