@@ -7,6 +7,7 @@ stays as it is.
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -29,6 +30,7 @@ from ccc.passes.choice.nesting import (
     needed_of,
     why_no_path,
     with_path,
+    with_paths,
 )
 from ccc.passes.context_collection.task_counts import reduces
 from ccc.passes.policy import REPEATING, batches_pay
@@ -161,6 +163,7 @@ class _Search:
         self._asked = {**counted, **forced}
         self._facts = kernel.facts
         self._is_tried = kernel.trying
+        self._able_beside = functools.cache(self._able)  # asked for each of a hundred branches
         self.order = sorted(cost.paths, key=self._rank)
         self._free = [path for path in self.order if path not in self._asked]
 
@@ -227,7 +230,7 @@ class _Search:
         changed = [path] if path.repeats or not request else beside
         state = {**self._asked, **served}
         names = dict.fromkeys([*self._names(path, beside), *([] if request else [mine])])
-        ways = {one: self._changed(state, changed, one) for one in names if one != LEAVE}
+        ways = {one: with_paths(state, changed, one, self._free) for one in names if one != LEAVE}
         if not request:
             able = [one for one, way in ways.items() if one in TOGETHER or self._applies(path, way)]
             ways = {one: ways[one] for one in able}
@@ -242,7 +245,7 @@ class _Search:
         missing = {} if request else self._missing_of(path, ways, before)
         at_worst = {} if lanes.is_known else ratios(self._worst)
         alike = [one for one in self._free if one.marker.identifier == path.marker.identifier]
-        whole = {name: self._changed(way, alike, name) for name, way in ways.items()}
+        whole = {name: with_paths(way, alike, name, self._free) for name, way in ways.items()}
         too_large = [name for name, way in whole.items() if not self.cost.fits(way)]
         told = {name: self.cost.fewer_warps(way) for name, way in ways.items()}
         fewer = {name: text for name, text in told.items() if text is not None}
@@ -269,14 +272,6 @@ class _Search:
             return dict.fromkeys(ways, together)
         found = {name: self._missing(path, way, before) for name, way in ways.items()}
         return {name: text for name, text in found.items() if text is not None}
-
-    def _changed(
-        self, served: dict[Path, str], paths: Iterable[Path], name: str
-    ) -> dict[Path, str]:
-        """With ``name`` for some paths."""
-        for path in paths:
-            served = with_path(served, path, name, self._free)
-        return served
 
     def _served_otherwise(self, path: Path, served: Mapping[Path, str]) -> list[Path]:
         """The loops that would have to be handed on with a path, and are not."""
@@ -406,11 +401,19 @@ class _Search:
             if not self._may_meet_block(path):
                 able = [name for name in able if name != ENGAGE_BLOCK.name]
             return [*reversed(able), REPEATING]
-        arms = [one for one in beside if not one.repeats]
         return [
             one.name
+            for one in self._able_beside(tuple(beside))
+            if one.together or one.applies([path], self._facts) is None
+        ]
+
+    def _able(self, beside: Sequence[Path]) -> list[LoopStrategy]:
+        """What may serve a branch beside others: of what serves several, what can do so."""
+        arms = [one for one in beside if not one.repeats]
+        return [
+            one
             for one in self._strategies(beside)
-            if one.applies(arms if one.together else [path], self._facts) is None
+            if not one.together or one.applies(arms, self._facts) is None
         ]
 
     def _may_meet_block(self, path: Path) -> bool:

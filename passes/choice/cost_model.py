@@ -85,6 +85,7 @@ class LoopCost:
             path: PathCost.of(path, own[path], self._children[path], facts) for path in paths
         }
         self._tops = [path for path in paths if path.parent not in self.paths]
+        self._itself = functools.cache(self._without_inner)
         self._stacks = functools.cache(functools.partial(_shared_bytes, facts))
         around = loop.loop.blocks.difference(*(path.blocks for path in self._tops))
         counted = (self.paths[path].lanes.iterations for path in self._tops)
@@ -146,8 +147,9 @@ class LoopCost:
 
     def _work(self, served: Assignment) -> Work:
         work = self.around
+        sharing = {name: _sharing(name, served) for name in {*served.values()}}
         for path in self._tops:
-            work += self._path(self.paths[path], served, comes=1.0, gathered=False)
+            work += self._path(path, served, sharing, comes=1.0, gathered=False)
         return work
 
     def _slots(self, served: Assignment) -> float:
@@ -160,16 +162,35 @@ class LoopCost:
             slots += BLOCK_LEAVES * WARP_SIZE / self._block_size
         return slots
 
-    def _path(self, one: PathCost, served: Assignment, comes: float, gathered: bool) -> Work:
+    def _path(
+        self,
+        path: Path,
+        served: Assignment,
+        sharing: Mapping[str, int],
+        comes: float,
+        gathered: bool,
+    ) -> Work:
         """What a path takes, and those in it.
 
         Args:
-            one: the path.
+            path: the path.
             served: by what.
+            sharing: how many branches share an exchange, by what serves them.
             comes: how often a warp comes to it in an iteration of the annotated loop.
             gathered: whether the lanes that come were collected.
         """
-        name = served.get(one.path, LEAVE.name)
+        name = served.get(path, LEAVE.name)
+        executions, work = self._itself(path, name, sharing.get(name, 1), comes, gathered)
+        inside = name != LEAVE.name or gathered
+        for child in self._children[path]:
+            work += self._path(child, served, sharing, executions, inside)
+        return work
+
+    def _without_inner(
+        self, path: Path, name: str, sharing: int, comes: float, gathered: bool
+    ) -> tuple[float, Work]:
+        """How often a path is run, and what that takes, without those in it."""
+        one = self.paths[path]
         lanes = one.lanes
         entered = min(comes, lanes.lanes) if gathered else lanes.entered
         if one.path.repeats:
@@ -178,15 +199,11 @@ class LoopCost:
             executions, work = entered, one.taken(entered) + self._memory(one.memory(entered))
         else:
             executions = self._rounds(lanes.lanes / WARP_SIZE, entered)
-            share = comes / _sharing(name, served)
-            work = self._arm(one, ADAPTIVE.get(name, name), executions, comes, share)
+            work = self._arm(one, ADAPTIVE.get(name, name), executions, comes, comes / sharing)
             if name in ADAPTIVE:
                 work = self._weighed(one.taken(entered), work + exchange(WEIGHED) * comes)
             work += self._memory(one.memory(one.lanes.entered) + one.parted(one.lanes.entered))
-        inside = served.get(one.path, LEAVE.name) != LEAVE.name or gathered
-        for child in self._children[one.path]:
-            work += self._path(self.paths[child], served, executions, inside)
-        return work
+        return executions, work
 
     def _arm(
         self, one: PathCost, name: str, executions: float, comes: float, visits: float
@@ -294,8 +311,8 @@ def _speed_of(after: float, before: float) -> float:
 
 def _sharing(name: str, served: Assignment) -> int:
     """How many branches share an exchange, where they are served together, and are many."""
-    count = sum(other == name for other in served.values())
-    return count if name in TOGETHER and count >= SHARE_EXCHANGE else 1
+    count = sum(other == name for other in served.values()) if name in TOGETHER else 1
+    return count if count >= SHARE_EXCHANGE else 1
 
 
 def _shared_bytes(facts: Facts, name: str, paths: Sequence[Path]) -> int:

@@ -7,7 +7,7 @@ out, what is annotated in them is no path any more.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ccc.analysis.paths.model import Path
 from ccc.options import COLLECT, Request
@@ -36,20 +36,31 @@ def needed(path: Path) -> tuple[Path, ...]:
 def needed_of(path: Path, among: Iterable[Path]) -> list[Path]:
     """The same, of some that were found."""
     keys = [one.key for one in needed(path)]
+    if not keys:  # as most have: a loop may have hundreds
+        return []
     return sorted((one for one in among if one.key in keys), key=lambda one: keys.index(one.key))
 
 
 def with_path(
-    served: Mapping[Path, str], path: Path, name: str, free: Iterable[Path]
+    served: Mapping[Path, str], path: Path, name: str, free: Collection[Path]
 ) -> dict[Path, str]:
     """What serves all paths if ``name`` serves one of them, too; of others, those ``free`` may be
     served otherwise then."""
+    return with_paths(served, (path,), name, free)
+
+
+def with_paths(
+    served: Mapping[Path, str], paths: Iterable[Path], name: str, free: Collection[Path]
+) -> dict[Path, str]:
+    """The same for several of them, one after the other."""
     found = dict(served)
-    if name in SHARED_OUT:
-        found = {one: other for one, other in served.items() if path not in loops_around(one)}
-    if name != LEAVE.name:
-        found |= dict.fromkeys(needed_of(path, free), REPEATING)
-    return {**found, path: name}
+    for path in paths:
+        if name in SHARED_OUT:
+            found = {one: other for one, other in found.items() if path not in loops_around(one)}
+        if name != LEAVE.name:
+            found |= dict.fromkeys(needed_of(path, free), REPEATING)
+        found[path] = name
+    return found
 
 
 def forced_by(asked: Mapping[Path, Request], paths: Sequence[Path]) -> dict[Path, str]:

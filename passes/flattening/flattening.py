@@ -175,8 +175,13 @@ def _choice(nest: Nest, path: FoundPath, request: Request, kernel: Kernel) -> di
 
 def _annotated_around(label: str, facts: Facts) -> list[FoundLoop]:
     """The annotated loops around a block, the innermost first."""
-    around = (one for one in annotated_loops(facts) if label in one.loop.blocks)
+    around = (one for one in facts.once(_every_annotated, facts.entry) if label in one.loop.blocks)
     return sorted(around, key=lambda one: len(one.loop.blocks))
+
+
+def _every_annotated(_entry: str, facts: Facts) -> list[FoundLoop]:
+    """All of them, looked for once for the hundreds of paths that a kernel may have."""
+    return annotated_loops(facts)
 
 
 def _pooled(

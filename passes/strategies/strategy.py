@@ -7,6 +7,7 @@ kernel at once, and hands each strategy its part as a :class:`Choice`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -279,11 +280,12 @@ def why_not_single(paths: Sequence[Path]) -> str | None:
 
 def why_not_exclusive(paths: Sequence[Path]) -> str | None:
     """Why an iteration may come to several of the paths, or again to one; None if it may not."""
+    entries = Counter(path.entry for path in paths)
     for path in paths:
-        others = (other for other in paths if other is not path)
         if path.parent is not None or path.repeats:
             return "a path is an inner loop, or lies in another path"
-        if any(other.entry in path.blocks | path.rest for other in others):
+        met = entries.keys() & (path.blocks | path.rest)
+        if any(entries[entry] > (entry == path.entry) for entry in met):
             return "an iteration may come to several of the paths"
     return None
 
