@@ -23,7 +23,7 @@ from ccc.frontend.annotations import Annotation, Annotations
 from ccc.frontend.linemap import LineMap
 from ccc.frontend.marker_edits import MarkerEdits, apply
 from ccc.frontend.misspelt import misspelt
-from ccc.frontend.stripping import pragmas, stripped
+from ccc.frontend.stripping import BOM, pragmas, stripped
 from ccc.frontend.variables import Suspects
 from ccc.ir import arm_markers
 
@@ -85,7 +85,7 @@ class Annotated:
     :func:`mark`."""
 
     def __init__(self, text: str, filename: str, macros: Collection[str] | None = None):
-        self.text = text
+        self.text = text.removeprefix(BOM)  # markers are declared before it
         self.filename = filename
         self._macros = macros
 
@@ -124,7 +124,7 @@ def strip(text: str) -> str:
     >>> strip("#pragma ccc if\\nif (x) y();\\n")
     '\\nif (x) y();\\n'
     """
-    code = text.encode(errors="surrogateescape")
+    code = text.removeprefix(BOM).encode(errors="surrogateescape")
     return stripped(code).decode(errors="surrogateescape")
 
 

@@ -10,6 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+BOM = "\ufeff"
+"""A byte order mark, with which a text may begin; inside one it is no code."""
 REST = rb"(?:\\\r?\n|(?sx:" + NO_CODE + rb")|[^\n])*"
 """The rest of a line, with what continues it: a backslash, or a comment that ends in another."""
 _PRAGMA = re.compile(rb"^([ \t]*)(#[ \t]*pragma[ \t]+ccc(?!\w))(" + REST + rb")$", re.MULTILINE)

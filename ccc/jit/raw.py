@@ -21,6 +21,7 @@ from ccc.device import gpu
 from ccc.errors import CccError
 from ccc.files import write
 from ccc.frontend import headers
+from ccc.frontend.stripping import BOM
 from ccc.jit.at_exit import write_at_exit
 from ccc.jit.build import Built, build, key
 from ccc.jit.job import CompileJob
@@ -207,7 +208,7 @@ class RawModule:
         if self._suffix in _CUDA and text is not None:
             given = (*self._command.arguments, f"-I{header.include()}")
             return CompileJob(
-                text,
+                text.removeprefix(BOM),  # something may stand before it
                 self.backend,
                 arch,
                 path=self.file_path and str(Path(self.file_path).absolute()),

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from ccc.errors import Span
 from ccc.frontend.marking import SourceError, mark, strip
+from ccc.frontend.stripping import BOM
 from ccc.ir.markers import Marker, parse_marker
 
 
@@ -448,6 +449,14 @@ def test_marking_adds_only_markers_and_braces(body: str) -> None:
         r'asm volatile\("[^"]*"\);|_Pragma\("unroll 1"\)|[{}\s]', "", in_assembly(marked.text)
     )
     assert plain == re.sub(r"[{}\s]", "", strip(loop(body)))
+
+
+@pytest.mark.parametrize("before", ["", "#include <x>\n"])
+def test_a_byte_order_mark_is_left_out(before: str) -> None:
+    """For something may be put before it, and inside a text it is no code."""
+    text = before + "#pragma ccc grid_stride\n" + loop("#pragma ccc if\nif (a) b();")
+    assert mark(BOM + text, "k.cu").text == mark(text, "k.cu").text
+    assert strip(BOM + text) == strip(text)
 
 
 def test_tables_are_not_parsed() -> None:

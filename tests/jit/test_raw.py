@@ -17,6 +17,7 @@ import pytest
 from emulating import needs_nvcc
 
 import ccc
+from ccc.frontend.stripping import BOM
 from ccc.jit import at_exit
 from ccc.jit import raw as raw_module
 from ccc.jit.build import Built
@@ -224,6 +225,22 @@ def test_nothing_is_compiled_before_it_is_needed(monkeypatch: pytest.MonkeyPatch
     module.get_function("k").compile()
     assert module.report["kernels"]
     assert made == [SOURCE]
+
+
+def test_a_byte_order_mark_is_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """NVRTC gets lines before the text, and knows no such mark behind these."""
+    made: list[str] = []
+
+    def build(job: CompileJob) -> Built:
+        made.append(job.text)
+        return Built(tmp_path, tmp_path)
+
+    monkeypatch.setattr(raw_module, "build", build)
+    file = tmp_path / "k.cu"
+    file.write_text(SOURCE, "utf-8-sig")
+    for module in (RawModule(code=BOM + SOURCE), RawModule(path=str(file))):
+        module._build()
+    assert made == [SOURCE] * 2
 
 
 @pytest.mark.slow
