@@ -133,6 +133,7 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
 def _guarded(work: Callable[[], int]) -> int:
     """Run a command; what a user can cause ends in one message and an exit status."""
     _open_standard_files()
+    _forget_a_width_of_none()
     if isinstance(sys.stderr, io.TextIOWrapper):
         sys.stderr.reconfigure(errors="surrogateescape")  # names are shown as they are
     try:
@@ -178,3 +179,10 @@ def _open_standard_files() -> None:
             os.fstat(descriptor)
         except OSError:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # takes the lowest free number
+
+
+def _forget_a_width_of_none() -> None:
+    """Do as if ``COLUMNS`` were not set where it names no width: rich would show nothing in 0."""
+    columns = os.environ.get("COLUMNS")
+    if columns is not None and not columns.strip("0").isdecimal():
+        del os.environ["COLUMNS"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -406,3 +407,21 @@ def test_report(
     assert path[-2:] == ["100.0", "%"]
     (kernel,) = [row for row in rows if row[:1] == ["k"]]
     assert kernel[2:4] == ["100.0", "%"]
+
+
+@pytest.mark.parametrize("columns", ["0", "", "-3", "wide"])
+def test_a_width_that_is_none_is_as_if_none_were_told(
+    columns: str, counted: emulator.Module, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    profile.of(counted).write(tmp_path / "p.json")
+
+    def shown() -> str:
+        assert cli.main(["report", str(tmp_path / "p.json")]) == 0
+        return capsys.readouterr().out
+
+    monkeypatch.delenv("COLUMNS", raising=False)
+    usual = shown()
+    monkeypatch.setenv("COLUMNS", columns)
+    assert shown() == usual
+    assert "COLUMNS" not in os.environ  # and nothing else reads it
