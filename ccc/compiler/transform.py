@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -135,6 +135,20 @@ def transform(
     _tell(outcomes, options, counting, result)
     result.ptx = module.text
     return result
+
+
+def marked_functions(ptx: str, filename: str) -> Iterator[Kernel]:
+    """The functions of a PTX file that hold markers, as the first pass gets them.
+
+    Raises:
+        CccError: the file is not valid PTX, or a function cannot be read.
+    """
+    ptx, promised = _promises(ptx)
+    module = parse_module(ptx, filename)
+    context = ModuleContext(module, Options(), {}, {}, (), {}, None, None, promised)
+    for piece in module.functions:
+        if piece.is_marked:
+            yield context.prepare(piece, frozenset(), {})
 
 
 def _options(options: Options | None, asked: dict[str, Any]) -> Options:

@@ -17,13 +17,13 @@ import networkx as nx
 
 from ccc.analysis.defuse import def_use_graph
 from ccc.analysis.facts import Facts
-from ccc.analysis.paths.find import extent, find_paths
+from ccc.analysis.paths.find import extent
 from ccc.analysis.paths.model import LeftPath, Path
+from ccc.compiler.transform import marked_functions
 from ccc.errors import CccError, Span, UsageError
 from ccc.files import check_writable, write
 from ccc.nvcc import run as nvcc
 from ccc.options import Options
-from ccc.parse import parse_function, parse_module
 from ccc.ptx.types import LANE, SPECIAL_REGISTERS
 
 
@@ -83,10 +83,8 @@ def _marked_ptx(file: str, arch: str) -> str:
 
 
 def _paths(text: str, file: str) -> Iterator[tuple[Facts, Path | LeftPath]]:
-    for piece in parse_module(text, file).functions:
-        if piece.is_marked:
-            facts = Facts(parse_function(piece))
-            yield from ((facts, path) for path in find_paths(facts))
+    for kernel in marked_functions(text, file):
+        yield from ((kernel.facts, path) for path in kernel.find_paths())
 
 
 def _draw(source: FilePath) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from ccc.cli import main
 from ccc.compiler.transform import Transformed, transform
 from ccc.emulator import Module
 from ccc.ir.markers import PROMISE
@@ -98,6 +100,15 @@ def test_a_function_that_is_promised_is_called_in_a_path() -> None:
     original = original.replace("CALLEE", "other").replace("INDEX", "%rd4")
     for one, other in zip(run(original), run(after), strict=True):
         assert (one == other).all()
+
+
+def test_a_list_of_paths_counts_on_the_promise(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = HEAD + OTHER + VARIABLE + KERNEL.replace("CALLEE", "other").replace("INDEX", "%rd4")
+    (tmp_path / "k.ptx").write_text(text)
+    assert main(["graph", str(tmp_path / "k.ptx")]) == 0
+    assert capsys.readouterr().out == "1: k.cu:2:1 then: collectable\n"
 
 
 def test_without_a_promise_it_may_do_anything() -> None:

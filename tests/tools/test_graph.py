@@ -26,6 +26,18 @@ def test_paths_are_listed(marked: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().out == "1: mixed_types.cu:11:1 then: collectable\n"
 
 
+@pytest.mark.parametrize("name", ["callees_store_elsewhere", "slow_paths_in_functions"])
+def test_what_a_loop_calls_is_looked_into(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "marked.ptx"
+    path.write_text(Golden.read(GOLDEN / "context-collection" / f"{name}.ptx").before)
+    assert main(["graph", str(path)]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert told
+    assert all(line.endswith(": collectable") for line in told)
+
+
 def test_the_context_has_double_borders(
     marked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
