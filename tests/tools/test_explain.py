@@ -397,6 +397,31 @@ def test_pages_of_other_kinds(words: str, message: str, capsys: pytest.CaptureFi
     assert message in line
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("k.cu --ccc-off", "--ccc-off ignores the annotations, which are to be explained"),
+        ("k.cu --ccc-mark-only", "--ccc-mark-only follows no annotation, so that"),
+        ("k.cu l.cu", "one source at a time is explained, not k.cu, l.cu"),
+        ("k.cu -O3 l.cu m.cpp", "one source at a time is explained, not k.cu, l.cu, m.cpp"),
+    ],
+)
+def test_what_cannot_be_explained(
+    words: str, message: str, source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("l.cu", "m.cpp"):
+        (source / name).touch()
+    assert main(["explain", *words.split()]) == 2
+    assert capsys.readouterr().err.startswith(f"ccc: error: {message}")
+
+
+@pytest.mark.slow
+def test_a_source_may_include_another(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (source / "l.cuh").touch()
+    assert main(["explain", "-arch=sm_90", "-include", "l.cuh", "k.cu", "--kernel=shade"]) == 0
+    assert capsys.readouterr().err == ""
+
+
 @pytest.mark.parametrize("words", ["-o k", "-o k.ptx", "-c -o k.strange", "-dc -o=dir/k.x"])
 def test_what_a_pasted_compilation_makes_is_passed_over(words: str) -> None:
     assert _asked(["k.cu", *words.split()]).output is None

@@ -15,6 +15,7 @@ from ccc.files import check_writable, write
 from ccc.nvcc import command as nvcc
 from ccc.nvcc.run import run as run_nvcc
 from ccc.nvcc.words import PHASES, SOURCES, has
+from ccc.options import Options
 from ccc.tools.explain.notes import Note, notes_of
 from ccc.tools.explain.page import page
 from ccc.tools.explain.sarif import log
@@ -62,23 +63,40 @@ def main(given: Sequence[str]) -> int:
     for name in filter(None, (asked.output, asked.sarif)):
         check_writable(name)
     command = nvcc.parse(asked.arguments)
+    _check_options(command.options)
     with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
         arguments = ["-fatbin", *command.arguments, "-o", str(Path(folder, "made.fatbin"))]
         options = replace(command.options, measure=True, strict=False)
         outcome = run_nvcc(arguments, options, capture=True)
     notes = notes_of(outcome, asked.kernel)
     if outcome.code and not outcome.errors:
-        raise CccError(f"nvcc failed:\n{_with_hint(outcome.stderr.strip())}")
+        raise _failure(outcome.stderr.strip(), command.arguments)
     if asked.kernel and not notes:
         raise CccError(f'no annotation is in a kernel that is called "{asked.kernel}"')
     _write(notes, asked)
     return outcome.code
 
 
-def _with_hint(said: str) -> str:
+def _check_options(options: Options) -> None:
+    """Refuse those with which no annotation is followed.
+
+    Raises:
+        UsageError: there is one.
+    """
+    if options.off:
+        raise UsageError("--ccc-off ignores the annotations, which are to be explained")
+    if options.mark_only:
+        raise UsageError("--ccc-mark-only follows no annotation, so that none can be explained")
+
+
+def _failure(said: str, arguments: Sequence[str]) -> CccError:
     """What nvcc says; of an option that it does not know, which of ours may be meant."""
+    if "A single input file is required" in said:
+        sources = ", ".join(word for word in arguments if word.endswith(SOURCES))
+        return UsageError(f"one source at a time is explained, not {sources}")
     unknown = re.search(r"Unknown option '(.+?)'", said)
-    return said + (nearest(unknown[1], _OWN) if unknown else "")
+    hint = nearest(unknown[1], _OWN) if unknown else ""
+    return CccError(f"nvcc failed:\n{said}{hint}")
 
 
 def _write(notes: Sequence[Note], asked: _Asked) -> None:
