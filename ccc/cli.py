@@ -6,8 +6,8 @@ A build starts ``cccc`` for each file, so what takes time is loaded where it is 
 from __future__ import annotations
 
 import io
+import itertools
 import os
-import re
 import sys
 
 from ccc.version import VERSION
@@ -103,31 +103,44 @@ def _run_tool(given: Sequence[str]) -> int:
     Raises:
         UsageError: it has no such option, of which argparse would not say which is meant.
     """
-    parser = _parser(given)
+    parser, known = _parser(given)
+    options = (word for word in itertools.takewhile("--".__ne__, given[1:]) if word[:2] == "--")
+    _refuse(given, [word for word in options if not _is_known(word, known)], known)
     args, rest = parser.parse_known_args(given)
-    if rest:
-        from ccc.errors import UsageError, nearest  # noqa: PLC0415 - as above
-
-        name = rest[0].partition("=")[0]
-        known = re.findall(r"--[\w-]+", args.usage)
-        raise UsageError(f'ccc {given[0]} takes no "{name}"{nearest(name, known)}')
+    _refuse(given, rest, known)
     return int(args.run(args))
 
 
-def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
+def _is_known(word: str, known: Sequence[str]) -> bool:
+    """Whether argparse takes a word for one of the options, which may be cut short."""
+    return any(option.startswith(word.partition("=")[0]) for option in known)
+
+
+def _refuse(given: Sequence[str], words: Sequence[str], known: Sequence[str]) -> None:
+    if words:
+        from ccc.errors import UsageError, nearest  # noqa: PLC0415 - as above
+
+        name = words[0].partition("=")[0]
+        raise UsageError(f'ccc {given[0]} takes no "{name}"{nearest(name, known)}')
+
+
+def _parser(given: Sequence[str]) -> tuple[argparse.ArgumentParser, list[str]]:
+    """What reads the command, and the options of the tool that is asked for."""
     import argparse  # noqa: PLC0415 - cccc does without it
     import importlib  # noqa: PLC0415 - cccc does without it
 
     parser = argparse.ArgumentParser(prog="ccc", description="The tools of ccc.", epilog=COMPILER)
     parser.add_argument("--version", action="version", version=f"ccc {VERSION}")
     tools = parser.add_subparsers(title="tools", metavar="TOOL", required=True)
+    known: list[str] = []
     for name, purpose in TOOLS.items():
         tool = tools.add_parser(name, help=purpose, description=purpose)
-        if name in given:  # only the tool that is asked for is loaded
+        if name in given[:1]:  # only the tool that is asked for is loaded
             module = importlib.import_module(f"ccc.tools.{name}")
             module.add_arguments(tool)
-            tool.set_defaults(run=module.run, usage=tool.format_usage())
-    return parser
+            tool.set_defaults(run=module.run)
+            known = [one for one in tool._option_string_actions if one[:2] == "--"]
+    return parser, known
 
 
 def _guarded(work: Callable[[], int]) -> int:

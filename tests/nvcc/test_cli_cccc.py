@@ -143,10 +143,19 @@ def test_a_tool_that_there_is_not(word: str, hint: str, capsys: pytest.CaptureFi
     assert f'ccc: error: there is no tool "{word}"{hint}' in capsys.readouterr().err
 
 
+def test_each_name_of_an_option_is_known(tmp_path: Path) -> None:
+    (tmp_path / "k.ptx").write_text("")
+    for name in ("-o", "--output", "--outp"):
+        words = ["graph", str(tmp_path / "k.ptx"), name, str(tmp_path / "g.dot")]
+        assert cli.main(words) == 1  # since that is no PTX
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
         ("emulate --kernle x k.ptx", 'ccc emulate takes no "--kernle"; did you mean "--kernel"?'),
+        ("tune --bild make -- ./a --run", 'ccc tune takes no "--bild"; did you mean "--build"?'),
+        ("tune -- ./a --bild", "the following arguments are required: --build"),
         ("report --lines=3 p.json", 'ccc report takes no "--lines"'),
         ("emulate k.cu", "k.cu is a source; cccc -ptx makes PTX of it"),
         ("emulate k.ptx --arg {i32:5", "--arg {i32:5: a structure is written"),
