@@ -15,6 +15,7 @@ import tempfile
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from pathlib import Path
 
 from ccc.compiler.said import DevicePass
@@ -23,7 +24,7 @@ from ccc.files import check_writable, put_text, write
 from ccc.nvcc import reports
 from ccc.nvcc import run as nvcc
 from ccc.nvcc import words as phases
-from ccc.nvcc.settings import SettingsError, gather, is_known, make_known, shell_settings
+from ccc.nvcc.settings import Gathered, SettingsError, gather, is_known, make_known, shell_settings
 from ccc.options import Options, Request, read_bytes
 from ccc.remark import notes
 from ccc.toolkit.places import CCCC, RESOLVING
@@ -238,7 +239,7 @@ def main(arguments: Sequence[str]) -> int:
         told = gather(arguments, os.environ)
     except SettingsError as error:
         raise UsageError(error.message) from None
-    command = replace(parse(told.arguments), seen=told.seen)
+    command = replace(_parse(told), seen=told.seen)
     if command.action:
         return _ACTIONS[command.action](command)
     _refuse_dryrun(command)
@@ -258,6 +259,19 @@ def main(arguments: Sequence[str]) -> int:
 def tell(folder: str, code: int) -> int:
     """Say what passes have left in ``folder``, for a command in which nothing was asked of us."""
     return finish(Command([]), nvcc.merge(DevicePass.load(folder), code))
+
+
+def _parse(told: Gathered) -> Command:
+    """Take apart all that a command is told; a wrong option is told with the variable it is in."""
+    try:
+        return parse(told.arguments)
+    except UsageError:
+        for name, words in told.variables.items():
+            try:
+                reduce(_take, words, Command([]))
+            except UsageError as error:
+                raise UsageError(f"{name}: {error.message}") from None
+        raise
 
 
 def parse(arguments: Sequence[str]) -> Command:

@@ -11,7 +11,7 @@ import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ccc import cache
@@ -36,10 +36,12 @@ class Gathered:
     Args:
         arguments: its words, with all options of ours, in the order in which they count.
         seen: the words that nvcc sees in the end.
+        variables: the options of ours that stand in variables, by the variable's name.
     """
 
     arguments: list[str]
     seen: list[str]
+    variables: Mapping[str, list[str]] = field(default_factory=dict)
 
 
 class SettingsError(CccError):
@@ -54,10 +56,12 @@ def gather(arguments: Sequence[str], environment: Mapping[str, str]) -> Gathered
     """
     around = {name: _split(environment.get(name, ""), name) for name in (PREPENDED, APPENDED)}
     ours = {name: [w for w in words if w.startswith(OURS)] for name, words in around.items()}
+    ours[FLAGS] = _flags(environment)
     seen = [*around[PREPENDED], *_with_files(arguments, always=True), *around[APPENDED]]
     return Gathered(
-        [*ours[PREPENDED], *_with_files(arguments), *ours[APPENDED], *_flags(environment)],
+        [*ours[PREPENDED], *_with_files(arguments), *ours[APPENDED], *ours[FLAGS]],
         [word for word in seen if not word.startswith(OURS)],
+        ours,
     )
 
 

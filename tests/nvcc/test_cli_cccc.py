@@ -93,6 +93,23 @@ def test_wrong_options(option: str, expected: str, capsys: pytest.CaptureFixture
     assert expected in said
 
 
+@pytest.mark.parametrize("variable", ["CCC_FLAGS", "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"])
+@pytest.mark.parametrize(
+    ("option", "expected"),
+    [
+        ("--ccc-strct", 'unknown option "--ccc-strct"; did you mean "--ccc-strict"?'),
+        ("--ccc-strategy=merg", '--ccc-strategy=merg: did you mean "merge"?'),
+    ],
+)
+def test_a_wrong_option_in_a_variable_is_told_with_its_name(
+    variable: str, option: str, expected: str, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setenv(variable, option)
+    assert cli.cccc(["k.cu", "--ccc-strict"]) == 2
+    assert capsys.readouterr().err == f"ccc: error: {variable}: {expected}\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "phase"),
     [
