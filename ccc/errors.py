@@ -50,6 +50,13 @@ class UsageError(CccError):
     status = 2
 
 
+class BuildError(CccError):
+    """What compilers said of a source; each line of it names its place."""
+
+    def __str__(self) -> str:
+        return self.message
+
+
 def render(
     severity: str, message: str, span: Span | None = None, source_line: str | None = None
 ) -> str:

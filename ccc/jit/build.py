@@ -23,9 +23,9 @@ from ccc import files as cache
 from ccc.compiler import unit
 from ccc.compiler.said import DevicePass
 from ccc.device import gpu
-from ccc.errors import CccError
+from ccc.errors import BuildError, CccError
 from ccc.jit import nvrtc
-from ccc.jit.job import RELOCATABLE, UNNAMED, BuildError, CompileJob
+from ccc.jit.job import RELOCATABLE, UNNAMED, CompileJob
 from ccc.nvcc import run as nvcc
 from ccc.nvcc.run import Outcome
 from ccc.remark import Report, report

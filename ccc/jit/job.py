@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ccc.errors import CccError
 from ccc.frontend.headers import reachable
 from ccc.options import Options
 
@@ -57,10 +56,3 @@ class CompileJob:
     def relocatable(self) -> bool:
         """Whether the code must be linked before it can be loaded."""
         return any(option in RELOCATABLE for option in self.options)
-
-
-class BuildError(CccError):
-    """What compilers said of a source; each line of it names its place."""
-
-    def __str__(self) -> str:
-        return self.message

@@ -16,10 +16,10 @@ from ccc.compiler import unit
 from ccc.compiler.said import DevicePass
 from ccc.compiler.unit import LTO_REFUSED
 from ccc.device import gpu
-from ccc.errors import CccError, Span, render
+from ccc.errors import BuildError, CccError, Span, render
 from ccc.frontend import marking as source
 from ccc.frontend.headers import definitions
-from ccc.jit.job import UNNAMED, BuildError, CompileJob
+from ccc.jit.job import UNNAMED, CompileJob
 from ccc.nvcc import run as nvcc
 
 _SILENCE = ("-w", "--disable-warnings")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ccc.compiler.said import DevicePass
-from ccc.errors import CccError, Span
+from ccc.errors import BuildError, CccError, Span
 from ccc.files import put_text
 from ccc.folder import OwnFolder
 from ccc.nvcc import process
@@ -199,14 +199,14 @@ def _ptx(
     command = ["-ptx", f"-arch={arch}", *options, path, "-o", str(output)]
     outcome = run(command, ours, capture=True)
     if outcome.code:
-        raise CccError(_failure(outcome).replace(path, shown))
+        raise _failure(outcome, path, shown)
     return output.read_text(encoding="utf-8"), outcome
 
 
-def _failure(outcome: Outcome) -> str:
+def _failure(outcome: Outcome, path: str, shown: str) -> CccError:
     """What to say of a command that failed: nvcc has no part in an annotation that is wrong."""
-    blamed = [] if outcome.errors else ["nvcc failed:"]
-    return "\n".join(filter(None, [*blamed, *outcome.errors, outcome.stderr.strip()]))
+    said = "\n".join(filter(None, [*outcome.errors, outcome.stderr.strip()])).replace(path, shown)
+    return BuildError(said) if outcome.errors else CccError(f"nvcc failed:\n{said}")
 
 
 def merge(passes: Sequence[DevicePass], code: int, stderr: str = "") -> Outcome:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path as FilePath
 
@@ -73,13 +72,9 @@ def _marked_ptx(file: str, arch: str) -> str:
             return FilePath(file).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise CccError(f"cannot read {file}: {error}") from error
-    with tempfile.TemporaryDirectory(prefix="ccc-") as folder:
-        output = FilePath(folder, "marked.ptx")
-        command = ["-ptx", f"-arch={arch}", file, "-o", str(output)]
-        outcome = nvcc.run(command, Options(mark_only=True), capture=True)
-        if outcome.code:
-            raise CccError("\n".join([*outcome.errors, outcome.stderr.strip()]))
-        return output.read_text(encoding="utf-8")
+    if not FilePath(file).is_file():
+        raise CccError("there is no such file", Span(file))
+    return nvcc.build(FilePath(file), arch, (), Options(mark_only=True))[0]
 
 
 def _paths(text: str, file: str) -> Iterator[tuple[Facts, Path | LeftPath]]:

@@ -429,8 +429,9 @@ def test_a_path_that_is_never_taken_is_told(sizes: str, told: list[str]) -> None
 def test_what_nvcc_says_is_raised() -> None:
     with pytest.raises(CccError, match=r"source\.cu\(1\): error: .*not_declared"):
         nvcc.compile("__global__ void k() { not_declared(); }\n")
-    with pytest.raises(CccError, match=r"source\.cu:2:13: error: unknown directive"):
+    with pytest.raises(CccError) as caught:
         nvcc.compile("__global__ void k() {\n#pragma ccc fro\n}\n")
+    assert str(caught.value).startswith("source.cu:2:13: error: unknown directive")
 
 
 @pytest.mark.slow

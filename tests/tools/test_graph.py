@@ -71,6 +71,8 @@ def test_wrong_arguments(
 def test_a_missing_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["graph", "nowhere.ptx"]) == 1
     assert "cannot read nowhere.ptx" in capsys.readouterr().err
+    assert main(["graph", "nowhere.cu"]) == 1
+    assert capsys.readouterr().err == "nowhere.cu: error: there is no such file\n"
 
 
 def test_the_output_has_the_name_that_was_given(
