@@ -22,6 +22,7 @@ from ccc.frontend.syntax import (
     identifiers_in,
     is_in_kernel,
     is_left_at_its_end,
+    loop_around,
     parts_of,
     pointer_to,
 )
@@ -171,8 +172,15 @@ class Placement:
                 f'"ccc {name}" must stand inside a loop marked "#pragma ccc for"; '
                 "mark the loop whose iterations are independent, "
                 'or the kernel, if its threads are, "#pragma ccc grid_stride"'
+                + self._way_without(placed)
             )
         return None
+
+    def _way_without(self, placed: Placed) -> str:
+        """What a loop in another one can ask for, whether or not that may be marked."""
+        if placed.statement.type not in LOOPS or loop_around(self.root, placed.at) is None:
+            return ""
+        return f'; write "ccc {placed.name} strategy(flatten)" if they depend on one another'
 
     def _directive_of(self, placed: Placed) -> str | None:
         """The directive, if any, that speaks of the statement before which another one stands."""

@@ -156,7 +156,22 @@ def test_the_loop_around_a_flattened_one_is_not_unrolled(
 
 def test_an_inner_loop_needs_an_annotated_one_around_it_unless_it_is_flattened() -> None:
     mark(flattened("", asked="refill(4)"), "k.cu")
-    assert "must stand inside a loop" in complaint(flattened("", asked="merge"))
+    said = complaint(flattened("", asked="merge"))
+    assert "must stand inside a loop" in said
+    assert 'write "ccc while strategy(flatten)" if they depend on one another' in said
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "#pragma ccc while\nwhile (a) b();",  # which begins once
+        "for (;;) {\n#pragma ccc if\nif (a) b();\n}",
+    ],
+)
+def test_what_flattening_does_not_serve_is_not_told_of_it(code: str) -> None:
+    said = complaint(f"__global__ void f() {{\n{code}\n}}\n")
+    assert "must stand inside a loop" in said
+    assert "flatten" not in said
 
 
 def test_an_unroll_pragma_of_an_arm_stays_with_its_loop() -> None:
