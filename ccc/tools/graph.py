@@ -25,6 +25,8 @@ from ccc.nvcc import run as nvcc
 from ccc.options import Options
 from ccc.ptx.types import LANE, SPECIAL_REGISTERS
 
+_PICTURES = (".svg", ".pdf", ".ps", ".eps", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``ccc graph``."""
@@ -46,8 +48,7 @@ def run(args: argparse.Namespace) -> int:
         CccError: the file cannot be read, or has no such path.
     """
     output = FilePath(args.output)
-    if output.suffix == ".png":
-        raise UsageError("this is where the picture goes; give -o NAME.dot", Span(args.output))
+    _refuse_picture(output)
     check_writable(args.output)
     found = list(_paths(_marked_ptx(args.file, args.arch), args.file))
     if not found:
@@ -64,6 +65,18 @@ def run(args: argparse.Namespace) -> int:
         print(output)
         _draw(output)
     return 0
+
+
+def _refuse_picture(output: FilePath) -> None:
+    kind = output.suffix.lower()
+    if kind == ".png":
+        raise UsageError("this is where the picture goes; give -o NAME.dot", Span(str(output)))
+    if kind in _PICTURES:
+        raise UsageError(
+            "a graph is written in the language of Graphviz; give -o NAME.dot, of which "
+            f"dot -T{kind[1:]} makes a picture",
+            Span(str(output)),
+        )
 
 
 def _marked_ptx(file: str, arch: str) -> str:

@@ -92,6 +92,16 @@ def test_the_output_has_the_name_that_was_given(
         ("folder", "cannot write the file: it is a folder"),
         ("none/g.dot", "cannot write the file: there is no such folder"),
         ("g.png", "this is where the picture goes; give -o NAME.dot"),
+        (
+            "g.svg",
+            "a graph is written in the language of Graphviz; give -o NAME.dot, of which "
+            "dot -Tsvg makes a picture",
+        ),
+        (
+            "g.PDF",
+            "a graph is written in the language of Graphviz; give -o NAME.dot, of which "
+            "dot -Tpdf makes a picture",
+        ),
     ],
 )
 def test_outputs_that_cannot_be(
@@ -99,7 +109,8 @@ def test_outputs_that_cannot_be(
 ) -> None:
     (tmp_path / "folder").mkdir()
     output = tmp_path / name
-    assert main(["graph", str(marked), "--path", "1", "-o", str(output)]) == 1 + (name == "g.png")
+    status = 2 if name.startswith("g.") else 1
+    assert main(["graph", str(marked), "--path", "1", "-o", str(output)]) == status
     assert capsys.readouterr().err == f"{output}: error: {said}\n"
 
 
