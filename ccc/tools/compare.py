@@ -34,6 +34,7 @@ from ccc.ptx.occupancy import check_shared_limit
 from ccc.remark import Remark, read_report, saved
 from ccc.toolkit import find as toolchain
 from ccc.tools import png
+from ccc.tools.numbers import natural, positive
 from ccc.version import VERSION
 
 SETTINGS = (
@@ -59,8 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--graph", type=Path, help="run on this graph (.mtx, .txt, .el, .npz; .gz too)")
     add("--inputs", metavar="KIND", help="of the kinds of inputs that the sample offers")
     add("--device", choices=("gpu", "emulator"), help="default: a GPU where there is one")
-    add("--size", type=int, help="of the problem, as the sample understands it")
-    add("--seed", type=int, default=0, help="of the problem (default: 0)")
+    add("--size", type=natural, help="of the problem, as the sample understands it")
+    add("--seed", type=natural, default=0, help="of the problem (default: 0)")
     add("--strategy", default=AUTO, metavar="NAME", help="as of cccc --ccc-strategy=NAME")
     add("--use", action="append", default=[], metavar="FILE", help="as of cccc --ccc-use=FILE")
     add("--json", type=Path, metavar="FILE", help="write every figure to this file")
@@ -86,11 +87,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the largest relative difference of floating-point outputs where a reduction of such "
         "numbers is made in another order (default: half of the digits of their type)",
     )
-    add("--repeat", type=_positive, default=7, metavar="N", help="timed runs on a GPU (default: 7)")
+    add("--repeat", type=positive, default=7, metavar="N", help="timed runs on a GPU (default: 7)")
 
 
 def _schedule(text: str) -> str | int:
-    return text if text == "lockstep" else _number(text, 0)
+    return text if text == "lockstep" else natural(text)
 
 
 def _ratio(text: str) -> float:
@@ -103,21 +104,11 @@ def _ratio(text: str) -> float:
     return found
 
 
-def _positive(text: str) -> int:
-    return _number(text, 1)
-
-
 def _bytes(text: str) -> int:
     try:
         return read_bytes(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _number(text: str, least: int) -> int:
-    if not text.isdecimal() or int(text) < least:
-        raise argparse.ArgumentTypeError(f'a number from {least} on is wanted, not "{text}"')
-    return int(text)
 
 
 def _strategy(text: str) -> str:

@@ -24,6 +24,7 @@ from ccc.files import check_writable, write
 from ccc.nvcc import run as nvcc
 from ccc.options import Options
 from ccc.ptx.types import LANE, SPECIAL_REGISTERS
+from ccc.tools.numbers import positive
 
 _PICTURES = (".svg", ".pdf", ".ps", ".eps", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
 
@@ -33,7 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", help="annotated CUDA, or marked PTX (cccc --ccc-mark-only)")
     parser.add_argument("--arch", default="sm_90", help="what to compile CUDA for [%(default)s]")
     parser.add_argument(
-        "--path", type=int, metavar="N", help="which annotated path, from 1; default: list them"
+        "--path",
+        type=positive,
+        metavar="N",
+        help="which annotated path, from 1; default: list them",
     )
     parser.add_argument(
         "-o", "--output", default="graph.dot", metavar="FILE",
@@ -58,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
             print(f"{number}: {path.marker.span} {path.marker.kind}: {_outcome(path)}")
         return 0
     if not 1 <= args.path <= len(found):
-        raise CccError(f"there is no path {args.path}; {args.file} has {len(found)}")
+        raise UsageError(f"there is no path {args.path}; {args.file} has {len(found)}")
     facts, path = found[args.path - 1]
     write(args.output, dot(facts, path))
     if output.is_file():

@@ -54,18 +54,10 @@ def test_the_context_has_double_borders(
     assert output.with_suffix(".png").exists() == (shutil.which("dot") is not None)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (["--path", "2"], "there is no path 2"),
-        (["--path", "0"], "there is no path 0"),
-    ],
-)
-def test_wrong_arguments(
-    marked: Path, arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["graph", str(marked), *arguments]) == 1
-    assert expected in capsys.readouterr().err
+def test_a_path_that_there_is_not(marked: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["graph", str(marked), "--path", "2"]) == 2
+    said = f"ccc: error: there is no path 2; {marked} has 1\n"
+    assert capsys.readouterr().err == said
 
 
 def test_a_missing_file(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,6 +20,7 @@ from ccc.tools.agree.forms import all_cases
 from ccc.tools.agree.page import page
 from ccc.tools.agree.record import Agreement, provenance, read, summary, write
 from ccc.tools.agree.running import DIFFERS, Setting, agree
+from ccc.tools.numbers import positive
 
 PTX_VERSION = "9.0"
 
@@ -30,7 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--device", choices=("gpu", "emulator"), default="gpu", help="[%(default)s]")
     add("--only", default="", metavar="REGEX", help="forms whose section and name match")
     add(
-        "--jobs", type=int, default=os.cpu_count() or 1, metavar="J", help="processes [%(default)s]"
+        "--jobs",
+        type=positive,
+        default=os.cpu_count() or 1,
+        metavar="J",
+        help="processes [%(default)s]",
     )
     add("--out", type=Path, metavar="FILE", help="where the record goes (.json)")
     add("--against", type=Path, metavar="FILE", help="a record of a GPU, for --device emulator")

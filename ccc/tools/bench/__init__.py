@@ -21,6 +21,7 @@ from ccc.tools.bench.page import PAGE, write
 from ccc.tools.bench.plots import NoMatplotlib, draw
 from ccc.tools.bench.results import Results
 from ccc.tools.bench.session import Extent, Session
+from ccc.tools.numbers import natural
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="where the results go; those of other samples stay there [%(default)s]")  # fmt: skip
     add("--graph", type=Path, action="append", default=[], metavar="FILE",
         help="what samples run on that search graphs; may be given several times")  # fmt: skip
-    add("--seed", type=int, default=0, help="of the inputs [%(default)s]")
+    add("--seed", type=natural, default=0, help="of the inputs [%(default)s]")
     add("--redraw", action="store_true",
         help="measure nothing: make tables and plots of what DIR holds")  # fmt: skip
     add("--calibrate", action="store_true",

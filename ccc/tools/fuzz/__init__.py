@@ -30,6 +30,7 @@ from ccc.tools.fuzz.generate import kernel
 from ccc.tools.fuzz.requests import FILES, request_of_file
 from ccc.tools.fuzz.shrinking import shrink
 from ccc.tools.fuzz.tree import RandomKernel, case
+from ccc.tools.numbers import natural, positive
 
 BATCH = 20
 """Kernels of one file: nvcc's start-up is shared. Files take turns with the strategies, and with
@@ -44,26 +45,25 @@ PATIENCE = 1.0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``ccc fuzz``."""
     add = parser.add_argument
-    add("--seed", type=int, default=0, help="the same seed, the same kernels [%(default)s]")
-    add("--count", type=_positive, default=100, metavar="N", help="how many [%(default)s]")
-    add("--first", type=int, default=0, metavar="N", help="number of the first one [%(default)s]")
+    add("--seed", type=natural, default=0, help="the same seed, the same kernels [%(default)s]")
+    add("--count", type=positive, default=100, metavar="N", help="how many [%(default)s]")
+    add(
+        "--first",
+        type=natural,
+        default=0,
+        metavar="N",
+        help="number of the first one [%(default)s]",
+    )
     add("--device", choices=("emulator", "gpu"), default="emulator", help="[%(default)s]")
-    add("--schedules", type=_positive, default=2, metavar="K",
+    add("--schedules", type=positive, default=2, metavar="K",
         help="orders in which the emulator runs each kernel [%(default)s]")  # fmt: skip
-    add("--launches", type=_positive, metavar="L",
+    add("--launches", type=positive, metavar="L",
         help="inputs and block shapes for each kernel [1; 5 on a GPU]")  # fmt: skip
     add("--keep", type=Path, default=Path("fuzz-failures"), metavar="DIR",
         help="where failing kernels go [%(default)s]")  # fmt: skip
-    add("--jobs", type=_positive, default=os.cpu_count() or 1, metavar="J",
+    add("--jobs", type=positive, default=os.cpu_count() or 1, metavar="J",
         help="processes [%(default)s]")  # fmt: skip
     add("--no-shrink", action="store_true", help="keep failing kernels as they are")
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not positive")
-    return number
 
 
 def run(args: argparse.Namespace) -> int:

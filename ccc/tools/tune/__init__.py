@@ -28,6 +28,7 @@ from ccc.passes.thresholds import TUNED_GAIN
 from ccc.profile.times import RunTimes
 from ccc.remark import Remark
 from ccc.tools.bench.progress import Steps
+from ccc.tools.numbers import positive
 from ccc.tools.tune.project import Project, refused
 from ccc.tools.tune.search import (
     LEAVE,
@@ -48,8 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--build", required=True, metavar="CMD", help="builds the program, with cccc")
     add("--clean", metavar="CMD", help="goes before each build, so that all is built anew")
-    add("--builds", type=_count, default=8, metavar="N", help="builds, at most (8)")
-    add("--repeat", type=_count, default=3, metavar="N", help="runs of each version (3)")
+    add("--builds", type=positive, default=8, metavar="N", help="builds, at most (8)")
+    add("--repeat", type=positive, default=3, metavar="N", help="runs of each version (3)")
     add("--check", metavar="CMD", help="fails where what a run made is wrong")
     add(
         "--check-output",
@@ -288,9 +289,3 @@ def _show(tuning: Tuning, written: str | None, console: Console) -> None:
 
 def _span(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise argparse.ArgumentTypeError("a number from 1 on is wanted")
-    return int(text)
