@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import linecache
+import math
 import re
 import shutil
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,9 @@ from ccc.emulator.run.module import STEP_LIMIT
 from ccc.errors import CccError, UsageError
 from ccc.ir.nodes import Variable
 from ccc.nvcc.words import SOURCES
+from ccc.ptx.types import MAX_BLOCK_THREADS
 from ccc.tools.emulate_arguments import FORMS, read_argument
+from ccc.tools.numbers import number_from, positive
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,29 +29,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("file", type=Path, help="PTX")
     add("--kernel", metavar="K", help="which one, where the file has several")
     add("--grid", type=_sizes, default=(1, 1, 1), metavar="X[,Y,Z]", help="blocks [1]")
-    add("--block", type=_sizes, default=(1, 1, 1), metavar="X[,Y,Z]", help="threads [1]")
+    add("--block", type=_block, default=(1, 1, 1), metavar="X[,Y,Z]", help="threads [1]")
     add("--arg", action="append", default=[], metavar="A", dest="args",
         help=f"one for each parameter, in order: {FORMS}")  # fmt: skip
     add("--shared", type=_count, default=0, metavar="N", help="dynamic shared memory, bytes")
     add("--schedule", type=_schedule, default="lockstep", metavar="S",
         help="lockstep, or a number: a random order of the warps [%(default)s]")  # fmt: skip
-    add("--steps", type=_count, default=STEP_LIMIT, metavar="N",
+    add("--steps", type=positive, default=STEP_LIMIT, metavar="N",
         help="after so many steps it is taken to be without end [%(default)s]")  # fmt: skip
-    add("--lines", type=int, default=20, metavar="N",
+    add("--lines", type=_count, default=20, metavar="N",
         help="source lines that are shown, those with most instructions [%(default)s]")  # fmt: skip
 
 
 def _sizes(text: str) -> tuple[int, int, int]:
-    if not re.fullmatch(r"\d{1,10}(,\d{1,10}){0,2}", text):
-        raise argparse.ArgumentTypeError(f'X, X,Y or X,Y,Z is wanted, all numbers, not "{text}"')
+    if not re.fullmatch(r"0*[1-9]\d{0,9}(,0*[1-9]\d{0,9}){0,2}", text, re.ASCII):
+        raise argparse.ArgumentTypeError(
+            f'X, X,Y or X,Y,Z is wanted, all numbers from 1 on, not "{text}"'
+        )
     x, y, z = [*map(int, text.split(",")), 1, 1][:3]
     return x, y, z
 
 
-def _count(text: str) -> int:
-    if not re.fullmatch(r"\d{1,10}", text) or int(text) >= 1 << 32:
-        raise argparse.ArgumentTypeError(f'a number from 0 to 4294967295 is wanted, not "{text}"')
-    return int(text)
+def _block(text: str) -> tuple[int, int, int]:
+    sizes = _sizes(text)
+    threads = math.prod(sizes)
+    if threads > MAX_BLOCK_THREADS:
+        told = f"a block has {MAX_BLOCK_THREADS} threads at most, not {threads}"
+        raise argparse.ArgumentTypeError(told)
+    return sizes
+
+
+_count = number_from(0, (1 << 32) - 1)
 
 
 def _schedule(text: str) -> str | int:
@@ -71,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     if args.file.suffix in SOURCES:
         raise UsageError(f"{args.file} is a source; cccc -ptx makes PTX of it, which is emulated")
     module = emulator.Module(_text(args.file), str(args.file), step_limit=args.steps)
-    kernel = module.get_function(args.kernel or _only_kernel(module))
+    kernel = _kernel(module, args.kernel)
     function = module.function_ir(kernel.name)
     assert function is not None
     if len(args.args) != len(function.parameters):
@@ -107,6 +118,14 @@ def _text(file: Path) -> str:
         return file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise CccError(f"{file} is no PTX: it is not in UTF-8") from None
+
+
+def _kernel(module: emulator.Module, name: str | None) -> emulator.Kernel:
+    """The kernel that is asked for, or the only one."""
+    try:
+        return module.get_function(name or _only_kernel(module))
+    except emulator.EmulatorError as error:
+        raise UsageError(f"--kernel={name}: {error.message}") from None
 
 
 def _only_kernel(module: emulator.Module) -> str:

@@ -179,6 +179,7 @@ def test_each_name_of_an_option_is_known(tmp_path: Path) -> None:
         ("compare . --seed x", 'argument --seed: a number from 0 on is wanted, not "x"'),
         ("graph k.ptx --path x", 'argument --path: a number from 1 on is wanted, not "x"'),
         ("tune --builds 0", 'argument --builds: a number from 1 on is wanted, not "0"'),
+        ("emulate k.ptx --kernel nope", "--kernel=nope: there is no kernel nope, only k"),
         ("report --lines=3 p.json", 'ccc report takes no "--lines"'),
         ("emulate k.cu", "k.cu is a source; cccc -ptx makes PTX of it"),
         ("emulate k.ptx --arg {i32:5", "--arg {i32:5: a structure is written"),

@@ -230,15 +230,20 @@ def test_mistakes(words: str, message: str, capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--grid 1,1,1,1", '--grid: X, X,Y or X,Y,Z is wanted, all numbers, not "1,1,1,1"'),
-        ("--block x", '--block: X, X,Y or X,Y,Z is wanted, all numbers, not "x"'),
+        ("--grid 1,1,1,1", "--grid: X, X,Y or X,Y,Z is wanted, all numbers from 1 on, not"),
+        ("--grid 0", '--grid: X, X,Y or X,Y,Z is wanted, all numbers from 1 on, not "0"'),
+        ("--block x", '--block: X, X,Y or X,Y,Z is wanted, all numbers from 1 on, not "x"'),
+        ("--block 32,0", '--block: X, X,Y or X,Y,Z is wanted, all numbers from 1 on, not "32,0"'),
+        ("--block 20,100", "--block: a block has 1024 threads at most, not 2000"),
+        ("--steps 0", '--steps: a number from 1 on is wanted, not "0"'),
+        ("--lines -1", '--lines: a number from 0 to 4294967295 is wanted, not "-1"'),
         ("--schedule random", "--schedule: lockstep is wanted, or a number such as 7, the seed"),
         ("--schedule -1", "--schedule: lockstep is wanted, or a number such as 7, the seed"),
         ("--shared 1K", '--shared: a number from 0 to 4294967295 is wanted, not "1K"'),
     ],
 )
 def test_what_is_no_size(words: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit, match="2"):
         emulate("steps.ptx", *words.split())
     assert message in capsys.readouterr().err
 
