@@ -24,7 +24,7 @@ from ccc.remark import Remark
 FORMAT = 1
 """Of the file."""
 
-_WANTED = "ccc tune writes one"
+WANTED = "ccc tune writes one"
 _STRATEGY = re.compile(r'"strategy"\s*:')
 _UNNAMED_SPACE = re.compile(r"(\d+)(?=_GLOBAL__N_)")
 
@@ -217,9 +217,9 @@ def read_decisions(file: str | Path, read: Callable[[str], object] = str) -> Tun
         at = Span(str(file), error.lineno, error.colno)
         lines = error.doc.splitlines()
         line = lines[error.lineno - 1] if error.lineno <= len(lines) else None
-        raise CccError(f"this is no JSON: {error.msg}; {_WANTED}", at, line) from error
+        raise CccError(f"this is no JSON: {error.msg}; {WANTED}", at, line) from error
     except (ValueError, KeyError, TypeError) as error:
-        raise CccError(f"this is no file of decisions; {_WANTED}", Span(str(file))) from error
+        raise CccError(f"this is no file of decisions; {WANTED}", Span(str(file))) from error
     _check_strategies(paths, str(file), text, read)
     return TunedDecisions(paths)
 

@@ -10,7 +10,7 @@ import sys
 import threading
 
 from ccc import cache
-from ccc.errors import CccError, Span
+from ccc.errors import CccError, Span, UsageError
 
 
 def folder() -> pathlib.Path:
@@ -86,6 +86,16 @@ def check_writable(path: str | pathlib.Path) -> None:
         raise _unwritable(path, "there is no such folder")
     if not os.access(changed, os.W_OK):
         raise _unwritable(path, os.strerror(errno.EACCES))
+
+
+def check_there(option: str, name: str, hint: str) -> None:
+    """Complain of an option whose file there is not.
+
+    Raises:
+        UsageError: there is none; the message ends with the ``hint``.
+    """
+    if not os.path.exists(name):
+        raise UsageError(f"{option}={name}: there is no such file; {hint}")
 
 
 def put_text(path: str | pathlib.Path, text: str) -> None:

@@ -212,7 +212,7 @@ def test_the_file_is_sorted_and_read_again(file: Path) -> None:
         ('{"format": 1,\n"decisions" []}', r"decisions.json:2:13: error: this is no JSON.*\n"),
         ('{"format": 9, "decisions": []}', "its format is 9"),
         ('{"format": 1, "decisions": [{"strategy": "queue"}]}', "no file of decisions"),
-        (None, "No such file"),
+        (None, "--ccc-decisions=.*: there is no such file; ccc tune writes one"),
     ],
 )
 def test_what_is_no_file_of_decisions_is_refused(file: Path, text: str | None, said: str) -> None:

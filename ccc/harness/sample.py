@@ -54,7 +54,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ccc.errors import CccError, Span
+from ccc.errors import CccError, Span, UsageError
 
 SIZES = {"gpu": 20, "emulator": 10}
 """The sizes of a sample that names none."""
@@ -217,15 +217,16 @@ class Sample:
         """Complain of inputs that the sample cannot make, before anything else is done.
 
         Raises:
-            CccError: it takes no graph, there is no such file, or it offers no such kind.
+            UsageError: it takes no graph, there is no such file, or it offers no such kind.
         """
+        here = Span(str(self._path))
         if graph is not None and not self.takes_graph:
-            raise self._error("this sample takes no --graph")
+            raise UsageError("this sample takes no --graph", here)
         if graph is not None and not graph.exists():
-            raise CccError("there is no such file", Span(str(graph)))
+            raise UsageError("there is no such file", Span(str(graph)))
         if kind is not None and kind not in self.kinds:
             offered = ", ".join(self.kinds) or "none"
-            raise self._error(f"this sample has no inputs {kind!r}; there are {offered}")
+            raise UsageError(f"this sample has no inputs {kind!r}; there are {offered}", here)
 
     def inputs(
         self, size: int, seed: int, graph: Path | None = None, kind: str | None = None

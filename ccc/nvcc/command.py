@@ -20,7 +20,7 @@ from pathlib import Path
 
 from ccc.compiler.said import DevicePass
 from ccc.errors import CccError, UsageError, choices, nearest
-from ccc.files import check_writable, put_text, write
+from ccc.files import check_there, check_writable, put_text, write
 from ccc.nvcc import reports
 from ccc.nvcc import run as nvcc
 from ccc.nvcc import words as phases
@@ -107,9 +107,10 @@ def _strategy(command: Command, value: str) -> Command:
 
 
 def _decisions(command: Command, value: str) -> Command:
-    from ccc.decisions import read_decisions  # noqa: PLC0415 - seldom asked for
+    from ccc.decisions import WANTED, read_decisions  # noqa: PLC0415 - seldom asked for
     from ccc.passes.strategies.registry import read_request  # noqa: PLC0415 - seldom asked for
 
+    check_there("--ccc-decisions", value, WANTED)
     read_decisions(value, read_request)  # an unreadable one is told of once, before nvcc is started
     return _set(decisions=os.path.abspath(value))(command, value)
 
@@ -129,11 +130,9 @@ def _multiprocessors(command: Command, value: str) -> Command:
 
 
 def _use(command: Command, value: str) -> Command:
-    if not os.path.exists(value):
-        raise UsageError(
-            f"--ccc-use={value}: there is no such file; "
-            "a program compiled with --ccc-profile=FILE writes one"
-        )
+    from ccc.profile.data import WANTED  # noqa: PLC0415 - seldom asked for
+
+    check_there("--ccc-use", value, WANTED)
     return _set(use=(*command.options.use, value))(command, value)
 
 

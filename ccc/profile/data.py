@@ -59,7 +59,7 @@ FORMAT = 3
 
 _SUMMED = (*PATH_COUNTERS, *SHARED_COUNTERS, *SHARED_COUNTERS.values(), "all_instructions")
 _WARP = 32
-_WANTED = "a program compiled with cccc --ccc-profile=FILE writes one"
+WANTED = "a program compiled with cccc --ccc-profile=FILE writes one"
 
 
 def _efficiency(instructions: int, thread_instructions: int) -> float:
@@ -229,7 +229,7 @@ def read(file: str | File) -> Profile:
         content = json.loads(File(file).read_text(encoding="utf-8"))
         if "entries" in content:
             raise CccError(
-                f"these are the results of ccc bench, no profile; {_WANTED}", Span(str(file))
+                f"these are the results of ccc bench, no profile; {WANTED}", Span(str(file))
             )
         if content["format"] != FORMAT:
             message = f"its format is {content['format']}, not {FORMAT}: "
@@ -238,7 +238,7 @@ def read(file: str | File) -> Profile:
         profile = Profile(content["modules"])
         _check(profile)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-        raise CccError(f"this is no profile; {_WANTED}", Span(str(file))) from error
+        raise CccError(f"this is no profile; {WANTED}", Span(str(file))) from error
     return profile
 
 

@@ -30,11 +30,12 @@ from ccc.options import AUTO, read_bytes
 from ccc.parse import parse_function, parse_module
 from ccc.passes.launch_shape import known_block_size
 from ccc.passes.strategies.registry import read_request
+from ccc.profile.data import WANTED
 from ccc.ptx.occupancy import check_shared_limit
 from ccc.remark import Remark, read_report, saved
 from ccc.toolkit import find as toolchain
 from ccc.tools import png
-from ccc.tools.numbers import natural, positive
+from ccc.tools.arguments import architecture, natural, positive
 from ccc.version import VERSION
 
 SETTINGS = (
@@ -66,7 +67,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--use", action="append", default=[], metavar="FILE", help="as of cccc --ccc-use=FILE")
     add("--json", type=Path, metavar="FILE", help="write every figure to this file")
     add("--png", type=Path, metavar="FILE", help="write the picture that the original drew")
-    add("--arch", metavar="sm_XX", help=f"default: the GPU's own, or {EMULATED_ARCH}")
+    add(
+        "--arch", type=architecture, metavar="sm_XX",
+        help=f"default: the GPU's own, or {EMULATED_ARCH}",
+    )  # fmt: skip
     add(
         "--schedule",
         type=_schedule,
@@ -123,6 +127,13 @@ def _strategy(text: str) -> str:
         raise UsageError(f"--strategy={text}: {error}") from None
 
 
+def _check_shared_limit(wanted: int, arch: str) -> None:
+    try:
+        check_shared_limit(wanted, [arch])
+    except CccError as error:
+        raise UsageError(f"--shared-limit: {error.message}") from None
+
+
 def run(args: argparse.Namespace) -> int:
     """Run ``ccc compare``.
 
@@ -136,17 +147,19 @@ def run(args: argparse.Namespace) -> int:
     for path in (args.json, args.png):
         if path:
             files.check_writable(path)
+    for name in args.use:
+        files.check_there("--use", name, WANTED)
     strategy = _strategy(args.strategy)
     step = functools.partial(_step, Console(stderr=True))
     ptxas = toolchain.find().program("ptxas")
     sample = Sample(args.sample)
     if args.png and not sample.draws:
-        raise CccError("this sample draws no picture", Span(str(args.sample)))
+        raise UsageError("this sample draws no picture", Span(str(args.sample)))
     sample.check_choice(args.graph, args.inputs)
     device = choose_device(args.device, args.arch, args.schedule, ptxas)
     size = sample.sizes[device.kind] if args.size is None else args.size
     if args.shared_limit is not None:
-        check_shared_limit(args.shared_limit, [args.arch or device.arch])
+        _check_shared_limit(args.shared_limit, args.arch or device.arch)
     with step("compiling"):
         compiled = nvcc.compile(
             sample.kernel,

@@ -19,8 +19,8 @@ from ccc.errors import CccError, UsageError
 from ccc.ir.nodes import Variable
 from ccc.nvcc.words import SOURCES
 from ccc.ptx.types import MAX_BLOCK_THREADS
+from ccc.tools.arguments import number_from, positive
 from ccc.tools.emulate_arguments import FORMS, read_argument
-from ccc.tools.numbers import number_from, positive
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

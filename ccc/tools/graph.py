@@ -24,7 +24,7 @@ from ccc.files import check_writable, write
 from ccc.nvcc import run as nvcc
 from ccc.options import Options
 from ccc.ptx.types import LANE, SPECIAL_REGISTERS
-from ccc.tools.numbers import positive
+from ccc.tools.arguments import architecture, positive
 
 _PICTURES = (".svg", ".pdf", ".ps", ".eps", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
 
@@ -32,7 +32,9 @@ _PICTURES = (".svg", ".pdf", ".ps", ".eps", ".jpg", ".jpeg", ".gif", ".webp", ".
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``ccc graph``."""
     parser.add_argument("file", help="annotated CUDA, or marked PTX (cccc --ccc-mark-only)")
-    parser.add_argument("--arch", default="sm_90", help="what to compile CUDA for [%(default)s]")
+    parser.add_argument(
+        "--arch", type=architecture, default="sm_90", help="what to compile CUDA for [%(default)s]"
+    )
     parser.add_argument(
         "--path",
         type=positive,

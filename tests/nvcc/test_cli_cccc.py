@@ -72,6 +72,7 @@ def test_profiles_are_counted_and_used(tmp_path: Path) -> None:
     ("option", "expected"),
     [
         ("--ccc-use=none.json", "--ccc-use=none.json: there is no such file"),
+        ("--ccc-decisions=none.json", "--ccc-decisions=none.json: there is no such file"),
         ("--ccc-profile-transformed", "give --ccc-profile=FILE"),
         ("--cc-strict", 'unknown option "--cc-strict"; did you mean "--ccc-strict"?'),
         ("--ccc-strct", 'unknown option "--ccc-strct"; did you mean "--ccc-strict"?'),
@@ -178,6 +179,9 @@ def test_each_name_of_an_option_is_known(tmp_path: Path) -> None:
         ("compare . --size -3", 'argument --size: a number from 0 on is wanted, not "-3"'),
         ("compare . --seed x", 'argument --seed: a number from 0 on is wanted, not "x"'),
         ("graph k.ptx --path x", 'argument --path: a number from 1 on is wanted, not "x"'),
+        ("compare . --use no.json", "--use=no.json: there is no such file; a program compiled"),
+        ("compare . --arch 90", '--arch: an architecture such as sm_90 is wanted, not "90"'),
+        ("graph k.ptx --arch 90", '--arch: an architecture such as sm_90 is wanted, not "90"'),
         ("tune --builds 0", 'argument --builds: a number from 1 on is wanted, not "0"'),
         ("emulate k.ptx --kernel nope", "--kernel=nope: there is no kernel nope, only k"),
         ("report --lines=3 p.json", 'ccc report takes no "--lines"'),

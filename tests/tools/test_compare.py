@@ -328,8 +328,11 @@ def test_more_than_the_device_has_is_refused(ccc_compare: Any, folder: Path) -> 
 
 
 def test_a_stale_profile_is_told(
-    ccc_compare: Any, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    ccc_compare: Any, folder: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(folder)
+    Path("p.json").touch()
     assert ccc_compare(folder, "--use", "p.json", original=double, ccc=double) == 0
     assert capsys.readouterr().err == f"{STALE}\n"
 

@@ -69,10 +69,10 @@ def test_inputs_that_a_sample_does_not_offer_are_told_before_the_work(
 
     monkeypatch.setattr(compare, "choose_device", work)
     monkeypatch.setattr(compare.nvcc, "compile", work)
-    assert cli.main(["compare", str(BFS), "--inputs", "odd"]) == 1
+    assert cli.main(["compare", str(BFS), "--inputs", "odd"]) == 2
     assert "this sample has no inputs 'odd'; there are " in capsys.readouterr().err
     missing = tmp_path / "g.mtx"
-    assert cli.main(["compare", str(BFS), "--graph", str(missing)]) == 1
+    assert cli.main(["compare", str(BFS), "--graph", str(missing)]) == 2
     assert capsys.readouterr().err == f"{missing}: error: there is no such file\n"
 
 

@@ -348,7 +348,7 @@ def test_one_kernel_in_all_forms(source: Path, capsys: pytest.CaptureFixture[str
     (place,) = result["relatedLocations"]
     assert place["physicalLocation"]["region"]["startLine"] == 18
     assert "there is a barrier" in (source / "k.html").read_text()
-    assert main(["explain", "--kernel", "nowhere", "k.cu"]) == 1
+    assert main(["explain", "--kernel", "nowhere", "k.cu"]) == 2
     assert 'in a kernel that is called "nowhere"' in capsys.readouterr().err
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.io
 from numpy.typing import NDArray
 
-from ccc.errors import CccError, Span
+from ccc.errors import CccError, Span, UsageError
 
 LARGEST = np.iinfo(np.int32).max
 """Vertex numbers are int32 in ``indices``, so a graph has at most this many vertices."""
@@ -261,7 +261,7 @@ def read_graph(path: str | Path) -> Graph:
     reader = next((read for suffix, read in READERS.items() if path.name.endswith(suffix)), None)
     if reader is None:
         known = ", ".join(READERS)
-        raise CccError(f"unknown suffix; graphs are read from {known} files", Span(str(path)))
+        raise UsageError(f"unknown suffix; graphs are read from {known} files", Span(str(path)))
     if not path.is_file():
         raise CccError("there is no such file", Span(str(path)))
     with _blamed_on(path):

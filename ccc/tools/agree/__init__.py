@@ -20,7 +20,7 @@ from ccc.tools.agree.forms import all_cases
 from ccc.tools.agree.page import page
 from ccc.tools.agree.record import Agreement, provenance, read, summary, write
 from ccc.tools.agree.running import DIFFERS, Setting, agree
-from ccc.tools.numbers import positive
+from ccc.tools.arguments import positive
 
 PTX_VERSION = "9.0"
 

@@ -15,13 +15,13 @@ from ccc.device.choose import Device, choose_device
 from ccc.errors import CccError, Span
 from ccc.harness.sample import find_samples
 from ccc.toolkit import find as toolchain
+from ccc.tools.arguments import natural
 from ccc.tools.bench import nested_page, nested_plots
 from ccc.tools.bench.calibration.table import show
 from ccc.tools.bench.page import PAGE, write
 from ccc.tools.bench.plots import NoMatplotlib, draw
 from ccc.tools.bench.results import Results
 from ccc.tools.bench.session import Extent, Session
-from ccc.tools.numbers import natural
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -72,7 +72,7 @@ def main(given: Sequence[str]) -> int:
     if outcome.code and not outcome.errors:
         raise _failure(outcome.stderr.strip(), command.arguments)
     if asked.kernel and not notes:
-        raise CccError(f'no annotation is in a kernel that is called "{asked.kernel}"')
+        raise UsageError(f'no annotation is in a kernel that is called "{asked.kernel}"')
     _write(notes, asked)
     return outcome.code
 

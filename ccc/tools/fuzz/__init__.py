@@ -23,6 +23,7 @@ from rich.progress import Progress
 from ccc import files
 from ccc.device import gpu
 from ccc.toolkit import find as toolchain
+from ccc.tools.arguments import natural, positive
 from ccc.tools.fuzz.build import SEPARATE, TABLES, Failure
 from ccc.tools.fuzz.comparison import Comparison, Verdict, check
 from ccc.tools.fuzz.coverage import Coverage
@@ -30,7 +31,6 @@ from ccc.tools.fuzz.generate import kernel
 from ccc.tools.fuzz.requests import FILES, request_of_file
 from ccc.tools.fuzz.shrinking import shrink
 from ccc.tools.fuzz.tree import RandomKernel, case
-from ccc.tools.numbers import natural, positive
 
 BATCH = 20
 """Kernels of one file: nvcc's start-up is shared. Files take turns with the strategies, and with

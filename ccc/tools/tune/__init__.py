@@ -27,8 +27,8 @@ from ccc.options import AUTO
 from ccc.passes.thresholds import TUNED_GAIN
 from ccc.profile.times import RunTimes
 from ccc.remark import Remark
+from ccc.tools.arguments import positive
 from ccc.tools.bench.progress import Steps
-from ccc.tools.numbers import positive
 from ccc.tools.tune.project import Project, refused
 from ccc.tools.tune.search import (
     LEAVE,
