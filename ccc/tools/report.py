@@ -43,6 +43,9 @@ def run(args: argparse.Namespace) -> int:
 def show(found: Profile, console: Console) -> None:
     """Print what was counted of each annotation, in the order of the source, and of each kernel."""
     kernels = found.kernels
+    if not kernels:
+        console.print("nothing was counted: this profile holds no kernel")
+        return
     total = sum(kernel.instructions for kernel in kernels)
     paths = profile.by_annotation(found)
     files = {path.file for path, _ in paths}

@@ -409,6 +409,13 @@ def test_report(
     assert kernel[2:4] == ["100.0", "%"]
 
 
+def test_a_profile_of_nothing_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "p.json").write_text('{"format": 3, "modules": []}')
+    assert cli.main(["report", str(tmp_path / "p.json")]) == 0
+    said = "nothing was counted: this profile holds no kernel\n"
+    assert capsys.readouterr().out == said
+
+
 @pytest.mark.parametrize("columns", ["0", "", "-3", "wide"])
 def test_a_width_that_is_none_is_as_if_none_were_told(
     columns: str, counted: emulator.Module, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
