@@ -290,6 +290,8 @@ def parse(arguments: Sequence[str]) -> Command:
     if command.options.time and command.options.profile:
         raise UsageError("--ccc-profile makes kernels slower, whose time --ccc-time takes")
     _check_shared_limit(command)
+    if command.options.off and command.options.profile_transformed:
+        raise UsageError("--ccc-off transforms nothing, --ccc-profile-transformed counts that")
     if command.options.profile_transformed and not command.options.profile:
         raise UsageError("--ccc-profile-transformed says what is counted; give --ccc-profile=FILE")
     return command

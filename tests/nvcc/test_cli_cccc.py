@@ -94,6 +94,13 @@ def test_wrong_options(option: str, expected: str, capsys: pytest.CaptureFixture
     assert expected in said
 
 
+def test_what_is_not_transformed_cannot_be_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    counting = ["--ccc-profile=p.json", "--ccc-profile-transformed"]
+    for option in ("--ccc-off", "--ccc-mark-only"):
+        assert cli.cccc([option, *counting, "k.cu"]) == 2
+        assert f"ccc: error: {option} " in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("variable", ["CCC_FLAGS", "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"])
 @pytest.mark.parametrize(
     ("option", "expected"),
