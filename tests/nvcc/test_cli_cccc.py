@@ -183,6 +183,8 @@ def test_each_name_of_an_option_is_known(tmp_path: Path) -> None:
         ("tune -- ./a --bild", "the following arguments are required: --build"),
         ("fuzz --first -1", 'argument --first: a number from 0 on is wanted, not "-1"'),
         ("fuzz --count x", 'argument --count: a number from 1 on is wanted, not "x"'),
+        ("fuzz --keep k.ptx", "--keep=k.ptx: k.ptx is a file; failing kernels go into a folder"),
+        ("fuzz --keep k.ptx/a/b", "--keep=k.ptx/a/b: k.ptx is a file; failing"),
         ("compare . --size -3", 'argument --size: a number from 0 on is wanted, not "-3"'),
         ("compare . --seed x", 'argument --seed: a number from 0 on is wanted, not "x"'),
         ("graph k.ptx --path x", 'argument --path: a number from 1 on is wanted, not "x"'),

@@ -22,6 +22,7 @@ from rich.progress import Progress
 
 from ccc import files
 from ccc.device import gpu
+from ccc.errors import UsageError
 from ccc.toolkit import find as toolchain
 from ccc.tools.arguments import natural, positive
 from ccc.tools.fuzz.build import SEPARATE, TABLES, Failure
@@ -70,8 +71,9 @@ def run(args: argparse.Namespace) -> int:
     """Try kernels; 1 if some are transformed wrongly, 2 if some are no good by themselves.
 
     Raises:
-        CccError: no nvcc, or no GPU where one was asked for.
+        CccError: no nvcc, or no GPU where one was asked for; no folder to keep kernels in.
     """
+    _check_folder(args.keep)
     toolchain.find()
     on_gpu = args.device == "gpu"
     how = Comparison(
@@ -170,6 +172,13 @@ def _results(
     ignore = (signal.SIGINT, signal.SIG_IGN)
     with get_context("spawn").Pool(min(args.jobs, len(files)), signal.signal, ignore) as pool:
         yield from pool.imap_unordered(partial(attempt, job), files)
+
+
+def _check_folder(folder: Path) -> None:
+    """Fail before the work if what fails could not be kept."""
+    file = next((one for one in (folder, *folder.parents) if one.is_file()), None)
+    if file is not None:
+        raise UsageError(f"--keep={folder}: {file} is a file; failing kernels go into a folder")
 
 
 def _keep(finding: Finding, seed: int, folder: Path) -> str:
