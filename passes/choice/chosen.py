@@ -98,13 +98,14 @@ class Chosen:
         if best in self.fewer_warps:
             told = f"{told}, since {self.fewer_warps[best]}"
         obstacle = why_no_stacks(kernel) or ("" if able else no_room(kernel))
-        if obstacle:
+        if obstacle and not self._gains_nothing(best):
             return f"{told}, but {obstacle}"
         if best in self.missing and low >= LOSS and not self._gains_nothing(best):
             told = f"{told}, and {self.missing[best]}"
         if why := self._why_not(best, kernel.arch):
             told = f"{told}, {why}"
-        return "; ".join(filter(None, [told, self._way_out(best)]))
+        way_out = "" if obstacle else self._way_out(best)
+        return "; ".join(filter(None, [told, way_out]))
 
     @property
     def _known(self) -> str:

@@ -133,6 +133,16 @@ def test_a_priority_goes_before_the_cost() -> None:
     assert served(remarks(kernel(first, *FOUR[1:]), strategy="merge", shared_limit=2048)) == [0]
 
 
+@pytest.mark.parametrize("arms", [(Arm(2, 0.25),) * 4, (Arm(2, 0.25),)])
+def test_nobody_is_to_make_room_for_what_would_lose(arms: tuple[Arm, ...]) -> None:
+    unbounded = kernel(*arms).replace(".maxntid 256, 1, 1", "")
+    for one in remarks(unbounded, shared_limit=1024):
+        assert one.details["does_not_fit"]
+        assert re.search(r"expected 0\.\d+ times as fast", str(one.advice))
+        assert "too short to gain" in str(one.advice)
+        assert not re.search("do not fit|launch_bounds|strategy|remove", str(one.advice))
+
+
 def test_what_has_no_room_says_so() -> None:
     found = remarks(kernel(*FOUR), strategy="merge", shared_limit=2048)
     assert all("do not fit into shared memory" in str(found[arm].advice) for arm in (0, 2, 3))
