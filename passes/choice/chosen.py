@@ -145,14 +145,14 @@ class Chosen:
         is_told = not lanes.executions or (name in self.fewer_warps and lanes.is_told)
         if is_told or not self._gains_nothing(name):
             return ""
-        why = self._obstacle(arch)
+        why = self._obstacle(name, arch)
         return why if lanes.is_known else f"{why} {SO_FAR}"
 
-    def _obstacle(self, arch: str) -> str:
+    def _obstacle(self, name: str, arch: str) -> str:
         """What speaks most against it."""
         cost, lanes = self.cost, self.cost.lanes
         if self.waits:
-            return MEMORY
+            return f"and {MEMORY}" if name in self.fewer_warps else MEMORY
         if lanes.is_told and 2 * lanes.together > WARP_SIZE:
             return TOO_MANY
         if cost.own.instructions < LONG_PATH:

@@ -22,7 +22,17 @@ from ccc.compiler.transform import Transformed, transform
 from ccc.nvcc import run as nvcc
 from ccc.nvcc.explain import considered
 from ccc.options import COLLECT, Options
-from ccc.passes.choice.chosen import COSTS, LOSES, REMOVE, SO_FAR, TELL, TOO_MANY, TOO_SHORT
+from ccc.passes.choice.chosen import (
+    COSTS,
+    LOSES,
+    MEMORY,
+    REMOVE,
+    SO_FAR,
+    TELL,
+    TOO_MANY,
+    TOO_SHORT,
+)
+from ccc.passes.choice.cost_model import LoopCost
 from ccc.passes.thresholds import GAIN, LOSS, LOSS_OF_WARPS, SEVERAL, SEVERAL_GAIN
 from ccc.remark import Remark
 from ccc.toolkit.ptxas import Resources
@@ -241,6 +251,13 @@ def test_registers_are_weighed_against_what_is_gained(block: int, expected: list
     told = "since 164 registers leave room for 12% of the warps, and 80 for 38%; strategy("
     assert (told in advice) == (not expected), advice
     assert ("instructions by its code, some 8 lanes (prob" in advice) == (not expected), advice
+
+
+def test_two_reasons_are_told_as_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LoopCost, "waits_for_memory", True)
+    unknown = kernel(Arm(3, 0.25)).replace("prob=0.25", "")
+    (found,) = remarks(unknown, tried={"k": (80, 164)})
+    assert f"and 80 for 38%, and {MEMORY} {SO_FAR}; " in str(found.advice)
 
 
 @pytest.mark.parametrize(
