@@ -200,6 +200,7 @@ def test_output_that_differs_anyway(
     [
         ("true", "the build did not run cccc: "),
         ("echo oh; false", "the build failed: echo oh; false\n    oh"),
+        ("false", "the build failed: false\n"),
         (f"[ -e program.json ] || {sys.executable} cccc.py", "did not run cccc again"),
     ],
 )
@@ -208,7 +209,9 @@ def test_builds_that_do_not_build(
 ) -> None:
     set_up(a=[["queue"]])
     assert tune(build=build) == 1
-    assert said in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert said in told
+    assert not told.endswith("\n\n")
 
 
 def test_a_clean_build() -> None:

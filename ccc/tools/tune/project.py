@@ -86,7 +86,7 @@ class Project:
         for command in filter(None, (self.clean, self.build_command)):
             log = self.folder / "build.log"
             if self._run(command, log, {FLAGS: told}):
-                raise VersionFailed(f"the build failed: {command}\n{_tail(log)}")
+                raise VersionFailed(f"the build failed: {command}\n{_tail(log)}".strip())
         reports = sorted(place.iterdir())
         if not reports:
             raise CccError(_not_built(first=self._builds == 1))
