@@ -13,6 +13,7 @@ MIXED = "this profile is of transformed code, and others of these files are of t
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``ccc profile``."""
+    parser.usage = "ccc profile [-h] merge FILE [FILE ...] -o FILE"
     parser.add_argument(
         "action", type=_action, metavar="merge",
         help="add up what several runs counted, of the same code or of other code",

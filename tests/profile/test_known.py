@@ -382,6 +382,12 @@ def test_of_transformed_and_original_code_nothing_is_merged(
     assert profile.read(output).is_transformed
 
 
+def test_the_help_of_merge_has_its_words_in_order(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["profile", "merge", "--help"])
+    assert "profile [-h] merge FILE [FILE ...] -o FILE\n" in capsys.readouterr().out
+
+
 def test_what_is_no_profile_is_not_merged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
