@@ -242,6 +242,23 @@ def test_another_kernel_with_the_same_annotation_tells_if_need_be(tmp_path: Path
     assert told(other, file, kernel="instance") == told(ptx, file)
 
 
+@pytest.mark.parametrize(("statement", "is_known"), [("if (hit)", True), ("if (miss)", False)])
+def test_a_renamed_kernel_keeps_what_was_counted_of_its_statements(
+    tmp_path: Path, statement: str, is_known: bool
+) -> None:
+    ptx = MARKED.format(body=RARE)
+    module = emulator.Module(transform(ptx, profile="p", places={2: if_at(3, "if (hit)")}).ptx)
+    module.get_function("k")((4,), (64,), (np.zeros(64, np.uint32),))
+    profile.of(module).write(tmp_path / "p.json")
+    renamed = {2: if_at(3, statement, "renamed")}
+    path = next(marker for marker in markers(ptx) if marker.kind == "then")
+    knowledge = Knowledge([str(tmp_path / "p.json")], renamed, [path], ["renamed"])
+    known = knowledge.of("renamed", path)
+    assert (known is not None) == is_known
+    assert known is None or known.entries == 3 * 2 * 8
+    assert not knowledge.warnings  # the profile may be of other sources as well
+
+
 # Edited sources.
 
 
