@@ -252,10 +252,35 @@ def _refuse_value_of_path(
             "the next iteration needs a value that is read in the path, which may have written it"
             f"{at(culprit)}{hint}"
         )
+    if (leaving := _way_out(path, culprit, facts)) is not None:
+        raise Refused(
+            "the annotated loop may be left behind the path, by what that computes"
+            f"{at(leaving)}; skip the rest of the iteration instead of leaving the loop there, or "
+            "decide before the path whether to go on"
+        )
     raise Refused(
         "the next iteration, or the code after the loop, needs a value that the path computes"
         f"{at(culprit)}; {_unset_hint(path, facts) or _reduction_hint(path, facts)}"
     )
+
+
+def _way_out(path: CheckedPath, culprit: Instruction, facts: Facts) -> Instruction | None:
+    """The first branch out of the loop in the rest of the iteration that an instruction decides;
+    but for that at its end, which asks what the next iteration needs all the same."""
+    region, reaching = Region(path.region, facts.graph), facts.reaching_within(path.region)
+    leaving = (
+        block.terminator
+        for block in facts.function.blocks
+        if block.label in path.rest.difference(path.turn.latches)
+        and not path.turn.blocks.issuperset(facts.graph.successors(block.label))
+    )
+    for branch in filter(None, leaving):
+        needed = slice_region(
+            region, facts.blocks, reaching, [branch], lambda _: frozenset(), decide_sinks=False
+        )
+        if culprit in needed.instructions:
+            return branch
+    return None
 
 
 def _call_that_gives(result: Instruction, path: CheckedPath, facts: Facts) -> Instruction | None:
