@@ -48,6 +48,7 @@ NO_LOOP = "no loop is left here; does it run more than once?"
 INNER_LOOPS = ("while", "variable", "recursion")
 
 LEAVES = "decide before the branch whether to go on: break, goto and return come too late there"
+_LOOP_LEFT = "the loop around it is left alone: "
 
 
 Asked = Callable[[FoundPath, FoundLoop], bool]
@@ -222,7 +223,7 @@ class _Examination:
     def leave(self, path: FoundPath, reason: str, loop: FoundLoop | None = None) -> LeftPath:
         """The path with the reason why it is left."""
         if path.repeats:
-            self._left_loops[path.entry] = reason
+            self._left_loops[path.entry] = reason.removeprefix(_LOOP_LEFT)  # said once, how deep ever
         return LeftPath(**vars(path), reason=reason, loop=loop)
 
     def _check_function(self, path: FoundPath) -> None:
@@ -271,8 +272,7 @@ class _Examination:
         turn = around[0]
         loop = self.loops.get(turn.header) or collected.get(turn.header)
         if loop is None and turn.header in self._left_loops:
-            reason = self._left_loops[turn.header]
-            raise Refused(f"the loop around it is left alone: {reason}")
+            raise Refused(_LOOP_LEFT + self._left_loops[turn.header])
         if loop is None:
             raise Refused(
                 "it lies in a loop inside the annotated one, so one iteration may run it several "
