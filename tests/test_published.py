@@ -109,8 +109,8 @@ def test_the_site(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("shell", "command"),
     [
-        ("bash", 'source ./cccc; COMP_WORDS=(cccc --ccc-str); COMP_CWORD=1; compopt() { :; }; _cccc;'
-                 ' echo "${COMPREPLY[@]}"'),
+        ("bash", 'source ./cccc; COMP_WORDS=(cccc --ccc-str); COMP_CWORD=1; compopt() { :; };'
+                 ' _cccc; echo "${COMPREPLY[@]}"'),
         ("man", "--warnings -E UTF-8 -l cccc.1"),
     ],
 )  # fmt: skip

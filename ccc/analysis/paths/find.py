@@ -223,7 +223,7 @@ class _Examination:
     def leave(self, path: FoundPath, reason: str, loop: FoundLoop | None = None) -> LeftPath:
         """The path with the reason why it is left."""
         if path.repeats:
-            self._left_loops[path.entry] = reason.removeprefix(_LOOP_LEFT)  # said once, how deep ever
+            self._left_loops[path.entry] = reason.removeprefix(_LOOP_LEFT)  # it is said once
         return LeftPath(**vars(path), reason=reason, loop=loop)
 
     def _check_function(self, path: FoundPath) -> None:
