@@ -258,7 +258,7 @@ SEVERAL_GAIN = 1.25
 arms of samples/fractal_flame in queues were expected to bring 1.16, and it was 0.74."""
 LOSS = 0.95
 """How slow it may become in the worst case where nothing is known of its lanes."""
-LOSS_OF_WARPS = 0.85
+LOSS_OF_WARPS = 0.83
 """The same with the registers that it takes. On an H200 (2026-11-28) a sphere tracer and a search
 of neighbours in a grid, which by this have 0.81 and 0.78, were 0.54 to 0.83 times as fast as the
 original; samples/path_tracing, integral_equation and ray_tracing, 0.88 to 0.91 by this, gain."""

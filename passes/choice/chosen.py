@@ -104,7 +104,7 @@ class Chosen:
             told = f"{told}, and {self.missing[best]}"
         if why := self._why_not(best, kernel.arch):
             told = f"{told}, {why}"
-        way_out = "" if obstacle else self._way_out(best)
+        way_out = "" if obstacle and self.cost.lanes.is_known else self._way_out(best)
         return "; ".join(filter(None, [told, way_out]))
 
     @property

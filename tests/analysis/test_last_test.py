@@ -105,7 +105,7 @@ def test_a_loop_that_goes_on_where_the_counter_is_the_bound_does_not_end_by_it()
         ("sub.s32 %r1, %r1, %r3;", "lt"),
         ("add.s32 %r1, %r1, -64;", "le"),
         ("sub.s32 %r1, %r1, -64;", "gt"),
-        (STEP, "ge"),
+        ("add.s32 %r1, %r1, 64;", "ge"),
     ],
 )
 def test_a_counter_that_goes_away_from_its_bound_ends_at_no_nearer_one(

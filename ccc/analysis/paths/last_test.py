@@ -91,7 +91,7 @@ def find_last_test(
         return None  # goes on as long as the counter stays what it is
     assert isinstance(bound, Register | Immediate)
     found = LastTest(latch.label, test, place, bound, relation, counter, step)
-    if relation != "ne" and found.goes_up == _takes_away(step):
+    if relation != "ne" and _goes_away(found):
         return None  # ends when it begins anew at the other end of all numbers
     return found
 
@@ -104,10 +104,14 @@ def _is_of_each(step: Instruction, loop: Loop, facts: Facts) -> bool:
     return not inner and facts.dominators.dominates(label, latch)
 
 
-def _takes_away(step: Instruction) -> bool:
-    """Whether the counter goes down, as far as the instruction tells."""
+def _goes_away(test: LastTest) -> bool:
+    """Whether the counter steps away from the bound, as far as the instruction tells: what is added
+    may be less than 0, and what nvcc takes away is not."""
+    step = test.step
     literal = next((i.integer for i in step.operands[1:] if isinstance(i, Immediate)), None)
-    return (step.name == "sub") != (literal is not None and literal < 0)
+    if literal is None:
+        return step.name == "sub" and test.goes_up
+    return ((step.name == "sub") != (literal < 0)) == test.goes_up
 
 
 def _test(latch: Block, relations: Collection[str]) -> Instruction | None:
