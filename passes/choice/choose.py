@@ -338,10 +338,7 @@ class _Search:
         self, path: Path, after: Mapping[Path, str], before: Mapping[Path, str]
     ) -> str | None:
         """What is missing for a path to be served, too, of what is expected; None if nothing is."""
-        least = self._least(path, after[path])
-        hands_on = path.repeats and after[path] == REPEATING
-        if hands_on and self.cost.speed_of_registers({**self._asked, **after}) < 1:
-            least = max(least, GAIN_OF_WARPS)
+        least = self._least(path, after)
         if self._ratio(before, after, self.cost) < least:
             return f"{least:g} is the least for which that is done unasked"
         changed = [one for one, name in after.items() if before.get(one) != name]
@@ -354,20 +351,26 @@ class _Search:
         if worst < LOSS:
             told = span_of(worst, worst, [LOSS])
             return f"{told} in the worst case with what else is chosen, where {LOSS:g} is the least"
-        worst *= self.cost.speed_of_registers({**self._asked, **after})
+        worst *= self._speed_of_registers(after)
         if worst >= LOSS_OF_WARPS:
             return None
         told = span_of(worst, worst, [LOSS_OF_WARPS])
         return f"{told} in the worst case with its registers, where {LOSS_OF_WARPS:g} is the least"
 
-    def _least(self, path: Path, name: str) -> float:
-        """What has to be expected of a strategy. Where nobody tells anything but that lists differ,
-        and lanes that find them even run their own, it may not cost much."""
+    def _speed_of_registers(self, served: Mapping[Path, str]) -> float:
+        return self.cost.speed_of_registers({**self._asked, **served})
+
+    def _least(self, path: Path, after: Mapping[Path, str]) -> float:
+        """What has to be expected of a path's strategy. Where nobody tells anything but that lists
+        differ, and lanes that find them even run their own, it may not cost much."""
+        name = after[path]
         asks = reduces(self.cost.arch) and not self.cost.paths[path].lanes.is_told
         if asks and self._promises(path, name):
             return LOSS
         if not path.repeats and self.cost.memory >= MUCH_MEMORY:
             return max(MEMORY_GAIN, ADAPTIVE_GAIN if name in ADAPTIVE else 0.0)
+        if path.repeats and name == REPEATING and self._speed_of_registers(after) < 1:
+            return GAIN_OF_WARPS
         return ADAPTIVE_GAIN if name in ADAPTIVE else 1.0 if self._is_tried else GAIN
 
     def _promises(self, path: Path, name: str) -> bool:
