@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 TYPE_CHECKING = False
@@ -20,8 +21,33 @@ with a choice."""
 _NO_CODE = re.compile(NO_CODE, re.DOTALL | re.VERBOSE)
 
 
+_REACHES = (b'R"', b"/*", b"\\\n", b"\\\r")
+"""Without any of these in a text, as a preprocessor leaves it, none reaches another line."""
+
+
 def outside(code: bytes, found: Iterable[re.Match[bytes]]) -> Iterator[re.Match[bytes]]:
     """Those of some matches, in their order, that do not begin in a comment or a literal."""
+    every = list(found)
+    if every and _reach_further(code):
+        return _in_all(code, every)
+    return (one for one in every if _is_outside(code, one))
+
+
+@functools.lru_cache(maxsize=1)
+def _reach_further(code: bytes) -> bool:
+    """Whether any may reach another line; a text is asked about several times."""
+    return any(one in code for one in _REACHES)
+
+
+def _is_outside(code: bytes, match: re.Match[bytes]) -> bool:
+    """The same of a text in which lines can be looked at by themselves."""
+    begin = code.rfind(b"\n", 0, match.start()) + 1
+    line = _NO_CODE.finditer(code, begin, match.end())
+    return not any(one.start() < match.start() < one.end() for one in line)
+
+
+def _in_all(code: bytes, found: Iterable[re.Match[bytes]]) -> Iterator[re.Match[bytes]]:
+    """The same of any text, which is looked through from its beginning."""
     ends = ((one.start(), one.end()) for one in _NO_CODE.finditer(code))
     start = end = 0
     for match in found:
