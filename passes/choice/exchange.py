@@ -100,8 +100,9 @@ memory; others take 4 slots. ``ccc bench --calibrate`` measured 2.56 on an H200 
 loops that read an array of 2^24 floats, and write one or four."""
 IN_PARTS = 2.0
 """How many times as long a sector takes that is written in parts, at times far from one another.
-``ccc bench --calibrate`` measured 1.72 on an H200 (2026-11-28), 18 % off in the mean, with 1, 4 and
-13 lanes of 32 that do 128 operations, and one or four arrays that are written behind the branch.
+``ccc bench --calibrate`` measured 1.72, 2.27 and 2.28 on an H200 (2026-11-28), 15 to 18 % off in
+the mean, with 1, 4 and 13 lanes of 32 that do 128 operations, and one or four arrays that are
+written behind the branch.
 Of samples/patterns/streams the model expects less than is measured."""
 BLOCK_LEAVES = 675.0
 """Issue slots of a multiprocessor for each block of a launch that finds a loop over blocks at work,

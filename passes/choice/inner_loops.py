@@ -86,9 +86,8 @@ class InnerLoops:
         slots = self.facts.once(self._turn_slots, one.path)
         if slots is None:
             return False
-        start = slots.start * slots.own / slots.issued * entered
-        shared = slots.shared * one.lanes.active / WARP_SIZE + start
-        return slots.own * entered * one.lanes.most_turns <= shared
+        shared = slots.shared / slots.own * one.lanes.active / WARP_SIZE
+        return entered * one.lanes.most_turns <= shared + slots.start_in_turns * entered
 
     def _turn_slots(self, path: Path, facts: Facts) -> TurnSlots | None:
         """What lanes weigh that ask that; None where they do not."""

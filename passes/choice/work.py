@@ -19,6 +19,7 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.lane_strides import Strides, address_stride, lane_strides
 from ccc.ir.nodes import Instruction
 from ccc.passes.thresholds import UNKNOWN_SHARE, UNKNOWN_TURNS
+from ccc.ptx.opcodes import ATOMIC, Unit
 from ccc.ptx.throughput import Pipe, machine_code, slots_of
 from ccc.ptx.types import MAY_BE_GLOBAL, TYPES
 
@@ -142,7 +143,7 @@ def _queues(one: Instruction, strides: Strides) -> bool:
     """Whether it is an atomic operation with which all warps come to one address, one lane each."""
     is_one = address_stride(one, strides) == 0 and one.space in MAY_BE_GLOBAL
     whole = all(TYPES[name].kind in "bus" for name in one.types)
-    return one.name in ("atom", "red") and is_one and whole
+    return one.unit == Unit.LSU and one.effects & ATOMIC == ATOMIC and is_one and whole
 
 
 def times(labels: Collection[str], facts: Facts, entry: str, once: str = "") -> dict[str, float]:

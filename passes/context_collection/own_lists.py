@@ -132,6 +132,11 @@ class TurnSlots:
     start: float
     issued: float
 
+    @property
+    def start_in_turns(self) -> float:
+        """What it takes to start, in turns of a lane's own list."""
+        return self.start / self.issued
+
     @staticmethod
     def of(path: Path, words: int, sum_words: int, facts: Facts, arch: str) -> TurnSlots:
         """Those of a path of whose task so many words are told, and so many of sums are handed
@@ -188,7 +193,7 @@ class OwnLists:
         collector = self.collector
         arch = collector.kernel.arch
         slots = turn_slots(engaged, self.node.path, collector.facts, arch)
-        share, start = slots.shared / slots.own, slots.start / slots.issued
+        share, start = slots.shared / slots.own, slots.start_in_turns
         even = EVEN.of(
             ALL=FRACTION * WARP_SIZE, SHARED=round(FRACTION * share),
             START=round(FRACTION * WARP_SIZE * start),
