@@ -145,10 +145,11 @@ class Kernel:
     is what the code is for; ``registers`` how many a thread takes, where the assembler has told,
     and ``tried`` how many in the original and with what was chosen when that was tried; with
     ``trying`` whatever gains anything is chosen, so that it can be told; ``crowded`` is why that
-    had better not be done where nobody insists; ``load`` gives another function of the file, None
-    if the file lacks it. ``inlined`` are the calls that a pass replaced by what they call; it
-    leaves those on the lines of ``not_inlined``. ``knowledge`` is what profiles say of the module's
-    paths, and ``tuned`` what was measured to be best for them.
+    had better not be done where nobody insists; with ``blocks_stay`` a loop over the blocks of a
+    grid has each launched block run its own, since nothing inside needs more; ``load`` gives
+    another function of the file, None if the file lacks it. ``inlined`` are the calls that a pass
+    replaced by what they call; it leaves those on the lines of ``not_inlined``. ``knowledge`` is
+    what profiles say of the module's paths, and ``tuned`` what was measured to be best for them.
     """
 
     function: Function
@@ -166,6 +167,7 @@ class Kernel:
     tried: tuple[int, int] | None = None
     trying: bool = False
     crowded: str | None = None
+    blocks_stay: bool = False
     load: Callable[[str], Function | None] = lambda _name: None
     not_inlined: frozenset[int] = frozenset()
     knowledge: Knowledge | None = None

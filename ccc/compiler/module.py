@@ -132,7 +132,11 @@ class ModuleContext:
         return self._loaded[name]
 
     def prepare(
-        self, piece: FunctionText, not_inlined: frozenset[int], withdrawn: Withdrawn
+        self,
+        piece: FunctionText,
+        not_inlined: frozenset[int],
+        withdrawn: Withdrawn,
+        blocks_stay: bool = False,
     ) -> Kernel:
         """A kernel of its own, which passes may change.
 
@@ -140,6 +144,7 @@ class ModuleContext:
             piece: the function.
             not_inlined: the lines of calls that are to stay calls.
             withdrawn: what was asked for and does not apply.
+            blocks_stay: whether each launched block runs its own where a loop over them is made.
 
         Raises:
             NotRepresentable: it cannot be read, and is left alone.
@@ -153,6 +158,7 @@ class ModuleContext:
         kernel.tried = self._tried.get(function.name)
         kernel.trying = function.name in self._trying
         kernel.crowded = self._crowded.get(function.name)
+        kernel.blocks_stay = blocks_stay
         kernel.not_inlined = not_inlined
         kernel.knowledge = self._knowledge
         kernel.withdrawn = withdrawn

@@ -23,6 +23,7 @@ from ccc.options import AUTO, Options
 from ccc.parse import NotRepresentable, parse_module
 from ccc.passes import PIPELINE
 from ccc.passes.launch_shape import known_block_size
+from ccc.passes.strategies.registry import SHARING
 from ccc.pipeline import Kernel, KernelRecord, Pass, PathRecord, Record
 from ccc.remark import Remark, Report, complaints, report
 
@@ -237,7 +238,7 @@ class _Rewriting:
         return outcome
 
     def _made(self, piece: FunctionText) -> FunctionOutcome:
-        kernel, printed, records, inlined = self._run_as_asked(piece)
+        kernel, printed, records, inlined = self._with_blocks(piece, self._run_as_asked(piece))
         _take_back(kernel, records)
         function = kernel.function
         is_new = any(record.applied for record in records)
@@ -253,15 +254,35 @@ class _Rewriting:
             kernel,
         )
 
-    def _run_as_asked(self, piece: FunctionText) -> Ran:
+    def _with_blocks(self, piece: FunctionText, ran: Ran) -> Ran:
+        """The same with each launched block running its own, where nothing needs more of them."""
+        if not _needs_no_loop(ran):
+            return ran
+        again = self._run_as_asked(piece, blocks_stay=True)
+        return again if _needs_no_loop(again) else ran
+
+    def _run_as_asked(self, piece: FunctionText, blocks_stay: bool = False) -> Ran:
         """Run the passes over a function until all applies that is still asked for."""
         requests = Requests()
         while True:
-            prepare = partial(self.context.prepare, piece, withdrawn=requests.withdrawn)
+            prepare = partial(
+                self.context.prepare, piece, withdrawn=requests.withdrawn, blocks_stay=blocks_stay
+            )
             kernel, printed, records, names = _run(self.passes, prepare)
             if not requests.withdraw(kernel):
                 requests.answer(kernel, records)
                 return kernel, printed, records, names
+
+
+def _needs_no_loop(ran: Ran) -> bool:
+    """Whether a kernel was made a loop over blocks, of which nobody says how it hands them out,
+    and all that is done inside is that lanes share turns: of that nothing goes on to a further
+    block."""
+    records = [record for record in ran[2] if record.applied]
+    of_kernel = [record for record in records if isinstance(record, KernelRecord)]
+    inside = {record.remark.strategy for record in records if isinstance(record, PathRecord)}
+    is_free = of_kernel and not any("schedule" in one.marker.clauses for one in of_kernel)
+    return bool(is_free and inside) and inside <= {one.name for one in SHARING}
 
 
 def _take_back(kernel: Kernel, records: Sequence[Record]) -> None:

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ccc.analysis.constant_trip_count import trip_count
+from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.paths.induction import BEFORE_IT, STRICT, SUMS, SUMS_HINT
 from ccc.analysis.paths.last_test import find_last_test
@@ -54,6 +55,7 @@ from ccc.passes.thresholds import (
     SEVERAL,
     SEVERAL_GAIN,
     SHORT_LOOP_LENGTH,
+    UNKNOWN_TURNS,
 )
 from ccc.pipeline import Kernel
 from ccc.ptx.opcodes import LOADS
@@ -180,8 +182,9 @@ class _Search:
         }
 
         def turns(path: Path) -> int | None:
-            own = (loop for loop in kernel.facts.loops if loop.header == path.entry)
-            return trip_count(next(own), kernel.facts)
+            own = next(loop for loop in kernel.facts.loops if loop.header == path.entry)
+            constant = trip_count(own, kernel.facts)
+            return UNKNOWN_TURNS if constant is None and _turns_agree(own, kernel) else constant
 
         usual_lanes = expected_lanes(paths, kernel.known, Lanes.usual, turns)
         # Registers are weighed with what is expected: the worst case tells what lanes may cost.
@@ -369,15 +372,19 @@ class _Search:
             return LOSS
         if not path.repeats and self.cost.memory >= MUCH_MEMORY:
             return max(MEMORY_GAIN, ADAPTIVE_GAIN if name in ADAPTIVE else 0.0)
-        if path.repeats and name == REPEATING and self._speed_of_registers(after) < 1:
+        is_guess = not path.repeats and not self.cost.paths[path].lanes.is_known
+        risks = is_guess or (path.repeats and name == REPEATING)
+        if risks and self._speed_of_registers(after) < 1:
             return GAIN_OF_WARPS
         return ADAPTIVE_GAIN if name in ADAPTIVE else 1.0 if self._is_tried else GAIN
 
     def _promises(self, path: Path, name: str) -> bool:
-        """Whether the annotation itself says that lanes will not agree on the turns of a loop, and
-        these wait for memory, which hides what it costs to ask."""
-        waits = self.cost.paths[path].turn.streams > 0
-        return path.marker.kind == "variable" and name != REPEATING and waits
+        """Whether the annotation itself says that lanes will not agree on the turns of a loop, of
+        which the code says no other, and these wait for memory, which hides what it costs to ask.
+        """
+        mine = self.cost.paths[path]
+        may_differ = path.marker.kind == "variable" and not mine.lanes.agree
+        return may_differ and name != REPEATING and mine.turn.streams > 0
 
     def _applies(self, path: Path, served: Mapping[Path, str]) -> bool:
         """Whether what serves a branch can do so beside what serves the others."""
@@ -452,6 +459,12 @@ class _Search:
             and find_last_test(loop, self._facts) is not None
             and PLAIN_WITH_END * instruction_count(loop.blocks, self._facts) <= PLAIN_LENGTH
         )
+
+
+def _turns_agree(loop: Loop, kernel: Kernel) -> bool:
+    """Whether all lanes that begin a loop go round as often, since they come to one decision."""
+    ends = {source for source, _ in loop.exits(kernel.facts.graph)}
+    return ends.isdisjoint(kernel.facts.divergence.divergent_branches)
 
 
 def _counted(name: str, path: Path) -> str:

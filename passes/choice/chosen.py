@@ -19,6 +19,7 @@ COSTS = "since collecting takes more than it saves"
 APART = "since its tasks would access apart what lanes access together"
 MEMORY = "since the loop waits for memory"
 TOO_MANY = "since so many lanes take it"
+AGREE = "and all lanes that begin it go round as often"
 SO_FAR = "as far as is known"
 """Where nobody has told lanes or turns: what is expected of two cases is no bound."""
 REMOVE = "remove the annotation"
@@ -112,6 +113,8 @@ class Chosen:
         """What is known of its lanes, or turns."""
         lanes = self.cost.lanes
         if not lanes.is_told:
+            if lanes.agree:
+                return AGREE
             what = "turns" if self.cost.path.repeats else "lanes"
             return f"and nothing is known of its {what}"
         return f"{lanes.in_words} ({lanes.source})"

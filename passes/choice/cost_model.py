@@ -30,7 +30,7 @@ from ccc.passes.choice.exchange import (
     WORD,
     exchange,
 )
-from ccc.passes.choice.inner_loops import InnerLoops
+from ccc.passes.choice.inner_loops import SHARED_OUT, InnerLoops
 from ccc.passes.choice.lanes import Lanes
 from ccc.passes.choice.path_cost import PathCost
 from ccc.passes.choice.streams import streams
@@ -154,11 +154,11 @@ class LoopCost:
 
     def _slots(self, served: Assignment) -> float:
         work = self._work(served)
-        collects = bool(set(served.values()) - {LEAVE.name})
-        if self.iterations and collects:
+        names = set(served.values()) - {LEAVE.name}
+        if self.iterations and names:
             work += exchange(BEGIN / self.iterations)
         slots = self._busy(work) / self._speed(served)
-        if self._is_of_blocks and collects:
+        if self._is_of_blocks and names - {*SHARED_OUT}:  # else blocks stay as they are launched
             slots += BLOCK_LEAVES * WARP_SIZE / self._block_size
         return slots
 

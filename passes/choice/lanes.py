@@ -30,6 +30,7 @@ class Lanes:
         length: warp instructions of one execution, as counted; None where nobody did.
         iterations: of the annotated loop that a warp does once it has entered it; likewise.
         is_known: whether anybody has told all of it.
+        agree: whether the code tells that all that begin it go round as often.
     """
 
     source: str
@@ -41,6 +42,7 @@ class Lanes:
     length: float | None = None
     iterations: float | None = None
     is_known: bool = True
+    agree: bool = False
 
     @property
     def is_told(self) -> bool:
@@ -196,7 +198,7 @@ def expected_lanes(
         paths: the paths; of those around them nothing need be said.
         known: what a profile tells of each.
         guess: what is taken to be where nobody tells.
-        trip_count: the turns of an inner loop, where they are a constant.
+        trip_count: the turns of an inner loop, where those of all lanes are as many.
     """
     found: dict[Path, Lanes] = {}
 
@@ -215,7 +217,7 @@ def expected_lanes(
         return found[path]
 
     def with_turns(lanes: Lanes, turns: int, is_known: bool) -> Lanes:
-        return replace(lanes, turns=turns, most_turns=turns, is_known=is_known)
+        return replace(lanes, turns=turns, most_turns=turns, is_known=is_known, agree=True)
 
     def visits(around: Path | None) -> float:
         """The turns of the innermost loop around a path in an iteration of the annotated one."""

@@ -10,6 +10,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 
 from ccc.analysis.paths.last_test import LastTest, find_last_test
+from ccc.analysis.paths.legality import holds_the_kernel
 from ccc.analysis.paths.model import AnnotatedLoop
 from ccc.analysis.paths.reductions import register_at
 from ccc.ir.edit import (
@@ -65,6 +66,18 @@ AGAIN = Snippet("""
 """)
 """Where nobody has a task; the loop is entered here too, so that every way through it leads over
 this block: however the tasks are served, the result has no loop with two entries."""
+
+NO_OTHER = Snippet("""
+    .reg .pred %draining;
+        mov.pred %draining, -1;
+""")
+"""Where the iteration that all began with is the only one,"""
+
+AGAIN_WITH_TASKS = Snippet("""
+    .reg .pred %draining;
+        @!%draining bra COLLECT;
+""")
+"""none is begun, but what other paths have to run."""
 
 CHECK_ONCE = Snippet("""
     .reg .pred %live, %some;
@@ -202,7 +215,13 @@ class Collector(TaskCode[N]):
     @property
     def first_round(self) -> str:
         """Where the loop is entered."""
-        return self.iteration if self.last_test else self.again
+        return self.iteration if self.last_test or self.is_only_iteration else self.again
+
+    @property
+    def is_only_iteration(self) -> bool:
+        """Whether lanes have no iteration but the one that they begin with, and need not ask."""
+        alone = self.kernel.blocks_stay and holds_the_kernel(self.loop, self.facts)
+        return alone and not self.block_meets and not self.is_last_apart
 
     def _last_test(self) -> LastTest | None:
         """What members ask to know whether they have an iteration, where no flag says so.
@@ -357,13 +376,14 @@ class Collector(TaskCode[N]):
             AGAIN_ONCE.emit(emit, scope)
             emit.start(last)
         else:
+            only = self.is_only_iteration
             emit.start(self.check)
             self._ask(emit)
-            self.check_snippet.emit(emit, scope)
+            (NO_OTHER if only else self.check_snippet).emit(emit, scope)
             self.before_again(emit)
             emit.start(self.going)
             self._ask(emit)
-            AGAIN.emit(emit, scope)
+            (AGAIN_WITH_TASKS if only else AGAIN).emit(emit, scope)
         self._emit_exits(self.drain(emit))
 
     def _emit_exits(self, emit: Emitter) -> None:

@@ -47,7 +47,7 @@ from ccc.ir.nodes import Block, Instruction, MarkerNote, Variable
 from ccc.ir.operands import Register, Symbol
 from ccc.passes.grid_stride.dynamic_schedule import SHARED_BYTES, Dynamic, shared_name
 from ccc.passes.grid_stride.task_counter import CounterTable
-from ccc.passes.grid_stride.virtual_grid import Room, Schedule, Static, Y, Z
+from ccc.passes.grid_stride.virtual_grid import Launched, Room, Schedule, Static, Y, Z
 from ccc.passes.launch_shape import known_block_size, shared_bytes, static_room
 from ccc.passes.strategies.leave import LEAVE
 from ccc.pipeline import Kernel, KernelRecord, Pass
@@ -111,6 +111,8 @@ class _Repetition:
         kind, _, chunk = self.record.marker.clauses.get("schedule", "static").partition(":")
         read = {special for i in self.function.instructions for special in i.specials()}
         by_rows = not {Y, Z} & read
+        if self.kernel.blocks_stay:
+            return Launched(room, by_rows)
         if kind == "static":
             return Static(room, by_rows)
         together = self.for_block is not None

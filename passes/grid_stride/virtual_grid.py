@@ -6,6 +6,8 @@ are as many; but only some launched blocks work, and each of those runs several 
 ``static``: as many launched blocks work as the device holds at once, the first ones, and virtual
 blocks are dealt out to them in turn. The number of a block is kept as digits, x first, and the
 number of working blocks is added to it digit by digit: no division is needed in the loop.
+
+``launched``: each launched block runs its own, as in the original, in a loop that ends behind it.
 """
 
 from __future__ import annotations
@@ -239,6 +241,62 @@ class Static(Schedule):
     def describe(self) -> dict[str, Any]:
         """What the resident blocks are counted with."""
         return {"schedule": "static", "chunk": None, "resident": self.room.describe()}
+
+
+OWN = Snippet("""
+    .reg .b32 %x, %y, %z, %width, %height, %depth;
+        mov.u32 %x, %ctaid.x;
+        mov.u32 %y, %ctaid.y;
+        mov.u32 %z, %ctaid.z;
+        mov.u32 %width, %nctaid.x;
+        mov.u32 %height, %nctaid.y;
+        mov.u32 %depth, %nctaid.z;
+""")
+"""A launched block's place."""
+
+NO_OTHER = Snippet("""
+    .reg .pred %more;
+    .reg .b32 %x, %y, %z, %width, %height, %depth;
+        add.s32 %x, %x, %width;
+        add.s32 %y, %y, %height;
+        add.s32 %z, %z, %depth;
+        mov.pred %more, 0;
+        @%more bra BLOCK;
+""")
+"""The next one would lie outside of the grid; ``ptxas`` drops all of this."""
+
+
+@dataclass
+class Launched(Schedule):
+    """Each launched block runs the virtual one of its own number.
+
+    Where nothing inside gains by further blocks: the hardware hands them out as multiprocessors are
+    through with others, and none has to find out what its next one is, or to leave. For what
+    rewrites loops this is one nevertheless, of iterations that differ in their place.
+    """
+
+    scope: dict[str, Given] = field(init=False)
+
+    def begin(self, emit: Emitter, idle: str) -> None:
+        """All work."""
+        del idle  # so nobody goes there
+        place = OWN.emit(emit)
+        self.scope = {**place}
+        self.coordinates |= {X: place["x"], Y: place["y"], Z: place["z"]}
+
+    def next_block(self, emit: Emitter) -> None:
+        """It is the launched one."""
+
+    def advance(self, emit: Emitter, again: str) -> None:
+        """Fall through: there is none."""
+        NO_OTHER.emit(emit, self.scope, BLOCK=again)
+
+    def finish(self, emit: Emitter, idle: str) -> None:
+        """There is nothing left to do."""
+
+    def describe(self) -> dict[str, Any]:
+        """No resident blocks are counted."""
+        return {"schedule": "launched", "chunk": None, "resident": None}
 
 
 def resident(emit: Emitter, room: Room, multiprocessors: Register) -> Register:

@@ -40,9 +40,10 @@ def prepared(monkeypatch: pytest.MonkeyPatch) -> Prepared:
         piece: FunctionText,
         kept: frozenset[int],
         withdrawn: Withdrawn,
+        blocks_stay: bool,
     ) -> object:
         found.append(piece.name)
-        return prepare(self, piece, kept, withdrawn)
+        return prepare(self, piece, kept, withdrawn, blocks_stay)
 
     monkeypatch.setattr(compiler.ModuleContext, "prepare", noted)
     return found

@@ -312,3 +312,51 @@ call.uni add_one, (out1, who1);
     whole, _ = by_default(text).remarks["k"]
     assert whole.annotation == "grid_stride"
     assert "nothing inside is transformed" in str(whole.advice)
+
+
+LISTS = """
+mov.u32 %r1, %ctaid.x; mov.u32 %r6, %ntid.x; mov.u32 %r7, %tid.x;
+mad.lo.u32 %r7, %r1, %r6, %r7;
+rem.u32 %r8, %r7, 40;
+mov.u32 %r9, 0;
+// ccc.loop 2 k.cu:5:1
+TURN:
+// ccc.variable 2 k.cu:5:1 strategy=STRATEGY
+add.u32 %r10, %r9, %r7;
+mul.wide.u32 %rd1, %r10, 4;
+add.s64 %rd2, %rd0, %rd1;
+red.global.add.u32 [%rd2], %r9;
+add.u32 %r9, %r9, 1;
+setp.lt.u32 %p1, %r9, %r8;
+@%p1 bra TURN;
+"""
+
+
+def lists(strategy: str, schedule: str = "") -> str:
+    text = kernel(LISTS.replace("STRATEGY", strategy), schedule)
+    return text if schedule else text.replace(" schedule=", "")
+
+
+@pytest.mark.parametrize("strategy", ["engage", "engage_block", "sub_warp=288=29"])
+def test_blocks_stay_where_lanes_only_share_lists(strategy: str) -> None:
+    text = lists(strategy)
+    done = transform(text)
+    found = done.report["kernels"][0]["paths"][0]
+    assert (found["applied"], found["schedule"], found["resident"]) == (True, "launched", None)
+    assert "%nsmid" not in done.ptx
+    for threads, blocks in itertools.product((1, 33, 64), (1, 7)):
+        made, expected = (np.zeros(threads * blocks + 40, np.uint32) for _ in range(2))
+        Module(text).get_function("k")((blocks,), (threads,), (expected,))
+        Module(done.ptx).get_function("k")((blocks,), (threads,), (made,), schedule=1)
+        assert (made == expected).all()
+
+
+@pytest.mark.parametrize(
+    ("strategy", "schedule"),
+    [("merge", ""), ("engage", "static"), ("engage", "dynamic")],
+)
+def test_blocks_loop_where_tasks_come_from_more_of_them(strategy: str, schedule: str) -> None:
+    done = transform(lists(strategy, schedule))
+    found = done.report["kernels"][0]["paths"][0]
+    assert (found["applied"], found["schedule"]) == (True, schedule or "static")
+    assert "%nsmid" in done.ptx
