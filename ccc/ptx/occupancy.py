@@ -54,6 +54,14 @@ LIMITS: dict[int, Limits] = {
 }
 """What a multiprocessor of each architecture holds."""
 
+MULTIPROCESSORS: dict[int, int] = {
+    70: 80, 72: 8, 75: 72, 80: 108, 86: 84, 87: 16, 88: 84, 89: 142, 90: 132, 100: 148, 103: 148,
+    110: 20, 120: 188, 121: 48,
+}  # fmt: skip
+"""How many the largest card of each architecture has that is sold (NVIDIA's data sheets): V100,
+Xavier, RTX 8000, A100, A40, Orin, 84 as of sm_86, L40, H100, B200, B300, Thor, RTX PRO 6000,
+GB10."""
+
 # The same from sm_70 to sm_121.
 REGISTERS = 64 * KB
 """32-bit registers of a multiprocessor, and the most that one block may have."""
@@ -84,6 +92,11 @@ def limits(arch: str) -> Limits:
 def likely_limits(arch: str) -> Limits:
     """The same, but of an architecture that is not known those of the newest that is."""
     return LIMITS.get(capability(arch), LIMITS[max(LIMITS)])
+
+
+def likely_multiprocessors(arch: str) -> int:
+    """How many a card of an architecture has, or one of the newest that is known."""
+    return MULTIPROCESSORS.get(capability(arch), MULTIPROCESSORS[max(MULTIPROCESSORS)])
 
 
 def check_shared_limit(wanted: int, archs: Iterable[str]) -> None:

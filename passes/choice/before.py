@@ -6,6 +6,7 @@ code itself gets shorter, for the lanes that were counted.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from ccc.analysis.paths.model import FoundPath
 from ccc.analysis.paths.nests import Nest
 from ccc.passes.choice.exchange import TURNS, exchange
 from ccc.passes.choice.lanes import ALL, UNKNOWN, Lanes, most
+from ccc.passes.choice.turns import reads
 from ccc.passes.choice.work import Work, work_of_blocks
 from ccc.passes.policy import turns_apart
 from ccc.passes.strategies.strategy import Hints
@@ -54,16 +56,34 @@ def melding(lengths: Sequence[int], lanes: Sequence[Lanes], around: int, after: 
 
 
 def flattening(nest: Nest, lanes: Lanes, kernel: Kernel) -> float:
-    """How many times as fast a nest of loops is expected if its lanes begin iterations apart."""
+    """How many times as fast a nest of loops is expected if its lanes begin iterations apart.
+
+    They are at turns of their own then, and what lanes read side by side, or all at once, each
+    reads by itself.
+    """
     turn, rest = _turn_and_rest(nest, kernel)
     in_a_row = turns_apart(round(turn.instructions))
     cost = TURNS["flatten"]
-    full = lanes.lanes / WARP_SIZE
+    full = lanes.lanes / lanes.came  # lanes that have left the outer loop stay idle
+    turns = full * (lanes.turns + (in_a_row - 1) / 2) + _ahead(lanes)
     before = turn * lanes.executions + rest * lanes.entered
-    after = (turn + exchange(cost.turn + cost.meeting / in_a_row)) * (
-        full * (lanes.turns + (in_a_row - 1) / 2)
-    ) + (rest + exchange(cost.start)) * full
+    after = (turn + exchange(cost.turn + cost.meeting / in_a_row)) * turns
+    after += (rest + exchange(cost.start)) * full
+    read = reads(nest.inner.header, nest.inner.blocks, kernel.facts)
+    by_all, spread = read.alike * lanes.executions, read.spread - read.abreast + read.alike
+    together = read.apart(lanes.together, 1, kernel.arch) * lanes.active + by_all
+    apart = (read.apart(WARP_SIZE, 1, kernel.arch) + spread) * lanes.active
+    before, after = before + Work.sectors(together), after + Work.sectors(apart)
     return _ratio(before.slots(kernel.arch), after.slots(kernel.arch))
+
+
+def _ahead(lanes: Lanes) -> float:
+    """How many turns more than the mean lane the one with most does in an iteration: in the sum of
+    several the difference grows with their root only, as deviations do."""
+    if not lanes.iterations:
+        return 0.0
+    more = lanes.entered * (lanes.most_turns - lanes.turns)
+    return max(0.0, more) / math.sqrt(lanes.iterations)
 
 
 def flattening_at_worst(nest: Nest, kernel: Kernel) -> float:

@@ -373,8 +373,8 @@ class _Search:
         if not path.repeats and self.cost.memory >= MUCH_MEMORY:
             return max(MEMORY_GAIN, ADAPTIVE_GAIN if name in ADAPTIVE else 0.0)
         is_guess = not path.repeats and not self.cost.paths[path].lanes.is_known
-        risks = is_guess or (path.repeats and name == REPEATING)
-        if risks and self._speed_of_registers(after) < 1:
+        hands_on = any(one.repeats and other == REPEATING for one, other in after.items())
+        if (is_guess or hands_on) and self._speed_of_registers(after) < 1:
             return GAIN_OF_WARPS
         return ADAPTIVE_GAIN if name in ADAPTIVE else 1.0 if self._is_tried else GAIN
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ccc.analysis.callees import callee
+from ccc.analysis.paths.model import instructions_of
+from ccc.demangle import demangle
 from ccc.passes.choice.path_cost import PathCost
 from ccc.passes.policy import no_room, why_no_stacks
 from ccc.passes.thresholds import GAIN, LONG_PATH, LOSS
 from ccc.pipeline import Kernel
+from ccc.ptx.opcodes import Effect
+from ccc.ptx.system_calls import SYSTEM_CALLS
 from ccc.ptx.throughput import Pipe, slots_of
 from ccc.ptx.types import WARP_SIZE
 from ccc.remark import in_instructions, span_of
@@ -20,6 +25,7 @@ APART = "since its tasks would access apart what lanes access together"
 MEMORY = "since the loop waits for memory"
 TOO_MANY = "since so many lanes take it"
 AGREE = "and all lanes that begin it go round as often"
+BY_POINTER = "a function called by a pointer"
 SO_FAR = "as far as is known"
 """Where nobody has told lanes or turns: what is expected of two cases is no bound."""
 REMOVE = "remove the annotation"
@@ -88,6 +94,8 @@ class Chosen:
         per_turn = " a turn" if self.cost.path.repeats else ""
         from_ = self.cost.lanes.length_from
         length = f"{in_instructions(self.cost.own.instructions)}{per_turn} {from_}"
+        if unseen := self._unseen(kernel):
+            length = f"{length} without {unseen}, which is in no code of this file"
         if not self.considered:
             return f"{length}: no strategy that might gain applies"
         able = [name for name in self.considered if name not in self.too_large]
@@ -103,10 +111,25 @@ class Chosen:
             return f"{told}, but {obstacle}"
         if best in self.missing and low >= LOSS and not self._gains_nothing(best):
             told = f"{told}, and {self.missing[best]}"
-        if why := self._why_not(best, kernel.arch):
+        if not unseen and (why := self._why_not(best, kernel.arch)):
             told = f"{told}, {why}"
         way_out = "" if obstacle and self.cost.lanes.is_known else self._way_out(best)
+        if unseen and not self.cost.lanes.is_known:
+            way_out = TELL_TURNS
         return "; ".join(filter(None, [told, way_out]))
+
+    def _unseen(self, kernel: Kernel) -> str:
+        """A function that the path calls and whose length nobody knows, if there is one."""
+        if self.cost.lanes.length is not None:
+            return ""
+        calls = (
+            callee(one)
+            for one in instructions_of(self.cost.path.blocks, kernel.facts)
+            if one.effects & Effect.CALL
+        )
+        names = (name for name in calls if name not in SYSTEM_CALLS)
+        unseen = next((name for name in names if not name or kernel.load(name) is None), None)
+        return "" if unseen is None else demangle(unseen) if unseen else BY_POINTER
 
     @property
     def _known(self) -> str:

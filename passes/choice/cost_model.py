@@ -41,7 +41,7 @@ from ccc.passes.strategies.leave import LEAVE
 from ccc.passes.strategies.registry import COLLECTING, SHARING
 from ccc.passes.thresholds import HALF_SPEED, SHARE_EXCHANGE
 from ccc.pipeline import Kernel
-from ccc.ptx.occupancy import occupancy
+from ccc.ptx.occupancy import likely_limits, likely_multiprocessors, occupancy
 from ccc.ptx.throughput import Pipe
 from ccc.ptx.types import WARP_SIZE
 
@@ -88,10 +88,9 @@ class LoopCost:
         self._itself = functools.cache(self._without_inner)
         self._stacks = functools.cache(functools.partial(_shared_bytes, facts))
         around = loop.loop.blocks.difference(*(path.blocks for path in self._tops))
-        counted = (self.paths[path].lanes.iterations for path in self._tops)
-        self.iterations = next(filter(None, counted), None)
         self._accumulators = loop.accumulators
         self._is_of_blocks = holds_the_kernel(loop, facts)
+        self.iterations = self._counted_iterations()
         header = loop.loop.header
         self.around = work_of_blocks(around, facts, header, header)
         if not is_worst:
@@ -108,6 +107,18 @@ class LoopCost:
         inner = (lanes[one] for one in self._children[path])
         inside = sum((one.length or 0.0) * one.executions for one in inner) / mine.executions
         return replace(mine, length=max(1.0, mine.length - inside))
+
+    def _counted_iterations(self) -> float | None:
+        """Those that a warp does once it has entered the loop, where a profile counted them; of a
+        loop over blocks, each warp of which made one, as if they had been those of one launch."""
+        lanes = [self.paths[path].lanes for path in self._tops]
+        counted = next((one.iterations for one in lanes if one.iterations), None)
+        every = next((one.visits for one in lanes if one.visits), None)
+        resident = self._occupancy({}) * likely_limits(self.arch).threads / WARP_SIZE
+        if counted or not every or not self._is_of_blocks or not resident:
+            return counted
+        multiprocessors = self._kernel.options.multiprocessors or likely_multiprocessors(self.arch)
+        return max(1.0, every / (multiprocessors * resident))
 
     @property
     def arch(self) -> str:

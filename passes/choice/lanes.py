@@ -29,6 +29,7 @@ class Lanes:
         came: the lanes that come by in a visit.
         length: warp instructions of one execution, as counted; None where nobody did.
         iterations: of the annotated loop that a warp does once it has entered it; likewise.
+        visits: of all warps, where nobody counted how often these entered the loop.
         is_known: whether anybody has told all of it.
         agree: whether the code tells that all that begin it go round as often.
     """
@@ -41,6 +42,7 @@ class Lanes:
     came: float = WARP_SIZE
     length: float | None = None
     iterations: float | None = None
+    visits: float | None = None
     is_known: bool = True
     agree: bool = False
 
@@ -112,8 +114,10 @@ class Lanes:
             active = lanes * turns / entered
             most_turns = _within(active / WARP_SIZE, most_turns, active)
         length, starts = known.length or None, known.starts
-        iterations = known.visits / starts if starts else None
-        return Lanes(known.source, entered, lanes, turns, most_turns, came, length, iterations)
+        iterations, visits = (known.visits / starts, None) if starts else (None, known.visits)
+        return Lanes(
+            known.source, entered, lanes, turns, most_turns, came, length, iterations, visits
+        )
 
     def times(self, visits: float) -> Lanes:
         """The same of visits each of which is so many of these."""

@@ -49,7 +49,9 @@ class PathCost:
     def of(path: Path, lanes: Lanes, inner: Collection[Path], facts: Facts) -> PathCost:
         """That of a path that has others ``inner`` to it."""
         blocks = path.blocks.difference(*(one.blocks for one in inner))
-        through, rest, turn, own_streams, rest_streams = facts.once(_code, (path, blocks))
+        counted = lanes.length is not None
+        found = facts.once(_code, (path, blocks, counted))
+        through, rest, turn, own_streams, rest_streams = found
         own, turn = through.scaled_to(lanes.length), turn.scaled(through.scale(lanes.length))
         words, turns = context_words(path), turns_of(path, facts)
         return PathCost(path, lanes, own, rest, words, turns, turn, own_streams, rest_streams)
@@ -93,12 +95,13 @@ _Streams = tuple[Stream, ...]
 
 
 def _code(
-    part: tuple[Path, frozenset[str]], facts: Facts
+    part: tuple[Path, frozenset[str], bool], facts: Facts
 ) -> tuple[Passage, Work, Turn, _Streams, _Streams]:
     """What a path does in some blocks, in the rest of the iteration, and as an inner loop, whatever
-    its lanes are."""
-    path, blocks = part
-    through = passage(blocks, facts, path.entry, path.entry if path.repeats else "")
+    its lanes are. Where its length was ``counted``, it is a mixture of all that lies in it."""
+    path, blocks, counted = part
+    once = path.entry if path.repeats else ""
+    through = passage(blocks, facts, path.entry, once, saves=True, all_ways=counted)
     rest, rest_streams = Work(), _Streams()
     if path.continuation and path.join is not None:
         own_rest = _own_rest(path, path.join, facts)

@@ -120,11 +120,19 @@ def _apart(access: Instruction, step: int, stores: bool, often: float) -> Stream
 
 def accessed(code: Iterable[Instruction], lanes: Strides) -> list[Instruction]:
     """The accesses of memory in code, one of each piece, without those of all lanes at once."""
+    return [one for one in _of_each_piece(code) if address_stride(one, lanes) != 0]
+
+
+def read_by_all(code: Iterable[Instruction], lanes: Strides) -> list[Instruction]:
+    """The others: all lanes come to one address."""
+    return [one for one in _of_each_piece(code) if address_stride(one, lanes) == 0]
+
+
+def _of_each_piece(code: Iterable[Instruction]) -> list[Instruction]:
     found: dict[tuple[object, int], Instruction] = {}
     for one in code:
         place = next((x for x in one.operands if isinstance(x, Address)), None)
         if one.unit != Unit.LSU or one.space not in MAY_BE_GLOBAL or place is None or not one.types:
             continue
-        if address_stride(one, lanes) != 0:
-            found.setdefault((place.base, place.offset // SECTOR), one)
+        found.setdefault((place.base, place.offset // SECTOR), one)
     return list(found.values())

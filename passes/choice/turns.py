@@ -20,7 +20,7 @@ from ccc.analysis.lane_strides import (
 from ccc.analysis.paths.induction import Induction, find_counter
 from ccc.analysis.paths.model import Path, instructions_of
 from ccc.passes.choice.exchange import NEARBY
-from ccc.passes.choice.streams import accessed, streams
+from ccc.passes.choice.streams import accessed, read_by_all, streams
 from ccc.passes.choice.work import Work, times, total, work_of
 from ccc.passes.context_collection.own_lists import own_at_once
 from ccc.ptx.occupancy import KB, likely_limits
@@ -41,6 +41,7 @@ class Turn:
         abreast: those of elements that lie side by side as the lanes do, where these are together;
             each takes one where they are not, or run neighbouring turns of one list: ``spread``.
         spread: see there.
+        alike: those that all lanes read at once as long as they are at the same turn.
         streams: the pieces of memory in which a lane reads at a time.
         strewn: those of the rest of the iteration that lanes share with their neighbours as long as
             they come to it together.
@@ -53,6 +54,7 @@ class Turn:
     shared: float = 0.0
     abreast: float = 0.0
     spread: float = 0.0
+    alike: float = 0.0
     streams: float = 0.0
     strewn: float = 0.0
     steps: Work = NOTHING
@@ -63,7 +65,7 @@ class Turn:
         """That of a path, in some blocks of it."""
         if not path.repeats:
             return Turn()
-        found = replace(_reads(path, blocks, facts), strewn=_strewn(path, facts))
+        found = replace(reads(path.entry, blocks, facts), strewn=_strewn(path, facts))
         counter = find_counter(path, facts)
         if counter is not None:
             steps, row = _steps(path, counter, facts), own_at_once(path, facts)
@@ -97,15 +99,17 @@ class Turn:
         return NEARBY * self.anywhere + self.spread + self.shared
 
 
-def _reads(path: Path, blocks: Collection[str], facts: Facts) -> Turn:
-    """What it reads and writes."""
+def reads(header: str, blocks: Collection[str], facts: Facts) -> Turn:
+    """What a turn of the loop with this header reads and writes in some blocks of it."""
     lanes = lane_strides(facts)
-    strides = turn_strides(next(o for o in facts.loops if o.header == path.entry), facts)
-    anywhere = along = shared = streams = abreast = spread = 0.0
-    for label, often in times(blocks, facts, path.entry, path.entry).items():
+    strides = turn_strides(next(o for o in facts.loops if o.header == header), facts)
+    anywhere = along = shared = streams = abreast = spread = alike = 0.0
+    for label, often in times(blocks, facts, header, header).items():
         inside = [loop for loop in facts.loops if label in loop.blocks]
         loop = min(inside, key=lambda one: len(one.blocks))
-        for one in accessed(facts.blocks[label].instructions, lanes):
+        code = list(facts.blocks[label].instructions)
+        alike += often * sum(address_stride(one, strides) != 0 for one in read_by_all(code, lanes))
+        for one in accessed(code, lanes):
             if address_stride(one, strides) == 0:
                 continue  # each turn reads it again
             streams += min(1.0, often)
@@ -116,11 +120,11 @@ def _reads(path: Path, blocks: Collection[str], facts: Facts) -> Turn:
                 continue
             stride = address_stride(one, turn_strides(loop, facts))
             near = size if stride is None else min(size, often * abs(stride) / SECTOR)
-            if stride is None or loop.header != path.entry:
+            if stride is None or loop.header != header:
                 anywhere += near
             else:
                 along, shared = along + size, shared + near
-    return Turn(anywhere, along, shared, abreast, spread, streams)
+    return Turn(anywhere, along, shared, abreast, spread, alike, streams)
 
 
 def _strewn(path: Path, facts: Facts) -> float:

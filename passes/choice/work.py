@@ -13,17 +13,21 @@ import operator
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from ccc.analysis.callees import callee
 from ccc.analysis.constant_trip_count import trip_count
 from ccc.analysis.dominators import Loop
 from ccc.analysis.facts import Facts
 from ccc.analysis.lane_strides import Strides, address_stride, lane_strides
 from ccc.ir.nodes import Instruction
+from ccc.passes.choice.seldom import seldom
 from ccc.passes.thresholds import UNKNOWN_SHARE, UNKNOWN_TURNS
-from ccc.ptx.opcodes import ATOMIC, Unit
+from ccc.ptx.opcodes import ATOMIC, Effect, Unit
 from ccc.ptx.throughput import Pipe, machine_code, slots_of
 from ccc.ptx.types import MAY_BE_GLOBAL, TYPES
 
 _PIPES = tuple(Pipe)
+MOST_CALLS = 3
+"""So deep called functions are looked into."""
 ONE_ADDRESS = 190
 """Sectors in the time of which a multiprocessor's turn comes at an address with which all of a GPU
 do an atomic operation. On an H200 (2026-11-28), where 132 of them add to one number by one lane of
@@ -109,6 +113,10 @@ class Passage:
     work: Work
     length: float
 
+    def with_call(self, body: Passage, number: float) -> Passage:
+        """With the body of a function that is called so often."""
+        return Passage(self.work + body.work * number, self.length + body.length * number)
+
     def scaled_to(self, length: float | None) -> Work:
         """The work of the same mixture of so many instructions; as it is where none are known."""
         return self.work * self.scale(length)
@@ -118,25 +126,61 @@ class Passage:
         return length / self.length if length and self.length else 1.0
 
 
-def passage(labels: Collection[str], facts: Facts, entry: str, once: str = "") -> Passage:
+def passage(
+    labels: Collection[str],
+    facts: Facts,
+    entry: str,
+    once: str = "",
+    *,
+    saves: bool = False,
+    all_ways: bool = False,
+    depth: int = 0,
+) -> Passage:
     """What a warp does that goes through some blocks.
 
-    Of two ways it takes each one time in two; a loop is gone round ``UNKNOWN_TURNS`` times where
-    that is no constant.
+    Of two ways it takes each one time in two, and what hardly anything takes never; a loop is gone
+    round ``UNKNOWN_TURNS`` times where that is no constant.
 
     Args:
         labels: the blocks.
         facts: the function's analyses.
         entry: the block that they begin with.
         once: the header of a loop of which one turn is meant, if there is such.
+        all_ways: whether it takes the latter, too.
+        saves: whether less of it is run if tasks are collected: then waiting for one address counts
+            only where each execution does, since what is seldom, as errors are, saves nothing.
+        depth: of calls that lead there.
     """
-    often = times(labels, facts, entry, once)
+    often = times(labels, facts, entry, once, all_ways=all_ways)
     strides = lane_strides(facts)
     blocks = [(list(facts.blocks[label].instructions), number) for label, number in often.items()]
     work = total(work_of(instruction) * number for mine, number in blocks for instruction in mine)
-    queued = sum(number for mine, number in blocks for one in mine if _queues(one, strides))
+    queued = sum(
+        number
+        for mine, number in blocks
+        for one in mine
+        if _queues(one, strides) and (number >= 1 or not saves)
+    )
     length = sum(number * len(mine) for mine, number in blocks)
-    return Passage(work + Work.sectors(ONE_ADDRESS * queued), length)
+    found = Passage(work + Work.sectors(ONE_ADDRESS * queued), length)
+    for name, number in _calls(blocks) if depth < MOST_CALLS else ():
+        found = found.with_call(_body(name, facts, depth + 1), number)
+    return found
+
+
+def _calls(blocks: Iterable[tuple[list[Instruction], float]]) -> Iterable[tuple[str, float]]:
+    """The functions that are called, and how often."""
+    every = ((one, number) for mine, number in blocks for one in mine if number)
+    return [(callee(one), number) for one, number in every if one.effects & Effect.CALL]
+
+
+def _body(name: str, facts: Facts, depth: int) -> Passage:
+    """What a called function takes; nothing where the file lacks it."""
+    function = facts.callees.load(name) if name else None
+    if function is None or not function.blocks:
+        return Passage(Work(), 0.0)
+    own = Facts(function, facts.callees, facts.files)
+    return passage([block.label for block in function.blocks], own, own.entry, depth=depth)
 
 
 def _queues(one: Instruction, strides: Strides) -> bool:
@@ -146,9 +190,12 @@ def _queues(one: Instruction, strides: Strides) -> bool:
     return one.unit == Unit.LSU and one.effects & ATOMIC == ATOMIC and is_one and whole
 
 
-def times(labels: Collection[str], facts: Facts, entry: str, once: str = "") -> dict[str, float]:
+def times(
+    labels: Collection[str], facts: Facts, entry: str, once: str = "", *, all_ways: bool = False
+) -> dict[str, float]:
     """How often it goes through each of them; the arguments are those of ``passage``."""
     within = frozenset(labels)
+    never = frozenset() if all_ways else seldom(facts)
     inner = [one for one in facts.loops if one.blocks <= within and one.header != once]
     always = {entry, *facts.post_dominators.chain(entry)}
 
@@ -168,6 +215,8 @@ def times(labels: Collection[str], facts: Facts, entry: str, once: str = "") -> 
         return counts and all(facts.dominators.dominates(label, one) for one in loop.latches)
 
     def of(label: str) -> float:
+        if label in never:
+            return 0.0
         around = [loop for loop in inner if label in loop.blocks]
         turns = math.prod((passes(loop, label) for loop in around), start=1.0)
         is_certain = label in always or any(is_of_each(loop, label) for loop in around)

@@ -19,6 +19,7 @@ from folders import SAMPLES
 from ccc.compiler import registers, unit
 from ccc.compiler import weighing as _weighing  # noqa: F401 - takes names of registers when loaded
 from ccc.compiler.transform import Transformed, transform
+from ccc.ir.markers import PROMISE
 from ccc.nvcc import run as nvcc
 from ccc.nvcc.explain import considered
 from ccc.options import COLLECT, Options
@@ -29,6 +30,7 @@ from ccc.passes.choice.chosen import (
     REMOVE,
     SO_FAR,
     TELL,
+    TELL_TURNS,
     TOO_MANY,
     TOO_SHORT,
 )
@@ -210,7 +212,7 @@ def test_where_somebody_tells_them_warps_do_not_ask() -> None:
     assert not any(name.startswith("adaptive") for name in found.details["considered"])
 
 
-FLAME_ALL = [456, 378, 370, 328, 328, 300, 47, 26, 21, 1]
+FLAME_ALL = [316, 230, 196, 188, 98, 48, 47, 26, 21, 1]
 FLAME = {
     6 * 1024: ("merge", FLAME_ALL[:2]),
     24 * 1024: ("merge", [*FLAME_ALL[:8], FLAME_ALL[9]]),  # the last one has a shorter context
@@ -445,3 +447,69 @@ def test_a_loop_may_have_hundreds_of_branches() -> None:
         return found["call"]
 
     assert calls(60) < 3 * calls(30)
+
+
+SLOW = """abs.f32 %f80, %f90;
+	setp.ltu.f32 %p5, %f80, 0f47CE4780;
+	@%p5 bra NEAR;
+	"""
+
+
+def test_what_only_far_arguments_lead_to_is_no_length() -> None:
+    """The slow path of sinf is longer than all the rest, and hardly ever run."""
+    slow = "fma.rn.f32 %f90, %f80, %f90, %f90;\n\t" * 400
+    lines = "mov.f32 %f90, 0f3F800000;\n\t"
+    plain, near, taken = (
+        kernel(Arm(60, 0.25)).replace(lines, lines + more, 1)
+        for more in (
+            "",
+            f"{SLOW}{slow}\nNEAR:\n\t",
+            f"{SLOW}{slow}\nNEAR:\n\t".replace("47CE", "3F80"),
+        )
+    )
+    lengths = [remarks(one)[0].details["path_instructions"] for one in (plain, near, taken)]
+    assert lengths[0] <= lengths[1] < lengths[0] + 5
+    assert lengths[2] > lengths[1] + 100
+
+
+CALLED = """.func (.param .f32 r) model(.param .f32 v)
+{
+	.reg .f32 %f<3>;
+	ld.param.f32 %f1, [v];
+	BODY
+	st.param.f32 [r], %f1;
+	ret;
+}
+"""
+CALL = """{
+	.param .f32 given;
+	st.param.f32 [given], %f90;
+	.param .f32 got;
+	call (got), model, (given);
+	ld.param.f32 %f90, [got];
+	}
+	"""
+
+
+def calling(body: int) -> str:
+    lines = "mov.f32 %f90, 0f3F800000;\n\t"
+    text = kernel(Arm(20, 0.25)).replace(lines, lines + CALL, 1)
+    model = CALLED.replace("BODY", "fma.rn.f32 %f1, %f1, %f1, %f1;\n\t" * body)
+    return text.replace(".visible .entry", f"{model}.visible .entry")
+
+
+def test_a_called_function_is_part_of_the_length() -> None:
+    (short,), (long,) = (remarks(calling(body)) for body in (1, 500))
+    more = long.details["path_instructions"] - short.details["path_instructions"]
+    assert more == 499
+    assert long.applied
+
+
+def test_a_function_that_the_file_lacks_is_named() -> None:
+    """Its length is known to nobody, so that neither a figure nor what nobody tells says much."""
+    promise = f".visible .global .align 8 .u64 _Z{PROMISE}1 = model;\n"
+    extern = f"{promise}.extern .func (.param .f32 r) model\n(.param .f32 v)\n;\n"
+    text = re.sub(r"(?s)\.func .*?\n}\n", extern, calling(1)).replace("prob=0.25", "")
+    (found,) = remarks(text)
+    assert "without model, which is in no code of this file" in str(found.advice)
+    assert str(found.advice).endswith(f"times as fast; {TELL_TURNS}")

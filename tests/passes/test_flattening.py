@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,17 +13,24 @@ from folders import ERRORS, GOLDEN
 from goldens import Golden
 
 from ccc.analysis.facts import Facts
+from ccc.analysis.paths.model import FoundPath
+from ccc.analysis.paths.nests import find_nest
 from ccc.compiler import transform as compiler
 from ccc.emulator import Module
+from ccc.errors import Span
 from ccc.harness.equivalence import difference, run
+from ccc.ir.markers import Marker
 from ccc.options import Options
 from ccc.parse import parse_function, parse_module
+from ccc.passes.choice.before import flattening
+from ccc.passes.choice.lanes import Lanes
 from ccc.passes.context_collection.collection import FLATTEN
 from ccc.passes.flattening.flattening import BESIDE, HOLDS_FLATTENED, IN_FLATTENED
 from ccc.passes.flattening.grid_pool import CHUNK
 from ccc.passes.grid_stride.task_counter import LINE_BYTES, PLACES
 from ccc.passes.policy import turns_apart
 from ccc.passes.thresholds import MOST_TURNS_APART, TURNS_LENGTH
+from ccc.pipeline import Kernel
 from ccc.remark import Remark
 
 
@@ -346,3 +354,31 @@ def test_flatten_is_named_where_it_would_serve_an_inner_loop_that_is_left() -> N
         outcomes.append(is_named)
     assert outcomes.count(True) > 3
     assert False in outcomes
+
+
+READS = "ld.global.u32 %r5, [%rd1]; add.s64 %rd1, %rd1, 4;\n\tadd.u32 %r3, %r3, %r5;\n\t"
+EVERYONE = Lanes("", 1.0, 32.0, 80.0, 400.0, came=32.0)
+
+
+def gain(lanes: Lanes, reads: str = "") -> float:
+    """How many times as fast a nest is expected that waits for nothing, or reads in each turn."""
+    text = before("small/flatten").replace("sub.s32 %r4", f"{reads}sub.s32 %r4")
+    text = text.replace("add.s64 %rd1, %rd1, %rd2;\n", "", 1) if reads else text
+    function = parse_function(next(iter(parse_module(text, "k.ptx").functions)))
+    kernel = Kernel(function, Facts(function), arch="sm_90")
+    nest = find_nest(FoundPath(Marker("while", 1, Span("k.cu", 1, 1)), "INNER", True), kernel.facts)
+    return flattening(nest, lanes, kernel)
+
+
+def test_lanes_that_have_left_the_outer_loop_stay_idle() -> None:
+    few = replace(EVERYONE, lanes=3.0, most_turns=14.0)
+    assert gain(replace(few, came=3.0)) < gain(few) / 4
+
+
+def test_of_few_iterations_a_lane_may_have_the_longest() -> None:
+    gains = [gain(replace(EVERYONE, iterations=number)) for number in (1.0, 4.0, 400.0)]
+    assert gains[0] < gains[1] < 1 < gains[2] < gain(EVERYONE)
+
+
+def test_what_all_lanes_read_at_once_each_reads_by_itself_then() -> None:
+    assert gain(EVERYONE, READS) < 1 < gain(EVERYONE)

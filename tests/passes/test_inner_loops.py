@@ -10,7 +10,7 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.model import Path
 from ccc.compiler.transform import transform
 from ccc.parse import parse_function, parse_module
-from ccc.passes.choice.chosen import TELL_TURNS
+from ccc.passes.choice.chosen import AGREE, TELL_TURNS
 from ccc.passes.choice.cost_model import LoopCost
 from ccc.passes.choice.lanes import Lanes
 from ccc.passes.choice.turns import Turn
@@ -255,3 +255,16 @@ def test_a_share_of_none_keeps_a_loop_as_it_was() -> None:
     found = said(0, 1600)
     assert not found.applied
     assert "no lane takes it (prob(0))" in str(found.advice)
+
+
+def test_where_all_lanes_go_round_as_often_nothing_is_handed_on_unasked() -> None:
+    """They part at a branch in its turns, and would be together again all the same."""
+    parts = "ld.global.u32 %r11, [%rd7]; setp.eq.u32 %p5, %r11, 9; @%p5 bra ON;\n"
+    read = f"{parts} st.global.u32 [%rd5+8], %r11;\nON:\n"
+    text = KERNEL.replace("variable", "while").replace("READ", read).replace("; ", ";\n\t")
+    alike = text.replace("ld.global.u32 %r3, [%rd5+4];", "add.s32 %r3, %r2, %r9;")
+    alike = alike.replace("ld.global.u32 %r2, [%rd5];", "mov.u32 %r2, 0;")
+    found = [transform(one).remarks["k"][0] for one in (text, alike)]
+    assert [AGREE in str(one.advice) for one in found] == [False, True]
+    expected, worst = (found[1].details[name]["merge"] for name in ("considered", "at_worst"))
+    assert max(expected, worst) < 1

@@ -5,13 +5,19 @@ from __future__ import annotations
 import pytest
 
 from ccc.analysis.facts import Facts
+from ccc.analysis.paths.model import Path
 from ccc.compiler.transform import transform
 from ccc.parse import parse_function, parse_module
 from ccc.passes.choice.chosen import ANYWAY, APART, LOSES, MEMORY
+from ccc.passes.choice.cost_model import LoopCost
 from ccc.passes.choice.exchange import STREAMED
+from ccc.passes.choice.lanes import Lanes
 from ccc.passes.choice.streams import Stream, streams
 from ccc.passes.choice.work import ONE_ADDRESS, work_of_blocks
+from ccc.passes.grid_stride import GridStride
 from ccc.passes.thresholds import GAIN, MEMORY_GAIN, UNKNOWN_TURNS
+from ccc.pipeline import Kernel
+from ccc.ptx.occupancy import likely_multiprocessors
 from ccc.ptx.throughput import Pipe, slots_of
 from ccc.remark import Remark
 
@@ -218,3 +224,36 @@ def test_lanes_that_come_one_by_one_queue_at_one_address(address: str, number: i
     ]
     sectors = [work.busy("sm_90")[Pipe.SECTORS] / slots_of(Pipe.SECTORS, "sm_90") for work in works]
     assert sectors[1] - sectors[0] == pytest.approx(number * ONE_ADDRESS * UNKNOWN_TURNS)
+
+
+def test_what_queues_at_one_address_only_now_and_then_saves_nothing() -> None:
+    """As the count of errors in a branch that is collected: who comes there is nobody, mostly."""
+    always = "red.global.add.u32 [%rd1], 1;"
+    seldom = "setp.ne.u32 %p5, %r3, 9; @%p5 bra GOOD; red.global.add.u32 [%rd1], 1;\nGOOD:\n"
+    gains = [
+        expected(text(inside, "").replace(".reg .pred %p<9>", ".reg .pred %p<10>"))
+        for inside in ("", always, seldom)
+    ]
+    assert gains[1] > 2 * gains[0]
+    assert gains[2] == pytest.approx(gains[0], rel=0.1)
+
+
+def visited(visits: float) -> Lanes:
+    return Lanes("", 0.9, 2.0, length=2000.0, visits=visits)
+
+
+def test_the_blocks_of_a_grid_are_so_many_iterations_as_a_multiprocessor_has_no_room_for() -> None:
+    """Where a profile counted the warps of the launch, each of which came by once."""
+    marked = BLOCKS.replace("WORK", "fma.rn.f32 %f1, %f1, %f1, %f1;\n\t" * 100)
+    gains, iterations = [], []
+    for warps in (4, 64, 64 * 64):
+        function = parse_function(next(iter(parse_module(marked.replace("SIZE", "256")).functions)))
+        kernel = Kernel(function, Facts(function), arch="sm_90")
+        GridStride().run(kernel)
+        (path,) = (one.path for one in kernel.records if isinstance(one.path, Path))
+        every = float(warps * likely_multiprocessors("sm_90"))
+        cost = LoopCost(path.loop, [path], {path: visited(every)}, kernel)
+        iterations.append(cost.iterations)
+        gains.append(cost.slots({}) / cost.slots({path: "queue"}))
+    assert iterations == [1, 1, 64]
+    assert gains[0] == gains[1] < 1 < gains[2]
