@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ccc.compiler.launchable import Launchable, keep_launchable
@@ -46,6 +47,24 @@ def weighed(
         assembler: knows what ptxas has told.
         original: makes it without markers.
     """
+    if not (options.profile and options.transforms):
+        return _settled(transformed, ptx, options, assembler, original)[0]
+    # What is counted is what is made without counters, whose registers say nothing of it.
+    told, known = _settled(partial(transformed, profile=None), ptx, options, assembler, original)
+    result = transformed(**known)
+    result.ptx = keep_launchable(ptx, result.ptx, options, assembler, original).ptx
+    result.remarks = told.remarks
+    return result
+
+
+def _settled(
+    transformed: Callable[..., Transformed],
+    ptx: str,
+    options: Options,
+    assembler: Assembler,
+    original: Callable[[], str] | None,
+) -> tuple[Transformed, dict[str, Any]]:
+    """What comes of a module, and what it was made with: all that is known of its registers."""
     result = transformed()
     tried = _tried(ptx, result, assembler)
     if close := _close(result.remarks):
@@ -61,11 +80,12 @@ def weighed(
         registers = {name: resources.registers for name, resources in found.items()}
         result = transformed(registers=registers, tried=tried)
     launchable = keep_launchable(ptx, result.ptx, options, assembler, original)
-    if crowded := _left_for_room(result, launchable):
+    crowded = _left_for_room(result, launchable)
+    if crowded:
         result = transformed(registers=registers, tried=tried, crowded=crowded)
         launchable = keep_launchable(ptx, result.ptx, options, assembler, original)
     result.ptx, result.remarks = launchable.ptx, launchable.told(result.remarks)
-    return result
+    return result, {"registers": registers, "tried": tried, "crowded": crowded}
 
 
 def _tried(

@@ -192,6 +192,33 @@ def test_the_original_is_profiled_with_markers_and_without_passes(folder: Path) 
     assert {p["visits"] for kernel in table["kernels"] for p in kernel["paths"]} == {None}
 
 
+NEWTON = """\
+__global__ void newton(const float *x, float *y, int n) {
+    #pragma ccc for
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        float v = x[i];
+        #pragma ccc if prob(0.2)
+        if (v > 1.0f) {
+            float g = v;
+            for (int k = 0; k < 8; ++k) g = (g + v / g) / 2;
+            y[i] = g;
+        }
+    }
+}
+"""
+
+
+@pytest.mark.slow
+def test_the_registers_of_counters_decide_nothing(folder: Path) -> None:
+    """What is counted is the program that is built, of which the counters are no part."""
+    (folder / "newton.cu").write_text(NEWTON)
+    options = ["newton.cu", "-arch=sm_90", "--ccc-report=newton.json", "-o", "newton.ptx"]
+    counting = ["--ccc-profile=p", "--ccc-profile-transformed"]
+    assert cccc(folder, *options) == cccc(folder, *options, *counting) == ""
+    table = json.loads(bytes_of_table((folder / "newton.ptx").read_text()).partition("\n")[2])
+    assert [p["applied"] for kernel in table["kernels"] for p in kernel["paths"]] == [True]
+
+
 @pytest.mark.slow
 def test_three_commands(folder: Path) -> None:
     """Count, run, use: the stand-in for the runtime knows what the counters hold."""
