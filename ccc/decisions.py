@@ -17,6 +17,7 @@ from typing import Any
 from ccc import files
 from ccc.errors import CccError, Span
 from ccc.ir.markers import Marker
+from ccc.json_files import DECISIONS, refuse_other
 from ccc.options import Request
 from ccc.profile.match import Place, checked, match, stale
 from ccc.remark import Remark
@@ -205,6 +206,7 @@ def read_decisions(file: str | Path, read: Callable[[str], object] = str) -> Tun
     try:
         text = Path(file).read_text(encoding="utf-8")
         content = json.loads(text)
+        refuse_other(content, DECISIONS, WANTED, str(file))
         if content["format"] != FORMAT:
             raise CccError(
                 f"its format is {content['format']}, not {FORMAT}: another version of ccc wrote it",

@@ -212,6 +212,10 @@ def test_the_file_is_sorted_and_read_again(file: Path) -> None:
         ('{"format": 1,\n"decisions" []}', r"decisions.json:2:13: error: this is no JSON.*\n"),
         ('{"format": 9, "decisions": []}', "its format is 9"),
         ('{"format": 1, "decisions": [{"strategy": "queue"}]}', "no file of decisions"),
+        (
+            '{"format": 3, "modules": []}',
+            r"this is a profile \(--ccc-use takes it\), no file of decisions; ccc tune writes one",
+        ),
         (None, "--ccc-decisions=.*: there is no such file; ccc tune writes one"),
     ],
 )

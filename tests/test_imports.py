@@ -29,7 +29,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "ccc.folder",
         "ccc.header",
     ),
-    ("ccc.ptx", "ccc.files", "ccc.bytecode"),
+    ("ccc.ptx", "ccc.files", "ccc.bytecode", "ccc.json_files"),
     ("ccc.ir", "ccc.grammars", "ccc.dataclass_code"),
     ("ccc.parse", "ccc.analysis", "ccc.profile", "ccc.toolkit", "ccc.remark"),
     ("ccc.decisions",),

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 from ccc import files
 from ccc.errors import CccError, Span
+from ccc.json_files import PROFILE, refuse_other
 from ccc.profile.calls import with_calls
 from ccc.profile.match import Place, checked
 
@@ -227,10 +228,7 @@ def read(file: str | File) -> Profile:
     """
     try:
         content = json.loads(File(file).read_text(encoding="utf-8"))
-        if "entries" in content:
-            raise CccError(
-                f"these are the results of ccc bench, no profile; {WANTED}", Span(str(file))
-            )
+        refuse_other(content, PROFILE, WANTED, str(file))
         if content["format"] != FORMAT:
             message = f"its format is {content['format']}, not {FORMAT}: "
             message += "another version of ccc wrote it; profile again"

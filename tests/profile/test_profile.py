@@ -327,6 +327,16 @@ def test_a_module_that_does_not_count() -> None:
             '{"format": 1, "runs": [], "entries": []}',
             "these are the results of ccc bench, no profile",
         ),
+        (
+            '{"format": 1, "decisions": []}',
+            "this is a file of decisions (--ccc-decisions takes it), no profile",
+        ),
+        ('{"version": "9", "kernels": []}', "this is a report, of --ccc-report, no profile"),
+        (
+            '{"format": 1, "card": "", "kernels": []}',
+            "these are the times of kernels, of --ccc-time, no profile",
+        ),
+        ('{"version": 1, "differences": {}}', "this is what ccc compare wrote, no profile"),
         ("[]", "this is no profile"),
         ('{"format": 3, "modules": [{}]}', "this is no profile"),
         ('{"format": 3, "modules": [{"table": {"kernels": [{}]}}]}', "this is no profile"),
