@@ -46,7 +46,8 @@ struct State {
     Pending *oldest, **newest, *free;
     const char *file;
     int lock, pending;
-    bool at_exit, written, failed;
+    bool at_exit, written;
+    cudaError_t error; /* why nothing is known of the times, if so */
 };
 
 inline State &state() {
@@ -64,8 +65,9 @@ struct Lock {
 
 inline bool failed(cudaError_t error) {
     if (error == cudaSuccess) return false;
-    if (!state().failed) fprintf(stderr, "ccc: no times: %s\n", cudaGetErrorString(error));
-    return state().failed = true;
+    if (!state().error) fprintf(stderr, "ccc: no times: %s\n", cudaGetErrorString(error));
+    state().error = error;
+    return true;
 }
 
 /* The kernel of that name; one for each place that it is launched from. It is never given back. */
@@ -81,7 +83,7 @@ inline Kernel *kernel(const char *name, const char *file) {
 /* Read the oldest launches: all, or those that are over. */
 inline void collect(bool all) {
     State &s = state();
-    while (s.oldest && !s.failed) {
+    while (s.oldest && !s.error) {
         Pending *one = s.oldest;
         float spent = 0;
         if (!all && cudaEventQuery(one->end) == cudaErrorNotReady) {
@@ -143,7 +145,8 @@ inline void write() {
     State &s = state();
     collect(true);
     s.written = true;
-    if (s.failed) {
+    if (s.error) {
+        if (s.error == cudaErrorNoDevice || s.error == cudaErrorInsufficientDriver) return;
         fputs("ccc: no times: if the program calls cudaDeviceReset(), call ccc_time_write() before "
               "that\n", stderr);
         return;
@@ -177,16 +180,18 @@ struct Launch {
 
     cudaError_t begin(cudaError_t popped, const void *place) {
         State &s = state();
-        if (!kernel || popped != cudaSuccess || s.failed || s.written) return popped;
+        if (!kernel || popped != cudaSuccess || s.error || s.written) return popped;
         stream = *static_cast<const cudaStream_t *>(place);
         Lock lock;
         bool clean = cudaPeekAtLastError() == cudaSuccess;
         int device = 0;
         cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-        if (cudaStreamIsCapturing(stream, &status) != cudaSuccess ||
-            status != cudaStreamCaptureStatusNone || cudaGetDevice(&device) != cudaSuccess) {
+        cudaError_t asked = cudaStreamIsCapturing(stream, &status);
+        bool captured = asked == cudaErrorStreamCaptureImplicit || /* another stream's launches are */
+                        (!asked && status != cudaStreamCaptureStatusNone);
+        if (captured || failed(asked) || failed(cudaGetDevice(&device))) {
             if (clean) cudaGetLastError();
-            ++kernel->untimed; /* a graph may launch it any number of times */
+            kernel->untimed += captured; /* a graph may launch it any number of times */
             return popped;
         }
         if (s.pending >= 256) collect(false);

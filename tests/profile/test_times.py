@@ -88,6 +88,9 @@ def test_a_host_program(folder: Path, options: list[str]) -> None:
         "_Z5otherIfEvPT_i": KernelTime(1, 603),
         plain: KernelTime(1, 604),
     }
+    (folder / "t.json").unlink()
+    program(said="ccc: no times: error\n", FAKE_NO_GPU="1")
+    assert not (folder / "t.json").exists()
     # By a call; in a folder, a file for each process; what goes into graphs is not timed.
     program("now", CCC_TIME="now.json")
     assert read_times([folder / "now.json"]) == found

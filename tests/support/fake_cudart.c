@@ -1,13 +1,14 @@
 /* Stands in for libcudart where there is no GPU: a program that was compiled with --ccc-profile or
  * --ccc-time runs, its kernels do nothing, and its counters hold what FAKE_COUNTS says. The first
- * launch takes one millisecond, the next two, and so on; FAKE_CAPTURE: they go into a graph.
+ * launch takes one millisecond, the next two, and so on; FAKE_CAPTURE: they go into a graph;
+ * FAKE_NO_GPU: there is none to capture anything.
  *
  * Like the real one it takes leave, for good, in a handler that it signs up when it is first used:
  * whoever calls it later than that at the program's end gets an error. */
 #include <stdlib.h>
 #include <string.h>
 
-enum { OK = 0, NOT_READY = 600, UNLOADING = 4, BAD_SYMBOL = 13, COPIES = 32, MOST = 64 };
+enum { OK = 0, NOT_READY = 600, UNLOADING = 4, NO_DEVICE = 100, BAD_SYMBOL = 13, COPIES = 32, MOST = 64 };
 
 static struct { const void *host; unsigned long long words[4]; } variables[MOST];
 static int known, used, gone;
@@ -71,7 +72,7 @@ int cudaEventElapsedTime(float *spent, void *start, void *end) {
 int cudaStreamIsCapturing(void *stream, int *status) {
     (void)stream;
     *status = getenv("FAKE_CAPTURE") != 0;
-    return use();
+    return getenv("FAKE_NO_GPU") ? NO_DEVICE : use();
 }
 int cudaPeekAtLastError(void) { return OK; }
 int cudaGetLastError(void) { return OK; }
