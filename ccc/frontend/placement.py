@@ -20,6 +20,7 @@ from ccc.frontend.syntax import (
     functions_in,
     head_end,
     identifiers_in,
+    is_for_device,
     is_in_kernel,
     is_left_at_its_end,
     loop_around,
@@ -160,6 +161,11 @@ class Placement:
             return (
                 '"ccc callable" stands before what is no declaration of one function; put it on '
                 "the line before that of a __device__ function, in no class and no template"
+            )
+        if name == "callable" and self.macros is None and not is_for_device(statement, self.blank):
+            return (
+                '"ccc callable" stands before a function of the host, which no kernel can call; '
+                'write "__device__" before it'
             )
         if placed.repeats or name == "callable":
             return None

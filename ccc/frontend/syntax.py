@@ -248,6 +248,11 @@ def function_name(function: Node) -> bytes:
     return (node.text or b"") if node is not None else b""
 
 
+def is_for_device(declaration: Node, code: bytes) -> bool:
+    """Whether a declaration says that the device can run what it declares."""
+    return _DEVICE.search(code, declaration.start_byte, declaration.end_byte) is not None
+
+
 def pointer_to(declaration: Node, name: str, code: bytes) -> bytes | None:
     """The declaration of a pointer of that name which leads to the function that is declared.
 

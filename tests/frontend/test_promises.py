@@ -78,6 +78,14 @@ def test_what_is_no_function_of_another_file(declaration: str) -> None:
         mark(f"{text}\n{KERNEL}", "k.cu")
 
 
+def test_a_function_of_the_host_can_be_called_in_no_path() -> None:
+    """Where macros are not expanded, __device__ may be one, or need not be said."""
+    text = f"#pragma ccc callable\nextern int f(int);\n{KERNEL}"
+    with pytest.raises(SourceError, match=r'k\.cu:1:1: error: .*; write "__device__" before it'):
+        mark(text, "k.cu")
+    mark(text, "k.cu", macros={"DEVICE"})
+
+
 FRESH = (
     "if (__has_trivial_constructor(__typeof__(v)) && sizeof(v) <= 64)"
     " __builtin_memset((void *)__builtin_addressof(v), 0, sizeof(v));"
