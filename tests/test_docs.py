@@ -277,6 +277,15 @@ def test_the_design_names_every_part() -> None:
         assert f"`{name}`" in text, name
 
 
+def test_files_that_a_page_names_are_there() -> None:
+    """A word in capitals stands for a name that the reader chooses."""
+    folders = "tests|ccc|passes|docs|samples|grammars"
+    for page in (ROOT / "README.md", *DOCS.rglob("*.md")):
+        for name in re.findall(rf"(?<![\w/.-])(?:{folders})/[\w/.-]*\w", page.read_text()):
+            chosen = re.search(r"\b[A-Z][A-Z-]+\b", name) is not None
+            assert chosen or (ROOT / name).exists(), f"{page.name}: {name}"
+
+
 def test_the_glossary_is_in_order_and_names_files_that_there_are() -> None:
     lines = (DOCS / "glossary.md").read_text().partition("| --- ")[2].splitlines()[1:]
     rows = [line.strip("| ").split(" | ") for line in lines]
