@@ -28,8 +28,9 @@ from ccc.frontend.pragmas import CLAUSES, DIRECTIVES
 from ccc.harness.equivalence import Launch, difference, run
 from ccc.nvcc import command as driver
 from ccc.options import AUTO, COLLECT
+from ccc.passes.choice.exchange import ARMS, TURNS
 from ccc.passes.launch_shape import MOST_REGISTERS
-from ccc.passes.strategies.registry import STRATEGY_NAMES
+from ccc.passes.strategies.registry import FLATTENING, STRATEGY_NAMES
 from ccc.passes.strategies.strategy import LoopStrategy, Strategy
 from ccc.pipeline import Kernel, Pass
 
@@ -299,6 +300,13 @@ def test_the_glossary_names_what_can_be_asked_for() -> None:
     (row,) = re.findall(r"^\| strategy \| (.*) \| ", (DOCS / "glossary.md").read_text(), re.M)
     names = re.findall(r"`(\w+)(?:\(\w\))?`", row.replace("`strategy`", ""))
     assert sorted(names) == sorted(STRATEGY_NAMES)
+
+
+def test_the_page_names_the_strategies_that_are_not_modelled() -> None:
+    text = (DOCS / "performance.md").read_text()
+    (told,) = re.findall(r"not modelled then \((.*?)\)\.", text, re.DOTALL)
+    modelled = {*ARMS, *TURNS, "adaptive", AUTO, COLLECT, "leave"} - {*FLATTENING}
+    assert set(re.findall(r"`(\w+)", told)) == {*STRATEGY_NAMES} - modelled
 
 
 def test_the_example_of_a_pass_is_one() -> None:
