@@ -214,6 +214,11 @@ def read_report(report: Mapping[str, Any]) -> dict[str, list[Remark]]:
     return found
 
 
+def architectures(report: Report) -> list[str]:
+    """Those for which its kernels were compiled; an empty name where nobody told that."""
+    return list(dict.fromkeys(kernel.get("arch", "") for kernel in report["kernels"]))
+
+
 def complaints(remarks: Mapping[str, Sequence[Remark]]) -> list[CccError]:
     """What a user is to be warned of: each annotation once, with the kernels that it is in.
 

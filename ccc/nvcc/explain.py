@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ccc.demangle import demangle
-from ccc.remark import BY_ITS_CODE, Remark, Report, read_report, span_of
+from ccc.remark import BY_ITS_CODE, Remark, Report, architectures, read_report, span_of
 from ccc.tables import narrowest
 
 _WIDTH = 100
@@ -35,19 +35,34 @@ _COLUMNS = _Row("line", "path", "lanes", "from", "instr.", "loop expected with",
 
 def explain(report: Report) -> str:
     """A short table for each kernel: its paths, their lanes and where that figure is from, the
-    strategies that were considered with what was expected of them, and the one that was chosen."""
+    strategies that were considered with what was expected of them, and the one that was chosen.
+
+    Behind a kernel's name stand the architectures of which the table tells.
+    """
     width = min(_WIDTH, shutil.get_terminal_size((_WIDTH, 0)).columns)
     console = Console(width=width, color_system=None, force_terminal=False)
     with console.capture() as capture:
-        for name, remarks in read_report(report).items():
-            console.print(demangle(name), markup=False, highlight=False, soft_wrap=True)
-            rows = list(_rows(remarks))
+        for (name, rows), archs in _told(report).items():
+            told = f" ({', '.join(archs)})" if any(archs) else ""
+            title = f"{demangle(name)}{told}"
+            console.print(title, markup=False, highlight=False, soft_wrap=True)
             table = _table(rows)
             if narrowest(table) <= width:
                 console.print(table)
             else:
                 console.print(_listed(rows), markup=False, highlight=False)
     return capture.get()
+
+
+def _told(report: Report) -> dict[tuple[str, tuple[_Row, ...]], list[str]]:
+    """The kernels with what is told of their paths; the architectures for which that is so."""
+    found: dict[tuple[str, tuple[_Row, ...]], list[str]] = {}
+    for arch in architectures(report):
+        mine = [one for one in report["kernels"] if one.get("arch", "") == arch]
+        for name, remarks in read_report({"kernels": mine}).items():
+            if remarks:
+                found.setdefault((name, tuple(_rows(remarks))), []).append(arch)
+    return found
 
 
 def _table(rows: Sequence[_Row]) -> Table:

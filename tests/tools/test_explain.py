@@ -336,7 +336,7 @@ def test_notes_stand_at_their_lines(source: Path, capsys: pytest.CaptureFixture[
     assert shown[at + 2].strip() == "What to do: mark a loop between two barriers"
     at = shown.index("   22     #pragma ccc for")
     assert "no annotated path stands inside this loop" in shown[at + 1]
-    assert shown[-1] == "1 applied, 1 refused, 1 warning or error"
+    assert shown[-1] == "compiled for compute_90: 1 applied, 1 refused, 1 warning or error"
 
 
 @pytest.mark.slow
@@ -475,6 +475,43 @@ def test_figures_of_paths_that_were_chosen_together_stand_there_once(
     assert table.count("merge 1.50 (not all fit)") == 1
     assert re.search(r"case 7, line 7 +4\.3 .* as for case 5, line 5 +merge", table)
     assert re.search(r"case 6, line 6 +4\.2 .* queue 0\.75 \(does not fit\) +leave", table)
+
+
+def of_two_architectures(first: Remark, second: Remark) -> dict[str, Any]:
+    """A report of one kernel that was compiled twice."""
+    told = {"compute_80": first, "compute_90": second}
+    kernels = [{**report({"k": [one]})["kernels"][0], "arch": arch} for arch, one in told.items()]
+    return {"version": "", "kernels": kernels}
+
+
+def test_what_differs_between_architectures_is_told_of_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    alike = of_two_architectures(CHOSEN[1], CHOSEN[1])
+    assert explain(alike).startswith("k (compute_80, compute_90)\n")
+    assert explain(alike).count("case 6") == 1
+    other = replace(CHOSEN[1], details={**CHOSEN[1].details, "considered": {"queue": 1.5}})
+    differing = of_two_architectures(CHOSEN[1], other)
+    table = explain(differing)
+    assert re.search(r"^k \(compute_80\)\n.*0\.75.*^k \(compute_90\)\n.*1\.50", table, re.M | re.S)
+
+    def kernels(told: dict[str, Any]) -> list[tuple[str, ...]]:
+        return [note.kernels for note in notes_of(Outcome(0, told))]
+
+    assert kernels(alike) == [("k",)]
+    assert kernels(differing) == [("k for compute_80",), ("k for compute_90",)]
+
+
+def test_the_notes_end_with_what_they_were_compiled_for() -> None:
+    stream = io.StringIO()
+    show([], stream, ["compute_75"])
+    assert stream.getvalue() == "compiled for compute_75: nothing is annotated\n"
+    assert "compiled for compute_75: nothing" in page([], ["compute_75"])
+
+
+def test_a_kernel_without_annotations_of_its_own_has_no_table() -> None:
+    assert explain(report({"k": []})) == ""
 
 
 def test_in_a_narrow_terminal_paths_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:

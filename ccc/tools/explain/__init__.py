@@ -16,6 +16,7 @@ from ccc.nvcc import command as nvcc
 from ccc.nvcc.run import run as run_nvcc
 from ccc.nvcc.words import PHASES, SOURCES, has
 from ccc.options import Options
+from ccc.remark import architectures
 from ccc.tools.explain.notes import Note, notes_of
 from ccc.tools.explain.page import page
 from ccc.tools.explain.sarif import log
@@ -73,7 +74,7 @@ def main(given: Sequence[str]) -> int:
         raise _failure(outcome.stderr.strip(), command.arguments)
     if asked.kernel and not notes:
         raise UsageError(f'no annotation is in a kernel that is called "{asked.kernel}"')
-    _write(notes, asked)
+    _write(notes, asked, architectures(outcome.report))
     return outcome.code
 
 
@@ -99,13 +100,13 @@ def _failure(said: str, arguments: Sequence[str]) -> CccError:
     return CccError(f"nvcc failed:\n{said}{hint}")
 
 
-def _write(notes: Sequence[Note], asked: _Asked) -> None:
+def _write(notes: Sequence[Note], asked: _Asked, archs: Sequence[str]) -> None:
     if asked.sarif:
         write(asked.sarif, log(notes, Path.cwd()))
     if asked.output:
-        write(asked.output, page(notes))
+        write(asked.output, page(notes, archs))
     if not (asked.sarif or asked.output):
-        show(notes, sys.stdout)
+        show(notes, sys.stdout, archs)
 
 
 def _asked(given: Sequence[str]) -> _Asked:

@@ -18,7 +18,15 @@ from ccc.errors import Span
 from ccc.nvcc.explain import considered
 from ccc.nvcc.run import Outcome
 from ccc.ptx.types import TYPES
-from ccc.remark import Remark, in_instructions, of_arm, read_report, saved
+from ccc.remark import (
+    Remark,
+    Report,
+    architectures,
+    in_instructions,
+    of_arm,
+    read_report,
+    saved,
+)
 
 Kind = Literal["applied", "left", "refused", "declined", "warning", "error"]
 MARKS: dict[Kind, str] = {
@@ -83,16 +91,28 @@ def notes_of(outcome: Outcome, kernel: str | None = None) -> list[Note]:
         outcome: what was compiled.
         kernel: the name of one, or a part of it.
     """
-    remarks = [one for mine in read_report(outcome.report).values() for one in mine]
-    seen = {of_arm(one) for one in remarks if not one.has_vanished}
-    told = [one for one in remarks if not (one.has_vanished and of_arm(one) in seen)]
-    mine = (one for one in told if not kernel or kernel in demangle(one.kernel))
-    notes = [note for one in mine for note in _of_remark(one)]
+    archs = architectures(outcome.report)
+    notes = [
+        (note, arch)
+        for arch in archs
+        for remark in _remarks_of(outcome.report, arch)
+        if not kernel or kernel in demangle(remark.kernel)
+        for note in _of_remark(remark)
+    ]
     if not kernel:
         said = [*outcome.diagnostics, *outcome.errors]
-        notes += filter(None, (_of_line(line) for text in said for line in text.splitlines()))
-    merged = sorted(_merged(notes), key=lambda note: (note.span.file, note.span.line))
+        lines = (_of_line(line) for text in said for line in text.splitlines())
+        notes += [(note, "") for note in lines if note is not None]
+    merged = sorted(_merged(notes, len(archs)), key=lambda one: (one.span.file, one.span.line))
     return list(_told_once(merged))
+
+
+def _remarks_of(report: Report, arch: str) -> list[Remark]:
+    """The remarks of an architecture, but for code that vanished while a copy of it did not."""
+    mine = [one for one in report["kernels"] if one.get("arch", "") == arch]
+    remarks = [one for told in read_report({"kernels": mine}).values() for one in told]
+    seen = {of_arm(one) for one in remarks if not one.has_vanished}
+    return [one for one in remarks if not (one.has_vanished and of_arm(one) in seen)]
 
 
 def _told_once(notes: Iterable[Note]) -> Iterator[Note]:
@@ -128,25 +148,33 @@ def coloured(lines: Sequence[str]) -> list[Text]:
     return list(text.split("\n", allow_blank=True))[: len(lines)]
 
 
-def summary(notes: Sequence[Note]) -> str:
-    """How many annotations, or arms of them, came to what."""
+def summary(notes: Sequence[Note], archs: Sequence[str]) -> str:
+    """How many annotations, or arms of them, came to what, and for which architectures."""
     words = {"applied": "applied", "left": "not worth it", "refused": "refused"}
     counts = {what: sum(note.kind == kind for note in notes) for kind, what in words.items()}
     wrong = sum(note.kind in ("declined", "warning", "error") for note in notes)
     told = [f"{count} {what}" for what, count in counts.items() if count]
     told += [f"{wrong} warnings or errors" if wrong > 1 else "1 warning or error"] if wrong else []
-    return ", ".join(told) or "nothing is annotated"
+    counted = ", ".join(told) or "nothing is annotated"
+    return f"compiled for {', '.join(archs)}: {counted}" if any(archs) else counted
 
 
-def _merged(notes: Sequence[Note]) -> Iterator[Note]:
-    """Notes that say the same of several kernels, as one."""
-    found: dict[Note, list[str]] = {}
-    for note in notes:
+def _merged(notes: Sequence[tuple[Note, str]], count: int) -> Iterator[Note]:
+    """Notes that say the same of several kernels, as one; each with its architecture, which is told
+    where the note is not true of all of them, which are so many."""
+    found: dict[Note, dict[str, dict[str, None]]] = {}
+    for note, arch in notes:
         bare = replace(note, kernels=(), culprits=())
         same = next((one for one in found if replace(one, kernels=(), culprits=()) == bare), note)
-        found.setdefault(same, []).extend(note.kernels)
+        kernels = found.setdefault(same, {})
+        for kernel in note.kernels:
+            kernels.setdefault(kernel, {})[arch] = None
     for note, kernels in found.items():
-        yield replace(note, kernels=tuple(dict.fromkeys(kernels)))
+        names = (
+            kernel if len(archs) == count else f"{kernel} for {', '.join(archs)}"
+            for kernel, archs in kernels.items()
+        )
+        yield replace(note, kernels=tuple(names))
 
 
 def _of_line(line: str) -> Note | None:

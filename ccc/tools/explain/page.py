@@ -50,11 +50,11 @@ _PAGE = """<!DOCTYPE html>
 """
 
 
-def page(notes: Sequence[Note]) -> str:
-    """The page, with all lines of the files that have notes."""
+def page(notes: Sequence[Note], archs: Sequence[str] = ()) -> str:
+    """The page, with all lines of the files that have notes, and what they were compiled for."""
     files = list(files_of(notes))
     body = [part for file in files for part in _file(file, files_of(notes)[file])]
-    body.append(f"<p><b>{escape(summary(notes))}</b></p>")
+    body.append(f"<p><b>{escape(summary(notes, archs))}</b></p>")
     title = escape(", ".join(files) or "ccc explain")
     return _PAGE.format(title=title, style=_STYLE, body="\n".join(body))
 

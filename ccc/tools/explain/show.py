@@ -22,8 +22,9 @@ _STYLES = {
 }
 
 
-def show(notes: Sequence[Note], stream: TextIO) -> None:
-    """Print the annotated parts of the source, in colours where the stream is a terminal.
+def show(notes: Sequence[Note], stream: TextIO, archs: Sequence[str] = ()) -> None:
+    """Print the annotated parts of the source, in colours where the stream is a terminal, and what
+    they were compiled for.
 
     Notes are wrapped where it is, or where ``COLUMNS`` says how wide the text is to be.
     """
@@ -41,7 +42,7 @@ def show(notes: Sequence[Note], stream: TextIO) -> None:
                 _print_note(note, console, width)
             before = number
         console.print()
-    console.print(Text(summary(notes), style="bold"))
+    console.print(Text(summary(notes, archs), style="bold"))
 
 
 def _source(file: str, console: Console) -> list[Text]:
