@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -14,7 +15,7 @@ from folders import SAMPLES
 from ccc import cli
 from ccc.harness.launch_config import OWN
 from ccc.harness.sample import Sample
-from ccc.tools.bench import page, plots, predictions, sensitivity, session
+from ccc.tools.bench import page, plots, predictions, sensitivity, session, tables
 from ccc.tools.bench.inputs import Inputs
 from ccc.tools.bench.results import (
     BOUND,
@@ -180,6 +181,16 @@ def test_a_path_left_alone_is_named_once(results: Results, tmp_path: Path) -> No
     page.write(results, tmp_path, SAMPLES, {})
     text = (tmp_path / "results.md").read_text()
     assert text.count("- mine, mine.cuh:7, `ccc switch`: the path ends the thread, or so\n") == 1
+
+
+def test_without_a_time_nothing_is_fast() -> None:
+    timed = made_up("odd", 2.3)
+    counted = replace(timed, unit="warp instructions")
+    assert session._line(timed).startswith("odd: 2.30 times as fast as the original (")
+    assert session._line(counted).startswith(
+        "odd: 2.30 times fewer warp instructions than the original ("
+    )
+    assert "| times fewer warp instructions than the original |" in tables.treatments([counted])
 
 
 def test_the_papers_figures_stand_beside_its_inputs_only() -> None:

@@ -144,8 +144,7 @@ def _ratios(figure: Any, entries: Mapping[str, Entry]) -> bool:
     axes = grouped(figure, groups)
     axes.axvline(1, zorder=0.5, **LIMIT)
     axes.set_xlim(0, 1.35 * max(bar.length for bars in groups.values() for bar in bars))
-    unit = "" if all(one.unit == "ms" for one in entries.values()) else ", by warp instructions"
-    axes.set_xlabel(f"times as fast as the original{unit}")
+    axes.set_xlabel(" or ".join(dict.fromkeys(one.gains_are for one in entries.values())))
     return True
 
 
@@ -220,7 +219,7 @@ def _lengths(figure: Any, entries: Sequence[Entry]) -> bool:
         speedups.set_xlabel("operations in the branch")
         if not column:
             costs.set_ylabel(unit)
-            speedups.set_ylabel("times as fast as the original")
+            speedups.set_ylabel(points[0].entry.gains_are)
     return True
 
 

@@ -129,6 +129,13 @@ class Entry:
     trials: dict[str, float] = field(default_factory=dict)
 
     @property
+    def gains_are(self) -> str:
+        """What stands behind a speedup, in words: without a time nothing is fast."""
+        if self.unit == "ms":
+            return "times as fast as the original"
+        return f"times fewer {self.unit} than the original"
+
+    @property
     def key(self) -> tuple[str, str]:
         """What tells it from others."""
         return self.sample, self.inputs.name

@@ -173,6 +173,6 @@ def _line(entry: Entry) -> str:
     facts += [f"{one.label} {entry.speedup(one.label):.2f}" for one in entry.rivals[:1]]
     facts += [f"{BOUND} {entry.speedup(BOUND):.2f}"] if BOUND in entry else []
     behind = f" ({', '.join(facts)})" if facts else ""
-    lines = [f"{entry.name}: {entry.speedup(CCC):.2f} times as fast{behind}"]
+    lines = [f"{entry.name}: {entry.speedup(CCC):.2f} {entry.gains_are}{behind}"]
     lines += [f"{entry.name}: {label} is left out: {why}" for label, why in entry.rejected.items()]
     return "\n".join(lines)

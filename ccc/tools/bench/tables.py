@@ -151,9 +151,10 @@ def overheads(entries: Sequence[Entry]) -> str:
     return table(head, rows)
 
 
-def treatments(entries: Iterable[Entry]) -> str:
+def treatments(entries: Sequence[Entry]) -> str:
     """Everything that was timed."""
-    head = ("inputs", "treatment", "launch", "median", "range", "times as fast as the original")
+    gains = " or ".join(dict.fromkeys(entry.gains_are for entry in entries))
+    head = ("inputs", "treatment", "launch", "median", "range", gains)
     rows = [
         [
             _inputs(entry),
