@@ -35,6 +35,10 @@ TELL = "tell with prob(share) or a profile"
 TELL_TURNS = "tell with a profile"
 """What serves where the turns of a loop are not known, of which a share tells nothing."""
 
+FIGURES = 4
+"""Digits behind the point of what is expected, in the report and wherever else it is told: what is
+shown with fewer of them must not be rounded from one number here and from another there."""
+
 WANTED = (LOSS, GAIN)
 """What one of the figures of a path that is left may have missed."""
 
@@ -79,13 +83,13 @@ class Chosen:
         """What the report says."""
         lanes = self.cost.lanes
         return {
-            "expected": None if self.expected is None else round(self.expected, 3),
+            "expected": None if self.expected is None else round(self.expected, FIGURES),
             "expected_lanes": lanes.told,
             "expected_from": lanes.source,
             "path_instructions": round(self.cost.own.instructions),
             "instructions_from": lanes.length_from,
-            "considered": {name: round(one, 3) for name, one in self.considered.items()},
-            "at_worst": {name: round(one, 3) for name, one in self.at_worst.items()},
+            "considered": {name: round(one, FIGURES) for name, one in self.considered.items()},
+            "at_worst": {name: round(one, FIGURES) for name, one in self.at_worst.items()},
             "does_not_fit": self.too_large,
         }
 
@@ -101,8 +105,9 @@ class Chosen:
         able = [name for name in self.considered if name not in self.too_large]
         best = max(able or self.considered, key=lambda name: self.considered[name])
         low, high = self._range(best)
+        span = span_of(round(low, FIGURES), round(high, FIGURES), WANTED)
         against = "" if self.is_alone else " as without it"
-        fast = f"{span_of(low, high, WANTED)} times as fast{against}{self.with_it}"
+        fast = f"{span} times as fast{against}{self.with_it}"
         told = f"{length}, {self._known}: expected {fast}"
         if best in self.fewer_warps:
             told = f"{told}, since {self.fewer_warps[best]}"

@@ -376,6 +376,14 @@ def test_the_assembler_is_asked_what_was_chosen_takes(monkeypatch: pytest.Monkey
     assert applied(Options())
 
 
+@pytest.mark.parametrize(("length", "share"), [(12, 0.7), (16, 0.8), (17, 0.8), (18, 0.85)])
+def test_a_remark_and_the_report_have_the_same_figures(length: int, share: float) -> None:
+    """The third digit is a 5: rounded once and rounded twice, these are two numbers."""
+    (left,) = remarks(kernel(Arm(length, share)))
+    best = considered(left).split()[1]
+    assert f": expected {best} times as fast" in str(left.advice)
+
+
 def test_a_small_gain_is_told_with_the_registers_that_it_would_take(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
