@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
@@ -11,6 +11,7 @@ from typing import Any, Literal
 from ccc.demangle import demangle
 from ccc.errors import CccError, Span, render
 from ccc.ir.markers import DIRECTIVES, WHOLE_KERNEL, Marker
+from ccc.likewise import copies, likewise
 from ccc.options import COLLECT, Request
 from ccc.version import VERSION
 
@@ -34,6 +35,7 @@ BY_ITS_CODE = "by its code"
 turn as often as is usual."""
 COUNTED = "counted"
 """The same where a profile tells it: what warps ran, in the mean."""
+_LEFT = " left as it was: "
 _MOST_NAMED = 3
 _PLACE = re.compile(r"PTX line \d+: .*?;\)")
 
@@ -128,14 +130,14 @@ class Remark:
             done = f"; {self.strategy} is done instead" if self.applied else ""
             message = f"strategy({self.asked}) does not apply: {self.declined}{done}"
             return CccError(message, self.position)
-        return CccError(f"{self._what} left as it was: {self.reason}", self.position)
+        return CccError(f"{self._what}{_LEFT}{self.reason}", self.position)
 
     @property
     def note(self) -> CccError | None:
         """What a user may want to know who is not to be warned."""
         if self.advice is None:
             return None
-        return CccError(f"{self._what} left as it was: {self.advice}", self.position)
+        return CccError(f"{self._what}{_LEFT}{self.advice}", self.position)
 
     @property
     def arm_name(self) -> str:
@@ -196,6 +198,10 @@ class Remark:
         )
 
 
+_Told = tuple[Remark, CccError]
+"""A remark, and what a user is told of it."""
+
+
 def report(remarks: Mapping[str, Sequence[Remark]]) -> Report:
     """The report of remarks by kernel."""
     kernels = [
@@ -234,13 +240,17 @@ def complaints(remarks: Mapping[str, Sequence[Remark]]) -> list[CccError]:
         if one.declined is not None
         or not ((*of_arm(one), one.kernel) in served or (one.has_vanished and of_arm(one) in seen))
     ]
-    return _by_kernel((one.kernel, one.complaint) for one in told)
+    return _by_kernel(_in_short((one, one.complaint) for one in told))
 
 
 def notes(report: Report) -> list[str]:
-    """A line for each annotation that was left because nothing would be gained."""
-    remarks = (remark for mine in read_report(report).values() for remark in mine)
-    told = _by_kernel((remark.kernel, remark.note) for remark in remarks)
+    """A line for each annotation that was left because nothing would be gained, and for each of its
+    cases, arms and copies."""
+    kernels = (read_report({"kernels": [kernel]}) for kernel in report["kernels"])
+    every = (mine for kernel in kernels for mine in kernel.values())
+    told = _by_kernel(
+        one for mine in every for one in _in_short((remark, remark.note) for remark in mine)
+    )
     return list(dict.fromkeys(render("remark", one.message, one.span) for one in told))
 
 
@@ -287,13 +297,50 @@ def of_arm(remark: Remark) -> tuple[Span, str, str]:
     return remark.position, remark.arm, remark.details.get("case", "")
 
 
-def _by_kernel(said: Iterable[tuple[str, CccError | None]]) -> list[CccError]:
+def _in_short(told: Iterable[tuple[Remark, CccError | None]]) -> Iterator[tuple[str, CccError]]:
+    """What is said of each kernel: of the cases, arms and copies of one annotation in full of the
+    first only, so that each has a line that can be read."""
+    arms: dict[Hashable, list[_Told]] = {}
+    for one, said in told:
+        if said is not None:
+            arms.setdefault((one.kernel, *of_arm(one)), []).append((one, said))
+    firsts: dict[Hashable, tuple[str, str]] = {}
+    for mine in arms.values():
+        for copy, (one, error) in _differing(mine).items():
+            head, left, text = error.message.partition(_LEFT)
+            first = firsts.get((one.kernel, one.position)) if left else None
+            if first is not None:
+                text = likewise(first[0], text, first[1])
+            elif left:
+                name = one.details.get("case") or copy.partition(" of ")[0] or "the other arm"
+                firsts[one.kernel, one.position] = text, name
+            head = _with_copy(head, copy) if left else head
+            yield one.kernel, CccError(f"{head}{left}{text}", error.span)
+
+
+def _differing(arm: Sequence[_Told]) -> dict[str, _Told]:
+    """What is said of the copies of an arm, each thing once, by the copies that it is said of."""
+    found: dict[str, _Told] = {}
+    for copy, one in zip(
+        copies([_PLACE.sub("", said.message) for _, said in arm]), arm, strict=True
+    ):
+        found.setdefault(copy, one)
+    return found
+
+
+def _with_copy(what: str, copy: str) -> str:
+    """What was left, and which copy of it."""
+    named = what.removesuffix(")")
+    return f"{named}{' (' if named == what else ', '}{copy})" if copy else what
+
+
+def _by_kernel(said: Iterable[tuple[str, CccError]]) -> list[CccError]:
     """What was said of kernels, each thing once, with the names of these."""
     kernels: dict[tuple[Span | None, str], dict[str, None]] = {}
     whole: set[str] = set()
     firsts: dict[tuple[Span | None, str], CccError] = {}
     for kernel, one in said:
-        if one is not None and not any(words in one.message for words in whole):
+        if not any(words in one.message for words in whole):
             whole.update(words for words in OF_ALL if words in one.message)
             key = one.span, _PLACE.sub("", one.message)
             firsts.setdefault(key, one)

@@ -28,6 +28,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "ccc.later",
         "ccc.folder",
         "ccc.header",
+        "ccc.likewise",
     ),
     ("ccc.ptx", "ccc.files", "ccc.bytecode", "ccc.json_files"),
     ("ccc.ir", "ccc.grammars", "ccc.dataclass_code"),

@@ -14,7 +14,7 @@ from ccc.analysis.paths import model
 from ccc.errors import Span
 from ccc.ir.markers import Marker
 from ccc.pipeline import PathRecord
-from ccc.remark import Remark, complaints, in_instructions, read_report, report, span_of
+from ccc.remark import Remark, complaints, in_instructions, notes, read_report, report, span_of
 
 MARKER = Marker("then", 2, Span("k.cu", 7, 5))
 
@@ -98,6 +98,53 @@ def test_a_copy_that_vanished_is_silent_where_another_did_not() -> None:
     assert len(told(applied, missed("there is a barrier in the annotated loop", "b"))) == 1
     assert len(told(missed(gone, "a"), missed(gone, "b"))) == 1
     assert len(told(applied, missed(gone, "a", line=9))) == 1
+
+
+def left(length: int, case: str = "", kernel: str = "k") -> Remark:
+    """One that was not worth it, of a case of a switch or of one of several copies."""
+    kind = "case" if case else "then"
+    advice = f"{length} machine instructions by its code: expected 0.79 times as fast; tell"
+    told = {"case": case} if case else {}
+    marker = Marker(kind, 2, Span("k.cu", 7, 5))
+    return Remark.not_worth_it(marker, kernel, advice, told)
+
+
+def noted(*remarks: Remark) -> list[str]:
+    return [line.removeprefix("k.cu:7:5: remark: ") for line in notes(report({"k": remarks}))]
+
+
+def test_of_several_cases_the_first_is_told_of_in_full() -> None:
+    cases = [left(25 * n + 7, f"case {n}, line {n}") for n in (1, 2, 3)]
+    assert noted(*cases) == [
+        "path (case 1, line 1) left as it was: 32 machine instructions by its code: "
+        "expected 0.79 times as fast; tell [in k]",
+        "path (case 2, line 2) left as it was: 57 machine instructions by its code; "
+        "else as case 1, line 1 [in k]",
+        "path (case 3, line 3) left as it was: 82 machine instructions by its code; "
+        "else as case 1, line 1 [in k]",
+    ]
+    alike = [left(7, "case 1, line 1"), left(7, "case 2, line 2")]
+    assert noted(*alike)[1] == "path (case 2, line 2) left as it was: as case 1, line 1 [in k]"
+
+
+def test_copies_that_differ_are_told_to_be_copies() -> None:
+    first, second = noted(left(9), left(7), left(9))
+    assert first.startswith("path (copies 1, 3 of 3) left as it was: 9 machine instructions by its")
+    assert second == (
+        "path (copy 2 of 3) left as it was: 7 machine instructions by its code; "
+        "else as copies 1, 3 [in k]"
+    )
+    (alike,) = noted(left(9), left(9))
+    assert "cop" not in alike
+
+
+def test_a_refused_arm_is_told_of_like_the_other_one() -> None:
+    reason = "there is a barrier in the annotated loop; mark a loop between two barriers"
+    other = Remark.missed_at(Marker("else", 2, Span("k.cu", 7, 5)), "k", reason)
+    assert told(missed(reason, "k"), other) == [
+        f"path left as it was: {reason} [in k]",
+        "path (else) left as it was: as the other arm [in k]",
+    ]
 
 
 @pytest.mark.parametrize(
