@@ -39,6 +39,16 @@ def copies(told: Sequence[Hashable]) -> list[str]:
     return [_numbered(told, one) for one in told]
 
 
+def with_copy(what: str, copy: str) -> str:
+    """What something is said of, and which copy of it.
+
+    >>> with_copy("path", "copy 2 of 3"), with_copy("path (else)", "copy 2 of 3")
+    ('path (copy 2 of 3)', 'path (else, copy 2 of 3)')
+    """
+    named = what.removesuffix(")")
+    return f"{named}{' (' if named == what else ', '}{copy})" if copy else what
+
+
 def _numbered(told: Sequence[Hashable], one: Hashable) -> str:
     numbers = [str(number) for number, other in enumerate(told, 1) if other == one]
     which = f"copies {', '.join(numbers)}" if len(numbers) > 1 else f"copy {numbers[0]}"

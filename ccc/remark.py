@@ -11,7 +11,7 @@ from typing import Any, Literal
 from ccc.demangle import demangle
 from ccc.errors import CccError, Span, render
 from ccc.ir.markers import DIRECTIVES, WHOLE_KERNEL, Marker
-from ccc.likewise import copies, likewise
+from ccc.likewise import copies, likewise, with_copy
 from ccc.options import COLLECT, Request
 from ccc.version import VERSION
 
@@ -37,7 +37,8 @@ COUNTED = "counted"
 """The same where a profile tells it: what warps ran, in the mean."""
 _LEFT = " left as it was: "
 _MOST_NAMED = 3
-_PLACE = re.compile(r"PTX line \d+: .*?;\)")
+PLACE = re.compile(r"PTX line \d+: .*?;\)")
+"""Where in the PTX something is, which is not the same in copies of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +315,7 @@ def _in_short(told: Iterable[tuple[Remark, CccError | None]]) -> Iterator[tuple[
             elif left:
                 name = one.details.get("case") or copy.partition(" of ")[0] or "the other arm"
                 firsts[one.kernel, one.position] = text, name
-            head = _with_copy(head, copy) if left else head
+            head = with_copy(head, copy) if left else head
             yield one.kernel, CccError(f"{head}{left}{text}", error.span)
 
 
@@ -322,16 +323,10 @@ def _differing(arm: Sequence[_Told]) -> dict[str, _Told]:
     """What is said of the copies of an arm, each thing once, by the copies that it is said of."""
     found: dict[str, _Told] = {}
     for copy, one in zip(
-        copies([_PLACE.sub("", said.message) for _, said in arm]), arm, strict=True
+        copies([PLACE.sub("", said.message) for _, said in arm]), arm, strict=True
     ):
         found.setdefault(copy, one)
     return found
-
-
-def _with_copy(what: str, copy: str) -> str:
-    """What was left, and which copy of it."""
-    named = what.removesuffix(")")
-    return f"{named}{' (' if named == what else ', '}{copy})" if copy else what
 
 
 def _by_kernel(said: Iterable[tuple[str, CccError]]) -> list[CccError]:
@@ -342,7 +337,7 @@ def _by_kernel(said: Iterable[tuple[str, CccError]]) -> list[CccError]:
     for kernel, one in said:
         if not any(words in one.message for words in whole):
             whole.update(words for words in OF_ALL if words in one.message)
-            key = one.span, _PLACE.sub("", one.message)
+            key = one.span, PLACE.sub("", one.message)
             firsts.setdefault(key, one)
             kernels.setdefault(key, {})[demangle(kernel).removeprefix("{anonymous}::")] = None
     return [

@@ -477,6 +477,49 @@ def test_figures_of_paths_that_were_chosen_together_stand_there_once(
     assert re.search(r"case 6, line 6 +4\.2 .* queue 0\.75 \(does not fit\) +leave", table)
 
 
+def not_worth(length: int, lanes: float, **more: str) -> Remark:
+    """One of several cases or copies that were left."""
+    advice = f"{length} machine instructions by its code: expected 0.79 times as fast; tell"
+    told = {"considered": {"queue": lanes}, **more}
+    place = Span("k.cu", 4, 9), "k", "switch" if more else "if", "case" if more else "then"
+    return Remark("missed", *place, "leave", advice=advice, details=told)
+
+
+@pytest.mark.parametrize(
+    ("remarks", "heads"),
+    [
+        (
+            [not_worth(9, 1.1, case="case 1, line 5"), not_worth(7, 1.2, case="case 2, line 6")],
+            ["switch (case 1, line 5)", "switch (case 2, line 6)", "case 1, line 5"],
+        ),
+        (
+            [not_worth(9, 1.1), not_worth(7, 1.2)],
+            ["if (then, copy 1 of 2)", "if (then, copy 2 of 2)", "copy 1"],
+        ),
+    ],
+    ids=["cases", "copies"],
+)
+def test_of_several_cases_or_copies_the_first_note_says_all(
+    remarks: list[Remark], heads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    notes = notes_of(Outcome(0, report({"k": remarks})))
+    stream = io.StringIO()
+    show(notes, stream)
+    told = "left as it was: 9 machine instructions by its code: expected 0.79 times as fast"
+    short = f"left as it was: 7 machine instructions by its code; else as {heads[2]}"
+    *shown, _, _ = [line.strip() for line in stream.getvalue().splitlines()]
+    assert shown[2:] == [
+        f"~ {heads[0]}: {told} [in k]",
+        "expected speed, against that without it: queue 1.10",
+        "What to do: tell",
+        f"~ {heads[1]}: {short} [in k]",
+    ]
+    assert heads[1] in page(notes)
+    second = json.loads(log(notes, Path.cwd()))["runs"][0]["results"][1]["message"]["text"]
+    assert "7 machine instructions by its code: expected 0.79" in second  # a log has no order
+
+
 def of_two_architectures(first: Remark, second: Remark) -> dict[str, Any]:
     """A report of one kernel that was compiled twice."""
     told = {"compute_80": first, "compute_90": second}

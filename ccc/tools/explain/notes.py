@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -15,10 +15,12 @@ from rich.text import Text
 from ccc.compiler.advice import parts_of
 from ccc.demangle import demangle
 from ccc.errors import Span
+from ccc.likewise import copies, likewise, with_copy
 from ccc.nvcc.explain import considered
 from ccc.nvcc.run import Outcome
 from ccc.ptx.types import TYPES
 from ccc.remark import (
+    PLACE,
     Remark,
     Report,
     architectures,
@@ -39,7 +41,9 @@ MARKS: dict[Kind, str] = {
 }
 """How a note begins."""
 _SAID = re.compile(r"^(.+?):(\d+)(?::(\d+))?: (warning|error): (.*)")
-_OF_REMARKS = (" left as it was: ", ") does not apply: ")
+_LEFT = "left as it was: "
+_OTHER_ARM = "the other arm"
+_OF_REMARKS = (f" {_LEFT}", ") does not apply: ")
 _STATED = re.compile(r"prob\(([\d.e-]+)\)")
 _LOOPS = ("while", "for variable", "recursion")
 """Directives of which a length is that of a turn."""
@@ -60,6 +64,7 @@ class Note:
         way_out: what a user can do.
         kernels: the kernels that this is true of.
         culprits: the places at fault.
+        name: what it is called by beside the others of an annotation: its case, or which copy.
     """
 
     span: Span
@@ -71,6 +76,7 @@ class Note:
     kernels: tuple[str, ...] = ()
     culprits: tuple[Span, ...] = field(default=())
     of_all: frozenset[str] = frozenset()
+    name: str = _OTHER_ARM
 
     @property
     def head(self) -> str:
@@ -95,9 +101,12 @@ def notes_of(outcome: Outcome, kernel: str | None = None) -> list[Note]:
     notes = [
         (note, arch)
         for arch in archs
-        for remark in _remarks_of(outcome.report, arch)
-        if not kernel or kernel in demangle(remark.kernel)
-        for note in _of_remark(remark)
+        for note in _numbered(
+            note
+            for remark in _remarks_of(outcome.report, arch)
+            if not kernel or kernel in demangle(remark.kernel)
+            for note in _of_remark(remark)
+        )
     ]
     if not kernel:
         said = [*outcome.diagnostics, *outcome.errors]
@@ -115,6 +124,41 @@ def _remarks_of(report: Report, arch: str) -> list[Remark]:
     return [one for one in remarks if not (one.has_vanished and of_arm(one) in seen)]
 
 
+def _numbered(notes: Iterable[Note]) -> list[Note]:
+    """The notes of an architecture, with numbers for copies of which not the same is said."""
+    groups: dict[Hashable, list[Note]] = {}
+    for note in notes:
+        groups.setdefault((note.span, note.kernels, note.kind, note.directive), []).append(note)
+    return [
+        _with_number(note, copy)
+        for mine in groups.values()
+        for note, copy in zip(mine, copies([PLACE.sub("", n.title) for n in mine]), strict=True)
+    ]
+
+
+def _with_number(note: Note, copy: str) -> Note:
+    if not copy:
+        return note
+    name = note.name if note.name != _OTHER_ARM else copy.partition(" of ")[0]
+    return replace(note, directive=with_copy(note.directive, copy), name=name)
+
+
+def in_short(notes: Iterable[Note]) -> Iterator[Note]:
+    """The notes as one reads them in a row: of the cases, arms and copies of one annotation the
+    first says all, and the others in a line what differs."""
+    firsts: dict[Hashable, Note] = {}
+    for note in notes:
+        first = firsts.setdefault((note.span, note.kernels, note.kind), note)
+        if note is first or not note.title.startswith(_LEFT):
+            yield note
+            continue
+        told, title = (one.title.removeprefix(_LEFT) for one in (first, note))
+        short = likewise(told, title, first.name)
+        lines = note.lines if short == title else ()
+        way_out = "" if note.way_out == first.way_out else note.way_out
+        yield replace(note, title=f"{_LEFT}{short}", lines=lines, way_out=way_out)
+
+
 def _told_once(notes: Iterable[Note]) -> Iterator[Note]:
     """The notes; what is told of all arms of an annotation stands at the first of them."""
     told: set[tuple[Span, tuple[str, ...], str]] = set()
@@ -125,7 +169,7 @@ def _told_once(notes: Iterable[Note]) -> Iterator[Note]:
         yield replace(note, lines=tuple(line for line in note.lines if line not in gone))
 
 
-def files_of(notes: Sequence[Note]) -> dict[str, list[Note]]:
+def files_of(notes: Iterable[Note]) -> dict[str, list[Note]]:
     """The notes by the file that they are of."""
     found: dict[str, list[Note]] = {}
     for note in notes:
@@ -213,6 +257,7 @@ def _of_code(remark: Remark) -> Note:
         "",
         kernels=(demangle(remark.kernel),),
         culprits=culprits,
+        name=told.get("case", _OTHER_ARM),
     )
     if remark.applied:
         together = tuple(_of_all(remark))
@@ -221,9 +266,9 @@ def _of_code(remark: Remark) -> Note:
         return replace(note, title=f"applied: {remark.strategy}", lines=lines, of_all=of_all)
     if remark.reason:
         head, _, way_out = parts_of(remark.reason)
-        return replace(note, kind="refused", title=f"left as it was: {head}", way_out=way_out)
+        return replace(note, kind="refused", title=f"{_LEFT}{head}", way_out=way_out)
     head, _, way_out = parts_of(remark.advice or "that was asked for")
-    lanes, title = tuple(_expected(remark)), f"left as it was: {head}"
+    lanes, title = tuple(_expected(remark)), f"{_LEFT}{head}"
     return replace(note, kind="left", title=title, way_out=way_out, lines=lanes)
 
 

@@ -9,7 +9,7 @@ from html import escape
 from rich.console import Console
 from rich.text import Text
 
-from ccc.tools.explain.notes import MARKS, Note, coloured, files_of, lines_of, summary
+from ccc.tools.explain.notes import MARKS, Note, coloured, files_of, in_short, lines_of, summary
 
 _STYLE = """
 :root { color-scheme: light dark; --text: #24292f; --page: #ffffff; --faint: #6e7781;
@@ -52,8 +52,8 @@ _PAGE = """<!DOCTYPE html>
 
 def page(notes: Sequence[Note], archs: Sequence[str] = ()) -> str:
     """The page, with all lines of the files that have notes, and what they were compiled for."""
-    files = list(files_of(notes))
-    body = [part for file in files for part in _file(file, files_of(notes)[file])]
+    files = files_of(in_short(notes))
+    body = [part for file, mine in files.items() for part in _file(file, mine)]
     body.append(f"<p><b>{escape(summary(notes, archs))}</b></p>")
     title = escape(", ".join(files) or "ccc explain")
     return _PAGE.format(title=title, style=_STYLE, body="\n".join(body))

@@ -9,7 +9,7 @@ from typing import TextIO
 from rich.console import Console
 from rich.text import Text
 
-from ccc.tools.explain.notes import MARKS, Note, coloured, files_of, lines_of, summary
+from ccc.tools.explain.notes import MARKS, Note, coloured, files_of, in_short, lines_of, summary
 
 _BEFORE, _AFTER = 3, 8
 _STYLES = {
@@ -30,7 +30,7 @@ def show(notes: Sequence[Note], stream: TextIO, archs: Sequence[str] = ()) -> No
     """
     console = Console(file=stream, soft_wrap=True, highlight=False)
     width = console.width if console.is_terminal or "COLUMNS" in os.environ else None
-    for file, mine in files_of(notes).items():
+    for file, mine in files_of(in_short(notes)).items():
         console.print(Text(file, style="bold underline"))
         lines = _source(file, console)
         before = 0
