@@ -103,11 +103,11 @@ def _run_tool(given: Sequence[str]) -> int:
     Raises:
         UsageError: it has no such option, of which argparse would not say which is meant.
     """
-    parser, known = _parser(given)
+    parser, known, instead = _parser(given)
     options = (word for word in itertools.takewhile("--".__ne__, given[1:]) if word[:2] == "--")
-    _refuse(given, [word for word in options if not _is_known(word, known)], known)
+    _refuse(given, [word for word in options if not _is_known(word, known)], known, instead)
     args, rest = parser.parse_known_args(given)
-    _refuse(given, rest, known)
+    _refuse(given, rest, known, instead)
     return int(args.run(args))
 
 
@@ -116,16 +116,18 @@ def _is_known(word: str, known: Sequence[str]) -> bool:
     return any(option.startswith(word.partition("=")[0]) for option in known)
 
 
-def _refuse(given: Sequence[str], words: Sequence[str], known: Sequence[str]) -> None:
+def _refuse(given: Sequence[str], words: Sequence[str], known: Sequence[str], instead: str) -> None:
     if words:
         from ccc.errors import UsageError, nearest  # noqa: PLC0415 - as above
 
         name = words[0].partition("=")[0]
-        raise UsageError(f'ccc {given[0]} takes no "{name}"{nearest(name, known)}')
+        hint = nearest(name, known) or (f"; {instead}" if instead else "")
+        raise UsageError(f'ccc {given[0]} takes no "{name}"{hint}')
 
 
-def _parser(given: Sequence[str]) -> tuple[argparse.ArgumentParser, list[str]]:
-    """What reads the command, and the options of the tool that is asked for."""
+def _parser(given: Sequence[str]) -> tuple[argparse.ArgumentParser, list[str], str]:
+    """What reads the command, the options of the tool that is asked for, and what to do about one
+    that it lacks."""
     import argparse  # noqa: PLC0415 - cccc does without it
     import importlib  # noqa: PLC0415 - cccc does without it
 
@@ -133,6 +135,7 @@ def _parser(given: Sequence[str]) -> tuple[argparse.ArgumentParser, list[str]]:
     parser.add_argument("--version", action="version", version=f"ccc {VERSION}")
     tools = parser.add_subparsers(title="tools", metavar="TOOL", required=True)
     known: list[str] = []
+    instead = ""
     for name, purpose in TOOLS.items():
         tool = tools.add_parser(name, help=purpose, description=purpose)
         if name in given[:1]:  # only the tool that is asked for is loaded
@@ -140,7 +143,8 @@ def _parser(given: Sequence[str]) -> tuple[argparse.ArgumentParser, list[str]]:
             module.add_arguments(tool)
             tool.set_defaults(run=module.run)
             known = [one for one in tool._option_string_actions if one[:2] == "--"]
-    return parser, known
+            instead = getattr(module, "INSTEAD", "")
+    return parser, known, instead
 
 
 def _guarded(work: Callable[[], int]) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path as FilePath
 
 import networkx as nx
@@ -19,22 +19,31 @@ from ccc.analysis.facts import Facts
 from ccc.analysis.paths.find import extent
 from ccc.analysis.paths.model import LeftPath, Path
 from ccc.compiler.transform import marked_functions
+from ccc.demangle import demangle
 from ccc.errors import CccError, Span, UsageError
 from ccc.files import check_writable, write
 from ccc.nvcc import run as nvcc
 from ccc.options import Options
 from ccc.ptx.types import LANE, SPECIAL_REGISTERS
+from ccc.remark import Remark
 from ccc.tools.arguments import architecture, positive
 
+INSTEAD = "cccc -ptx --ccc-mark-only takes all options of nvcc, and makes PTX that is taken here"
+"""What to do about an option that is not known."""
 _PICTURES = (".svg", ".pdf", ".ps", ".eps", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``ccc graph``."""
-    parser.add_argument("file", help="annotated CUDA, or marked PTX (cccc --ccc-mark-only)")
+    parser.add_argument("file", help="annotated CUDA, or marked PTX (cccc -ptx --ccc-mark-only)")
     parser.add_argument(
         "--arch", type=architecture, default="sm_90", help="what to compile CUDA for [%(default)s]"
     )
+    for option, word, what in (
+        ("-I", "DIR", "where CUDA finds headers"),
+        ("-D", "NAME[=VALUE]", "a macro of CUDA"),
+    ):
+        parser.add_argument(option, action="append", default=[], metavar=word, help=what)
     parser.add_argument(
         "--path",
         type=positive,
@@ -56,12 +65,13 @@ def run(args: argparse.Namespace) -> int:
     output = FilePath(args.output)
     _refuse_picture(output)
     check_writable(args.output)
-    found = list(_paths(_marked_ptx(args.file, args.arch), args.file))
+    options = [*(f"-I{folder}" for folder in args.I), *(f"-D{macro}" for macro in args.D)]
+    found = list(_paths(_marked_ptx(args.file, args.arch, options), args.file))
     if not found:
         raise CccError(f"{args.file} holds no annotated path")
     if args.path is None:
-        for number, (_, path) in enumerate(found, 1):
-            print(f"{number}: {path.marker.span} {path.marker.kind}: {_outcome(path)}")
+        for number, (facts, path) in enumerate(found, 1):
+            print(f"{number}: {_name(facts, path)}: {_outcome(path)}")
         return 0
     if not 1 <= args.path <= len(found):
         raise UsageError(f"there is no path {args.path}; {args.file} has {len(found)}")
@@ -85,7 +95,14 @@ def _refuse_picture(output: FilePath) -> None:
         )
 
 
-def _marked_ptx(file: str, arch: str) -> str:
+def _name(facts: Facts, path: Path | LeftPath) -> str:
+    """Which path this is, and of which function; a case by its line of the PTX."""
+    one = Remark.missed_at(path.marker, facts.function.name, None)
+    arm = f" ({one.arm_name})" if one.arm_name else ""
+    return f"{one.position} {one.annotation}{arm} in {demangle(one.kernel)}"
+
+
+def _marked_ptx(file: str, arch: str, options: Sequence[str]) -> str:
     if FilePath(file).suffix == ".ptx":
         try:
             return FilePath(file).read_text(encoding="utf-8")
@@ -93,7 +110,7 @@ def _marked_ptx(file: str, arch: str) -> str:
             raise CccError(f"cannot read {file}: {error}") from error
     if not FilePath(file).is_file():
         raise CccError("there is no such file", Span(file))
-    return nvcc.build(FilePath(file), arch, (), Options(mark_only=True))[0]
+    return nvcc.build(FilePath(file), arch, options, Options(mark_only=True))[0]
 
 
 def _paths(text: str, file: str) -> Iterator[tuple[Facts, Path | LeftPath]]:
@@ -126,7 +143,7 @@ def dot(facts: Facts, path: Path | LeftPath) -> str:
         context = {r.name for r in path.context} | {s.name for s in path.specials}
     graph = _around(def_use_graph(facts.function, region))
     lane_made = _reached_from_lanes(graph)
-    title = f"{path.marker.span} ({path.marker.kind}): context in double borders"
+    title = f"{_name(facts, path)}: context in double borders"
     lines = [
         "digraph def_use {",
         "  rankdir=TB; node [shape=ellipse, fontname=monospace];",

@@ -108,7 +108,7 @@ def test_a_list_of_paths_counts_on_the_promise(
     text = HEAD + OTHER + VARIABLE + KERNEL.replace("CALLEE", "other").replace("INDEX", "%rd4")
     (tmp_path / "k.ptx").write_text(text)
     assert main(["graph", str(tmp_path / "k.ptx")]) == 0
-    assert capsys.readouterr().out == "1: k.cu:2:1 then: collectable\n"
+    assert capsys.readouterr().out == "1: k.cu:2:1 if (then) in k: collectable\n"
 
 
 def test_without_a_promise_it_may_do_anything() -> None:

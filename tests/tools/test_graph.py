@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
 import pytest
+from annotated import loop
+from emulating import needs_nvcc
 from folders import GOLDEN
 from goldens import Golden
 
@@ -23,7 +26,33 @@ def marked(tmp_path: Path) -> Path:
 
 def test_paths_are_listed(marked: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["graph", str(marked)]) == 0
-    assert capsys.readouterr().out == "1: mixed_types.cu:11:1 then: collectable\n"
+    assert capsys.readouterr().out == "1: mixed_types.cu:11:1 if (then) in k: collectable\n"
+
+
+def test_cases_and_instances_are_told_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "marked.ptx"
+    text = Golden.read(MIXED_TYPES).before.replace("// ccc.then", "// ccc.case")
+    path.write_text(re.sub(r"\.entry k\b", ".entry _Z1kIfEvPT_", text))
+    assert main(["graph", str(path)]) == 0
+    told = r"1: mixed_types\.cu:11:1 switch \(case, PTX line \d+\) in k<float>: collectable\n"
+    assert re.fullmatch(told, capsys.readouterr().out)
+
+
+@needs_nvcc
+@pytest.mark.slow
+@pytest.mark.usefixtures("few_headers")
+def test_cuda_that_needs_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "far.h").write_text("#define FAR (x[i] > LEAST)\n")
+    body = "#pragma ccc for variable\nfor (int k = 0; k < x[i]; ++k) if (FAR) x[i] = k;"
+    source = loop(body).replace("__global__", "#include <far.h>\n__global__", 1)
+    (tmp_path / "k.cu").write_text(source)
+    file = str(tmp_path / "k.cu")
+    assert main(["graph", file, f"-I{tmp_path}", "-D", "LEAST=3"]) == 0
+    assert re.search(r"k\.cu:\d+:1 for variable in ", capsys.readouterr().out)
+    assert main(["graph", file, "-std=c++17"]) == 2
+    assert "; cccc -ptx --ccc-mark-only takes all options" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["callees_store_elsewhere", "slow_paths_in_functions"])
