@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ccc import emulator
+from ccc.demangle import demangle
 from ccc.emulator.run.counters import Counters
 from ccc.emulator.run.module import STEP_LIMIT
 from ccc.errors import CccError, UsageError
@@ -140,7 +141,8 @@ def _only_kernel(module: emulator.Module) -> str:
 
 def _miscounted(name: str, parameters: Sequence[Variable], given: Sequence[str]) -> str:
     listed = ", ".join(f"{parameter.type} {parameter.name}" for parameter in parameters)
-    return f"{name} takes {len(parameters)} arguments, not {len(given)}, one --arg each: ({listed})"
+    counts = f"{len(parameters)} arguments, not {len(given)}"
+    return f"{demangle(name)} takes {counts}, one --arg each: ({listed})"
 
 
 # Counters ---------------------------------------------------------------------------------------
@@ -170,7 +172,7 @@ def _show(name: str, counters: Counters, limit: int) -> None:
         rows.append([f"{Path(file).name}:{number}", *counts, text])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     room = shutil.get_terminal_size((120, 24)).columns
-    print(name)
+    print(demangle(name))
     for row in rows:
         first, *numbers, source = row
         cells = [f"{cell:>{width}}" for cell, width in zip(numbers, widths[1:-1], strict=True)]

@@ -11,8 +11,10 @@ from collections.abc import Collection, Iterable, Sequence
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from ccc import profile
+from ccc.demangle import demangle
 from ccc.profile.data import KernelProfile, PathProfile, Profile
 from ccc.tables import narrowest
 
@@ -127,7 +129,7 @@ def _mean(total: float, count: float) -> str:
 def _functions(kernels: Sequence[KernelProfile], total: int) -> Table:
     table = _table(("function",), _ISSUED)
     for kernel in kernels:
-        table.add_row(kernel.name, *_issued(kernel, total))
+        table.add_row(Text(demangle(kernel.name)), *_issued(kernel, total))
     return table
 
 

@@ -396,6 +396,16 @@ def test_sources_of_one_name_in_two_folders_stand_apart(
     assert capsys.readouterr().out.count("/k.cu") == 2
 
 
+def test_a_report_names_kernels_as_users_write_them(
+    counted: emulator.Module, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = profile.of(counted)
+    (module,) = found.modules
+    module["table"]["kernels"][0]["name"] = "_Z1kIfEvPT_"
+    report.show(found, Console(width=200))
+    assert " k<float> " in capsys.readouterr().out
+
+
 def test_a_narrow_terminal_breaks_no_word_of_a_report(
     counted: emulator.Module, capsys: pytest.CaptureFixture[str]
 ) -> None:

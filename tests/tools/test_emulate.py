@@ -47,6 +47,14 @@ def test_the_example(capsys: pytest.CaptureFixture[str]) -> None:
     assert np.load("count.npy").tolist() == [steps(number) for number in range(50)]
 
 
+def test_a_kernel_is_named_as_users_write_it(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("steps.ptx").write_text(STEPS.replace("steps", "_Z5stepsIjEvPKjPjj"))
+    assert main(shlex.split(COMMAND)) == 0
+    assert capsys.readouterr().out.startswith("steps<unsigned int>\n")
+    assert emulate("steps.ptx") == 2
+    assert "steps<unsigned int> takes " in capsys.readouterr().err
+
+
 def test_a_random_schedule_gives_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     words = [*shlex.split(COMMAND)[1:], "--schedule", "7", "--kernel", "steps"]
     assert emulate(*words) == 0

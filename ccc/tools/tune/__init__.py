@@ -17,8 +17,10 @@ from pathlib import Path
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from ccc.decisions import AnnotationPlace, TunedDecisions, TunedPath, read_decisions
+from ccc.demangle import demangle
 from ccc.errors import CccError
 from ccc.files import check_writable
 from ccc.harness import provenance
@@ -183,20 +185,20 @@ class Tuning:
         """The kernels that can be tuned; of the others it is noted why they cannot."""
         found = []
         for name, mine in remarks.items():
-            kernel = _tuned_kernel(name, mine)
+            kernel, shown = _tuned_kernel(name, mine), demangle(name)
             spent = before.kernels.get(name)
             if kernel is None:
                 if mine and all(one.asked is not None for one in mine):
-                    self._note(f"{name} is not tuned: its annotations ask for strategies")
+                    self._note(f"{shown} is not tuned: its annotations ask for strategies")
                 continue
             if spent is None or not spent.launches:
                 graph = spent is not None and spent.untimed
                 why = "only as a part of graphs, which are not timed" if graph else "by no <<<>>>"
-                self._note(f"{name} is not tuned: this run launches it {why}")
+                self._note(f"{shown} is not tuned: this run launches it {why}")
                 continue
             if spent.milliseconds < SHORT * spent.launches:
                 each = 1000 * spent.milliseconds / spent.launches
-                self._note(f"{name} takes {each:.0f} us a launch, too short to be timed well")
+                self._note(f"{shown} takes {each:.0f} us a launch, too short to be timed well")
             found.append(kernel)
         if not found:
             self._note("nothing to tune: no annotated kernel that was launched has an alternative")
@@ -272,7 +274,7 @@ def _show(tuning: Tuning, written: str | None, console: Console) -> None:
             before, after = kernel.times[kernel.left], kernel.times[chosen]
             ratio = f"{before / after:.2f}x" if after else "-"
             numbers = (f"{before:.4g} ms", f"{after:.4g} ms", ratio)
-            table.add_row(kernel.name, kernel.describe(chosen), *numbers)
+            table.add_row(Text(demangle(kernel.name)), kernel.describe(chosen), *numbers)
     if table.row_count:
         console.print(table)
     for note in tuning.notes:

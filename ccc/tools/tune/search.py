@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ccc.decisions import AnnotationPlace, TunedPath
+from ccc.demangle import demangle
 from ccc.ir.markers import WHOLE_KERNEL
 from ccc.options import AUTO
 
@@ -200,10 +201,10 @@ class Search:
             kernel.times[version] = spent
             before = kernel.times.get(kernel.left, spent)
             ratio = f", {before / spent:.2f} times as fast as it was" if spent else ""
-            self._say(f"{kernel.name}: {kernel.describe(version)}: {spent:.4g} ms{ratio}")
+            self._say(f"{demangle(kernel.name)}: {kernel.describe(version)}: {spent:.4g} ms{ratio}")
             return
         said = f"{kernel.describe(version)} does not apply: {kernel.dropped[version]}"
-        self._say(f"{kernel.name}: {said}")
+        self._say(f"{demangle(kernel.name)}: {said}")
 
     def fail(self, trial: Mapping[str, Version], reason: str) -> None:
         """Drop a version that does not work; of several, find out which one that is."""
