@@ -7,7 +7,7 @@ name in code that the user has not written.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from ccc.errors import closest, did_you_mean, nearest
@@ -35,6 +35,8 @@ _READING = (
     "return_statement",
 )  # fmt: skip
 """What changes no variable that stands right in it."""
+_UPDATES = {b"+=": "+", b"-=": "+", b"&=": "&", b"|=": "|", b"^=": "^"}
+"""The operation of a reduction, by the operator of an assignment."""
 
 
 class WrongName(NamedTuple):
@@ -76,14 +78,15 @@ class ClauseNames:
             "is not in the loop": self._unused_reduction(placed, placed.statement),
             "counts the iterations": self._counting_reduction(placed),
             "each iteration declares anew": self._local_reduction(placed),
-            "the loop only reads": self._read_reduction(placed),
+            "the loop only reads": self._of_uses(placed, _is_read),
+            "the loop uses as a pointer or an array": self._of_uses(placed, _is_pointed_from),
         }
         found = (
             WrongName(f'the reduction has no effect on "{name}", which {why}', name)
             for why, name in kinds.items()
             if name is not None
         )
-        return next(found, None)
+        return next(found, None) or self._other_operation(placed)
 
     def _unknown_reduction(self, placed: Placed) -> WrongName | None:
         """What is wrong with a reduction of a variable that its function does not know."""
@@ -209,16 +212,34 @@ class ClauseNames:
         names = (name for _, name in placed.pragma.reductions)
         return next((name for name in names if name.encode() in own - others), None)
 
-    def _read_reduction(self, placed: Placed) -> str | None:
-        """The first variable of a reduction that the statement reads and cannot change."""
-        uses: dict[bytes, list[Node]] = {}
+    def _of_uses(self, placed: Placed, fits: Callable[[Node], bool]) -> str | None:
+        """The first variable of a reduction all of whose uses in the statement are of a kind."""
+        uses = self._uses(placed)
+        names = (name for _, name in placed.pragma.reductions)
+        return next((n for n in names if uses.get(n) and all(map(fits, uses[n]))), None)
+
+    def _other_operation(self, placed: Placed) -> WrongName | None:
+        """What does not fit in a reduction whose variable is updated by another operation."""
+        from ccc.frontend.pragmas import REDUCTIONS  # noqa: PLC0415 - loads Lark
+
+        uses, written = self._uses(placed), {ptx: sign for sign, ptx in REDUCTIONS.items()}
+        for ptx, name in placed.pragma.reductions:
+            operation = written[ptx]
+            found = {_operation(use) for use in uses.get(name, ()) if not _is_read(use)}
+            (other,) = found if len(found) == 1 else {None}
+            if other not in (None, operation):
+                told = f'the loop updates "{name}" by {other}, and not by {operation}'
+                return WrongName(f"{told}; write reduction({other}: {name})", name)
+        return None
+
+    def _uses(self, placed: Placed) -> dict[str, list[Node]]:
+        """Where the statement names variables, by their names; none if a macro may hold more."""
+        found: dict[str, list[Node]] = {}
         for one in identifiers_in(placed.statement) if placed.pragma.reductions else ():
-            uses.setdefault(one.text or b"", []).append(one)
-        if not uses.keys().isdisjoint(self._macros):
-            return None  # which may hold any name
-        names = [name for _, name in placed.pragma.reductions]
-        read = (name for name in names if all(map(_is_read, uses.get(name.encode(), [None]))))
-        return next(read, None)
+            if one.text in self._macros:
+                return {}
+            found.setdefault((one.text or b"").decode(errors="replace"), []).append(one)
+        return found
 
     def _unused_reduction(self, placed: Placed, where: Node) -> str | None:
         """The first variable of a reduction whose name, or whose member's, is not in some code."""
@@ -287,11 +308,17 @@ def _whole_function(statement: Node) -> Node | None:
     return found
 
 
-def _is_read(use: Node | None) -> bool:
-    """Whether a variable certainly is read only: calculated or compared with, or assigned."""
-    around = use.parent if use is not None else None
+def _around(use: Node) -> tuple[Node, Node | None]:
+    """A variable with the parentheses around it, and what these stand in."""
+    around = use.parent
     while around is not None and around.type == "parenthesized_expression":
         use, around = around, around.parent
+    return use, around
+
+
+def _is_read(use: Node) -> bool:
+    """Whether a variable certainly is read only: calculated or compared with, or assigned."""
+    use, around = _around(use)
     if around is None:
         return False
     if around.type == "init_declarator":
@@ -300,3 +327,25 @@ def _is_read(use: Node | None) -> bool:
     if around.type == "assignment_expression":
         return around.child_by_field_name("right") == use
     return around.type in _READING
+
+
+def _is_pointed_from(use: Node) -> bool:
+    """Whether what a variable leads to is used, and not the variable itself."""
+    use, around = _around(use)
+    if around is None or around.type not in ("subscript_expression", "pointer_expression"):
+        return False
+    is_address = "&" in [child.type for child in around.children]
+    return not is_address and around.child_by_field_name("argument") == use
+
+
+def _operation(use: Node) -> str | None:
+    """The operation of a reduction by which a variable is updated; None where that is not told."""
+    use, around = _around(use)
+    if around is None:
+        return None
+    if around.type == "update_expression":
+        return "+"
+    if around.type != "assignment_expression" or around.child_by_field_name("left") != use:
+        return None
+    operator = around.child_by_field_name("operator")
+    return _UPDATES.get(operator.text or b"") if operator else None

@@ -107,6 +107,7 @@ def test_a_reduction_of_what_the_loop_only_reads() -> None:
         ("own", '"own", which each iteration declares anew'),
         ("shift", '"shift", which the loop only reads'),
         ("limit", '"limit", which the loop only reads'),
+        ("x", '"x", which the loop uses as a pointer or an array'),
         ("total", None),
         ("steps", None),
         ("handed", None),
@@ -130,6 +131,29 @@ for (int i = 0; i < 9 && j < 90; i++, j += 2, steps++) {{
     said = [str(warning) for warning in mark(text, "k.cu").warnings]
     assert len(said) == (told is not None)
     assert all(f"the reduction has no effect on {told}\n" in one for one in said)
+
+
+@pytest.mark.parametrize(
+    ("operation", "updates", "told"),
+    [
+        ("max", "++s;", "+"),
+        ("max", "s += x[i]; s -= 3; (s)++;", "+"),
+        ("+", "s |= x[i];", "|"),
+        ("&", "s ^= x[i];", "^"),
+        ("+", "s -= x[i]; s++;", None),
+        ("max", "s = max(s, x[i]);", None),
+        ("max", "s += x[i]; s = max(s, 3);", None),
+        ("max", "s += x[i]; f(s);", None),
+        ("+", "s += x[i]; s *= 3;", None),
+        ("max", "s += x[i]; UPDATE;", None),
+    ],
+)
+def test_a_reduction_by_another_operation(operation: str, updates: str, told: str | None) -> None:
+    text = loop(f"#pragma ccc if\nif (x[i]) {{ {updates} }}").replace("int n)", "int n, int s)")
+    text = text.replace("ccc for", f"ccc for reduction({operation}: s)")
+    said = [warning.message for warning in mark(text, "k.cu", macros={"UPDATE"}).warnings]
+    expected = f'the loop updates "s" by {told}, and not by {operation}; write reduction({told}: s)'
+    assert said == ([expected] if told else [])
 
 
 def cases(*each: str, prob: str = "0.9") -> str:
