@@ -166,7 +166,7 @@ def _guarded(work: Callable[[], int]) -> int:
 
 def _told(error: Exception) -> int:
     """Say what is wrong if the user can cause it; the exit status."""
-    from ccc.errors import CccError, render  # noqa: PLC0415 - most commands do without it
+    from ccc.errors import CccError, in_words, render  # noqa: PLC0415 - most commands do without it
 
     if isinstance(error, CccError):
         print(error, file=sys.stderr)
@@ -178,7 +178,7 @@ def _told(error: Exception) -> int:
         if not error.filename:  # files have names: this is what the command prints
             _drop_output()
         name = error.filename or "standard output"
-        print(render("error", f"{name}: {error.strerror}"), file=sys.stderr)
+        print(render("error", f"{name}: {in_words(error)}"), file=sys.stderr)
         return 1
     raise error
 

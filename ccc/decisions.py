@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ccc import files
-from ccc.errors import CccError, Span
+from ccc.errors import CccError, Span, in_words
 from ccc.ir.markers import Marker
 from ccc.json_files import DECISIONS, refuse_other
 from ccc.options import Request
@@ -214,7 +214,7 @@ def read_decisions(file: str | Path, read: Callable[[str], object] = str) -> Tun
             )
         paths = [TunedPath.read(entry) for entry in content["decisions"]]
     except OSError as error:
-        raise CccError(f"no decisions: {error.strerror}", Span(str(file))) from error
+        raise CccError(f"no decisions: {in_words(error)}", Span(str(file))) from error
     except json.JSONDecodeError as error:
         at = Span(str(file), error.lineno, error.colno)
         lines = error.doc.splitlines()

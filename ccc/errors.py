@@ -57,6 +57,19 @@ class BuildError(CccError):
         return self.message
 
 
+def in_words(error: OSError, missing: str = "file") -> str:
+    """Why a file cannot be read or written, as all our messages say it; ``missing`` is what there
+    is not where something is not there.
+
+    >>> in_words(FileNotFoundError(2, "No such file or directory"))
+    'there is no such file'
+    """
+    import errno  # noqa: PLC0415 - most commands do without it
+
+    words = {errno.ENOENT: f"there is no such {missing}", errno.EISDIR: "it is a folder"}
+    return words.get(error.errno or 0) or error.strerror or str(error)
+
+
 def render(
     severity: str, message: str, span: Span | None = None, source_line: str | None = None
 ) -> str:

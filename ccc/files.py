@@ -10,7 +10,7 @@ import sys
 import threading
 
 from ccc import cache
-from ccc.errors import CccError, Span, UsageError
+from ccc.errors import CccError, Span, UsageError, in_words
 
 
 def folder() -> pathlib.Path:
@@ -21,7 +21,7 @@ def folder() -> pathlib.Path:
 def refused(error: OSError) -> CccError:
     """What to say where the folder cannot be written."""
     return CccError(
-        f"cannot write the cache folder {folder()}: {error.strerror}; "
+        f"cannot write the cache folder {folder()}: {in_words(error)}; "
         "set CCC_CACHE_DIR to a folder that can be written"
     )
 
@@ -64,7 +64,7 @@ def write(path: str | pathlib.Path, data: str | bytes) -> None:
         else:
             pathlib.Path(path).write_bytes(content)
     except OSError as error:
-        raise _unwritable(path, error.strerror or str(error)) from error
+        raise _unwritable(path, in_words(error, missing="folder")) from error
 
 
 def check_writable(path: str | pathlib.Path) -> None:
@@ -79,7 +79,7 @@ def check_writable(path: str | pathlib.Path) -> None:
         place = pathlib.Path(path)
         changed = pathlib.Path(os.path.realpath(path)).parent if _is_file(path) else place
     except OSError as error:
-        raise _unwritable(path, error.strerror or str(error)) from error
+        raise _unwritable(path, in_words(error, missing="folder")) from error
     if pathlib.Path(path).is_dir():
         raise _unwritable(path, "it is a folder")
     if not changed.exists():

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ccc import header
 from ccc.device import gpu
-from ccc.errors import CccError
+from ccc.errors import CccError, in_words
 from ccc.files import write
 from ccc.frontend import headers
 from ccc.frontend.stripping import BOM
@@ -259,7 +259,7 @@ def _read(path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError as error:
-        raise CccError(f"{path}: {error.strerror}") from None
+        raise CccError(f"{path}: {in_words(error)}") from None
 
 
 def _of_module(name: str, doc: str) -> property:

@@ -26,7 +26,7 @@ from ccc.compiler.unit import (
     translate,
     warn,
 )
-from ccc.errors import CccError, render
+from ccc.errors import CccError, in_words, render
 from ccc.files import put_text, read_text, write
 from ccc.frontend import marking as source
 from ccc.garbage import looking_seldom
@@ -90,7 +90,7 @@ def _run(cicc: Cicc, options: Options) -> int:
     except CccError as error:
         done.error = str(error)
     except OSError as error:
-        done.error = render("error", f"{error.filename}: {error.strerror}")
+        done.error = render("error", f"{error.filename}: {in_words(error)}")
     _tell(done, options.folder)
     return 1 if done.error else 0
 

@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Sequence
 
-from ccc.errors import CccError, Span
+from ccc.errors import CccError, Span, in_words
 from ccc.files import check_writable
 from ccc.nvcc import words
 
@@ -21,7 +21,7 @@ def check(name: str) -> None:
         try:
             os.makedirs(name, exist_ok=True)
         except OSError as error:
-            raise CccError(f"cannot make the folder: {error.strerror}", Span(name)) from error
+            raise CccError(f"cannot make the folder: {in_words(error)}", Span(name)) from error
         name = os.path.join(name, "report.json")
     check_writable(name)
 

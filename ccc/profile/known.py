@@ -9,7 +9,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ccc.errors import CccError, Span
+from ccc.errors import CccError, Span, in_words
 from ccc.ir.markers import Marker
 from ccc.profile.data import KernelProfile, PathProfile, add, read
 from ccc.profile.match import Place, match, stale
@@ -140,7 +140,7 @@ def _read(file: str) -> list[KernelProfile]:
     try:
         profile = read(file)
     except OSError as error:
-        raise CccError(f"the profile cannot be read: {error.strerror}", Span(file)) from error
+        raise CccError(f"the profile cannot be read: {in_words(error)}", Span(file)) from error
     if profile.is_transformed:
         raise CccError(
             "this profile is of transformed code; --ccc-use wants one of the original, which "

@@ -17,6 +17,7 @@ from ccc.demangle import demangle
 from ccc.emulator.run.counters import Counters
 from ccc.emulator.run.module import STEP_LIMIT
 from ccc.errors import CccError, UsageError
+from ccc.files import check_writable
 from ccc.ir.nodes import Variable
 from ccc.nvcc.words import SOURCES
 from ccc.ptx.types import MAX_BLOCK_THREADS
@@ -92,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
     arguments = [read_argument(text, parameter) for text, parameter in pairs]
     saved = [pair for argument in arguments for pair in argument.saved]
     for _, out in saved:
-        _try_out(out)
+        check_writable(out)
     try:
         counters = kernel(
             args.grid, args.block, [argument.value for argument in arguments],
@@ -104,14 +105,6 @@ def run(args: argparse.Namespace) -> int:
                 np.save(file, array)
     _show(kernel.name, counters, args.lines)
     return 0
-
-
-def _try_out(file: Path) -> None:
-    """Fail before the run, which may take long, if a result could not be written."""
-    is_new = not file.exists()
-    file.open("ab").close()
-    if is_new:
-        file.unlink()
 
 
 def _text(file: Path) -> str:

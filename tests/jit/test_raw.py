@@ -350,7 +350,7 @@ def test_machine_code_is_loaded_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there() -> None:
-    with pytest.raises(ccc.CccError, match=r"/no/such/k\.cu: No such file"):
+    with pytest.raises(ccc.CccError, match=r"/no/such/k\.cu: there is no such file"):
         nvcc_module(path="/no/such/k.cu").compile()
 
 

@@ -246,7 +246,7 @@ def test_cccc_in_place_of_nvcc(
     [
         (CccError("it is so"), 1, "ccc: error: it is so\n"),
         (KeyboardInterrupt(), 130, ""),
-        (FileNotFoundError(2, "No such file", "k.cu"), 1, "ccc: error: k.cu: No such file\n"),
+        (FileNotFoundError(2, "No", "k.cu"), 1, "ccc: error: k.cu: there is no such file\n"),
     ],
 )
 def test_failures_end_in_one_message(

@@ -204,7 +204,7 @@ def test_mistakes_in_structures(
         ("steps.ptx --arg zeros:u32 --arg null --arg 1", "write zeros:TYPE:COUNT"),
         ("steps.ptx --arg zeros:x32:1 --arg null --arg 1", 'no type x32; did you mean "u32"?'),
         ("steps.ptx --arg zeros:u32:99999999999999999 --arg null --arg 1", "no memory for it"),
-        ("steps.ptx --arg no.npy --arg null --arg 1", "no.npy: No such file"),
+        ("steps.ptx --arg no.npy --arg null --arg 1", "no.npy: there is no such file"),
         ("steps.ptx --arg steps.npy --arg null --arg 1", "steps.npy is no .npy file"),
         ("steps.ptx --arg null --arg null --arg 4294967296", "4294967296 does not fit u32"),
         ("steps.ptx --arg null --arg null --arg five", "five is no number of type u32"),
@@ -225,7 +225,7 @@ def test_mistakes_in_structures(
         ("steps.ptx --kernel step", 'there is no kernel step; did you mean "steps"?'),
         ("two.ptx", "two.ptx has 2 kernels; --kernel says which: a, b"),
         ("start.npy", "start.npy is no PTX"),
-        ("nothing.ptx", "nothing.ptx: No such file"),
+        ("nothing.ptx", "nothing.ptx: there is no such file"),
     ],
 )
 def test_mistakes(words: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:

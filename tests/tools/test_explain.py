@@ -365,7 +365,9 @@ def test_what_is_wrong_is_shown_as_well(source: Path, capsys: pytest.CaptureFixt
     assert main(["explain", "-O3"]) == 2
     assert "no file is given" in capsys.readouterr().err
     assert main(["explain", "k.ptx"]) == 2
-    assert "k.ptx is no source; ccc explain FILE.cu" in capsys.readouterr().err
+    assert "k.ptx is no source of CUDA; ccc explain FILE.cu" in capsys.readouterr().err
+    assert main(["explain", "notes.txt"]) == 2
+    assert "notes.txt is no source of CUDA; ccc explain" in capsys.readouterr().err
     assert main(["explain", "k.cu", "--kernel"]) == 2
     assert "--kernel needs a value" in capsys.readouterr().err
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ccc.device.choose import Device, choose_device
-from ccc.errors import CccError, Span
+from ccc.errors import CccError, Span, in_words
 from ccc.harness.sample import find_samples
 from ccc.toolkit import find as toolchain
 from ccc.tools.arguments import natural
@@ -106,7 +106,7 @@ def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise CccError(f"cannot make the folder: {error.strerror}", Span(str(folder))) from error
+        raise CccError(f"cannot make the folder: {in_words(error)}", Span(str(folder))) from error
 
 
 def _publish(results: Results, args: argparse.Namespace) -> None:

@@ -143,8 +143,10 @@ def _asked(given: Sequence[str]) -> _Asked:
             told = f"ccc: note: nothing is written to {output}; -o FILE.html writes a page"
             print(told, file=sys.stderr)
     if not any(word.endswith(SOURCES) for word in others):
-        made = next((word for word in others if word.endswith(".ptx")), None)
-        what = f"{made} is no source" if made else "no file is given"
+        named = next(
+            (word for word in others if not word.startswith("-") and Path(word).suffix), None
+        )
+        what = f"{named} is no source of CUDA" if named else "no file is given"
         raise UsageError(f"{what}; ccc explain FILE.cu [options of nvcc and cccc ...]")
     return _Asked(tuple(others), **found)
 
