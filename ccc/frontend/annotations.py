@@ -27,6 +27,7 @@ _SPACE = re.compile(rb"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _STATEMENT_WORD = re.compile(rb"(?:\w+\s*:\s*|\[\[[^\]]*\]\]\s*)*(?:for|while|do|if|switch)\b")
 _OF_LAMBDA = re.compile(rb"(?<=\])[ \t]*(?:__attribute__\(\(\w+\)\)[ \t]*)+(?=[({])")
 """What __device__ becomes before a lambda's parameters, where the parser expects none."""
+CONTINUED = "; remove the backslash at the end of the line, which makes the next one a part of this"
 _HEAD = 200
 """Characters of a statement that are enough to know it again."""
 _REPARSED = 1 << 18  # bytes read again when the file around a statement cannot be understood
@@ -97,13 +98,21 @@ class Annotations:
         return [CccError(message(one), *self._word(one)) for one in misspelt(self.code)]
 
     def _place(self, number: int, match: re.Match[bytes]) -> None:
-        from ccc.frontend.pragmas import DIRECTIVES, PragmaError, parse  # noqa: PLC0415 - loads Lark
+        from ccc.frontend.pragmas import (  # noqa: PLC0415 - loads Lark
+            DIRECTIVES,
+            UNEXPECTED,
+            PragmaError,
+            parse,
+        )
 
         words = match[3].decode(errors="replace")
         try:
             pragma = parse(without_comments(words).rstrip())
         except PragmaError as error:
-            self.errors.append(self._complaint(match, error.message, words[: error.offset]))
+            continued = self.position(match)[1].rstrip().endswith("\\")
+            hint = CONTINUED if continued and error.message.endswith(UNEXPECTED) else ""
+            told = f"{error.message}{hint}"
+            self.errors.append(self._complaint(match, told, words[: error.offset]))
             return
         at = _end(_SPACE, self.blank, match.end())
         known = DIRECTIVES[pragma.directive]

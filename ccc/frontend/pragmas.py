@@ -55,6 +55,8 @@ _MEANT_BY = {"parallel": "for", "loop": "for", "else": "if", "case": "switch", "
 FOR_VARIANTS = ("for const", "for variable")
 SCHEDULES = ("static", "dynamic")
 MAX_CHUNK = 1 << 16
+UNEXPECTED = " is not expected here"
+"""How what is said of a word ends that fits nowhere, where nobody knows what was meant."""
 REDUCTIONS = {"+": "add", "min": "min", "max": "max", "&": "and", "|": "or", "^": "xor"}
 """The operations of a reduction, and what PTX calls them."""
 _SUMS = ("-", "sum", "plus")
@@ -157,13 +159,13 @@ def _tree(text: str) -> Any:
     except UnexpectedToken as error:
         if error.token.type != "$END":
             at = _offset(error.token)
-            message = f'"{short(error.token)}" is not expected here{_meant(text, at)}'
+            message = f'"{short(error.token)}"{UNEXPECTED}{_meant(text, at)}'
             raise PragmaError(message, at) from None
         missing = "a closing parenthesis" if text.strip() else "the directive"
         raise PragmaError(f"{missing} is missing", len(text)) from None
     except UnexpectedInput as error:
         at = error.pos_in_stream or 0
-        raise PragmaError(f'"{text[at]}" is not expected here', at) from None
+        raise PragmaError(f'"{text[at]}"{UNEXPECTED}', at) from None
 
 
 def _meant(text: str, offset: int) -> str:

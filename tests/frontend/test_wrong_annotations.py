@@ -11,6 +11,13 @@ from annotated import complaint, loop, markers
 from ccc.frontend.marking import SourceError, mark, strip
 
 
+def test_a_line_that_a_backslash_makes_a_part_of_the_pragma() -> None:
+    told = complaint(loop("#pragma ccc if \\\nif (x[i]) { for (;;) ; }"))
+    assert "is not expected here; remove the backslash at the end of the line" in told
+    told = complaint(loop("#pragma ccc if \\\n prbo(1)\nif (x[i]) { for (;;) ; }"))
+    assert "backslash" not in told
+
+
 def test_broken_code_elsewhere_does_not_matter() -> None:
     text = loop("#pragma ccc if\nif (a) b();")
     for broken in ("@@ ( { [ ;\n", "int f( {{{ <<< ;\n", "} } )\n"):
